@@ -1,0 +1,1 @@
+"""The command-line program `kdiag`: parse, call the library, render."""

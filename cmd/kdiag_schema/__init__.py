@@ -1,0 +1,1 @@
+"""Maintainers' program: message schemas inside Kafka's jars -> kdiag/wire/api and kdiag/wire/internal."""

@@ -1,0 +1,50 @@
+"""The one place that reads the time, so that everything else can be handed another clock."""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What kdiag asks of a clock; both readings are integers in nanoseconds."""
+
+    def monotonic_ns(self) -> int:
+        """Return a reading that never goes back, for measuring intervals."""
+        ...
+
+    def epoch_ns(self) -> int:
+        """Return the wall clock's time since 1970-01-01 UTC, for stamps."""
+        ...
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    def monotonic_ns(self) -> int:
+        """Return the system's monotonic clock."""
+        return time.monotonic_ns()
+
+    def epoch_ns(self) -> int:
+        """Return the system's wall clock."""
+        return time.time_ns()
+
+
+class ManualClock:
+    """A clock that stands still until it is told to advance, for tests and replays."""
+
+    def __init__(self, epoch_ns: int = 0) -> None:
+        self._epoch_ns = epoch_ns
+        self._elapsed_ns = 0
+
+    def advance(self, ns: int) -> None:
+        """Move both readings forward by `ns` nanoseconds."""
+        if ns < 0:
+            raise ValueError(f"a clock cannot go back by {-ns} ns")
+        self._elapsed_ns += ns
+
+    def monotonic_ns(self) -> int:
+        """Return the nanoseconds advanced so far."""
+        return self._elapsed_ns
+
+    def epoch_ns(self) -> int:
+        """Return the start time plus the nanoseconds advanced so far."""
+        return self._epoch_ns + self._elapsed_ns

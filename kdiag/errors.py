@@ -1,0 +1,70 @@
+"""The exceptions that kdiag raises: one for each party that can be at fault.
+
+A broker's error code is a value, not an exception: to a diagnosis it is a finding. Mistakes in
+arguments are `ValueError` or `TypeError`. Anything else that escapes from kdiag is a bug.
+"""
+
+
+class KdiagError(Exception):
+    """Base of every error that kdiag raises on purpose."""
+
+
+class DecodeError(KdiagError):
+    """The bytes contradict the format: the fault of whoever wrote them.
+
+    Attributes:
+        path: the field that could not be read, such as `topics[0].partitions[2].records`;
+            empty when no field was reached.
+        offset: where reading failed, counted in bytes from the start of the decoded bytes.
+        why: what was expected and what was found.
+    """
+
+    def __init__(self, path: str, offset: int, why: str) -> None:
+        super().__init__(path, offset, why)
+        self.path = path
+        self.offset = offset
+        self.why = why
+
+    def __str__(self) -> str:
+        place = f"{self.path} at byte {self.offset}" if self.path else f"byte {self.offset}"
+        return f"{place}: {self.why}"
+
+
+class EncodeError(KdiagError):
+    """A value cannot be written in the version asked for: the caller's fault.
+
+    Attributes:
+        path: the field that could not be written.
+        why: what the version allows.
+    """
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(path, why)
+        self.path = path
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.why}" if self.path else self.why
+
+
+class CaptureError(KdiagError):
+    """A file is not a readable capture, or stops being one.
+
+    Attributes:
+        file: the name the file was opened by.
+        offset: bytes from the start of the (decompressed) file, where known.
+        packet: number of the last good packet, from 1 over all inputs; 0 when there is none.
+        why: what was expected, what was found and what to do.
+    """
+
+    def __init__(self, file: str, why: str, *, offset: int | None = None, packet: int = 0) -> None:
+        super().__init__(file, why, offset, packet)
+        self.file = file
+        self.why = why
+        self.offset = offset
+        self.packet = packet
+
+    def __str__(self) -> str:
+        place = "" if self.offset is None else f", byte {self.offset}"
+        after = f" (after packet {self.packet})" if self.packet else ""
+        return f"{self.file}{place}{after}: {self.why}"

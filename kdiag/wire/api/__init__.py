@@ -1,0 +1,1 @@
+"""One file per Kafka API: its request, its response and their structs."""

@@ -1,0 +1,44 @@
+"""Frames: the length-prefixed byte strings that a Kafka connection carries in each direction.
+
+A frame is a four-byte big-endian length and that many bytes: a header, then a body. `Frame` keeps
+the bytes and how TCP carried them.
+"""
+
+from typing import Final
+
+import msgspec
+
+LENGTH_BYTES: Final = 4
+DEFAULT_MAX_FRAME_BYTES: Final = 100 * 1024 * 1024
+"""Kafka's own default of `socket.request.max.bytes`."""
+
+
+class Frame(msgspec.Struct, gc=False):
+    """One frame and its journey.
+
+    Attributes:
+        data: the bytes after the length prefix; where bytes were lost, those before the hole.
+        size: the length that the prefix states; `len(data)` when the frame is whole.
+        first_byte_ns: when the packet with its first byte (of the prefix) was seen, since 1970.
+        last_byte_ns: when the packet that completed it was seen, since 1970.
+        first_packet: number of the packet with its first byte, from 1 over all inputs.
+        last_packet: number of the packet that completed it.
+        segments: how many TCP segments carried it.
+        starts_in_segment_with: how many other frames have bytes in the segment it starts in.
+        gap_bytes: bytes of it that the capture does not hold.
+    """
+
+    data: bytes
+    size: int
+    first_byte_ns: int
+    last_byte_ns: int
+    first_packet: int = 0
+    last_packet: int = 0
+    segments: int = 1
+    starts_in_segment_with: int = 0
+    gap_bytes: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether every byte of the frame is here."""
+        return len(self.data) == self.size
