@@ -1,0 +1,121 @@
+"""Messages from bytes and bytes from messages: compiled once for each (class, version).
+
+    >>> from kdiag.wire.api.find_coordinator import FindCoordinatorRequest
+    >>> data = encode(FindCoordinatorRequest(coordinator_keys=["orders"]), 4)
+    >>> data.hex()
+    '0002076f726465727300'
+    >>> decode(FindCoordinatorRequest, 4, data).coordinator_keys
+    ['orders']
+
+The compiled functions are fast and say only *that* something is wrong. Where and why is found by
+reading once more with `kdiag.wire.explain`, or by walking the value with `kdiag.wire.encode_check`.
+
+A string that is not UTF-8 keeps its bytes as lone surrogates (PEP 383), so it encodes back to the
+same bytes.
+"""
+
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, TypeVar
+
+from kdiag.errors import DecodeError, EncodeError
+from kdiag.wire.decoder_source import DecoderSource
+from kdiag.wire.encode_check import find_fault
+from kdiag.wire.encoder_source import REFUSALS, EncoderSource
+from kdiag.wire.explain import explain
+from kdiag.wire.layout import check_version
+from kdiag.wire.primitives import RefusedError
+from kdiag.wire.schema import Struct
+
+S = TypeVar("S", bound=Struct)
+
+_WRONG_BYTES: Final = (struct.error, IndexError, RefusedError)
+
+
+def decode(cls: type[S], version: int, data: bytes, offset: int = 0) -> S:
+    """Return the message that `data` holds from `offset` to its end.
+
+    Raises:
+        DecodeError: if the bytes are not exactly one such message.
+        ValueError: if the class has no such version.
+    """
+    value, end = decode_prefix(cls, version, data, offset)
+    if end != len(data):
+        raise DecodeError("", end, f"{len(data) - end} bytes are left over")
+    return value
+
+
+def decode_prefix(cls: type[S], version: int, data: bytes, offset: int = 0) -> tuple[S, int]:
+    """Return the message that starts at `offset` of `data`, and the position after it.
+
+    Raises:
+        DecodeError: if no such message starts there.
+        ValueError: if the class has no such version.
+    """
+    try:
+        try:
+            return decoder(cls, version)(data, offset, len(data))  # type: ignore[return-value]
+        except UnicodeDecodeError:
+            return decoder(cls, version, "surrogateescape")(data, offset, len(data))  # type: ignore[return-value]
+    except _WRONG_BYTES as error:
+        found = explain(cls, version, data, offset).error
+        if found is None:
+            raise AssertionError(f"{cls.__name__} v{version} refused {data.hex()}") from error
+        raise found from None
+
+
+def encode(message: Struct, version: int) -> bytes:
+    """Return the bytes of a message in a version.
+
+    Raises:
+        EncodeError: if a value cannot be written in that version.
+        ValueError: if the class has no such version.
+    """
+    parts: list[bytes] = []
+    try:
+        try:
+            encoder(type(message), version)(message, parts.append)
+        except UnicodeEncodeError:
+            parts.clear()
+            encoder(type(message), version, "surrogateescape")(message, parts.append)
+        return b"".join(parts)
+    except REFUSALS as error:
+        fault = find_fault(message, version)
+        raise fault or EncodeError(type(message).__name__, str(error)) from error
+
+
+@cache
+def decoder(
+    cls: type[Struct], version: int, errors: str = "strict"
+) -> Callable[[bytes, int, int], tuple[Struct, int]]:
+    """Return the compiled `decode(data, position, end) -> (message, position)`.
+
+    It raises IndexError, struct.error, RefusedError or, with `errors="strict"`,
+    UnicodeDecodeError for wrong bytes; `end` is the length of `data`.
+    """
+    check_version(cls, version)
+    source = DecoderSource(cls, version, errors=errors)
+    compiled: Callable[[bytes, int, int], tuple[Struct, int]] = _compile(
+        source.text, source.names, f"<decode {cls.__name__} v{version}>", "decode"
+    )
+    return compiled
+
+
+@cache
+def encoder(
+    cls: type[Struct], version: int, errors: str = "strict"
+) -> Callable[[Struct, Callable[[bytes], None]], None]:
+    """Return the compiled `encode(message, write)`; it raises one of `REFUSALS`."""
+    check_version(cls, version)
+    source = EncoderSource(cls, version, errors=errors)
+    compiled: Callable[[Struct, Callable[[bytes], None]], None] = _compile(
+        source.text, source.names, f"<encode {cls.__name__} v{version}>", "encode"
+    )
+    return compiled
+
+
+def _compile(text: str, names: dict[str, Any], file: str, name: str) -> Any:
+    """Return the function that a generated source defines."""
+    exec(compile(text, file, "exec"), names)  # noqa: S102 - the text comes from the schema alone
+    return names[name]

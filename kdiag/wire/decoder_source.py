@@ -1,0 +1,270 @@
+"""Writes the Python source of a decoder: one flat function for one message in one version.
+
+How it works. Fields of fixed size that follow one another become a single
+`Struct.unpack_from`; the length prefix of a string or array that follows joins them. Arrays become
+loops, nested structs are inlined, varints of one byte are read without a call. ApiVersionsResponse
+in version 3 starts like this:
+
+    def decode(d, p, end):
+        v1, = s0(d, p)
+        p += 2
+        n2 = d[p]
+        p += 1
+        if n2 > 127:
+            n2, p = uv(d, p - 1)
+        ...
+
+A function so made raises IndexError, struct.error or RefusedError for wrong bytes, never looks past
+`end`, and checks each count against the bytes that remain before anything is allocated.
+"""
+
+from struct import Struct as Layout
+from typing import Any
+
+from kdiag.wire import primitives
+from kdiag.wire.layout import (
+    element_bytes,
+    is_fixed,
+    is_flexible,
+    tagged,
+    untagged,
+)
+from kdiag.wire.primitives import FORMATS, SIZES, UNPACKERS, RefusedError
+from kdiag.wire.schema import Field, Kind, Struct, fields_of
+
+
+class DecoderSource:
+    """The source under construction, and the names that it uses."""
+
+    def __init__(self, cls: type[Struct], version: int, *, errors: str) -> None:
+        self.version = version
+        self.flexible = is_flexible(cls, version)
+        self.names: dict[str, Any] = {
+            "uv": primitives.read_uvarint,
+            "tag_count": primitives.read_tag_count,
+            "tag_head": primitives.read_tag_head,
+            "unknown_tags": primitives.read_unknown_tags,
+            "Refused": RefusedError,
+        }
+        self._decode = ".decode()" if errors == "strict" else f'.decode("utf-8", "{errors}")'
+        self._lines: list[str] = []
+        self._depth = 1
+        self._count = 0
+        self._run: list[tuple[str, str]] = []
+        result = self._struct(cls)
+        self._line(f"return {result}, p")
+
+    @property
+    def text(self) -> str:
+        """Return the source of `decode(d, p, end) -> (message, position)`."""
+        return "\n".join(["def decode(d, p, end):", *self._lines])
+
+    def _line(self, text: str) -> None:
+        self._lines.append("    " * self._depth + text)
+
+    def _new(self, letter: str = "v") -> str:
+        self._count += 1
+        return f"{letter}{self._count}"
+
+    def _bind(self, letter: str, value: object) -> str:
+        """Return a global name for a value, the same name for the same value."""
+        for name, known in self.names.items():
+            if known is value:
+                return name
+        name = f"{letter}{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def _flush(self) -> None:
+        """Write the pending fixed-size reads as one unpack."""
+        if not self._run:
+            return
+        layout = Layout(">" + "".join(letters for letters, _ in self._run))
+        targets = ", ".join(target for _, target in self._run)
+        if layout.format == ">B":
+            self._line(f"{targets} = d[p]")
+        else:
+            unpack = self._bind("s", layout.unpack_from)
+            self._line(f"{targets}, = {unpack}(d, p)")
+        self._line(f"p += {layout.size}")
+        self._run.clear()
+
+    def _struct(self, cls: type[Struct]) -> str:
+        """Write the reading of a struct; return the name that holds it."""
+        values = {field.name: self._value(field) for field in untagged(cls, self.version)}
+        known = tagged(cls, self.version) if self.flexible else []
+        for field in known:
+            values[field.name] = self._new()
+        arguments = self._arguments(cls, values)
+        result = self._new("o")
+        if known:
+            self._known_tags(known, values)
+            self._line(f"{result} = {arguments}")
+            self._line("if u:")
+            self._line(f"    {result}.unknown_tagged_fields = u")
+        elif self.flexible:
+            self._no_known_tags(result, arguments)
+        else:
+            self._flush()
+            self._line(f"{result} = {arguments}")
+        return result
+
+    def _arguments(self, cls: type[Struct], values: dict[str, str]) -> str:
+        """Return the constructor call, trailing defaults left to the class."""
+        arguments = [values.get(field.name, "") for field in fields_of(cls)]
+        while arguments and not arguments[-1]:
+            arguments.pop()
+        filled = [
+            argument or self._default(field)
+            for argument, field in zip(arguments, fields_of(cls), strict=False)
+        ]
+        return f"{self._bind('C', cls)}({', '.join(filled)})"
+
+    def _default(self, field: Field) -> str:
+        """Return an expression for a field's default; a new object where it could be changed."""
+        if isinstance(field.default, list):
+            return "[]"
+        if isinstance(field.default, Struct):
+            return f"{self._bind('C', type(field.default))}()"
+        if field.default is None or isinstance(field.default, int | str | bytes):
+            return repr(field.default)
+        return self._bind("k", field.default)
+
+    def _tag_count_byte(self) -> str:
+        count = self._new("n")
+        self._run.append(("B", count))
+        self._flush()
+        return count
+
+    def _no_known_tags(self, result: str, arguments: str) -> None:
+        count = self._tag_count_byte()
+        call = arguments[:-1] + (", " if arguments[-2] != "(" else "")
+        self._line(f"if {count}:")
+        self._line(f"    u, p = unknown_tags(d, p, {count})")
+        self._line(f"    {result} = {call}unknown_tagged_fields=u)")
+        self._line("else:")
+        self._line(f"    {result} = {arguments}")
+
+    def _known_tags(self, known: list[Field], values: dict[str, str]) -> None:
+        """Write the reading of a tag section in which some tags are known."""
+        count = self._tag_count_byte()
+        for field in known:
+            self._line(f"{values[field.name]} = {self._default(field)}")
+        unknown, end, tag = self._new("u"), self._new("e"), self._new("t")
+        self._line(f"{unknown} = None")
+        self._line(f"if {count}:")
+        self._depth += 1
+        self._line(f"{count}, p = tag_count(d, p, {count})")
+        self._line(f"{unknown} = {{}}")
+        self._line(f"for _ in range({count}):")
+        self._depth += 1
+        self._line(f"{tag}, {end}, p = tag_head(d, p)")
+        for index, field in enumerate(known):
+            self._line(f"{'elif' if index else 'if'} {tag} == {field.tag}:")
+            self._depth += 1
+            value = self._value(field)
+            self._flush()
+            self._line(f"{values[field.name]} = {value}")
+            self._line(f"if p != {end}:")
+            self._line("    raise Refused")
+            self._depth -= 1
+        self._line("else:")
+        self._line(f"    {unknown}[{tag}] = d[p:{end}]")
+        self._line(f"    p = {end}")
+        self._depth -= 2
+        self._line(f"u = {unknown}")
+
+    def _value(self, field: Field) -> str:
+        """Write the reading of one field; return the name that will hold it."""
+        if is_fixed(field):
+            target = self._new()
+            self._run.append((FORMATS[field.kind], target))  # type: ignore[index]  # a Kind
+            return target
+        if field.is_array:
+            return self._array(field)
+        if isinstance(field.kind, Kind):
+            return self._text_or_bytes(field)
+        return self._nested(field, field.kind)
+
+    def _nested(self, field: Field, kind: type[Struct]) -> str:
+        if not field.is_nullable_in(self.version):
+            return self._struct(kind)
+        target, present = self._new(), self._new("n")
+        # KIP-893: int8 -1 is null; inside a tagged field an unsigned varint, where 0 is null.
+        is_tagged = field.is_tagged_in(self.version)
+        self._run.append(("B" if is_tagged else "b", present))
+        self._flush()
+        self._line(f"if {present} {'== 0' if is_tagged else '< 0'}:")
+        self._line(f"    {target} = None")
+        self._line("else:")
+        self._depth += 1
+        self._line(f"{target} = {self._struct(kind)}")
+        self._depth -= 1
+        return target
+
+    def _length(self, field: Field, *, compact: bool) -> str:
+        """Write the reading of a length prefix; return the name: -1 or less is null."""
+        length = self._new("n")
+        if not compact:
+            is_string = field.kind is Kind.STRING and not field.is_array
+            self._run.append(("h" if is_string else "i", length))
+            self._flush()
+            return length
+        self._run.append(("B", length))
+        self._flush()
+        self._line(f"if {length} > 127:")
+        self._line(f"    {length}, p = uv(d, p - 1)")
+        self._line(f"{length} -= 1")
+        return length
+
+    def _null_branch(self, target: str, length: str, *, is_nullable: bool) -> None:
+        """Write what a null length means, up to the `else` that the caller's depth is in."""
+        self._line(f"if {length} < 0:")
+        self._line(f"    {target} = None" if is_nullable else "    raise Refused")
+        self._line("else:")
+        self._depth += 1
+
+    def _text_or_bytes(self, field: Field) -> str:
+        target, end = self._new(), self._new("e")
+        compact = self.flexible and not field.is_never_compact
+        length = self._length(field, compact=compact)
+        self._null_branch(target, length, is_nullable=field.is_nullable_in(self.version))
+        self._line(f"{end} = p + {length}")
+        self._line(f"if {end} > end:")
+        self._line("    raise Refused")
+        decode = self._decode if field.kind is Kind.STRING else ""
+        self._line(f"{target} = d[p:{end}]{decode}")
+        self._line(f"p = {end}")
+        self._depth -= 1
+        return target
+
+    def _array(self, field: Field) -> str:
+        target = self._new()
+        length = self._length(field, compact=self.flexible)
+        self._null_branch(target, length, is_nullable=field.is_nullable_in(self.version))
+        least = element_bytes(field, self.version, flexible=self.flexible)
+        self._line(f"if {length} * {least} > end - p:")
+        self._line("    raise Refused")
+        if field.kind in SIZES:
+            self._fixed_elements(field, target, length)
+        else:
+            self._line(f"{target} = []")
+            self._line(f"for _ in range({length}):")
+            self._depth += 1
+            element = self._value(field._replace(is_array=False, nullable=()))
+            self._line(f"{target}.append({element})")
+            self._depth -= 1
+        self._depth -= 1
+        return target
+
+    def _fixed_elements(self, field: Field, target: str, length: str) -> None:
+        """Write the reading of an array of fixed-size elements in one call."""
+        assert isinstance(field.kind, Kind)
+        size = SIZES[field.kind]
+        if field.kind is Kind.UUID:
+            elements = f"[d[i:i + {size}] for i in range(p, p + {length} * {size}, {size})]"
+        else:
+            unpackers = self._bind("a", UNPACKERS[field.kind])
+            elements = f"list({unpackers}[{length}](d, p))"
+        self._line(f"{target} = {elements}")
+        self._line(f"p += {length} * {size}")

@@ -1,0 +1,167 @@
+"""Messages as Kafka's own JSON: the form of Kafka's request log, and back.
+
+Every field of the version and no other, camelCase names, uuids in Kafka's base64, non-finite floats
+as strings. `bytes` stay `bytes`: msgspec's JSON encoder writes them as base64. Unknown tagged
+fields, which Kafka's converters leave out, appear as `_unknownTaggedFields` where there are some.
+
+Source: the `*JsonConverter` classes that Kafka generates beside its messages.
+"""
+
+import math
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
+
+from kdiag.errors import EncodeError
+from kdiag.wire.explain import float_json, unknown_tags_json
+from kdiag.wire.layout import check_version, is_flexible
+from kdiag.wire.primitives import uuid_bytes, uuid_text
+from kdiag.wire.schema import Field, Kind, Struct, fields_of
+
+S = TypeVar("S", bound=Struct)
+UNKNOWN_TAGS = "_unknownTaggedFields"
+
+
+def to_json(message: Struct, version: int) -> dict[str, Any]:
+    """Return a message in the form of Kafka's JSON, ready for `msgspec.json.encode`.
+
+    Raises:
+        ValueError: if the class has no such version.
+    """
+    return json_former(type(message), version)(message)
+
+
+@cache
+def json_former(cls: type[Struct], version: int) -> Callable[[Any], dict[str, Any]]:
+    """Return the compiled `to_json(message)` of a class in a version: one nested expression."""
+    check_version(cls, version)
+    flexible = is_flexible(cls, version)
+    text = f"lambda m: {_struct_source(cls, version, 'm', 0, flexible=flexible)}"
+    names = {"X": uuid_text, "F": float_json, "T": _tags_entry, "E": {}}
+    former: Callable[[Any], dict[str, Any]] = eval(text, names)  # noqa: S307 - text from the schema
+    return former
+
+
+def _tags_entry(tags: dict[int, bytes]) -> dict[str, Any]:
+    return {UNKNOWN_TAGS: unknown_tags_json(tags)}
+
+
+def _struct_source(
+    cls: type[Struct], version: int, source: str, depth: int, *, flexible: bool
+) -> str:
+    """Return an expression that builds the dictionary of a struct."""
+    entries = [
+        f'"{field.json_name}": '
+        + _value_source(field, version, f"{source}.{field.name}", depth, flexible=flexible)
+        for field in fields_of(cls)
+        if field.is_in(version)
+    ]
+    if flexible:
+        tags = f"{source}.unknown_tagged_fields"
+        entries.append(f"**(T({tags}) if {tags} else E)")
+    return "{" + ", ".join(entries) + "}"
+
+
+def _value_source(field: Field, version: int, source: str, depth: int, *, flexible: bool) -> str:
+    """Return an expression for the value of one field."""
+    if field.is_array:
+        element = f"e{depth}"
+        single = field._replace(is_array=False, nullable=())
+        inner = _value_source(single, version, element, depth + 1, flexible=flexible)
+        form = source if inner == element else f"[{inner} for {element} in {source}]"
+    elif not isinstance(field.kind, Kind):
+        form = _struct_source(field.kind, version, source, depth, flexible=flexible)
+    elif field.kind is Kind.UUID:
+        form = f"X({source})"
+    elif field.kind is Kind.FLOAT64:
+        form = f"F({source})"
+    else:
+        form = source
+    if form != source and field.is_nullable_in(version):
+        return f"(None if {source} is None else {form})"
+    return form
+
+
+def from_json(cls: type[S], version: int, form: dict[str, Any]) -> S:
+    """Return the message that Kafka's JSON describes; fields left out get their defaults.
+
+    `bytes` are accepted as base64 text or as `bytes`.
+
+    Raises:
+        EncodeError: if a name is unknown or a value is not of its field's type.
+        ValueError: if the class has no such version.
+    """
+    check_version(cls, version)
+    return _struct_from(cls, version, form, "")
+
+
+def _struct_from(cls: type[S], version: int, form: object, path: str) -> S:
+    """Return the struct that a JSON object describes."""
+    if not isinstance(form, dict):
+        raise EncodeError(path, f"expected an object, got {type(form).__name__}")
+    known = {field.json_name: field for field in fields_of(cls) if field.is_in(version)}
+    values: dict[str, Any] = {}
+    for name, value in form.items():
+        place = f"{path}.{name}" if path else name
+        if name == UNKNOWN_TAGS:
+            values["unknown_tagged_fields"] = {
+                each["tag"]: _bytes_from(each["data"], place) for each in value
+            }
+        elif name in known:
+            values[known[name].name] = _value_from(known[name], version, value, place)
+        else:
+            raise EncodeError(place, f"version {version} has no such field")
+    return cls(**values)
+
+
+def _value_from(field: Field, version: int, value: Any, path: str) -> Any:
+    """Return the Python value of a field's JSON value."""
+    if value is None:
+        return None
+    if field.is_array:
+        if not isinstance(value, list):
+            raise EncodeError(path, f"expected a list, got {type(value).__name__}")
+        single = field._replace(is_array=False)
+        return [_value_from(single, version, e, f"{path}[{i}]") for i, e in enumerate(value)]
+    if not isinstance(field.kind, Kind):
+        return _struct_from(field.kind, version, value, path)
+    convert = _CONVERSIONS.get(field.kind)
+    return convert(value, path) if convert else value
+
+
+def _uuid_from(value: Any, path: str) -> bytes:
+    """Return the bytes of a uuid's text."""
+    try:
+        return uuid_bytes(value)
+    except (ValueError, TypeError) as error:
+        raise EncodeError(path, f"not a uuid: {error}") from None
+
+
+def _float_from(value: object, path: str) -> float:
+    """Return the float that a JSON number, or the name of one that is not finite, stands for."""
+    if isinstance(value, int | float):
+        return float(value)
+    names = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+    if isinstance(value, str) and value in names:
+        return names[value]
+    raise EncodeError(path, f"not a number: {value!r}")
+
+
+def _bytes_from(value: object, path: str) -> bytes:
+    """Return the bytes of base64 text."""
+    if isinstance(value, bytes):
+        return value
+    try:
+        return b64decode(value, validate=True)  # type: ignore[arg-type]  # TypeError is handled
+    except (Base64Error, ValueError, TypeError) as error:
+        raise EncodeError(path, f"not base64: {error}") from None
+
+
+_CONVERSIONS: dict[Kind, Callable[[Any, str], Any]] = {
+    Kind.BYTES: _bytes_from,
+    Kind.RECORDS: _bytes_from,
+    Kind.UUID: _uuid_from,
+    Kind.FLOAT64: _float_from,
+}

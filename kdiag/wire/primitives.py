@@ -1,0 +1,173 @@
+"""The smallest parts of the wire format: fixed-size numbers, varints, tag sections, uuids.
+
+The compiled codecs (`kdiag.wire.codec`) inline the common cases and call these for the rest.
+Reading functions raise `RefusedError` without saying where: `kdiag.wire.explain` then reads the
+same bytes again, slowly, and names the place.
+
+Source: the protocol guide's "Protocol Primitive Types"; Kafka's `ByteUtils` and `RawTaggedField`.
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
+from functools import lru_cache
+from struct import Struct
+from typing import Any, Final
+
+from kdiag.wire.schema import Kind
+
+FORMATS: Final[dict[Kind, str]] = {
+    Kind.BOOLEAN: "?",
+    Kind.INT8: "b",
+    Kind.INT16: "h",
+    Kind.UINT16: "H",
+    Kind.INT32: "i",
+    Kind.UINT32: "I",
+    Kind.INT64: "q",
+    Kind.FLOAT64: "d",
+    Kind.UUID: "16s",
+}
+"""The `struct` format of each kind of fixed size."""
+
+SIZES: Final = {kind: Struct(f">{letters}").size for kind, letters in FORMATS.items()}
+"""The bytes that each kind of fixed size takes."""
+
+ZERO_BYTES: Final = tuple(bytes([n]) for n in range(128))
+"""The unsigned varints of one byte."""
+
+MAX_UVARINT_BYTES: Final = 5
+MAX_CACHED_LENGTH: Final = 64
+
+
+class RefusedError(Exception):
+    """The bytes break the format; the slow reader finds out where and why."""
+
+
+def read_uvarint(data: bytes, position: int) -> tuple[int, int]:
+    """Return an unsigned varint and the position after it.
+
+    Raises:
+        RefusedError: if it takes more than five bytes or does not fit 32 bits.
+        IndexError: if the bytes end inside it.
+    """
+    value = 0
+    for shift in range(0, 7 * MAX_UVARINT_BYTES, 7):
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:  # noqa: PLR2004 - the continuation bit
+            if value > 0xFFFFFFFF:  # noqa: PLR2004 - 32 bits
+                raise RefusedError
+            return value, position
+    raise RefusedError
+
+
+def uvarint(value: int) -> bytes:
+    """Return the unsigned varint of a number of up to 32 bits."""
+    if 0 <= value < 128:  # noqa: PLR2004 - fits seven bits
+        return ZERO_BYTES[value]
+    if not 0 <= value <= 0xFFFFFFFF:  # noqa: PLR2004 - 32 bits
+        raise OverflowError(value)
+    out = bytearray()
+    while value > 0x7F:  # noqa: PLR2004 - seven bits a byte
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def read_tag_count(data: bytes, position: int, first: int) -> tuple[int, int]:
+    """Return how many tagged fields follow, given the count's first byte, already read.
+
+    Raises:
+        RefusedError: if the bytes that remain cannot hold that many.
+    """
+    count = first
+    if first > 127:  # noqa: PLR2004 - one byte holds up to 127
+        count, position = read_uvarint(data, position - 1)
+    if 2 * count > len(data) - position:
+        raise RefusedError
+    return count, position
+
+
+def read_tag_head(data: bytes, position: int) -> tuple[int, int, int]:
+    """Return a tagged field's tag, the position where its value ends and where it starts."""
+    tag, position = read_uvarint(data, position)
+    size, position = read_uvarint(data, position)
+    end = position + size
+    if end > len(data):
+        raise RefusedError
+    return tag, end, position
+
+
+def read_unknown_tags(data: bytes, position: int, first: int) -> tuple[dict[int, bytes], int]:
+    """Return a tag section in which no tag is known, and the position after it."""
+    count, position = read_tag_count(data, position, first)
+    tags = {}
+    for _ in range(count):
+        tag, end, position = read_tag_head(data, position)
+        tags[tag] = data[position:end]
+        position = end
+    return tags, position
+
+
+def tag_section(tags: dict[int, bytes]) -> bytes:
+    """Return a tag section: tags in ascending order, each with its size."""
+    parts = [uvarint(len(tags))]
+    for tag in sorted(tags):
+        value = tags[tag]
+        parts += (uvarint(tag), uvarint(len(value)), value)
+    return b"".join(parts)
+
+
+def merge_tags(known: dict[int, bytes], unknown: dict[int, bytes] | None) -> bytes:
+    """Return the tag section of known and unknown tagged fields together.
+
+    Raises:
+        RefusedError: if an unknown tag has the number of a known one.
+    """
+    if not unknown:
+        return tag_section(known)
+    if known.keys() & unknown.keys():
+        raise RefusedError
+    return tag_section(known | unknown)
+
+
+class ByLength(dict[int, Callable[..., Any]]):
+    """Packers or unpackers of arrays of one kind, by the number of elements, made on first use."""
+
+    def __init__(self, prefix: str, letter: str, method: str) -> None:
+        super().__init__()
+        self._prefix = prefix
+        self._letter = letter
+        self._method = method
+
+    def __missing__(self, length: int) -> Callable[..., Any]:
+        """Make the function for `length` elements; keep it if arrays of that size are common."""
+        layout = Struct(f">{self._prefix}{length}{self._letter}")
+        function: Callable[..., Any] = getattr(layout, self._method)
+        if length <= MAX_CACHED_LENGTH:
+            self[length] = function
+        return function
+
+
+UNPACKERS: Final = {kind: ByLength("", FORMATS[kind], "unpack_from") for kind in FORMATS}
+PACKERS: Final = {kind: ByLength("i", FORMATS[kind], "pack") for kind in FORMATS}
+COMPACT_PACKERS: Final = {kind: ByLength("B", FORMATS[kind], "pack") for kind in FORMATS}
+
+
+@lru_cache(maxsize=4096)
+def uuid_text(uuid: bytes) -> str:
+    """Return Kafka's text of a uuid: 22 characters of unpadded URL-safe base64."""
+    return urlsafe_b64encode(uuid).decode("ascii").rstrip("=")
+
+
+def uuid_bytes(text: str) -> bytes:
+    """Return the sixteen bytes of Kafka's text of a uuid.
+
+    Raises:
+        ValueError: if the text is not the base64 of sixteen bytes.
+    """
+    uuid = urlsafe_b64decode(text + "==")
+    if len(uuid) != SIZES[Kind.UUID]:
+        raise ValueError(f"a uuid has 16 bytes, {text!r} has {len(uuid)}")
+    return uuid
