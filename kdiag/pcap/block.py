@@ -1,0 +1,39 @@
+"""Blocks of packets as columns: what every capture format is read into."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class PacketBlock(NamedTuple):
+    """Whole packets that lie in one buffer, as columns of equal length, in file order.
+
+    Attributes:
+        data: the buffer; a packet is `data[offset : offset + captured]`.
+        offset: where the packet's first byte lies in `data` (int64).
+        captured: bytes of the packet in `data` (int64).
+        original: bytes of the packet on the wire, more than `captured` when it was cut (int64).
+        time_ns: when it was captured, since 1970 (int64).
+        link_type: the LINKTYPE_ value of the interface (int64).
+        interface: number of the interface in its file or pcapng section, from 0 (int64).
+    """
+
+    data: npt.NDArray[np.uint8]
+    offset: npt.NDArray[np.int64]
+    captured: npt.NDArray[np.int64]
+    original: npt.NDArray[np.int64]
+    time_ns: npt.NDArray[np.int64]
+    link_type: npt.NDArray[np.int64]
+    interface: npt.NDArray[np.int64]
+
+
+def gather(
+    data: npt.NDArray[np.uint8], offset: npt.NDArray[np.int64], shape: np.dtype[np.void]
+) -> npt.NDArray[np.void]:
+    """Return one structure read at each offset, packed or not, aligned or not.
+
+    The caller has checked that every structure lies inside `data`.
+    """
+    count = max(len(data) - shape.itemsize + 1, 0)
+    return np.ndarray((count,), shape, data, 0, (1,))[offset]

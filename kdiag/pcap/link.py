@@ -1,0 +1,78 @@
+"""Link layers: from the first byte of a captured frame to the IP header inside it.
+
+Source: the LINKTYPE_ registry of tcpdump.org; IEEE 802.1Q and 802.1ad for VLAN tags.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from kdiag.pcap.block import PacketBlock, gather
+from kdiag.pcap.layer import Layer
+
+_U16: Final = np.dtype([("value", ">u2")])
+_IPV4, _IPV6 = 0x0800, 0x86DD
+_VLAN_TAGS: Final = (0x8100, 0x88A8, 0x9100)
+_VLAN_DEPTH: Final = 4
+
+type_strip = Callable[[npt.NDArray[np.uint8], Layer], Layer]
+
+
+def frames_of(block: PacketBlock, link_type: int) -> Layer:
+    """Return the packets of one link type, each at the start of its link header."""
+    frames = Layer(np.arange(len(block.offset)), block.offset, block.captured, block.original)
+    return frames.pick(block.link_type == link_type)
+
+
+def strip_ethernet(data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
+    """Return the IP packets inside Ethernet frames, VLAN tags taken off."""
+    return _strip_ethertype(data, frames, type_at=12, header_bytes=14)
+
+
+def _strip_sll(data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
+    return _strip_ethertype(data, frames, type_at=14, header_bytes=16)
+
+
+def _strip_sll2(data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
+    return _strip_ethertype(data, frames, type_at=0, header_bytes=20)
+
+
+def _strip_family(_data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
+    """Skip the address family, whose number for IPv6 differs by system; the IP version decides."""
+    return frames.skip(4).pick(frames.captured > 4)
+
+
+def _strip_nothing(_data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
+    return frames
+
+
+def _strip_ethertype(
+    data: npt.NDArray[np.uint8], frames: Layer, *, type_at: int, header_bytes: int
+) -> Layer:
+    frames = frames.pick(frames.captured >= header_bytes)
+    ethertype = gather(data, frames.offset + type_at, _U16)["value"].astype(np.int64)
+    frames = frames.skip(header_bytes)
+    for _ in range(_VLAN_DEPTH):
+        tagged = np.isin(ethertype, _VLAN_TAGS) & (frames.captured >= 4)
+        if not tagged.any():
+            break
+        ethertype[tagged] = gather(data, frames.offset[tagged] + 2, _U16)["value"]
+        frames = frames.skip(tagged * np.int64(4))
+    return frames.pick((ethertype == _IPV4) | (ethertype == _IPV6))
+
+
+STRIP: Final[Mapping[int, type_strip]] = {
+    0: _strip_family,  # NULL: loopback of BSD and macOS, family in the byte order of the host
+    1: strip_ethernet,
+    12: _strip_nothing,  # RAW, as some systems number it
+    14: _strip_nothing,
+    101: _strip_nothing,
+    108: _strip_family,  # LOOP: loopback of OpenBSD
+    113: _strip_sll,  # Linux `-i any`
+    228: _strip_nothing,  # IPV4
+    229: _strip_nothing,  # IPV6
+    276: _strip_sll2,  # Linux `-i any`, libpcap 1.10
+}
+"""How to reach the IP header, by link type."""
