@@ -1,0 +1,74 @@
+"""What every test can ask for: a real Kafka, its jars, Kafka as judge, the reference material."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+import kafka_jars
+import kafka_oracle
+
+IS_CI = os.environ.get("CI") == "true"
+
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=300)
+settings.register_profile("dev", deadline=None, max_examples=50)
+settings.load_profile("ci" if IS_CI else "dev")
+
+
+@contextmanager
+def _skipping_unless_ci() -> Iterator[None]:
+    """Skip the test where this machine lacks what it needs; CI must have everything."""
+    try:
+        yield
+    except kafka_jars.UnavailableError as error:
+        if IS_CI:
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def require_programs() -> Callable[..., None]:
+    """Return a function that skips the test unless the named programs are installed."""
+
+    def require(*programs: str) -> None:
+        with _skipping_unless_ci():
+            kafka_jars.require_programs(*programs)
+
+    return require
+
+
+@pytest.fixture(scope="session")
+def get_kafka_jars() -> Callable[[str], Path]:
+    """Return a function from a Kafka version to the folder with its jars, fetched if need be."""
+
+    def get(version: str) -> Path:
+        with _skipping_unless_ci():
+            return kafka_jars.jars(version)
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def kafka_reads(
+    get_kafka_jars: Callable[[str], Path],
+) -> Callable[[str, Iterable[Mapping[str, object]]], list[dict[str, Any]]]:
+    """Return `kafka_oracle.decode`: Kafka of a version reads many byte strings in one JVM."""
+
+    def read(version: str, lines: Iterable[Mapping[str, object]]) -> list[dict[str, Any]]:
+        get_kafka_jars(version)
+        return kafka_oracle.decode(version, lines)
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def reference() -> Path:
+    """Return the folder of the reference material, which `KDIAG_REFERENCE` names."""
+    named = os.environ.get("KDIAG_REFERENCE")
+    if not named:
+        pytest.skip("KDIAG_REFERENCE does not name the reference material")
+    return Path(named)

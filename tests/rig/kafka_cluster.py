@@ -1,0 +1,211 @@
+"""A real Kafka for tests: one to three KRaft nodes on free ports, on loopback.
+
+    with KafkaCluster("4.3.1", folder, nodes=3) as cluster:
+        ...  # cluster.bootstrap is "127.0.0.1:40001,127.0.0.1:40002,127.0.0.1:40003"
+
+Every node is broker and controller at once. A node counts as up when its own log says so.
+"""
+
+import socket
+import subprocess
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Event, Thread
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+import kafka_jars
+
+_CLUSTER_ID: Final = "MkU3OEVBNTcwNTJENDM2Qg"
+_START_TIMEOUT_S: Final = 60
+_JVM_OPTIONS: Final = [
+    "-Xmx512m",
+    "-Xms128m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
+]
+_IS_UP: Final = "Kafka Server started"
+
+
+class Ports(NamedTuple):
+    """The ports of one node."""
+
+    plaintext: int
+    sasl: int
+    controller: int
+
+
+class KafkaCluster:
+    """Real Kafka nodes that run while the `with` block does.
+
+    Attributes:
+        bootstrap: the brokers as clients take them.
+        sasl_bootstrap: the same for SASL/PLAIN over plaintext; of use with `users` only.
+    """
+
+    def __init__(
+        self,
+        version: str,
+        folder: Path,
+        *,
+        nodes: int = 1,
+        properties: Mapping[str, str] | None = None,
+        users: Mapping[str, str] | None = None,
+    ) -> None:
+        """Prepare, but do not start, a cluster.
+
+        Args:
+            version: Kafka's version.
+            folder: an existing folder for configurations, data and logs.
+            nodes: how many nodes, from 1 to 3.
+            properties: added to each node's `server.properties`.
+            users: passwords by user name, for SASL/PLAIN.
+        """
+        self._jars = kafka_jars.jars(version)
+        self._folder = folder
+        self._ports = _free_ports(nodes)
+        self._properties = dict(properties or {})
+        self._users = dict(users or {})
+        self._running = ExitStack()
+        self.bootstrap = ",".join(f"127.0.0.1:{ports.plaintext}" for ports in self._ports)
+        self.sasl_bootstrap = ",".join(f"127.0.0.1:{ports.sasl}" for ports in self._ports)
+
+    def __enter__(self) -> Self:
+        """Start all nodes and wait until each is up.
+
+        Raises:
+            RuntimeError: if a node ends, or is not up in time; with the end of its log.
+        """
+        with ExitStack() as starting:
+            nodes = [self._start(starting, number) for number in range(1, len(self._ports) + 1)]
+            for node in nodes:
+                node.wait_until_up()
+            self._running = starting.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop all nodes."""
+        self._running.close()
+
+    def _start(self, starting: ExitStack, number: int) -> "_Node":
+        """Format one node's storage and start it."""
+        config = self._folder / f"node-{number}.properties"
+        lines = [f"{key}={value}" for key, value in self._node_properties(number).items()]
+        config.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        command = kafka_jars.java_command(self._jars, "kafka.tools.StorageTool", "format")
+        formatted = subprocess.run(
+            [*command, "-t", _CLUSTER_ID, "-c", str(config)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if formatted.returncode:
+            raise RuntimeError(formatted.stdout + formatted.stderr)
+        node = _Node(self._jars, config)
+        starting.callback(node.stop)
+        return node
+
+    def _node_properties(self, number: int) -> dict[str, str]:
+        """Return the `server.properties` of one node."""
+        ports = self._ports[number - 1]
+        voters = [f"{i}@127.0.0.1:{each.controller}" for i, each in enumerate(self._ports, 1)]
+        clients = f"PLAINTEXT://127.0.0.1:{ports.plaintext}"
+        if self._users:
+            clients += f",SASL_PLAINTEXT://127.0.0.1:{ports.sasl}"
+        replication = str(len(self._ports))
+        return {
+            "process.roles": "broker,controller",
+            "node.id": str(number),
+            "controller.quorum.voters": ",".join(voters),
+            "listeners": f"{clients},CONTROLLER://127.0.0.1:{ports.controller}",
+            "advertised.listeners": clients,
+            "controller.listener.names": "CONTROLLER",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "listener.security.protocol.map": (
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT"
+            ),
+            "log.dirs": str(self._folder / f"data-{number}"),
+            "offsets.topic.num.partitions": "3",
+            "offsets.topic.replication.factor": replication,
+            "transaction.state.log.num.partitions": "3",
+            "transaction.state.log.replication.factor": replication,
+            "transaction.state.log.min.isr": "1",
+            "share.coordinator.state.topic.replication.factor": replication,
+            "share.coordinator.state.topic.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            "auto.create.topics.enable": "false",
+            **self._sasl_properties(),
+            **self._properties,
+        }
+
+    def _sasl_properties(self) -> dict[str, str]:
+        """Return what a listener for SASL/PLAIN needs."""
+        if not self._users:
+            return {}
+        users = " ".join(f'user_{name}="{word}"' for name, word in self._users.items())
+        module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+        return {
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{module} required {users};",
+        }
+
+
+class _Node:
+    """One Kafka process, and a thread that reads its log."""
+
+    def __init__(self, jars: Path, config: Path) -> None:
+        self._log: list[str] = []
+        self._is_up = False
+        self._up_or_ended = Event()
+        self._process = subprocess.Popen(
+            ["java", *_JVM_OPTIONS, "-cp", f"{jars}/*", "kafka.Kafka", str(config)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._reader = Thread(target=self._read_log, daemon=True)
+        self._reader.start()
+
+    def _read_log(self) -> None:
+        """Keep the log and say when it tells that the node is up, or ends."""
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                self._log.append(line)
+                if _IS_UP in line:
+                    self._is_up = True
+                    self._up_or_ended.set()
+        self._up_or_ended.set()
+
+    def wait_until_up(self) -> None:
+        """Return when the node is up.
+
+        Raises:
+            RuntimeError: if it ends or is not up in time.
+        """
+        self._up_or_ended.wait(_START_TIMEOUT_S)
+        if not self._is_up:
+            raise RuntimeError("Kafka did not start:\n" + "".join(self._log[-50:]))
+
+    def stop(self) -> None:
+        """End the process at once: its data is thrown away."""
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+
+
+def _free_ports(nodes: int) -> list[Ports]:
+    """Return three ports for each node that nobody listens on now."""
+    with ExitStack() as opened:
+        sockets = [opened.enter_context(socket.socket()) for _ in range(3 * nodes)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        numbers = [each.getsockname()[1] for each in sockets]
+    return [Ports(*numbers[start : start + 3]) for start in range(0, len(numbers), 3)]

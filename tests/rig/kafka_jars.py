@@ -1,0 +1,96 @@
+"""Kafka's jars on this machine, by Maven, and Java programs run with them.
+
+`jars("4.3.1")` returns a folder of jars and fetches it on first use. The folders are kept below
+`$KDIAG_KAFKA_LIB`, or below `.kafka/` of the repository (ignored by git).
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+TOOLS_VERSIONS: Final = {"3.9.1": "3.9.1", "4.3.1": "4.3.1", "4.4.0": "4.3.1"}
+"""Kafka's versions and the version of kafka-tools to use with each."""
+
+_RIG: Final = Path(__file__).parent
+_FETCH_TIMEOUT_S: Final = 600
+
+
+class UnavailableError(Exception):
+    """This machine lacks something that the rig needs; the text says what."""
+
+
+def require_programs(*programs: str) -> None:
+    """Check that programs are on the path.
+
+    Raises:
+        UnavailableError: naming those that are missing.
+    """
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        raise UnavailableError(f"not installed: {', '.join(missing)}")
+
+
+def library_folder() -> Path:
+    """Return where the jars of all versions are kept."""
+    named = os.environ.get("KDIAG_KAFKA_LIB")
+    return Path(named) if named else _RIG.parent.parent / ".kafka"
+
+
+def jars(version: str) -> Path:
+    """Return the folder with the jars of a Kafka version (a key of `TOOLS_VERSIONS`).
+
+    Raises:
+        UnavailableError: if Java or Maven is missing, or Maven cannot fetch.
+    """
+    require_programs("java")
+    folder = library_folder() / version
+    if not folder.is_dir():
+        _fetch(version, folder)
+    return folder
+
+
+def java_command(folder: Path, program: str, *arguments: str) -> list[str]:
+    """Return the command that runs a class, or a single source file, with the jars of `folder`."""
+    return ["java", "-XX:+UseSerialGC", "-cp", f"{folder}/*", program, *arguments]
+
+
+def _fetch(version: str, folder: Path) -> None:
+    """Have Maven copy the jars; the folder appears whole or not at all, whoever else fetches."""
+    require_programs("mvn")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetch-") as scratch:
+        fetched = Path(scratch) / version
+        _run_maven(
+            "dependency:copy-dependencies",
+            f"-Dkv={version}",
+            f"-Dtools={TOOLS_VERSIONS[version]}",
+            f"-DoutputDirectory={fetched}",
+        )
+        try:
+            fetched.rename(folder)
+        except OSError:
+            if not folder.is_dir():
+                raise
+
+
+def _run_maven(*arguments: str) -> None:
+    """Run Maven on the rig's pom.
+
+    Raises:
+        UnavailableError: with the end of what Maven said.
+    """
+    try:
+        done = subprocess.run(
+            ["mvn", "-q", "-B", "-f", str(_RIG / "pom.xml"), *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_FETCH_TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise UnavailableError(f"Maven took more than {_FETCH_TIMEOUT_S} s") from None
+    if done.returncode:
+        raise UnavailableError(f"Maven cannot fetch Kafka: {(done.stdout + done.stderr)[-1000:]}")
