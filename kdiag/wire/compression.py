@@ -1,0 +1,320 @@
+"""The codecs of record batches: gzip, snappy, lz4 and zstd, both ways, with a cap on the output.
+
+What Kafka's clients write, and this reads:
+
+* **gzip**: one member or several in a row;
+* **snappy**: one raw block (librdkafka), or the framing of snappy-java, called xerial here:
+  sixteen bytes of header, then blocks of 32 KiB, each behind its length (Java, and most others);
+* **lz4**: one frame. Up to magic 0 Kafka computed the checksum of the frame's header over four
+  bytes too many and did not verify it; since magic 1 the checksum is right (KAFKA-3160);
+* **zstd**: frames with or without the size of their content.
+
+A few bytes can claim to be gigabytes. Here memory grows with what comes out, not with what is
+claimed: a codec is fed about as many bytes at a time as it can blow up to the room that is left,
+and a claim that its bytes cannot fulfil is refused.
+
+The libraries are imported on first use: together they take longer than a whole `kdiag --help`.
+"""
+
+import struct
+import threading
+import zlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+from kdiag.errors import DecodeError
+
+if TYPE_CHECKING:
+    from zstandard import ZstdDecompressor
+
+CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+"""The codecs by the number that attributes of batches and messages hold."""
+
+FORMS: Final = {"gzip": ("",), "snappy": ("xerial", "raw"), "lz4": ("",), "zstd": ("", "sized")}
+"""The forms that each codec can be written in; the first is that of Kafka's Java client."""
+
+DEFAULT_MAX_BYTES: Final = 256 * 1024 * 1024
+
+MAX_FRAMES: Final = 1024
+"""How many gzip members, lz4 or zstd frames may follow one another in one batch."""
+
+# The most bytes that one byte of input can become, by the codecs' formats.
+GZIP_RATIO: Final = 1032
+LZ4_RATIO: Final = 255
+ZSTD_RATIO: Final = 1 << 15
+SNAPPY_RATIO: Final = 22
+
+MIN_CHUNK_BYTES: Final = 256
+"""What a codec is fed at least, so that output may pass the cap by that many times its ratio."""
+
+XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
+XERIAL_HEADER: Final = XERIAL_MAGIC + struct.pack(">ii", 1, 1)
+XERIAL_BLOCK_BYTES: Final = 32 * 1024
+
+LZ4_CONTENT_SIZE_FLAG: Final = 0x08
+LZ4_DICTIONARY_FLAG: Final = 0x01
+
+
+class _Stream(Protocol):
+    """What zlib, lz4 and zstandard have in common: a decompressor of one frame."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes | None: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def decompress(
+    codec: str, data: bytes, *, max_bytes: int = DEFAULT_MAX_BYTES, magic: int = 2
+) -> bytes:
+    """Return what a codec made `data` from.
+
+    Args:
+        codec: a name of `CODECS`.
+        data: the compressed bytes, all of them.
+        max_bytes: how many bytes may come out.
+        magic: of the batch; in 0 the checksum of an lz4 frame's header is not looked at.
+
+    Raises:
+        DecodeError: if the bytes are not the codec's, end early, or become more than `max_bytes`.
+    """
+    try:
+        decode = _DECOMPRESSORS[codec]
+    except KeyError:
+        raise DecodeError("", 0, f"no such codec: {codec}") from None
+    if codec == "lz4" and magic == 0:
+        data = _with_header_checksum(data, skipped=4)
+    try:
+        return decode(data, max_bytes)
+    except _failures(codec) as error:
+        raise DecodeError("", 0, f"not {codec}: {error}") from None
+
+
+def compress(codec: str, data: bytes, *, form: str = "", magic: int = 2) -> bytes:
+    """Return `data` compressed as Kafka's Java client does, or in another form of the codec.
+
+    Args:
+        codec: a name of `CODECS`.
+        data: what to compress.
+        form: one of the codec's `FORMS`; empty for the first.
+        magic: of the batch; in 0 an lz4 frame's header gets the wrong checksum of that time.
+
+    Raises:
+        ValueError: if there is no such codec or form.
+    """
+    if codec == "none":
+        return data
+    if codec not in FORMS:
+        raise ValueError(f"no such codec: {codec}")
+    form = form or FORMS[codec][0]
+    if form not in FORMS[codec]:
+        raise ValueError(f"{codec} has no form {form!r}")
+    if codec == "gzip":
+        return zlib.compress(data, wbits=16 + zlib.MAX_WBITS)
+    if codec == "lz4":
+        frame = _write_lz4(data)
+        return _with_header_checksum(frame, skipped=0) if magic == 0 else frame
+    if codec == "zstd":
+        return _write_zstd(data, is_sized=form == "sized")
+    return _write_raw_snappy(data) if form == "raw" else _write_xerial(data)
+
+
+def _failures(codec: str) -> tuple[type[Exception], ...]:
+    """Return what the codec's library raises for wrong bytes."""
+    if codec == "zstd":
+        from zstandard import ZstdError  # noqa: PLC0415 - as the module says
+
+        return (ZstdError, MemoryError)
+    if codec == "snappy":
+        from cramjam import DecompressionError  # noqa: PLC0415 - as the module says
+
+        return (DecompressionError, MemoryError)
+    return (zlib.error if codec == "gzip" else RuntimeError, MemoryError)
+
+
+def _too_large(max_bytes: int) -> DecodeError:
+    return DecodeError("", 0, f"decompresses to more than {max_bytes} bytes")
+
+
+def _read_frames(new: Callable[[], _Stream], data: bytes, max_bytes: int, ratio: int) -> bytes:
+    """Return the content of the frames in a row that `data` is.
+
+    Args:
+        new: makes the decompressor of one frame.
+        data: the frames.
+        max_bytes: how many bytes may come out.
+        ratio: how many bytes one byte of input can become.
+    """
+    pieces: list[bytes] = []
+    position, room = 0, max_bytes
+    for _ in range(MAX_FRAMES):
+        stream = new()
+        while not stream.eof:
+            if position == len(data):
+                raise DecodeError("", position, "the compressed bytes end early")
+            chunk = data[position : position + max(room // ratio, MIN_CHUNK_BYTES)]
+            piece = stream.decompress(chunk)
+            pieces.append(piece)
+            position += len(chunk) - len(stream.unused_data or b"")
+            room -= len(piece)
+            if room < 0:
+                raise _too_large(max_bytes)
+        if position == len(data):
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    raise DecodeError("", position, f"more than {MAX_FRAMES} compressed frames in a row")
+
+
+def _read_none(data: bytes, max_bytes: int) -> bytes:
+    if len(data) > max_bytes:
+        raise _too_large(max_bytes)
+    return data
+
+
+def _read_gzip(data: bytes, max_bytes: int) -> bytes:
+    def new() -> _Stream:
+        return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+
+    return _read_frames(new, data, max_bytes, GZIP_RATIO)
+
+
+def _read_lz4(data: bytes, max_bytes: int) -> bytes:
+    from lz4.frame import LZ4FrameDecompressor  # noqa: PLC0415 - as the module says
+
+    return _read_frames(LZ4FrameDecompressor, data, max_bytes, LZ4_RATIO)
+
+
+def _read_zstd(data: bytes, max_bytes: int) -> bytes:
+    return _read_frames(_zstd_decompressor().decompressobj, data, max_bytes, ZSTD_RATIO)
+
+
+def _read_snappy(data: bytes, max_bytes: int) -> bytes:
+    if not data.startswith(XERIAL_MAGIC):
+        return _read_raw_snappy(data, max_bytes)
+    blocks: list[bytes] = []
+    position, room = len(XERIAL_HEADER), max_bytes
+    if len(data) < position:
+        raise DecodeError("", len(data), "the header of the snappy framing is cut")
+    while position < len(data):
+        # snappy-java writes its header again when streams are appended to one another
+        if data.startswith(XERIAL_MAGIC, position):
+            position += len(XERIAL_HEADER)
+            continue
+        start = position + 4
+        position = start + int.from_bytes(data[position:start], "big")
+        if position > len(data) or position == start:
+            raise DecodeError("", start, f"no snappy block of {position - start} bytes here")
+        block = _read_raw_snappy(data[start:position], room)
+        room -= len(block)
+        blocks.append(block)
+    return b"".join(blocks)
+
+
+def _read_raw_snappy(data: bytes, max_bytes: int) -> bytes:
+    size = 0
+    for index, byte in enumerate(data[:5]):
+        size |= (byte & 0x7F) << 7 * index
+        if not byte & 0x80:
+            break
+    if size > max_bytes:
+        raise _too_large(max_bytes)
+    if size > SNAPPY_RATIO * len(data):
+        raise DecodeError("", 0, f"{len(data)} bytes of snappy cannot become {size}")
+    from cramjam import snappy  # noqa: PLC0415 - as the module says
+
+    return bytes(snappy.decompress_raw(data))
+
+
+_DECOMPRESSORS: Final[dict[str, Callable[[bytes, int], bytes]]] = {
+    "none": _read_none,
+    "gzip": _read_gzip,
+    "snappy": _read_snappy,
+    "lz4": _read_lz4,
+    "zstd": _read_zstd,
+}
+
+
+def _write_raw_snappy(data: bytes) -> bytes:
+    from cramjam import snappy  # noqa: PLC0415 - as the module says
+
+    return bytes(snappy.compress_raw(data))
+
+
+def _write_xerial(data: bytes) -> bytes:
+    parts = [XERIAL_HEADER]
+    for position in range(0, len(data), XERIAL_BLOCK_BYTES):
+        block = _write_raw_snappy(data[position : position + XERIAL_BLOCK_BYTES])
+        parts += (len(block).to_bytes(4, "big"), block)
+    return b"".join(parts)
+
+
+def _write_lz4(data: bytes) -> bytes:
+    """Return one frame of independent blocks: Kafka's Java client reads no linked ones."""
+    from lz4 import frame  # noqa: PLC0415 - as the module says
+
+    written: bytes = frame.compress(
+        data, block_size=frame.BLOCKSIZE_MAX64KB, block_linked=False, store_size=False
+    )
+    return written
+
+
+def _write_zstd(data: bytes, *, is_sized: bool) -> bytes:
+    from zstandard import ZstdCompressor  # noqa: PLC0415 - as the module says
+
+    return ZstdCompressor(write_content_size=is_sized).compress(data)
+
+
+def _with_header_checksum(frame: bytes, *, skipped: int) -> bytes:
+    """Return an lz4 frame with another checksum in its header.
+
+    Args:
+        frame: the frame; returned as it is when it is too short or needs a dictionary.
+        skipped: how many bytes the checksum leaves out: 4 (the magic number) is right, 0 is what
+            Kafka did up to magic 0.
+    """
+    flags = frame[4] if len(frame) > 4 else LZ4_DICTIONARY_FLAG  # noqa: PLR2004 - magic number
+    end = 14 if flags & LZ4_CONTENT_SIZE_FLAG else 6
+    if flags & LZ4_DICTIONARY_FLAG or len(frame) <= end:
+        return frame
+    checksum = _xxh32(frame[skipped:end]) >> 8 & 0xFF
+    return b"%b%c%b" % (frame[:end], checksum, frame[end + 1 :])
+
+
+def _xxh32(data: bytes) -> int:
+    """Return the xxHash of fewer than sixteen bytes: 32 bits, seed 0.
+
+    Source: the specification of xxHash, where bytes up to fifteen skip the four lanes.
+    """
+    primes = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
+    mask = 0xFFFFFFFF
+    value = primes[4] + len(data)
+    words = len(data) // 4 * 4
+    for (word,) in struct.iter_unpack("<I", data[:words]):
+        value = value + word * primes[2] & mask
+        value = (value << 17 | value >> 15) * primes[3] & mask
+    for byte in data[words:]:
+        value = value + byte * primes[4] & mask
+        value = (value << 11 | value >> 21) * primes[0] & mask
+    value = (value ^ value >> 15) * primes[1] & mask
+    value = (value ^ value >> 13) * primes[2] & mask
+    return value ^ value >> 16
+
+
+class _OfThread(threading.local):
+    """What each thread has of its own, because no two may use it at once."""
+
+    zstd_decompressor: "ZstdDecompressor | None" = None
+
+
+_of_thread = _OfThread()
+
+
+def _zstd_decompressor() -> "ZstdDecompressor":
+    """Return this thread's decompressor: to make one takes longer than to read a small batch."""
+    if _of_thread.zstd_decompressor is None:
+        from zstandard import ZstdDecompressor  # noqa: PLC0415 - as the module says
+
+        _of_thread.zstd_decompressor = ZstdDecompressor()
+    return _of_thread.zstd_decompressor
