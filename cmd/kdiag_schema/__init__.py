@@ -1,1 +1,1 @@
-"""Maintainers' program: message schemas inside Kafka's jars -> kdiag/wire/api and kdiag/wire/internal."""
+"""Maintainers' program: the schemas inside Kafka's jars -> kdiag/wire/api and wire/internal."""

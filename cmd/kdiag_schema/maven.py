@@ -1,0 +1,54 @@
+"""Kafka's jars from Maven Central."""
+
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+# kafka-tools-api holds no schema, and not every release of it is on Maven Central
+POM: Final = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>kdiag</groupId><artifactId>kafka-jars</artifactId><version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId>
+      <version>{version}</version>
+      <exclusions>
+        <exclusion>
+          <groupId>org.apache.kafka</groupId><artifactId>kafka-tools-api</artifactId>
+        </exclusion>
+      </exclusions>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+def fetch_jars(version: str, into: Path) -> Path:
+    """Copy the jars of a Kafka release that hold schemas into a folder of that name.
+
+    Args:
+        version: the release, such as `4.4.0`.
+        into: the folder for the folder of the release.
+
+    Raises:
+        subprocess.CalledProcessError: if Maven fails; it has said why.
+    """
+    target = into / version
+    with tempfile.TemporaryDirectory() as folder:
+        pom = Path(folder) / "pom.xml"
+        pom.write_text(POM.format(version=version))
+        subprocess.run(  # noqa: S603 - the maintainer names the version
+            [
+                "mvn",
+                "-q",
+                "-B",
+                f"-f={pom}",
+                "dependency:copy-dependencies",
+                "-DincludeGroupIds=org.apache.kafka",
+                f"-DoutputDirectory={target}",
+            ],
+            check=True,
+        )
+    return target

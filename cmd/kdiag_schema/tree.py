@@ -1,0 +1,72 @@
+"""All files that Kafka's schemas make, and how they get into the repository."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from kdiag_schema.catalog_source import catalog_source, record_types_source
+from kdiag_schema.class_source import snake_case
+from kdiag_schema.merge import merge_message
+from kdiag_schema.module_source import (
+    api_module,
+    api_name,
+    header_module,
+    internal_module,
+    record_module,
+)
+from kdiag_schema.release import Release
+
+API: Final = "kdiag/wire/api"
+INTERNAL: Final = "kdiag/wire/internal"
+
+
+def tree_of(releases: Sequence[Release]) -> dict[str, str]:
+    """Return the source of every file by its path in the repository, not yet formatted.
+
+    Args:
+        releases: the releases to merge, oldest first.
+    """
+    newest = releases[-1].version
+    names = sorted({name for release in releases for name in release.messages})
+    messages = [merge_message([each.messages.get(name) for each in releases]) for name in names]
+    responses = {each.number: each for each in messages if each.kind == "response"}
+    requests = [each for each in messages if each.kind == "request"]
+    requests.sort(key=lambda each: each.number or 0)
+    headers = [each for each in messages if each.kind == "header"]
+    internal = [each for each in messages if each.kind not in {"request", "response", "header"}]
+    internal.sort(key=lambda each: (record_module(each), each.name))
+    tree = {
+        f"{API}/{snake_case(api_name(each))}.py": api_module(each, responses[each.number], newest)
+        for each in requests
+    }
+    tree |= {f"{API}/{snake_case(each.name)}.py": header_module(each, newest) for each in headers}
+    for module, group in groupby(internal, record_module):
+        tree[f"{INTERNAL}/{module}.py"] = internal_module(list(group), newest)
+    tree["kdiag/wire/catalog.py"] = catalog_source(requests, newest)
+    tree[f"{INTERNAL}/record_types.py"] = record_types_source(internal, newest)
+    return tree
+
+
+def write_tree(tree: dict[str, str], into: Path) -> None:
+    """Write the files below a folder, remove those that are no longer made, and format them.
+
+    Raises:
+        subprocess.CalledProcessError: if ruff refuses the source; it has said why.
+    """
+    for folder in (API, INTERNAL):
+        (into / folder).mkdir(parents=True, exist_ok=True)
+        for old in (into / folder).glob("*.py"):
+            if f"{folder}/{old.name}" not in tree and old.name != "__init__.py":
+                old.unlink()
+    for path, source in tree.items():
+        (into / path).write_text(source)
+    config = Path(__file__).parents[2] / "pyproject.toml"
+    for command in (["check", "-q", "--select=I", "--fix"], ["format", "-q"]):
+        subprocess.run(  # noqa: S603 - our own files
+            [sys.executable, "-m", "ruff", *command, f"--config={config}", *tree],
+            cwd=into,
+            check=True,
+        )

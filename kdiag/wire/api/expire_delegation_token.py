@@ -1,0 +1,25 @@
+"""Shortens the life of a delegation token, or ends it.
+
+API key 40, versions 0-2, flexible from 2. Kafka 4.4.0 has 1-2.
+
+Source: KIP-48.
+"""
+
+from kdiag.wire.schema import Bytes, Int16, Int32, Int64, Struct, message
+
+
+@message(api_key=40, versions="0-2", flexible="2+")
+class ExpireDelegationTokenRequest(Struct):
+    """The request of ExpireDelegationToken, to the broker."""
+
+    hmac: Bytes = b""
+    expiry_time_period_ms: Int64 = 0
+
+
+@message(api_key=40, versions="0-2", flexible="2+")
+class ExpireDelegationTokenResponse(Struct):
+    """The response of ExpireDelegationToken, from the broker."""
+
+    error_code: Int16 = 0
+    expiry_timestamp_ms: Int64 = 0
+    throttle_time_ms: Int32 = 0

@@ -1,0 +1,25 @@
+"""Extends the life of a delegation token.
+
+API key 39, versions 0-2, flexible from 2. Kafka 4.4.0 has 1-2.
+
+Source: KIP-48.
+"""
+
+from kdiag.wire.schema import Bytes, Int16, Int32, Int64, Struct, message
+
+
+@message(api_key=39, versions="0-2", flexible="2+")
+class RenewDelegationTokenRequest(Struct):
+    """The request of RenewDelegationToken, to the broker."""
+
+    hmac: Bytes = b""
+    renew_period_ms: Int64 = 0
+
+
+@message(api_key=39, versions="0-2", flexible="2+")
+class RenewDelegationTokenResponse(Struct):
+    """The response of RenewDelegationToken, from the broker."""
+
+    error_code: Int16 = 0
+    expiry_timestamp_ms: Int64 = 0
+    throttle_time_ms: Int32 = 0

@@ -1,0 +1,18 @@
+"""What stands before every request: API, version, correlation id, client id.
+
+Versions 0-2, flexible from 2. Kafka 4.4.0 has 1-2.
+"""
+
+from typing import Annotated
+
+from kdiag.wire.schema import Int16, Int32, String, Struct, ignorable, message, never_compact, since
+
+
+@message(versions="0-2", flexible="2+")
+class RequestHeader(Struct):
+    """Kafka's RequestHeader."""
+
+    request_api_key: Int16 = 0
+    request_api_version: Int16 = 0
+    correlation_id: Int32 = 0
+    client_id: Annotated[String | None, since("1+"), ignorable, never_compact] = ""

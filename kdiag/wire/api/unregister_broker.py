@@ -1,0 +1,24 @@
+"""Removes the registration of a broker that is gone for good.
+
+API key 64, version 0, flexible from 0. Kafka 4.4.0 has 0.
+
+Source: KIP-631.
+"""
+
+from kdiag.wire.schema import BrokerId, Int16, Int32, String, Struct, message
+
+
+@message(api_key=64, versions="0", flexible="0+")
+class UnregisterBrokerRequest(Struct):
+    """The request of UnregisterBroker, to the broker."""
+
+    broker_id: BrokerId = 0
+
+
+@message(api_key=64, versions="0", flexible="0+")
+class UnregisterBrokerResponse(Struct):
+    """The response of UnregisterBroker, from the broker."""
+
+    throttle_time_ms: Int32 = 0
+    error_code: Int16 = 0
+    error_message: String | None = ""

@@ -1,0 +1,21 @@
+"""What the leader of a classic consumer group lets a member read.
+
+Versions 0-3, never flexible. Kafka 4.4.0 has 0-3.
+"""
+
+from kdiag.wire.schema import Bytes, Int32, Struct, TopicName, message
+
+
+class TopicPartition(Struct):
+    """One element of `assigned_partitions` in ConsumerProtocolAssignment."""
+
+    topic: TopicName = ""
+    partitions: list[Int32] = []
+
+
+@message(versions="0-3")
+class ConsumerProtocolAssignment(Struct):
+    """Kafka's ConsumerProtocolAssignment."""
+
+    assigned_partitions: list[TopicPartition] = []
+    user_data: Bytes | None = None

@@ -1,0 +1,15 @@
+"""Who sent a request that a broker forwards inside an Envelope.
+
+Version 0, flexible from 0. Kafka 4.4.0 has 0.
+"""
+
+from kdiag.wire.schema import Boolean, String, Struct, message
+
+
+@message(versions="0", flexible="0+")
+class DefaultPrincipalData(Struct):
+    """Kafka's DefaultPrincipalData."""
+
+    type: String = ""
+    name: String = ""
+    token_authenticated: Boolean = False

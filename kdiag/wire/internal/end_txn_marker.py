@@ -1,0 +1,13 @@
+"""The value of a commit or abort marker.
+
+Version 0, never flexible. Kafka 4.4.0 has 0.
+"""
+
+from kdiag.wire.schema import Int32, Struct, message
+
+
+@message(versions="0")
+class EndTxnMarker(Struct):
+    """Kafka's EndTxnMarker."""
+
+    coordinator_epoch: Int32 = 0

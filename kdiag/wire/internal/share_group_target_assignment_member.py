@@ -1,0 +1,28 @@
+"""What one share group member is planned to read.
+
+Record type 13 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+"""
+
+from kdiag.wire.schema import ZERO_UUID, Int32, String, Struct, Uuid, message
+
+
+@message(versions="0")
+class ShareGroupTargetAssignmentMemberKey(Struct):
+    """The key of a record of type 13."""
+
+    group_id: String = ""
+    member_id: String = ""
+
+
+class TopicPartition(Struct):
+    """One element of `topic_partitions` in ShareGroupTargetAssignmentMemberValue."""
+
+    topic_id: Uuid = ZERO_UUID
+    partitions: list[Int32] = []
+
+
+@message(versions="0", flexible="0+")
+class ShareGroupTargetAssignmentMemberValue(Struct):
+    """The value of a record of type 13."""
+
+    topic_partitions: list[TopicPartition] = []
