@@ -43,6 +43,7 @@ class KafkaCluster:
     Attributes:
         bootstrap: the brokers as clients take them.
         sasl_bootstrap: the same for SASL/PLAIN over plaintext; of use with `users` only.
+        ports: the ports of each node.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class KafkaCluster:
         nodes: int = 1,
         properties: Mapping[str, str] | None = None,
         users: Mapping[str, str] | None = None,
+        port: int | None = None,
     ) -> None:
         """Prepare, but do not start, a cluster.
 
@@ -62,15 +64,18 @@ class KafkaCluster:
             nodes: how many nodes, from 1 to 3.
             properties: added to each node's `server.properties`.
             users: passwords by user name, for SASL/PLAIN.
+            port: where the first node listens to clients; by default any free port.
         """
         self._jars = kafka_jars.jars(version)
         self._folder = folder
-        self._ports = _free_ports(nodes)
+        self.ports = _free_ports(nodes)
+        if port is not None:
+            self.ports[0] = self.ports[0]._replace(plaintext=port)
         self._properties = dict(properties or {})
         self._users = dict(users or {})
         self._running = ExitStack()
-        self.bootstrap = ",".join(f"127.0.0.1:{ports.plaintext}" for ports in self._ports)
-        self.sasl_bootstrap = ",".join(f"127.0.0.1:{ports.sasl}" for ports in self._ports)
+        self.bootstrap = ",".join(f"127.0.0.1:{ports.plaintext}" for ports in self.ports)
+        self.sasl_bootstrap = ",".join(f"127.0.0.1:{ports.sasl}" for ports in self.ports)
 
     def __enter__(self) -> Self:
         """Start all nodes and wait until each is up.
@@ -79,7 +84,7 @@ class KafkaCluster:
             RuntimeError: if a node ends, or is not up in time; with the end of its log.
         """
         with ExitStack() as starting:
-            nodes = [self._start(starting, number) for number in range(1, len(self._ports) + 1)]
+            nodes = [self._start(starting, number) for number in range(1, len(self.ports) + 1)]
             for node in nodes:
                 node.wait_until_up()
             self._running = starting.pop_all()
@@ -114,12 +119,12 @@ class KafkaCluster:
 
     def _node_properties(self, number: int) -> dict[str, str]:
         """Return the `server.properties` of one node."""
-        ports = self._ports[number - 1]
-        voters = [f"{i}@127.0.0.1:{each.controller}" for i, each in enumerate(self._ports, 1)]
+        ports = self.ports[number - 1]
+        voters = [f"{i}@127.0.0.1:{each.controller}" for i, each in enumerate(self.ports, 1)]
         clients = f"PLAINTEXT://127.0.0.1:{ports.plaintext}"
         if self._users:
             clients += f",SASL_PLAINTEXT://127.0.0.1:{ports.sasl}"
-        replication = str(len(self._ports))
+        replication = str(len(self.ports))
         return {
             "process.roles": "broker,controller",
             "node.id": str(number),
