@@ -1,0 +1,140 @@
+"""Headers: what stands before the body of every frame, and says what the body is.
+
+    request header 0   api key int16, version int16, correlation id int32
+    request header 1   ... client id: two-byte length, -1 for null
+    request header 2   ... tag section; the client id keeps its two-byte length
+    response header 0  correlation id int32
+    response header 1  ... tag section
+
+Which one it is follows from the API key and version (`kdiag.wire.catalog`); a response does not
+say its own, so reading one needs its request. The client id of an unknown API is read as in
+headers 1 and 2, which agree on it.
+
+Source: Kafka's `RequestHeader.json` and `ResponseHeader.json`; KIP-482 (tagged fields).
+"""
+
+from struct import Struct, error
+from typing import Final, NamedTuple
+
+from kdiag.errors import DecodeError
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.varint import VarintError, read_unsigned
+
+REQUEST_START: Final = Struct(">hhi")
+"""API key, version and correlation id: the start of every request."""
+
+_CORRELATION_ID: Final = Struct(">i")
+_INT16: Final = Struct(">h")
+_NEWEST_REQUEST_HEADER: Final = 2
+
+
+class RequestHeader(NamedTuple):
+    """The header of a request.
+
+    Attributes:
+        api_key: which API; it may be one that kdiag does not know.
+        version: the version of that API; it may be newer than known.
+        correlation_id: what the response will repeat.
+        client_id: the client's name for itself; bytes that are not UTF-8 are replaced.
+        header_version: 0, 1 or 2; a guess for an unknown API.
+        body_offset: where the body starts in the frame.
+    """
+
+    api_key: int
+    version: int
+    correlation_id: int
+    client_id: str | None
+    header_version: int
+    body_offset: int
+
+
+class ResponseHeader(NamedTuple):
+    """The header of a response.
+
+    Attributes:
+        correlation_id: that of the request.
+        header_version: 0 or 1.
+        body_offset: where the body starts in the frame.
+    """
+
+    correlation_id: int
+    header_version: int
+    body_offset: int
+
+
+def read_request_header(frame_data: bytes) -> RequestHeader:
+    """Return the header of the request in a frame (its bytes without the length prefix).
+
+    Raises:
+        DecodeError: if the bytes end inside the header.
+    """
+    try:
+        api_key, version, correlation_id = REQUEST_START.unpack_from(frame_data)
+    except error:
+        why = f"a request header takes {REQUEST_START.size} bytes, {len(frame_data)} are here"
+        raise DecodeError("header", len(frame_data), why) from None
+    api = API_BY_KEY.get(api_key)
+    header_version = api.request_header_version(version) if api else _NEWEST_REQUEST_HEADER
+    position = REQUEST_START.size
+    client_id = None
+    if header_version > 0:
+        client_id, position = _read_client_id(frame_data, position)
+    if header_version == _NEWEST_REQUEST_HEADER and api:
+        position = skip_tags(frame_data, position)
+    return RequestHeader(api_key, version, correlation_id, client_id, header_version, position)
+
+
+def read_response_header(frame_data: bytes, api_key: int, version: int) -> ResponseHeader:
+    """Return the header of the response in a frame to a request of this API and version.
+
+    Raises:
+        DecodeError: if the bytes end inside the header.
+    """
+    try:
+        (correlation_id,) = _CORRELATION_ID.unpack_from(frame_data)
+    except error:
+        why = f"a correlation id takes 4 bytes, {len(frame_data)} are here"
+        raise DecodeError("header.correlationId", len(frame_data), why) from None
+    api = API_BY_KEY.get(api_key)
+    header_version = api.response_header_version(version) if api else 0
+    position = _CORRELATION_ID.size
+    if header_version:
+        position = skip_tags(frame_data, position)
+    return ResponseHeader(correlation_id, header_version, position)
+
+
+def _read_client_id(data: bytes, position: int) -> tuple[str | None, int]:
+    """Return the client id at `position` and where it ends."""
+    start = position + _INT16.size
+    try:
+        (length,) = _INT16.unpack_from(data, position)
+    except error:
+        raise DecodeError("header.clientId", position, "its length is cut off") from None
+    if length < 0:
+        return None, start
+    if length > len(data) - start:
+        why = f"{length} bytes are announced, {len(data) - start} are left"
+        raise DecodeError("header.clientId", position, why)
+    return data[start : start + length].decode(errors="replace"), start + length
+
+
+def skip_tags(data: bytes, position: int) -> int:
+    """Return the position after the tag section at `position`.
+
+    Raises:
+        DecodeError: if the bytes end inside it.
+    """
+    start = position
+    try:
+        count, position = read_unsigned(data, position)
+        for _ in range(count):
+            _, position = read_unsigned(data, position)
+            size, position = read_unsigned(data, position)
+            position += size
+            if position > len(data):
+                break
+    except (IndexError, VarintError):
+        position = len(data) + 1
+    if position > len(data):
+        raise DecodeError("header tags", start, "the tag section runs past the end")
+    return position
