@@ -1,9 +1,12 @@
 """Blocks of packets as columns: what every capture format is read into."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+MAX_PACKET_BYTES: Final = 16 << 20
+"""Larger packets, and larger blocks of pcapng, are taken for damage."""
 
 
 class PacketBlock(NamedTuple):
@@ -26,6 +29,10 @@ class PacketBlock(NamedTuple):
     time_ns: npt.NDArray[np.int64]
     link_type: npt.NDArray[np.int64]
     interface: npt.NDArray[np.int64]
+
+    def first(self, count: int) -> "PacketBlock":
+        """Return the first packets alone."""
+        return PacketBlock(self.data, *(column[:count] for column in self[1:]))
 
 
 def gather(

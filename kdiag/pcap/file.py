@@ -1,59 +1,217 @@
-"""Inputs: the bytes of capture files, read in buffers of bounded size."""
+"""Inputs: capture files, compressed or not, and pipes, read in buffers of bounded size.
 
+What an input holds is told by its first bytes, never by its name.
+"""
+
+import gzip
 import io
+import os
+import select
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, cast
 
+import lz4.frame
 import numpy as np
 import numpy.typing as npt
+import zstandard
+
+from kdiag.errors import CaptureError
 
 BLOCK_BYTES: Final = 4 << 20
+STDIN: Final = "-"
+_MAGIC_BYTES: Final = 4
+_GZIP: Final = b"\x1f\x8b"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_LZ4: Final = b"\x04\x22\x4d\x18"
+# lz4's binding raises RuntimeError for a damaged frame.
+_READ_ERRORS: Final = (OSError, EOFError, RuntimeError, zlib.error, zstandard.ZstdError)
+
+type_fill = Callable[[memoryview], int | None]
+
+
+class _RawInput(io.RawIOBase):
+    """The bytes of an input as they are stored: counts them, and can be looked at ahead."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self.bytes_read = 0
+        self._file = file
+        # One system call per read: `readinto` of a buffered pipe waits until the view is full.
+        read_all = cast("io.RawIOBase", file).readinto
+        self._fill: type_fill = getattr(file, "readinto1", read_all)
+        self._ahead = b""
+        self._pollable = _pollable(file)
+
+    def readable(self) -> bool:
+        return True
+
+    def look_ahead(self, size: int) -> bytes:
+        """Return the first bytes, fewer at the end of the input, and keep them for reading."""
+        while len(self._ahead) < size and (more := self._file.read(size - len(self._ahead))):
+            self._ahead += more
+        return self._ahead
+
+    def readinto(self, view: memoryview) -> int:  # type: ignore[override]
+        if self._ahead:
+            count = min(len(view), len(self._ahead))
+            view[:count] = self._ahead[:count]
+            self._ahead = self._ahead[count:]
+        else:
+            count = self._fill(view) or 0
+        self.bytes_read += count
+        return count
+
+    def would_wait(self) -> bool:
+        """Return whether the next read would wait for whoever writes into the pipe."""
+        return self._pollable is not None and not select.select([self._pollable], [], [], 0)[0]
 
 
 class Window:
-    """The part of an input that is in memory.
+    """The part of an input that is in memory, and the way to the rest of it.
 
     A new buffer is made for each part, so that whoever holds slices of an old one keeps them.
 
     Attributes:
         name: the name the input was opened by.
-        data: the bytes in memory.
-        offset: how far `data[0]` lies from the start of the input.
+        data: the bytes in memory, decompressed.
+        offset: how far `data[0]` lies from the start of the decompressed input.
     """
 
-    def __init__(self, name: str, file: io.RawIOBase | BinaryIO, block_bytes: int = BLOCK_BYTES) -> None:
+    def __init__(self, name: str, file: BinaryIO, block_bytes: int = BLOCK_BYTES) -> None:
         self.name = name
         self.data: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
         self.offset = 0
-        self._file = file
         self._block_bytes = block_bytes
+        self._failure: CaptureError | None = None
+        self._raw = _RawInput(file)
+        self._fill: type_fill = self._raw.readinto
+        try:
+            self._fill = _decompressed(self._raw)
+        except _READ_ERRORS as error:
+            self._fail(error)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read of the input as it is stored: of the compressed file, if it is one."""
+        return self._raw.bytes_read
 
     def advance(self, used: int, need: int = 0) -> bool:
-        """Let go of the first `used` bytes and read on until the buffer is full.
+        """Let go of the first `used` bytes and read on.
+
+        Reads until the buffer is full or, from a pipe, until nothing more is there at the moment.
 
         Args:
             used: bytes of `data` that are dealt with.
-            need: bytes that must fit into the buffer together.
+            need: bytes that have to fit into the buffer, where that is more than a usual block.
 
         Returns:
-            Whether anything was read: false at the end of the input.
+            Whether anything was read: false at the end of the input and where reading failed.
         """
         rest = self.data[used:]
         size = max(self._block_bytes, need)
         buffer = np.empty(size, np.uint8)
-        filled = len(rest)
-        buffer[:filled] = rest
-        view = memoryview(buffer)
-        while filled < size:
-            count = self._file.readinto(view[filled:])  # type: ignore[union-attr]
-            if not count:
-                break
-            filled += count
+        buffer[: len(rest)] = rest
+        filled = self._read_into(buffer.data, len(rest))
         self.data = buffer[:filled]
         self.offset += used
         return filled > len(rest)
 
+    def check_end(self) -> None:
+        """Do nothing if the input ended where it should.
 
-def open_window(path: str | Path) -> Window:
-    """Open a file."""
-    return Window(str(path), Path(path).open("rb", buffering=0))
+        Raises:
+            CaptureError: reading failed, or bytes are left over in the window.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if len(self.data):
+            raise self.error(
+                "the capture ends within a packet: either its recording was not stopped cleanly "
+                "or the copy is not complete; everything before is read",
+            )
+
+    def error(self, why: str, position: int = 0) -> CaptureError:
+        """Return an error that names the byte at `position` in the window."""
+        return CaptureError(self.name, why, offset=self.offset + position)
+
+    def _read_into(self, view: memoryview, filled: int) -> int:
+        start = filled
+        while filled < len(view) and self._failure is None:
+            if filled > start and self._raw.would_wait():
+                break
+            try:
+                count = self._fill(view[filled:])
+            except _READ_ERRORS as error:
+                self._fail(error)
+                break
+            if not count:
+                break
+            filled += count
+        return filled
+
+    def _fail(self, error: Exception) -> None:
+        why = f"cannot be read any further: {error}; everything before is read"
+        self._failure = CaptureError(self.name, why)
+        self._failure.__cause__ = error
+
+
+@contextmanager
+def open_window(source: str | Path | BinaryIO, block_bytes: int = BLOCK_BYTES) -> Iterator[Window]:
+    """Open an input, with its first block in the window.
+
+    Args:
+        source: a path, `-` for standard input, or an open binary file, which stays open.
+        block_bytes: how much to hold in memory at a time.
+
+    Raises:
+        CaptureError: it cannot be opened or read, or is empty.
+    """
+    if isinstance(source, str) and source == STDIN:
+        yield _first_window("standard input", sys.stdin.buffer, block_bytes)
+    elif isinstance(source, str | Path):
+        with _open(source) as file:
+            yield _first_window(str(source), cast("BinaryIO", file), block_bytes)
+    else:
+        yield _first_window(str(getattr(source, "name", "stream")), source, block_bytes)
+
+
+def _open(path: str | Path) -> io.FileIO:
+    try:
+        return Path(path).open("rb", buffering=0)
+    except OSError as error:
+        raise CaptureError(str(path), f"cannot be opened: {error.strerror}") from error
+
+
+def _first_window(name: str, file: BinaryIO, block_bytes: int) -> Window:
+    window = Window(name, file, block_bytes)
+    if not window.advance(0):
+        window.check_end()
+        raise CaptureError(name, "is empty: nothing was recorded, or nothing is written yet")
+    return window
+
+
+def _decompressed(raw: _RawInput) -> type_fill:
+    """Return what fills a buffer from the input, decompressing what is compressed."""
+    magic = raw.look_ahead(_MAGIC_BYTES)
+    if magic.startswith(_GZIP):
+        return gzip.GzipFile(fileobj=raw, mode="rb").readinto1
+    if magic == _ZSTD:
+        decompressor = zstandard.ZstdDecompressor()
+        return decompressor.stream_reader(cast("BinaryIO", raw), read_across_frames=True).readinto1
+    if magic == _LZ4:
+        return cast("type_fill", lz4.frame.LZ4FrameFile(raw).readinto1)
+    return raw.readinto
+
+
+def _pollable(file: BinaryIO) -> int | None:
+    """Return the descriptor of a pipe; None for a file, which never waits."""
+    try:
+        descriptor = file.fileno()
+    except (AttributeError, OSError):
+        return None
+    return None if stat.S_ISREG(os.fstat(descriptor).st_mode) else descriptor

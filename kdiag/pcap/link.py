@@ -9,21 +9,18 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.pcap.block import PacketBlock, gather
+from kdiag.pcap.block import gather
 from kdiag.pcap.layer import Layer
 
 _U16: Final = np.dtype([("value", ">u2")])
-_IPV4, _IPV6 = 0x0800, 0x86DD
+ETHERTYPE_IPV4: Final = 0x0800
+ETHERTYPE_IPV6: Final = 0x86DD
 _VLAN_TAGS: Final = (0x8100, 0x88A8, 0x9100)
+_VLAN_BYTES: Final = 4
 _VLAN_DEPTH: Final = 4
+_FAMILY_BYTES: Final = 4
 
 type_strip = Callable[[npt.NDArray[np.uint8], Layer], Layer]
-
-
-def frames_of(block: PacketBlock, link_type: int) -> Layer:
-    """Return the packets of one link type, each at the start of its link header."""
-    frames = Layer(np.arange(len(block.offset)), block.offset, block.captured, block.original)
-    return frames.pick(block.link_type == link_type)
 
 
 def strip_ethernet(data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
@@ -41,7 +38,7 @@ def _strip_sll2(data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
 
 def _strip_family(_data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
     """Skip the address family, whose number for IPv6 differs by system; the IP version decides."""
-    return frames.skip(4).pick(frames.captured > 4)
+    return frames.skip(_FAMILY_BYTES).pick(frames.captured > _FAMILY_BYTES)
 
 
 def _strip_nothing(_data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
@@ -55,12 +52,12 @@ def _strip_ethertype(
     ethertype = gather(data, frames.offset + type_at, _U16)["value"].astype(np.int64)
     frames = frames.skip(header_bytes)
     for _ in range(_VLAN_DEPTH):
-        tagged = np.isin(ethertype, _VLAN_TAGS) & (frames.captured >= 4)
+        tagged = np.isin(ethertype, _VLAN_TAGS) & (frames.captured >= _VLAN_BYTES)
         if not tagged.any():
             break
         ethertype[tagged] = gather(data, frames.offset[tagged] + 2, _U16)["value"]
-        frames = frames.skip(tagged * np.int64(4))
-    return frames.pick((ethertype == _IPV4) | (ethertype == _IPV6))
+        frames = frames.skip(tagged * np.int64(_VLAN_BYTES))
+    return frames.pick((ethertype == ETHERTYPE_IPV4) | (ethertype == ETHERTYPE_IPV6))
 
 
 STRIP: Final[Mapping[int, type_strip]] = {

@@ -1,5 +1,6 @@
 """Columns of TCP segments: the meeting point of the packet index and the stream reassembly."""
 
+from collections import Counter
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -7,9 +8,11 @@ import numpy.typing as npt
 
 from kdiag.pcap.address import AddressBook
 from kdiag.pcap.block import PacketBlock, gather
+from kdiag.pcap.defragment import Defragmenter
 from kdiag.pcap.ip import read_ipv4, read_ipv6
-from kdiag.pcap.layer import Layer, Transport
-from kdiag.pcap.link import STRIP, frames_of
+from kdiag.pcap.layer import PROTOCOL_TCP, Layer, Payloads, joined
+from kdiag.pcap.link import STRIP
+from kdiag.pcap.tunnel import unwrap
 
 _TCP: Final = np.dtype(
     [
@@ -22,8 +25,10 @@ _TCP: Final = np.dtype(
         ("window", ">u2"),
     ]
 )
-_TCP_HEADER_BYTES: Final = 20
-_PROTOCOL_TCP: Final = 6
+_TCP_LEAST_BYTES: Final = 20
+_IPV4, _IPV6 = 4, 6
+_PORT_BITS: Final = np.uint64(16)
+_TUNNEL_DEPTH: Final = 4
 
 
 class SegmentBatch(NamedTuple):
@@ -65,12 +70,18 @@ class SegmentBatch(NamedTuple):
 class PacketIndex:
     """Finds the TCP segments in blocks of packets, column by column.
 
+    Packets are dealt with by layer: all link headers, then all IP headers, then all TCP headers.
+    What tunnels carry, which is rare, makes another round from the IP headers on.
+
     Attributes:
         addresses: turns the endpoints of the segments into text.
         packets: packets indexed so far; the next block's first packet has the next number.
         bytes: their captured bytes.
-        tcp_packets: packets that hold a TCP segment.
+        tcp_packets: packets that gave a TCP segment.
+        fragments: IP fragments; a datagram's last one counts as a TCP packet too if it gave one.
+        bad_packets: IP and TCP packets with headers that are cut off or impossible.
         cut_packets: packets of which the capture holds only the beginning (snap length).
+        unread_link_types: packets of unknown link layers, counted by LINKTYPE_ value.
     """
 
     def __init__(self) -> None:
@@ -78,52 +89,91 @@ class PacketIndex:
         self.packets = 0
         self.bytes = 0
         self.tcp_packets = 0
+        self.fragments = 0
+        self.bad_packets = 0
         self.cut_packets = 0
+        self.unread_link_types: Counter[int] = Counter()
+        self._defragmenter = Defragmenter()
 
     def index_block(self, block: PacketBlock) -> SegmentBatch:
-        """Return the TCP segments of a block and count its packets."""
-        segments = self._segments(block)
+        """Return the TCP segments of a block, in the order of its packets, and count these."""
+        data, waiting = block.data, self._strip_link(block)
+        found: list[Payloads] = []
+        for _ in range(_TUNNEL_DEPTH):
+            payloads = [part for packets in waiting for part in self._read_ip(data, packets)]
+            data, payloads = self._join_fragments(data, block.time_ns, payloads)
+            found += payloads
+            waiting = [packets for part in payloads for packets in unwrap(data, part)]
+        batch = self._read_tcp(data, block.time_ns, found)
         self.packets += len(block.offset)
         self.bytes += int(block.captured.sum())
-        self.tcp_packets += len(segments.packet)
         self.cut_packets += int(np.count_nonzero(block.captured < block.original))
-        return segments
+        self.tcp_packets += len(batch.packet)
+        return batch
 
-    def _segments(self, block: PacketBlock) -> SegmentBatch:
+    def _strip_link(self, block: PacketBlock) -> list[Layer]:
+        """Return the IP packets of a block, by link type."""
+        rows = np.arange(len(block.offset))
+        frames = Layer(rows, block.offset, block.captured, block.original)
         parts = []
         for link_type in np.unique(block.link_type).tolist():
+            chosen = block.link_type == link_type
             if link_type in STRIP:
-                packets = STRIP[link_type](block.data, frames_of(block, link_type))
-                parts += self._transports(block, packets)
-        batches = [self._read_tcp(block, part) for part in parts]
-        if len(batches) == 1:
-            return batches[0]
-        return _merge(block, batches)
-
-    def _transports(self, block: PacketBlock, packets: Layer) -> list[Transport]:
-        packets = packets.pick(packets.captured > 0)
-        version = block.data[packets.offset] >> 4
-        parts = []
-        if (version == 4).any():
-            parts.append(read_ipv4(block.data, packets.pick(version == 4)))
-        if (version == 6).any():
-            parts.append(read_ipv6(block.data, packets.pick(version == 6), self.addresses))
+                parts.append(STRIP[link_type](block.data, frames.pick(chosen)))
+            else:
+                self.unread_link_types[link_type] += int(np.count_nonzero(chosen))
         return parts
 
-    def _read_tcp(self, block: PacketBlock, payloads: Transport) -> SegmentBatch:
-        chosen = (payloads.protocol == _PROTOCOL_TCP) & (payloads.layer.captured >= _TCP.itemsize)
-        payloads = payloads.pick(chosen)
-        header = gather(block.data, payloads.layer.offset, _TCP)
+    def _read_ip(self, data: npt.NDArray[np.uint8], packets: Layer) -> list[Payloads]:
+        """Return what IP packets carry, by version; packets of other versions are bad ones."""
+        packets = packets.pick(packets.captured > 0)
+        version = data[packets.offset] >> 4
+        parts = []
+        if (is_ipv4 := version == _IPV4).any():
+            parts.append(read_ipv4(data, packets.pick(is_ipv4)))
+        if (is_ipv6 := version == _IPV6).any():
+            parts.append(read_ipv6(data, packets.pick(is_ipv6), self.addresses))
+        self.bad_packets += len(packets.row) - sum(len(part.layer.row) for part in parts)
+        return parts
+
+    def _join_fragments(
+        self,
+        data: npt.NDArray[np.uint8],
+        time_ns: npt.NDArray[np.int64],
+        payloads: list[Payloads],
+    ) -> tuple[npt.NDArray[np.uint8], list[Payloads]]:
+        """Return the payloads with fragments replaced by the datagrams that they complete."""
+        parts = []
+        for part in payloads:
+            fragmented = part.fragmented()
+            parts.append(part.pick(~fragmented))
+            if fragmented.any():
+                self.fragments += int(np.count_nonzero(fragmented))
+                data, whole = self._defragmenter.join(data, time_ns, part.pick(fragmented))
+                parts.append(whole)
+        return data, parts
+
+    def _read_tcp(
+        self,
+        data: npt.NDArray[np.uint8],
+        time_ns: npt.NDArray[np.int64],
+        payloads: list[Payloads],
+    ) -> SegmentBatch:
+        tcp = joined([part.pick(part.protocol == PROTOCOL_TCP) for part in payloads])
+        headed = tcp.pick(tcp.layer.captured >= _TCP.itemsize)
+        header = gather(data, headed.layer.offset, _TCP)
         header_bytes = (header["header_size"] >> 4).astype(np.int64) * 4
-        payload = payloads.layer.skip(header_bytes)
-        good = (header_bytes >= _TCP_HEADER_BYTES) & (payload.wire >= 0)
-        sixteen = np.uint64(16)
-        batch = SegmentBatch(
-            block.data.data,
+        good = (header_bytes >= _TCP_LEAST_BYTES) & (header_bytes <= headed.layer.wire)
+        if not good.all():
+            headed, header, header_bytes = headed.pick(good), header[good], header_bytes[good]
+        self.bad_packets += len(tcp.protocol) - len(header)
+        payload = headed.layer.skip(header_bytes)
+        return SegmentBatch(
+            data.data,
             payload.row + (self.packets + 1),
-            block.time_ns[payload.row],
-            (payloads.source << sixteen) | header["source_port"].astype(np.uint64),
-            (payloads.destination << sixteen) | header["destination_port"].astype(np.uint64),
+            time_ns[payload.row],
+            (headed.source << _PORT_BITS) | header["source_port"],
+            (headed.destination << _PORT_BITS) | header["destination_port"],
             header["sequence"].astype(np.uint32),
             header["acknowledgment"].astype(np.uint32),
             header["flags"].copy(),
@@ -132,19 +182,3 @@ class PacketIndex:
             np.maximum(payload.captured, 0),
             payload.wire,
         )
-        return batch if good.all() else _pick(batch, good)
-
-
-def _pick(batch: SegmentBatch, chosen: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> SegmentBatch:
-    return SegmentBatch(batch.data, *(column[chosen] for column in batch[1:]))
-
-
-def _merge(block: PacketBlock, batches: list[SegmentBatch]) -> SegmentBatch:
-    """Return the segments of several batches of one block in the order of their packets."""
-    if not batches:
-        empty = np.zeros(0, np.int64)
-        nobody = Transport(Layer(empty, empty, empty, empty), *[np.zeros(0, np.uint8)], *[np.zeros(0, np.uint64)] * 2)
-        return PacketIndex()._read_tcp(block, nobody)
-    columns = [np.concatenate(column) for column in zip(*(batch[1:] for batch in batches), strict=True)]
-    batch = SegmentBatch(block.data.data, *columns)
-    return _pick(batch, np.argsort(batch.packet, kind="stable"))

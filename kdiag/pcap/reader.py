@@ -1,26 +1,65 @@
-"""Capture files in, columns of TCP segments out."""
+"""Captures in, columns of TCP segments out: all inputs of a run, read as one recording."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO, Final, TypeAlias
 
 from kdiag.errors import CaptureError
 from kdiag.pcap.address import AddressBook
-from kdiag.pcap.file import open_window
+from kdiag.pcap.block import PacketBlock
+from kdiag.pcap.file import BLOCK_BYTES, STDIN, Window, open_window
 from kdiag.pcap.packet import PacketIndex, SegmentBatch
-from kdiag.pcap.savefile import read_blocks
+from kdiag.pcap.pcapng import Secrets, is_pcapng, read_pcapng
+from kdiag.pcap.savefile import is_savefile, read_savefile
+
+Source: TypeAlias = str | Path | BinaryIO
+
+_PROBE_BYTES: Final = 64 << 10
+_CONVERT: Final = "convert it with `editcap -F pcap`"
+_HINTS: Final = {  # by the first bytes of what people hand over by mistake
+    b"\xfd7zXZ": "is packed with xz: unpack it first",
+    b"BZh": "is packed with bzip2: unpack it first",
+    b"PK\x03\x04": "is a zip archive: unpack it first",
+    b"7z\xbc\xaf": "is a 7z archive: unpack it first",
+    b"\x02\x21\x4c\x18": "is packed with lz4's legacy format: unpack it first",
+    b"snoop\x00": f"is a snoop capture: {_CONVERT}",
+    b"GMBU": f"is a Network Monitor capture: {_CONVERT}",
+    b"# TLS secrets": "is a TLS key log: it goes beside a capture, not in its place",
+    b"CLIENT_": "is a TLS key log: it goes beside a capture, not in its place",
+    b"SERVER_": "is a TLS key log: it goes beside a capture, not in its place",
+}
 
 
 class CaptureReader:
-    """Reads captures, one after the other, as one run.
+    """Reads captures as one recording; packets are numbered from 1 over all of them.
+
+    Files are read in the order of their first packets, so that a rotated set may be given in any
+    order; a folder stands for the captures that lie in it. Pipes come after the files.
 
     Attributes:
-        warnings: what ended an input early; everything before it was delivered.
+        inputs: what is read, in this order.
+        index: what finds the segments; it counts the packets.
+        secrets: TLS keys that pcapng files brought along.
+        warnings: what could not be read: an input that ends early or is damaged from some place
+            on (everything before was delivered), packets of an unknown link type.
+        total_bytes: size of all inputs as they are stored; None when one is a pipe.
     """
 
-    def __init__(self, sources: Sequence[str | Path]) -> None:
-        self.warnings: list[CaptureError] = []
+    def __init__(self, sources: Sequence[Source], *, block_bytes: int = BLOCK_BYTES) -> None:
+        """Look into the files, without reading them.
+
+        Raises:
+            CaptureError: a file cannot be opened, is empty or not a capture, or a folder holds
+                none.
+        """
+        self.inputs = _in_order(sources)
         self.index = PacketIndex()
-        self._sources = list(sources)
+        self.secrets: list[Secrets] = []
+        self.warnings: list[CaptureError] = []
+        self.total_bytes = _total_bytes(self.inputs)
+        self._block_bytes = block_bytes
+        self._window: Window | None = None
+        self._bytes_before = 0
 
     @property
     def addresses(self) -> AddressBook:
@@ -32,13 +71,112 @@ class CaptureReader:
         """Packets read so far; the number of the last one."""
         return self.index.packets
 
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read so far of the inputs as they are stored, for showing progress."""
+        return self._bytes_before + (self._window.bytes_read if self._window else 0)
+
     def read_segments(self) -> Iterator[SegmentBatch]:
-        """Yield the TCP segments of all inputs, a block at a time."""
-        for source in self._sources:
-            window = open_window(source)
-            window.advance(0)
+        """Yield the TCP segments of all inputs, a block at a time; can be done once.
+
+        Raises:
+            CaptureError: a pipe is empty or carries no capture, or a file has gone meanwhile.
+                What goes wrong later in an input ends that input and becomes a warning.
+        """
+        for source in self.inputs:
+            with open_window(source, self._block_bytes) as window:
+                self._window = window
+                yield from self._read_window(window)
+                self._bytes_before += window.bytes_read
+                self._window = None
+
+    def _read_window(self, window: Window) -> Iterator[SegmentBatch]:
+        blocks = read_blocks(window, self.secrets)
+        try:
+            for block in blocks:
+                yield self.index.index_block(block)
+        except CaptureError as error:
+            self._warn(window, error.why, error.offset)
+        for link_type, count in sorted(self.index.unread_link_types.items()):
+            self._warn(window, f"{count} packets of link type {link_type} are not read", None)
+        self.index.unread_link_types.clear()
+
+    def _warn(self, window: Window, why: str, offset: int | None) -> None:
+        self.warnings.append(CaptureError(window.name, why, offset=offset, packet=self.packets))
+
+
+def read_blocks(window: Window, secrets: list[Secrets]) -> Iterator[PacketBlock]:
+    """Return the packets of a capture, whichever its format is.
+
+    Args:
+        window: the capture, with its first bytes.
+        secrets: gets the TLS keys that the capture brings along.
+
+    Raises:
+        CaptureError: at once if this is not a capture; while iterating, after the last good
+            packet, if it ends early or is damaged.
+    """
+    start = window.data[:16].tobytes()
+    if is_savefile(start):
+        return read_savefile(window)
+    if is_pcapng(start):
+        return read_pcapng(window, secrets)
+    for magic, hint in _HINTS.items():
+        if start.startswith(magic):
+            raise window.error(hint)
+    raise window.error(
+        f"is neither pcap nor pcapng, it starts with {start[:8].hex(' ')}: give the file that "
+        f"tcpdump or Wireshark wrote; if it is a capture of another format, {_CONVERT}"
+    )
+
+
+def _in_order(sources: Sequence[Source]) -> list[Source]:
+    """Return the inputs with folders replaced by their captures, by time of first packet."""
+    times: list[tuple[float, Source]] = []
+    for source in sources:
+        if _is_pipe(source):
+            times.append((float("inf"), source))
+        elif Path(str(source)).is_dir():
+            times += _captures_in(Path(str(source)))
+        else:
+            times.append((_first_time_ns(source), source))
+    return [source for _, source in sorted(times, key=lambda timed: timed[0])]
+
+
+def _is_pipe(source: Source) -> bool:
+    """Return whether reading the input a second time would give something else."""
+    if not isinstance(source, str | Path) or source == STDIN:
+        return True
+    path = Path(source)
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _captures_in(folder: Path) -> list[tuple[float, Source]]:
+    times: list[tuple[float, Source]] = []
+    for path in sorted(folder.iterdir()):
+        if path.is_file():
             try:
-                for block in read_blocks(window):
-                    yield self.index.index_block(block)
+                times.append((_first_time_ns(path), path))
             except CaptureError as error:
-                self.warnings.append(error)
+                if error.__cause__ is not None:  # cannot be read, which is not "is no capture"
+                    raise
+    if not times:
+        raise CaptureError(str(folder), "holds no capture file")
+    return times
+
+
+def _first_time_ns(source: Source) -> float:
+    """Return when a file's first packet was captured; infinity if it has none that is whole."""
+    with open_window(source, _PROBE_BYTES) as window:
+        blocks = read_blocks(window, [])
+        try:
+            block = next(blocks, None)
+        except CaptureError:  # reading will come to it again and report it
+            return float("inf")
+    return float("inf") if block is None else int(block.time_ns[0])
+
+
+def _total_bytes(inputs: list[Source]) -> int | None:
+    if any(_is_pipe(source) for source in inputs):
+        return None
+    return sum(Path(str(source)).stat().st_size for source in inputs)
