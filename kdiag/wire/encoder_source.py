@@ -22,6 +22,7 @@ from kdiag.wire.primitives import (
     ZERO_BYTES,
     RefusedError,
     merge_tags,
+    tag_section,
     uvarint,
 )
 from kdiag.wire.schema import Field, Kind, Struct, fields_of
@@ -46,6 +47,7 @@ class EncoderSource:
             "uv": uvarint,
             "U": ZERO_BYTES,
             "merge_tags": merge_tags,
+            "tag_section": tag_section,
             "Refused": RefusedError,
         }
         self._encode = ".encode()" if errors == "strict" else f'.encode("utf-8", "{errors}")'
@@ -119,7 +121,7 @@ class EncoderSource:
         self._depth += 1
         pending = list(self._run)
         self._run.clear()
-        self._write_after(pending, f"merge_tags({{}}, {source}.unknown_tagged_fields)")
+        self._write_after(pending, f"tag_section({source}.unknown_tagged_fields)")
         self._depth -= 1
         self._line("else:")
         self._line(f"    {self._writer}({self._with_zero(pending)})")
@@ -177,7 +179,8 @@ class EncoderSource:
             self._depth -= 1
         unknown = f"{source}.unknown_tagged_fields"
         self._line(f"if {tags} or {unknown}:")
-        self._line(f"    {self._writer}(merge_tags({tags}, {unknown}))")
+        numbers = self._bind("g", frozenset(field.tag for field in known))
+        self._line(f"    {self._writer}(merge_tags({tags}, {unknown}, {numbers}))")
         self._line("else:")
         self._line(f"    {self._writer}(U[0])")
 
@@ -254,7 +257,10 @@ class EncoderSource:
         value = self._new()
         self._line(f"{value} = {source}")
         is_branch = self._begin_sized(field, value, compact=self.flexible)
-        if field.kind in SIZES:
+        if field.kind is Kind.UUID:
+            self._count_prefix(value)
+            self._line(f'{self._writer}(b"".join({value}))')
+        elif field.kind in SIZES:
             self._fixed_elements(field, value)
         else:
             self._count_prefix(value)
@@ -267,6 +273,7 @@ class EncoderSource:
         self._end_sized(is_branch=is_branch)
 
     def _count_prefix(self, value: str) -> None:
+        """Write the count of an array and all that is pending."""
         if not self.flexible:
             self._run.append(("i", f"len({value})"))
             self._flush()
@@ -276,7 +283,7 @@ class EncoderSource:
         self._varint(count)
 
     def _fixed_elements(self, field: Field, value: str) -> None:
-        """Write an array of fixed-size elements, count included, in one call."""
+        """Write an array of numbers, count included, in one call."""
         assert isinstance(field.kind, Kind)
         self._flush()
         count = self._new("n")

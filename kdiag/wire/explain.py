@@ -58,14 +58,25 @@ class Explanation(msgspec.Struct, gc=False):
     end: int
 
 
-def explain(cls: type[Struct], version: int, data: bytes, offset: int = 0) -> Explanation:
+def explain(
+    cls: type[Struct], version: int, data: bytes, offset: int = 0, *, whole_bytes: int | None = None
+) -> Explanation:
     """Return where every byte of the message at `offset` belongs; never raises for wrong bytes.
+
+    Args:
+        cls: the message's class.
+        version: the message's version.
+        data: the bytes, from which those at the end may be missing.
+        offset: where the message starts.
+        whole_bytes: what `len(data)` would be if nothing were missing: counts are held against
+            it, so that the elements which are here of a cut array are still read.
 
     Raises:
         ValueError: if the class has no such version.
     """
     check_version(cls, version)
     reader = _Reader(data, offset, version, flexible=is_flexible(cls, version))
+    reader.whole_bytes = max(len(data), whole_bytes or 0)
     body: dict[str, Any] = {}
     error = None
     try:
@@ -83,6 +94,7 @@ class _Reader:
         self.position = position
         self.version = version
         self.flexible = flexible
+        self.whole_bytes = len(data)
         self.spans: list[Span] = []
 
     def read_struct(self, cls: type[Struct], into: dict[str, Any], path: str) -> None:
@@ -199,7 +211,7 @@ class _Reader:
             keep(None)
             return
         least = element_bytes(field, self.version, flexible=self.flexible)
-        remaining = len(self.data) - self.position
+        remaining = self.whole_bytes - self.position
         if count * least > remaining:
             why = f"{count} elements need at least {count * least} bytes, {remaining} remain"
             raise DecodeError(path, self.position, why)
@@ -213,8 +225,8 @@ class _Reader:
         place = _join(path, "_tags")
         count, length = self._uvarint(place)
         self._took(place, length, count)
-        if 2 * count > len(self.data) - self.position:
-            remaining = len(self.data) - self.position
+        remaining = self.whole_bytes - self.position
+        if 2 * count > remaining:
             why = f"{count} tagged fields need at least {2 * count} bytes, {remaining} remain"
             raise DecodeError(place, self.position, why)
         unknown: dict[int, bytes] = {}

@@ -9,6 +9,7 @@ Source: the protocol guide's "Protocol Primitive Types"; Kafka's `ByteUtils` and
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from struct import Struct
 from typing import Any, Final
@@ -119,21 +120,23 @@ def tag_section(tags: dict[int, bytes]) -> bytes:
     return b"".join(parts)
 
 
-def merge_tags(known: dict[int, bytes], unknown: dict[int, bytes] | None) -> bytes:
-    """Return the tag section of known and unknown tagged fields together.
+def merge_tags(
+    written: dict[int, bytes], unknown: dict[int, bytes] | None, known: AbstractSet[int]
+) -> bytes:
+    """Return the tag section of written known fields and unknown tagged fields together.
 
     Raises:
-        RefusedError: if an unknown tag has the number of a known one.
+        RefusedError: if an unknown tag has the number of a field that the version knows.
     """
     if not unknown:
-        return tag_section(known)
-    if known.keys() & unknown.keys():
+        return tag_section(written)
+    if known & unknown.keys():
         raise RefusedError
-    return tag_section(known | unknown)
+    return tag_section(written | unknown)
 
 
 class ByLength(dict[int, Callable[..., Any]]):
-    """Packers or unpackers of arrays of one kind, by the number of elements, made on first use."""
+    """Packers or unpackers of arrays of numbers of one kind, by the number of elements, made on first use."""
 
     def __init__(self, prefix: str, letter: str, method: str) -> None:
         super().__init__()
@@ -150,9 +153,18 @@ class ByLength(dict[int, Callable[..., Any]]):
         return function
 
 
-UNPACKERS: Final = {kind: ByLength("", FORMATS[kind], "unpack_from") for kind in FORMATS}
-PACKERS: Final = {kind: ByLength("i", FORMATS[kind], "pack") for kind in FORMATS}
-COMPACT_PACKERS: Final = {kind: ByLength("B", FORMATS[kind], "pack") for kind in FORMATS}
+_LETTERS: Final[dict[Kind, str]] = {
+    kind: letters for kind, letters in FORMATS.items() if kind is not Kind.UUID
+}
+UNPACKERS: Final[dict[Kind, ByLength]] = {
+    k: ByLength("", letter, "unpack_from") for k, letter in _LETTERS.items()
+}
+PACKERS: Final[dict[Kind, ByLength]] = {
+    k: ByLength("i", letter, "pack") for k, letter in _LETTERS.items()
+}
+COMPACT_PACKERS: Final[dict[Kind, ByLength]] = {
+    k: ByLength("B", letter, "pack") for k, letter in _LETTERS.items()
+}
 
 
 @lru_cache(maxsize=4096)
