@@ -136,7 +136,7 @@ def merge_tags(
 
 
 class ByLength(dict[int, Callable[..., Any]]):
-    """Packers or unpackers of arrays of numbers of one kind, by the number of elements, made on first use."""
+    """Packers or unpackers of arrays of one kind of number, by length, made on first use."""
 
     def __init__(self, prefix: str, letter: str, method: str) -> None:
         super().__init__()
