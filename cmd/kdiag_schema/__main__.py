@@ -1,16 +1,16 @@
 """Write the message classes from the schemas inside Kafka's jars.
 
-To take up the next Kafka, add its version at the end and read the diff:
+To take up the next Kafka, name it last and read the diff:
 
     PYTHONPATH=.:cmd python -m kdiag_schema --kafka 3.9.1 --kafka 4.3.1 --kafka 4.4.0
 
 Maven fetches the jars; `--jars DIR` takes a folder that has them. Releases are named oldest first:
-3.9.1 for the versions that 4.0 removed, then one 4.x after the other. What stops the program is what
-a person has to decide: a new API or record wants a sentence (api_purpose.py, record_purpose.py), a
-renamed message a line in release.py.
+3.9.1 for the versions that 4.0 removed, then 4.x. What stops the program is what a person has to
+decide: a new API or record wants a sentence (api_purpose.py, record_purpose.py), a renamed message
+a line in release.py.
 
-Written are kdiag/wire/api, kdiag/wire/internal and kdiag/wire/catalog.py; files of messages that are
-gone are removed. Nothing there is edited by hand; ruff (of the dev extra) formats it.
+Written are kdiag/wire/api, kdiag/wire/internal and kdiag/wire/catalog.py; files of messages that
+are gone are removed. Nothing there is edited by hand; ruff (of the dev extra) formats it.
 """
 
 import argparse
@@ -26,7 +26,18 @@ from kdiag_schema.tree import tree_of, write_tree
 
 def main(arguments: list[str]) -> None:
     """Read the releases and write the files."""
-    parser = argparse.ArgumentParser(prog="kdiag_schema", description=__doc__.partition("\n")[0])
+    options = _parse(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        fetched = [fetch_jars(version, Path(folder)) for version in options.kafka]
+        releases = [read_release(jars) for jars in [*options.jars, *fetched]]
+    write_tree(tree_of(releases), options.into)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    """Return the options `kafka`, `jars` and `into`."""
+    parser = argparse.ArgumentParser(
+        prog="kdiag_schema", description="Write the message classes from Kafka's jars."
+    )
     parser.add_argument(
         "--kafka",
         action="append",
@@ -40,7 +51,7 @@ def main(arguments: list[str]) -> None:
         default=[],
         type=Path,
         metavar="DIR",
-        help="a folder with a release's jars; before those of --kafka",
+        help="a folder with a release's jars; these are older than those of --kafka",
     )
     parser.add_argument(
         "--into",
@@ -52,10 +63,7 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     if not options.kafka and not options.jars:
         parser.error("name a release with --kafka or --jars")
-    with tempfile.TemporaryDirectory() as folder:
-        fetched = [fetch_jars(version, Path(folder)) for version in options.kafka]
-        releases = [read_release(jars) for jars in [*options.jars, *fetched]]
-    write_tree(tree_of(releases), options.into)
+    return options
 
 
 if __name__ == "__main__":

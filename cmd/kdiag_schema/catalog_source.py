@@ -1,4 +1,4 @@
-"""The Python source of the two tables: kdiag/wire/catalog.py and wire/internal/record_types.py."""
+"""The Python source of the tables: kdiag/wire/catalog.py and wire/internal/record_types.py."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,10 +7,10 @@ from kdiag_schema.class_source import snake_case
 from kdiag_schema.merge import MergedMessage
 from kdiag_schema.module_source import api_name, record_module
 
-CATALOG_HEAD: Final = '''"""Every Kafka API: its key, name, versions and headers, and where its classes are.
+CATALOG_HEAD: Final = '''"""Every Kafka API: its key, name, versions, headers and classes.
 
 One table, so that a capture can be told apart without a single API module imported: `Api` imports
-its module when a class is asked for. Written by `kdiag_schema` for Kafka {newest}.
+its module when a class is asked for. Written by `kdiag_schema`.
 
 Source: the message schemas in Kafka's jars; KIP-482 (flexible versions), KIP-511 (the header of
 ApiVersions responses).
@@ -21,6 +21,9 @@ from importlib import import_module
 from typing import Final, NamedTuple, cast
 
 from kdiag.wire.schema import NO_VERSIONS, Struct, Versions
+
+NEWEST_KAFKA: Final = "{newest}"
+"""The newest release whose schemas are here."""
 
 API_VERSIONS_KEY: Final = 18
 CONTROLLED_SHUTDOWN_KEY: Final = 7
@@ -35,7 +38,7 @@ class Api(NamedTuple):
         module: its module in `kdiag.wire.api`.
         versions: every version that any Kafka release spoke.
         flexible: the versions with compact lengths and tagged fields.
-        newest: the versions of the newest release (Kafka {newest}); None if that has dropped the API.
+        newest: the versions that NEWEST_KAFKA speaks; None if it has dropped the API.
     """
 
     key: int
@@ -98,7 +101,7 @@ def api_named(name: str) -> Api | None:
 RECORD_TYPES_HEAD: Final = '''"""Which class reads which record of Kafka's internal topics and logs.
 
 Tables of names, so that nothing is imported before `message_class` asks for it. Written by
-`kdiag_schema` for Kafka {newest}.
+`kdiag_schema`.
 
 A record of a coordinator's topic has a key that starts with an int16, the record type, and a value
 that starts with an int16, the version of the value; the key itself is always version 0. (Before 4.0
@@ -139,8 +142,8 @@ def message_class(name: str) -> type[Struct]:
     return cast("type[Struct]", getattr(module, name))
 '''
 CONTROL_RECORDS: Final = {
-    0: "EndTxnMarker",  # ABORT
-    1: "EndTxnMarker",  # COMMIT
+    0: "EndTxnMarker",
+    1: "EndTxnMarker",
     2: "LeaderChangeMessage",
     3: "SnapshotHeaderRecord",
     4: "SnapshotFooterRecord",
@@ -165,21 +168,21 @@ def _api_row(request: MergedMessage) -> str:
     return f'_api({request.number}, "{name}", "{snake_case(name)}", {versions})'
 
 
-def record_types_source(messages: Sequence[MergedMessage], newest: str) -> str:
+def record_types_source(messages: Sequence[MergedMessage]) -> str:
     """Return the source of kdiag/wire/internal/record_types.py."""
     by_number = sorted(messages, key=lambda each: (each.number or 0, each.name))
     modules = {each.name: record_module(each) for each in sorted(messages)}
-    tables = [
-        "COORDINATOR_RECORDS: Final = {\n" + _coordinator_rows(by_number) + "}\n"
-        '"""For each coordinator\'s topic, the names of key and value by record type."""\n',
-        "METADATA_RECORDS: Final = {\n" + _metadata_rows(by_number) + "}\n"
-        '"""For each topic of metadata records, the name of the record by record type."""\n',
-        f"CONTROL_RECORDS: Final = {CONTROL_RECORDS!r}\n"
-        '"""The name of a control record\'s value by the type in its key."""\n',
-        f"MODULE_BY_NAME: Final = {modules!r}\n"
+    tables = (
+        f"COORDINATOR_RECORDS: Final = {{\n{_coordinator_rows(by_number)}}}\n",
+        '"""For each coordinator\'s topic, the names of key and value by record type."""\n\n',
+        f"METADATA_RECORDS: Final = {{\n{_metadata_rows(by_number)}}}\n",
+        '"""For each topic of metadata records, the name of the record by record type."""\n\n',
+        f"CONTROL_RECORDS: Final = {CONTROL_RECORDS!r}\n",
+        '"""The name of a control record\'s value by its type: 0 is abort, 1 commit."""\n\n',
+        f"MODULE_BY_NAME: Final = {modules!r}\n",
         '"""The module in `kdiag.wire.internal` of each message."""\n',
-    ]
-    return RECORD_TYPES_HEAD.format(newest=newest) + "\n".join(tables) + RECORD_TYPES_TAIL
+    )
+    return "".join((RECORD_TYPES_HEAD, *tables, RECORD_TYPES_TAIL))
 
 
 def _coordinator_rows(messages: Sequence[MergedMessage]) -> str:

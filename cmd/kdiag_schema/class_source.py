@@ -5,12 +5,14 @@ Example: a nullable string from version 12 on, tagged, in a message of versions 
     cluster_id: Annotated[String | None, since("12+"), tag(0)] = None
 """
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Final
 
 from kdiag.wire.schema import MAX_VERSION, NO_VERSIONS, Versions, snake_to_camel
 from kdiag_schema.merge import MergedField, MergedMessage, MergedStruct
+from kdiag_schema.release import FieldSchema
 
 WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 ALIASES: Final = {
@@ -20,7 +22,7 @@ ALIASES: Final = {
     ("int32", "brokerId"): "BrokerId",
     ("int64", "producerId"): "ProducerId",
 }
-DEFAULTS: Final = {
+ZEROS: Final = {
     "bool": "False",
     "float64": "0.0",
     "uuid": "ZERO_UUID",
@@ -28,7 +30,7 @@ DEFAULTS: Final = {
     "bytes": 'b""',
     "records": 'b""',
 }
-"""Defaults of the types themselves; 0 for those not named."""
+"""What a primitive is when the schema says nothing; 0 for those not named."""
 
 
 def snake_case(name: str) -> str:
@@ -142,17 +144,21 @@ def _field_source(
 ) -> str:
     """Return one field: its name, annotation and default."""
     schema = field.schema
-    kind = names.get(schema.type_name) or ALIASES.get(
-        (schema.type_name, schema.entity or ""), schema.type_name.capitalize()
-    )
-    if kind == "Bool":
-        kind = "Boolean"
+    kind = names.get(schema.type_name) or _alias(schema)
     bare = f"list[{kind}]" if schema.is_array else kind
     if field.nullable:
         bare += " | None"
     marks = _marks(field, struct, highest)
     annotation = f"Annotated[{', '.join([bare, *marks])}]" if marks else bare
     return f"{snake_case(schema.name)}: {annotation} = {_default(field, kind)}"
+
+
+def _alias(schema: FieldSchema) -> str:
+    """Return the alias in the schema language of a primitive type."""
+    if schema.type_name == "bool":
+        return "Boolean"
+    entity = schema.entity or ""
+    return ALIASES.get((schema.type_name, entity), schema.type_name.capitalize())
 
 
 def _marks(field: MergedField, struct: MergedStruct, highest: int) -> list[str]:
@@ -187,12 +193,17 @@ def _default(field: MergedField, kind: str) -> str:
         return "[]"
     if schema.is_struct:
         return f"msgspec.field(default_factory={kind})"
-    if not schema.default:
-        return DEFAULTS.get(schema.type_name, "0")
-    if schema.type_name == "bool":
-        return schema.default.capitalize()
-    if schema.type_name == "string":
-        return f'"{schema.default}"'
-    if schema.type_name == "float64":
-        return repr(float(schema.default))
-    return f"{int(schema.default, 0):_}"
+    if schema.default:
+        return _literal(schema.type_name, schema.default)
+    return ZEROS.get(schema.type_name, "0")
+
+
+def _literal(type_name: str, text: str) -> str:
+    """Return a default of the schema as Python source; numbers may be hexadecimal there."""
+    if type_name == "bool":
+        return text.capitalize()
+    if type_name == "string":
+        return json.dumps(text)
+    if type_name == "float64":
+        return repr(float(text))
+    return f"{int(text, 0):_}"

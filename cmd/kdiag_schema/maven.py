@@ -1,5 +1,6 @@
 """Kafka's jars from Maven Central."""
 
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -33,22 +34,17 @@ def fetch_jars(version: str, into: Path) -> Path:
         into: the folder for the folder of the release.
 
     Raises:
+        FileNotFoundError: if there is no Maven.
         subprocess.CalledProcessError: if Maven fails; it has said why.
     """
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise FileNotFoundError("mvn is not on the PATH: install Maven, or name folders by --jars")
     target = into / version
     with tempfile.TemporaryDirectory() as folder:
         pom = Path(folder) / "pom.xml"
         pom.write_text(POM.format(version=version))
-        subprocess.run(  # noqa: S603 - the maintainer names the version
-            [
-                "mvn",
-                "-q",
-                "-B",
-                f"-f={pom}",
-                "dependency:copy-dependencies",
-                "-DincludeGroupIds=org.apache.kafka",
-                f"-DoutputDirectory={target}",
-            ],
-            check=True,
-        )
+        command = [maven, "-q", "-B", f"-f={pom}", "dependency:copy-dependencies"]
+        command += ["-DincludeGroupIds=org.apache.kafka", f"-DoutputDirectory={target.absolute()}"]
+        subprocess.run(command, check=True)  # noqa: S603 - the maintainer names the version
     return target

@@ -52,6 +52,7 @@ class MergedMessage(NamedTuple):
         versions: all versions there ever were.
         newest: the versions that the newest given release speaks; None if it dropped the message.
         flexible: the versions with compact lengths and tagged fields.
+        is_unstable: whether the highest version may still change.
         structs: every struct, innermost first, the message itself last.
     """
 
@@ -62,6 +63,7 @@ class MergedMessage(NamedTuple):
     versions: Versions
     newest: Versions | None
     flexible: Versions
+    is_unstable: bool
     structs: tuple[MergedStruct, ...]
 
 
@@ -97,6 +99,7 @@ def merge_message(schemas: Sequence[MessageSchema | None]) -> MergedMessage:
         versions,
         newest.versions if schemas[-1] is newest else None,
         _flexible(newest.name, zip(present, owned, strict=True), versions),
+        newest.is_unstable,
         tuple(_innermost_first(structs, newest.name)),
     )
 

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
+from kdiag.wire.schema import NO_VERSIONS
 from kdiag_schema.api_kips import API_KIPS
 from kdiag_schema.api_purpose import API_PURPOSE
 from kdiag_schema.class_source import class_sources, snake_case
@@ -37,13 +38,12 @@ def record_module(message: MergedMessage) -> str:
     return snake_case(name)
 
 
-def api_module(request: MergedMessage, response: MergedMessage, newest: str) -> str:
+def api_module(request: MergedMessage, response: MergedMessage) -> str:
     """Return the module of an API.
 
     Args:
         request: its request.
         response: its response.
-        newest: the newest Kafka release, to say what it still speaks.
 
     Raises:
         ValueError: if request and response have not the same versions.
@@ -54,42 +54,40 @@ def api_module(request: MergedMessage, response: MergedMessage, newest: str) -> 
     assert key is not None
     if key not in API_PURPOSE:
         raise ValueError(f"api_purpose.py has no sentence for API key {key}, {request.name}")
-    facts = [_facts(f"API key {key}, ", request, newest)]
+    facts = [_facts(f"API key {key}, ", request)]
     if key in API_KIPS:
         facts.append(f"Source: {API_KIPS[key]}.")
     return _module(API_PURPOSE[key], facts, (request, response))
 
 
-def header_module(header: MergedMessage, newest: str) -> str:
+def header_module(header: MergedMessage) -> str:
     """Return the module of a header."""
     purpose = HEADER_PURPOSE[snake_case(header.name)]
-    return _module(purpose, [_facts("", header, newest)], (header,))
+    return _module(purpose, [_facts("", header)], (header,))
 
 
-def internal_module(messages: Sequence[MergedMessage], newest: str) -> str:
+def internal_module(messages: Sequence[MergedMessage]) -> str:
     """Return the module of an internal record: a key and its value, or a single message."""
     module = record_module(messages[0])
     if module not in RECORD_PURPOSE:
         raise ValueError(f"record_purpose.py has no sentence for {module}")
     number = messages[0].number
     place = f"Record type {number} of `{messages[0].topic}`, " if messages[0].topic else ""
-    return _module(RECORD_PURPOSE[module], [_facts(place, messages[-1], newest)], messages)
+    return _module(RECORD_PURPOSE[module], [_facts(place, messages[-1])], messages)
 
 
-def _facts(place: str, message: MergedMessage, newest: str) -> str:
-    """Return which versions there are and which of them the newest release speaks."""
-    versions = message.versions
-    text = f"{place}{_plural(str(versions))}, "
-    flexible = message.flexible
-    text += "never flexible" if flexible.low > flexible.high else f"flexible from {flexible.low}"
+def _facts(place: str, message: MergedMessage) -> str:
+    """Return which versions there are and which of them the newest release has dropped."""
+    versions, low = message.versions, message.flexible.low
+    text = f"{place}{'version' if versions.low == versions.high else 'versions'} {versions}, "
+    text += f"flexible from {low}." if message.flexible != NO_VERSIONS else "never flexible."
     if message.newest is None:
-        return f"{text}. Kafka {newest} no longer has it."
-    return f"{text}. Kafka {newest} has {message.newest}."
-
-
-def _plural(versions: str) -> str:
-    """Return `version 0` or `versions 0-3`."""
-    return f"versions {versions}" if "-" in versions else f"version {versions}"
+        return f"{text} Today's Kafka has dropped it."
+    if message.newest != versions:
+        text += f" Today's Kafka speaks {message.newest} only."
+    if message.is_unstable:
+        text += f" Version {versions.high} is not stable yet."
+    return text
 
 
 def _module(purpose: str, facts: Sequence[str], messages: Sequence[MergedMessage]) -> str:

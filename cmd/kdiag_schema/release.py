@@ -86,6 +86,7 @@ class MessageSchema(NamedTuple):
         topic: the internal topic that holds such records, or None.
         versions: the versions the release speaks.
         flexible: the versions with compact lengths and tagged fields.
+        is_unstable: whether the highest version may still change.
         structs: the fields of each struct by name; those of the message under its own name.
     """
 
@@ -95,6 +96,7 @@ class MessageSchema(NamedTuple):
     topic: str | None
     versions: Versions
     flexible: Versions
+    is_unstable: bool
     structs: dict[str, tuple[FieldSchema, ...]]
 
 
@@ -152,6 +154,7 @@ def parse_message(schema: dict[str, Any], topic: str | None) -> MessageSchema:
         topic,
         Versions.parse(schema["validVersions"]),
         Versions.parse(schema["flexibleVersions"]),
+        schema.get("latestVersionUnstable", False),
         structs,
     )
     return _with_record_type(message)

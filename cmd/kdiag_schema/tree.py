@@ -29,7 +29,6 @@ def tree_of(releases: Sequence[Release]) -> dict[str, str]:
     Args:
         releases: the releases to merge, oldest first.
     """
-    newest = releases[-1].version
     names = sorted({name for release in releases for name in release.messages})
     messages = [merge_message([each.messages.get(name) for each in releases]) for name in names]
     responses = {each.number: each for each in messages if each.kind == "response"}
@@ -39,14 +38,14 @@ def tree_of(releases: Sequence[Release]) -> dict[str, str]:
     internal = [each for each in messages if each.kind not in {"request", "response", "header"}]
     internal.sort(key=lambda each: (record_module(each), each.name))
     tree = {
-        f"{API}/{snake_case(api_name(each))}.py": api_module(each, responses[each.number], newest)
+        f"{API}/{snake_case(api_name(each))}.py": api_module(each, responses[each.number])
         for each in requests
     }
-    tree |= {f"{API}/{snake_case(each.name)}.py": header_module(each, newest) for each in headers}
+    tree |= {f"{API}/{snake_case(each.name)}.py": header_module(each) for each in headers}
     for module, group in groupby(internal, record_module):
-        tree[f"{INTERNAL}/{module}.py"] = internal_module(list(group), newest)
-    tree["kdiag/wire/catalog.py"] = catalog_source(requests, newest)
-    tree[f"{INTERNAL}/record_types.py"] = record_types_source(internal, newest)
+        tree[f"{INTERNAL}/{module}.py"] = internal_module(list(group))
+    tree["kdiag/wire/catalog.py"] = catalog_source(requests, releases[-1].version)
+    tree[f"{INTERNAL}/record_types.py"] = record_types_source(internal)
     return tree
 
 

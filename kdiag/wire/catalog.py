@@ -1,7 +1,7 @@
-"""Every Kafka API: its key, name, versions and headers, and where its classes are.
+"""Every Kafka API: its key, name, versions, headers and classes.
 
 One table, so that a capture can be told apart without a single API module imported: `Api` imports
-its module when a class is asked for. Written by `kdiag_schema` for Kafka 4.4.0.
+its module when a class is asked for. Written by `kdiag_schema`.
 
 Source: the message schemas in Kafka's jars; KIP-482 (flexible versions), KIP-511 (the header of
 ApiVersions responses).
@@ -12,6 +12,9 @@ from importlib import import_module
 from typing import Final, NamedTuple, cast
 
 from kdiag.wire.schema import NO_VERSIONS, Struct, Versions
+
+NEWEST_KAFKA: Final = "4.4.0"
+"""The newest release whose schemas are here."""
 
 API_VERSIONS_KEY: Final = 18
 CONTROLLED_SHUTDOWN_KEY: Final = 7
@@ -26,7 +29,7 @@ class Api(NamedTuple):
         module: its module in `kdiag.wire.api`.
         versions: every version that any Kafka release spoke.
         flexible: the versions with compact lengths and tagged fields.
-        newest: the versions of the newest release (Kafka 4.4.0); None if that has dropped the API.
+        newest: the versions that NEWEST_KAFKA speaks; None if it has dropped the API.
     """
 
     key: int

@@ -1,6 +1,6 @@
 """Adds a group's offsets to an open transaction before they are committed with it.
 
-API key 25, versions 0-4, flexible from 3. Kafka 4.4.0 has 0-4.
+API key 25, versions 0-4, flexible from 3.
 
 Source: KIP-98, KIP-890 (v4).
 """

@@ -1,6 +1,6 @@
 """Adds partitions to an open transaction before the producer writes to them.
 
-API key 24, versions 0-5, flexible from 3. Kafka 4.4.0 has 0-5.
+API key 24, versions 0-5, flexible from 3.
 
 Source: KIP-98, KIP-890 (v4 many transactions, v5).
 """

@@ -1,6 +1,6 @@
 """Adds a voter to the KRaft quorum.
 
-API key 80, versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+API key 80, versions 0-1, flexible from 0.
 
 Source: KIP-853.
 """

@@ -1,6 +1,8 @@
 """A broker gets a block of producer ids from the controller, to hand out.
 
-API key 67, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 67, version 0, flexible from 0.
+
+Source: KIP-730.
 """
 
 from kdiag.wire.schema import BrokerId, Int16, Int32, Int64, ProducerId, Struct, message

@@ -1,6 +1,6 @@
 """Sets or removes client quotas.
 
-API key 49, versions 0-1, flexible from 1. Kafka 4.4.0 has 0-1.
+API key 49, versions 0-1, flexible from 1.
 
 Source: KIP-546.
 """

@@ -1,8 +1,8 @@
 """Replaces the whole configuration of resources; what is not sent becomes its default.
 
-API key 33, versions 0-2, flexible from 2. Kafka 4.4.0 has 0-2.
+API key 33, versions 0-2, flexible from 2.
 
-Source: KIP-133; superseded by IncrementalAlterConfigs.
+Source: KIP-133.
 """
 
 from kdiag.wire.schema import Boolean, Int8, Int16, Int32, String, Struct, message

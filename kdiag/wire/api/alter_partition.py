@@ -1,6 +1,6 @@
 """A partition's leader asks the controller to change the set of in-sync replicas.
 
-API key 56, versions 0-3, flexible from 0. Kafka 4.4.0 has 2-3.
+API key 56, versions 0-3, flexible from 0. Today's Kafka speaks 2-3 only.
 
 Source: KIP-497, KIP-704 (v1), KIP-841 (v2), KIP-903 (v3).
 """

@@ -1,6 +1,6 @@
 """Starts, changes or cancels the move of partitions to other brokers.
 
-API key 45, versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+API key 45, versions 0-1, flexible from 0.
 
 Source: KIP-455.
 """

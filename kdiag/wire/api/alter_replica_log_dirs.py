@@ -1,6 +1,6 @@
 """Moves replicas between the log directories of one broker.
 
-API key 34, versions 0-2, flexible from 2. Kafka 4.4.0 has 1-2.
+API key 34, versions 0-2, flexible from 2. Today's Kafka speaks 1-2 only.
 
 Source: KIP-113.
 """

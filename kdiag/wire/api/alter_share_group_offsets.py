@@ -1,6 +1,6 @@
 """Sets where an empty share group starts in partitions.
 
-API key 91, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 91, version 0, flexible from 0.
 
 Source: KIP-932.
 """

@@ -1,6 +1,6 @@
 """Adds, changes or deletes SCRAM credentials of users.
 
-API key 51, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 51, version 0, flexible from 0.
 
 Source: KIP-554.
 """

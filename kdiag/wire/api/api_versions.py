@@ -1,6 +1,6 @@
 """Tells which APIs, in which versions, and which features a broker speaks.
 
-API key 18, versions 0-5, flexible from 3. Kafka 4.4.0 has 0-5.
+API key 18, versions 0-5, flexible from 3.
 
 Source: KIP-35, KIP-511 (v3 client software), KIP-584 (features), KIP-1242 (v5).
 """

@@ -1,6 +1,6 @@
 """A broker tells the controller in which log directory its replicas lie.
 
-API key 73, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 73, version 0, flexible from 0.
 
 Source: KIP-858.
 """

@@ -1,6 +1,6 @@
 """A new KRaft leader tells the other voters that it leads this epoch.
 
-API key 53, versions 0-1, flexible from 1. Kafka 4.4.0 has 0-1.
+API key 53, versions 0-1, flexible from 1.
 
 Source: KIP-595, KIP-853 (v1).
 """

@@ -1,6 +1,6 @@
 """A broker tells the KRaft controller it lives, and learns whether it is fenced.
 
-API key 63, versions 0-2, flexible from 0. Kafka 4.4.0 has 0-2.
+API key 63, versions 0-2, flexible from 0.
 
 Source: KIP-631, KIP-858 (v1 failed log directories).
 """

@@ -1,6 +1,6 @@
 """A starting broker registers with the controller: listeners, features and log directories.
 
-API key 62, versions 0-4, flexible from 0. Kafka 4.4.0 has 0-4.
+API key 62, versions 0-4, flexible from 0.
 
 Source: KIP-631, KIP-858 (v2 log directories), KIP-966 (v3).
 """

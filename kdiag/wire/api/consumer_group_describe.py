@@ -1,6 +1,6 @@
 """Describes groups of the new consumer protocol: epochs, members, current and target plans.
 
-API key 69, versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+API key 69, versions 0-1, flexible from 0.
 
 Source: KIP-848, KIP-1099 (v1 member type).
 """

@@ -1,6 +1,6 @@
 """The heartbeat of the new consumer group protocol: subscribes, acknowledges, assigns.
 
-API key 68, versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+API key 68, versions 0-1, flexible from 0.
 
 Source: KIP-848 (v1 regular expressions), KIP-1082 (v1).
 """

@@ -1,8 +1,6 @@
 """A broker asks the ZooKeeper-era controller to move its leaders away before it stops.
 
-API key 7, versions 0-3, flexible from 3. Kafka 4.4.0 no longer has it.
-
-Source: gone since 4.0.
+API key 7, versions 0-3, flexible from 3. Today's Kafka has dropped it.
 """
 
 from typing import Annotated

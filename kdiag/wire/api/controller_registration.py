@@ -1,6 +1,6 @@
 """A starting KRaft controller registers with the active one: listeners and features.
 
-API key 70, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 70, version 0, flexible from 0.
 
 Source: KIP-919.
 """

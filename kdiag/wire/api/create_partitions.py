@@ -1,6 +1,6 @@
 """Adds partitions to topics.
 
-API key 37, versions 0-3, flexible from 2. Kafka 4.4.0 has 0-3.
+API key 37, versions 0-3, flexible from 2.
 
 Source: KIP-195, KIP-599 (v3 throttling).
 """

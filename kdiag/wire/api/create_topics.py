@@ -1,6 +1,6 @@
 """Creates topics, or checks whether they could be created.
 
-API key 19, versions 0-7, flexible from 5. Kafka 4.4.0 has 2-7.
+API key 19, versions 0-7, flexible from 5. Today's Kafka speaks 2-7 only.
 
 Source: KIP-4, KIP-464 (v4), KIP-525 (v5 configs), KIP-599 (v6 throttling), KIP-516 (v7 topic id).
 """

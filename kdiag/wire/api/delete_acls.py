@@ -1,6 +1,6 @@
 """Deletes the access control entries that match filters.
 
-API key 31, versions 0-3, flexible from 2. Kafka 4.4.0 has 1-3.
+API key 31, versions 0-3, flexible from 2. Today's Kafka speaks 1-3 only.
 
 Source: KIP-140, KIP-290 (v1 patterns).
 """

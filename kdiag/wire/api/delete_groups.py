@@ -1,6 +1,6 @@
 """Deletes groups that have no members, with their committed offsets.
 
-API key 42, versions 0-3, flexible from 2. Kafka 4.4.0 has 0-3.
+API key 42, versions 0-3, flexible from 2.
 
 Source: KIP-229.
 """

@@ -1,6 +1,6 @@
 """Deletes the records before given offsets by moving the start of partitions' logs forward.
 
-API key 21, versions 0-2, flexible from 2. Kafka 4.4.0 has 0-2.
+API key 21, versions 0-2, flexible from 2.
 
 Source: KIP-107.
 """

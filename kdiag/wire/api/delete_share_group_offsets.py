@@ -1,6 +1,6 @@
 """Deletes the offsets of an empty share group for topics.
 
-API key 92, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 92, version 0, flexible from 0.
 
 Source: KIP-932.
 """

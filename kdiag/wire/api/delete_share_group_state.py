@@ -1,6 +1,6 @@
 """Deletes a share group's delivery state of partitions at the share coordinator.
 
-API key 86, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 86, version 0, flexible from 0.
 
 Source: KIP-932.
 """

@@ -1,6 +1,6 @@
 """Deletes topics by name or by topic id.
 
-API key 20, versions 0-6, flexible from 4. Kafka 4.4.0 has 1-6.
+API key 20, versions 0-6, flexible from 4. Today's Kafka speaks 1-6 only.
 
 Source: KIP-4, KIP-599 (v5 throttling), KIP-516 (v6 topic ids).
 """

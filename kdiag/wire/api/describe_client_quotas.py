@@ -1,6 +1,6 @@
 """Reads the client quotas that match a filter of users, client ids and addresses.
 
-API key 48, versions 0-1, flexible from 1. Kafka 4.4.0 has 0-1.
+API key 48, versions 0-1, flexible from 1.
 
 Source: KIP-546.
 """

@@ -1,6 +1,6 @@
 """Describes the cluster: its id, controller and brokers or controllers.
 
-API key 60, versions 0-2, flexible from 0. Kafka 4.4.0 has 0-2.
+API key 60, versions 0-2, flexible from 0.
 
 Source: KIP-700, KIP-919 (v1 controllers), KIP-1073 (v2 fenced brokers).
 """

@@ -1,6 +1,6 @@
 """Reads the configuration of topics, brokers, groups and other resources, with its sources.
 
-API key 32, versions 0-4, flexible from 4. Kafka 4.4.0 has 1-4.
+API key 32, versions 0-4, flexible from 4. Today's Kafka speaks 1-4 only.
 
 Source: KIP-133, KIP-226 (v1), KIP-569 (v3 types and documentation).
 """

@@ -1,6 +1,6 @@
 """Lists delegation tokens by owner.
 
-API key 41, versions 0-3, flexible from 2. Kafka 4.4.0 has 1-3.
+API key 41, versions 0-3, flexible from 2. Today's Kafka speaks 1-3 only.
 
 Source: KIP-48, KIP-373 (v3).
 """

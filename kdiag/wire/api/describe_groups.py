@@ -1,6 +1,6 @@
 """Describes classic groups: state, protocol, members, subscriptions and assignments.
 
-API key 15, versions 0-6, flexible from 5. Kafka 4.4.0 has 0-6.
+API key 15, versions 0-6, flexible from 5.
 
 Source: KIP-430 (v3 authorized operations), KIP-345 (v4 static members), KIP-1043 (v6).
 """

@@ -1,6 +1,6 @@
 """Reports the log directories of a broker: their replicas, sizes, lags and free space.
 
-API key 35, versions 0-5, flexible from 2. Kafka 4.4.0 has 1-5.
+API key 35, versions 0-5, flexible from 2. Today's Kafka speaks 1-5 only.
 
 Source: KIP-113, KIP-827 (v4 disk sizes).
 """

@@ -1,6 +1,6 @@
 """Lists the producers that lately wrote to partitions, and which have a transaction open.
 
-API key 61, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 61, version 0, flexible from 0.
 
 Source: KIP-664.
 """

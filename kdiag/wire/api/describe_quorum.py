@@ -1,6 +1,6 @@
 """Describes the KRaft quorum: leader, voters, observers and how far each has read.
 
-API key 55, versions 0-2, flexible from 0. Kafka 4.4.0 has 0-2.
+API key 55, versions 0-2, flexible from 0.
 
 Source: KIP-595, KIP-836 (v1), KIP-853 (v2).
 """

@@ -1,6 +1,6 @@
 """Reads where share groups start in partitions, and how far they lag.
 
-API key 90, versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+API key 90, versions 0-1, flexible from 0.
 
 Source: KIP-932, KIP-1226 (v1 lag).
 """

@@ -1,6 +1,6 @@
 """Describes topics page by page, with eligible leader replicas.
 
-API key 75, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 75, version 0, flexible from 0.
 
 Source: KIP-966.
 """

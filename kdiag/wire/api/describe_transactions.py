@@ -1,6 +1,6 @@
 """Describes transactions by transactional id: state, producer, timeout and partitions.
 
-API key 65, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 65, version 0, flexible from 0.
 
 Source: KIP-664.
 """

@@ -1,6 +1,6 @@
 """Tells which SCRAM mechanisms and iteration counts users have credentials for.
 
-API key 50, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 50, version 0, flexible from 0.
 
 Source: KIP-554.
 """

@@ -1,6 +1,6 @@
 """Elects leaders of partitions: the preferred replica, or any live one, losing records.
 
-API key 43, versions 0-2, flexible from 2. Kafka 4.4.0 has 0-2.
+API key 43, versions 0-2, flexible from 2.
 
 Source: KIP-183, KIP-460 (v1 unclean elections).
 """

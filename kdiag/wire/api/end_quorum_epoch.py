@@ -1,6 +1,6 @@
 """A resigning KRaft leader names who should stand for election next.
 
-API key 54, versions 0-1, flexible from 1. Kafka 4.4.0 has 0-1.
+API key 54, versions 0-1, flexible from 1.
 
 Source: KIP-595, KIP-853 (v1).
 """

@@ -1,6 +1,6 @@
 """Commits or aborts a transaction.
 
-API key 26, versions 0-5, flexible from 3. Kafka 4.4.0 has 0-5.
+API key 26, versions 0-5, flexible from 3.
 
 Source: KIP-98, KIP-890 (v4, v5 epoch in the answer).
 """

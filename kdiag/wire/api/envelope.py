@@ -1,6 +1,6 @@
 """A broker forwards a client's request, with its principal, to the controller.
 
-API key 58, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 58, version 0, flexible from 0.
 
 Source: KIP-590.
 """

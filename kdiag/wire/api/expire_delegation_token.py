@@ -1,6 +1,6 @@
 """Shortens the life of a delegation token, or ends it.
 
-API key 40, versions 0-2, flexible from 2. Kafka 4.4.0 has 1-2.
+API key 40, versions 0-2, flexible from 2. Today's Kafka speaks 1-2 only.
 
 Source: KIP-48.
 """

@@ -1,6 +1,6 @@
 """Consumers and followers read record batches from partitions, from given offsets on.
 
-API key 1, versions 0-18, flexible from 12. Kafka 4.4.0 has 4-18.
+API key 1, versions 0-18, flexible from 12. Today's Kafka speaks 4-18 only.
 
 Source: KIP-74 (v3 size limit), KIP-98 (v4 isolation level), KIP-227 (v7 sessions), KIP-110 (v10
 zstd), KIP-392 (v11 nearest replica), KIP-595 (v12), KIP-516 (v13 topic ids), KIP-405 (v14), KIP-903

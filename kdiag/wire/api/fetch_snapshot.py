@@ -1,6 +1,6 @@
 """A KRaft replica that is too far behind reads the leader's snapshot in pieces.
 
-API key 59, versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+API key 59, versions 0-1, flexible from 0.
 
 Source: KIP-630, KIP-853 (v1).
 """

@@ -1,6 +1,6 @@
 """Finds the broker that coordinates a group, a transactional id or a share partition.
 
-API key 10, versions 0-6, flexible from 3. Kafka 4.4.0 has 0-6.
+API key 10, versions 0-6, flexible from 3.
 
 Source: KIP-98 (v1 transactions), KIP-699 (v4 many keys), KIP-890 (v5), KIP-932 (v6 share groups).
 """

@@ -1,6 +1,6 @@
 """A client learns which metrics the cluster wants from it, how often and how compressed.
 
-API key 71, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 71, version 0, flexible from 0.
 
 Source: KIP-714.
 """

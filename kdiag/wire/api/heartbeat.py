@@ -1,6 +1,6 @@
 """A member of a classic group says it is alive; the error code tells it to rebalance.
 
-API key 12, versions 0-4, flexible from 4. Kafka 4.4.0 has 0-4.
+API key 12, versions 0-4, flexible from 4.
 
 Source: KIP-345 (v3 static members).
 """

@@ -1,6 +1,6 @@
 """Sets, deletes, appends to or subtracts from single configuration entries of resources.
 
-API key 44, versions 0-1, flexible from 1. Kafka 4.4.0 has 0-1.
+API key 44, versions 0-1, flexible from 1.
 
 Source: KIP-339.
 """

@@ -1,6 +1,6 @@
 """Gives a producer the id and epoch that make it idempotent or open its transactions.
 
-API key 22, versions 0-6, flexible from 2. Kafka 4.4.0 has 0-6.
+API key 22, versions 0-6, flexible from 2. Version 6 is not stable yet.
 
 Source: KIP-98, KIP-360 (v3), KIP-890 (v5), KIP-939 (v6 two-phase commit).
 """

@@ -1,6 +1,6 @@
 """The group coordinator creates a share group's state at the share coordinator.
 
-API key 83, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 83, version 0, flexible from 0.
 
 Source: KIP-932.
 """

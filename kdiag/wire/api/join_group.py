@@ -1,6 +1,6 @@
 """A member enters a classic group's rebalance; the answer names generation and leader.
 
-API key 11, versions 0-9, flexible from 6. Kafka 4.4.0 has 0-9.
+API key 11, versions 0-9, flexible from 6.
 
 Source: KIP-62 (v1 rebalance timeout), KIP-394 (v4 member id first), KIP-345 (v5 static members),
 KIP-559 (v7), KIP-800 (v8 reason), KIP-814 (v9).

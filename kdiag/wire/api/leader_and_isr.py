@@ -1,8 +1,8 @@
 """The ZooKeeper-era controller tells a broker which partitions to lead and which to follow.
 
-API key 4, versions 0-7, flexible from 4. Kafka 4.4.0 no longer has it.
+API key 4, versions 0-7, flexible from 4. Today's Kafka has dropped it.
 
-Source: KIP-516 (v5), KIP-704 (v6), KIP-866 (v7); gone since 4.0.
+Source: KIP-516 (v5), KIP-704 (v6), KIP-866 (v7).
 """
 
 from typing import Annotated

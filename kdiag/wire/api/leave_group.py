@@ -1,6 +1,6 @@
 """Members leave a classic group at once instead of waiting for their session to time out.
 
-API key 13, versions 0-5, flexible from 4. Kafka 4.4.0 has 0-5.
+API key 13, versions 0-5, flexible from 4.
 
 Source: KIP-345 (v3 many members), KIP-800 (v5 reason).
 """

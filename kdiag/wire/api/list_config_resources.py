@@ -1,6 +1,6 @@
 """Lists the resources that have a configuration of their own, such as client metrics.
 
-API key 74, versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+API key 74, versions 0-1, flexible from 0.
 
 Source: KIP-714 (v0 as ListClientMetricsResources), KIP-1142 (v1 every type of resource).
 """

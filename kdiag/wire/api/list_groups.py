@@ -1,6 +1,6 @@
 """Lists the groups that a broker coordinates, with their state and type.
 
-API key 16, versions 0-5, flexible from 3. Kafka 4.4.0 has 0-5.
+API key 16, versions 0-5, flexible from 3.
 
 Source: KIP-518 (v4 states), KIP-848 (v5 types).
 """

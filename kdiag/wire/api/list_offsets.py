@@ -1,6 +1,6 @@
 """Finds the offset of a timestamp, or the earliest, latest or tiered offset, of partitions.
 
-API key 2, versions 0-11, flexible from 6. Kafka 4.4.0 has 1-11.
+API key 2, versions 0-11, flexible from 6. Today's Kafka speaks 1-11 only.
 
 Source: KIP-79 (v1 timestamps), KIP-98 (v2 isolation level), KIP-320 (v4 leader epoch), KIP-734 (v7
 max timestamp), KIP-405 (v8), KIP-1005 (v9), KIP-1075 (v10), KIP-1023 (v11).

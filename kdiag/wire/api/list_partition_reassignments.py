@@ -1,6 +1,6 @@
 """Lists the moves of partitions that are still under way.
 
-API key 46, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 46, version 0, flexible from 0.
 
 Source: KIP-455.
 """

@@ -1,6 +1,6 @@
 """Lists the transactions that a coordinator knows, by state, producer, duration or name.
 
-API key 66, versions 0-2, flexible from 0. Kafka 4.4.0 has 0-2.
+API key 66, versions 0-2, flexible from 0.
 
 Source: KIP-664, KIP-994 (v1 duration), KIP-1152 (v2 pattern).
 """

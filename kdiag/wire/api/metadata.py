@@ -1,6 +1,6 @@
 """Tells a client the brokers, the topics, and which broker leads each partition.
 
-API key 3, versions 0-13, flexible from 9. Kafka 4.4.0 has 0-13.
+API key 3, versions 0-13, flexible from 9.
 
 Source: KIP-112 (v5 offline replicas), KIP-320 (v7 leader epoch), KIP-430 (v8 authorized
 operations), KIP-516 (v10 topic ids), KIP-700 (v11).

@@ -1,6 +1,6 @@
 """Stores how far a consumer group has read, as offsets of partitions.
 
-API key 8, versions 0-10, flexible from 8. Kafka 4.4.0 has 2-10.
+API key 8, versions 0-10, flexible from 8. Today's Kafka speaks 2-10 only.
 
 Source: KIP-211 (v5), KIP-320 (v6 leader epoch), KIP-345 (v7 static members), KIP-848 (v9 member
 epoch, v10 topic ids).

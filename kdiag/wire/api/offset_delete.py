@@ -1,6 +1,6 @@
 """Deletes committed offsets of a group for partitions that it no longer reads.
 
-API key 47, version 0, never flexible. Kafka 4.4.0 has 0.
+API key 47, version 0, never flexible.
 
 Source: KIP-496.
 """

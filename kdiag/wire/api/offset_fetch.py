@@ -1,6 +1,6 @@
 """Reads back the offsets that consumer groups committed.
 
-API key 9, versions 0-10, flexible from 6. Kafka 4.4.0 has 1-10.
+API key 9, versions 0-10, flexible from 6. Today's Kafka speaks 1-10 only.
 
 Source: KIP-320 (v5 leader epoch), KIP-447 (v7 stable offsets), KIP-709 (v8 many groups), KIP-848
 (v9 member epoch, v10 topic ids).

@@ -1,8 +1,8 @@
 """Finds where a leader epoch ends, so that a replica or a consumer can detect truncation.
 
-API key 23, versions 0-4, flexible from 4. Kafka 4.4.0 has 2-4.
+API key 23, versions 0-4, flexible from 4. Today's Kafka speaks 2-4 only.
 
-Source: KIP-101, KIP-279 (v1), KIP-320 (v2, v3).
+Source: KIP-101, KIP-279 (v1), KIP-320 (v2).
 """
 
 from typing import Annotated

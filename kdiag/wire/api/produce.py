@@ -1,6 +1,6 @@
 """A producer appends record batches to partitions, on the broker that leads them.
 
-API key 0, versions 0-13, flexible from 9. Kafka 4.4.0 has 3-13.
+API key 0, versions 0-13, flexible from 9. Today's Kafka speaks 3-13 only.
 
 Source: KIP-98 (v3 transactions), KIP-467 (v8 errors of single records), KIP-951 (v10 new leader),
 KIP-890 (v11, v12), KIP-516 (v13 topic ids).

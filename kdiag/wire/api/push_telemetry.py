@@ -1,6 +1,6 @@
 """A client pushes its own metrics to the broker.
 
-API key 72, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 72, version 0, flexible from 0.
 
 Source: KIP-714.
 """

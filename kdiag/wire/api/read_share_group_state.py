@@ -1,6 +1,6 @@
 """A partition's leader reads a share group's delivery state from the share coordinator.
 
-API key 84, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 84, version 0, flexible from 0.
 
 Source: KIP-932.
 """

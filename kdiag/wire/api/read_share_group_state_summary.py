@@ -1,6 +1,6 @@
 """Reads start offset and epochs of a share group's state without the single deliveries.
 
-API key 87, versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+API key 87, versions 0-1, flexible from 0.
 
 Source: KIP-932, KIP-1226 (v1).
 """

@@ -1,6 +1,6 @@
 """Removes a voter from the KRaft quorum.
 
-API key 81, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 81, version 0, flexible from 0.
 
 Source: KIP-853.
 """

@@ -1,6 +1,6 @@
 """What stands before every request: API, version, correlation id, client id.
 
-Versions 0-2, flexible from 2. Kafka 4.4.0 has 1-2.
+Versions 0-2, flexible from 2. Today's Kafka speaks 1-2 only.
 """
 
 from typing import Annotated

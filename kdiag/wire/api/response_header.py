@@ -1,6 +1,6 @@
 """What stands before every response: the correlation id of its request.
 
-Versions 0-1, flexible from 1. Kafka 4.4.0 has 0-1.
+Versions 0-1, flexible from 1.
 """
 
 from kdiag.wire.schema import Int32, Struct, message

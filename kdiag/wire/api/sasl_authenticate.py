@@ -1,6 +1,6 @@
 """Carries the tokens of SASL authentication after the mechanism was chosen.
 
-API key 36, versions 0-2, flexible from 2. Kafka 4.4.0 has 0-2.
+API key 36, versions 0-2, flexible from 2.
 
 Source: KIP-152, KIP-368 (v1 reauthentication).
 """

@@ -1,6 +1,6 @@
 """Chooses the SASL mechanism before the client authenticates.
 
-API key 17, versions 0-1, never flexible. Kafka 4.4.0 has 0-1.
+API key 17, versions 0-1, never flexible.
 
 Source: KIP-43, KIP-152 (v1).
 """

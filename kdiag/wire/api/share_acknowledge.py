@@ -1,6 +1,6 @@
 """A share consumer accepts, releases or rejects records that it acquired.
 
-API key 79, versions 0-2, flexible from 0. Kafka 4.4.0 has 1-2.
+API key 79, versions 0-2, flexible from 0. Today's Kafka speaks 1-2 only.
 
 Source: KIP-932, KIP-1222 (v2).
 """

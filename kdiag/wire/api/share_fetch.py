@@ -1,6 +1,6 @@
 """A share consumer acquires records of partitions and acknowledges earlier ones on the way.
 
-API key 78, versions 0-2, flexible from 0. Kafka 4.4.0 has 1-2.
+API key 78, versions 0-2, flexible from 0. Today's Kafka speaks 1-2 only.
 
 Source: KIP-932, KIP-1206 and KIP-1222 (v2).
 """

@@ -1,6 +1,6 @@
 """Describes share groups: epochs, members and their assignments.
 
-API key 77, versions 0-1, flexible from 0. Kafka 4.4.0 has 1.
+API key 77, versions 0-1, flexible from 0. Today's Kafka speaks 1 only.
 
 Source: KIP-932.
 """

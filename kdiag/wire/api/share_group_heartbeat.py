@@ -1,6 +1,6 @@
 """The heartbeat of a share group: subscribes, and learns which partitions to read.
 
-API key 76, versions 0-1, flexible from 0. Kafka 4.4.0 has 1.
+API key 76, versions 0-1, flexible from 0. Today's Kafka speaks 1 only.
 
 Source: KIP-932.
 """

@@ -1,8 +1,8 @@
 """The ZooKeeper-era controller tells a broker to stop, and perhaps delete, replicas.
 
-API key 5, versions 0-4, flexible from 2. Kafka 4.4.0 no longer has it.
+API key 5, versions 0-4, flexible from 2. Today's Kafka has dropped it.
 
-Source: KIP-570 (v3), KIP-866 (v4); gone since 4.0.
+Source: KIP-570 (v3), KIP-866 (v4).
 """
 
 from typing import Annotated

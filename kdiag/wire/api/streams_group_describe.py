@@ -1,6 +1,6 @@
 """Describes streams groups: topology, members, tasks and epochs.
 
-API key 89, versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+API key 89, versions 0-1, flexible from 0.
 
 Source: KIP-1071, KIP-1331 and KIP-1357 (v1).
 """

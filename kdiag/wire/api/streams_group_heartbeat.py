@@ -1,6 +1,6 @@
 """The heartbeat of a streams group: topology in, tasks and endpoints out.
 
-API key 88, versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+API key 88, versions 0-1, flexible from 0.
 
 Source: KIP-1071, KIP-1331 (v1).
 """

@@ -1,6 +1,6 @@
 """A streams client sends the broker a description of its topology, to be shown later.
 
-API key 93, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 93, version 0, flexible from 0.
 
 Source: KIP-1331.
 """

@@ -1,6 +1,6 @@
 """The leader of a classic group hands in the assignment, every other member gets its own.
 
-API key 14, versions 0-5, flexible from 4. Kafka 4.4.0 has 0-5.
+API key 14, versions 0-5, flexible from 4.
 
 Source: KIP-345 (v3 static members), KIP-559 (v5).
 """

@@ -1,6 +1,6 @@
 """Stores consumer offsets that become visible only if their transaction commits.
 
-API key 28, versions 0-6, flexible from 3. Kafka 4.4.0 has 0-6.
+API key 28, versions 0-6, flexible from 3.
 
 Source: KIP-98, KIP-447 (v3 member), KIP-890 (v4, v5), KIP-1319 (v6 topic ids).
 """

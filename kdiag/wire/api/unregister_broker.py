@@ -1,6 +1,6 @@
 """Removes the registration of a broker that is gone for good.
 
-API key 64, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 64, version 0, flexible from 0.
 
 Source: KIP-631.
 """

@@ -1,6 +1,6 @@
 """Removes the registration of a KRaft controller that is gone for good.
 
-API key 94, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 94, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int16, Int32, String, Struct, message

@@ -1,6 +1,6 @@
 """Raises or lowers the finalized feature levels of the cluster, such as metadata.version.
 
-API key 57, versions 0-2, flexible from 0. Kafka 4.4.0 has 0-2.
+API key 57, versions 0-2, flexible from 0.
 
 Source: KIP-584.
 """

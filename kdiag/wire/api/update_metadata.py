@@ -1,8 +1,8 @@
 """The ZooKeeper-era controller pushes the cluster's metadata to every broker.
 
-API key 6, versions 0-8, flexible from 6. Kafka 4.4.0 no longer has it.
+API key 6, versions 0-8, flexible from 6. Today's Kafka has dropped it.
 
-Source: KIP-516 (v7), KIP-866 (v8); gone since 4.0.
+Source: KIP-516 (v7), KIP-866 (v8).
 """
 
 from typing import Annotated

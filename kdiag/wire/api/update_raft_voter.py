@@ -1,6 +1,6 @@
 """A KRaft voter updates its endpoints and the KRaft versions it supports.
 
-API key 82, version 0, flexible from 0. Kafka 4.4.0 has 0.
+API key 82, version 0, flexible from 0.
 
 Source: KIP-853.
 """

@@ -1,6 +1,6 @@
 """A replica of the KRaft quorum asks for votes, or in a pre-vote whether it would win.
 
-API key 52, versions 0-2, flexible from 0. Kafka 4.4.0 has 0-2.
+API key 52, versions 0-2, flexible from 0.
 
 Source: KIP-595, KIP-853 (v1), KIP-996 (v2 pre-vote).
 """

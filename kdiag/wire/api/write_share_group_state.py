@@ -1,6 +1,6 @@
 """A partition's leader stores a share group's delivery state at the share coordinator.
 
-API key 85, versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+API key 85, versions 0-1, flexible from 0.
 
 Source: KIP-932, KIP-1226 (v1).
 """

@@ -1,6 +1,6 @@
 """The transaction coordinator has leaders write commit or abort markers into partitions.
 
-API key 27, versions 0-2, flexible from 1. Kafka 4.4.0 has 1-2.
+API key 27, versions 0-2, flexible from 1. Today's Kafka speaks 1-2 only.
 
 Source: KIP-98, KIP-1228 (v2).
 """

@@ -1,6 +1,6 @@
 """A metadata transaction is undone.
 
-Record type 25 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 25 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from typing import Annotated

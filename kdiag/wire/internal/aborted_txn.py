@@ -1,6 +1,6 @@
 """An aborted transaction of a segment: one entry of a broker's .txnindex file.
 
-Version 0, never flexible. Kafka 4.4.0 has 0.
+Version 0, never flexible.
 """
 
 from kdiag.wire.schema import Int64, Struct, message

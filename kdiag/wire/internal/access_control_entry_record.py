@@ -1,6 +1,6 @@
 """An access control entry was added.
 
-Record type 18 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 18 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import ZERO_UUID, Int8, String, Struct, Uuid, message

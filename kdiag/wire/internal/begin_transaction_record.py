@@ -1,6 +1,6 @@
 """A metadata transaction begins: what follows waits for its end.
 
-Record type 23 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 23 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from typing import Annotated

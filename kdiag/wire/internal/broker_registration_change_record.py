@@ -1,6 +1,6 @@
 """A registered broker changed: fenced, shutting down, disks.
 
-Record type 17 of `__cluster_metadata`, versions 0-3, flexible from 0. Kafka 4.4.0 has 0-3.
+Record type 17 of `__cluster_metadata`, versions 0-3, flexible from 0.
 """
 
 from typing import Annotated

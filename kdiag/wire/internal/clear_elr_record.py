@@ -1,6 +1,6 @@
 """The eligible leader replicas of topics were forgotten.
 
-Record type 28 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 28 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Struct, TopicName, message

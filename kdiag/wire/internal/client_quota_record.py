@@ -1,6 +1,6 @@
 """A client quota was set or removed.
 
-Record type 14 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 14 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Boolean, Float64, String, Struct, message

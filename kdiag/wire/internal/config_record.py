@@ -1,6 +1,6 @@
 """A configuration entry was set or, with a null value, removed.
 
-Record type 4 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 4 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int8, String, Struct, message

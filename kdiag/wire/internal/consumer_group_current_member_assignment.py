@@ -1,6 +1,6 @@
 """What one consumer group member reads right now.
 
-Record type 8 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 8 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from typing import Annotated

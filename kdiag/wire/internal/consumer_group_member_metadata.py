@@ -1,6 +1,6 @@
 """A member of a consumer group: client, subscription, assignor.
 
-Record type 5 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 5 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from typing import Annotated

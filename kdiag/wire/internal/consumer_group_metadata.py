@@ -1,6 +1,6 @@
 """The epoch of a group of the new consumer protocol.
 
-Record type 3 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 3 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from typing import Annotated

@@ -1,6 +1,6 @@
 """The partition counts that a consumer group was planned on.
 
-Record type 4 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 4 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import ZERO_UUID, Int32, String, Struct, Uuid, message

@@ -1,6 +1,6 @@
 """The topics that a consumer group's pattern matched.
 
-Record type 16 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 16 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int64, String, Struct, message

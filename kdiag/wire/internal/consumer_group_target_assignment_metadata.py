@@ -1,6 +1,6 @@
 """The epoch of a consumer group's planned assignment.
 
-Record type 6 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 6 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from typing import Annotated

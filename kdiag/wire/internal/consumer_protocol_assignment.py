@@ -1,6 +1,6 @@
 """What the leader of a classic consumer group lets a member read.
 
-Versions 0-3, never flexible. Kafka 4.4.0 has 0-3.
+Versions 0-3, never flexible.
 """
 
 from kdiag.wire.schema import Bytes, Int32, Struct, TopicName, message

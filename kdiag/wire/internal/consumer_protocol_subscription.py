@@ -1,6 +1,6 @@
 """What a member of a classic consumer group wants to read.
 
-Versions 0-3, never flexible. Kafka 4.4.0 has 0-3.
+Versions 0-3, never flexible.
 """
 
 from typing import Annotated

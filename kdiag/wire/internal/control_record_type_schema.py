@@ -1,6 +1,6 @@
 """The key of a control record: which kind of marker it is.
 
-Version 0, never flexible. Kafka 4.4.0 has 0.
+Version 0, never flexible.
 """
 
 from kdiag.wire.schema import Int16, Struct, message

@@ -1,6 +1,6 @@
 """Who sent a request that a broker forwards inside an Envelope.
 
-Version 0, flexible from 0. Kafka 4.4.0 has 0.
+Version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Boolean, String, Struct, message

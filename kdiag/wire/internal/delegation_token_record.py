@@ -1,6 +1,6 @@
 """A delegation token was issued or changed.
 
-Record type 10 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 10 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int64, String, Struct, message

@@ -1,6 +1,6 @@
 """A metadata transaction ends: what waited takes effect.
 
-Record type 24 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 24 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Struct, message

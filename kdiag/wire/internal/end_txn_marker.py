@@ -1,6 +1,6 @@
 """The value of a commit or abort marker.
 
-Version 0, never flexible. Kafka 4.4.0 has 0.
+Version 0, never flexible.
 """
 
 from kdiag.wire.schema import Int32, Struct, message

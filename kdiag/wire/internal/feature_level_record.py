@@ -1,6 +1,6 @@
 """A feature's finalized level changed.
 
-Record type 12 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 12 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int16, String, Struct, message

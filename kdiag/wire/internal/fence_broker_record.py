@@ -1,6 +1,6 @@
 """A broker was fenced: it leads nothing until it is back.
 
-Record type 7 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 7 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import BrokerId, Int64, Struct, message

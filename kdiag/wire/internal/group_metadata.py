@@ -1,6 +1,6 @@
 """A classic group: generation, protocol, leader and members.
 
-Record type 2 of `__consumer_offsets`, versions 0-4, flexible from 4. Kafka 4.4.0 has 0-4.
+Record type 2 of `__consumer_offsets`, versions 0-4, flexible from 4.
 """
 
 from typing import Annotated

@@ -1,6 +1,6 @@
 """The version of KRaft that the quorum has agreed on.
 
-Version 0, flexible from 0. Kafka 4.4.0 has 0.
+Version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int16, Struct, message

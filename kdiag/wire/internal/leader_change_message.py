@@ -1,6 +1,6 @@
 """A KRaft leader marks the start of its epoch in the log.
 
-Versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+Versions 0-1, flexible from 0.
 """
 
 from typing import Annotated

@@ -1,6 +1,6 @@
 """A committed offset as Kafka 0.8 wrote it.
 
-Record type 0 of `__consumer_offsets`, version 0, never flexible. Kafka 4.4.0 has 0.
+Record type 0 of `__consumer_offsets`, version 0, never flexible.
 """
 
 from kdiag.wire.schema import Int32, Int64, String, Struct, message

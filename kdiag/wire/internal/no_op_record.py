@@ -1,6 +1,6 @@
 """Nothing happened: it lets the log grow, so that replicas see a live leader.
 
-Record type 20 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 20 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Struct, message

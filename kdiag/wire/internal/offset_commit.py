@@ -1,6 +1,6 @@
 """A committed offset of a group for one partition.
 
-Record type 1 of `__consumer_offsets`, versions 0-4, flexible from 4. Kafka 4.4.0 has 0-4.
+Record type 1 of `__consumer_offsets`, versions 0-4, flexible from 4.
 """
 
 from typing import Annotated

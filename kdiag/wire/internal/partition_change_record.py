@@ -1,6 +1,6 @@
 """A partition changed: leader, in-sync or assigned replicas.
 
-Record type 5 of `__cluster_metadata`, versions 0-2, flexible from 0. Kafka 4.4.0 has 0-2.
+Record type 5 of `__cluster_metadata`, versions 0-2, flexible from 0.
 """
 
 from typing import Annotated

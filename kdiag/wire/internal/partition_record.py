@@ -1,6 +1,6 @@
 """A partition was created: replicas, in-sync replicas, leader.
 
-Record type 3 of `__cluster_metadata`, versions 0-2, flexible from 0. Kafka 4.4.0 has 0-2.
+Record type 3 of `__cluster_metadata`, versions 0-2, flexible from 0.
 """
 
 from typing import Annotated

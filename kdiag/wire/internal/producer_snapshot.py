@@ -1,6 +1,6 @@
 """The producers that wrote to a partition: a broker's .snapshot file.
 
-Version 1, never flexible. Kafka 4.4.0 has 1.
+Version 1, never flexible.
 """
 
 from kdiag.wire.schema import Int16, Int32, Int64, Struct, Uint32, message

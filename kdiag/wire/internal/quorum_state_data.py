@@ -1,6 +1,6 @@
 """Whom a KRaft replica voted for: its quorum-state file, which is JSON.
 
-Versions 0-1, flexible from 0. Kafka 4.4.0 has 0-1.
+Versions 0-1, flexible from 0.
 """
 
 from typing import Annotated

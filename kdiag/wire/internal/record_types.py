@@ -1,7 +1,7 @@
 """Which class reads which record of Kafka's internal topics and logs.
 
 Tables of names, so that nothing is imported before `message_class` asks for it. Written by
-`kdiag_schema` for Kafka 4.4.0.
+`kdiag_schema`.
 
 A record of a coordinator's topic has a key that starts with an int16, the record type, and a value
 that starts with an int16, the version of the value; the key itself is always version 0. (Before 4.0
@@ -133,7 +133,7 @@ CONTROL_RECORDS: Final = {
     5: "KRaftVersionRecord",
     6: "VotersRecord",
 }
-"""The name of a control record's value by the type in its key."""
+"""The name of a control record's value by its type: 0 is abort, 1 commit."""
 
 MODULE_BY_NAME: Final = {
     "AbortTransactionRecord": "abort_transaction_record",

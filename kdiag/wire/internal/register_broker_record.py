@@ -1,6 +1,6 @@
 """A broker registered: listeners, features, rack, log directories.
 
-Record type 0 of `__cluster_metadata`, versions 0-4, flexible from 0. Kafka 4.4.0 has 0-4.
+Record type 0 of `__cluster_metadata`, versions 0-4, flexible from 0.
 """
 
 from typing import Annotated

@@ -1,6 +1,6 @@
 """A controller registered: listeners and features.
 
-Record type 27 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 27 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import (

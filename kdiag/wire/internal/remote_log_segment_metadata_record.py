@@ -1,6 +1,6 @@
 """A log segment is being copied to tiered storage.
 
-Record type 0 of `__remote_log_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 0 of `__remote_log_metadata`, version 0, flexible from 0.
 """
 
 from typing import Annotated

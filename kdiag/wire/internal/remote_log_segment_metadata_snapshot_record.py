@@ -1,6 +1,6 @@
 """A segment as a snapshot of tiered metadata has it.
 
-Record type 3 of `__remote_log_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 3 of `__remote_log_metadata`, version 0, flexible from 0.
 """
 
 from typing import Annotated

@@ -1,6 +1,6 @@
 """A partition's segments in tiered storage go away.
 
-Record type 2 of `__remote_log_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 2 of `__remote_log_metadata`, version 0, flexible from 0.
 """
 
 import msgspec

@@ -1,6 +1,6 @@
 """An access control entry was removed.
 
-Record type 19 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 19 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import ZERO_UUID, Struct, Uuid, message

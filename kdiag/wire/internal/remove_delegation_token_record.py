@@ -1,6 +1,6 @@
 """A delegation token was removed.
 
-Record type 26 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 26 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import String, Struct, message

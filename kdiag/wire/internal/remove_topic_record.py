@@ -1,6 +1,6 @@
 """A topic was deleted.
 
-Record type 9 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 9 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import ZERO_UUID, Struct, Uuid, message

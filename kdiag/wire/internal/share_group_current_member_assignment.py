@@ -1,6 +1,6 @@
 """What one share group member reads right now.
 
-Record type 14 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 14 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import ZERO_UUID, Int8, Int32, String, Struct, Uuid, message

@@ -1,6 +1,6 @@
 """A member of a share group: client and subscription.
 
-Record type 10 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 10 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import String, Struct, message

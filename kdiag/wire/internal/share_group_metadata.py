@@ -1,6 +1,6 @@
 """The epoch of a share group.
 
-Record type 11 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 11 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int32, Int64, String, Struct, message

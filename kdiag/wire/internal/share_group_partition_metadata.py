@@ -1,6 +1,6 @@
 """The partition counts that a share group was planned on (3.9).
 
-Record type 9 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 no longer has it.
+Record type 9 of `__consumer_offsets`, version 0, flexible from 0. Today's Kafka has dropped it.
 """
 
 from kdiag.wire.schema import ZERO_UUID, Int32, String, Struct, Uuid, message

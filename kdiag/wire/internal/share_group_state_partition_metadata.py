@@ -1,6 +1,6 @@
 """Which partitions' share state exists or is going away.
 
-Record type 15 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 15 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import ZERO_UUID, Int32, String, Struct, Uuid, message

@@ -1,6 +1,6 @@
 """What one share group member is planned to read.
 
-Record type 13 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 13 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import ZERO_UUID, Int32, String, Struct, Uuid, message

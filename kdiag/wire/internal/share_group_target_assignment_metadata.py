@@ -1,6 +1,6 @@
 """The epoch of a share group's planned assignment.
 
-Record type 12 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 12 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from typing import Annotated

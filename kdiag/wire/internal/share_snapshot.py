@@ -1,6 +1,6 @@
 """All of a share group's delivery state of one partition.
 
-Record type 0 of `__share_group_state`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 0 of `__share_group_state`, version 0, flexible from 0.
 """
 
 from typing import Annotated

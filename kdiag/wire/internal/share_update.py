@@ -1,6 +1,6 @@
 """What changed in a share group's delivery state since its snapshot.
 
-Record type 1 of `__share_group_state`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 1 of `__share_group_state`, version 0, flexible from 0.
 """
 
 from typing import Annotated

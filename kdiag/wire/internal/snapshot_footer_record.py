@@ -1,6 +1,6 @@
 """The last record of a KRaft snapshot.
 
-Version 0, flexible from 0. Kafka 4.4.0 has 0.
+Version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int16, Struct, message

@@ -1,6 +1,6 @@
 """A member of a streams group: client, process and tags.
 
-Record type 19 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 19 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int32, String, Struct, Uint16, message

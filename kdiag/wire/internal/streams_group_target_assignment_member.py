@@ -1,6 +1,6 @@
 """The tasks that one streams member is planned to run.
 
-Record type 21 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 21 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int32, String, Struct, message

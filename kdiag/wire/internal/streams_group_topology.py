@@ -1,6 +1,6 @@
 """The subtopologies and internal topics of a streams group.
 
-Record type 23 of `__consumer_offsets`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 23 of `__consumer_offsets`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int16, Int32, String, Struct, message

@@ -1,6 +1,6 @@
 """A transactional id: its producer, its state and the partitions it wrote to.
 
-Record type 0 of `__transaction_state`, versions 0-1, flexible from 1. Kafka 4.4.0 has 0-1.
+Record type 0 of `__transaction_state`, versions 0-1, flexible from 1.
 """
 
 from typing import Annotated

@@ -1,6 +1,6 @@
 """A fenced broker is back.
 
-Record type 8 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 8 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import BrokerId, Int64, Struct, message

@@ -1,6 +1,6 @@
 """A controller's registration was removed.
 
-Record type 29 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 29 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int32, Struct, message

@@ -1,6 +1,6 @@
 """A SCRAM credential was set.
 
-Record type 11 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 11 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Bytes, Int8, Int32, String, Struct, message

@@ -1,6 +1,6 @@
 """The voters of the KRaft quorum, with their endpoints.
 
-Version 0, flexible from 0. Kafka 4.4.0 has 0.
+Version 0, flexible from 0.
 """
 
 import msgspec

@@ -1,6 +1,6 @@
 """How far the migration from ZooKeeper has come.
 
-Record type 21 of `__cluster_metadata`, version 0, flexible from 0. Kafka 4.4.0 has 0.
+Record type 21 of `__cluster_metadata`, version 0, flexible from 0.
 """
 
 from kdiag.wire.schema import Int8, Struct, message
