@@ -7,6 +7,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -94,3 +95,8 @@ def _run_maven(*arguments: str) -> None:
         raise UnavailableError(f"Maven took more than {_FETCH_TIMEOUT_S} s") from None
     if done.returncode:
         raise UnavailableError(f"Maven cannot fetch Kafka: {(done.stdout + done.stderr)[-1000:]}")
+
+
+if __name__ == "__main__":
+    for each in TOOLS_VERSIONS:
+        sys.stdout.write(f"{jars(each)}\n")

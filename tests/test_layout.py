@@ -1,0 +1,133 @@
+"""The shape of the repository itself."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TOP_LEVEL = {
+    ".ci",
+    ".github",
+    ".gitignore",
+    ".pre-commit-config.yaml",
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "captures",
+    "cmd",
+    "kdiag",
+    "pyproject.toml",
+    "tests",
+}
+MIRRORED = {
+    "kdiag": "tests/kdiag",
+    "cmd/kdiag_cli": "tests/kdiag_cli",
+    "cmd/kdiag_schema": "tests/kdiag_schema",
+}
+FROM_SCHEMAS = ("kdiag/wire/api", "kdiag/wire/internal")
+"""Message classes made from Kafka's schemas: as long as those are, tested by the vectors."""
+VAGUE = {"base", "common", "core", "helper", "helpers", "manager", "misc", "util", "utils"}
+MAX_LINES = 400
+HEAVY = {"duckdb", "numpy", "pyarrow", "pyspark", "scapy"}
+
+
+def python_files(*folders: str) -> Iterator[Path]:
+    """Return the Python files below some folders, as paths from the root."""
+    for folder in folders:
+        for path in (ROOT / folder).rglob("*.py"):
+            yield path.relative_to(ROOT)
+
+
+def is_from_schemas(path: Path) -> bool:
+    """Return whether a file holds message classes made from Kafka's schemas."""
+    return path.as_posix().startswith(FROM_SCHEMAS)
+
+
+def test_the_top_level_holds_only_what_everybody_knows_to_look_for(
+    require_programs: Callable[..., None],
+) -> None:
+    """Nothing is committed at the top level but the listed names."""
+    require_programs("git")
+    command = ["git", "-C", str(ROOT), "ls-tree", "--name-only", "HEAD"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    assert set(listed.stdout.split()) - TOP_LEVEL == set()
+
+
+def test_cmd_is_not_a_package_and_holds_no_tests() -> None:
+    """A package named `cmd` would shadow the standard library's and break `pdb`."""
+    assert not (ROOT / "cmd" / "__init__.py").exists()
+    assert [path for path in python_files("cmd") if path.name.startswith("test_")] == []
+
+
+def test_every_file_can_be_read_in_one_sitting() -> None:
+    """No file written by hand is longer than 400 lines."""
+    lengths = {
+        path: len((ROOT / path).read_text(encoding="utf-8").splitlines())
+        for path in python_files("kdiag", "cmd", "tests")
+        if not is_from_schemas(path)
+    }
+    assert {path: lines for path, lines in lengths.items() if lines > MAX_LINES} == {}
+
+
+@pytest.mark.parametrize(("source", "tests"), MIRRORED.items())
+def test_every_module_has_its_test_file_and_every_test_file_its_module(
+    source: str, tests: str
+) -> None:
+    """A module `a/b.py` is tested by `a/test_b.py`, and by looking there one finds it."""
+    modules = {
+        path.relative_to(source)
+        for path in python_files(source)
+        if path.stem not in {"__init__", "__main__"} and not is_from_schemas(path)
+    }
+    tested = {
+        path.relative_to(tests).with_name(path.name.removeprefix("test_"))
+        for path in python_files(tests)
+    }
+    assert modules - tested == set(), "modules without a test file"
+    assert tested - modules == set(), "test files without a module"
+
+
+def test_names_tell_what_is_inside() -> None:
+    """No module or folder has a name that could hold anything."""
+    parts = {
+        part.removesuffix(".py").removeprefix("test_")
+        for path in python_files("kdiag", "cmd", "tests")
+        if not is_from_schemas(path)
+        for part in path.parts
+    }
+    assert parts & VAGUE == set()
+
+
+def test_a_package_imports_nothing_by_itself() -> None:
+    """`import kdiag.wire` costs nothing: no `__init__.py` imports anything."""
+    importing = [
+        path
+        for path in python_files("kdiag", "cmd")
+        if path.name == "__init__.py"
+        for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert importing == []
+
+
+def test_help_imports_no_heavy_library() -> None:
+    """`kdiag --help` answers at once because it loads neither numpy nor anything as large."""
+    program = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print('loaded:', *sys.modules))\n"
+        "from kdiag_cli.app import main\n"
+        "sys.argv = ['kdiag', '--help']\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    _, _, loaded = done.stdout.partition("loaded: ")
+    assert "typer" in loaded.split()
+    assert HEAVY & set(loaded.split()) == set()
