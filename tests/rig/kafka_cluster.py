@@ -1,6 +1,6 @@
 """A real Kafka for tests: one to three KRaft nodes on free ports, on loopback.
 
-    with KafkaCluster("4.3.1", folder, nodes=3) as cluster:
+    with KafkaCluster("4.3.1", folder, ports=free_ports(3)) as cluster:
         ...  # cluster.bootstrap is "127.0.0.1:40001,127.0.0.1:40002,127.0.0.1:40003"
 
 Every node is broker and controller at once. A node counts as up when its own log says so.
@@ -8,7 +8,7 @@ Every node is broker and controller at once. A node counts as up when its own lo
 
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
@@ -51,26 +51,22 @@ class KafkaCluster:
         version: str,
         folder: Path,
         *,
-        nodes: int = 1,
+        ports: Sequence[Ports] = (),
         properties: Mapping[str, str] | None = None,
         users: Mapping[str, str] | None = None,
-        port: int | None = None,
     ) -> None:
         """Prepare, but do not start, a cluster.
 
         Args:
             version: Kafka's version.
             folder: an existing folder for configurations, data and logs.
-            nodes: how many nodes, from 1 to 3.
+            ports: those of each node; by default one node on free ports.
             properties: added to each node's `server.properties`.
             users: passwords by user name, for SASL/PLAIN.
-            port: where the first node listens to clients; by default any free port.
         """
         self._jars = kafka_jars.jars(version)
         self._folder = folder
-        self.ports = _free_ports(nodes)
-        if port is not None:
-            self.ports[0] = self.ports[0]._replace(plaintext=port)
+        self.ports = ports or free_ports(1)
         self._properties = dict(properties or {})
         self._users = dict(users or {})
         self._running = ExitStack()
@@ -206,7 +202,7 @@ class _Node:
         self._reader.join()
 
 
-def _free_ports(nodes: int) -> list[Ports]:
+def free_ports(nodes: int) -> list[Ports]:
     """Return three ports for each node that nobody listens on now."""
     with ExitStack() as opened:
         sockets = [opened.enter_context(socket.socket()) for _ in range(3 * nodes)]

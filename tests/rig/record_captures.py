@@ -20,7 +20,7 @@ from confluent_kafka.cimpl import NewTopic
 from kafka import KafkaConsumer, KafkaProducer
 
 import kafka_jars
-from kafka_cluster import KafkaCluster
+from kafka_cluster import KafkaCluster, Ports
 from packet_recorder import recording
 
 CAPTURES: Final = Path(__file__).parent.parent.parent / "captures"
@@ -160,7 +160,9 @@ def kafka_4_4(cluster: KafkaCluster) -> Counts:
 
 
 SCENES: Final = {
-    "produce_consume_group": Scene("4.3.1", produce_consume_group, {"orders": 3}, {"port": 9092}),
+    "produce_consume_group": Scene(
+        "4.3.1", produce_consume_group, {"orders": 3}, {"ports": [Ports(9092, 9093, 9094)]}
+    ),
     "acks": Scene("4.3.1", acks, {"orders": 1}),
     "rebalance": Scene("4.3.1", rebalance, {"orders": 4}),
     "sasl_plain": Scene("4.3.1", sasl_plain, {"orders": 1}, {"users": _USERS}),
