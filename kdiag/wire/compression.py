@@ -55,6 +55,11 @@ LZ4_CONTENT_SIZE_FLAG: Final = 0x08
 LZ4_DICTIONARY_FLAG: Final = 0x01
 
 
+def name_of(number: int) -> str:
+    """Return the codec with a number, or a name that `decompress` refuses: `unknown (5)`."""
+    return CODECS[number] if 0 <= number < len(CODECS) else f"unknown ({number})"
+
+
 class _Stream(Protocol):
     """What zlib, lz4 and zstandard have in common: a decompressor of one frame."""
 

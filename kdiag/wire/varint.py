@@ -50,6 +50,8 @@ def unsigned(value: int) -> bytes:
     """Return the varint of a number that is not negative, in as few bytes as it takes."""
     if not value >> 7:
         return ONE_BYTE[value]
+    if not value >> 14:
+        return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value >> 7:
         out.append(value & 0x7F | 0x80)

@@ -1,0 +1,159 @@
+"""The records of a batch as columns, for work on many at once.
+
+`read_columns` walks from record to record in Python, reading sizes only, and then reads each field
+of all records in a few operations of numpy. That pays from about a hundred records on; of fewer
+`kdiag.wire.record_body.read_records` is faster.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kdiag.wire.record import Record
+from kdiag.wire.record_body import MIN_HEADER_BYTES, find_fault
+from kdiag.wire.varint import VARINT_BITS, VARLONG_BITS, VarintError, read_unsigned
+
+Int64Array = npt.NDArray[np.int64]
+
+
+class RecordColumns(NamedTuple):
+    """The records of a batch, as columns of equal length.
+
+    Attributes:
+        body: the bytes that keys and values lie in.
+        offset: in the partition.
+        timestamp: milliseconds since 1970, or -1.
+        key_start: where in `body` the key starts.
+        key_bytes: its length, -1 for null.
+        value_start: where in `body` the value starts.
+        value_bytes: its length, -1 for null.
+        header_count: how many record headers there are.
+    """
+
+    body: bytes
+    offset: Int64Array
+    timestamp: Int64Array
+    key_start: Int64Array
+    key_bytes: Int64Array
+    value_start: Int64Array
+    value_bytes: Int64Array
+    header_count: Int64Array
+
+
+def read_columns(body: bytes, count: int, base_offset: int, base_timestamp: int) -> RecordColumns:
+    """Return the records of a batch of magic 2; what is inside record headers is not checked.
+
+    Args:
+        body: the records, decompressed; nothing else.
+        count: how many there are, as the batch header says.
+        base_offset: what offsets are counted from.
+        base_timestamp: what timestamps are counted from.
+
+    Raises:
+        DecodeError: with a path such as `records[3].key`, at an offset in `body`.
+    """
+    try:
+        return _read(body, _starts(body, count), base_offset, base_timestamp)
+    except (IndexError, VarintError):
+        raise find_fault(body, count, max_headers=len(body)) from None
+
+
+def columns_of(records: Sequence[Record]) -> RecordColumns:
+    """Return records as columns, their keys and values in a new `body`."""
+    parts = [part for record in records for part in (record.key, record.value)]
+    sizes = np.array([-1 if part is None else len(part) for part in parts], np.int64)
+    starts = np.cumsum(np.maximum(sizes, 0)) - np.maximum(sizes, 0)
+    return RecordColumns(
+        b"".join(part or b"" for part in parts),
+        np.array([record.offset for record in records], np.int64),
+        np.array([record.timestamp for record in records], np.int64),
+        starts[::2],
+        sizes[::2],
+        starts[1::2],
+        sizes[1::2],
+        np.array([len(record.headers) for record in records], np.int64),
+    )
+
+
+def _starts(body: bytes, count: int) -> list[int]:
+    """Return where each record starts, and where the last one ends: at the end of `body`."""
+    starts: list[int] = []
+    append = starts.append
+    position = 0
+    seven_bits, fourteen_bits = (1 << 7) - 1, (1 << 14) - 1
+    for _ in range(count):
+        append(position)
+        size = body[position]
+        position += 1
+        if size > seven_bits:  # read in place, as in `record_body`
+            size += (body[position] << 7) - 128
+            position += 1
+            if size > fourteen_bits:
+                size, position = read_unsigned(body, position - 2)
+        if size & 1:
+            raise VarintError
+        position += size >> 1
+    if position != len(body):
+        raise VarintError
+    append(position)
+    return starts
+
+
+def _read(body: bytes, starts: list[int], base_offset: int, base_timestamp: int) -> RecordColumns:
+    """Return the columns of the records that start at all but the last of `starts`."""
+    data = np.frombuffer(body, np.uint8)
+    bounds = np.array(starts, np.int64)
+    _, position = _varints(data, bounds[:-1])
+    time, position = _varints(data, position + 1, VARLONG_BITS)  # past the attributes
+    delta, position = _varints(data, position)
+    key_bytes, key_start, position = _byte_strings(data, position)
+    value_bytes, value_start, position = _byte_strings(data, position)
+    headers, position = _varints(data, position)
+    room = bounds[1:] - position
+    if ((headers < 0) | (room < headers * MIN_HEADER_BYTES) | ((headers == 0) & (room > 0))).any():
+        raise VarintError
+    return RecordColumns(
+        body,
+        delta + base_offset,
+        time + base_timestamp,
+        key_start,
+        key_bytes,
+        value_start,
+        value_bytes,
+        headers,
+    )
+
+
+def _byte_strings(
+    data: npt.NDArray[np.uint8], position: Int64Array
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return the lengths of byte strings, where they start and where they end."""
+    length, start = _varints(data, position)
+    if (length < -1).any():
+        raise VarintError
+    return length, start, start + np.maximum(length, 0)
+
+
+def _varints(
+    data: npt.NDArray[np.uint8], position: Int64Array, bits: int = VARINT_BITS
+) -> tuple[Int64Array, Int64Array]:
+    """Return the signed varints at many positions, and the positions after them."""
+    byte = data[position].astype(np.uint64)
+    folded = byte & 0x7F
+    position = position + 1
+    unfinished = np.flatnonzero(byte & 0x80)
+    for shift in range(7, bits, 7):
+        if not unfinished.size:
+            break
+        byte = data[position[unfinished]].astype(np.uint64)
+        if shift + 7 > bits and (byte >> (bits - shift)).any():
+            raise VarintError
+        folded[unfinished] |= (byte & 0x7F) << shift
+        position[unfinished] += 1
+        unfinished = unfinished[byte > 0x7F]  # noqa: PLR2004 - the continuation bit
+    else:
+        if unfinished.size:
+            raise VarintError
+    return (folded >> 1).view(np.int64) ^ -(folded & 1).view(np.int64), position
