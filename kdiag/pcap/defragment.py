@@ -3,7 +3,7 @@
 Source: RFC 791 and RFC 8200; like most systems, an incomplete datagram is given up after 30 s.
 """
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ _MAX_DATAGRAMS: Final = 256
 _MAX_DATAGRAM_BYTES: Final = 65_535
 _TIMEOUT_NS: Final = 30_000_000_000
 
-type_key = tuple[int, int, int, int]
+Key: TypeAlias = tuple[int, int, int, int]
 
 
 class _Piece(NamedTuple):
@@ -63,7 +63,7 @@ class Defragmenter:
     """Collects fragments over blocks until their datagrams are whole; bounded in memory."""
 
     def __init__(self) -> None:
-        self._datagrams: dict[type_key, _Datagram] = {}
+        self._datagrams: dict[Key, _Datagram] = {}
 
     def join(
         self,
@@ -133,7 +133,7 @@ class Defragmenter:
         return None
 
 
-def _key(fragments: Payloads, index: int) -> type_key:
+def _key(fragments: Payloads, index: int) -> Key:
     """Return what the fragments of one datagram share."""
     return (
         int(fragments.source[index]),

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, Final, TypeAlias, cast
 
 import lz4.frame
 import numpy as np
@@ -25,13 +25,14 @@ from kdiag.errors import CaptureError
 BLOCK_BYTES: Final = 4 << 20
 STDIN: Final = "-"
 _MAGIC_BYTES: Final = 4
+_LEAST_BYTES: Final = 24  # the header of a classic capture, which is the shorter one
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _LZ4: Final = b"\x04\x22\x4d\x18"
 # lz4's binding raises RuntimeError for a damaged frame.
 _READ_ERRORS: Final = (OSError, EOFError, RuntimeError, zlib.error, zstandard.ZstdError)
 
-type_fill = Callable[[memoryview], int | None]
+Fill: TypeAlias = Callable[[memoryview], int | None]
 
 
 class _RawInput(io.RawIOBase):
@@ -43,9 +44,9 @@ class _RawInput(io.RawIOBase):
         self._file = file
         # One system call per read: `readinto` of a buffered pipe waits until the view is full.
         read_all = cast("io.RawIOBase", file).readinto
-        self._fill: type_fill = getattr(file, "readinto1", read_all)
+        self._fill: Fill = getattr(file, "readinto1", read_all)
         self._ahead = b""
-        self._pollable = _pollable(file)
+        self._poll = _poll_pipe(file)
 
     def readable(self) -> bool:
         return True
@@ -68,7 +69,7 @@ class _RawInput(io.RawIOBase):
 
     def would_wait(self) -> bool:
         """Return whether the next read would wait for whoever writes into the pipe."""
-        return self._pollable is not None and not select.select([self._pollable], [], [], 0)[0]
+        return self._poll is not None and not self._poll.poll(0)
 
 
 class Window:
@@ -87,13 +88,13 @@ class Window:
         self.data: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
         self.offset = 0
         self._block_bytes = block_bytes
-        self._failure: CaptureError | None = None
+        self._failure: Exception | None = None
         self._raw = _RawInput(file)
-        self._fill: type_fill = self._raw.readinto
+        self._fill: Fill = self._raw.readinto
         try:
             self._fill = _decompressed(self._raw)
         except _READ_ERRORS as error:
-            self._fail(error)
+            self._failure = error
 
     @property
     def bytes_read(self) -> int:
@@ -107,7 +108,7 @@ class Window:
 
         Args:
             used: bytes of `data` that are dealt with.
-            need: bytes that have to fit into the buffer, where that is more than a usual block.
+            need: bytes that are wanted together, however long a pipe takes to bring them.
 
         Returns:
             Whether anything was read: false at the end of the input and where reading failed.
@@ -116,7 +117,7 @@ class Window:
         size = max(self._block_bytes, need)
         buffer = np.empty(size, np.uint8)
         buffer[: len(rest)] = rest
-        filled = self._read_into(buffer.data, len(rest))
+        filled = self._read_into(buffer.data, len(rest), need)
         self.data = buffer[:filled]
         self.offset += used
         return filled > len(rest)
@@ -128,7 +129,8 @@ class Window:
             CaptureError: reading failed, or bytes are left over in the window.
         """
         if self._failure is not None:
-            raise self._failure
+            why = f"cannot be read any further: {self._failure}; everything before is read"
+            raise self.error(why, len(self.data)) from self._failure
         if len(self.data):
             raise self.error(
                 "the capture ends within a packet: either its recording was not stopped cleanly "
@@ -139,25 +141,21 @@ class Window:
         """Return an error that names the byte at `position` in the window."""
         return CaptureError(self.name, why, offset=self.offset + position)
 
-    def _read_into(self, view: memoryview, filled: int) -> int:
-        start = filled
+    def _read_into(self, view: memoryview, filled: int, need: int) -> int:
+        """Fill the view from `filled` on and return how far it is filled then."""
+        enough = max(need, filled + 1)
         while filled < len(view) and self._failure is None:
-            if filled > start and self._raw.would_wait():
+            if filled >= enough and self._raw.would_wait():
                 break
             try:
                 count = self._fill(view[filled:])
             except _READ_ERRORS as error:
-                self._fail(error)
+                self._failure = error
                 break
             if not count:
                 break
             filled += count
         return filled
-
-    def _fail(self, error: Exception) -> None:
-        why = f"cannot be read any further: {error}; everything before is read"
-        self._failure = CaptureError(self.name, why)
-        self._failure.__cause__ = error
 
 
 @contextmanager
@@ -189,13 +187,13 @@ def _open(path: str | Path) -> io.FileIO:
 
 def _first_window(name: str, file: BinaryIO, block_bytes: int) -> Window:
     window = Window(name, file, block_bytes)
-    if not window.advance(0):
+    if not window.advance(0, _LEAST_BYTES):
         window.check_end()
         raise CaptureError(name, "is empty: nothing was recorded, or nothing is written yet")
     return window
 
 
-def _decompressed(raw: _RawInput) -> type_fill:
+def _decompressed(raw: _RawInput) -> Fill:
     """Return what fills a buffer from the input, decompressing what is compressed."""
     magic = raw.look_ahead(_MAGIC_BYTES)
     if magic.startswith(_GZIP):
@@ -204,14 +202,18 @@ def _decompressed(raw: _RawInput) -> type_fill:
         decompressor = zstandard.ZstdDecompressor()
         return decompressor.stream_reader(cast("BinaryIO", raw), read_across_frames=True).readinto1
     if magic == _LZ4:
-        return cast("type_fill", lz4.frame.LZ4FrameFile(raw).readinto1)
+        return cast("Fill", lz4.frame.LZ4FrameFile(raw).readinto1)
     return raw.readinto
 
 
-def _pollable(file: BinaryIO) -> int | None:
-    """Return the descriptor of a pipe; None for a file, which never waits."""
+def _poll_pipe(file: BinaryIO) -> "select.poll | None":
+    """Return what tells whether a pipe has bytes; None for a file, which never waits."""
     try:
         descriptor = file.fileno()
     except (AttributeError, OSError):
         return None
-    return None if stat.S_ISREG(os.fstat(descriptor).st_mode) else descriptor
+    if stat.S_ISREG(os.fstat(descriptor).st_mode) or not hasattr(select, "poll"):
+        return None
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return poll

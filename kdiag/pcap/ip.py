@@ -85,13 +85,18 @@ def read_ipv6(data: npt.NDArray[np.uint8], packets: Layer, book: AddressBook) ->
         none,
         none != 0,
     )
+    return strip_extensions(data, payloads)
+
+
+def strip_extensions(data: npt.NDArray[np.uint8], payloads: Payloads) -> Payloads:
+    """Return the payloads behind IPv6 extension headers, without those that are cut off there."""
     for _ in range(_EXTENSION_DEPTH):
         extended = np.isin(payloads.protocol, _EXTENSIONS) & ~payloads.fragmented()
         extended &= payloads.layer.captured >= _EXTENSION.itemsize
         if not extended.any():
             break
         payloads = _strip_extension(data, payloads, extended)
-    return payloads
+    return payloads.pick(payloads.layer.captured >= 0)
 
 
 def _strip_extension(

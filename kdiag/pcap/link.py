@@ -4,7 +4,7 @@ Source: the LINKTYPE_ registry of tcpdump.org; IEEE 802.1Q and 802.1ad for VLAN 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ _VLAN_BYTES: Final = 4
 _VLAN_DEPTH: Final = 4
 _FAMILY_BYTES: Final = 4
 
-type_strip = Callable[[npt.NDArray[np.uint8], Layer], Layer]
+Strip: TypeAlias = Callable[[npt.NDArray[np.uint8], Layer], Layer]
 
 
 def strip_ethernet(data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
@@ -60,7 +60,7 @@ def _strip_ethertype(
     return frames.pick((ethertype == ETHERTYPE_IPV4) | (ethertype == ETHERTYPE_IPV6))
 
 
-STRIP: Final[Mapping[int, type_strip]] = {
+STRIP: Final[Mapping[int, Strip]] = {
     0: _strip_family,  # NULL: loopback of BSD and macOS, family in the byte order of the host
     1: strip_ethernet,
     12: _strip_nothing,  # RAW, as some systems number it

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from kdiag.pcap.address import AddressBook
 from kdiag.pcap.block import PacketBlock, gather
 from kdiag.pcap.defragment import Defragmenter
-from kdiag.pcap.ip import read_ipv4, read_ipv6
+from kdiag.pcap.ip import read_ipv4, read_ipv6, strip_extensions
 from kdiag.pcap.layer import PROTOCOL_TCP, Layer, Payloads, joined
 from kdiag.pcap.link import STRIP
 from kdiag.pcap.tunnel import unwrap
@@ -126,6 +126,7 @@ class PacketIndex:
 
     def _read_ip(self, data: npt.NDArray[np.uint8], packets: Layer) -> list[Payloads]:
         """Return what IP packets carry, by version; packets of other versions are bad ones."""
+        count = len(packets.row)
         packets = packets.pick(packets.captured > 0)
         version = data[packets.offset] >> 4
         parts = []
@@ -133,7 +134,7 @@ class PacketIndex:
             parts.append(read_ipv4(data, packets.pick(is_ipv4)))
         if (is_ipv6 := version == _IPV6).any():
             parts.append(read_ipv6(data, packets.pick(is_ipv6), self.addresses))
-        self.bad_packets += len(packets.row) - sum(len(part.layer.row) for part in parts)
+        self.bad_packets += count - sum(len(part.layer.row) for part in parts)
         return parts
 
     def _join_fragments(
@@ -150,7 +151,7 @@ class PacketIndex:
             if fragmented.any():
                 self.fragments += int(np.count_nonzero(fragmented))
                 data, whole = self._defragmenter.join(data, time_ns, part.pick(fragmented))
-                parts.append(whole)
+                parts.append(strip_extensions(data, whole))
         return data, parts
 
     def _read_tcp(

@@ -1,8 +1,9 @@
 """Captures in, columns of TCP segments out: all inputs of a run, read as one recording."""
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from pathlib import Path
-from typing import BinaryIO, Final, TypeAlias
+from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 from kdiag.errors import CaptureError
 from kdiag.pcap.address import AddressBook
@@ -52,11 +53,13 @@ class CaptureReader:
             CaptureError: a file cannot be opened, is empty or not a capture, or a folder holds
                 none.
         """
-        self.inputs = _in_order(sources)
+        inputs = _in_order(sources)
+        self.inputs = [known.source for known in inputs]
         self.index = PacketIndex()
         self.secrets: list[Secrets] = []
         self.warnings: list[CaptureError] = []
-        self.total_bytes = _total_bytes(self.inputs)
+        sizes = [known.stored_bytes for known in inputs]
+        self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
         self._block_bytes = block_bytes
         self._window: Window | None = None
         self._bytes_before = 0
@@ -98,7 +101,12 @@ class CaptureReader:
         except CaptureError as error:
             self._warn(window, error.why, error.offset)
         for link_type, count in sorted(self.index.unread_link_types.items()):
-            self._warn(window, f"{count} packets of link type {link_type} are not read", None)
+            self._warn(
+                window,
+                f"{count} packets of link type {link_type} are not read: only those of Ethernet, "
+                "loopback, raw IP and Linux's any interface are",
+                None,
+            )
         self.index.unread_link_types.clear()
 
     def _warn(self, window: Window, why: str, offset: int | None) -> None:
@@ -130,53 +138,63 @@ def read_blocks(window: Window, secrets: list[Secrets]) -> Iterator[PacketBlock]
     )
 
 
-def _in_order(sources: Sequence[Source]) -> list[Source]:
+class _Input(NamedTuple):
+    """One input: a file or a pipe.
+
+    Attributes:
+        first_ns: when its first packet was captured; infinity where that is not known.
+        source: what opens it.
+        stored_bytes: its size as it is stored; None for a pipe.
+    """
+
+    first_ns: float
+    source: Source
+    stored_bytes: int | None
+
+
+def _in_order(sources: Sequence[Source]) -> list[_Input]:
     """Return the inputs with folders replaced by their captures, by time of first packet."""
-    times: list[tuple[float, Source]] = []
+    inputs: list[_Input] = []
     for source in sources:
-        if _is_pipe(source):
-            times.append((float("inf"), source))
-        elif Path(str(source)).is_dir():
-            times += _captures_in(Path(str(source)))
-        else:
-            times.append((_first_time_ns(source), source))
-    return [source for _, source in sorted(times, key=lambda timed: timed[0])]
+        if not isinstance(source, str | Path) or source == STDIN:
+            inputs.append(_Input(inf, source, None))
+            continue
+        try:
+            inputs += _look_up(Path(source))
+        except OSError as error:
+            raise CaptureError(str(source), f"cannot be opened: {error.strerror}") from error
+    return sorted(inputs, key=lambda known: known.first_ns)
 
 
-def _is_pipe(source: Source) -> bool:
-    """Return whether reading the input a second time would give something else."""
-    if not isinstance(source, str | Path) or source == STDIN:
-        return True
-    path = Path(source)
-    return path.exists() and not path.is_file() and not path.is_dir()
+def _look_up(path: Path) -> list[_Input]:
+    if path.is_dir():
+        return _captures_in(path)
+    if path.is_file() or not path.exists():
+        return [_look_into(path)]
+    return [_Input(inf, path, None)]  # a named pipe can be read only once
 
 
-def _captures_in(folder: Path) -> list[tuple[float, Source]]:
-    times: list[tuple[float, Source]] = []
+def _captures_in(folder: Path) -> list[_Input]:
+    inputs = []
     for path in sorted(folder.iterdir()):
         if path.is_file():
             try:
-                times.append((_first_time_ns(path), path))
+                inputs.append(_look_into(path))
             except CaptureError as error:
-                if error.__cause__ is not None:  # cannot be read, which is not "is no capture"
+                if error.__cause__ is not None:  # it cannot be read, which is not "no capture"
                     raise
-    if not times:
+    if not inputs:
         raise CaptureError(str(folder), "holds no capture file")
-    return times
+    return inputs
 
 
-def _first_time_ns(source: Source) -> float:
-    """Return when a file's first packet was captured; infinity if it has none that is whole."""
-    with open_window(source, _PROBE_BYTES) as window:
+def _look_into(path: Path) -> _Input:
+    """Return a file as an input; its first packet may be missing or damaged."""
+    stored_bytes = path.stat().st_size if path.exists() else None
+    with open_window(path, _PROBE_BYTES) as window:
         blocks = read_blocks(window, [])
         try:
             block = next(blocks, None)
         except CaptureError:  # reading will come to it again and report it
-            return float("inf")
-    return float("inf") if block is None else int(block.time_ns[0])
-
-
-def _total_bytes(inputs: list[Source]) -> int | None:
-    if any(_is_pipe(source) for source in inputs):
-        return None
-    return sum(Path(str(source)).stat().st_size for source in inputs)
+            block = None
+    return _Input(inf if block is None else int(block.time_ns[0]), path, stored_bytes)

@@ -4,7 +4,7 @@ Source: RFC 7348 (VXLAN), RFC 2784 and 2890 (GRE), RFC 2003 and 4213 (IP in IP).
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ _GRE_WORDS: Final = (0x8000, 0x2000, 0x1000)  # checksum, key, sequence number: 
 _GRE_UNKNOWN: Final = 0x4FFF  # source routing of RFC 1701, version 1 (PPTP)
 _ETHERTYPE_BRIDGING: Final = 0x6558
 
-type_unwrap = Callable[[npt.NDArray[np.uint8], Layer], list[Layer]]
+Unwrap: TypeAlias = Callable[[npt.NDArray[np.uint8], Layer], list[Layer]]
 
 
 def unwrap(data: npt.NDArray[np.uint8], payloads: Payloads) -> list[Layer]:
@@ -68,7 +68,7 @@ def _unwrap_gre(data: npt.NDArray[np.uint8], packets: Layer) -> list[Layer]:
     return [inner.pick(is_ip), strip_ethernet(data, inner.pick(bridged))]
 
 
-_TUNNELS: Final[Mapping[int, type_unwrap]] = {
+_TUNNELS: Final[Mapping[int, Unwrap]] = {
     4: _unwrap_ip,
     17: _unwrap_vxlan,
     41: _unwrap_ip,

@@ -1,0 +1,28 @@
+import numpy as np
+
+from capture_writer import block_of
+from kdiag.pcap.block import gather
+
+
+def test_structures_are_read_at_any_offset_up_to_the_last_byte() -> None:
+    """Neither alignment nor byte order matters."""
+    data = np.frombuffer(bytes(range(9)), np.uint8)
+    shape = np.dtype([("a", ">u2"), ("b", "<u2")])
+    fields = gather(data, np.array([0, 3, 5]), shape)
+    assert fields["a"].tolist() == [0x0001, 0x0304, 0x0506]
+    assert fields["b"].tolist() == [0x0302, 0x0605, 0x0807]
+
+
+def test_nothing_is_read_from_data_that_is_too_short() -> None:
+    """No offsets need no data."""
+    fields = gather(np.zeros(1, np.uint8), np.zeros(0, np.int64), np.dtype([("a", ">u4")]))
+    assert len(fields) == 0
+
+
+def test_the_first_packets_of_a_block_keep_their_data() -> None:
+    """A shortened block has fewer rows in every column and the same buffer."""
+    block = block_of([b"a", b"bc", b"def"])
+    first = block.first(2)
+    assert first.data is block.data
+    assert {len(column) for column in first[1:]} == {2}
+    assert first.captured.tolist() == [1, 2]
