@@ -109,9 +109,7 @@ def _users(message: MergedMessage, names: dict[str, str]) -> dict[str, str]:
 def _message_sentence(message: MergedMessage) -> str:
     """Return the docstring of a message class."""
     if message.kind in {"request", "response"}:
-        what, to = ("request", "to") if message.kind == "request" else ("response", "from")
-        api = message.name.removesuffix(what.capitalize())
-        return f"The {what} of {api}, {to} the broker."
+        return f"The {message.kind} of {message.name.removesuffix(message.kind.capitalize())}."
     if message.kind == "coordinator-key":
         return f"The key of a record of type {message.number}."
     if message.kind == "coordinator-value":

@@ -204,8 +204,7 @@ def _merge_field(path: str, name: str, parts: list[_Part]) -> MergedField:
             raise ValueError(f"{path}: {shape} in one release is {newest.type_name} in another")
         if versions and covered(field.tagged, versions) and field.tag != newest.tag:
             raise ValueError(f"{path}: tag {field.tag} in one release is {newest.tag} in another")
-    for part in parts:
-        _check_not_renamed(path, newest, part)
+    _check_not_renamed(path, newest, parts)
     lacking = [field for field, versions, owned in having if owned - versions]
     return MergedField(
         newest,
@@ -216,15 +215,17 @@ def _merge_field(path: str, name: str, parts: list[_Part]) -> MergedField:
     )
 
 
-def _check_not_renamed(path: str, newest: FieldSchema, part: _Part) -> None:
-    """Raise ValueError if the newest release puts a field in a version whose owner lacks it.
+def _check_not_renamed(path: str, newest: FieldSchema, parts: list[_Part]) -> None:
+    """Raise ValueError if a release puts a field in a version whose older owner lacks it.
 
-    That is what a rename looks like; merged, both names would stand in the class.
+    That is what a rename looks like; merged, the class would have a field for each name.
     """
-    own = [each.versions for each in part.fields if each.name == newest.name]
-    for version in covered(newest.versions, part.owned):
-        if not any(each.covers(version) for each in own):
-            raise ValueError(f"{path}: not in version {version} of the release that owns it")
+    older = parts[: next(i for i, part in enumerate(parts) if newest in part.fields)]
+    for part in older:
+        own = [each.versions for each in part.fields if each.name == newest.name]
+        for version in covered(newest.versions, part.owned):
+            if not any(each.covers(version) for each in own):
+                raise ValueError(f"{path}: not in version {version} of the release that owns it")
 
 
 def _check_order(path: str, fields: tuple[MergedField, ...], part: _Part, version: int) -> None:

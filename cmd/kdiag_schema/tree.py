@@ -21,6 +21,8 @@ from kdiag_schema.release import Release
 
 API: Final = "kdiag/wire/api"
 INTERNAL: Final = "kdiag/wire/internal"
+FIRST_PARTY: Final = 'lint.isort.known-first-party=["kdiag"]'
+"""Below another folder than the repository's, ruff cannot see that kdiag is ours."""
 
 
 def tree_of(releases: Sequence[Release]) -> dict[str, str]:
@@ -62,10 +64,15 @@ def write_tree(tree: dict[str, str], into: Path) -> None:
                 old.unlink()
     for path, source in tree.items():
         (into / path).write_text(source)
+    _run_ruff("check", "-q", "--select=I", "--fix", f"--config={FIRST_PARTY}", *tree, cwd=into)
+    _run_ruff("format", "-q", *tree, cwd=into)
+
+
+def _run_ruff(command: str, *arguments: str, cwd: Path) -> None:
+    """Run ruff with the repository's settings, wherever the files lie."""
     config = Path(__file__).parents[2] / "pyproject.toml"
-    for command in (["check", "-q", "--select=I", "--fix"], ["format", "-q"]):
-        subprocess.run(  # noqa: S603 - our own files
-            [sys.executable, "-m", "ruff", *command, f"--config={config}", *tree],
-            cwd=into,
-            check=True,
-        )
+    subprocess.run(  # noqa: S603 - our own files
+        [sys.executable, "-m", "ruff", command, "--no-cache", f"--config={config}", *arguments],
+        cwd=cwd,
+        check=True,
+    )

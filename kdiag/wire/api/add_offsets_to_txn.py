@@ -10,7 +10,7 @@ from kdiag.wire.schema import GroupId, Int16, Int32, ProducerId, Struct, Transac
 
 @message(api_key=25, versions="0-4", flexible="3+")
 class AddOffsetsToTxnRequest(Struct):
-    """The request of AddOffsetsToTxn, to the broker."""
+    """The request of AddOffsetsToTxn."""
 
     transactional_id: TransactionalId = ""
     producer_id: ProducerId = 0
@@ -20,7 +20,7 @@ class AddOffsetsToTxnRequest(Struct):
 
 @message(api_key=25, versions="0-4", flexible="3+")
 class AddOffsetsToTxnResponse(Struct):
-    """The response of AddOffsetsToTxn, from the broker."""
+    """The response of AddOffsetsToTxn."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

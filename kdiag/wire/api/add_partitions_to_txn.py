@@ -40,7 +40,7 @@ class AddPartitionsToTxnTransaction(Struct):
 
 @message(api_key=24, versions="0-5", flexible="3+")
 class AddPartitionsToTxnRequest(Struct):
-    """The request of AddPartitionsToTxn, to the broker."""
+    """The request of AddPartitionsToTxn."""
 
     transactions: Annotated[list[AddPartitionsToTxnTransaction], since("4+")] = []
     v3_and_below_transactional_id: Annotated[TransactionalId, since("0-3")] = ""
@@ -72,7 +72,7 @@ class AddPartitionsToTxnResult(Struct):
 
 @message(api_key=24, versions="0-5", flexible="3+")
 class AddPartitionsToTxnResponse(Struct):
-    """The response of AddPartitionsToTxn, from the broker."""
+    """The response of AddPartitionsToTxn."""
 
     throttle_time_ms: Int32 = 0
     error_code: Annotated[Int16, since("4+"), ignorable] = 0

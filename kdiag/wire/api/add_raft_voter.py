@@ -31,7 +31,7 @@ class Listener(Struct):
 
 @message(api_key=80, versions="0-1", flexible="0+")
 class AddRaftVoterRequest(Struct):
-    """The request of AddRaftVoter, to the broker."""
+    """The request of AddRaftVoter."""
 
     cluster_id: String | None = ""
     timeout_ms: Int32 = 0
@@ -43,7 +43,7 @@ class AddRaftVoterRequest(Struct):
 
 @message(api_key=80, versions="0-1", flexible="0+")
 class AddRaftVoterResponse(Struct):
-    """The response of AddRaftVoter, from the broker."""
+    """The response of AddRaftVoter."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

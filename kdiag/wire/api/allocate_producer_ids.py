@@ -10,7 +10,7 @@ from kdiag.wire.schema import BrokerId, Int16, Int32, Int64, ProducerId, Struct,
 
 @message(api_key=67, versions="0", flexible="0+")
 class AllocateProducerIdsRequest(Struct):
-    """The request of AllocateProducerIds, to the broker."""
+    """The request of AllocateProducerIds."""
 
     broker_id: BrokerId = 0
     broker_epoch: Int64 = -1
@@ -18,7 +18,7 @@ class AllocateProducerIdsRequest(Struct):
 
 @message(api_key=67, versions="0", flexible="0+")
 class AllocateProducerIdsResponse(Struct):
-    """The response of AllocateProducerIds, from the broker."""
+    """The response of AllocateProducerIds."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -32,7 +32,7 @@ class EntryData(Struct):
 
 @message(api_key=49, versions="0-1", flexible="1+")
 class AlterClientQuotasRequest(Struct):
-    """The request of AlterClientQuotas, to the broker."""
+    """The request of AlterClientQuotas."""
 
     entries: list[EntryData] = []
     validate_only: Boolean = False
@@ -48,7 +48,7 @@ class ResponseEntryData(Struct):
 
 @message(api_key=49, versions="0-1", flexible="1+")
 class AlterClientQuotasResponse(Struct):
-    """The response of AlterClientQuotas, from the broker."""
+    """The response of AlterClientQuotas."""
 
     throttle_time_ms: Int32 = 0
     entries: list[ResponseEntryData] = []

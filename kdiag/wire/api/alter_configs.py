@@ -25,7 +25,7 @@ class AlterConfigsResource(Struct):
 
 @message(api_key=33, versions="0-2", flexible="2+")
 class AlterConfigsRequest(Struct):
-    """The request of AlterConfigs, to the broker."""
+    """The request of AlterConfigs."""
 
     resources: list[AlterConfigsResource] = []
     validate_only: Boolean = False
@@ -42,7 +42,7 @@ class AlterConfigsResourceResponse(Struct):
 
 @message(api_key=33, versions="0-2", flexible="2+")
 class AlterConfigsResponse(Struct):
-    """The response of AlterConfigs, from the broker."""
+    """The response of AlterConfigs."""
 
     throttle_time_ms: Int32 = 0
     responses: list[AlterConfigsResourceResponse] = []

@@ -51,7 +51,7 @@ class TopicData(Struct):
 
 @message(api_key=56, versions="0-3", flexible="0+")
 class AlterPartitionRequest(Struct):
-    """The request of AlterPartition, to the broker."""
+    """The request of AlterPartition."""
 
     broker_id: BrokerId = 0
     broker_epoch: Int64 = -1
@@ -80,7 +80,7 @@ class ResponseTopicData(Struct):
 
 @message(api_key=56, versions="0-3", flexible="0+")
 class AlterPartitionResponse(Struct):
-    """The response of AlterPartition, from the broker."""
+    """The response of AlterPartition."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

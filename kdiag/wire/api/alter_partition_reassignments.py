@@ -37,7 +37,7 @@ class ReassignableTopic(Struct):
 
 @message(api_key=45, versions="0-1", flexible="0+")
 class AlterPartitionReassignmentsRequest(Struct):
-    """The request of AlterPartitionReassignments, to the broker."""
+    """The request of AlterPartitionReassignments."""
 
     timeout_ms: Int32 = 60_000
     allow_replication_factor_change: Annotated[Boolean, since("1+")] = True
@@ -61,7 +61,7 @@ class ReassignableTopicResponse(Struct):
 
 @message(api_key=45, versions="0-1", flexible="0+")
 class AlterPartitionReassignmentsResponse(Struct):
-    """The response of AlterPartitionReassignments, from the broker."""
+    """The response of AlterPartitionReassignments."""
 
     throttle_time_ms: Int32 = 0
     allow_replication_factor_change: Annotated[Boolean, since("1+"), ignorable] = True

@@ -24,7 +24,7 @@ class AlterReplicaLogDir(Struct):
 
 @message(api_key=34, versions="0-2", flexible="2+")
 class AlterReplicaLogDirsRequest(Struct):
-    """The request of AlterReplicaLogDirs, to the broker."""
+    """The request of AlterReplicaLogDirs."""
 
     dirs: list[AlterReplicaLogDir] = []
 
@@ -45,7 +45,7 @@ class AlterReplicaLogDirTopicResult(Struct):
 
 @message(api_key=34, versions="0-2", flexible="2+")
 class AlterReplicaLogDirsResponse(Struct):
-    """The response of AlterReplicaLogDirs, from the broker."""
+    """The response of AlterReplicaLogDirs."""
 
     throttle_time_ms: Int32 = 0
     results: list[AlterReplicaLogDirTopicResult] = []

@@ -35,7 +35,7 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
 
 @message(api_key=91, versions="0", flexible="0+")
 class AlterShareGroupOffsetsRequest(Struct):
-    """The request of AlterShareGroupOffsets, to the broker."""
+    """The request of AlterShareGroupOffsets."""
 
     group_id: GroupId = ""
     topics: list[AlterShareGroupOffsetsRequestTopic] = []
@@ -59,7 +59,7 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
 
 @message(api_key=91, versions="0", flexible="0+")
 class AlterShareGroupOffsetsResponse(Struct):
-    """The response of AlterShareGroupOffsets, from the broker."""
+    """The response of AlterShareGroupOffsets."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -27,7 +27,7 @@ class ScramCredentialUpsertion(Struct):
 
 @message(api_key=51, versions="0", flexible="0+")
 class AlterUserScramCredentialsRequest(Struct):
-    """The request of AlterUserScramCredentials, to the broker."""
+    """The request of AlterUserScramCredentials."""
 
     deletions: list[ScramCredentialDeletion] = []
     upsertions: list[ScramCredentialUpsertion] = []
@@ -43,7 +43,7 @@ class AlterUserScramCredentialsResult(Struct):
 
 @message(api_key=51, versions="0", flexible="0+")
 class AlterUserScramCredentialsResponse(Struct):
-    """The response of AlterUserScramCredentials, from the broker."""
+    """The response of AlterUserScramCredentials."""
 
     throttle_time_ms: Int32 = 0
     results: list[AlterUserScramCredentialsResult] = []

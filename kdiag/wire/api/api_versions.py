@@ -23,7 +23,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=18, versions="0-5", flexible="3+")
 class ApiVersionsRequest(Struct):
-    """The request of ApiVersions, to the broker."""
+    """The request of ApiVersions."""
 
     client_software_name: Annotated[String, since("3+"), ignorable] = ""
     client_software_version: Annotated[String, since("3+"), ignorable] = ""
@@ -57,7 +57,7 @@ class FinalizedFeatureKey(Struct):
 
 @message(api_key=18, versions="0-5", flexible="3+")
 class ApiVersionsResponse(Struct):
-    """The response of ApiVersions, from the broker."""
+    """The response of ApiVersions."""
 
     error_code: Int16 = 0
     api_keys: list[ApiVersion] = []

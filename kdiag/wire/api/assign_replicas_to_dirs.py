@@ -30,7 +30,7 @@ class DirectoryData(Struct):
 
 @message(api_key=73, versions="0", flexible="0+")
 class AssignReplicasToDirsRequest(Struct):
-    """The request of AssignReplicasToDirs, to the broker."""
+    """The request of AssignReplicasToDirs."""
 
     broker_id: BrokerId = 0
     broker_epoch: Int64 = -1
@@ -60,7 +60,7 @@ class ResponseDirectoryData(Struct):
 
 @message(api_key=73, versions="0", flexible="0+")
 class AssignReplicasToDirsResponse(Struct):
-    """The response of AssignReplicasToDirs, from the broker."""
+    """The response of AssignReplicasToDirs."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -50,7 +50,7 @@ class LeaderEndpoint(Struct):
 
 @message(api_key=53, versions="0-1", flexible="1+")
 class BeginQuorumEpochRequest(Struct):
-    """The request of BeginQuorumEpoch, to the broker."""
+    """The request of BeginQuorumEpoch."""
 
     cluster_id: String | None = None
     voter_id: Annotated[BrokerId, since("1+"), ignorable] = -1
@@ -84,7 +84,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=53, versions="0-1", flexible="1+")
 class BeginQuorumEpochResponse(Struct):
-    """The response of BeginQuorumEpoch, from the broker."""
+    """The response of BeginQuorumEpoch."""
 
     error_code: Int16 = 0
     topics: list[ResponseTopicData] = []

@@ -23,7 +23,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=63, versions="0-2", flexible="0+")
 class BrokerHeartbeatRequest(Struct):
-    """The request of BrokerHeartbeat, to the broker."""
+    """The request of BrokerHeartbeat."""
 
     broker_id: BrokerId = 0
     broker_epoch: Int64 = -1
@@ -36,7 +36,7 @@ class BrokerHeartbeatRequest(Struct):
 
 @message(api_key=63, versions="0-2", flexible="0+")
 class BrokerHeartbeatResponse(Struct):
-    """The response of BrokerHeartbeat, from the broker."""
+    """The response of BrokerHeartbeat."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -43,7 +43,7 @@ class Feature(Struct):
 
 @message(api_key=62, versions="0-4", flexible="0+")
 class BrokerRegistrationRequest(Struct):
-    """The request of BrokerRegistration, to the broker."""
+    """The request of BrokerRegistration."""
 
     broker_id: BrokerId = 0
     cluster_id: String = ""
@@ -58,7 +58,7 @@ class BrokerRegistrationRequest(Struct):
 
 @message(api_key=62, versions="0-4", flexible="0+")
 class BrokerRegistrationResponse(Struct):
-    """The response of BrokerRegistration, from the broker."""
+    """The response of BrokerRegistration."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

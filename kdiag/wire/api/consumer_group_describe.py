@@ -28,7 +28,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=69, versions="0-1", flexible="0+")
 class ConsumerGroupDescribeRequest(Struct):
-    """The request of ConsumerGroupDescribe, to the broker."""
+    """The request of ConsumerGroupDescribe."""
 
     group_ids: list[GroupId] = []
     include_authorized_operations: Boolean = False
@@ -80,7 +80,7 @@ class DescribedGroup(Struct):
 
 @message(api_key=69, versions="0-1", flexible="0+")
 class ConsumerGroupDescribeResponse(Struct):
-    """The response of ConsumerGroupDescribe, from the broker."""
+    """The response of ConsumerGroupDescribe."""
 
     throttle_time_ms: Int32 = 0
     groups: list[DescribedGroup] = []

@@ -30,7 +30,7 @@ class TopicPartitions(Struct):
 
 @message(api_key=68, versions="0-1", flexible="0+")
 class ConsumerGroupHeartbeatRequest(Struct):
-    """The request of ConsumerGroupHeartbeat, to the broker."""
+    """The request of ConsumerGroupHeartbeat."""
 
     group_id: GroupId = ""
     member_id: String = ""
@@ -52,7 +52,7 @@ class Assignment(Struct):
 
 @message(api_key=68, versions="0-1", flexible="0+")
 class ConsumerGroupHeartbeatResponse(Struct):
-    """The response of ConsumerGroupHeartbeat, from the broker."""
+    """The response of ConsumerGroupHeartbeat."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

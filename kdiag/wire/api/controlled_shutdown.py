@@ -20,7 +20,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=7, versions="0-3", flexible="3+")
 class ControlledShutdownRequest(Struct):
-    """The request of ControlledShutdown, to the broker."""
+    """The request of ControlledShutdown."""
 
     broker_id: BrokerId = 0
     broker_epoch: Annotated[Int64, since("2+"), ignorable] = -1
@@ -35,7 +35,7 @@ class RemainingPartition(Struct):
 
 @message(api_key=7, versions="0-3", flexible="3+")
 class ControlledShutdownResponse(Struct):
-    """The response of ControlledShutdown, from the broker."""
+    """The response of ControlledShutdown."""
 
     error_code: Int16 = 0
     remaining_partitions: list[RemainingPartition] = []

@@ -37,7 +37,7 @@ class Feature(Struct):
 
 @message(api_key=70, versions="0", flexible="0+")
 class ControllerRegistrationRequest(Struct):
-    """The request of ControllerRegistration, to the broker."""
+    """The request of ControllerRegistration."""
 
     controller_id: Int32 = 0
     incarnation_id: Uuid = ZERO_UUID
@@ -48,7 +48,7 @@ class ControllerRegistrationRequest(Struct):
 
 @message(api_key=70, versions="0", flexible="0+")
 class ControllerRegistrationResponse(Struct):
-    """The response of ControllerRegistration, from the broker."""
+    """The response of ControllerRegistration."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -24,7 +24,7 @@ class AclCreation(Struct):
 
 @message(api_key=30, versions="0-3", flexible="2+")
 class CreateAclsRequest(Struct):
-    """The request of CreateAcls, to the broker."""
+    """The request of CreateAcls."""
 
     creations: list[AclCreation] = []
 
@@ -38,7 +38,7 @@ class AclCreationResult(Struct):
 
 @message(api_key=30, versions="0-3", flexible="2+")
 class CreateAclsResponse(Struct):
-    """The response of CreateAcls, from the broker."""
+    """The response of CreateAcls."""
 
     throttle_time_ms: Int32 = 0
     results: list[AclCreationResult] = []

@@ -19,7 +19,7 @@ class CreatableRenewers(Struct):
 
 @message(api_key=38, versions="0-3", flexible="2+")
 class CreateDelegationTokenRequest(Struct):
-    """The request of CreateDelegationToken, to the broker."""
+    """The request of CreateDelegationToken."""
 
     owner_principal_type: Annotated[String | None, since("3+")] = ""
     owner_principal_name: Annotated[String | None, since("3+")] = ""
@@ -29,7 +29,7 @@ class CreateDelegationTokenRequest(Struct):
 
 @message(api_key=38, versions="0-3", flexible="2+")
 class CreateDelegationTokenResponse(Struct):
-    """The response of CreateDelegationToken, from the broker."""
+    """The response of CreateDelegationToken."""
 
     error_code: Int16 = 0
     principal_type: String = ""

@@ -24,7 +24,7 @@ class CreatePartitionsTopic(Struct):
 
 @message(api_key=37, versions="0-3", flexible="2+")
 class CreatePartitionsRequest(Struct):
-    """The request of CreatePartitions, to the broker."""
+    """The request of CreatePartitions."""
 
     topics: list[CreatePartitionsTopic] = []
     timeout_ms: Int32 = 0
@@ -41,7 +41,7 @@ class CreatePartitionsTopicResult(Struct):
 
 @message(api_key=37, versions="0-3", flexible="2+")
 class CreatePartitionsResponse(Struct):
-    """The response of CreatePartitions, from the broker."""
+    """The response of CreatePartitions."""
 
     throttle_time_ms: Int32 = 0
     results: list[CreatePartitionsTopicResult] = []

@@ -51,7 +51,7 @@ class CreatableTopic(Struct):
 
 @message(api_key=19, versions="0-7", flexible="5+")
 class CreateTopicsRequest(Struct):
-    """The request of CreateTopics, to the broker."""
+    """The request of CreateTopics."""
 
     topics: list[CreatableTopic] = []
     timeout_ms: Int32 = 60_000
@@ -83,7 +83,7 @@ class CreatableTopicResult(Struct):
 
 @message(api_key=19, versions="0-7", flexible="5+")
 class CreateTopicsResponse(Struct):
-    """The response of CreateTopics, from the broker."""
+    """The response of CreateTopics."""
 
     throttle_time_ms: Annotated[Int32, since("2+"), ignorable] = 0
     topics: list[CreatableTopicResult] = []

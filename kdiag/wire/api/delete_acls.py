@@ -24,7 +24,7 @@ class DeleteAclsFilter(Struct):
 
 @message(api_key=31, versions="0-3", flexible="2+")
 class DeleteAclsRequest(Struct):
-    """The request of DeleteAcls, to the broker."""
+    """The request of DeleteAcls."""
 
     filters: list[DeleteAclsFilter] = []
 
@@ -53,7 +53,7 @@ class DeleteAclsFilterResult(Struct):
 
 @message(api_key=31, versions="0-3", flexible="2+")
 class DeleteAclsResponse(Struct):
-    """The response of DeleteAcls, from the broker."""
+    """The response of DeleteAcls."""
 
     throttle_time_ms: Int32 = 0
     filter_results: list[DeleteAclsFilterResult] = []

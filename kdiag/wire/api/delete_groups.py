@@ -12,7 +12,7 @@ from kdiag.wire.schema import GroupId, Int16, Int32, String, Struct, ignorable, 
 
 @message(api_key=42, versions="0-3", flexible="2+")
 class DeleteGroupsRequest(Struct):
-    """The request of DeleteGroups, to the broker."""
+    """The request of DeleteGroups."""
 
     groups_names: list[GroupId] = []
 
@@ -27,7 +27,7 @@ class DeletableGroupResult(Struct):
 
 @message(api_key=42, versions="0-3", flexible="2+")
 class DeleteGroupsResponse(Struct):
-    """The response of DeleteGroups, from the broker."""
+    """The response of DeleteGroups."""
 
     throttle_time_ms: Int32 = 0
     results: list[DeletableGroupResult] = []

@@ -24,7 +24,7 @@ class DeleteRecordsTopic(Struct):
 
 @message(api_key=21, versions="0-2", flexible="2+")
 class DeleteRecordsRequest(Struct):
-    """The request of DeleteRecords, to the broker."""
+    """The request of DeleteRecords."""
 
     topics: list[DeleteRecordsTopic] = []
     timeout_ms: Int32 = 0
@@ -47,7 +47,7 @@ class DeleteRecordsTopicResult(Struct):
 
 @message(api_key=21, versions="0-2", flexible="2+")
 class DeleteRecordsResponse(Struct):
-    """The response of DeleteRecords, from the broker."""
+    """The response of DeleteRecords."""
 
     throttle_time_ms: Int32 = 0
     topics: list[DeleteRecordsTopicResult] = []

@@ -26,7 +26,7 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
 
 @message(api_key=92, versions="0", flexible="0+")
 class DeleteShareGroupOffsetsRequest(Struct):
-    """The request of DeleteShareGroupOffsets, to the broker."""
+    """The request of DeleteShareGroupOffsets."""
 
     group_id: GroupId = ""
     topics: list[DeleteShareGroupOffsetsRequestTopic] = []
@@ -43,7 +43,7 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
 
 @message(api_key=92, versions="0", flexible="0+")
 class DeleteShareGroupOffsetsResponse(Struct):
-    """The response of DeleteShareGroupOffsets, from the broker."""
+    """The response of DeleteShareGroupOffsets."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -23,7 +23,7 @@ class DeleteStateData(Struct):
 
 @message(api_key=86, versions="0", flexible="0+")
 class DeleteShareGroupStateRequest(Struct):
-    """The request of DeleteShareGroupState, to the broker."""
+    """The request of DeleteShareGroupState."""
 
     group_id: String = ""
     topics: list[DeleteStateData] = []
@@ -46,6 +46,6 @@ class DeleteStateResult(Struct):
 
 @message(api_key=86, versions="0", flexible="0+")
 class DeleteShareGroupStateResponse(Struct):
-    """The response of DeleteShareGroupState, from the broker."""
+    """The response of DeleteShareGroupState."""
 
     results: list[DeleteStateResult] = []

@@ -31,7 +31,7 @@ class DeleteTopicState(Struct):
 
 @message(api_key=20, versions="0-6", flexible="4+")
 class DeleteTopicsRequest(Struct):
-    """The request of DeleteTopics, to the broker."""
+    """The request of DeleteTopics."""
 
     topics: Annotated[list[DeleteTopicState], since("6+")] = []
     topic_names: Annotated[list[TopicName], since("0-5"), ignorable] = []
@@ -49,7 +49,7 @@ class DeletableTopicResult(Struct):
 
 @message(api_key=20, versions="0-6", flexible="4+")
 class DeleteTopicsResponse(Struct):
-    """The response of DeleteTopics, from the broker."""
+    """The response of DeleteTopics."""
 
     throttle_time_ms: Annotated[Int32, since("1+"), ignorable] = 0
     responses: list[DeletableTopicResult] = []

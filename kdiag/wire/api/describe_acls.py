@@ -12,7 +12,7 @@ from kdiag.wire.schema import Int8, Int16, Int32, String, Struct, message, since
 
 @message(api_key=29, versions="0-3", flexible="2+")
 class DescribeAclsRequest(Struct):
-    """The request of DescribeAcls, to the broker."""
+    """The request of DescribeAcls."""
 
     resource_type_filter: Int8 = 0
     resource_name_filter: String | None = ""
@@ -43,7 +43,7 @@ class DescribeAclsResource(Struct):
 
 @message(api_key=29, versions="0-3", flexible="2+")
 class DescribeAclsResponse(Struct):
-    """The response of DescribeAcls, from the broker."""
+    """The response of DescribeAcls."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

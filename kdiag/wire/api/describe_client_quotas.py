@@ -18,7 +18,7 @@ class ComponentData(Struct):
 
 @message(api_key=48, versions="0-1", flexible="1+")
 class DescribeClientQuotasRequest(Struct):
-    """The request of DescribeClientQuotas, to the broker."""
+    """The request of DescribeClientQuotas."""
 
     components: list[ComponentData] = []
     strict: Boolean = False
@@ -47,7 +47,7 @@ class EntryData(Struct):
 
 @message(api_key=48, versions="0-1", flexible="1+")
 class DescribeClientQuotasResponse(Struct):
-    """The response of DescribeClientQuotas, from the broker."""
+    """The response of DescribeClientQuotas."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

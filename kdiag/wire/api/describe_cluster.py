@@ -12,7 +12,7 @@ from kdiag.wire.schema import Boolean, BrokerId, Int8, Int16, Int32, String, Str
 
 @message(api_key=60, versions="0-2", flexible="0+")
 class DescribeClusterRequest(Struct):
-    """The request of DescribeCluster, to the broker."""
+    """The request of DescribeCluster."""
 
     include_cluster_authorized_operations: Boolean = False
     endpoint_type: Annotated[Int8, since("1+")] = 1
@@ -31,7 +31,7 @@ class DescribeClusterBroker(Struct):
 
 @message(api_key=60, versions="0-2", flexible="0+")
 class DescribeClusterResponse(Struct):
-    """The response of DescribeCluster, from the broker."""
+    """The response of DescribeCluster."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -20,7 +20,7 @@ class DescribeConfigsResource(Struct):
 
 @message(api_key=32, versions="0-4", flexible="4+")
 class DescribeConfigsRequest(Struct):
-    """The request of DescribeConfigs, to the broker."""
+    """The request of DescribeConfigs."""
 
     resources: list[DescribeConfigsResource] = []
     include_synonyms: Annotated[Boolean, since("1+")] = False
@@ -61,7 +61,7 @@ class DescribeConfigsResult(Struct):
 
 @message(api_key=32, versions="0-4", flexible="4+")
 class DescribeConfigsResponse(Struct):
-    """The response of DescribeConfigs, from the broker."""
+    """The response of DescribeConfigs."""
 
     throttle_time_ms: Int32 = 0
     results: list[DescribeConfigsResult] = []

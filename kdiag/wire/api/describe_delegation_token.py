@@ -19,7 +19,7 @@ class DescribeDelegationTokenOwner(Struct):
 
 @message(api_key=41, versions="0-3", flexible="2+")
 class DescribeDelegationTokenRequest(Struct):
-    """The request of DescribeDelegationToken, to the broker."""
+    """The request of DescribeDelegationToken."""
 
     owners: list[DescribeDelegationTokenOwner] | None = []
 
@@ -48,7 +48,7 @@ class DescribedDelegationToken(Struct):
 
 @message(api_key=41, versions="0-3", flexible="2+")
 class DescribeDelegationTokenResponse(Struct):
-    """The response of DescribeDelegationToken, from the broker."""
+    """The response of DescribeDelegationToken."""
 
     error_code: Int16 = 0
     tokens: list[DescribedDelegationToken] = []

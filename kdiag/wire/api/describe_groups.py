@@ -23,7 +23,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=15, versions="0-6", flexible="5+")
 class DescribeGroupsRequest(Struct):
-    """The request of DescribeGroups, to the broker."""
+    """The request of DescribeGroups."""
 
     groups: list[GroupId] = []
     include_authorized_operations: Annotated[Boolean, since("3+")] = False
@@ -55,7 +55,7 @@ class DescribedGroup(Struct):
 
 @message(api_key=15, versions="0-6", flexible="5+")
 class DescribeGroupsResponse(Struct):
-    """The response of DescribeGroups, from the broker."""
+    """The response of DescribeGroups."""
 
     throttle_time_ms: Annotated[Int32, since("1+"), ignorable] = 0
     groups: list[DescribedGroup] = []

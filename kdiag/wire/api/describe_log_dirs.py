@@ -30,7 +30,7 @@ class DescribableLogDirTopic(Struct):
 
 @message(api_key=35, versions="0-5", flexible="2+")
 class DescribeLogDirsRequest(Struct):
-    """The request of DescribeLogDirs, to the broker."""
+    """The request of DescribeLogDirs."""
 
     topics: list[DescribableLogDirTopic] | None = []
 
@@ -64,7 +64,7 @@ class DescribeLogDirsResult(Struct):
 
 @message(api_key=35, versions="0-5", flexible="2+")
 class DescribeLogDirsResponse(Struct):
-    """The response of DescribeLogDirs, from the broker."""
+    """The response of DescribeLogDirs."""
 
     throttle_time_ms: Int32 = 0
     error_code: Annotated[Int16, since("3+"), ignorable] = 0

@@ -17,7 +17,7 @@ class TopicRequest(Struct):
 
 @message(api_key=61, versions="0", flexible="0+")
 class DescribeProducersRequest(Struct):
-    """The request of DescribeProducers, to the broker."""
+    """The request of DescribeProducers."""
 
     topics: list[TopicRequest] = []
 
@@ -51,7 +51,7 @@ class TopicResponse(Struct):
 
 @message(api_key=61, versions="0", flexible="0+")
 class DescribeProducersResponse(Struct):
-    """The response of DescribeProducers, from the broker."""
+    """The response of DescribeProducers."""
 
     throttle_time_ms: Int32 = 0
     topics: list[TopicResponse] = []

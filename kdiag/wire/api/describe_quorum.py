@@ -39,7 +39,7 @@ class TopicData(Struct):
 
 @message(api_key=55, versions="0-2", flexible="0+")
 class DescribeQuorumRequest(Struct):
-    """The request of DescribeQuorum, to the broker."""
+    """The request of DescribeQuorum."""
 
     topics: list[TopicData] = []
 
@@ -91,7 +91,7 @@ class Node(Struct):
 
 @message(api_key=55, versions="0-2", flexible="0+")
 class DescribeQuorumResponse(Struct):
-    """The response of DescribeQuorum, from the broker."""
+    """The response of DescribeQuorum."""
 
     error_code: Int16 = 0
     error_message: Annotated[String | None, since("2+"), ignorable] = ""

@@ -39,7 +39,7 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
 
 @message(api_key=90, versions="0-1", flexible="0+")
 class DescribeShareGroupOffsetsRequest(Struct):
-    """The request of DescribeShareGroupOffsets, to the broker."""
+    """The request of DescribeShareGroupOffsets."""
 
     groups: list[DescribeShareGroupOffsetsRequestGroup] = []
 
@@ -74,7 +74,7 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
 
 @message(api_key=90, versions="0-1", flexible="0+")
 class DescribeShareGroupOffsetsResponse(Struct):
-    """The response of DescribeShareGroupOffsets, from the broker."""
+    """The response of DescribeShareGroupOffsets."""
 
     throttle_time_ms: Int32 = 0
     groups: list[DescribeShareGroupOffsetsResponseGroup] = []

@@ -33,7 +33,7 @@ class Cursor(Struct):
 
 @message(api_key=75, versions="0", flexible="0+")
 class DescribeTopicPartitionsRequest(Struct):
-    """The request of DescribeTopicPartitions, to the broker."""
+    """The request of DescribeTopicPartitions."""
 
     topics: list[TopicRequest] = []
     response_partition_limit: Int32 = 2_000
@@ -67,7 +67,7 @@ class DescribeTopicPartitionsResponseTopic(Struct):
 
 @message(api_key=75, versions="0", flexible="0+")
 class DescribeTopicPartitionsResponse(Struct):
-    """The response of DescribeTopicPartitions, from the broker."""
+    """The response of DescribeTopicPartitions."""
 
     throttle_time_ms: Int32 = 0
     topics: list[DescribeTopicPartitionsResponseTopic] = []

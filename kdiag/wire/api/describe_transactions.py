@@ -20,7 +20,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=65, versions="0", flexible="0+")
 class DescribeTransactionsRequest(Struct):
-    """The request of DescribeTransactions, to the broker."""
+    """The request of DescribeTransactions."""
 
     transactional_ids: list[TransactionalId] = []
 
@@ -47,7 +47,7 @@ class TransactionState(Struct):
 
 @message(api_key=65, versions="0", flexible="0+")
 class DescribeTransactionsResponse(Struct):
-    """The response of DescribeTransactions, from the broker."""
+    """The response of DescribeTransactions."""
 
     throttle_time_ms: Int32 = 0
     transaction_states: list[TransactionState] = []

@@ -16,7 +16,7 @@ class UserName(Struct):
 
 @message(api_key=50, versions="0", flexible="0+")
 class DescribeUserScramCredentialsRequest(Struct):
-    """The request of DescribeUserScramCredentials, to the broker."""
+    """The request of DescribeUserScramCredentials."""
 
     users: list[UserName] | None = []
 
@@ -39,7 +39,7 @@ class DescribeUserScramCredentialsResult(Struct):
 
 @message(api_key=50, versions="0", flexible="0+")
 class DescribeUserScramCredentialsResponse(Struct):
-    """The response of DescribeUserScramCredentials, from the broker."""
+    """The response of DescribeUserScramCredentials."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -19,7 +19,7 @@ class TopicPartitions(Struct):
 
 @message(api_key=43, versions="0-2", flexible="2+")
 class ElectLeadersRequest(Struct):
-    """The request of ElectLeaders, to the broker."""
+    """The request of ElectLeaders."""
 
     election_type: Annotated[Int8, since("1+")] = 0
     topic_partitions: list[TopicPartitions] | None = []
@@ -43,7 +43,7 @@ class ReplicaElectionResult(Struct):
 
 @message(api_key=43, versions="0-2", flexible="2+")
 class ElectLeadersResponse(Struct):
-    """The response of ElectLeaders, from the broker."""
+    """The response of ElectLeaders."""
 
     throttle_time_ms: Int32 = 0
     error_code: Annotated[Int16, since("1+")] = 0

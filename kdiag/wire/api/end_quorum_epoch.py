@@ -58,7 +58,7 @@ class LeaderEndpoint(Struct):
 
 @message(api_key=54, versions="0-1", flexible="1+")
 class EndQuorumEpochRequest(Struct):
-    """The request of EndQuorumEpoch, to the broker."""
+    """The request of EndQuorumEpoch."""
 
     cluster_id: String | None = None
     topics: list[TopicData] = []
@@ -91,7 +91,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=54, versions="0-1", flexible="1+")
 class EndQuorumEpochResponse(Struct):
-    """The response of EndQuorumEpoch, from the broker."""
+    """The response of EndQuorumEpoch."""
 
     error_code: Int16 = 0
     topics: list[ResponseTopicData] = []

@@ -22,7 +22,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=26, versions="0-5", flexible="3+")
 class EndTxnRequest(Struct):
-    """The request of EndTxn, to the broker."""
+    """The request of EndTxn."""
 
     transactional_id: TransactionalId = ""
     producer_id: ProducerId = 0
@@ -32,7 +32,7 @@ class EndTxnRequest(Struct):
 
 @message(api_key=26, versions="0-5", flexible="3+")
 class EndTxnResponse(Struct):
-    """The response of EndTxn, from the broker."""
+    """The response of EndTxn."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -10,7 +10,7 @@ from kdiag.wire.schema import Bytes, Int16, Struct, message
 
 @message(api_key=58, versions="0", flexible="0+")
 class EnvelopeRequest(Struct):
-    """The request of Envelope, to the broker."""
+    """The request of Envelope."""
 
     request_data: Bytes = b""
     request_principal: Bytes | None = b""
@@ -19,7 +19,7 @@ class EnvelopeRequest(Struct):
 
 @message(api_key=58, versions="0", flexible="0+")
 class EnvelopeResponse(Struct):
-    """The response of Envelope, from the broker."""
+    """The response of Envelope."""
 
     response_data: Bytes | None = None
     error_code: Int16 = 0

@@ -10,7 +10,7 @@ from kdiag.wire.schema import Bytes, Int16, Int32, Int64, Struct, message
 
 @message(api_key=40, versions="0-2", flexible="2+")
 class ExpireDelegationTokenRequest(Struct):
-    """The request of ExpireDelegationToken, to the broker."""
+    """The request of ExpireDelegationToken."""
 
     hmac: Bytes = b""
     expiry_time_period_ms: Int64 = 0
@@ -18,7 +18,7 @@ class ExpireDelegationTokenRequest(Struct):
 
 @message(api_key=40, versions="0-2", flexible="2+")
 class ExpireDelegationTokenResponse(Struct):
-    """The response of ExpireDelegationToken, from the broker."""
+    """The response of ExpireDelegationToken."""
 
     error_code: Int16 = 0
     expiry_timestamp_ms: Int64 = 0

@@ -69,7 +69,7 @@ class ForgottenTopic(Struct):
 
 @message(api_key=1, versions="0-18", flexible="12+")
 class FetchRequest(Struct):
-    """The request of Fetch, to the broker."""
+    """The request of Fetch."""
 
     cluster_id: Annotated[String | None, since("12+"), tag(0), ignorable] = None
     replica_id: Annotated[BrokerId, since("0-14")] = -1
@@ -156,7 +156,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=1, versions="0-18", flexible="12+")
 class FetchResponse(Struct):
-    """The response of Fetch, from the broker."""
+    """The response of Fetch."""
 
     throttle_time_ms: Annotated[Int32, since("1+"), ignorable] = 0
     error_code: Annotated[Int16, since("7+"), ignorable] = 0

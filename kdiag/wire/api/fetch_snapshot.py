@@ -54,7 +54,7 @@ class TopicSnapshot(Struct):
 
 @message(api_key=59, versions="0-1", flexible="0+")
 class FetchSnapshotRequest(Struct):
-    """The request of FetchSnapshot, to the broker."""
+    """The request of FetchSnapshot."""
 
     cluster_id: Annotated[String | None, tag(0)] = None
     replica_id: BrokerId = -1
@@ -100,7 +100,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=59, versions="0-1", flexible="0+")
 class FetchSnapshotResponse(Struct):
-    """The response of FetchSnapshot, from the broker."""
+    """The response of FetchSnapshot."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

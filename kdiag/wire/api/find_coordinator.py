@@ -22,7 +22,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=10, versions="0-6", flexible="3+")
 class FindCoordinatorRequest(Struct):
-    """The request of FindCoordinator, to the broker."""
+    """The request of FindCoordinator."""
 
     key: Annotated[String, since("0-3")] = ""
     key_type: Annotated[Int8, since("1+")] = 0
@@ -42,7 +42,7 @@ class Coordinator(Struct):
 
 @message(api_key=10, versions="0-6", flexible="3+")
 class FindCoordinatorResponse(Struct):
-    """The response of FindCoordinator, from the broker."""
+    """The response of FindCoordinator."""
 
     throttle_time_ms: Annotated[Int32, since("1+"), ignorable] = 0
     error_code: Annotated[Int16, since("0-3")] = 0

@@ -10,14 +10,14 @@ from kdiag.wire.schema import ZERO_UUID, Boolean, Int8, Int16, Int32, String, St
 
 @message(api_key=71, versions="0", flexible="0+")
 class GetTelemetrySubscriptionsRequest(Struct):
-    """The request of GetTelemetrySubscriptions, to the broker."""
+    """The request of GetTelemetrySubscriptions."""
 
     client_instance_id: Uuid = ZERO_UUID
 
 
 @message(api_key=71, versions="0", flexible="0+")
 class GetTelemetrySubscriptionsResponse(Struct):
-    """The response of GetTelemetrySubscriptions, from the broker."""
+    """The response of GetTelemetrySubscriptions."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

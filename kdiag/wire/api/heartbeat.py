@@ -12,7 +12,7 @@ from kdiag.wire.schema import GroupId, Int16, Int32, String, Struct, ignorable, 
 
 @message(api_key=12, versions="0-4", flexible="4+")
 class HeartbeatRequest(Struct):
-    """The request of Heartbeat, to the broker."""
+    """The request of Heartbeat."""
 
     group_id: GroupId = ""
     generation_id: Int32 = 0
@@ -22,7 +22,7 @@ class HeartbeatRequest(Struct):
 
 @message(api_key=12, versions="0-4", flexible="4+")
 class HeartbeatResponse(Struct):
-    """The response of Heartbeat, from the broker."""
+    """The response of Heartbeat."""
 
     throttle_time_ms: Annotated[Int32, since("1+"), ignorable] = 0
     error_code: Int16 = 0

@@ -26,7 +26,7 @@ class AlterConfigsResource(Struct):
 
 @message(api_key=44, versions="0-1", flexible="1+")
 class IncrementalAlterConfigsRequest(Struct):
-    """The request of IncrementalAlterConfigs, to the broker."""
+    """The request of IncrementalAlterConfigs."""
 
     resources: list[AlterConfigsResource] = []
     validate_only: Boolean = False
@@ -43,7 +43,7 @@ class AlterConfigsResourceResponse(Struct):
 
 @message(api_key=44, versions="0-1", flexible="1+")
 class IncrementalAlterConfigsResponse(Struct):
-    """The response of IncrementalAlterConfigs, from the broker."""
+    """The response of IncrementalAlterConfigs."""
 
     throttle_time_ms: Int32 = 0
     responses: list[AlterConfigsResourceResponse] = []

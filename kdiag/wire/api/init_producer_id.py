@@ -21,7 +21,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=22, versions="0-6", flexible="2+")
 class InitProducerIdRequest(Struct):
-    """The request of InitProducerId, to the broker."""
+    """The request of InitProducerId."""
 
     transactional_id: TransactionalId | None = ""
     transaction_timeout_ms: Int32 = 0
@@ -33,7 +33,7 @@ class InitProducerIdRequest(Struct):
 
 @message(api_key=22, versions="0-6", flexible="2+")
 class InitProducerIdResponse(Struct):
-    """The response of InitProducerId, from the broker."""
+    """The response of InitProducerId."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

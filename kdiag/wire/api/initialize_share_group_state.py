@@ -25,7 +25,7 @@ class InitializeStateData(Struct):
 
 @message(api_key=83, versions="0", flexible="0+")
 class InitializeShareGroupStateRequest(Struct):
-    """The request of InitializeShareGroupState, to the broker."""
+    """The request of InitializeShareGroupState."""
 
     group_id: String = ""
     topics: list[InitializeStateData] = []
@@ -48,6 +48,6 @@ class InitializeStateResult(Struct):
 
 @message(api_key=83, versions="0", flexible="0+")
 class InitializeShareGroupStateResponse(Struct):
-    """The response of InitializeShareGroupState, from the broker."""
+    """The response of InitializeShareGroupState."""
 
     results: list[InitializeStateResult] = []

@@ -32,7 +32,7 @@ class JoinGroupRequestProtocol(Struct):
 
 @message(api_key=11, versions="0-9", flexible="6+")
 class JoinGroupRequest(Struct):
-    """The request of JoinGroup, to the broker."""
+    """The request of JoinGroup."""
 
     group_id: GroupId = ""
     session_timeout_ms: Int32 = 0
@@ -54,7 +54,7 @@ class JoinGroupResponseMember(Struct):
 
 @message(api_key=11, versions="0-9", flexible="6+")
 class JoinGroupResponse(Struct):
-    """The response of JoinGroup, from the broker."""
+    """The response of JoinGroup."""
 
     throttle_time_ms: Annotated[Int32, since("2+"), ignorable] = 0
     error_code: Int16 = 0

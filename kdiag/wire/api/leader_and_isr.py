@@ -60,7 +60,7 @@ class LeaderAndIsrLiveLeader(Struct):
 
 @message(api_key=4, versions="0-7", flexible="4+")
 class LeaderAndIsrRequest(Struct):
-    """The request of LeaderAndIsr, to the broker."""
+    """The request of LeaderAndIsr."""
 
     controller_id: BrokerId = 0
     is_k_raft_controller: Annotated[Boolean, since("7+")] = False
@@ -89,7 +89,7 @@ class LeaderAndIsrTopicError(Struct):
 
 @message(api_key=4, versions="0-7", flexible="4+")
 class LeaderAndIsrResponse(Struct):
-    """The response of LeaderAndIsr, from the broker."""
+    """The response of LeaderAndIsr."""
 
     error_code: Int16 = 0
     partition_errors: Annotated[list[LeaderAndIsrPartitionError], since("0-4")] = []

@@ -20,7 +20,7 @@ class MemberIdentity(Struct):
 
 @message(api_key=13, versions="0-5", flexible="4+")
 class LeaveGroupRequest(Struct):
-    """The request of LeaveGroup, to the broker."""
+    """The request of LeaveGroup."""
 
     group_id: GroupId = ""
     member_id: Annotated[String, since("0-2")] = ""
@@ -37,7 +37,7 @@ class MemberResponse(Struct):
 
 @message(api_key=13, versions="0-5", flexible="4+")
 class LeaveGroupResponse(Struct):
-    """The response of LeaveGroup, from the broker."""
+    """The response of LeaveGroup."""
 
     throttle_time_ms: Annotated[Int32, since("1+"), ignorable] = 0
     error_code: Int16 = 0

@@ -12,7 +12,7 @@ from kdiag.wire.schema import Int8, Int16, Int32, String, Struct, ignorable, mes
 
 @message(api_key=74, versions="0-1", flexible="0+")
 class ListConfigResourcesRequest(Struct):
-    """The request of ListConfigResources, to the broker."""
+    """The request of ListConfigResources."""
 
     resource_types: Annotated[list[Int8], since("1+")] = []
 
@@ -26,7 +26,7 @@ class ConfigResource(Struct):
 
 @message(api_key=74, versions="0-1", flexible="0+")
 class ListConfigResourcesResponse(Struct):
-    """The response of ListConfigResources, from the broker."""
+    """The response of ListConfigResources."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -12,7 +12,7 @@ from kdiag.wire.schema import GroupId, Int16, Int32, String, Struct, ignorable, 
 
 @message(api_key=16, versions="0-5", flexible="3+")
 class ListGroupsRequest(Struct):
-    """The request of ListGroups, to the broker."""
+    """The request of ListGroups."""
 
     states_filter: Annotated[list[String], since("4+")] = []
     types_filter: Annotated[list[String], since("5+")] = []
@@ -29,7 +29,7 @@ class ListedGroup(Struct):
 
 @message(api_key=16, versions="0-5", flexible="3+")
 class ListGroupsResponse(Struct):
-    """The response of ListGroups, from the broker."""
+    """The response of ListGroups."""
 
     throttle_time_ms: Annotated[Int32, since("1+"), ignorable] = 0
     error_code: Int16 = 0

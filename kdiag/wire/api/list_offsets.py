@@ -40,7 +40,7 @@ class ListOffsetsTopic(Struct):
 
 @message(api_key=2, versions="0-11", flexible="6+")
 class ListOffsetsRequest(Struct):
-    """The request of ListOffsets, to the broker."""
+    """The request of ListOffsets."""
 
     replica_id: BrokerId = 0
     isolation_level: Annotated[Int8, since("2+")] = 0
@@ -68,7 +68,7 @@ class ListOffsetsTopicResponse(Struct):
 
 @message(api_key=2, versions="0-11", flexible="6+")
 class ListOffsetsResponse(Struct):
-    """The response of ListOffsets, from the broker."""
+    """The response of ListOffsets."""
 
     throttle_time_ms: Annotated[Int32, since("2+"), ignorable] = 0
     topics: list[ListOffsetsTopicResponse] = []

@@ -17,7 +17,7 @@ class ListPartitionReassignmentsTopics(Struct):
 
 @message(api_key=46, versions="0", flexible="0+")
 class ListPartitionReassignmentsRequest(Struct):
-    """The request of ListPartitionReassignments, to the broker."""
+    """The request of ListPartitionReassignments."""
 
     timeout_ms: Int32 = 60_000
     topics: list[ListPartitionReassignmentsTopics] | None = None
@@ -41,7 +41,7 @@ class OngoingTopicReassignment(Struct):
 
 @message(api_key=46, versions="0", flexible="0+")
 class ListPartitionReassignmentsResponse(Struct):
-    """The response of ListPartitionReassignments, from the broker."""
+    """The response of ListPartitionReassignments."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

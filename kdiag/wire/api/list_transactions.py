@@ -22,7 +22,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=66, versions="0-2", flexible="0+")
 class ListTransactionsRequest(Struct):
-    """The request of ListTransactions, to the broker."""
+    """The request of ListTransactions."""
 
     state_filters: list[String] = []
     producer_id_filters: list[ProducerId] = []
@@ -40,7 +40,7 @@ class TransactionState(Struct):
 
 @message(api_key=66, versions="0-2", flexible="0+")
 class ListTransactionsResponse(Struct):
-    """The response of ListTransactions, from the broker."""
+    """The response of ListTransactions."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

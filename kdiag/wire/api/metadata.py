@@ -34,7 +34,7 @@ class MetadataRequestTopic(Struct):
 
 @message(api_key=3, versions="0-13", flexible="9+")
 class MetadataRequest(Struct):
-    """The request of Metadata, to the broker."""
+    """The request of Metadata."""
 
     topics: Annotated[list[MetadataRequestTopic] | None, nullable("1+")] = []
     allow_auto_topic_creation: Annotated[Boolean, since("4+")] = True
@@ -76,7 +76,7 @@ class MetadataResponseTopic(Struct):
 
 @message(api_key=3, versions="0-13", flexible="9+")
 class MetadataResponse(Struct):
-    """The response of Metadata, from the broker."""
+    """The response of Metadata."""
 
     throttle_time_ms: Annotated[Int32, since("3+"), ignorable] = 0
     brokers: list[MetadataResponseBroker] = []

@@ -44,7 +44,7 @@ class OffsetCommitRequestTopic(Struct):
 
 @message(api_key=8, versions="0-10", flexible="8+")
 class OffsetCommitRequest(Struct):
-    """The request of OffsetCommit, to the broker."""
+    """The request of OffsetCommit."""
 
     group_id: GroupId = ""
     generation_id_or_member_epoch: Annotated[Int32, since("1+"), ignorable] = -1
@@ -71,7 +71,7 @@ class OffsetCommitResponseTopic(Struct):
 
 @message(api_key=8, versions="0-10", flexible="8+")
 class OffsetCommitResponse(Struct):
-    """The response of OffsetCommit, from the broker."""
+    """The response of OffsetCommit."""
 
     throttle_time_ms: Annotated[Int32, since("3+"), ignorable] = 0
     topics: list[OffsetCommitResponseTopic] = []

@@ -23,7 +23,7 @@ class OffsetDeleteRequestTopic(Struct):
 
 @message(api_key=47, versions="0")
 class OffsetDeleteRequest(Struct):
-    """The request of OffsetDelete, to the broker."""
+    """The request of OffsetDelete."""
 
     group_id: GroupId = ""
     topics: list[OffsetDeleteRequestTopic] = []
@@ -45,7 +45,7 @@ class OffsetDeleteResponseTopic(Struct):
 
 @message(api_key=47, versions="0")
 class OffsetDeleteResponse(Struct):
-    """The response of OffsetDelete, from the broker."""
+    """The response of OffsetDelete."""
 
     error_code: Int16 = 0
     throttle_time_ms: Int32 = 0

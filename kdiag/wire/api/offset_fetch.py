@@ -52,7 +52,7 @@ class OffsetFetchRequestGroup(Struct):
 
 @message(api_key=9, versions="0-10", flexible="6+")
 class OffsetFetchRequest(Struct):
-    """The request of OffsetFetch, to the broker."""
+    """The request of OffsetFetch."""
 
     group_id: Annotated[GroupId, since("0-7")] = ""
     topics: Annotated[list[OffsetFetchRequestTopic] | None, since("0-7"), nullable("2-7")] = []
@@ -105,7 +105,7 @@ class OffsetFetchResponseGroup(Struct):
 
 @message(api_key=9, versions="0-10", flexible="6+")
 class OffsetFetchResponse(Struct):
-    """The response of OffsetFetch, from the broker."""
+    """The response of OffsetFetch."""
 
     throttle_time_ms: Annotated[Int32, since("3+"), ignorable] = 0
     topics: Annotated[list[OffsetFetchResponseTopic], since("0-7")] = []

@@ -37,7 +37,7 @@ class OffsetForLeaderTopic(Struct):
 
 @message(api_key=23, versions="0-4", flexible="4+")
 class OffsetForLeaderEpochRequest(Struct):
-    """The request of OffsetForLeaderEpoch, to the broker."""
+    """The request of OffsetForLeaderEpoch."""
 
     replica_id: Annotated[BrokerId, since("3+"), ignorable] = -2
     topics: list[OffsetForLeaderTopic] = []
@@ -61,7 +61,7 @@ class OffsetForLeaderTopicResult(Struct):
 
 @message(api_key=23, versions="0-4", flexible="4+")
 class OffsetForLeaderEpochResponse(Struct):
-    """The response of OffsetForLeaderEpoch, from the broker."""
+    """The response of OffsetForLeaderEpoch."""
 
     throttle_time_ms: Annotated[Int32, since("2+"), ignorable] = 0
     topics: list[OffsetForLeaderTopicResult] = []

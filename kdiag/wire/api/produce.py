@@ -46,7 +46,7 @@ class TopicProduceData(Struct):
 
 @message(api_key=0, versions="0-13", flexible="9+")
 class ProduceRequest(Struct):
-    """The request of Produce, to the broker."""
+    """The request of Produce."""
 
     transactional_id: Annotated[TransactionalId | None, since("3+")] = None
     acks: Int16 = 0
@@ -102,7 +102,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=0, versions="0-13", flexible="9+")
 class ProduceResponse(Struct):
-    """The response of Produce, from the broker."""
+    """The response of Produce."""
 
     responses: list[TopicProduceResponse] = []
     throttle_time_ms: Annotated[Int32, since("1+"), ignorable] = 0

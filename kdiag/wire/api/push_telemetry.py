@@ -10,7 +10,7 @@ from kdiag.wire.schema import ZERO_UUID, Boolean, Bytes, Int8, Int16, Int32, Str
 
 @message(api_key=72, versions="0", flexible="0+")
 class PushTelemetryRequest(Struct):
-    """The request of PushTelemetry, to the broker."""
+    """The request of PushTelemetry."""
 
     client_instance_id: Uuid = ZERO_UUID
     subscription_id: Int32 = 0
@@ -21,7 +21,7 @@ class PushTelemetryRequest(Struct):
 
 @message(api_key=72, versions="0", flexible="0+")
 class PushTelemetryResponse(Struct):
-    """The response of PushTelemetry, from the broker."""
+    """The response of PushTelemetry."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

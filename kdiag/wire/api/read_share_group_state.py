@@ -24,7 +24,7 @@ class ReadStateData(Struct):
 
 @message(api_key=84, versions="0", flexible="0+")
 class ReadShareGroupStateRequest(Struct):
-    """The request of ReadShareGroupState, to the broker."""
+    """The request of ReadShareGroupState."""
 
     group_id: String = ""
     topics: list[ReadStateData] = []
@@ -59,6 +59,6 @@ class ReadStateResult(Struct):
 
 @message(api_key=84, versions="0", flexible="0+")
 class ReadShareGroupStateResponse(Struct):
-    """The response of ReadShareGroupState, from the broker."""
+    """The response of ReadShareGroupState."""
 
     results: list[ReadStateResult] = []

@@ -37,7 +37,7 @@ class ReadStateSummaryData(Struct):
 
 @message(api_key=87, versions="0-1", flexible="0+")
 class ReadShareGroupStateSummaryRequest(Struct):
-    """The request of ReadShareGroupStateSummary, to the broker."""
+    """The request of ReadShareGroupStateSummary."""
 
     group_id: String = ""
     topics: list[ReadStateSummaryData] = []
@@ -64,6 +64,6 @@ class ReadStateSummaryResult(Struct):
 
 @message(api_key=87, versions="0-1", flexible="0+")
 class ReadShareGroupStateSummaryResponse(Struct):
-    """The response of ReadShareGroupStateSummary, from the broker."""
+    """The response of ReadShareGroupStateSummary."""
 
     results: list[ReadStateSummaryResult] = []

@@ -10,7 +10,7 @@ from kdiag.wire.schema import ZERO_UUID, Int16, Int32, String, Struct, Uuid, mes
 
 @message(api_key=81, versions="0", flexible="0+")
 class RemoveRaftVoterRequest(Struct):
-    """The request of RemoveRaftVoter, to the broker."""
+    """The request of RemoveRaftVoter."""
 
     cluster_id: String | None = ""
     voter_id: Int32 = 0
@@ -19,7 +19,7 @@ class RemoveRaftVoterRequest(Struct):
 
 @message(api_key=81, versions="0", flexible="0+")
 class RemoveRaftVoterResponse(Struct):
-    """The response of RemoveRaftVoter, from the broker."""
+    """The response of RemoveRaftVoter."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

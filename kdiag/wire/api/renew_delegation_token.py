@@ -10,7 +10,7 @@ from kdiag.wire.schema import Bytes, Int16, Int32, Int64, Struct, message
 
 @message(api_key=39, versions="0-2", flexible="2+")
 class RenewDelegationTokenRequest(Struct):
-    """The request of RenewDelegationToken, to the broker."""
+    """The request of RenewDelegationToken."""
 
     hmac: Bytes = b""
     renew_period_ms: Int64 = 0
@@ -18,7 +18,7 @@ class RenewDelegationTokenRequest(Struct):
 
 @message(api_key=39, versions="0-2", flexible="2+")
 class RenewDelegationTokenResponse(Struct):
-    """The response of RenewDelegationToken, from the broker."""
+    """The response of RenewDelegationToken."""
 
     error_code: Int16 = 0
     expiry_timestamp_ms: Int64 = 0

@@ -12,14 +12,14 @@ from kdiag.wire.schema import Bytes, Int16, Int64, String, Struct, ignorable, me
 
 @message(api_key=36, versions="0-2", flexible="2+")
 class SaslAuthenticateRequest(Struct):
-    """The request of SaslAuthenticate, to the broker."""
+    """The request of SaslAuthenticate."""
 
     auth_bytes: Bytes = b""
 
 
 @message(api_key=36, versions="0-2", flexible="2+")
 class SaslAuthenticateResponse(Struct):
-    """The response of SaslAuthenticate, from the broker."""
+    """The response of SaslAuthenticate."""
 
     error_code: Int16 = 0
     error_message: String | None = ""

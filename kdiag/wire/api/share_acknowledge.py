@@ -51,7 +51,7 @@ class AcknowledgeTopic(Struct):
 
 @message(api_key=79, versions="0-2", flexible="0+")
 class ShareAcknowledgeRequest(Struct):
-    """The request of ShareAcknowledge, to the broker."""
+    """The request of ShareAcknowledge."""
 
     group_id: GroupId | None = None
     member_id: String | None = ""
@@ -94,7 +94,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=79, versions="0-2", flexible="0+")
 class ShareAcknowledgeResponse(Struct):
-    """The response of ShareAcknowledge, from the broker."""
+    """The response of ShareAcknowledge."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -61,7 +61,7 @@ class ForgottenTopic(Struct):
 
 @message(api_key=78, versions="0-2", flexible="0+")
 class ShareFetchRequest(Struct):
-    """The request of ShareFetch, to the broker."""
+    """The request of ShareFetch."""
 
     group_id: GroupId | None = None
     member_id: String | None = ""
@@ -123,7 +123,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=78, versions="0-2", flexible="0+")
 class ShareFetchResponse(Struct):
-    """The response of ShareFetch, from the broker."""
+    """The response of ShareFetch."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

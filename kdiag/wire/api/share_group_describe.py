@@ -23,7 +23,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=77, versions="0-1", flexible="0+")
 class ShareGroupDescribeRequest(Struct):
-    """The request of ShareGroupDescribe, to the broker."""
+    """The request of ShareGroupDescribe."""
 
     group_ids: list[GroupId] = []
     include_authorized_operations: Boolean = False
@@ -71,7 +71,7 @@ class DescribedGroup(Struct):
 
 @message(api_key=77, versions="0-1", flexible="0+")
 class ShareGroupDescribeResponse(Struct):
-    """The response of ShareGroupDescribe, from the broker."""
+    """The response of ShareGroupDescribe."""
 
     throttle_time_ms: Int32 = 0
     groups: list[DescribedGroup] = []

@@ -20,7 +20,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=76, versions="0-1", flexible="0+")
 class ShareGroupHeartbeatRequest(Struct):
-    """The request of ShareGroupHeartbeat, to the broker."""
+    """The request of ShareGroupHeartbeat."""
 
     group_id: GroupId = ""
     member_id: String = ""
@@ -44,7 +44,7 @@ class Assignment(Struct):
 
 @message(api_key=76, versions="0-1", flexible="0+")
 class ShareGroupHeartbeatResponse(Struct):
-    """The response of ShareGroupHeartbeat, from the broker."""
+    """The response of ShareGroupHeartbeat."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -52,7 +52,7 @@ class StopReplicaTopicState(Struct):
 
 @message(api_key=5, versions="0-4", flexible="2+")
 class StopReplicaRequest(Struct):
-    """The request of StopReplica, to the broker."""
+    """The request of StopReplica."""
 
     controller_id: BrokerId = 0
     is_k_raft_controller: Annotated[Boolean, since("4+")] = False
@@ -74,7 +74,7 @@ class StopReplicaPartitionError(Struct):
 
 @message(api_key=5, versions="0-4", flexible="2+")
 class StopReplicaResponse(Struct):
-    """The response of StopReplica, from the broker."""
+    """The response of StopReplica."""
 
     error_code: Int16 = 0
     partition_errors: list[StopReplicaPartitionError] = []

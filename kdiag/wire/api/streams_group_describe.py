@@ -28,7 +28,7 @@ from kdiag.wire.schema import (
 
 @message(api_key=89, versions="0-1", flexible="0+")
 class StreamsGroupDescribeRequest(Struct):
-    """The request of StreamsGroupDescribe, to the broker."""
+    """The request of StreamsGroupDescribe."""
 
     group_ids: list[GroupId] = []
     include_authorized_operations: Boolean = False
@@ -169,7 +169,7 @@ class DescribedGroup(Struct):
 
 @message(api_key=89, versions="0-1", flexible="0+")
 class StreamsGroupDescribeResponse(Struct):
-    """The response of StreamsGroupDescribe, from the broker."""
+    """The response of StreamsGroupDescribe."""
 
     throttle_time_ms: Int32 = 0
     groups: list[DescribedGroup] = []

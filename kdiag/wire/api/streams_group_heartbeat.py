@@ -93,7 +93,7 @@ class TaskOffset(Struct):
 
 @message(api_key=88, versions="0-1", flexible="0+")
 class StreamsGroupHeartbeatRequest(Struct):
-    """The request of StreamsGroupHeartbeat, to the broker."""
+    """The request of StreamsGroupHeartbeat."""
 
     group_id: GroupId = ""
     member_id: String = ""
@@ -138,7 +138,7 @@ class EndpointToPartitions(Struct):
 
 @message(api_key=88, versions="0-1", flexible="0+")
 class StreamsGroupHeartbeatResponse(Struct):
-    """The response of StreamsGroupHeartbeat, from the broker."""
+    """The response of StreamsGroupHeartbeat."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

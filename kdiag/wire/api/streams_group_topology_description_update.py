@@ -44,7 +44,7 @@ class TopologyDescription(Struct):
 
 @message(api_key=93, versions="0", flexible="0+")
 class StreamsGroupTopologyDescriptionUpdateRequest(Struct):
-    """The request of StreamsGroupTopologyDescriptionUpdate, to the broker."""
+    """The request of StreamsGroupTopologyDescriptionUpdate."""
 
     group_id: GroupId = ""
     member_id: String = ""
@@ -54,7 +54,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Struct):
 
 @message(api_key=93, versions="0", flexible="0+")
 class StreamsGroupTopologyDescriptionUpdateResponse(Struct):
-    """The response of StreamsGroupTopologyDescriptionUpdate, from the broker."""
+    """The response of StreamsGroupTopologyDescriptionUpdate."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

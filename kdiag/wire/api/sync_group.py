@@ -29,7 +29,7 @@ class SyncGroupRequestAssignment(Struct):
 
 @message(api_key=14, versions="0-5", flexible="4+")
 class SyncGroupRequest(Struct):
-    """The request of SyncGroup, to the broker."""
+    """The request of SyncGroup."""
 
     group_id: GroupId = ""
     generation_id: Int32 = 0
@@ -42,7 +42,7 @@ class SyncGroupRequest(Struct):
 
 @message(api_key=14, versions="0-5", flexible="4+")
 class SyncGroupResponse(Struct):
-    """The response of SyncGroup, from the broker."""
+    """The response of SyncGroup."""
 
     throttle_time_ms: Annotated[Int32, since("1+"), ignorable] = 0
     error_code: Int16 = 0

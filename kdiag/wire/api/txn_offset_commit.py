@@ -44,7 +44,7 @@ class TxnOffsetCommitRequestTopic(Struct):
 
 @message(api_key=28, versions="0-6", flexible="3+")
 class TxnOffsetCommitRequest(Struct):
-    """The request of TxnOffsetCommit, to the broker."""
+    """The request of TxnOffsetCommit."""
 
     transactional_id: TransactionalId = ""
     group_id: GroupId = ""
@@ -73,7 +73,7 @@ class TxnOffsetCommitResponseTopic(Struct):
 
 @message(api_key=28, versions="0-6", flexible="3+")
 class TxnOffsetCommitResponse(Struct):
-    """The response of TxnOffsetCommit, from the broker."""
+    """The response of TxnOffsetCommit."""
 
     throttle_time_ms: Int32 = 0
     topics: list[TxnOffsetCommitResponseTopic] = []

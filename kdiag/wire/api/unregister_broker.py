@@ -10,14 +10,14 @@ from kdiag.wire.schema import BrokerId, Int16, Int32, String, Struct, message
 
 @message(api_key=64, versions="0", flexible="0+")
 class UnregisterBrokerRequest(Struct):
-    """The request of UnregisterBroker, to the broker."""
+    """The request of UnregisterBroker."""
 
     broker_id: BrokerId = 0
 
 
 @message(api_key=64, versions="0", flexible="0+")
 class UnregisterBrokerResponse(Struct):
-    """The response of UnregisterBroker, from the broker."""
+    """The response of UnregisterBroker."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

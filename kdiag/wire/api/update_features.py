@@ -21,7 +21,7 @@ class FeatureUpdateKey(Struct):
 
 @message(api_key=57, versions="0-2", flexible="0+")
 class UpdateFeaturesRequest(Struct):
-    """The request of UpdateFeatures, to the broker."""
+    """The request of UpdateFeatures."""
 
     timeout_ms: Int32 = 60_000
     feature_updates: list[FeatureUpdateKey] = []
@@ -38,7 +38,7 @@ class UpdatableFeatureResult(Struct):
 
 @message(api_key=57, versions="0-2", flexible="0+")
 class UpdateFeaturesResponse(Struct):
-    """The response of UpdateFeatures, from the broker."""
+    """The response of UpdateFeatures."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

@@ -69,7 +69,7 @@ class UpdateMetadataBroker(Struct):
 
 @message(api_key=6, versions="0-8", flexible="6+")
 class UpdateMetadataRequest(Struct):
-    """The request of UpdateMetadata, to the broker."""
+    """The request of UpdateMetadata."""
 
     controller_id: BrokerId = 0
     is_k_raft_controller: Annotated[Boolean, since("8+")] = False
@@ -83,6 +83,6 @@ class UpdateMetadataRequest(Struct):
 
 @message(api_key=6, versions="0-8", flexible="6+")
 class UpdateMetadataResponse(Struct):
-    """The response of UpdateMetadata, from the broker."""
+    """The response of UpdateMetadata."""
 
     error_code: Int16 = 0

@@ -40,7 +40,7 @@ class KRaftVersionFeature(Struct):
 
 @message(api_key=82, versions="0", flexible="0+")
 class UpdateRaftVoterRequest(Struct):
-    """The request of UpdateRaftVoter, to the broker."""
+    """The request of UpdateRaftVoter."""
 
     cluster_id: String | None = ""
     current_leader_epoch: Int32 = 0
@@ -61,7 +61,7 @@ class CurrentLeader(Struct):
 
 @message(api_key=82, versions="0", flexible="0+")
 class UpdateRaftVoterResponse(Struct):
-    """The response of UpdateRaftVoter, from the broker."""
+    """The response of UpdateRaftVoter."""
 
     throttle_time_ms: Int32 = 0
     error_code: Int16 = 0

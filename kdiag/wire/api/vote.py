@@ -48,7 +48,7 @@ class TopicData(Struct):
 
 @message(api_key=52, versions="0-2", flexible="0+")
 class VoteRequest(Struct):
-    """The request of Vote, to the broker."""
+    """The request of Vote."""
 
     cluster_id: String | None = None
     voter_id: Annotated[BrokerId, since("1+"), ignorable] = -1
@@ -82,7 +82,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=52, versions="0-2", flexible="0+")
 class VoteResponse(Struct):
-    """The response of Vote, from the broker."""
+    """The response of Vote."""
 
     error_code: Int16 = 0
     topics: list[ResponseTopicData] = []

@@ -51,7 +51,7 @@ class WriteStateData(Struct):
 
 @message(api_key=85, versions="0-1", flexible="0+")
 class WriteShareGroupStateRequest(Struct):
-    """The request of WriteShareGroupState, to the broker."""
+    """The request of WriteShareGroupState."""
 
     group_id: String = ""
     topics: list[WriteStateData] = []
@@ -74,6 +74,6 @@ class WriteStateResult(Struct):
 
 @message(api_key=85, versions="0-1", flexible="0+")
 class WriteShareGroupStateResponse(Struct):
-    """The response of WriteShareGroupState, from the broker."""
+    """The response of WriteShareGroupState."""
 
     results: list[WriteStateResult] = []

@@ -41,7 +41,7 @@ class WritableTxnMarker(Struct):
 
 @message(api_key=27, versions="0-2", flexible="1+")
 class WriteTxnMarkersRequest(Struct):
-    """The request of WriteTxnMarkers, to the broker."""
+    """The request of WriteTxnMarkers."""
 
     markers: list[WritableTxnMarker] = []
 
@@ -69,6 +69,6 @@ class WritableTxnMarkerResult(Struct):
 
 @message(api_key=27, versions="0-2", flexible="1+")
 class WriteTxnMarkersResponse(Struct):
-    """The response of WriteTxnMarkers, from the broker."""
+    """The response of WriteTxnMarkers."""
 
     markers: list[WritableTxnMarkerResult] = []
