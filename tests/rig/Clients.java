@@ -105,7 +105,7 @@ public class Clients {
     record Newest(String host, int port) {
         void run() throws Exception {
             try (Socket member = new Socket(host, port);
-                    Admin admin = Admin.create(config(host + ":" + port, "administrator"))) {
+                    Admin admin = Admin.create(config(host + ":" + port, "administrator", "retry.backoff.ms", "1000"))) {
                 tell("describeStreamsGroups", () -> admin.describeStreamsGroups(List.of("word-count")).all().get());    // waits for the coordinator
                 ask(member, 1, new StreamsGroupHeartbeatRequest.Builder(join()));
                 ask(member, 2, new StreamsGroupTopologyDescriptionUpdateRequest.Builder(topology()));
