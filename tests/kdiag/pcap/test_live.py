@@ -1,0 +1,88 @@
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kdiag.errors import CaptureError
+from kdiag.pcap.live import LiveCapture
+from kdiag.pcap.reader import CaptureReader
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="capturing needs Linux and root"
+)
+WORD = b"a word that no other traffic on this machine carries"
+
+
+@contextmanager
+def conversation() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Yield the two ends of a TCP connection over loopback."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as client,
+        server.accept()[0] as accepted,
+    ):
+        yield client, accepted
+
+
+def captured_words(live: LiveCapture) -> list[bytes]:
+    """Return the payloads equal to the word, read until one was seen and the ring went idle."""
+    found: list[bytes] = []
+    for batch in live.read_segments():
+        data = bytes(batch.data)
+        spans = zip(batch.payload_offset.tolist(), batch.payload_bytes.tolist(), strict=True)
+        payloads = [data[offset : offset + size] for offset, size in spans]
+        found += [payload for payload in payloads if payload == WORD]
+        if found and not len(batch.packet):
+            break
+    return found
+
+
+def test_a_live_interface_gives_segments_as_a_file_does(tmp_path: Path) -> None:
+    """What crosses loopback is seen once, counted, and kept in a file that reads the same."""
+    kept = tmp_path / "kept.pcap"
+    with LiveCapture("lo", write=kept) as live, conversation() as (client, accepted):
+        client.sendall(WORD)
+        assert accepted.recv(len(WORD)) == WORD
+        assert captured_words(live) == [WORD]
+        assert live.packets > 0
+        assert live.dropped == 0
+
+    batches = list(CaptureReader([kept]).read_segments())
+    assert sum(WORD in bytes(batch.data) for batch in batches) == 1
+
+
+def test_an_unknown_interface_is_an_error_that_says_so() -> None:
+    """The name comes first, then the reason."""
+    with pytest.raises(CaptureError, match="no-such-if: cannot be captured from: No such device"):
+        LiveCapture("no-such-if")
+
+
+def test_a_file_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path) -> None:
+    """The capture does not start without the file that was asked for."""
+    with pytest.raises(CaptureError, match="cannot be written"):
+        LiveCapture("lo", write=tmp_path / "none" / "x.pcap")
+
+
+def test_without_the_right_to_capture_it_says_what_is_needed() -> None:
+    """A process without CAP_NET_RAW is told to use sudo."""
+    script = (
+        "import os; os.setuid(65534)\n"
+        "from kdiag.pcap.live import LiveCapture\n"
+        "from kdiag.errors import CaptureError\n"
+        "try:\n    LiveCapture('lo')\n"
+        "except CaptureError as error:\n    print(error)\n"
+    )
+    lines = [
+        "import kdiag.pcap.live",  # loaded before the rights are given up
+        script,
+    ]
+    result = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True
+    )
+
+    assert "needs root or CAP_NET_RAW" in result.stdout
