@@ -4,7 +4,7 @@ A message class *is* its schema: each annotation carries the wire type and, wher
 the whole message, the versions that have the field. One class stands for every version.
 
     @message(api_key=1, versions="0-18", flexible="12+")
-    class FetchRequest(Struct, gc=False):
+    class FetchRequest(Struct):
         replica_id: Annotated[Int32, since("0-14")] = -1
         max_wait_ms: Int32 = 0
         cluster_id: Annotated[String | None, since("12+"), tag(0), ignorable] = None
