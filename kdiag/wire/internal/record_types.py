@@ -6,7 +6,9 @@ Tables of names, so that nothing is imported before `message_class` asks for it.
 A record of a coordinator's topic has a key that starts with an int16, the record type, and a value
 that starts with an int16, the version of the value; the key itself is always version 0. (Before 4.0
 Kafka called the record type the key's version; the bytes are the same.) A metadata record is a
-value that starts with three unsigned varints: frame version 1, record type, version.
+value that starts with three unsigned varints: frame version 1, record type, version. The key of
+a control record is an int16 version and the type (ControlRecordTypeSchema); before the value of
+EndTxnMarker stands its version, an int16, while those of KRaft begin with theirs as first field.
 
 Source: Kafka's CoordinatorRecordType, MetadataRecordType and ControlRecordType.
 """
