@@ -60,6 +60,10 @@ def name_of(number: int) -> str:
     return CODECS[number] if 0 <= number < len(CODECS) else f"unknown ({number})"
 
 
+class _OutgrownError(Exception):
+    """More comes out than may."""
+
+
 class _Stream(Protocol):
     """What zlib, lz4 and zstandard have in common: a decompressor of one frame."""
 
@@ -94,6 +98,8 @@ def decompress(
         data = _with_header_checksum(data, skipped=4)
     try:
         return decode(data, max_bytes)
+    except _OutgrownError:
+        raise DecodeError("", 0, f"decompresses to more than {max_bytes} bytes") from None
     except _failures(codec) as error:
         raise DecodeError("", 0, f"not {codec}: {error}") from None
 
@@ -140,10 +146,6 @@ def _failures(codec: str) -> tuple[type[Exception], ...]:
     return (zlib.error if codec == "gzip" else RuntimeError, MemoryError)
 
 
-def _too_large(max_bytes: int) -> DecodeError:
-    return DecodeError("", 0, f"decompresses to more than {max_bytes} bytes")
-
-
 def _read_frames(new: Callable[[], _Stream], data: bytes, max_bytes: int, ratio: int) -> bytes:
     """Return the content of the frames in a row that `data` is.
 
@@ -166,7 +168,7 @@ def _read_frames(new: Callable[[], _Stream], data: bytes, max_bytes: int, ratio:
             position += len(chunk) - len(stream.unused_data or b"")
             room -= len(piece)
             if room < 0:
-                raise _too_large(max_bytes)
+                raise _OutgrownError
         if position == len(data):
             return pieces[0] if len(pieces) == 1 else b"".join(pieces)
     raise DecodeError("", position, f"more than {MAX_FRAMES} compressed frames in a row")
@@ -174,7 +176,7 @@ def _read_frames(new: Callable[[], _Stream], data: bytes, max_bytes: int, ratio:
 
 def _read_none(data: bytes, max_bytes: int) -> bytes:
     if len(data) > max_bytes:
-        raise _too_large(max_bytes)
+        raise _OutgrownError
     return data
 
 
@@ -224,7 +226,7 @@ def _read_raw_snappy(data: bytes, max_bytes: int) -> bytes:
         if not byte & 0x80:
             break
     if size > max_bytes:
-        raise _too_large(max_bytes)
+        raise _OutgrownError
     if size > SNAPPY_RATIO * len(data):
         raise DecodeError("", 0, f"{len(data)} bytes of snappy cannot become {size}")
     from cramjam import snappy  # noqa: PLC0415 - as the module says

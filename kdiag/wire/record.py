@@ -19,11 +19,11 @@ TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
 DELETE_HORIZON_BIT: Final = 0x40
 
-RECORD_COST_BYTES: Final = 200
-"""About what a record takes in memory besides its key and value (measured: 150 to 200)."""
+RECORD_COST_BYTES: Final = 210
+"""What a record takes in memory besides the bytes of its key and value, as measured."""
 
-HEADER_COST_BYTES: Final = 150
-"""About what a record header takes in memory besides its key and value."""
+HEADER_COST_BYTES: Final = 135
+"""What a record header takes in memory besides the bytes of its key and value, as measured."""
 
 _TWO_INT16: Final = struct.Struct(">hh")
 

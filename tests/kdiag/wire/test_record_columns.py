@@ -1,0 +1,95 @@
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdiag.errors import DecodeError
+from kdiag.wire.record import Record
+from kdiag.wire.record_body import read_records, write_records
+from kdiag.wire.record_columns import RecordColumns, columns_of, read_columns
+
+byte_strings = st.none() | st.binary(max_size=80) | st.sampled_from([b"x" * 64, b"x" * 9_000])
+records = st.builds(
+    Record,
+    st.integers(0, 2**31 - 1),
+    st.integers(-(2**63), 2**63 - 1),
+    byte_strings,
+    byte_strings,
+    st.lists(st.tuples(st.binary(max_size=5), byte_strings), max_size=3).map(tuple),
+)
+
+
+def cut(body: bytes, start: int, size: int) -> bytes | None:
+    """Return a key or a value by its columns."""
+    return None if size < 0 else body[start : start + size]
+
+
+def rows_of(columns: RecordColumns) -> list[tuple[int, int, bytes | None, bytes | None, int]]:
+    """Return what the columns say of each record."""
+    return [
+        (
+            offset,
+            timestamp,
+            cut(columns.body, key_start, key_bytes),
+            cut(columns.body, value_start, value_bytes),
+            header_count,
+        )
+        for offset, timestamp, key_start, key_bytes, value_start, value_bytes, header_count in zip(
+            *(column.tolist() for column in columns[1:]), strict=True
+        )
+    ]
+
+
+def fault_of(read: Callable[[], object]) -> tuple[str, str] | None:
+    """Return the path and the reason of a refusal."""
+    try:
+        read()
+    except DecodeError as error:
+        return error.path, error.why
+    return None
+
+
+@given(st.lists(records, max_size=5), st.integers(-(2**63), 2**63 - 1))
+def test_columns_hold_what_the_records_hold(given_records: list[Record], base: int) -> None:
+    """Read from the bytes or made from records, the columns say the same as these."""
+    body = write_records(given_records, 0, base)
+    expected = [
+        (each.offset, each.timestamp, each.key, each.value, len(each.headers))
+        for each in given_records
+    ]
+
+    assert expected == rows_of(read_columns(body, len(given_records), 0, base))
+    assert expected == rows_of(columns_of(given_records))
+
+
+@given(st.lists(records, min_size=1, max_size=3), st.data())
+def test_columns_refuse_what_the_reader_of_records_refuses(
+    given_records: list[Record], data: st.DataObject
+) -> None:
+    """Of changed bytes the two readers say the same, but for the content of headers."""
+    for record in given_records:
+        record.headers = ()
+    body = bytearray(write_records(given_records, 0, 0))
+    body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+
+    faults = [
+        fault
+        for fault in (
+            fault_of(lambda: read_columns(bytes(body), len(given_records), 0, 0)),
+            fault_of(lambda: read_records(bytes(body), len(given_records), 0, 0, 10**6)),
+        )
+        if fault is not None
+    ]
+    if any("headers" not in path for path, _ in faults):
+        assert len(faults) == 2
+        assert faults[0] == faults[1]
+
+
+def test_a_cut_anywhere_has_a_path() -> None:
+    """Records that end early are refused with what could not be read."""
+    body = write_records([Record(5, 6, b"key", b"value"), Record(6, 7, None, b"v" * 70)], 0, 0)
+    for end in range(len(body)):
+        with pytest.raises(DecodeError) as caught:
+            read_columns(body[:end], 2, 0, 0)
+        assert caught.value.path
