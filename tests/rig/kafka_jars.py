@@ -1,7 +1,8 @@
 """Kafka's jars on this machine, by Maven, and Java programs run with them.
 
 `jars("4.3.1")` returns a folder of jars and fetches it on first use. The folders are kept below
-`$KDIAG_KAFKA_LIB`, or below `.kafka/` of the repository (ignored by git).
+`$KDIAG_KAFKA_LIB`, or below `.kafka/` of the repository (ignored by git). Run as a program, it
+fetches all versions.
 """
 
 import os
