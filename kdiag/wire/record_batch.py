@@ -206,7 +206,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
         """Return the records as columns: three times as fast for batches of many.
 
         Raises:
-            DecodeError: as `records` does, but for what is inside record headers.
+            DecodeError: as `records` does.
         """
         from kdiag.wire import record_columns  # noqa: PLC0415 - numpy
 

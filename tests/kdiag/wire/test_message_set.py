@@ -87,6 +87,7 @@ def test_the_append_time_of_a_wrapper_counts_for_all() -> None:
         (wrapped(message(0, None)[:-1]), "records[0]", "33 bytes are no message"),
         (wrapped(message(0, b"value")[:-1]), "records[0].size", "where 26 remain"),
         (message(0, b"v")[:-1], "records[0].value", "where 0 bytes remain"),
+        (message(0, None)[:-2], "records[0].value", "takes 4 bytes, 2 remain"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -50,9 +50,12 @@ def fault_of(read: Callable[[], object]) -> tuple[str, str] | None:
     return None
 
 
-@given(st.lists(records, max_size=5), st.integers(-(2**63), 2**63 - 1))
-def test_columns_hold_what_the_records_hold(given_records: list[Record], base: int) -> None:
-    """Read from the bytes or made from records, the columns say the same as these."""
+@given(
+    st.lists(records, max_size=5), st.sampled_from([1, 2, 150]), st.integers(-(2**63), 2**63 - 1)
+)
+def test_columns_hold_what_the_records_hold(different: list[Record], times: int, base: int) -> None:
+    """Read from the bytes or made from records, few or many, the columns say the same as these."""
+    given_records = different * times
     body = write_records(given_records, 0, base)
     expected = [
         (each.offset, each.timestamp, each.key, each.value, len(each.headers))
@@ -63,27 +66,40 @@ def test_columns_hold_what_the_records_hold(given_records: list[Record], base: i
     assert expected == rows_of(columns_of(given_records))
 
 
-@given(st.lists(records, min_size=1, max_size=3), st.data())
+@given(st.lists(records, min_size=1, max_size=3), st.sampled_from([1, 2, 150]), st.data())
 def test_columns_refuse_what_the_reader_of_records_refuses(
-    given_records: list[Record], data: st.DataObject
+    given_records: list[Record], times: int, data: st.DataObject
 ) -> None:
-    """Of changed bytes the two readers say the same, but for the content of headers."""
-    for record in given_records:
-        record.headers = ()
-    body = bytearray(write_records(given_records, 0, 0))
-    body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+    """Of changed bytes the two readers say the same, few records or many."""
+    count = len(given_records) * times
+    body = bytearray(write_records(given_records * times, 0, 0))
+    for _ in range(data.draw(st.integers(1, 2))):
+        body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+    fault = fault_of(lambda: read_records(bytes(body), count, 0, 0, 10**6))
 
-    faults = [
-        fault
-        for fault in (
-            fault_of(lambda: read_columns(bytes(body), len(given_records), 0, 0)),
-            fault_of(lambda: read_records(bytes(body), len(given_records), 0, 0, 10**6)),
-        )
-        if fault is not None
-    ]
-    if any("headers" not in path for path, _ in faults):
-        assert len(faults) == 2
-        assert faults[0] == faults[1]
+    assert fault == fault_of(lambda: read_columns(bytes(body), count, 0, 0))
+
+
+@pytest.mark.parametrize("times", [1, 150])
+@pytest.mark.parametrize(
+    ("record", "path"),
+    [
+        ("0b 00 00 00 01 01 00", "records[0]"),
+        ("0c 00 00 00 03 01 00", "records[0].key"),
+        ("0c 00 00 00 01 01 01", "records[0].headers"),
+        ("10 00 00 00 01 01 02 01 01", "records[0].headers[0].key"),
+        ("10 00 00 00 01 01 02 00 03", "records[0].headers[0].value"),
+        ("16 00 00 808080808000 01 01 00", "records[0].offset_delta"),
+        ("16 00 00 ffffffff10 01 01 00 00", "records[0].offset_delta"),
+    ],
+)
+def test_a_fault_is_named_as_by_the_reader_of_records(record: str, path: str, times: int) -> None:
+    """The first wrong record is found among few and among many."""
+    body = bytes.fromhex(record) * times
+    with pytest.raises(DecodeError) as caught:
+        read_columns(body, times, 0, 0)
+
+    assert path == caught.value.path
 
 
 def test_a_cut_anywhere_has_a_path() -> None:
