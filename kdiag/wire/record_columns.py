@@ -187,11 +187,8 @@ def _varints(
             break
         byte = data[position[unfinished]].astype(np.uint64)
         if shift + 7 > bits and (byte >> (bits - shift)).any():
-            raise VarintError
+            raise VarintError  # too large, or the last byte allowed says that more follow
         folded[unfinished] |= (byte & 0x7F) << shift
         position[unfinished] += 1
-        unfinished = unfinished[byte > 0x7F]  # noqa: PLR2004 - the continuation bit
-    else:
-        if unfinished.size:
-            raise VarintError
+        unfinished = unfinished[(byte & 0x80).astype(bool)]
     return (folded >> 1).view(np.int64) ^ -(folded & 1).view(np.int64), position
