@@ -138,16 +138,16 @@ def _after_headers(body: bytes, position: Int64Array, count: Int64Array) -> Int6
         raise VarintError
     data = np.frombuffer(body, np.uint8)
     position = position.copy()
-    rows, left = np.flatnonzero(count), count
+    rows = np.flatnonzero(count)
+    left = count[rows]
     while rows.size > FEW:
         key_bytes, _, after_key = _byte_strings(data, position[rows])
         if (key_bytes < 0).any():
             raise VarintError
         _, _, position[rows] = _byte_strings(data, after_key)
-        left = left - 1
-        rows = np.flatnonzero(left > 0)
-    for row in rows.tolist():
-        position[row] = _skip_headers(body, int(position[row]), int(left[row]))
+        rows, left = rows[left > 1], left[left > 1] - 1
+    for row, headers in zip(rows.tolist(), left.tolist(), strict=True):
+        position[row] = _skip_headers(body, int(position[row]), headers)
     return position
 
 
