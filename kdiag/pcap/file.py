@@ -24,6 +24,7 @@ from kdiag.errors import CaptureError
 
 BLOCK_BYTES: Final = 4 << 20
 STDIN: Final = "-"
+_PIPE_BYTES: Final = 1 << 20
 _MAGIC_BYTES: Final = 4
 _LEAST_BYTES: Final = 24  # the header of a classic capture, which is the shorter one
 _GZIP: Final = b"\x1f\x8b"
@@ -42,9 +43,6 @@ class _RawInput(io.RawIOBase):
         super().__init__()
         self.bytes_read = 0
         self._file = file
-        # One system call per read: `readinto` of a buffered pipe waits until the view is full.
-        read_all = cast("io.RawIOBase", file).readinto
-        self._fill: Fill = getattr(file, "readinto1", read_all)
         self._ahead = b""
         self._poll = _poll_pipe(file)
 
@@ -62,8 +60,13 @@ class _RawInput(io.RawIOBase):
             count = min(len(view), len(self._ahead))
             view[:count] = self._ahead[:count]
             self._ahead = self._ahead[count:]
+        elif isinstance(self._file, io.BufferedIOBase):
+            # Not `readinto1`: it goes on to a read that may wait when it has bytes already.
+            some = self._file.read1(min(len(view), _PIPE_BYTES))
+            count = len(some)
+            view[:count] = some
         else:
-            count = self._fill(view) or 0
+            count = cast("io.RawIOBase", self._file).readinto(view) or 0
         self.bytes_read += count
         return count
 
@@ -114,7 +117,7 @@ class Window:
             Whether anything was read: false at the end of the input and where reading failed.
         """
         rest = self.data[used:]
-        size = max(self._block_bytes, need)
+        size = max(self._block_bytes, need, 2 * len(rest))
         buffer = np.empty(size, np.uint8)
         buffer[: len(rest)] = rest
         filled = self._read_into(buffer.data, len(rest), need)
