@@ -21,9 +21,6 @@ from kdiag.wire.record import (
 AS_RECORDS_SAY: Final = BatchHeader()
 """A batch of magic 2, uncompressed, without producer id."""
 
-OVERHEAD_BYTES: Final = 12
-"""Base offset and size, which the size does not count."""
-
 _UNCHECKED: Final = struct.Struct(">qiibI")
 """The part of the header that the checksum leaves out: up to and with itself."""
 _CHECKED: Final = struct.Struct(">Hiqqqhii")
@@ -84,7 +81,7 @@ def _write_batch(records: Sequence[Record], header: BatchHeader) -> bytes:
         header.base_sequence,
         len(records),
     )
-    size = _UNCHECKED.size - OVERHEAD_BYTES + len(checked) + len(body)
+    size = _UNCHECKED.size - message_set.OVERHEAD_BYTES + len(checked) + len(body)
     unchecked = _UNCHECKED.pack(
         base_offset, size, header.partition_leader_epoch, 2, crc32c(checked + body)
     )

@@ -3,8 +3,8 @@
 What Kafka's clients write, and this reads:
 
 * **gzip**: one member or several in a row;
-* **snappy**: one raw block (librdkafka), or the framing of snappy-java, called xerial here:
-  sixteen bytes of header, then blocks of 32 KiB, each behind its length (Java, and most others);
+* **snappy**: one raw block (franz-go, KafkaJS), or the framing of snappy-java, called xerial here:
+  sixteen bytes of header, then blocks of 32 KiB, each behind its length (Java, kafka-python);
 * **lz4**: one frame. Up to magic 0 Kafka computed the checksum of the frame's header over four
   bytes too many and did not verify it; since magic 1 the checksum is right (KAFKA-3160);
 * **zstd**: frames with or without the size of their content.
@@ -13,7 +13,7 @@ A few bytes can claim to be gigabytes. Here memory grows with what comes out, no
 claimed: a codec is fed about as many bytes at a time as it can blow up to the room that is left,
 and a claim that its bytes cannot fulfil is refused.
 
-The libraries are imported on first use: together they take longer than a whole `kdiag --help`.
+The libraries are imported on first use: together that takes about 15 ms.
 """
 
 import struct
