@@ -2,16 +2,20 @@
 
 How it works. Fields of fixed size that follow one another become a single
 `Struct.unpack_from`; the length prefix of a string or array that follows joins them. Arrays become
-loops, nested structs are inlined, varints of one byte are read without a call. ApiVersionsResponse
-in version 3 starts like this:
+loops, nested structs are inlined, varints of one or two bytes are read without a call.
+ApiVersionsResponse in version 3 starts like this:
 
     def decode(d, p, end):
-        v1, = s0(d, p)
-        p += 2
-        n2 = d[p]
-        p += 1
-        if n2 > 127:
-            n2, p = uv(d, p - 1)
+        v1, n3, = s5(d, p)
+        p += 3
+        if n3 > 127:
+            b = d[p]
+            if b < 128:
+                n3 += (b - 1) << 7
+                p += 1
+            else:
+                n3, p = uv(d, p - 1)
+        n3 -= 1
         ...
 
 A function so made raises IndexError, struct.error or RefusedError for wrong bytes, never looks past
@@ -213,7 +217,12 @@ class DecoderSource:
         self._run.append(("B", length))
         self._flush()
         self._line(f"if {length} > 127:")
-        self._line(f"    {length}, p = uv(d, p - 1)")
+        self._line("    b = d[p]")
+        self._line("    if b < 128:")
+        self._line(f"        {length} += (b - 1) << 7")
+        self._line("        p += 1")
+        self._line("    else:")
+        self._line(f"        {length}, p = uv(d, p - 1)")
         self._line(f"{length} -= 1")
         return length
 
