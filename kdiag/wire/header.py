@@ -103,6 +103,18 @@ def read_response_header(frame_data: bytes, api_key: int, version: int) -> Respo
     return ResponseHeader(correlation_id, header_version, position)
 
 
+def raw_client_id(head: bytes) -> bytes | None:
+    """Return the bytes of the client id in the first bytes of a request.
+
+    None if it is null or not all here. Not for header version 0, which has none.
+    """
+    start = REQUEST_START.size + _INT16.size
+    length = int.from_bytes(head[REQUEST_START.size : start], signed=True)
+    if length < 0 or len(head) < start + length:
+        return None
+    return head[start : start + length]
+
+
 def _read_client_id(data: bytes, position: int) -> tuple[str | None, int]:
     """Return the client id at `position` and where it ends."""
     start = position + _INT16.size

@@ -1,0 +1,269 @@
+"""Segments in, exchanges out: all connections of a capture, streaming.
+
+    segments   of a batch, sorted by connection and direction        `flow_rows`
+    bytes      of each direction, in order, with gaps                `stream`, `flow`
+    frames     cut out of them                                       `frame_cutter`
+    exchanges  of requests and responses, numbered by first bytes    `pairing`
+
+Frames are announced while their connection is read, and paired when it is certain that no frame
+with an earlier first byte will be announced (see `order`). So numbers and pairs depend on the
+packets only, not on how they are divided into batches.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Sequence
+from operator import attrgetter, itemgetter
+
+import msgspec
+
+from kdiag.pcap.conversation import Announcements
+from kdiag.pcap.flow import Flow, Surroundings
+from kdiag.pcap.flow_rows import SYN, FlowRows, Row, SortedBatch
+from kdiag.pcap.frame_stream import FrameLimits
+from kdiag.pcap.order import MAX_WAIT_PACKETS
+from kdiag.pcap.packet import SegmentBatch
+from kdiag.pcap.pairing import Run
+from kdiag.pcap.reader import CaptureReader, Source
+from kdiag.pcap.stream import Moment
+from kdiag.wire.connection import Connection, Gap
+from kdiag.wire.exchange import Exchange
+from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
+
+Item = Exchange | Gap | Connection
+
+_ORDER = itemgetter(0)
+_MAX_REMEMBERED = 65_536
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What bounds the memory of a decoder; the defaults suit captures of any size.
+
+    Attributes:
+        max_frame_bytes: the largest size that a frame may state (Kafka's own default).
+        max_waiting_bytes: how much of one direction may wait for bytes that come out of order.
+        max_search_bytes: how much of one direction is kept while searching for a frame.
+        max_outstanding: requests of one connection that may wait for their responses.
+        max_outstanding_bytes: their bytes.
+    """
+
+    max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES
+    max_waiting_bytes: int = 16 << 20
+    max_search_bytes: int = 4 << 20
+    max_outstanding: int = 10_000
+    max_outstanding_bytes: int = 64 << 20
+
+
+class Counts(msgspec.Struct):
+    """What a decoder has seen.
+
+    Attributes:
+        segments: TCP segments.
+        connections: TCP connections; a reused 4-tuple is a new one.
+        exchanges: requests, and responses without one.
+        duplicates: segments that carried nothing new.
+        gaps, gap_bytes: holes in the capture, and bytes of which no frame could be made.
+        overlap_mismatches: segments that contradict bytes which came before.
+        overtaking_responses: responses that came after one to a later request.
+    """
+
+    segments: int = 0
+    connections: int = 0
+    exchanges: int = 0
+    duplicates: int = 0
+    gaps: int = 0
+    gap_bytes: int = 0
+    overlap_mismatches: int = 0
+    overtaking_responses: int = 0
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class CaptureDecoder:
+    """Makes exchanges of the segments that `feed` is given, in the order of the capture.
+
+    Attributes:
+        counts: what was seen so far.
+    """
+
+    def __init__(
+        self,
+        endpoint_text: Callable[[int], str],
+        *,
+        ports: Collection[int] = (),
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        """Make a decoder that has seen nothing.
+
+        Args:
+            endpoint_text: turns an endpoint into `ip:port` (`AddressBook.endpoint_text`).
+            ports: those that carry Kafka whatever the bytes look like.
+            limits: what bounds the memory.
+        """
+        self.counts = Counts()
+        self._run = Run(limits.max_outstanding, limits.max_outstanding_bytes)
+        self._around = Surroundings(
+            FrameLimits(limits.max_frame_bytes, limits.max_search_bytes),
+            limits.max_waiting_bytes,
+            self._run,
+            Announcements([], []),
+            [],
+            [],
+            frozenset(ports),
+            endpoint_text,
+        )
+        self._flows: dict[tuple[int, int], Flow] = {}
+        self._new: list[Flow] = []
+        self._unresolved: dict[Flow, None] = {}
+        self._closed: dict[Flow, None] = {}
+        self._remembered: dict[tuple[int, int], None] = {}
+        self._now = Moment(0, 0)
+
+    def feed(self, batch: SegmentBatch) -> list[Item]:
+        """Take the next segments; return what is complete now, not in any order.
+
+        A connection is among it when it ended, after its last exchange.
+        """
+        if not len(batch.packet):
+            return []
+        self.counts.segments += len(batch.packet)
+        self._now = Moment(int(batch.packet[-1]), int(batch.time_ns[-1]))
+        sorted_batch = SortedBatch(batch)
+        for rows in sorted_batch.flows():
+            flow = self._flows.get((rows.low, rows.high))
+            if (
+                flow is None
+                or not (rows.is_plain and flow.is_plain)
+                or not flow.take_stretches(rows, sorted_batch.segments)
+            ):
+                self._take_rows(rows, sorted_batch)
+            else:
+                self._unresolved[flow] = None
+        if self._closed:
+            self._end_lingering(batch)
+        return self._release(self._first_unresolved())
+
+    def finish(self) -> list[Item]:
+        """End all connections, for the capture is over; return what that completes."""
+        for flow in list(self._flows.values()):
+            self._end(flow, self._now, "end of capture")
+        return self._release(None)
+
+    def _take_rows(self, rows: FlowRows, batch: SortedBatch) -> None:
+        """Take a connection's packets one by one."""
+        endpoints = rows.low, rows.high
+        for row in batch.rows(rows):
+            flow = self._flows.get(endpoints)
+            if flow is not None and flow.is_over(row.time_ns):
+                self._end(flow, _first_after(batch.batch, flow.linger_until_ns), "")
+                flow = None
+            if flow is not None and flow.is_reused_by(row):
+                self._end(flow, Moment(row.packet, row.time_ns), "reused")
+                flow = None
+            if flow is None:
+                if endpoints in self._remembered and not row.size and not row.flags & SYN:
+                    continue  # a late echo of a connection that has ended
+                flow = self._begin(endpoints, row)
+            flow.take_row(row, batch.segments)
+            if flow.closed_ns is not None:
+                self._closed[flow] = None
+            self._unresolved[flow] = None
+
+    def _begin(self, endpoints: tuple[int, int], row: Row) -> Flow:
+        flow = Flow(self._around, endpoints, row)
+        self._flows[endpoints] = flow
+        self._new.append(flow)
+        return flow
+
+    def _end(self, flow: Flow, moment: Moment, reason: str) -> None:
+        """End a connection and forget it."""
+        del self._flows[flow.endpoints]
+        self._unresolved.pop(flow, None)
+        if self._closed.pop(flow, False) is None:
+            self._remembered[flow.endpoints] = None
+            if len(self._remembered) > _MAX_REMEMBERED:
+                del self._remembered[next(iter(self._remembered))]
+        flow.finish(moment, reason)
+        self.counts.duplicates += flow.connection.duplicates
+        self.counts.gaps += flow.connection.gaps
+        self.counts.gap_bytes += flow.connection.gap_bytes
+        self.counts.overlap_mismatches += flow.overlap_mismatches
+
+    def _end_lingering(self, batch: SegmentBatch) -> None:
+        """End the connections that were closed long enough ago."""
+        latest_ns = int(batch.time_ns.max())
+        for flow in list(self._closed):
+            if flow.is_over(latest_ns):
+                self._end(flow, _first_after(batch, flow.linger_until_ns), "")
+
+    def _first_unresolved(self) -> int | None:
+        """Return the first packet of which it is not known yet which frames start in it."""
+        oldest = self._now.packet - MAX_WAIT_PACKETS
+        first = None
+        for flow in list(self._unresolved):
+            packet = flow.unresolved_packet(oldest)
+            if packet is None:
+                del self._unresolved[flow]
+            elif first is None or packet < first:
+                first = packet
+        return first
+
+    def _release(self, first_unresolved: int | None) -> list[Item]:
+        """Pair the frames whose turn has come; return what is complete.
+
+        Args:
+            first_unresolved: frames that start in later packets must wait; None if none must.
+        """
+        self._number_connections()
+        starts, ends = self._around.frames
+        for end, frame in ends:
+            end(frame)
+        ends.clear()
+        starts.sort(key=_ORDER)
+        count = len(starts)
+        if first_unresolved is not None:
+            count = bisect_right(starts, first_unresolved, key=_ORDER)
+        due = starts[:count]
+        del starts[:count]
+        for _, begin, frame in due:
+            begin(frame)
+        run, around = self._run, self._around
+        self.counts.exchanges = run.last_number
+        self.counts.overtaking_responses = run.overtaking_responses
+        items: list[Item] = [*around.gaps, *run.exchanges, *around.ended]
+        for each in (around.gaps, run.exchanges, around.ended):
+            each.clear()
+        return items
+
+    def _number_connections(self) -> None:
+        """Number the new connections in the order of their first packets."""
+        for flow in sorted(self._new, key=attrgetter("first_packet")):
+            self.counts.connections += 1
+            flow.connection.number = self.counts.connections
+        self._new.clear()
+
+
+def decode_capture(
+    sources: Sequence[Source], *, ports: Collection[int] = (), limits: Limits = DEFAULT_LIMITS
+) -> Iterator[Item]:
+    """Yield the exchanges, gaps and connections of captures, as they are complete.
+
+    Args:
+        sources: files, folders of files, `-` or open binary files; read as one recording.
+        ports: those that carry Kafka whatever the bytes look like.
+        limits: what bounds the memory.
+
+    Raises:
+        CaptureError: an input is not a capture or cannot be read.
+    """
+    reader = CaptureReader(sources)
+    decoder = CaptureDecoder(reader.addresses.endpoint_text, ports=ports, limits=limits)
+    for batch in reader.read_segments():
+        yield from decoder.feed(batch)
+    yield from decoder.finish()
+
+
+def _first_after(batch: SegmentBatch, time_ns: int) -> Moment:
+    """Return the first packet of a batch after a time; there must be one."""
+    at = int((batch.time_ns > time_ns).argmax())
+    return Moment(int(batch.packet[at]), int(batch.time_ns[at]))

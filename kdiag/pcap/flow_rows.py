@@ -1,0 +1,244 @@
+"""A batch of segments, sorted by connection and direction, whole columns at a time.
+
+What is wanted of a capture in good weather is one answer per direction and batch: do its payloads
+follow each other without a break? That is one comparison of two columns. Only the rows of a
+connection that answers no are looked at one by one.
+
+A payload that repeats the one before it exactly is left out here, because a capture on several
+interfaces (`-i any`, SPAN) has every packet twice and would be slow otherwise. Single bytes stay:
+they may be keep-alive probes.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kdiag.pcap.packet import SegmentBatch
+from kdiag.pcap.segments import Segments
+
+FIN: Final = 1
+SYN: Final = 2
+RST: Final = 4
+ACK: Final = 16
+
+_CONTROL: Final = FIN | SYN | RST
+
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+class Half(NamedTuple):
+    """What a batch has of one direction.
+
+    Attributes:
+        first, last: its payloads in `SortedBatch.segments`.
+        sequence: sequence number of the first of them.
+        acknowledged: the highest acknowledgment number; `NONE_SEEN` without any packet.
+        duplicates: payloads left out because they repeat the one before.
+    """
+
+    first: int
+    last: int
+    sequence: int
+    acknowledged: int
+    duplicates: int
+
+
+class FlowRows(NamedTuple):
+    """What a batch has of one connection; side 0 sends from the lower endpoint.
+
+    Attributes:
+        low, high: the endpoints, by number.
+        first, last: its rows, see `SortedBatch.rows`.
+        last_ns: time of its last packet.
+        is_plain: whether it has no SYN, FIN or RST, no cut packet, and both directions' payloads
+            follow each other.
+        halves: what each side sent.
+    """
+
+    low: int
+    high: int
+    first: int
+    last: int
+    last_ns: int
+    is_plain: bool
+    halves: tuple[Half, Half]
+
+
+class Row(NamedTuple):
+    """One TCP segment of a connection that needs a closer look.
+
+    Attributes:
+        side: which end sent it: 0 the lower endpoint, 1 the higher one.
+        flags: TCP flags.
+        sequence, acknowledgment: TCP's numbers.
+        size: payload bytes on the wire.
+        payload: its place in `SortedBatch.segments`; -1 without payload, -2 for one left out.
+        packet, time_ns: which packet, and when.
+        is_plain: whether its payload follows the one before it and no flag is set.
+    """
+
+    side: int
+    flags: int
+    sequence: int
+    acknowledgment: int
+    size: int
+    payload: int
+    packet: int
+    time_ns: int
+    is_plain: bool
+
+
+NO_PAYLOAD: Final = -1
+LEFT_OUT: Final = -2
+NONE_SEEN: Final = -1
+
+
+class SortedBatch:
+    """The segments of a batch by connection, direction and packet.
+
+    Attributes:
+        batch: as it was read.
+        segments: the payloads in that order, repeated ones left out.
+    """
+
+    def __init__(self, batch: SegmentBatch) -> None:
+        self.batch = batch
+        is_high = batch.source > batch.destination
+        low = np.where(is_high, batch.destination, batch.source)
+        high = np.where(is_high, batch.source, batch.destination)
+        self._order = order = np.lexsort((is_high, high, low))
+        self._side = is_high[order]
+        self._low, self._high = low[order], high[order]
+        is_new_flow = _changes(self._low) | _changes(self._high)
+        self._flow_starts = np.flatnonzero(is_new_flow)
+        self._is_new_half = is_new_flow | _changes(self._side)
+        self._half = np.cumsum(self._is_new_half) - 1
+        self._find_acknowledged()
+        self._find_payloads()
+
+    def flows(self) -> Iterator[FlowRows]:
+        """Yield the connections of the batch."""
+        starts = self._flow_starts
+        stops = [*starts[1:].tolist(), len(self._order)]
+        time_ns = np.maximum.reduceat(self.batch.time_ns[self._order], starts)
+        low_counts = np.add.reduceat(~self._side, starts, dtype=np.int64)
+        middles = starts + low_counts
+        is_plain = self._plain_flows(starts, stops)
+        low_halves = self._halves(starts, middles)
+        high_halves = self._halves(middles, np.array(stops))
+        columns: Any = zip(
+            self._low[starts].tolist(),
+            self._high[starts].tolist(),
+            starts.tolist(),
+            stops,
+            time_ns.tolist(),
+            is_plain.tolist(),
+            zip(low_halves, high_halves, strict=True),
+            strict=True,
+        )
+        return map(FlowRows._make, columns)
+
+    def rows(self, flow: FlowRows) -> list[Row]:
+        """Return the rows of a connection in the order of the capture."""
+        place = np.arange(flow.first, flow.last)[np.argsort(self._order[flow.first : flow.last])]
+        row = self._order[place]
+        index = np.full(len(place), NO_PAYLOAD)
+        index[self._has_payload[place]] = LEFT_OUT
+        kept = self._is_kept[place]
+        index[kept] = self._kept_before[place[kept]]
+        flags = self.batch.flags[row]
+        is_plain = (flags & _CONTROL) == 0
+        is_plain[kept] &= ~self._is_broken[index[kept]]
+        columns: Any = zip(
+            self._side[place].astype(np.int64).tolist(),
+            flags.tolist(),
+            self.batch.sequence[row].tolist(),
+            self.batch.acknowledgment[row].tolist(),
+            self.batch.wire_bytes[row].tolist(),
+            index.tolist(),
+            self.batch.packet[row].tolist(),
+            self.batch.time_ns[row].tolist(),
+            is_plain.tolist(),
+            strict=True,
+        )
+        return [Row._make(each) for each in columns]
+
+    def _find_payloads(self) -> None:
+        """Make the segments, and find where they break off."""
+        batch, order = self.batch, self._order
+        wire = batch.wire_bytes[order]
+        self._has_payload = wire > 0
+        candidates = np.flatnonzero(self._has_payload)
+        sequence = batch.sequence[order[candidates]]
+        wire = wire[candidates]
+        is_first = _changes(self._half[candidates])
+        is_same = ~_changes(sequence) & ~_changes(wire) & ~is_first & (wire > 1)
+        kept = candidates[~is_same]
+        self._is_kept = np.zeros(len(order), np.bool_)
+        self._is_kept[kept] = True
+        self._kept_before: Integers = np.cumsum(self._is_kept) - self._is_kept
+        self._repeats_before = np.cumsum(self._has_payload & ~self._is_kept)
+        self._sequence, wire, is_first = sequence[~is_same], wire[~is_same], is_first[~is_same]
+        after = self._sequence + wire.astype(np.uint32)
+        self._is_broken = ~is_first
+        self._is_broken[1:] &= self._sequence[1:] != after[:-1]
+        rows = order[kept]
+        here = batch.payload_bytes[rows]
+        begin = batch.payload_offset[rows]
+        self._is_cut = here < wire
+        self.segments = Segments(
+            memoryview(batch.data),
+            begin.tolist(),
+            (begin + here).tolist(),
+            [0, *np.cumsum(wire).tolist()],
+            batch.packet[rows].tolist(),
+            batch.time_ns[rows].tolist(),
+            bool(self._is_cut.any()),
+        )
+
+    def _plain_flows(self, starts: Integers, stops: list[int]) -> Flags:
+        """Return which connections can be taken as whole stretches."""
+        control = np.logical_or.reduceat((self.batch.flags[self._order] & _CONTROL) != 0, starts)
+        trouble = np.concatenate(([0], np.cumsum(self._is_broken | self._is_cut)))
+        kept = np.concatenate((self._kept_before, [len(self._is_broken)]))
+        is_whole: Flags = trouble[kept[stops]] == trouble[kept[starts]]
+        return is_whole & ~control
+
+    def _halves(self, starts: Integers, stops: Integers) -> list[Half]:
+        """Return what lies between the places, as one side of each connection."""
+        kept = np.concatenate((self._kept_before, [len(self._sequence)]))
+        first, last = kept[starts], kept[stops]
+        repeats = np.concatenate(([0], self._repeats_before))
+        sequence = np.concatenate((self._sequence, [np.uint32(0)]))[first]
+        half = self._half[np.minimum(starts, len(self._half) - 1)]
+        acknowledged = np.where(
+            starts < stops, self._acknowledged[half].astype(np.int64), NONE_SEEN
+        )
+        columns: Any = zip(
+            first.tolist(),
+            last.tolist(),
+            sequence.tolist(),
+            acknowledged.tolist(),
+            (repeats[stops] - repeats[starts]).tolist(),
+            strict=True,
+        )
+        return [Half._make(each) for each in columns]
+
+    def _find_acknowledged(self) -> None:
+        """Find the highest acknowledgment number of each direction, modulo 2**32."""
+        number = self.batch.acknowledgment[self._order]
+        has_number = (self.batch.flags[self._order] & ACK) != 0
+        starts = np.flatnonzero(self._is_new_half)
+        origin = number[starts]
+        lead = np.where(has_number, (number - origin[self._half]).view(np.int32), np.int32(0))
+        self._acknowledged = origin + np.maximum.reduceat(lead, starts).view(np.uint32)
+
+
+def _changes(column: npt.NDArray[Any]) -> Flags:
+    """Return where a column differs from the value before; its first value always does."""
+    changed = np.ones(len(column), np.bool_)
+    changed[1:] = column[1:] != column[:-1]
+    return changed

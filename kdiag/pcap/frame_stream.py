@@ -1,0 +1,149 @@
+"""The frames of one direction of a Kafka connection, found again where their place was lost."""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from kdiag.pcap.frame_cutter import FrameCutter, FrameSink
+from kdiag.pcap.resync import Found, Looks, Search
+from kdiag.pcap.segments import Segments
+
+_MAX_LOSSES: Final = 64  # in what one call brings, so that hostile bytes cost little
+
+
+class FrameLimits(NamedTuple):
+    """What bounds frames and searches.
+
+    Attributes:
+        max_frame_bytes: the largest size that a frame may state.
+        max_search_bytes: how much is kept while searching for a frame.
+    """
+
+    max_frame_bytes: int
+    max_search_bytes: int
+
+
+class FrameStream:
+    """Cuts a direction into frames, and searches for the next one when its place is unknown.
+
+    Attributes:
+        on_frames: if set, called with the number of frames announced before, after each call.
+    """
+
+    def __init__(
+        self,
+        sink: FrameSink,
+        limits: FrameLimits,
+        looks: Callable[[], Looks],
+        on_skip: Callable[[int, int, str], None],
+    ) -> None:
+        """Start with the first byte of a frame.
+
+        Args:
+            sink: what the frames go to.
+            limits: what bounds them.
+            looks: called when the place is lost; tells how the next frame looks.
+            on_skip: called with (offset, size, reason) for bytes of which no frame can be made.
+        """
+        self.on_frames: Callable[[int], None] | None = None
+        self._sink = sink
+        self._limits = limits
+        self._looks = looks
+        self._on_skip = on_skip
+        self._offset = 0
+        self._lost_at = 0
+        self._why = ""
+        self._cutter = FrameCutter(sink, limits.max_frame_bytes)
+        self._search: Search | None = None
+
+    @property
+    def is_searching(self) -> bool:
+        """Return whether the next frame's place is unknown."""
+        return self._search is not None
+
+    def unresolved_packet(self, oldest: int) -> int | None:
+        """Return the first packet, from `oldest` on, that may start a frame not announced yet."""
+        return (self._search or self._cutter).unresolved_packet(oldest)
+
+    def skip(self, size: int, why: str) -> None:
+        """Pass over the next bytes, of which no frame can be made."""
+        self._lost_at, self._why = self._offset, why
+        self._offset += size
+        self._skip(size)
+
+    def search(self, why: str, passed_bytes: int = 0) -> None:
+        """Search for the next frame, but not in the next `passed_bytes`."""
+        self._lost_at, self._why = self._offset, why
+        self._search = Search(self._looks(), self._limits.max_search_bytes)
+        self._search.pass_over(passed_bytes)
+        self._offset += passed_bytes
+
+    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+        """Take the next bytes of the direction."""
+        before = len(self._sink.starts)
+        work = [(segments, first, last, known)]
+        losses = 0
+        while work:
+            segments, first, last, known = work.pop()
+            if self._search is None:
+                rest = self._cut(segments, first, last, known)
+                if rest is not None:
+                    losses += 1
+                    if losses > _MAX_LOSSES:
+                        self._pass_over(rest)
+                    else:
+                        work.append((rest, 0, len(rest.packet), known))
+                continue
+            stop = self._search.take(segments, first, last, known)
+            self._offset += segments.edge[stop] - segments.edge[first]
+            if stop < last:
+                work.append((segments, stop, last, known))
+            if self._search.found is not None:
+                found = self._resume(self._search.found)
+                work.append((found.segments, 0, len(found.segments.packet), found.known))
+        if self.on_frames is not None:
+            self.on_frames(before)
+
+    def finish(self) -> None:
+        """Hand over what there is of the last frame, for no more bytes will come."""
+        if self._search is not None:
+            self._search.finish()
+            if self._search.found is not None:
+                found = self._resume(self._search.found)
+                self._cut(found.segments, 0, len(found.segments.packet), found.known)
+        if self._search is not None:
+            self._skip(self._search.total_bytes)
+        self._cutter.finish()
+
+    def _cut(self, segments: Segments, first: int, last: int, known: int) -> Segments | None:
+        """Cut frames; if the place of one is unknown, start searching and return what is left."""
+        cutter = self._cutter
+        cutter.take(segments, first, last, known)
+        if cutter.loss is None:
+            self._offset += segments.edge[last] - segments.edge[first]
+            return None
+        position, why = cutter.loss
+        self._offset += position - segments.edge[first]
+        self.search(why)
+        row = bisect_right(segments.edge, position, 0, last) - 1
+        pieces = [segments.piece(row, position - segments.edge[row])]
+        pieces += [segments.piece(each) for each in range(row + 1, last)]
+        return Segments.of_pieces(pieces)
+
+    def _pass_over(self, segments: Segments) -> None:
+        """Search no further in what is left."""
+        assert self._search is not None
+        self._search.pass_over(segments.edge[-1])
+        self._offset += segments.edge[-1]
+
+    def _resume(self, found: Found) -> Found:
+        """Cut again, from the frame that was found."""
+        self._search = None
+        self._cutter = FrameCutter(self._sink, self._limits.max_frame_bytes)
+        self._skip(found.skipped_bytes)
+        self._offset = self._lost_at + found.skipped_bytes
+        return found
+
+    def _skip(self, size: int) -> None:
+        if size:
+            self._on_skip(self._lost_at, size, self._why)
