@@ -68,6 +68,11 @@ class Conversation:
         )
 
     @property
+    def has_no_requests(self) -> bool:
+        """Return whether no request was seen, though there must have been some."""
+        return not self.pairing.last_head and not self._outstanding
+
+    @property
     def is_searching(self) -> bool:
         """Return whether the next frame's place is unknown in a direction."""
         return self.requests.is_searching or self.responses.is_searching
@@ -94,7 +99,7 @@ class Conversation:
         self._outstanding.update(self.pairing.outstanding)
         self._expect_responses(0)
         self.requests.on_frames = self._expect_responses
-        return ResponseLooks(self._max_frame_bytes, self._outstanding)
+        return ResponseLooks(self._max_frame_bytes, self._outstanding, is_lone=self.has_no_requests)
 
     def _expect_responses(self, first: int) -> None:
         """Note the requests announced since there were `first` frames."""

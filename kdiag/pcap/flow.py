@@ -142,6 +142,8 @@ class Flow:
         mine, other = self._directions[row.side], self._directions[1 - row.side]
         if mine.first_sequence is not None:
             return row.sequence != mine.first_sequence
+        if mine.offset == 0 and mine.next_sequence == (row.sequence + 1) % _MODULUS:
+            return False  # what the other end acknowledged told its number before
         is_midstream = other.first_sequence is None and other.next_sequence is not None
         return mine.next_sequence is not None or (is_midstream and not row.flags & ACK)
 
@@ -176,6 +178,8 @@ class Flow:
             self._close("rst", row.time_ns)
         else:
             if row.flags & ACK:
+                if mine.first_sequence is not None:
+                    other.expect(row.acknowledgment)
                 other.acknowledge(row.acknowledgment, moment)
             if row.payload >= 0:
                 mine.take_segment(segments, row.payload, sequence)
@@ -285,10 +289,9 @@ class Flow:
         self._conversation = conversation
         for side, stream in ((client, conversation.requests), (1 - client, conversation.responses)):
             kept = opening.sides[side]
-            if kept.has_frame_start:
-                stream.skip(kept.skipped_bytes, _MIDSTREAM)
-            else:
-                stream.search(_MIDSTREAM, kept.skipped_bytes)
+            stream.skip(kept.skipped_bytes, kept.unread_bytes, _MIDSTREAM)
+            if not kept.has_frame_start:
+                stream.search(_MIDSTREAM)
             self._directions[side].consumer = stream
             _feed(stream, kept, known)
 

@@ -65,18 +65,22 @@ class FrameStream:
         """Return the first packet, from `oldest` on, that may start a frame not announced yet."""
         return (self._search or self._cutter).unresolved_packet(oldest)
 
-    def skip(self, size: int, why: str) -> None:
-        """Pass over the next bytes, of which no frame can be made."""
+    def skip(self, size: int, unread: int, why: str) -> None:
+        """Pass over the next bytes, of which no frame can be made.
+
+        Args:
+            size: how many bytes of the stream.
+            unread: how many of them are in the capture.
+            why: what is wrong with them.
+        """
         self._lost_at, self._why = self._offset, why
         self._offset += size
-        self._skip(size)
+        self._report(unread)
 
-    def search(self, why: str, passed_bytes: int = 0) -> None:
-        """Search for the next frame, but not in the next `passed_bytes`."""
+    def search(self, why: str) -> None:
+        """Search for the next frame from the next byte on."""
         self._lost_at, self._why = self._offset, why
         self._search = Search(self._looks(), self._limits.max_search_bytes)
-        self._search.pass_over(passed_bytes)
-        self._offset += passed_bytes
 
     def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Take the next bytes of the direction."""
@@ -112,7 +116,7 @@ class FrameStream:
                 found = self._resume(self._search.found)
                 self._cut(found.segments, 0, len(found.segments.packet), found.known)
         if self._search is not None:
-            self._skip(self._search.total_bytes)
+            self._report(self._search.unread_bytes)
         self._cutter.finish()
 
     def _cut(self, segments: Segments, first: int, last: int, known: int) -> Segments | None:
@@ -133,17 +137,19 @@ class FrameStream:
     def _pass_over(self, segments: Segments) -> None:
         """Search no further in what is left."""
         assert self._search is not None
-        self._search.pass_over(segments.edge[-1])
-        self._offset += segments.edge[-1]
+        size = segments.edge[-1]
+        self._search.pass_over(size, len(segments.view))
+        self._offset += size
 
     def _resume(self, found: Found) -> Found:
         """Cut again, from the frame that was found."""
         self._search = None
         self._cutter = FrameCutter(self._sink, self._limits.max_frame_bytes)
-        self._skip(found.skipped_bytes)
+        self._report(found.unread_bytes)
         self._offset = self._lost_at + found.skipped_bytes
         return found
 
-    def _skip(self, size: int) -> None:
-        if size:
-            self._on_skip(self._lost_at, size, self._why)
+    def _report(self, unread: int) -> None:
+        """Report bytes of which no frame can be made, if there are some."""
+        if unread:
+            self._on_skip(self._lost_at, unread, self._why)

@@ -1,13 +1,15 @@
 """The start of a connection, kept until it is known what the connection carries.
 
-With a SYN, or a port that the user named, the client is known, and its first bytes tell. Otherwise
-both directions are searched for requests; the one that has some is the client's.
+With a SYN the client is known, and its first bytes tell. Otherwise both directions are searched for
+requests; the one that has some is the client's. Where the capture has nothing of the client, a
+chain of responses tells as well.
 """
 
 from typing import Final, NamedTuple
 
 from kdiag.pcap.detect import ENOUGH_BYTES, detect
 from kdiag.pcap.frame_stream import FrameLimits
+from kdiag.pcap.response_walk import ResponseWalk
 from kdiag.pcap.resync import RequestLooks, Search
 from kdiag.pcap.segments import Piece, Segments, first_packet
 from kdiag.wire.connection import Protocol
@@ -33,19 +35,21 @@ class OpeningSide:
     Attributes:
         search: what searches it for requests; None while its first bytes tell more.
         skipped_bytes: bytes of the stream before those kept.
+        unread_bytes: those of them that are in the capture.
+        total_bytes: bytes of the stream that came.
+        has_frame_start: whether what is kept begins with a frame, if it is Kafka.
     """
 
     def __init__(self, limits: FrameLimits) -> None:
         self.search: Search | None = None
         self.skipped_bytes = 0
+        self.unread_bytes = 0
+        self.total_bytes = 0
+        self.has_frame_start = True
         self._limits = limits
         self._pieces: list[Piece] = []
         self._cost = 0
-
-    @property
-    def has_frame_start(self) -> bool:
-        """Return whether what is kept begins with a frame, if it is Kafka."""
-        return self.has_request if self.search is not None else not self.skipped_bytes
+        self._walk = ResponseWalk(limits.max_frame_bytes)
 
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, that brought bytes kept."""
@@ -56,15 +60,9 @@ class OpeningSide:
         """Return whether a search has found a request, with which what is kept begins."""
         return self.search is not None and self.search.found is not None
 
-    @property
-    def total_bytes(self) -> int:
-        """Return how many bytes of the stream came."""
-        if self.search is not None and not self.has_request:
-            return self.search.total_bytes
-        return self.skipped_bytes + sum(piece.size for piece in self._pieces)
-
     def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Keep copies of the next bytes of the direction."""
+        self.total_bytes += segments.edge[last] - segments.edge[first]
         if self.search is not None and not self.has_request:
             first = self.search.take(segments, first, last, known)
             self._keep_found(self.search)
@@ -74,9 +72,11 @@ class OpeningSide:
 
     def start_searching(self) -> None:
         """Search for a request in what is kept and in what will come."""
+        self.has_frame_start = False
         looks = RequestLooks(self._limits.max_frame_bytes, set())
         self.search = Search(looks, self._limits.max_search_bytes)
         pieces, self._pieces, self._cost = self._pieces, [], 0
+        self.total_bytes = 0
         if pieces:
             self.take(Segments.of_pieces(pieces), 0, len(pieces))
 
@@ -91,6 +91,23 @@ class OpeningSide:
         if self.search is not None and not self.has_request:
             return self.search.pieces
         return self._pieces
+
+    def has_responses(self, *, is_over: bool) -> bool:
+        """Return whether responses were found; then what is kept begins with the first of them.
+
+        Args:
+            is_over: whether no more bytes will come.
+        """
+        pieces = self.kept()
+        if not self._walk.is_proved(pieces, self.total_bytes, is_over=is_over):
+            return False
+        offset = self.total_bytes - sum(piece.size for piece in pieces)
+        while offset < self._walk.start:
+            self.unread_bytes += len(pieces[0].data)
+            offset += pieces.pop(0).size
+        self.search, self._pieces, self.skipped_bytes = None, pieces, offset
+        self.has_frame_start = True
+        return True
 
     def first_bytes(self) -> tuple[bytes, bool]:
         """Return the first bytes of the stream, and whether those behind them are missing."""
@@ -111,12 +128,15 @@ class OpeningSide:
             oldest = self._pieces.pop(0)
             self._cost -= len(oldest.data) + _PIECE_OVERHEAD_BYTES
             self.skipped_bytes += oldest.size
+            self.unread_bytes += len(oldest.data)
+            self.has_frame_start = False
 
     def _keep_found(self, search: Search) -> None:
         """Keep what a search has found, if it has."""
         if search.found is None:
             return
-        segments, self.skipped_bytes, _ = search.found
+        segments, self.skipped_bytes, self.unread_bytes, _ = search.found
+        self.has_frame_start = True
         for row in range(len(segments.packet)):
             self._keep(segments.piece(row))
 
@@ -155,6 +175,10 @@ class Opening:
         for number, side in enumerate(self.sides):
             if side.has_request:
                 return Verdict(Protocol.KAFKA, number)
+            other = self.sides[1 - number]
+            is_lone = not other.total_bytes and number != self.client
+            if is_lone and side.total_bytes and side.has_responses(is_over=is_over):
+                return Verdict(Protocol.KAFKA, 1 - number)
         protocol = self._protocol(is_over=is_over)
         if protocol is None and is_over:
             has_bytes = any(side.total_bytes for side in self.sides)

@@ -24,6 +24,7 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 
 from kdiag.pcap.plausible import Likeness, is_whole_request, request_likeness
+from kdiag.pcap.response_walk import LARGEST_ID_STEP
 from kdiag.pcap.segments import Piece, Segments, first_packet
 from kdiag.wire.frame import LENGTH_BYTES
 from kdiag.wire.header import REQUEST_START
@@ -178,15 +179,19 @@ class RequestLooks:
 class ResponseLooks:
     """How responses look."""
 
-    def __init__(self, max_frame_bytes: int, outstanding: set[int]) -> None:
+    def __init__(
+        self, max_frame_bytes: int, outstanding: set[int], *, is_lone: bool = False
+    ) -> None:
         """Look for the responses of a connection.
 
         Args:
             max_frame_bytes: the largest frame there can be.
             outstanding: correlation ids of the requests seen; the caller adds to it.
+            is_lone: whether the capture has no requests, so that ids that grow must do.
         """
         self._max_frame_bytes = max_frame_bytes
         self._outstanding = outstanding
+        self._is_lone = is_lone
 
     def head_bytes(self) -> int:
         """Return the bytes up to the end of the correlation id."""
@@ -223,8 +228,12 @@ class ResponseLooks:
         if len(data) < end:
             return None
         size, correlation_id = _two_numbers(data, candidate.stop)
+        is_expected = correlation_id in self._outstanding
+        if self._is_lone:
+            _, before = _two_numbers(data, candidate.start)
+            is_expected = 0 < correlation_id - before <= LARGEST_ID_STEP
         is_frame = _INT32.size <= size <= self._max_frame_bytes
-        return end if is_frame and correlation_id in self._outstanding else 0
+        return end if is_frame and is_expected else 0
 
 
 def _two_numbers(data: bytearray, at: int) -> tuple[int, int]:
@@ -237,12 +246,14 @@ class Found(NamedTuple):
 
     Attributes:
         segments: the frame's first byte and all that was taken after it.
-        skipped_bytes: bytes of the stream before it, of which nothing could be made.
+        skipped_bytes: bytes of the stream before it.
+        unread_bytes: those of them that are in the capture; nothing could be made of them.
         known: number of the packet that proved it.
     """
 
     segments: Segments
     skipped_bytes: int
+    unread_bytes: int
     known: int
 
 
@@ -266,6 +277,7 @@ class Search:
         self._looks = looks
         self._max_bytes = max_bytes
         self._dropped_bytes = 0
+        self._dropped_unread = 0
         self._edges = [0]
         self._data = bytearray()
         self._looked_at = 0
@@ -276,9 +288,9 @@ class Search:
         return first_packet(self.pieces, oldest)
 
     @property
-    def total_bytes(self) -> int:
-        """Return how many bytes of the stream were searched."""
-        return self._dropped_bytes + self._edges[-1]
+    def unread_bytes(self) -> int:
+        """Return how many bytes came, of which nothing could be made."""
+        return self._dropped_unread + sum(len(piece.data) for piece in self.pieces)
 
     def take(self, segments: Segments, first: int, last: int, known: int = 0) -> int:
         """Search the next bytes of the direction; return the segment after the last one needed."""
@@ -291,10 +303,11 @@ class Search:
                 return row + 1
         return last
 
-    def pass_over(self, size: int) -> None:
-        """Count the next `size` bytes as searched, and start afresh behind them."""
+    def pass_over(self, size: int, unread: int) -> None:
+        """Start afresh behind the next `size` bytes, of which `unread` are in the capture."""
         self._drop(len(self.pieces))
         self._dropped_bytes += size
+        self._dropped_unread += unread
 
     def finish(self) -> None:
         """Accept a candidate that ends where the stream ends, if there is one."""
@@ -309,13 +322,14 @@ class Search:
         skip = place - self._edges[first]
         pieces = self.pieces[first:]
         pieces[0] = pieces[0].part(skip, pieces[0].size)
-        self.found = Found(Segments.of_pieces(pieces), self._dropped_bytes + place, known)
+        unread = self.unread_bytes - sum(len(piece.data) for piece in pieces)
+        segments = Segments.of_pieces(pieces)
+        self.found = Found(segments, self._dropped_bytes + place, unread, known)
 
     def _keep(self, piece: Piece) -> None:
         """Keep a piece; bytes that it lacks are zeros, which look like nothing."""
         if piece.size > self._max_bytes:
-            self._drop(len(self.pieces))
-            self._dropped_bytes += piece.size
+            self.pass_over(piece.size, len(piece.data))
             return
         self.pieces.append(piece)
         self._data += piece.data
@@ -327,6 +341,7 @@ class Search:
     def _drop(self, count: int) -> None:
         """Forget the first pieces and the candidates that start in them."""
         size = self._edges[count]
+        self._dropped_unread += sum(len(piece.data) for piece in self.pieces[:count])
         del self.pieces[:count]
         del self._data[:size]
         self._edges = [edge - size for edge in self._edges[count:]]

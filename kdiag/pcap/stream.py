@@ -120,9 +120,14 @@ class Direction:
 
     def synchronize(self, sequence: int) -> None:
         """Take the initial sequence number from a SYN; the first byte has the next number."""
-        if self.first_sequence is None and self.next_sequence is None:
+        if self.first_sequence is None and self.offset == 0:
             self.first_sequence = sequence
             self.next_sequence = (sequence + 1) % _MODULUS
+
+    def expect(self, sequence: int) -> None:
+        """Take the number of the first byte from what the other end acknowledged at the start."""
+        if self.next_sequence is None:
+            self.next_sequence = sequence
 
     def take_stretch(self, segments: Segments, first: int, last: int) -> None:
         """Pass on a stretch that starts at the next expected byte, while nothing waits."""
