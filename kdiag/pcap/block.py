@@ -1,5 +1,6 @@
 """Blocks of packets as columns: what every capture format is read into."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -44,3 +45,23 @@ def gather(
     """
     count = max(len(data) - shape.itemsize + 1, 0)
     return np.ndarray((count,), shape, data, 0, (1,))[offset]
+
+
+# numpy's own `unique` and `isin` are made for many values, and import `numpy.ma` on first use.
+
+
+def distinct(column: npt.NDArray[np.int64]) -> list[int]:
+    """Return the values of a column that has few of them, in the order of their first rows."""
+    values = []
+    while len(column):
+        values.append(int(column[0]))
+        column = column[column != column[0]]
+    return values
+
+
+def is_any(column: npt.NDArray[np.integer], values: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Return in which rows a column has one of a few values."""
+    found = np.zeros(len(column), np.bool_)
+    for value in values:
+        found |= column == value
+    return found

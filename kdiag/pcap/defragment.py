@@ -12,6 +12,7 @@ from kdiag.pcap.layer import Layer, Payloads
 
 _MAX_DATAGRAMS: Final = 256
 _MAX_DATAGRAM_BYTES: Final = 65_535
+_MAX_PIECES: Final = 256  # of the least MTU there is, 576, a datagram has 119
 _TIMEOUT_NS: Final = 30_000_000_000
 
 Key: TypeAlias = tuple[int, int, int, int]
@@ -35,13 +36,14 @@ class _Datagram:
         self._seen_bytes = 0
 
     def add(self, piece: _Piece, *, last: bool) -> bool:
-        """Keep a fragment, unless its place is taken; return false if there are too many bytes."""
+        """Keep a fragment, unless its place is taken; return false if it is too much."""
         if last:
             self.size = piece.start + piece.wire_bytes
         if piece.start not in self._pieces:
             self._pieces[piece.start] = piece
             self._seen_bytes += piece.wire_bytes
-        return max(self._seen_bytes, piece.start + piece.wire_bytes) <= _MAX_DATAGRAM_BYTES
+        end = max(self._seen_bytes, piece.start + piece.wire_bytes)
+        return end <= _MAX_DATAGRAM_BYTES and len(self._pieces) <= _MAX_PIECES
 
     def join(self) -> bytes | None:
         """Return the captured bytes up to the first that was cut; None if a fragment is missing."""
@@ -99,7 +101,8 @@ class Defragmenter:
             sizes,
             np.array(wire, np.int64),
         )
-        joined = np.concatenate([data, np.frombuffer(b"".join(bodies), np.uint8)])
+        if done:
+            data = np.concatenate([data, np.frombuffer(b"".join(bodies), np.uint8)])
         no = np.zeros(len(done), np.int64)
         whole = Payloads(
             layer,
@@ -110,7 +113,7 @@ class Defragmenter:
             no,
             no != 0,
         )
-        return joined, whole
+        return data, whole
 
     def _add(
         self, data: npt.NDArray[np.uint8], time_ns: int, fragments: Payloads, index: int

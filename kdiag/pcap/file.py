@@ -22,7 +22,7 @@ import zstandard
 
 from kdiag.errors import CaptureError
 
-BLOCK_BYTES: Final = 4 << 20
+BLOCK_BYTES: Final = 2 << 20
 STDIN: Final = "-"
 _PIPE_BYTES: Final = 1 << 20
 _MAGIC_BYTES: Final = 4

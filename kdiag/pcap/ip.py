@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.address import AddressBook
-from kdiag.pcap.block import gather
+from kdiag.pcap.block import gather, is_any
 from kdiag.pcap.layer import Layer, Payloads
 
 _IPV4: Final = np.dtype(
@@ -91,7 +91,7 @@ def read_ipv6(data: npt.NDArray[np.uint8], packets: Layer, book: AddressBook) ->
 def strip_extensions(data: npt.NDArray[np.uint8], payloads: Payloads) -> Payloads:
     """Return the payloads behind IPv6 extension headers, without those that are cut off there."""
     for _ in range(_EXTENSION_DEPTH):
-        extended = np.isin(payloads.protocol, _EXTENSIONS) & ~payloads.fragmented()
+        extended = is_any(payloads.protocol, _EXTENSIONS) & ~payloads.fragmented()
         extended &= payloads.layer.captured >= _EXTENSION.itemsize
         if not extended.any():
             break

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.pcap.block import gather
+from kdiag.pcap.block import gather, is_any
 from kdiag.pcap.layer import Layer
 
 _U16: Final = np.dtype([("value", ">u2")])
@@ -52,7 +52,7 @@ def _strip_ethertype(
     ethertype = gather(data, frames.offset + type_at, _U16)["value"].astype(np.int64)
     frames = frames.skip(header_bytes)
     for _ in range(_VLAN_DEPTH):
-        tagged = np.isin(ethertype, _VLAN_TAGS) & (frames.captured >= _VLAN_BYTES)
+        tagged = is_any(ethertype, _VLAN_TAGS) & (frames.captured >= _VLAN_BYTES)
         if not tagged.any():
             break
         ethertype[tagged] = gather(data, frames.offset[tagged] + 2, _U16)["value"]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.address import AddressBook
-from kdiag.pcap.block import PacketBlock, gather
+from kdiag.pcap.block import PacketBlock, distinct, gather
 from kdiag.pcap.defragment import Defragmenter
 from kdiag.pcap.ip import read_ipv4, read_ipv6, strip_extensions
 from kdiag.pcap.layer import PROTOCOL_TCP, Layer, Payloads, joined
@@ -116,7 +116,7 @@ class PacketIndex:
         rows = np.arange(len(block.offset))
         frames = Layer(rows, block.offset, block.captured, block.original)
         parts = []
-        for link_type in np.unique(block.link_type).tolist():
+        for link_type in distinct(block.link_type):
             chosen = block.link_type == link_type
             if link_type in STRIP:
                 parts.append(STRIP[link_type](block.data, frames.pick(chosen)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.pcap.block import MAX_PACKET_BYTES, PacketBlock, gather
+from kdiag.pcap.block import MAX_PACKET_BYTES, PacketBlock, distinct, gather
 from kdiag.pcap.file import Window
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def _time_ns(
 ) -> npt.NDArray[np.int64]:
     """Return when packets were captured; each interface has its own unit and offset."""
     time_ns = np.zeros(len(ticks), np.int64)
-    for number in np.unique(interface[interface < len(interfaces)]).tolist():
+    for number in distinct(interface[interface < len(interfaces)]):
         chosen = interface == number
         known = interfaces[number]
         # Absurd times of damaged files wrap around instead of failing.

@@ -190,7 +190,7 @@ def _captures_in(folder: Path) -> list[_Input]:
 
 def _look_into(path: Path) -> _Input:
     """Return a file as an input; its first packet may be missing or damaged."""
-    stored_bytes = path.stat().st_size if path.exists() else None
+    stored_bytes = path.stat().st_size
     with open_window(path, _PROBE_BYTES) as window:
         blocks = read_blocks(window, [])
         try:

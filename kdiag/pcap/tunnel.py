@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.pcap.block import gather
+from kdiag.pcap.block import gather, is_any
 from kdiag.pcap.layer import PROTOCOL_TCP, Layer, Payloads
 from kdiag.pcap.link import ETHERTYPE_IPV4, ETHERTYPE_IPV6, strip_ethernet
 
@@ -51,7 +51,7 @@ def _unwrap_ip(_data: npt.NDArray[np.uint8], packets: Layer) -> list[Layer]:
 def _unwrap_vxlan(data: npt.NDArray[np.uint8], datagrams: Layer) -> list[Layer]:
     datagrams = datagrams.pick(datagrams.captured >= _VXLAN.itemsize)
     header = gather(data, datagrams.offset, _VXLAN)
-    chosen = np.isin(header["destination_port"], _VXLAN_PORTS)
+    chosen = is_any(header["destination_port"], _VXLAN_PORTS)
     chosen &= (header["flags"] & _VXLAN_HAS_NETWORK) != 0
     return [strip_ethernet(data, datagrams.pick(chosen).skip(_VXLAN.itemsize))]
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from capture_writer import block_of
-from kdiag.pcap.block import gather
+from kdiag.pcap.block import distinct, gather, is_any
 
 
 def test_structures_are_read_at_any_offset_up_to_the_last_byte() -> None:
@@ -26,3 +26,16 @@ def test_the_first_packets_of_a_block_keep_their_data() -> None:
     assert first.data is block.data
     assert {len(column) for column in first[1:]} == {2}
     assert first.captured.tolist() == [1, 2]
+
+
+def test_the_few_values_of_a_column_are_listed_once() -> None:
+    """They stand in the order in which they come up; an empty column has none."""
+    assert distinct(np.array([1, 1, 113, 1, 101, 113])) == [1, 113, 101]
+    assert distinct(np.zeros(0, np.int64)) == []
+
+
+def test_rows_with_one_of_a_few_values_are_found() -> None:
+    """No value at all is found nowhere."""
+    column = np.array([6, 17, 47, 17])
+    assert is_any(column, (17, 47)).tolist() == [False, True, True, True]
+    assert not is_any(column, ()).any()

@@ -9,6 +9,8 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from scapy.layers.l2 import Ether
+from scapy.utils import wrpcap, wrpcapng
 
 from capture_writer import NS_PER_S, Packet, Section, savefile, tcp_frame
 from kdiag.errors import CaptureError
@@ -200,6 +202,25 @@ def test_segments_come_in_blocks_of_bounded_size() -> None:
     assert max(batches) <= 20_000
     assert len(batches) > 20
     assert reader.packets == 500
+
+
+@pytest.mark.parametrize("nano", [False, True])
+@pytest.mark.parametrize("endianness", ["<", ">"])
+def test_files_that_scapy_writes_are_read(tmp_path: Path, nano: bool, endianness: str) -> None:  # noqa: FBT001
+    """Both formats, as another program writes them."""
+    frames = []
+    for number in range(3):
+        frame = Ether(tcp_frame(bytes([number]) * number))
+        frame.time = 1_700_000_000 + number
+        frames.append(frame)
+    older, newer = str(tmp_path / "a.pcap"), str(tmp_path / "a.pcapng")
+    wrpcap(older, frames, nano=nano, endianness=endianness)
+    wrpcapng(newer, frames)
+    expected = [(1, b""), (2, b"\1"), (3, b"\2\2")]
+    assert payloads(CaptureReader([older])) == payloads(CaptureReader([newer])) == expected
+    for path in (older, newer):
+        (batch,) = CaptureReader([path]).read_segments()
+        assert batch.time_ns.tolist() == [int(frame.time) * NS_PER_S for frame in frames]
 
 
 def read_all(sources: Sequence[Source]) -> tuple[int, int, int]:
