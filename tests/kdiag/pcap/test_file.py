@@ -103,6 +103,16 @@ def test_an_empty_file_is_no_capture(compress: Callable[[bytes], bytes]) -> None
         pass
 
 
+def test_an_open_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    """It says why, as the system does."""
+    with (
+        (tmp_path / "sink").open("wb") as sink,
+        pytest.raises(CaptureError, match="cannot be read any further"),
+        open_window(sink),
+    ):
+        pass
+
+
 def test_bytes_let_go_of_are_gone_and_the_others_stay() -> None:
     """A window keeps what is not dealt with and knows where it is."""
     with open_window(io.BytesIO(CONTENT), 100) as window:

@@ -97,6 +97,13 @@ def test_a_folder_without_captures_is_a_mistake(tmp_path: Path) -> None:
         CaptureReader([str(tmp_path)])
 
 
+def test_a_damaged_file_in_a_folder_is_not_passed_over(tmp_path: Path) -> None:
+    """It may be a capture, of which nobody would know that it is missing."""
+    write(tmp_path, a_pcap=capture(b"a"), b_gz=gzip.compress(capture(b"b"))[:10])
+    with pytest.raises(CaptureError, match=r"b\.gz.*cannot be read any further"):
+        CaptureReader([tmp_path])
+
+
 @pytest.mark.parametrize(
     ("content", "hint"),
     [
