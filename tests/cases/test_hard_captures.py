@@ -9,10 +9,10 @@ import pytest
 from kdiag.pcap.decoder import decode_capture
 
 from hard_captures import (
+    CASES,
     MSS,
     Packets,
     base,
-    cases,
     one_batch,
     one_sided,
     produce,
@@ -50,7 +50,7 @@ def counted(exchanges: list[Exchange]) -> tuple[int, int, int]:
 
 @pytest.mark.parametrize(
     ("make", "expected"),
-    [pytest.param(make, expected, id=name) for name, make, expected in cases()],
+    [pytest.param(make, expected, id=name) for name, (make, expected) in CASES.items()],
 )
 def test_a_hard_case_gives_what_can_be_known(
     make: Callable[[], Packets], expected: tuple[int, int, int, int], tmp_path: Path

@@ -6,7 +6,7 @@ frame a request, and six small responses: twelve messages. In the `unaligned` ca
 one byte stream cut every 1,460 bytes, so that frames begin inside segments.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -397,9 +397,3 @@ CASES: Final[dict[str, tuple[Callable[[], Packets], tuple[int, int, int, int]]]]
     "SASL handshake v0 with bare tokens": (sasl_handshake_v0, (6, 0, 0, 1)),
     "keep-alive probes": (with_keep_alives, (12, 0, 0, 1)),
 }
-
-
-def cases() -> Iterator[tuple[str, Callable[[], Packets], tuple[int, int, int, int]]]:
-    """Yield name, maker and what must be found, for each case of the table."""
-    for name, (make, expected) in CASES.items():
-        yield name, make, expected
