@@ -7,5 +7,6 @@ packet.py   a block of packets -> columns of TCP segments (`SegmentBatch`), neve
 reader.py   all inputs of a run, in order -> their segments
 stream.py   the segments of one direction -> bytes in order, gaps named
 detect.py   the first bytes of a connection -> which protocol it speaks, and which end serves
+tls.py      the bytes of a TLS connection, with the secrets of keylog.py -> its application data
 decoder.py  all of it, streaming: `Exchange`, `Gap` and `Connection` values as they complete
 """
