@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from kdiag.pcap.decoder import decode_capture
 
 from hard_captures import (
     CASES,
@@ -19,6 +18,7 @@ from hard_captures import (
     retransmitted,
     write,
 )
+from kdiag.pcap.decoder import decode_capture
 from kdiag.wire.connection import Connection, Gap, Protocol
 from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.records import BatchHeader, Record, read_batches, write_batch

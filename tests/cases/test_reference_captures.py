@@ -1,0 +1,104 @@
+"""Every recorded capture against what its clients, its broker and its recorder said themselves."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wire_records
+from kdiag.pcap.decoder import Item, decode_capture
+from kdiag.wire.exchange import Exchange, Status
+
+FOLDER = Path(os.environ.get("KDIAG_REFERENCE", "")) / "captures"
+TRUTHS = sorted(FOLDER.glob("*.json")) if "KDIAG_REFERENCE" in os.environ else []
+ENCRYPTED = ("tls", "mtls", "sasl_ssl", "plaintext_to_tls")
+LOSSY = ("capture_drops", "midstream", "snaplen")
+
+pytestmark = pytest.mark.skipif(not TRUTHS, reason="KDIAG_REFERENCE is not set")
+
+
+def files_of(truth: dict[str, Any]) -> list[Path]:
+    """Return the files of a capture, rotated sets in order."""
+    return [FOLDER / each["name"] for each in truth["files"] if ".pcap" in each["name"]]
+
+
+def items_of(truth: dict[str, Any]) -> list[Item]:
+    """Return all that a capture decodes to."""
+    return list(decode_capture(files_of(truth)))
+
+
+def params(*, without: tuple[str, ...]) -> list[Any]:
+    """Return the captures but those whose names start with some words."""
+    return [
+        pytest.param(json.loads(path.read_text()), id=path.stem)
+        for path in TRUTHS
+        if not path.stem.startswith(without)
+    ]
+
+
+def records_of(truth: dict[str, Any]) -> dict[str, list[wire_records.Told]]:
+    """Return the records that the exchanges of a capture carry, by what clients did with them."""
+    told: dict[str, list[wire_records.Told]] = {"produced": [], "consumed": []}
+    for item in items_of(truth):
+        if not isinstance(item, Exchange):
+            continue
+        if item.api_key == wire_records.PRODUCE:
+            told["produced"] += wire_records.produced(item)
+        elif (
+            item.api_key in (wire_records.FETCH, wire_records.SHARE_FETCH)
+            and item.response is not None
+            and item.response.is_whole
+        ):
+            told["consumed"] += wire_records.consumed(item)
+    return told
+
+
+@pytest.mark.parametrize("truth", params(without=ENCRYPTED + LOSSY))
+def test_the_records_on_the_wire_are_those_that_the_clients_handed_over_and_got(
+    truth: dict[str, Any],
+) -> None:
+    """The clients' own hashes of what they produced and consumed are found among the exchanges.
+
+    A transactional producer tells of what it committed, which is what a consumer gets. Where
+    members of a group fetch the same records one after the other nothing on the wire tells whose
+    they became: there the numbers of records must add up.
+    """
+    told = records_of(truth)
+    found = {event: wire_records.digests(records) for event, records in told.items()}
+    if truth["name"].startswith("txn"):
+        found["produced"] |= found["consumed"]
+    missing = [
+        event
+        for event in truth["timeline"]
+        if "kv_sha256" in event
+        and not event.get("failed")
+        and event["kv_sha256"] not in found[event["ev"]]
+    ]
+    consumers = [event for event in truth["timeline"] if event["ev"] == "consumed"]
+    if missing and len(consumers) > 1:
+        assert {event["ev"] for event in missing} == {"consumed"}
+        places = {record.place for record in told["consumed"]}
+        assert sum(event["records"] for event in consumers) == len(places)
+    else:
+        assert missing == []
+
+
+@pytest.mark.parametrize("truth", params(without=ENCRYPTED + LOSSY))
+def test_nothing_is_partial_or_unmatched_but_what_the_recording_explains(
+    truth: dict[str, Any],
+) -> None:
+    """A response is alone only where its connection was open before; a frame is cut by its end."""
+    exchanges = [item for item in items_of(truth) if isinstance(item, Exchange)]
+    by_connection: dict[int, list[Exchange]] = {}
+    for exchange in sorted(exchanges, key=lambda each: each.number):
+        by_connection.setdefault(exchange.connection.number, []).append(exchange)
+    for members in by_connection.values():
+        alone = [each for each in members if each.pairing is Status.UNMATCHED]
+        assert alone in ([], members[:1])
+        assert all(each.request.is_whole for each in members if each.request)
+        answered = [each for each in members if each.response]
+        cut = [each for each in answered if each.response and not each.response.is_whole]
+        assert cut in ([], answered[-1:])
+        assert not cut or members[0].connection.close_reason in ("rst", "fin")
