@@ -32,6 +32,7 @@ HEAD_BYTES: Final = 512
 """A frame is announced when so many of its bytes have come, or all that it has."""
 
 _LENGTH: Final = Struct(">i")
+_TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")  # an alert, a handshake
 _PART_BYTES: Final = 4096
 
 
@@ -230,12 +231,17 @@ class FrameCutter:
         if len(opened.prefix) == LENGTH_BYTES:
             (size,) = _LENGTH.unpack(opened.prefix)
             if not 0 <= size <= self._max_frame_bytes:
-                why = f"a frame states {size} bytes; 0 to {self._max_frame_bytes} are allowed"
-                return self._lose(position, why)
+                return self._lose(position, self._fault(opened.prefix, size))
             opened.frame.size = opened.left = size
             opened.unknown_head = min(size, HEAD_BYTES)
             opened.known_packet = opened.last_packet
         return position
+
+    def _fault(self, prefix: bytes, size: int) -> str:
+        """Return what is wrong with a length."""
+        if prefix.startswith(_TLS_RECORDS):
+            return "this end speaks TLS, not bare Kafka"
+        return f"a frame states {size} bytes; 0 to {self._max_frame_bytes} are allowed"
 
     def _fill_body(self, opened: _Open, position: int, stop: int) -> None:
         """Add the bytes from `position` to `stop` to the open frame."""

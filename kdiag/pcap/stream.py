@@ -106,8 +106,8 @@ class Direction:
 
     @property
     def is_straight(self) -> bool:
-        """Return whether nothing waits: the next byte is the next expected one."""
-        return not self._waiting
+        """Return whether nothing waits and no FIN was seen: more bytes in order are likely."""
+        return not self._waiting and self._end is None
 
     @property
     def is_finished(self) -> bool:

@@ -1,0 +1,338 @@
+import json
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, decode_capture
+from kdiag.pcap.reader import CaptureReader
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.connection import Connection, Gap, Protocol
+from kdiag.wire.exchange import Exchange, Status
+from segment_tape import ACK, BROKER, CLIENT, SYN, Segment, Talk, batches, request, response, sized
+
+_CLOUDED = ("drops", "midstream", "snaplen", "rotated", "lossy")
+
+
+def decode(segments: Sequence[Segment], size: int = 1000, **options: Any) -> list[Item]:
+    """Return what segments decode to, `size` of them in each batch."""
+    decoder = CaptureDecoder(hex, **options)
+    items = [item for batch in batches(segments, size) for item in decoder.feed(batch)]
+    return items + decoder.finish()
+
+
+def exchanges(items: Iterable[Item]) -> list[Exchange]:
+    """Return the exchanges by number."""
+    found = [item for item in items if isinstance(item, Exchange)]
+    return sorted(found, key=lambda exchange: exchange.number)
+
+
+def connections(items: Iterable[Item]) -> list[Connection]:
+    """Return the connections by number."""
+    found = [item for item in items if isinstance(item, Connection)]
+    return sorted(found, key=lambda connection: connection.number)
+
+
+def plain(items: Iterable[Item]) -> list[Any]:
+    """Return everything as plain values in one order, whichever order it came in."""
+    values = [(type(item).__name__, msgspec.to_builtins(item)) for item in items]
+    return sorted(values, key=lambda value: json.dumps(value, default=repr))
+
+
+def chatter(seed: int, requests: int = 8) -> list[Segment]:
+    """Return the segments of a few connections at once, each cut at random."""
+    dice = random.Random(seed)
+    talks = []
+    for number in range(dice.randint(1, 3)):
+        starts = (dice.choice([1000, 2**32 - 700]), dice.choice([5000, 2**32 - 90]))
+        talk = Talk(CLIENT + number, BROKER, starts).open()
+        correlation_id = dice.randint(0, 50)
+        while correlation_id < 50 + requests:
+            ids = range(correlation_id, correlation_id := correlation_id + dice.randint(1, 4))
+            asked = b"".join(request(n, dice.randbytes(dice.choice([0, 9, 700]))) for n in ids)
+            told = b"".join(response(n, dice.randbytes(dice.choice([0, 9, 700]))) for n in ids)
+            talk.ask(asked, dice.choice([40, 150, 1460]))
+            talk.tell(told, dice.choice([40, 150, 1460]))
+        if dice.random() < 0.7:
+            talk.close()
+        talks.append(talk.segments)
+    mixed = []
+    while any(talks):
+        mixed.append(dice.choice([talk for talk in talks if talk]).pop(0))
+    return mixed
+
+
+def disturbed(segments: list[Segment], dice: random.Random) -> list[Segment]:
+    """Return what a bad network and a bad recorder make of segments."""
+    found = list(segments)
+    for _ in range(dice.randint(0, 6)):
+        at = dice.randrange(len(found))
+        match dice.randint(0, 4):
+            case 0:
+                del found[at]
+            case 1:
+                found.insert(dice.randrange(len(found)), found[at])
+            case 2:
+                found.insert(min(at + dice.randint(1, 9), len(found)), found.pop(at))
+            case 3:
+                found[at] = found[at].cut(dice.randint(0, 40))
+            case _:
+                found = found[dice.randint(0, 9) :] or found
+    return found
+
+
+@given(st.integers(0, 2**32))
+def test_any_traffic_in_order_gives_every_request_with_its_response(seed: int) -> None:
+    """However the bytes are cut, whatever connections are mixed, nothing is missed."""
+    found = decode(chatter(seed))
+
+    assert {each.pairing for each in exchanges(found)} == {Status.OK}
+    for each in exchanges(found):
+        assert each.request is not None
+        assert each.response is not None
+        assert each.request.is_whole
+        assert each.response.is_whole
+        assert each.response.data[:4] == each.request.data[4:8]
+    numbers = [each.number for each in exchanges(found)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    firsts = [each.request.first_packet for each in exchanges(found) if each.request]
+    assert firsts == sorted(firsts)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32))
+def test_the_result_does_not_depend_on_the_size_of_the_blocks(seed: int) -> None:
+    """Loss, reordering, repetition, cuts and a late start give the same values in any blocks."""
+    dice = random.Random(seed)
+    segments = disturbed(chatter(seed), dice)
+    one, seven, all_at_once = (decode(segments, size) for size in (1, 7, 10_000))
+
+    assert plain(one) == plain(all_at_once)
+    assert plain(seven) == plain(all_at_once)
+
+
+@given(st.integers(0, 2**32))
+def test_reordering_and_repetition_lose_nothing(seed: int) -> None:
+    """Without acknowledgments that pass a hole, any shuffle within a connection is put right."""
+    dice = random.Random(seed)
+    talk = Talk().open()
+    numbers = range(1, 9)
+    talk.ask(b"".join(request(n, dice.randbytes(200)) for n in numbers), 90)
+    opening, data = talk.segments[:3], talk.segments[3:]
+    shuffled = data + dice.sample(data, len(data) // 3)
+    dice.shuffle(shuffled)
+    answers = Talk()
+    answers._next = list(talk._next)
+    answers.tell(b"".join(response(n) for n in numbers))
+    found = exchanges(decode(opening + shuffled + answers.segments, dice.choice([1, 5, 1000])))
+
+    assert [each.correlation_id for each in found] == sorted(
+        numbers, key=lambda n: _first(found, n)
+    )
+    assert all(
+        each.pairing is Status.OK and each.request and each.request.is_whole for each in found
+    )
+    assert len(found) == len(numbers)
+
+
+def _first(found: list[Exchange], correlation_id: int) -> int:
+    """Return the number of the exchange with a correlation id."""
+    return next(each.number for each in found if each.correlation_id == correlation_id)
+
+
+def test_a_reused_4_tuple_is_a_new_connection() -> None:
+    """Its SYN has another sequence number; equal correlation ids do not meet."""
+    first = Talk().open().ask(request(1, b"old"))
+    second = Talk(starts=(900_000, 800_000)).open().ask(request(1, b"new")).tell(response(1))
+    found = decode(first.segments + second.segments)
+
+    assert [each.close_reason for each in connections(found)] == ["reused", "end of capture"]
+    old, new = exchanges(found)
+    assert (old.pairing, new.pairing) == (Status.UNANSWERED, Status.OK)
+    assert (old.connection.number, new.connection.number) == (1, 2)
+
+
+def test_a_syn_that_is_sent_again_is_the_same_connection() -> None:
+    """The number is the same."""
+    talk = Talk().open()
+    segments = [talk.segments[0], *talk.segments]
+
+    assert len(connections(decode(segments))) == 1
+
+
+def test_a_reset_ends_the_connection_and_its_payload_is_no_stream() -> None:
+    """Some systems explain a reset in text."""
+    talk = Talk().open().ask(request(1)).tell(response(1)).ask(request(2))
+    talk.send(1, b"no", flags=4 | 16)
+    found = decode(talk.segments)
+
+    assert [each.pairing for each in exchanges(found)] == [Status.OK, Status.UNANSWERED]
+    assert [each.close_reason for each in connections(found)] == ["rst"]
+    assert connections(found)[0].response_bytes == len(response(1))
+
+
+def test_bytes_in_a_fin_segment_count() -> None:
+    """A FIN may carry the last bytes."""
+    talk = Talk().open().ask(request(1))
+    talk.send(1, response(1), flags=1 | 16)
+    talk.send(0, flags=1 | 16)
+    found = decode(talk.segments)
+
+    assert [each.pairing for each in exchanges(found)] == [Status.OK]
+    assert [each.close_reason for each in connections(found)] == ["fin"]
+
+
+def test_a_connection_without_a_byte_is_empty() -> None:
+    """Health checks connect and close."""
+    found = decode(Talk().open().close().segments)
+
+    assert [each.protocol for each in connections(found)] == [Protocol.EMPTY]
+
+
+def test_a_connection_ends_soon_after_it_was_closed() -> None:
+    """It is handed over when packets much later come, not only at the end of the capture."""
+    closed = Talk().open().ask(request(1)).tell(response(1)).close()
+    later = Talk(CLIENT + 1).open()
+    for number in range(2000):
+        later.ask(request(number))
+    decoder = CaptureDecoder(hex)
+    early = [
+        item
+        for batch in batches(closed.segments + later.segments, 100)
+        for item in decoder.feed(batch)
+    ]
+
+    assert [each.number for each in connections(early)] == [1]
+    assert connections(decoder.finish())[0].number == 2
+
+
+def test_named_ports_are_kafka_whatever_the_bytes_look_like() -> None:
+    """The user knows better."""
+    odd = sized(b"\x03\xff\x00\x00" + b"\0\0\0\x07" + b"\0\x01\x01")
+    segments = Talk().open().ask(odd).tell(response(7)).segments
+
+    assert exchanges(decode(segments)) == []
+    (found,) = exchanges(decode(segments, ports={9092}))
+    assert (found.api_key, found.correlation_id, found.pairing) == (0x3FF, 7, Status.OK)
+
+
+def test_the_end_that_asks_is_the_client_whatever_its_port() -> None:
+    """Brokers speak to each other from listener ports and to them."""
+    talk = Talk(BROKER, CLIENT).open().ask(request(1)).tell(response(1))
+    (found,) = connections(decode(talk.segments))
+
+    assert (found.client, found.broker) == (hex(BROKER), hex(CLIENT))
+
+
+def test_without_a_syn_the_end_with_requests_is_the_client() -> None:
+    """Ports tell nothing, the bytes do."""
+    talk = Talk(BROKER, CLIENT)
+    for number in range(3):
+        talk.ask(request(number)).tell(response(number))
+    items = decode(talk.segments)
+
+    assert connections(items)[0].client == hex(BROKER)
+    assert [each.pairing for each in exchanges(items)] == [Status.OK] * 3
+
+
+def test_memory_stays_bounded_when_nothing_is_answered() -> None:
+    """A capture of one side alone gives up the oldest requests as it goes."""
+    talk = Talk().open()
+    for number in range(50):
+        talk.ask(request(number))
+    decoder = CaptureDecoder(hex, limits=Limits(max_outstanding=10))
+    early = [item for batch in batches(talk.segments) for item in decoder.feed(batch)]
+
+    assert [each.number for each in exchanges(early)] == list(range(1, 41))
+    assert len(exchanges(decoder.finish())) == 10
+
+
+def test_an_open_hole_holds_nobody_up_for_ever() -> None:
+    """After some thousand packets the others go on, in the same order in any blocks."""
+    waiting = Talk(CLIENT + 1).open()
+    waiting.ask(request(1, b"x" * 3000), 1000)
+    del waiting.segments[3]
+    busy = Talk().open()
+    for number in range(5000):
+        busy.ask(request(number))
+    segments = waiting.segments + busy.segments + Talk(CLIENT + 2).open().segments
+    decoder = CaptureDecoder(hex)
+    early = [item for batch in batches(segments, 500) for item in decoder.feed(batch)]
+    decoder._run.max_outstanding = 10_000
+
+    assert decoder.counts.exchanges > 0
+    assert early == []
+    assert len(exchanges(decoder.finish())) == 5000
+
+
+def test_nothing_in_gives_nothing_out() -> None:
+    """A capture may have no TCP at all."""
+    assert decode([]) == []
+
+
+def _kafka_captures(reference: Path) -> list[Path]:
+    """Return the captures in good weather of which the frames were counted."""
+    paths = sorted((reference / "captures").glob("*.json"))
+    return [
+        path
+        for path in paths
+        if not any(word in path.name for word in _CLOUDED)
+        and "requests" in json.loads(path.read_text())["frames"]
+    ]
+
+
+def _opened_by(path: Path) -> set[str]:
+    """Return the ends that a capture shows opening a connection."""
+    reader = CaptureReader([path])
+    found = set()
+    for batch in reader.read_segments():
+        opening = batch.source[(batch.flags & (SYN | ACK)) == SYN]
+        found.update(map(reader.addresses.endpoint_text, opening.tolist()))
+    return found
+
+
+def test_recorded_captures_give_the_frames_that_were_counted_in_them(reference: Path) -> None:
+    """Requests by API and version, responses, unanswered requests and connections agree."""
+    captures = _kafka_captures(reference)
+
+    for truth_path in captures:
+        truth = json.loads(truth_path.read_text())
+        frames, ports = truth["frames"], {str(port) for port in truth["kafka_ports"]}
+        (path,) = truth_path.parent.glob(truth_path.stem + ".pcap*")
+        items = list(decode_capture([path]))
+        counted = [each for each in connections(items) if _ports(each) & ports]
+        assert len(counted) == frames["connections"], path
+        found = exchanges(items)
+        assert [each.number for each in found] == list(range(1, len(found) + 1)), path
+        opened = _opened_by(path)
+        seen = [each for each in found if each.connection.client in opened]
+        assert Status.UNMATCHED not in {each.pairing for each in seen}, path
+        assert _by_api(seen) == frames["requests_by_api"], path
+        assert sum(map(_is_answered, seen)) == frames["responses"], path
+        unanswered = [each for each in seen if not _is_answered(each)]
+        assert _by_api(unanswered) == frames["requests_without_response"], path
+    assert len(captures) > 60
+
+
+def _ports(connection: Connection) -> set[str]:
+    return {end.rpartition(":")[2] for end in (connection.client, connection.broker)}
+
+
+def _by_api(found: Iterable[Exchange]) -> Counter[str]:
+    """Count exchanges as the ground truth does."""
+    names = (
+        f"{API_BY_KEY[each.api_key].name}({each.api_key}) v{each.version}"
+        for each in found
+        if each.api_key is not None
+    )
+    return Counter(names)
+
+
+def _is_answered(exchange: Exchange) -> bool:
+    return exchange.response is not None and exchange.response.is_whole
