@@ -88,6 +88,12 @@ class TlsConnection:
     """
 
     def __init__(self, keylog: KeyLog | None = None) -> None:
+        """Begin with a connection of which no byte was seen.
+
+        Args:
+            keylog: where to look for the secrets as soon as both hellos are known; until then more
+                may be added to it.
+        """
         self.facts = TlsFacts()
         self._keylog = keylog
         self._directions = (Direction(is_client=False), Direction(is_client=True))
@@ -200,7 +206,8 @@ class TlsConnection:
                 self.facts.note(f"the handshake was not captured from its start: no {side} hello")
 
     def _read_protected(self, direction: Direction, record: Record) -> None:
-        was_certain, skips_early_data = direction.is_certain, direction.skips_early_data
+        was_certain = direction.is_certain and not record.skipped_bytes
+        skips_early_data = direction.skips_early_data
         opened = direction.open(record)
         if opened is not None:
             self._read_content(direction, record, *opened)
@@ -214,7 +221,7 @@ class TlsConnection:
         elif was_certain and record.is_whole:
             self.facts.note(f"the {side}'s record at byte {record.start} fails authentication")
         elif direction.has_given_up:
-            self.facts.note(f"since a loss, no record of the {side} could be opened")
+            self.facts.note(f"since a loss, no record of the {side} can be opened any more")
 
     def _read_content(
         self, direction: Direction, record: Record, kind: int, content: bytes

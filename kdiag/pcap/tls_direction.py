@@ -138,12 +138,10 @@ class Direction:
         self._waiting_bytes += len(record.payload)
         has_room = self._waiting_bytes <= MAX_WAITING_BYTES
         while self._waiting_bytes > MAX_WAITING_BYTES:
-            dropped = self.waiting.popleft()
+            dropped, oldest = self.waiting.popleft(), self.waiting[0]
             self._waiting_bytes -= len(dropped.payload)
-            if self.waiting:
-                oldest = self.waiting.popleft()
-                skipped_bytes = oldest.start - dropped.start + dropped.skipped_bytes
-                self.waiting.appendleft(oldest._replace(skipped_bytes=skipped_bytes))
+            skipped_bytes = oldest.start - dropped.start + dropped.skipped_bytes
+            self.waiting[0] = oldest._replace(skipped_bytes=skipped_bytes)
         return has_room
 
     def take_waiting(self) -> deque[Record]:

@@ -6,6 +6,7 @@ talk.wire, talk.keylog
 """
 
 import datetime as dt
+import functools
 import ssl
 from collections.abc import Iterable
 from pathlib import Path
@@ -129,6 +130,14 @@ def make_peers(
 
 def make_certificate(folder: Path, *, is_rsa: bool = False) -> Path:
     """Return a file with a private key and a certificate that it has signed itself."""
+    file = folder / ("rsa.pem" if is_rsa else "ec.pem")
+    file.write_bytes(_key_and_certificate(is_rsa=is_rsa))
+    return file
+
+
+@functools.cache
+def _key_and_certificate(*, is_rsa: bool) -> bytes:
+    """Return both as PEM, the same ones for all tests of a run: making RSA keys takes long."""
     key = (
         rsa.generate_private_key(65537, 2048) if is_rsa else ec.generate_private_key(ec.SECP256R1())
     )
@@ -146,12 +155,8 @@ def make_certificate(folder: Path, *, is_rsa: bool = False) -> Path:
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
         .sign(key, SHA256())
     )
-    file = folder / ("rsa.pem" if is_rsa else "ec.pem")
-    file.write_bytes(
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        + certificate.public_bytes(Encoding.PEM)
-    )
-    return file
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return private + certificate.public_bytes(Encoding.PEM)
 
 
 def _carry(ends: tuple[_End, _End], wire: list[Stretch], *, is_client: bool) -> None:

@@ -375,3 +375,17 @@ def test_wrong_secrets_say_which_record_does_not_fit(talk: Talk) -> None:
     assert connection.facts.keys_found
     assert connection.facts.unopened_records == connection.facts.application_records
     assert any("fails authentication" in note for note in connection.facts.notes)
+
+
+def test_records_that_never_fit_behind_gaps_are_given_up(talk: Talk) -> None:
+    """Trials end, and the note blames the loss, not the records."""
+    connection, _ = decrypted(talk)
+
+    for _ in range(10):
+        connection.gap(1 << 20, is_client=True)
+        assert connection.feed(b"\x17\3\3\0\x64" + bytes(100), is_client=True) == []
+
+    assert connection.facts.notes == [
+        "since a loss, no record of the client can be opened any more"
+    ]
+    assert connection.facts.unopened_records == 10
