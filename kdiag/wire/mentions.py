@@ -1,0 +1,135 @@
+"""What a message mentions: its first error, topics, topic ids, groups, transactions, records.
+
+Each question is compiled for each (class, version) into one function of nested loops over the few
+fields that matter, so asking costs well under a microsecond. For a Produce response version 13,
+`first_error` becomes
+
+    def walk(m):
+        for e0 in m.responses or ():
+            for e1 in e0.partition_responses or ():
+                if e1.error_code:
+                    return e1.error_code
+        return 0
+
+Which field is a topic, a group or an error code is said by the schemas themselves: by Kafka's
+entity types, and by the names of error codes and topic ids.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+from kdiag.wire.schema import Entity, Field, Kind, Struct, fields_of
+
+Leaf: TypeAlias = Callable[[type[Struct], Field, str], str | None]
+"""Gives the statement for a field of a struct class, given the struct's variable, or None."""
+
+_INDENT = "    "
+
+
+class Mentions(NamedTuple):
+    """What to call with a message of one class and version; None where it can mention nothing.
+
+    Attributes:
+        first_error: returns the first error code that is not 0, in field order, or 0.
+        topics: takes (message, names, ids) and adds to both sets; ids are 16 bytes each.
+        groups: takes (message, ids) and adds to the set.
+        transactions: as `groups`, for transactional ids.
+        pairs: takes (message, learn) and calls `learn(topic id, name)` for each pair.
+        records: takes (message, found) and calls `found(bytes or None)` for each `records` field.
+    """
+
+    first_error: Callable[[Any], int] | None
+    topics: Callable[[Any, set[str], set[bytes]], None] | None
+    groups: Callable[[Any, set[str]], None] | None
+    transactions: Callable[[Any, set[str]], None] | None
+    pairs: Callable[[Any, Callable[[bytes, str | None], object]], None] | None
+    records: Callable[[Any, Callable[[bytes | None], object]], None] | None
+
+
+@cache
+def mentions(cls: type[Struct], version: int) -> Mentions:
+    """Return the compiled questions about messages of a class in a version."""
+    return Mentions(
+        first_error=_compile(cls, version, "m", _error, "return 0"),
+        topics=_compile(cls, version, "m, names, ids", _topic),
+        groups=_compile(cls, version, "m, ids", _group),
+        transactions=_compile(cls, version, "m, ids", _transaction),
+        pairs=_compile(cls, version, "m, learn", _pair),
+        records=_compile(cls, version, "m, found", _records),
+    )
+
+
+def _error(_: type[Struct], field: Field, source: str) -> str | None:
+    """Return at the first error code; `partition_error_code` and the like are some, too."""
+    if field.kind is not Kind.INT16 or not field.name.endswith("error_code"):
+        return None
+    return f"if {source}.{field.name}: return {source}.{field.name}"
+
+
+def _topic(_: type[Struct], field: Field, source: str) -> str | None:
+    if field.entity is Entity.TOPIC_NAME:
+        return _add("names", field, source)
+    return _add("ids", field, source) if _is_topic_id(field) else None
+
+
+def _group(_: type[Struct], field: Field, source: str) -> str | None:
+    is_group = field.entity is Entity.GROUP_ID or field.name == "group_id"
+    return _add("ids", field, source) if is_group else None
+
+
+def _transaction(_: type[Struct], field: Field, source: str) -> str | None:
+    return _add("ids", field, source) if field.entity is Entity.TRANSACTIONAL_ID else None
+
+
+def _pair(cls: type[Struct], field: Field, source: str) -> str | None:
+    names = [each.name for each in fields_of(cls) if each.entity is Entity.TOPIC_NAME]
+    if not _is_topic_id(field) or not names:
+        return None
+    return f"learn({source}.{field.name}, {source}.{names[0]})"
+
+
+def _records(_: type[Struct], field: Field, source: str) -> str | None:
+    is_aligned = field.kind is Kind.RECORDS and field.name == "records"
+    return f"found({source}.{field.name})" if is_aligned else None
+
+
+def _is_topic_id(field: Field) -> bool:
+    return field.kind is Kind.UUID and field.name == "topic_id"
+
+
+def _add(target: str, field: Field, source: str) -> str:
+    value = f"{source}.{field.name}"
+    return f"{target}.update({value} or ())" if field.is_array else f"{target}.add({value})"
+
+
+def _compile(
+    cls: type[Struct], version: int, parameters: str, leaf: Leaf, last: str = "return None"
+) -> Any:
+    """Return the function that executes `leaf`'s statements in field order; None without any."""
+    lines = _statements(cls, version, "m", 0, leaf)
+    if not lines:
+        return None
+    text = "\n".join([f"def walk({parameters}):", *(_INDENT + each for each in lines)])
+    names: dict[str, Any] = {}
+    exec(f"{text}\n{_INDENT}{last}", names)  # noqa: S102 - the text comes from the schema alone
+    return names["walk"]
+
+
+def _statements(cls: type[Struct], version: int, source: str, depth: int, leaf: Leaf) -> list[str]:
+    """Return the statements for a struct that the variable `source` holds."""
+    lines = []
+    for field in fields_of(cls):
+        if not field.is_in(version):
+            continue
+        statement = leaf(cls, field, source)
+        if statement is not None:
+            lines.append(statement)
+        if not isinstance(field.kind, Kind):
+            element = f"e{depth}"
+            inner = _statements(field.kind, version, element, depth + 1, leaf)
+            value = f"{source}.{field.name}"
+            many = f"{value} or ()" if field.is_array else f"() if {value} is None else ({value},)"
+            if inner:
+                lines += [f"for {element} in {many}:", *(_INDENT + each for each in inner)]
+    return lines
