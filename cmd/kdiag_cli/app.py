@@ -1,0 +1,41 @@
+"""The program `kdiag`: one command for each file beside this one."""
+
+from typing import Annotated
+
+import typer
+
+import kdiag
+from kdiag_cli import decode
+
+app = typer.Typer(
+    help="Diagnostics and protocol toolkit for Apache Kafka.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # rich would cost three times the rest of a `--help`
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(epilog=decode.EXAMPLES)(decode.decode)
+
+
+def _print_version(is_asked: bool) -> None:  # noqa: FBT001 - the signature of a typer callback
+    if is_asked:
+        typer.echo(f"kdiag {kdiag.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _kdiag(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
+
+def main() -> None:
+    """Run the program."""
+    app(prog_name="kdiag")

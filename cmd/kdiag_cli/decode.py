@@ -1,0 +1,134 @@
+"""`kdiag decode`: what it takes. The work is in `decoding`, imported when the command runs."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """\b
+Examples:
+  kdiag decode traffic.pcap
+  kdiag decode traffic.pcap --summary
+  kdiag decode traffic.pcap --api Produce,Fetch --topic 'order*' --min-latency 50ms
+  kdiag decode traffic.pcap --errors
+  kdiag decode traffic.pcap --show 12 --values
+  kdiag decode traffic.pcap --explain 12
+  kdiag decode traffic.pcap -o jsonl | jq -r 'select(.error) | .error'
+  tcpdump -i any -U -w - 'tcp port 9092' | kdiag decode -
+
+\b
+Exit codes: 0 done, 2 wrong usage or an unreadable file, 8 partial (bytes are missing, malformed
+or the file is cut), 130 interrupted.
+"""
+
+
+class OutputFormat(StrEnum):
+    """How results are written."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+    JSON = "json"
+    CSV = "csv"
+
+
+def decode(  # noqa: PLR0913 - a parameter for each option
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE", help="Captures, folders of captures, or - for stdin."),
+    ],
+    *,
+    output: Annotated[
+        OutputFormat, typer.Option("--output", "-o", help="Lines for people, or for programs.")
+    ] = OutputFormat.TEXT,
+    api: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this API, by name or key. Repeatable."),
+    ] = None,
+    client: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Only this client: id, IP or IP:port. Repeatable."),
+    ] = None,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option("--topic", "-t", metavar="PATTERN", help="Only about this topic. Repeatable."),
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", "-g", metavar="PATTERN", help="Only about this group. Repeatable."),
+    ] = None,
+    connection: Annotated[
+        list[str] | None,
+        typer.Option(metavar="N", help="Only this connection, by number or id. Repeatable."),
+    ] = None,
+    errors: Annotated[
+        bool,
+        typer.Option("--errors", help="Only with a Kafka error, unanswered, cut or malformed."),
+    ] = False,
+    min_latency: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Only answered this late or later: 50ms, 1.5s, 800us."),
+    ] = None,
+    port: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N", min=1, max=65535, help="Read this port as Kafka whatever the bytes are."
+        ),
+    ] = None,
+    summary: Annotated[bool, typer.Option("--summary", help="Count instead of listing.")] = False,
+    show: Annotated[
+        int | None, typer.Option(metavar="N", help="Exchange number N in full, as a tree.")
+    ] = None,
+    explain: Annotated[
+        int | None, typer.Option(metavar="N", help="Exchange number N, byte by byte.")
+    ] = None,
+    values: Annotated[
+        bool, typer.Option("--values", help="Show the records inside record batches.")
+    ] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Kafka's exact JSON: records and nested bytes in base64.")
+    ] = False,
+    sort: Annotated[
+        bool, typer.Option("--sort", help="Order by time; keeps everything in memory.")
+    ] = False,
+    topic_ids: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Names of topic ids: lines of `topic-id name`."),
+    ] = None,
+    show_secrets: Annotated[
+        bool, typer.Option("--show-secrets", help="Do not redact passwords and tokens.")
+    ] = False,
+) -> None:
+    """Name every request and response in packet captures.
+
+    Reads pcap and pcapng, also packed with gzip, zstd or lz4, and finds Kafka on any port. Prints
+    one line for each request with its response.
+    """
+    if summary + (show is not None) + (explain is not None) > 1:
+        raise typer.BadParameter("choose one of --summary, --show and --explain")
+    # `--help` must not load what only the run needs.
+    from kdiag.wire.body import BodyForm  # noqa: PLC0415
+    from kdiag.wire.selection import Selection  # noqa: PLC0415
+    from kdiag_cli import decode_options, decoding  # noqa: PLC0415
+
+    options = decode_options.DecodeOptions(
+        files=files,
+        output=output.value,
+        form=BodyForm(raw=raw, values=values, show_secrets=show_secrets),
+        selection=Selection(
+            api_keys=decode_options.read_apis(api or []),
+            clients=tuple(client or ()),
+            topics=tuple(topic or ()),
+            groups=tuple(group or ()),
+            connections=frozenset(connection or ()),
+            errors=errors,
+            min_latency_ns=decode_options.read_duration_ns(min_latency),
+        ),
+        ports=frozenset(port or ()),
+        topic_names=decode_options.read_topic_ids(topic_ids),
+        summary=summary,
+        show=show,
+        explain=explain,
+        sort=sort,
+    )
+    raise typer.Exit(decoding.run(options))

@@ -1,0 +1,31 @@
+"""Looking for one exchange by its number, to print it in full."""
+
+from kdiag.wire.connection import Connection, Gap
+from kdiag.wire.dissection import Dissection
+
+
+class SingleExchange:
+    """Keeps the exchange with one number.
+
+    Attributes:
+        number: the number looked for.
+        found: the exchange, once it has come.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.found: Dissection | None = None
+
+    def exchange(self, dissection: Dissection) -> None:
+        """Keep the exchange if it is the one."""
+        if dissection.exchange.number == self.number:
+            self.found = dissection
+
+    def gap(self, gap: Gap) -> None:
+        """Let a gap pass."""
+
+    def connection(self, connection: Connection) -> None:
+        """Let a connection pass."""
+
+    def finish(self) -> None:
+        """Do nothing: whoever asked looks at `found`."""
