@@ -16,13 +16,16 @@ from operator import attrgetter, itemgetter
 
 import msgspec
 
+from kdiag.pcap.content import ReadingRules
 from kdiag.pcap.conversation import Announcements
 from kdiag.pcap.flow import Flow, Surroundings
 from kdiag.pcap.flow_rows import SYN, FlowRows, Row, SortedBatch
 from kdiag.pcap.frame_stream import FrameLimits
+from kdiag.pcap.keylog import KeyLog
 from kdiag.pcap.order import MAX_WAIT_PACKETS
 from kdiag.pcap.packet import SegmentBatch
 from kdiag.pcap.pairing import Run
+from kdiag.pcap.pcapng import TLS_KEY_LOG
 from kdiag.pcap.reader import CaptureReader, Source
 from kdiag.pcap.stream import Moment
 from kdiag.wire.connection import Connection, Gap
@@ -91,6 +94,7 @@ class CaptureDecoder:
         endpoint_text: Callable[[int], str],
         *,
         ports: Collection[int] = (),
+        keylog: KeyLog | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         """Make a decoder that has seen nothing.
@@ -98,15 +102,16 @@ class CaptureDecoder:
         Args:
             endpoint_text: turns an endpoint into `ip:port` (`AddressBook.endpoint_text`).
             ports: those that carry Kafka whatever the bytes look like.
+            keylog: the secrets of TLS connections; more may be added to it at any time.
             limits: what bounds the memory.
         """
         self.counts = Counts()
         self._run = Run(limits.max_outstanding, limits.max_outstanding_bytes)
+        self._frames = Announcements([], [])
+        frame_limits = FrameLimits(limits.max_frame_bytes, limits.max_search_bytes)
         self._around = Surroundings(
-            FrameLimits(limits.max_frame_bytes, limits.max_search_bytes),
+            ReadingRules(frame_limits, self._run, self._frames, keylog),
             limits.max_waiting_bytes,
-            self._run,
-            Announcements([], []),
             [],
             [],
             frozenset(ports),
@@ -215,7 +220,7 @@ class CaptureDecoder:
             first_unresolved: frames that start in later packets must wait; None if none must.
         """
         self._number_connections()
-        starts, ends = self._around.frames
+        starts, ends = self._frames
         for end, frame in ends:
             end(frame)
         ends.clear()
@@ -244,21 +249,33 @@ class CaptureDecoder:
 
 
 def decode_capture(
-    sources: Sequence[Source], *, ports: Collection[int] = (), limits: Limits = DEFAULT_LIMITS
+    sources: Sequence[Source],
+    *,
+    ports: Collection[int] = (),
+    keylog: KeyLog | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Item]:
     """Yield the exchanges, gaps and connections of captures, as they are complete.
 
     Args:
         sources: files, folders of files, `-` or open binary files; read as one recording.
         ports: those that carry Kafka whatever the bytes look like.
+        keylog: the secrets of TLS connections; those in the captures are added to it.
         limits: what bounds the memory.
 
     Raises:
         CaptureError: an input is not a capture or cannot be read.
     """
     reader = CaptureReader(sources)
-    decoder = CaptureDecoder(reader.addresses.endpoint_text, ports=ports, limits=limits)
+    keylog = KeyLog() if keylog is None else keylog
+    decoder = CaptureDecoder(
+        reader.addresses.endpoint_text, ports=ports, keylog=keylog, limits=limits
+    )
     for batch in reader.read_segments():
+        while reader.secrets:
+            secrets = reader.secrets.pop()
+            if secrets.kind == TLS_KEY_LOG:
+                keylog.add(secrets.data)
         yield from decoder.feed(batch)
     yield from decoder.finish()
 

@@ -5,8 +5,9 @@ follow each other without a break? That is one comparison of two columns. Only t
 connection that answers no are looked at one by one.
 
 A payload that repeats the one before it exactly is left out here, because a capture on several
-interfaces (`-i any`, SPAN) has every packet twice and would be slow otherwise. Single bytes stay:
-they may be keep-alive probes.
+interfaces (`-i any`, SPAN) has every packet twice and would be slow otherwise. Not so single bytes,
+which may be keep-alive probes, nor where a connection begins or ends: there the first of two may
+belong to another one.
 """
 
 from collections.abc import Iterator
@@ -116,6 +117,9 @@ class SortedBatch:
         self._flow_starts = np.flatnonzero(is_new_flow)
         self._is_new_half = is_new_flow | _changes(self._side)
         self._half = np.cumsum(self._is_new_half) - 1
+        self._flow = np.cumsum(is_new_flow) - 1
+        is_control = (batch.flags[order] & _CONTROL) != 0
+        self._has_control = np.logical_or.reduceat(is_control, self._flow_starts)
         self._find_acknowledged()
         self._find_payloads()
 
@@ -176,6 +180,7 @@ class SortedBatch:
         wire = wire[candidates]
         is_first = _changes(self._half[candidates])
         is_same = ~_changes(sequence) & ~_changes(wire) & ~is_first & (wire > 1)
+        is_same &= ~self._has_control[self._flow[candidates]]
         kept = candidates[~is_same]
         self._is_kept = np.zeros(len(order), np.bool_)
         self._is_kept[kept] = True
@@ -201,11 +206,10 @@ class SortedBatch:
 
     def _plain_flows(self, starts: Integers, stops: list[int]) -> Flags:
         """Return which connections can be taken as whole stretches."""
-        control = np.logical_or.reduceat((self.batch.flags[self._order] & _CONTROL) != 0, starts)
         trouble = np.concatenate(([0], np.cumsum(self._is_broken | self._is_cut)))
         kept = np.concatenate((self._kept_before, [len(self._is_broken)]))
         is_whole: Flags = trouble[kept[stops]] == trouble[kept[starts]]
-        return is_whole & ~control
+        return is_whole & ~self._has_control
 
     def _halves(self, starts: Integers, stops: Integers) -> list[Half]:
         """Return what lies between the places, as one side of each connection."""

@@ -98,8 +98,8 @@ class Pairing:
 
     @property
     def outstanding(self) -> list[int]:
-        """Return the correlation ids of the requests that are not answered."""
-        return list(self._outstanding)
+        """Return the correlation ids, as far as known, of the requests that are not answered."""
+        return [each for each in self._outstanding if each >= _LEAST_CORRELATION_ID]
 
     def begin_request(self, frame: Frame) -> None:
         """Take a request."""
@@ -240,7 +240,7 @@ class Pairing:
             return self._tokens.popleft()
         else:
             oldest = next(iter(self._outstanding), None)
-            if oldest is None or (correlation_id is not None and oldest > _LEAST_CORRELATION_ID):
+            if oldest is None or (correlation_id is not None and oldest >= _LEAST_CORRELATION_ID):
                 return None
             exchange = self._take(oldest)
             exchange.correlation_id = correlation_id
@@ -250,8 +250,7 @@ class Pairing:
 
     def _complete(self, exchange: Exchange) -> None:
         """Hand an exchange over if all its frames are complete."""
-        request, response = exchange.request, exchange.response
-        if (request is None or request.last_packet) and (response is None or response.last_packet):
+        if id(exchange.request) not in self._coming and id(exchange.response) not in self._coming:
             self._run.exchanges.append(exchange)
 
     def _needs_no_response(self, exchange: Exchange, request: Frame) -> bool:

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, decode_capture
 from kdiag.pcap.reader import CaptureReader
 from kdiag.wire.catalog import API_BY_KEY
-from kdiag.wire.connection import Connection, Gap, Protocol
+from kdiag.wire.connection import Connection, Protocol
 from kdiag.wire.exchange import Exchange, Status
 from segment_tape import ACK, BROKER, CLIENT, SYN, Segment, Talk, batches, request, response, sized
 
@@ -290,7 +289,7 @@ def _kafka_captures(reference: Path) -> list[Path]:
 def _opened_by(path: Path) -> set[str]:
     """Return the ends that a capture shows opening a connection."""
     reader = CaptureReader([path])
-    found = set()
+    found: set[str] = set()
     for batch in reader.read_segments():
         opening = batch.source[(batch.flags & (SYN | ACK)) == SYN]
         found.update(map(reader.addresses.endpoint_text, opening.tolist()))

@@ -1,3 +1,4 @@
+import itertools
 from typing import Any
 
 import pytest
@@ -50,7 +51,7 @@ def _deliveries(draw: st.DrawFn) -> tuple[bytes, int, list[tuple[int, int]]]:
     """Return bytes, a first sequence number, and parts that cover them in any order."""
     data = bytes(draw(st.lists(st.integers(0, 255), min_size=1, max_size=80)))
     cuts = sorted({0, len(data), *draw(st.lists(st.integers(0, len(data)), max_size=10))})
-    parts = list(zip(cuts, cuts[1:], strict=False))
+    parts = list(itertools.pairwise(cuts))
     more = st.tuples(st.integers(0, len(data)), st.integers(0, len(data)))
     parts += [
         (min(pair), max(pair)) for pair in draw(st.lists(more, max_size=8)) if len(set(pair)) > 1

@@ -1,0 +1,210 @@
+"""What a connection carries: found out at its start, then read.
+
+Both directions go to an `Opening` until that has told the protocol. Then each gets a consumer for
+the rest:
+
+    Kafka    a `FrameStream`, both feeding one `Pairing`
+    TLS      a `TlsSide`; what is inside goes to an `Opening` of its own
+    other    nothing: the bytes are counted
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol
+
+from kdiag.pcap.conversation import Announcements, Conversation
+from kdiag.pcap.detect import detect, is_bare_token
+from kdiag.pcap.frame_stream import FrameLimits
+from kdiag.pcap.keylog import KeyLog
+from kdiag.pcap.opening import Opening, OpeningSide, Verdict
+from kdiag.pcap.pairing import Pairing, Run
+from kdiag.pcap.segments import Segments
+from kdiag.pcap.stream import Consumer
+from kdiag.pcap.tls_stream import TlsStream
+from kdiag.wire.connection import Connection
+from kdiag.wire.connection import Protocol as Carried
+
+_MIDSTREAM: Final = "the capture starts in the middle of the connection"
+
+
+class ReadingRules(NamedTuple):
+    """How the connections of a run are read.
+
+    Attributes:
+        limits: what bounds frames and searches.
+        run: numbers the exchanges and takes those that are complete.
+        frames: where frames are announced.
+        keylog: the secrets of TLS connections, if some are known.
+    """
+
+    limits: FrameLimits
+    run: Run
+    frames: Announcements
+    keylog: KeyLog | None
+
+
+class Unresolved(Protocol):
+    """What may hold bytes that start a frame not announced yet."""
+
+    def unresolved_packet(self, oldest: int) -> int | None:
+        """Return the first packet, from `oldest` on, that brought such bytes."""
+        ...
+
+
+class Ignored:
+    """Takes bytes that nobody reads."""
+
+    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+        """Pass over the bytes."""
+
+
+class Content:
+    """Reads both directions of a connection.
+
+    Attributes:
+        consumers: what the bytes of side 0 and side 1 go to; `decide` may replace them.
+        forced_client: the side that must be the client of Kafka, because the user named the other
+            one's port; None where the bytes tell.
+    """
+
+    def __init__(
+        self,
+        rules: ReadingRules,
+        connection: Connection,
+        on_skip: Callable[[str, int, int, str], None],
+        *,
+        has_syn: bool,
+    ) -> None:
+        """Begin with the first bytes.
+
+        Args:
+            rules: how to read.
+            connection: what gets the protocol and the counts.
+            on_skip: called with (direction, offset, size, reason) for bytes of which no frame can
+                be made.
+            has_syn: whether the first packet is a SYN, so that the first bytes are here.
+        """
+        self.forced_client: int | None = None
+        self._rules = rules
+        self._connection = connection
+        self._on_skip = on_skip
+        self._opening: Opening | None = Opening(rules.limits, has_syn=has_syn)
+        self._tls: TlsStream | None = None
+        self._conversation: Conversation | None = None
+        self.consumers: tuple[Consumer, Consumer] = self._opening.sides
+
+    @property
+    def is_decided(self) -> bool:
+        """Return whether the protocol is known."""
+        return self._opening is None or self._tls is not None
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether stretches of any length may be given, one direction after the other."""
+        is_searching = self._conversation is not None and self._conversation.is_searching
+        return self.is_decided and not is_searching
+
+    @property
+    def parts(self) -> list[Unresolved]:
+        """Return what may hold bytes that start a frame."""
+        if self._opening is not None:
+            return [*self._opening.sides]
+        if self._conversation is not None:
+            return [self._conversation.requests, self._conversation.responses]
+        return []
+
+    def learn_client(self, side: int) -> None:
+        """Take note of which side is the client."""
+        if self._opening is not None:
+            self._opening.client = side
+
+    def decide(self, known: int, client: int, *, is_over: bool = False) -> Verdict | None:
+        """Return what is carried as soon as it is known; from then on that is read.
+
+        Afterwards ask again: what is inside TLS is found out in the same way.
+
+        Args:
+            known: number of the packet that came last.
+            client: the side taken for the client if nothing tells.
+            is_over: whether no more bytes will come.
+        """
+        opening = self._opening
+        if opening is None:
+            return None
+        verdict = self._forced(opening) or opening.verdict(is_over=is_over)
+        if verdict is None:
+            return None
+        client = client if verdict.client is None else verdict.client
+        self._opening = None
+        if verdict.protocol is Carried.KAFKA:
+            self._converse(opening, client, known)
+        elif verdict.protocol is Carried.TLS and self._tls is None:
+            self._enter_tls(opening, client, known)
+        else:
+            self._attach((Ignored(), Ignored()))
+        if self._tls is None or verdict.protocol is Carried.KAFKA:
+            self._connection.protocol = verdict.protocol
+        return verdict
+
+    def finish(self) -> None:
+        """Hand over what there is of the last frames, for no more bytes will come."""
+        if self._conversation is not None:
+            self._conversation.finish()
+
+    def close(self) -> None:
+        """Give up what was not answered, and tell what TLS has told."""
+        if self._conversation is not None:
+            self._conversation.pairing.finish()
+        if self._tls is not None:
+            facts = self._tls.facts
+            self._connection.tls_version, self._connection.sni = facts.version, facts.sni
+
+    def _forced(self, opening: Opening) -> Verdict | None:
+        """Return the verdict that the user has given, once there are bytes, unless it is TLS."""
+        if self.forced_client is None or not any(side.total_bytes for side in opening.sides):
+            return None
+        for side in opening.sides:
+            first, _ = side.first_bytes()
+            if detect(first, self._rules.limits.max_frame_bytes) is Carried.TLS:
+                return None
+        return Verdict(Carried.KAFKA, self.forced_client)
+
+    def _converse(self, opening: Opening, client: int, known: int) -> None:
+        """Read requests and responses, beginning with what was kept."""
+        first_bytes, _ = opening.sides[client].first_bytes()
+        rules = self._rules
+        pairing = Pairing(rules.run, self._connection, is_sasl=is_bare_token(first_bytes))
+        conversation = Conversation(pairing, rules.frames, rules.limits, self._on_skip)
+        self._conversation = conversation
+        streams = conversation.requests, conversation.responses
+        self._attach(streams if client == 0 else streams[::-1])
+        for stream, side in zip(streams, (client, 1 - client), strict=True):
+            kept = opening.sides[side]
+            stream.skip(kept.skipped_bytes, kept.unread_bytes, _MIDSTREAM)
+            if not kept.has_frame_start:
+                stream.search(_MIDSTREAM)
+            _feed(stream, kept, known)
+
+    def _enter_tls(self, opening: Opening, client: int, known: int) -> None:
+        """Read TLS records; what they protect has an opening of its own."""
+        self._connection.protocol = Carried.TLS
+        inside = Opening(self._rules.limits, has_syn=True)
+        inside.client = client
+        self._opening = inside
+        self._tls = TlsStream(self._rules.keylog, client, inside.sides)
+        self.consumers = self._tls.sides
+        for consumer, kept in zip(self._tls.sides, opening.sides, strict=True):
+            _feed(consumer, kept, known)
+
+    def _attach(self, consumers: tuple[Consumer, Consumer]) -> None:
+        """Let other consumers take the bytes, those inside TLS if there is TLS."""
+        if self._tls is None:
+            self.consumers = consumers
+        else:
+            self._tls.targets = [*consumers]
+
+
+def _feed(consumer: Consumer, side: OpeningSide, known: int) -> None:
+    """Give a consumer what was kept of a direction."""
+    pieces = side.kept()
+    if pieces:
+        consumer.take(Segments.of_pieces(pieces), 0, len(pieces), known)
