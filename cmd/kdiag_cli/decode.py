@@ -106,6 +106,8 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     """
     if summary + (show is not None) + (explain is not None) > 1:
         raise typer.BadParameter("choose one of --summary, --show and --explain")
+    if output is OutputFormat.CSV and (summary or show is not None or explain is not None):
+        raise typer.BadParameter("--output csv lists exchanges; the rest is text or JSON")
     # `--help` must not load what only the run needs.
     from kdiag.wire.body import BodyForm  # noqa: PLC0415
     from kdiag.wire.selection import Selection  # noqa: PLC0415

@@ -39,10 +39,10 @@ _LOOK_AHEAD: Final = 200
 _WIDE: Final = 130
 _CLIENT_ID_WIDTH: Final = 16
 _WIDE_CLIENT_ID_WIDTH: Final = 28
-_API_WIDTH: Final = 26
+_API_WIDTH: Final = 28
 _ENDPOINTS_WIDTH: Final = 44
 _LATENCY_WIDTH: Final = 7
-_ENOUGH: Final = 60
+_ENOUGH: Final = 50
 """With fewer columns left for it, what a row is about goes to a line of its own if it is long."""
 
 _NO_LIMIT: Final = 1 << 30
@@ -192,7 +192,7 @@ class ExchangeLines:
                 paint(row.time, DIM),
                 _cell(row.endpoints, endpoints, is_cut=is_cut),
                 paint(_cell(row.client_id, client_id, is_cut=is_cut), CYAN),
-                paint(_cell(row.api, api, is_cut=is_cut), BOLD),
+                paint(_api_cell(row.api, api, is_cut=is_cut), BOLD),
                 row.latency.rjust(_LATENCY_WIDTH),
             )
         )
@@ -238,6 +238,13 @@ class ExchangeLines:
 
 def _cell(text: str, width: int, *, is_cut: bool) -> str:
     return (clipped(text, width) if is_cut else text).ljust(width)
+
+
+def _api_cell(text: str, width: int, *, is_cut: bool) -> str:
+    """Return API and version in a cell; the version is never cut."""
+    name, space, version = text.rpartition(" ")
+    room = width - len(space + version)
+    return (f"{clipped(name, room)}{space}{version}" if is_cut else text).ljust(width)
 
 
 def api_text(exchange: Exchange) -> str:

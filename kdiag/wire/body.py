@@ -4,8 +4,9 @@ Unknown tagged fields are shown, `records` fields become lists of batches, and m
 messages are decoded in place. The raw form has the first only. Secrets are replaced in all forms.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kdiag.errors import DecodeError
@@ -20,10 +21,11 @@ from kdiag.wire.embedded import (
     read_subscription,
 )
 from kdiag.wire.internal_record import CLUSTER_METADATA
-from kdiag.wire.json_form import to_json
+from kdiag.wire.json_form import json_former, to_json
 from kdiag.wire.record_batch import RecordBatch
 from kdiag.wire.record_json import batch_json, records_json, replace
 from kdiag.wire.redaction import CONFIGS, REDACTED, SECRETS, has_secrets, redact_body
+from kdiag.wire.schema import Struct
 from kdiag.wire.side import Side, Why
 from kdiag.wire.topic_names import TopicNames
 
@@ -67,39 +69,51 @@ class Bodies:
             side: its request or response.
             is_response: which of them.
         """
-        if side.message is None:
+        message = side.message
+        if message is None:
             return None, None
         api_key = dissection.exchange.api_key
         assert api_key is not None
-        body = to_json(side.message, side.version) if side.body is None else deepcopy(side.body)
-        kind, why = (api_key, is_response), None
-        if not self._form.show_secrets and (kind in SECRETS or kind in CONFIGS):
+        cls: type[Struct] = type(message)
+        recipe = _recipe(cls, side.version, api_key, is_response)
+        body = recipe.form(message) if side.body is None else deepcopy(side.body)
+        if recipe.is_plain:
+            return body, None
+        if recipe.has_secrets and not self._form.show_secrets:
             redact_body(api_key, body, is_response=is_response)
-        if kind in _RECORDS:
-            why = self._put_records(body, side, _RECORDS[kind])
-        elif api_key == _ENVELOPE:
+        if recipe.arrays is not None:
+            return body, self._put_records(body, side, recipe.arrays)
+        if recipe.is_envelope:
             self._open_envelope(dissection, body, is_response=is_response)
-        elif kind in _NESTED and not self._form.raw:
-            _NESTED[kind](dissection, body)
-        return body, why
+        elif recipe.nest is not None and not self._form.raw:
+            recipe.nest(dissection, body)
+        return body, None
 
     def _put_records(self, body: dict[str, Any], side: Side, arrays: tuple[str, str]) -> Why | None:
         """Replace the `records` fields; return what was wrong inside them."""
-        first, why = None, None
-        for batches, (topic, partition, path) in zip(
-            side.batches, _partitions(body, arrays), strict=False
-        ):
-            if "records" not in partition or batches is None:
-                continue
-            if self._form.raw:
-                if self._name(topic) == CLUSTER_METADATA and not self._form.show_secrets:
-                    partition["records"] = REDACTED  # it may hold SCRAM credentials
-                continue
-            partition["records"] = forms = [batch_json(batch) for batch in batches]
-            if self._form.values:
-                why = self._put_values(batches, forms, self._name(topic))
-                first = first or (why and _in_frame(why, side, batches[0], path))
+        outer, inner = arrays
+        fields = iter(side.batches)
+        first: Why | None = None
+        for i, topic in enumerate(body.get(outer) or ()):
+            for j, partition in enumerate(topic.get(inner) or ()):
+                batches = next(fields)
+                if batches is None or "records" not in partition:
+                    continue
+                if self._form.raw:
+                    self._hide_metadata(topic, partition)
+                    continue
+                partition["records"] = forms = [batch_json(batch) for batch in batches]
+                if self._form.values:
+                    why = self._put_values(batches, forms, self._name(topic))
+                    if why is not None and first is None:
+                        path = f"{outer}[{i}].{inner}[{j}].records"
+                        first = _in_frame(why, side, batches[0], path)
         return first
+
+    def _hide_metadata(self, topic: dict[str, Any], partition: dict[str, Any]) -> None:
+        """Keep raw records of the metadata log back: they may hold SCRAM credentials."""
+        if not self._form.show_secrets and self._name(topic) == CLUSTER_METADATA:
+            partition["records"] = REDACTED
 
     def _put_values(
         self, batches: list[RecordBatch], forms: list[dict[str, Any]], topic: str | None
@@ -164,16 +178,6 @@ def _in_frame(why: Why, side: Side, batch: RecordBatch, path: str) -> Why:
     return Why(start + why.offset, path + why.path, why.reason)
 
 
-def _partitions(
-    body: dict[str, Any], arrays: tuple[str, str]
-) -> Iterator[tuple[dict[str, Any], dict[str, Any], str]]:
-    """Yield (topic, partition, path of its records) of a body that may be cut."""
-    outer, inner = arrays
-    for i, topic in enumerate(body.get(outer) or ()):
-        for j, partition in enumerate(topic.get(inner) or ()):
-            yield topic, partition, f"{outer}[{i}].{inner}[{j}].records"
-
-
 def _nest_join_request(_: Dissection, body: dict[str, Any]) -> None:
     if body.get("protocolType") == CONSUMER:
         for protocol in body.get("protocols") or ():
@@ -218,3 +222,32 @@ _NESTED: Final[dict[tuple[int, bool], _Nest]] = {
     (14, True): _nest_sync_response,
     (15, True): _nest_described_groups,
 }
+
+
+class _Recipe(NamedTuple):
+    """How the body of a message of one class and version is made.
+
+    Attributes:
+        form: gives Kafka's own JSON.
+        is_plain: whether that is all.
+        has_secrets: whether something may have to be redacted.
+        arrays: the arrays that lead to `records` fields.
+        nest: decodes messages inside the message.
+        is_envelope: whether a whole request or response is inside.
+    """
+
+    form: Callable[[Any], dict[str, Any]]
+    is_plain: bool
+    has_secrets: bool
+    arrays: tuple[str, str] | None
+    nest: _Nest | None
+    is_envelope: bool
+
+
+@cache
+def _recipe(cls: type[Struct], version: int, api_key: int, is_response: bool) -> _Recipe:  # noqa: FBT001 - cache key
+    kind = api_key, is_response
+    has_secrets = kind in SECRETS or kind in CONFIGS
+    arrays, nest, is_envelope = _RECORDS.get(kind), _NESTED.get(kind), api_key == _ENVELOPE
+    is_plain = not (has_secrets or arrays or nest or is_envelope)
+    return _Recipe(json_former(cls, version), is_plain, has_secrets, arrays, nest, is_envelope)

@@ -27,13 +27,23 @@ class Dissection:
             partition) pairs.
     """
 
-    __slots__ = ("_request", "_response", "_topics", "exchange", "session_topics")
+    __slots__ = (
+        "_error_code",
+        "_request",
+        "_response",
+        "_status",
+        "_topics",
+        "exchange",
+        "session_topics",
+    )
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
         self.session_topics = exchange.session_topics
         self._request: Side | None = None
         self._response: Side | None = None
+        self._status: Status | None = None
+        self._error_code: int | None = None
         self._topics: tuple[set[str], set[str]] | None = None
 
     @property
@@ -58,20 +68,25 @@ class Dissection:
     @property
     def status(self) -> Status:
         """Return the worst of what both sides and the pairing say."""
-        worst = self.exchange.pairing
-        for side in (self.request, self.response):
-            if side is not None and SEVERITY[side.status] < SEVERITY[worst]:
-                worst = side.status
-        return worst
+        if self._status is None:
+            worst = self.exchange.pairing
+            for side in (self.request, self.response):
+                if side is not None and SEVERITY[side.status] < SEVERITY[worst]:
+                    worst = side.status
+            self._status = worst
+        return self._status
 
     @property
     def error_code(self) -> int:
         """Return the first error code other than 0 in the response, in field order, or 0."""
-        response = self.response
-        if response is None or response.message is None or response.asks is None:
-            return 0
-        first_error = response.asks.first_error
-        return first_error(response.message) if first_error is not None else 0
+        if self._error_code is None:
+            self._error_code = 0
+            response = self.response
+            if response is not None and response.asks is not None:
+                first_error = response.asks.first_error
+                if first_error is not None:
+                    self._error_code = first_error(response.message)
+        return self._error_code
 
     @property
     def error(self) -> str | None:

@@ -178,11 +178,12 @@ class Documents:
         if side is None:
             return None, None
         body, why = self._bodies.make(dissection, side, is_response=is_response)
-        status = side.status if why is None else _worse(side.status, Status.MALFORMED)
         frame = frame_document(side.frame)
-        document: dict[str, Any] = {"status": status.value, "frame": frame, "body": body}
+        document: dict[str, Any] = {"status": side.status.value, "frame": frame, "body": body}
         if side.why is not None or why is not None:
             document["why"] = side.why or why
+            if why is not None:
+                document["status"] = _worse(side.status, Status.MALFORMED).value
         return document, why
 
 

@@ -48,13 +48,17 @@ def _read_versioned(name: str, data: bytes | None) -> Embedded | None:
     if data is None or len(data) < _INT16.size:
         return None
     cls = message_class(name)
-    (version,) = _INT16.unpack_from(data)
-    if not info_of(cls).versions.covers(version):
+    (stated,) = _INT16.unpack_from(data)
+    if not info_of(cls).versions.covers(stated):
         return None
-    try:
-        return Embedded(decode(cls, version, data, _INT16.size), version)
-    except DecodeError:
-        return None
+    # Some clients (kafka-go of segmentio) state a version and leave its new fields out: what fits
+    # a version before to the last byte is that.
+    for version in range(stated, -1, -1):
+        try:
+            return Embedded(decode(cls, version, data, _INT16.size), version)
+        except DecodeError:
+            continue
+    return None
 
 
 class Forwarded(NamedTuple):

@@ -6,13 +6,14 @@ known is not read at all: a guessed layout would give values that look right and
 """
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from kdiag.errors import DecodeError
-from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, NEWEST_KAFKA, Api
+from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, NEWEST_KAFKA
 from kdiag.wire.codec import decode_prefix
 from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.explain import Explanation, explain
@@ -46,50 +47,67 @@ class Why(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Side(msgspec.Struct, kw_only=True, gc=False):
+class Side(msgspec.Struct, gc=False):
     """A request or a response, as far as it could be read.
 
     Attributes:
         frame: the bytes, and how they travelled.
-        status: `ok`, `partial`, `malformed`, `undecoded` or `opaque`.
-        why: why the status is not `ok`.
         version: the version that the body is in: the request's, but 0 for the answer of a broker
             that does not know the version of an ApiVersions request (KIP-511).
-        message: what was read; fields that were not reached have their defaults.
-        body: what was read of a body that is not whole, in the form of `kdiag.wire.json_form`.
         body_offset: where in the frame the body starts.
-        batches: the whole record batches of each `records` field, in field order.
         asks: the compiled questions about the message.
+        message: what was read; fields that were not reached have their defaults.
+        batches: the whole record batches of each `records` field, in field order.
+        status: `ok`, `partial`, `malformed`, `undecoded` or `opaque`.
+        why: why the status is not `ok`.
+        body: what was read of a body that is not whole, in the form of `kdiag.wire.json_form`.
     """
 
     frame: Frame
+    version: int = -1
+    body_offset: int = 0
+    asks: Mentions | None = None
+    message: Any = None
+    batches: list[list[RecordBatch] | None] = []
     status: Status = Status.OK
     why: Why | None = None
-    version: int = -1
-    message: Any = None
     body: dict[str, Any] | None = None
-    body_offset: int = 0
-    batches: list[list[RecordBatch] | None] = []
-    asks: Mentions | None = None
+
+
+class _Body(NamedTuple):
+    """What a body is, and what to ask about it."""
+
+    cls: type[Struct]
+    version: int
+    asks: Mentions
 
 
 class _Layout(NamedTuple):
-    """What the sides of an exchange of one API and version look like; `api` is None if unknown."""
+    """What the sides of an exchange of one API and version look like; no bodies if not known."""
 
-    api: Api | None
-    is_known: bool
     request_header: int
+    request: _Body | None
     response_header: int
+    response: _Body | None
 
 
 @cache
 def _layout(api_key: int, version: int) -> _Layout:
     api = API_BY_KEY.get(api_key)
     if api is None:
-        return _Layout(None, is_known=False, request_header=2, response_header=1)
-    is_known = api.versions.covers(version)
-    headers = api.request_header_version(version), api.response_header_version(version)
-    return _Layout(api, is_known, *headers)
+        return _Layout(2, None, 1, None)
+    request = response = None
+    if api.versions.covers(version):
+        request, response = (
+            _Body(cls, version, mentions(cls, version))
+            for cls in (api.request_class(), api.response_class())
+        )
+    return _Layout(
+        api.request_header_version(version),
+        request,
+        api.response_header_version(version),
+        response,
+    )
 
 
 def read_request(exchange: Exchange) -> Side | None:
@@ -104,9 +122,9 @@ def read_request(exchange: Exchange) -> Side | None:
         offset = _request_body_offset(frame.data, layout.request_header)
     except DecodeError as error:
         return _unreadable(frame, error)
-    if layout.api is None or not layout.is_known:
+    if layout.request is None:
         return _undecoded(exchange, frame, offset)
-    return _read_body(layout.api.request_class(), exchange.version, frame, offset)
+    return _read_body(layout.request, frame, offset)
 
 
 def read_response(exchange: Exchange) -> Side | None:
@@ -125,9 +143,9 @@ def read_response(exchange: Exchange) -> Side | None:
         offset = _response_body_offset(frame.data, exchange, layout.response_header)
     except DecodeError as error:
         return _unreadable(frame, error)
-    if layout.api is None or not layout.is_known:
+    if layout.response is None:
         return _undecoded(exchange, frame, offset)
-    return _read_body(layout.api.response_class(), exchange.version, frame, offset)
+    return _read_body(layout.response, frame, offset)
 
 
 def _request_body_offset(data: bytes, header_version: int) -> int:
@@ -162,26 +180,26 @@ def _response_body_offset(data: bytes, exchange: Exchange, header_version: int) 
     return read_response_header(data, exchange.api_key, exchange.version).body_offset
 
 
-def _read_body(cls: type[Struct], version: int, frame: Frame, offset: int) -> Side:
+def _read_body(body: _Body, frame: Frame, offset: int) -> Side:
     """Return the side whose body is a message of a known class and version."""
-    asks = mentions(cls, version)
+    cls, version, asks = body
     data = frame.data
-    side = Side(frame=frame, version=version, body_offset=offset, asks=asks)
-    if not frame.is_whole:
+    if len(data) != frame.size:
+        side = Side(frame, version, offset, asks)
         _read_cut(cls, side)
     else:
         try:
-            side.message, end = decode_prefix(cls, version, data, offset)
-        except DecodeError as error:
-            side.status = Status.MALFORMED
-            side.why = Why(error.offset, error.path, error.why)
-            _keep_what_was_read(cls, side, explain(cls, version, data, offset))
-        else:
+            message, end = decode_prefix(cls, version, data, offset)
+            side = Side(frame, version, offset, asks, message)
             if end != len(data):
                 side.status = Status.MALFORMED
                 side.why = Why(end, "", f"{len(data) - end} bytes are left over")
-    if asks.records is not None and side.message is not None:
-        _read_records(cls, side)
+        except DecodeError as error:
+            side = Side(frame, version, offset, asks, status=Status.MALFORMED)
+            side.why = Why(error.offset, error.path, error.why)
+            _keep_what_was_read(cls, side, explain(cls, version, data, offset))
+    if asks.records is not None:
+        _read_records(cls, asks.records, side)
     return side
 
 
@@ -204,8 +222,7 @@ def _keep_what_was_read(cls: type[Struct], side: Side, found: Explanation) -> No
 
 def _loss(frame: Frame) -> str:
     """Return what is missing of a frame."""
-    first = f"the first of them is byte {len(frame.data)}"
-    return f"{frame.gap_bytes} of {frame.size} bytes are not in the capture, {first}"
+    return f"{frame.gap_bytes} of {frame.size} bytes are missing, from byte {len(frame.data)} on"
 
 
 def _place(body: Any, path: str, value: bytes) -> None:
@@ -216,12 +233,14 @@ def _place(body: Any, path: str, value: bytes) -> None:
     body[last] = value
 
 
-def _read_records(cls: type[Struct], side: Side) -> None:
+def _read_records(
+    cls: type[Struct],
+    find_records: Callable[[Any, Callable[[bytes | None], object]], None],
+    side: Side,
+) -> None:
     """Read the headers of the record batches in a side's `records` fields."""
-    assert side.asks is not None
-    assert side.asks.records is not None
     fields: list[bytes | None] = []
-    side.asks.records(side.message, fields.append)
+    find_records(side.message, fields.append)
     # A Fetch response may end inside a batch, a Produce request may not.
     is_exact = side.status is Status.OK and info_of(cls).api_key == _PRODUCE_KEY
     for index, data in enumerate(fields):
@@ -275,8 +294,7 @@ def _read_version_refusal(frame: Frame) -> Side | None:
         return None
     if end != len(frame.data):
         return None
-    asks = mentions(cls, 0)
-    return Side(frame=frame, version=0, message=message, body_offset=offset, asks=asks)
+    return Side(frame, 0, offset, mentions(cls, 0), message)
 
 
 def _undecoded(exchange: Exchange, frame: Frame, offset: int) -> Side:
@@ -296,9 +314,9 @@ def _unreadable(frame: Frame, error: DecodeError) -> Side:
     """Return a side whose header cannot be read."""
     if frame.is_whole:
         why = Why(error.offset, error.path, error.why)
-        return Side(frame=frame, status=Status.MALFORMED, why=why)
+        return Side(frame, status=Status.MALFORMED, why=why)
     why = Why(error.offset, error.path, _loss(frame))
-    return Side(frame=frame, status=Status.PARTIAL, why=why)
+    return Side(frame, status=Status.PARTIAL, why=why)
 
 
 def _request_without_api(exchange: Exchange, frame: Frame) -> Side:
@@ -326,4 +344,4 @@ def _closed(frame: Frame, status: Status, reason: str) -> Side:
     if not frame.is_whole:
         status = Status.PARTIAL
         reason += f"; {_loss(frame)}"
-    return Side(frame=frame, status=status, why=Why(0, "", reason))
+    return Side(frame, status=status, why=Why(0, "", reason))

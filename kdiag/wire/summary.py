@@ -1,7 +1,8 @@
 """What a capture holds, counted."""
 
 from collections import Counter
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -9,11 +10,26 @@ from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.connection import Connection, Protocol
 from kdiag.wire.dissection import Dissection
 from kdiag.wire.document import SCHEMA
+from kdiag.wire.error_code import error_name
 from kdiag.wire.exchange import Status
 from kdiag.wire.topic_names import TopicNames
 
 _NS_PER_S: Final = 1_000_000_000
-_Kind = tuple[int | None, int | None]
+Kind = tuple[int | None, int | None]
+K = TypeVar("K")
+
+
+class _Alike(NamedTuple):
+    """What is counted of an exchange."""
+
+    kind: Kind
+    has_request: bool
+    has_response: bool
+    client_id: str | None
+    status: Status
+    error_code: int
+    topics: frozenset[str]
+    topic_ids: frozenset[str]
 
 
 class Totals(msgspec.Struct, kw_only=True):
@@ -41,50 +57,36 @@ class Totals(msgspec.Struct, kw_only=True):
 
 
 class Summary:
-    """Counts the exchanges, gaps and connections that it is given.
+    """Counts the exchanges and connections that it is given.
+
+    Exchanges that are alike in all that is counted are counted together, so that adding one is
+    cheap; the attributes are worked out when they are asked for.
 
     Attributes:
-        exchanges: how many.
-        requests, responses: counts by (API key, version).
-        status: counts by status.
-        errors: counts by the name of the first error.
-        clients: exchanges by client id.
         software: connections by what the client called itself (KIP-511).
         protocols: connections by what they carry.
     """
 
     def __init__(self, names: TopicNames) -> None:
-        self.exchanges = 0
-        self.requests: Counter[_Kind] = Counter()
-        self.responses: Counter[_Kind] = Counter()
-        self.status: Counter[Status] = Counter()
-        self.errors: Counter[str] = Counter()
-        self.clients: Counter[str] = Counter()
         self.software: Counter[str] = Counter()
         self.protocols: Counter[Protocol] = Counter()
         self._names = names
-        self._topics: Counter[str] = Counter()
+        self._alike: dict[_Alike, int] = {}
 
     def add(self, dissection: Dissection) -> None:
         """Count an exchange; its bodies are read for status, error and topics."""
         exchange = dissection.exchange
-        kind = exchange.api_key, exchange.version
-        self.exchanges += 1
-        if exchange.request is not None:
-            self.requests[kind] += 1
-        if exchange.response is not None:
-            self.responses[kind] += 1
-        self.status[dissection.status] += 1
-        self.clients[exchange.client_id or ""] += 1
-        error = dissection.error
-        if error is not None:
-            self.errors[error] += 1
-        topics = dissection.topics
-        if dissection.topic_ids:
-            named = self._names.of(dissection.topic_ids)
-            topics = topics | set(named.values()) | (dissection.topic_ids - named.keys())
-        for topic in topics:
-            self._topics[topic] += 1
+        alike = _Alike(
+            (exchange.api_key, exchange.version),
+            exchange.request is not None,
+            exchange.response is not None,
+            exchange.client_id,
+            dissection.status,
+            dissection.error_code,
+            frozenset(dissection.topics),
+            frozenset(dissection.topic_ids),
+        )
+        self._alike[alike] = self._alike.get(alike, 0) + 1
 
     def add_connection(self, connection: Connection) -> None:
         """Count a connection that has ended."""
@@ -93,12 +95,53 @@ class Summary:
             self.software[" ".join(connection.client_software).strip()] += 1
 
     @property
+    def exchanges(self) -> int:
+        """Return how many exchanges were counted."""
+        return sum(self._alike.values())
+
+    @property
+    def requests(self) -> Counter[Kind]:
+        """Return requests by (API key, version)."""
+        return self._by(lambda alike: alike.kind if alike.has_request else None)
+
+    @property
+    def responses(self) -> Counter[Kind]:
+        """Return responses by (API key, version)."""
+        return self._by(lambda alike: alike.kind if alike.has_response else None)
+
+    @property
+    def status(self) -> Counter[Status]:
+        """Return exchanges by status."""
+        return self._by(lambda alike: alike.status)
+
+    @property
+    def errors(self) -> Counter[str]:
+        """Return exchanges by the name of their first error."""
+        return self._by(lambda alike: error_name(alike.error_code) if alike.error_code else None)
+
+    @property
+    def clients(self) -> Counter[str]:
+        """Return exchanges by client id; the empty one stands for none."""
+        return self._by(lambda alike: alike.client_id or "")
+
+    @property
     def topics(self) -> Counter[str]:
         """Return exchanges by topic; by its id where no name is known."""
         topics: Counter[str] = Counter()
-        for topic, count in self._topics.items():
-            topics[self._names.name(topic) or topic] += count
+        for alike, count in self._alike.items():
+            named = {self._names.name(topic_id) or topic_id for topic_id in alike.topic_ids}
+            for topic in alike.topics | named:
+                topics[topic] += count
         return topics
+
+    def _by(self, key: Callable[[_Alike], K | None]) -> Counter[K]:
+        """Return counts by what `key` gives; what it gives None for is left out."""
+        counts: Counter[K] = Counter()
+        for alike, count in self._alike.items():
+            value = key(alike)
+            if value is not None:
+                counts[value] += count
+        return counts
 
     def document(self, totals: Totals) -> dict[str, Any]:
         """Return the document of `--summary --output json`."""
@@ -131,7 +174,7 @@ def kind_text(api_key: int | None, version: int | None) -> str:
     return f"{f'API {api_key}' if api is None else api.name} v{version}"
 
 
-def _by_api(counts: Counter[_Kind]) -> dict[str, int]:
+def _by_api(counts: Counter[Kind]) -> dict[str, int]:
     """Return counts by `Api vN`, in the order of keys and versions."""
     kinds = sorted(counts, key=lambda kind: tuple(-1 if part is None else part for part in kind))
     return {kind_text(*kind): counts[kind] for kind in kinds}

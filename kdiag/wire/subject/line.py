@@ -12,13 +12,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kdiag.wire.dissection import Dissection
-from kdiag.wire.schema import Kind, Struct, fields_of
+from kdiag.wire.exchange import Status
+from kdiag.wire.primitives import uuid_text
+from kdiag.wire.schema import ZERO_UUID, Kind, Struct, fields_of
 from kdiag.wire.side import Side
 from kdiag.wire.subject.administration import ADMINISTRATION
 from kdiag.wire.subject.cluster import CLUSTER
 from kdiag.wire.subject.groups import GROUPS
-from kdiag.wire.subject.phrase import Topics, clause, count, listed, size
-from kdiag.wire.subject.records import RECORDS
+from kdiag.wire.subject.phrase import UNKNOWN, Topics, clause, count, listed, quoted, size
+from kdiag.wire.subject.records import RECORDS, records_text
 from kdiag.wire.subject.transactions import TRANSACTIONS
 from kdiag.wire.topic_names import TopicNames
 
@@ -54,6 +56,8 @@ class Subjects:
             return ""
         if side.message is None:
             return side.why.reason if side.why is not None else ""
+        if side.body is not None:
+            return self._cut(side)
         api_key = dissection.exchange.api_key
         sentences = SENTENCES.get(-1 if api_key is None else api_key)
         if sentences is None:
@@ -66,7 +70,25 @@ class Subjects:
         return clause(
             said,
             f"throttled {throttled_ms} ms" if throttled_ms else None,
-            f'"{message}"' if message else None,
+            quoted(message) if message else None,
+            None if side.why is None else _why_text(side),
+        )
+
+    def _cut(self, side: Side) -> str:
+        """Return what a message that is not whole says for sure: no field that was not reached."""
+        topics: set[Any] = set()
+        ids: set[bytes] = set()
+        groups: set[Any] = set()
+        if side.asks is not None and side.asks.topics is not None:
+            side.asks.topics(side.message, topics, ids)
+        if side.asks is not None and side.asks.groups is not None:
+            side.asks.groups(side.message, groups)
+        names = topics | {self._topics.resolved(uuid_text(each)) for each in ids - {ZERO_UUID}}
+        return clause(
+            *(f"group {group}" for group in sorted(groups - {None, ""})),
+            listed(sorted(names - {None, ""})),
+            records_text(side.batches),
+            _why_text(side),
         )
 
     def _values(self, side: Side, *, is_response: bool) -> str:
@@ -90,6 +112,15 @@ class Subjects:
     def _list(self, name: str, value: list[Any]) -> str:
         if value and isinstance(value[0], str):
             return f"{name} {listed(value)}"
-        if value and isinstance(value[0], Struct) and self._topics.name(value[0]) != "?":
+        if value and isinstance(value[0], Struct) and self._topics.name(value[0]) != UNKNOWN:
             return self._topics.partitions(value).replace("[]", "")
         return count(len(value), name.removesuffix("s"))
+
+
+def _why_text(side: Side) -> str:
+    """Return why a side could not be read as a whole."""
+    assert side.why is not None
+    if side.status is Status.PARTIAL:
+        return f"{side.frame.gap_bytes} of {side.frame.size} bytes missing"
+    place = f"{side.why.path} at byte {side.why.offset}: " if side.why.path else ""
+    return f"{place}{side.why.reason}"

@@ -11,6 +11,9 @@ from kdiag.wire.topic_names import TopicNames
 MAX_LISTED: Final = 8
 """How many elements of a list are named; the rest is counted."""
 
+UNKNOWN: Final = "?"
+"""What stands for a topic that is not told, as in a message that is cut before it."""
+
 _KILO: Final = 1000
 _TOPIC_FIELDS: Final = ("name", "topic", "topic_name")
 _PARTITION_FIELDS: Final = (
@@ -86,7 +89,7 @@ class Topics:
             if name:
                 return name
         topic_id = getattr(element, "topic_id", ZERO_UUID)
-        return "?" if topic_id == ZERO_UUID else self.resolved(uuid_text(topic_id))
+        return UNKNOWN if topic_id == ZERO_UUID else self.resolved(uuid_text(topic_id))
 
     def resolved(self, topic: str) -> str:
         """Return the name of a topic id, or what was given if it is none or not known."""
@@ -107,11 +110,13 @@ class Topics:
         """
         words = []
         for element in elements or ():
+            partitions = _partitions_of(element)
             marked = [
-                f"{index_of(each)}{'' if mark is None else mark(each)}"
-                for each in _partitions_of(element)
+                f"{index_of(each)}{'' if mark is None else mark(each)}" for each in partitions
             ]
-            words.append(f"{self.name(element)}[{listed(marked, ',')}]")
+            name = self.name(element)
+            if marked or name != UNKNOWN:
+                words.append(f"{name}[{listed(marked, ',')}]")
         return listed(words)
 
     def pairs(self, pairs: Iterable[tuple[str, int]]) -> str:

@@ -20,7 +20,7 @@ _ACKNOWLEDGEMENTS: Final = {0: "gap", 1: "accept", 2: "release", 3: "reject", 4:
 _LAST_OLD_LIST_OFFSETS: Final = 0
 
 
-def _records_text(fields: list[list[RecordBatch] | None]) -> str:
+def records_text(fields: list[list[RecordBatch] | None]) -> str:
     """Return how much lies in the `records` fields of a message: `30 records 3.4 kB lz4`."""
     batches = [batch for field in fields for batch in field or ()]
     if not batches:
@@ -41,7 +41,7 @@ def _records_text(fields: list[list[RecordBatch] | None]) -> str:
 def _produce_request(asked: Any, dissection: Dissection, topics: Topics) -> str:
     assert dissection.request is not None
     return clause(
-        f"{topics.partitions(asked.topic_data)} {_records_text(dissection.request.batches)}",
+        " ".join((topics.partitions(asked.topic_data), records_text(dissection.request.batches))),
         f"acks {_ACKS.get(asked.acks, asked.acks)}",
         f"transaction {asked.transactional_id}" if asked.transactional_id else None,
     )
@@ -75,7 +75,7 @@ def _fetch_request(asked: Any, dissection: Dissection, topics: Topics) -> str:
 
 def _fetch_response(answered: Any, dissection: Dissection, _: Topics) -> str:
     assert dissection.response is not None
-    text = _records_text(dissection.response.batches)
+    text = records_text(dissection.response.batches)
     partitions = [each for topic in answered.responses for each in topic.partitions]
     if not text:
         return "" if dissection.error_code else "nothing new"
@@ -151,7 +151,7 @@ def _share_fetch_response(answered: Any, dissection: Dissection, _: Topics) -> s
         for partition in topic.partitions
         for each in partition.acquired_records
     )
-    text = _records_text(dissection.response.batches)
+    text = records_text(dissection.response.batches)
     if not text and not dissection.error_code:
         return "nothing new"
     return clause(text, f"{acquired} acquired" if acquired else None)
