@@ -66,6 +66,17 @@ class Content:
             one's port; None where the bytes tell.
     """
 
+    __slots__ = (
+        "_connection",
+        "_conversation",
+        "_on_skip",
+        "_opening",
+        "_rules",
+        "_tls",
+        "consumers",
+        "forced_client",
+    )
+
     def __init__(
         self,
         rules: ReadingRules,
@@ -91,6 +102,11 @@ class Content:
         self._tls: TlsStream | None = None
         self._conversation: Conversation | None = None
         self.consumers: tuple[Consumer, Consumer] = self._opening.sides
+
+    @property
+    def is_opening(self) -> bool:
+        """Return whether something is still to be found out: call `decide` after more bytes."""
+        return self._opening is not None
 
     @property
     def is_decided(self) -> bool:

@@ -32,6 +32,16 @@ class Conversation:
         pairing: makes exchanges of their frames.
     """
 
+    __slots__ = (
+        "_announcements",
+        "_begin_request",
+        "_max_frame_bytes",
+        "_outstanding",
+        "pairing",
+        "requests",
+        "responses",
+    )
+
     def __init__(
         self,
         pairing: Pairing,

@@ -36,6 +36,7 @@ Item = Exchange | Gap | Connection
 
 _ORDER = itemgetter(0)
 _MAX_REMEMBERED = 65_536
+_LEAST_STRETCH = 16  # rows from which on taking them together is cheaper than one by one
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,30 +156,43 @@ class CaptureDecoder:
         return self._release(None)
 
     def _take_rows(self, rows: FlowRows, batch: SortedBatch) -> None:
-        """Take a connection's packets one by one."""
-        endpoints = rows.low, rows.high
-        for row in batch.rows(rows):
-            flow = self._flows.get(endpoints)
-            if flow is not None and flow.is_over(row.time_ns):
-                self._end(flow, _first_after(batch.batch, flow.linger_until_ns), "")
-                flow = None
-            if flow is not None and flow.is_reused_by(row):
-                self._end(flow, Moment(row.packet, row.time_ns), "reused")
-                flow = None
-            if flow is None:
-                if endpoints in self._remembered and not row.size and not row.flags & SYN:
-                    continue  # a late echo of a connection that has ended
-                flow = self._begin(endpoints, row)
-            flow.take_row(row, batch.segments)
-            if flow.closed_ns is not None:
-                self._closed[flow] = None
-            self._unresolved[flow] = None
+        """Take a connection's packets: where possible in stretches, else one by one."""
+        first = rows.first
+        while first < rows.last:
+            last = batch.next_break(first, rows.last)
+            flow = self._flows.get((rows.low, rows.high))
+            if (
+                flow is not None
+                and flow.is_plain
+                and last - first >= _LEAST_STRETCH
+                and flow.take_stretches(batch.stretches(rows, first, last), batch.segments)
+            ):
+                first = last
+                continue
+            last = min(last + 1, first + _LEAST_STRETCH, rows.last)
+            for row in batch.rows(first, last):
+                self._take_row((rows.low, rows.high), row, batch)
+            first = last
 
-    def _begin(self, endpoints: tuple[int, int], row: Row) -> Flow:
-        flow = Flow(self._around, endpoints, row)
-        self._flows[endpoints] = flow
-        self._new.append(flow)
-        return flow
+    def _take_row(self, endpoints: tuple[int, int], row: Row, batch: SortedBatch) -> None:
+        """Take one packet between two endpoints; it may begin a connection and end another."""
+        flow = self._flows.get(endpoints)
+        if flow is not None and flow.is_over(row.time_ns):
+            self._end(flow, _first_after(batch.batch, flow.linger_until_ns), "")
+            flow = None
+        if flow is not None and flow.is_reused_by(row):
+            self._end(flow, Moment(row.packet, row.time_ns), "reused")
+            flow = None
+        if flow is None:
+            if endpoints in self._remembered and not row.size and not row.flags & SYN:
+                return  # a late echo of a connection that has ended
+            flow = Flow(self._around, endpoints, row)
+            self._flows[endpoints] = flow
+            self._new.append(flow)
+        flow.take_row(row, batch.segments)
+        if flow.closed_ns is not None:
+            self._closed[flow] = None
+        self._unresolved[flow] = None
 
     def _end(self, flow: Flow, moment: Moment, reason: str) -> None:
         """End a connection and forget it."""

@@ -51,6 +51,7 @@ def detect(data: bytes, max_frame_bytes: int, *, is_all: bool = False) -> Protoc
         max_frame_bytes: the largest frame that counts as Kafka.
         is_all: whether no more bytes will come.
     """
+    data = data[:ENOUGH_BYTES]
     if _TLS.match(data):
         return Protocol.TLS
     if data.startswith(_HTTP):

@@ -49,14 +49,24 @@ class Flow:
         connection: what is told of it.
         endpoints: its ends by number, the lower one first.
         first_packet: number of its first packet.
-        is_plain: whether payloads in order may be taken as whole stretches.
         closed_ns: when it ended, by RST or by FINs of both ends; None while it is open.
     """
+
+    __slots__ = (
+        "_around",
+        "_client",
+        "_content",
+        "_directions",
+        "_early_gaps",
+        "closed_ns",
+        "connection",
+        "endpoints",
+        "first_packet",
+    )
 
     def __init__(self, around: Surroundings, endpoints: tuple[int, int], row: Row) -> None:
         """Begin with the first packet between two endpoints, the lower one first."""
         self.first_packet = row.packet
-        self.is_plain = False
         self.closed_ns: int | None = None
         self.endpoints = endpoints
         self.connection = Connection(
@@ -78,6 +88,17 @@ class Flow:
             for consumer in self._content.consumers
         )
         self._name()
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether payloads in order may be taken as whole stretches."""
+        low, high = self._directions
+        return (
+            self.closed_ns is None
+            and self._content.is_plain
+            and low.is_straight
+            and high.is_straight
+        )
 
     @property
     def linger_until_ns(self) -> int:
@@ -126,8 +147,8 @@ class Flow:
             if half.acknowledged != NONE_SEEN:
                 self._directions[1 - side].acknowledge(half.acknowledged, now)
         self.connection.last_ns = max(self.connection.last_ns, rows.last_ns)
-        self._decide(segments.packet[-1] if segments.packet else 0)
-        self._reconsider()
+        if self._content.is_opening:
+            self._decide(segments.packet[-1] if segments.packet else 0)
         return True
 
     def take_row(self, row: Row, segments: Segments) -> None:
@@ -152,10 +173,10 @@ class Flow:
                 mine.duplicates += 1
             if row.flags & FIN:
                 mine.end((sequence + row.size) % _MODULUS)
-        if all(direction.is_finished for direction in self._directions):
+        if mine.is_finished and other.is_finished:
             self._close("fin", row.time_ns)
-        self._decide(row.packet)
-        self._reconsider()
+        if self._content.is_opening:
+            self._decide(row.packet)
 
     def finish(self, moment: Moment, reason: str) -> None:
         """End the connection: hand over what there is of its last frames.
@@ -189,14 +210,6 @@ class Flow:
         if self.closed_ns is None:
             self.closed_ns = time_ns
             self.connection.close_reason = reason
-
-    def _reconsider(self) -> None:
-        """Find out whether whole stretches may be taken from now on."""
-        self.is_plain = (
-            self.closed_ns is None
-            and self._content.is_plain
-            and all(each.is_straight for each in self._directions)
-        )
 
     def _decide(self, known: int, *, is_over: bool = False) -> None:
         """Find out what the connection carries, unless that is known."""

@@ -10,7 +10,9 @@ which may be keep-alive probes, nor where a connection begins or ends: there the
 belong to another one.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -24,6 +26,7 @@ SYN: Final = 2
 RST: Final = 4
 ACK: Final = 16
 
+_MODULUS: Final = 1 << 32
 _CONTROL: Final = FIN | SYN | RST
 
 Integers = npt.NDArray[np.int64]
@@ -52,7 +55,7 @@ class FlowRows(NamedTuple):
 
     Attributes:
         low, high: the endpoints, by number.
-        first, last: its rows, see `SortedBatch.rows`.
+        first, last: its rows, for `SortedBatch.rows`.
         last_ns: time of its last packet.
         is_plain: whether it has no SYN, FIN or RST, no cut packet, and both directions' payloads
             follow each other.
@@ -78,7 +81,6 @@ class Row(NamedTuple):
         size: payload bytes on the wire.
         payload: its place in `SortedBatch.segments`; -1 without payload, -2 for one left out.
         packet, time_ns: which packet, and when.
-        is_plain: whether its payload follows the one before it and no flag is set.
     """
 
     side: int
@@ -89,7 +91,6 @@ class Row(NamedTuple):
     payload: int
     packet: int
     time_ns: int
-    is_plain: bool
 
 
 NO_PAYLOAD: Final = -1
@@ -145,30 +146,86 @@ class SortedBatch:
         )
         return map(FlowRows._make, columns)
 
-    def rows(self, flow: FlowRows) -> list[Row]:
-        """Return the rows of a connection in the order of the capture."""
-        place = np.arange(flow.first, flow.last)[np.argsort(self._order[flow.first : flow.last])]
-        row = self._order[place]
-        index = np.full(len(place), NO_PAYLOAD)
-        index[self._has_payload[place]] = LEFT_OUT
-        kept = self._is_kept[place]
-        index[kept] = self._kept_before[place[kept]]
-        flags = self.batch.flags[row]
-        is_plain = (flags & _CONTROL) == 0
-        is_plain[kept] &= ~self._is_broken[index[kept]]
-        columns: Any = zip(
-            self._side[place].astype(np.int64).tolist(),
-            flags.tolist(),
-            self.batch.sequence[row].tolist(),
-            self.batch.acknowledgment[row].tolist(),
-            self.batch.wire_bytes[row].tolist(),
-            index.tolist(),
-            self.batch.packet[row].tolist(),
-            self.batch.time_ns[row].tolist(),
-            is_plain.tolist(),
-            strict=True,
+    def rows(self, first: int, last: int) -> Iterator[Row]:
+        """Yield rows of a connection in the order of the capture; `FlowRows` says which are its."""
+        columns: Any = zip(*(column[first:last] for column in self._row_columns), strict=True)
+        return map(Row._make, columns)
+
+    def next_break(self, first: int, last: int) -> int:
+        """Return the first row from `first` on that is not plain, or `last`."""
+        at = bisect_left(self._breaks, first)
+        return min(self._breaks[at], last) if at < len(self._breaks) else last
+
+    def stretches(self, flow: FlowRows, first: int, last: int) -> FlowRows:
+        """Return some rows of a connection, all of them plain, as if they were all it has."""
+        return flow._replace(
+            first=first,
+            last=last,
+            last_ns=max(self._row_columns[-1][first:last]),
+            halves=(self._half_of(0, first, last), self._half_of(1, first, last)),
         )
-        return [Row._make(each) for each in columns]
+
+    def _half_of(self, side: int, first: int, last: int) -> Half:
+        """Return what one side sent in some plain rows of a connection."""
+        rows = self._place[first:last]
+        rows = rows[self._side[rows] == side]
+        if not len(rows):
+            return Half(0, 0, 0, NONE_SEEN, 0)
+        payload = self._payload[rows]
+        kept = payload[payload >= 0]
+        start, stop = (int(kept[0]), int(kept[-1]) + 1) if len(kept) else (0, 0)
+        number = self.batch.acknowledgment[self._order[rows]]
+        highest = int(number[0]) + int((number - number[0]).view(np.int32).max())
+        return Half(
+            start,
+            stop,
+            int(self._sequence[start]) if len(kept) else 0,
+            highest % _MODULUS,
+            int(np.count_nonzero(payload == LEFT_OUT)),
+        )
+
+    @cached_property
+    def _payload(self) -> Integers:
+        """Return each row's payload in `segments`, in the order of connection and direction."""
+        payload = np.where(self._is_kept, self._kept_before, LEFT_OUT)
+        return np.where(self._has_payload, payload, NO_PAYLOAD)
+
+    @cached_property
+    def _place(self) -> Integers:
+        """Return which rows come one after the other in the order of connection and packet."""
+        return np.lexsort((self._order, self._flow))
+
+    @cached_property
+    def _is_plain_row(self) -> Flags:
+        """Return which rows follow the one before and have no flag, connection by connection."""
+        payload = self._payload[self._place]
+        is_plain: Flags = (self.batch.flags[self._order[self._place]] & _CONTROL) == 0
+        has_payload = payload >= 0
+        is_plain[has_payload] &= ~self._is_broken[payload[has_payload]]
+        return is_plain
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        """Return the rows that are not plain."""
+        found: list[int] = np.flatnonzero(~self._is_plain_row).tolist()
+        return found
+
+    @cached_property
+    def _row_columns(self) -> list[list[Any]]:
+        """Return what `Row` is made of, connection by connection."""
+        batch, place = self.batch, self._place
+        row = self._order[place]
+        columns = (
+            self._side[place].astype(np.int64),
+            batch.flags[row],
+            batch.sequence[row],
+            batch.acknowledgment[row],
+            batch.wire_bytes[row],
+            self._payload[place],
+            batch.packet[row],
+            batch.time_ns[row],
+        )
+        return [column.tolist() for column in columns]
 
     def _find_payloads(self) -> None:
         """Make the segments, and find where they break off."""

@@ -31,6 +31,7 @@ from kdiag.wire.frame import LENGTH_BYTES, Frame
 HEAD_BYTES: Final = 512
 """A frame is announced when so many of its bytes have come, or all that it has."""
 
+_NO_SEGMENTS: Final = Segments.hole(0, 0, 0)
 _LENGTH: Final = Struct(">i")
 _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")  # an alert, a handshake
 _PART_BYTES: Final = 4096
@@ -117,11 +118,21 @@ class FrameCutter:
         loss: why it cannot go on; None while it can.
     """
 
+    __slots__ = (
+        "_known",
+        "_last",
+        "_max_frame_bytes",
+        "_open",
+        "_segments",
+        "_sink",
+        "loss",
+    )
+
     def __init__(self, sink: FrameSink, max_frame_bytes: int) -> None:
         self._sink = sink
         self._max_frame_bytes = max_frame_bytes
         self._open: _Open | None = None
-        self._segments = Segments.hole(0, 0, 0)
+        self._segments = _NO_SEGMENTS
         self._last = 0
         self._known = 0
         self.loss: Loss | None = None
@@ -151,6 +162,7 @@ class FrameCutter:
         if self._open is not None:
             self._open.keep_parts()
             self._announce(self._open)
+        self._segments = _NO_SEGMENTS  # its memory is not for keeping
 
     def finish(self) -> None:
         """Give up waiting: a frame that is still open is announced as it is."""

@@ -30,6 +30,19 @@ class FrameStream:
         on_frames: if set, called with the number of frames announced before, after each call.
     """
 
+    __slots__ = (
+        "_cutter",
+        "_limits",
+        "_looks",
+        "_lost_at",
+        "_offset",
+        "_on_skip",
+        "_search",
+        "_sink",
+        "_why",
+        "on_frames",
+    )
+
     def __init__(
         self,
         sink: FrameSink,

@@ -40,6 +40,18 @@ class OpeningSide:
         has_frame_start: whether what is kept begins with a frame, if it is Kafka.
     """
 
+    __slots__ = (
+        "_cost",
+        "_limits",
+        "_pieces",
+        "_walk",
+        "has_frame_start",
+        "search",
+        "skipped_bytes",
+        "total_bytes",
+        "unread_bytes",
+    )
+
     def __init__(self, limits: FrameLimits) -> None:
         self.search: Search | None = None
         self.skipped_bytes = 0
@@ -148,6 +160,12 @@ class Opening:
         sides: keep what the two ends sent.
         client: the side known to be the client; None if it is not known.
     """
+
+    __slots__ = (
+        "_limits",
+        "client",
+        "sides",
+    )
 
     def __init__(self, limits: FrameLimits, *, has_syn: bool) -> None:
         """Keep nothing yet.

@@ -18,7 +18,7 @@ from typing import Final
 
 from kdiag.errors import DecodeError
 from kdiag.pcap.plausible import is_request
-from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY
+from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
 from kdiag.wire.codec import decode_prefix
 from kdiag.wire.connection import Connection
 from kdiag.wire.exchange import Exchange, Status
@@ -77,6 +77,19 @@ class Pairing:
         last_head: the first bytes of the last request that had a header.
     """
 
+    __slots__ = (
+        "_coming",
+        "_connection",
+        "_is_sasl",
+        "_last_answered",
+        "_outstanding",
+        "_outstanding_bytes",
+        "_repeated",
+        "_run",
+        "_tokens",
+        "last_head",
+    )
+
     def __init__(self, run: Run, connection: Connection, *, is_sasl: bool = False) -> None:
         """Start with a connection's first frame.
 
@@ -91,7 +104,7 @@ class Pairing:
         self._is_sasl = is_sasl
         self._outstanding: dict[int, Exchange] = {}
         self._repeated: dict[int, deque[Exchange]] = {}
-        self._tokens: deque[Exchange] = deque()
+        self._tokens: list[Exchange] = []
         self._coming: dict[int, Exchange] = {}
         self._outstanding_bytes = 0
         self._last_answered = 0
@@ -237,13 +250,14 @@ class Pairing:
         if correlation_id is not None and correlation_id in self._outstanding:
             exchange = self._take(correlation_id)
         elif self._tokens:
-            return self._tokens.popleft()
+            return self._tokens.pop(0)
         else:
             oldest = next(iter(self._outstanding), None)
             if oldest is None or (correlation_id is not None and oldest >= _LEAST_CORRELATION_ID):
                 return None
             exchange = self._take(oldest)
-            exchange.correlation_id = correlation_id
+            if exchange.correlation_id is None:
+                exchange.correlation_id = correlation_id
         self._run.overtaking_responses += exchange.number < self._last_answered
         self._last_answered = max(self._last_answered, exchange.number)
         return exchange
@@ -278,13 +292,10 @@ class Pairing:
     def _client_id(self, data: bytes, api_key: int | None, version: int | None) -> str | None:
         """Return the client id of a request, if there is one and its bytes are here."""
         text = raw_client_id(data)
-        if text is None:
+        if text is None or (api_key == CONTROLLED_SHUTDOWN_KEY and version == 0):
             return None
         known = self._run.client_ids.get(text)
         if known is None:
-            api = API_BY_KEY.get(api_key) if api_key is not None else None
-            if api and version is not None and not api.request_header_version(version):
-                return None
             known = text.decode(errors="replace")
             if len(self._run.client_ids) < _MAX_CLIENT_IDS:
                 self._run.client_ids[text] = known

@@ -70,7 +70,9 @@ def is_whole_request(frame: bytes) -> bool:
     """
     try:
         header = read_request_header(frame)
-        api = API_BY_KEY[header.api_key]
+        api = API_BY_KEY.get(header.api_key)
+        if api is None:
+            return False
         if not api.versions.covers(header.version):
             return header.api_key == API_VERSIONS_KEY
         decode(api.request_class(), header.version, frame, header.body_offset)

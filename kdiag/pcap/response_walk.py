@@ -30,6 +30,15 @@ class ResponseWalk:
         start: where in the stream the chain starts.
     """
 
+    __slots__ = (
+        "_count",
+        "_last_id",
+        "_max_frame_bytes",
+        "_next",
+        "_starts_left",
+        "start",
+    )
+
     def __init__(self, max_frame_bytes: int) -> None:
         self.start = 0
         self._max_frame_bytes = max_frame_bytes

@@ -75,6 +75,24 @@ class Direction:
         gap_count, gap_bytes: the holes that were given up, and their size.
     """
 
+    __slots__ = (
+        "_acknowledged",
+        "_end",
+        "_max_waiting_bytes",
+        "_on_gap",
+        "_waiting",
+        "_waiting_bytes",
+        "consumer",
+        "duplicates",
+        "first_sequence",
+        "gap_bytes",
+        "gap_count",
+        "next_sequence",
+        "offset",
+        "overlap_mismatches",
+        "stray_segments",
+    )
+
     def __init__(
         self,
         consumer: Consumer,
@@ -192,6 +210,10 @@ class Direction:
 
     def _wait(self, start: int, stop: int, piece: Piece) -> None:
         """Keep what is new of a segment that covers `start` to `stop` of the stream."""
+        if start >= self.offset and (not self._waiting or start >= self._waiting[-1].stop):
+            self._waiting.append(_Waiting(start, stop, piece))
+            self._waiting_bytes += len(piece.data) + _PIECE_OVERHEAD_BYTES
+            return
         is_new = False
         for low, high in list(self._uncovered(max(start, self.offset), stop)):
             is_new = True
