@@ -1,0 +1,15 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+INPUTS = 20_000 if os.environ.get("CI") == "true" else 500
+
+
+def test_no_damaged_input_breaks_a_rule(tmp_path: Path) -> None:
+    """Damaged bytes raise kdiag's own errors alone, in bounded time and memory."""
+    command = [sys.executable, str(Path(__file__).with_name("run.py")), "--inputs", str(INPUTS)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith(f"{INPUTS} inputs, slowest ")
