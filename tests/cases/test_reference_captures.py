@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,15 @@ import pytest
 
 import wire_records
 from kdiag.pcap.decoder import Item, decode_capture
+from kdiag.pcap.keylog import KeyLog
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.connection import Connection, Gap, Protocol
+from kdiag.wire.dissection import Dissection
 from kdiag.wire.exchange import Exchange, Status
 
 FOLDER = Path(os.environ.get("KDIAG_REFERENCE", "")) / "captures"
 TRUTHS = sorted(FOLDER.glob("*.json")) if "KDIAG_REFERENCE" in os.environ else []
-ENCRYPTED = ("tls", "mtls", "sasl_ssl", "plaintext_to_tls")
+WITHOUT_KEYS = ("mtls_no_certificate", "tls13_java_no_keylog", "plaintext_to_tls")
 LOSSY = ("capture_drops", "midstream", "snaplen")
 
 pytestmark = pytest.mark.skipif(not TRUTHS, reason="KDIAG_REFERENCE is not set")
@@ -25,8 +30,11 @@ def files_of(truth: dict[str, Any]) -> list[Path]:
 
 
 def items_of(truth: dict[str, Any]) -> list[Item]:
-    """Return all that a capture decodes to."""
-    return list(decode_capture(files_of(truth)))
+    """Return all that a capture decodes to, with the key log beside it if there is one."""
+    files = files_of(truth)
+    keys = files[0].with_suffix(".keylog")
+    keylog = KeyLog.parse(keys.read_bytes() if keys.exists() else b"")
+    return list(decode_capture(files, keylog=keylog))
 
 
 def params(*, without: tuple[str, ...]) -> list[Any]:
@@ -55,7 +63,7 @@ def records_of(truth: dict[str, Any]) -> dict[str, list[wire_records.Told]]:
     return told
 
 
-@pytest.mark.parametrize("truth", params(without=ENCRYPTED + LOSSY))
+@pytest.mark.parametrize("truth", params(without=WITHOUT_KEYS + LOSSY))
 def test_the_records_on_the_wire_are_those_that_the_clients_handed_over_and_got(
     truth: dict[str, Any],
 ) -> None:
@@ -85,7 +93,7 @@ def test_the_records_on_the_wire_are_those_that_the_clients_handed_over_and_got(
         assert missing == []
 
 
-@pytest.mark.parametrize("truth", params(without=ENCRYPTED + LOSSY))
+@pytest.mark.parametrize("truth", params(without=WITHOUT_KEYS + LOSSY))
 def test_nothing_is_partial_or_unmatched_but_what_the_recording_explains(
     truth: dict[str, Any],
 ) -> None:
@@ -102,3 +110,54 @@ def test_nothing_is_partial_or_unmatched_but_what_the_recording_explains(
         cut = [each for each in answered if each.response and not each.response.is_whole]
         assert cut in ([], answered[-1:])
         assert not cut or members[0].connection.close_reason in ("rst", "fin")
+
+
+@pytest.mark.parametrize("truth", params(without=()))
+def test_nothing_is_malformed(truth: dict[str, Any]) -> None:
+    """Real clients and brokers write what the format allows, and loss is no contradiction of it."""
+    dissections = [Dissection(item) for item in items_of(truth) if isinstance(item, Exchange)]
+
+    assert [each.exchange.number for each in dissections if each.status is Status.MALFORMED] == []
+
+
+@pytest.mark.parametrize(
+    "truth", [each for each in params(without=()) if str(each.id).startswith(LOSSY)]
+)
+def test_lossy_captures_still_name_every_request(truth: dict[str, Any]) -> None:
+    """Requests by API and version are those whose headers tshark found packet by packet."""
+    found = Counter(
+        f"{API_BY_KEY[item.api_key].name}({item.api_key}) v{item.version}"
+        for item in items_of(truth)
+        if isinstance(item, Exchange) and item.request is not None and item.api_key is not None
+    )
+    expected = {
+        kind: count
+        for kind, count in truth["tshark"]["requests"].items()
+        if not kind.startswith("?")
+    }
+
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    "truth", [each for each in params(without=()) if str(each.id).startswith("tls13_java")]
+)
+def test_encryption_without_keys_is_named(truth: dict[str, Any]) -> None:
+    """Connections say that they are TLS, and which version."""
+    connections = [item for item in items_of(truth) if isinstance(item, Connection)]
+
+    assert {each.protocol for each in connections} == {Protocol.TLS}
+    assert all("1.3" in (each.tls_version or "") for each in connections)
+
+
+@pytest.mark.parametrize(
+    "truth", [each for each in params(without=()) if str(each.id).startswith("capture_drops")]
+)
+def test_what_the_recorder_lost_is_told(truth: dict[str, Any]) -> None:
+    """Gaps add up to what the connections count, and frames around them are partial."""
+    items = items_of(truth)
+    gaps = [item for item in items if isinstance(item, Gap)]
+    connections = [item for item in items if isinstance(item, Connection)]
+
+    assert gaps
+    assert sum(gap.size for gap in gaps) == sum(each.gap_bytes for each in connections)
