@@ -15,7 +15,9 @@ Examples:
   kdiag decode traffic.pcap --show 12 --values
   kdiag decode traffic.pcap --explain 12
   kdiag decode traffic.pcap -o jsonl | jq -r 'select(.error) | .error'
+  kdiag decode traffic.pcap --keylog keys.log
   tcpdump -i any -U -w - 'tcp port 9092' | kdiag decode -
+  kdiag decode --live lo --write traffic.pcap
 
 \b
 Exit codes: 0 done, 2 wrong usage or an unreadable file, 8 partial (bytes are missing, malformed
@@ -34,9 +36,9 @@ class OutputFormat(StrEnum):
 
 def decode(  # noqa: PLR0913 - a parameter for each option
     files: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="FILE", help="Captures, folders of captures, or - for stdin."),
-    ],
+    ] = None,
     *,
     output: Annotated[
         OutputFormat, typer.Option("--output", "-o", help="Lines for people, or for programs.")
@@ -95,6 +97,26 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         Path | None,
         typer.Option(metavar="FILE", help="Names of topic ids: lines of `topic-id name`."),
     ] = None,
+    keylog: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="TLS secrets (SSLKEYLOGFILE), to read what is inside."),
+    ] = None,
+    live: Annotated[
+        str | None,
+        typer.Option(metavar="IFACE", help="Capture from this interface instead of reading files."),
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --live: keep the packets in a pcap.")
+    ] = None,
+    max_frame: Annotated[
+        str, typer.Option(metavar="SIZE", help="The largest frame that is believed.")
+    ] = "100M",
+    max_waiting: Annotated[
+        str,
+        typer.Option(
+            metavar="SIZE", help="What may wait, per direction, for bytes out of order or lost."
+        ),
+    ] = "16M",
     show_secrets: Annotated[
         bool, typer.Option("--show-secrets", help="Do not redact passwords and tokens.")
     ] = False,
@@ -106,15 +128,20 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     """
     if summary + (show is not None) + (explain is not None) > 1:
         raise typer.BadParameter("choose one of --summary, --show and --explain")
+    if bool(files) == (live is not None):
+        raise typer.BadParameter("give captures to read, or --live IFACE", param_hint="FILE")
+    if write is not None and live is None:
+        raise typer.BadParameter("is for --live: files are kept already", param_hint="'--write'")
     if output is OutputFormat.CSV and (summary or show is not None or explain is not None):
         raise typer.BadParameter("--output csv lists exchanges; the rest is text or JSON")
     # `--help` must not load what only the run needs.
+    from kdiag.pcap.decoder import Limits  # noqa: PLC0415
     from kdiag.wire.body import BodyForm  # noqa: PLC0415
     from kdiag.wire.selection import Selection  # noqa: PLC0415
     from kdiag_cli import decode_options, decoding  # noqa: PLC0415
 
     options = decode_options.DecodeOptions(
-        files=files,
+        files=files or [],
         output=output.value,
         form=BodyForm(raw=raw, values=values, show_secrets=show_secrets),
         selection=Selection(
@@ -132,5 +159,12 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         show=show,
         explain=explain,
         sort=sort,
+        keylogs=keylog or [],
+        live=live,
+        write=write,
+        limits=Limits(
+            max_frame_bytes=decode_options.read_size(max_frame, "'--max-frame'"),
+            max_waiting_bytes=decode_options.read_size(max_waiting, "'--max-waiting'"),
+        ),
     )
     raise typer.Exit(decoding.run(options))

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 import typer
 
+from kdiag.pcap.decoder import DEFAULT_LIMITS, Limits
 from kdiag.wire.body import BodyForm
 from kdiag.wire.catalog import APIS, api_named
 from kdiag.wire.primitives import uuid_bytes
@@ -23,6 +24,8 @@ _NS: Final = {
     "s": 1_000_000_000,
     "m": 60_000_000_000,
 }
+_SIZE: Final = re.compile(r"(\d{1,12})\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+_SHIFTS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
 _WORDS_PER_LINE: Final = 2
 
 
@@ -39,6 +42,10 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
         summary: whether to count instead of listing.
         show, explain: the number of the one exchange to print in full, or byte by byte.
         sort: whether to order by time.
+        keylogs: files with the secrets of TLS connections.
+        live: the interface to capture from instead of reading files.
+        write: the file that keeps what is captured.
+        limits: what bounds the memory of the decoder.
     """
 
     files: list[str]
@@ -51,6 +58,10 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
     show: int | None = None
     explain: int | None = None
     sort: bool = False
+    keylogs: list[Path] = []
+    live: str | None = None
+    write: Path | None = None
+    limits: Limits = DEFAULT_LIMITS
 
 
 def read_apis(names: list[str]) -> frozenset[int]:
@@ -80,6 +91,16 @@ def read_duration_ns(text: str | None) -> int | None:
         raise typer.BadParameter(why, param_hint="'--min-latency'")
     number, unit = match.groups()
     return round(float(number) * _NS[unit.lower()])
+
+
+def read_size(text: str, hint: str) -> int:
+    """Return a size such as `100M`, `64k` or `1000` in bytes; k, M and G are powers of 1024."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        why = f"{text!r} is not a size: give one such as 100M, 64k or 4096"
+        raise typer.BadParameter(why, param_hint=hint)
+    number, unit = match.groups()
+    return int(number) << _SHIFTS[unit.lower()]
 
 
 def read_topic_ids(file: Path | None) -> dict[str, str]:

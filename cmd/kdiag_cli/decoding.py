@@ -9,7 +9,6 @@ from typing import Final
 from kdiag.errors import CaptureError
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.packet import SegmentBatch
-from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.topic_names import can_read_twice, learn_all_names
 from kdiag.wire.dissection import Dissection
 from kdiag.wire.document import DocumentEncoder, Documents
@@ -28,6 +27,7 @@ from kdiag_cli.single_exchange import SingleExchange
 from kdiag_cli.sorted_printer import SortedPrinter
 from kdiag_cli.summary_text import print_summary
 from kdiag_cli.terminal import Output, close_quietly, say
+from kdiag_cli.traffic import note_drops, open_traffic, read_keylogs, take_secrets
 
 _MACHINE_PRINTERS: Final[dict[str, Callable[[Output, Documents], Printer]]] = {
     "jsonl": JsonLines,
@@ -59,18 +59,29 @@ class _Decoding:
     def __init__(self, options: DecodeOptions, output: Output) -> None:
         self._options = options
         self._output = output
-        self._reader = CaptureReader(options.files)
-        self._decoder = CaptureDecoder(self._reader.addresses.endpoint_text, ports=options.ports)
+        self._keylog = read_keylogs(options.keylogs)
+        self._reader = open_traffic(options)
+        self._decoder = CaptureDecoder(
+            self._reader.addresses.endpoint_text,
+            ports=options.ports,
+            keylog=self._keylog,
+            limits=options.limits,
+        )
         self._names = TopicNames(options.topic_names)
         self._documents = Documents(self._names, options.form)
         number = options.show or options.explain
         self._single = None if number is None else SingleExchange(number)
         self._printer = self._single or self._make_printer()
         self._pipeline = ExchangePipeline(
-            self._names, options.selection, self._printer, self._make_look_ahead()
+            self._names,
+            options.selection,
+            self._printer,
+            self._make_look_ahead(),
+            may_wait=options.live is None,
         )
         self._first_ns = self._last_ns = 0
-        output.is_prompt = not can_read_twice(options.files) and not _is_file(sys.stdin)
+        is_stored = can_read_twice(options.files) or _is_file(sys.stdin)
+        output.is_prompt = options.live is not None or not is_stored
 
     def run(self) -> ExitCode:
         """Read everything, or up to what was asked for; return the exit code."""
@@ -102,6 +113,7 @@ class _Decoding:
         try:
             for batch in self._reader.read_segments():
                 self._note_times(batch)
+                take_secrets(self._reader, self._keylog)
                 self._take(self._decoder.feed(batch))
                 if progress is not None:
                     progress.update(self._reader.bytes_read)
@@ -140,9 +152,9 @@ class _Decoding:
 
     def _make_look_ahead(self) -> Callable[[], None] | None:
         files, ports = self._options.files, self._options.ports
-        if not can_read_twice(files):
+        if not files or not can_read_twice(files):
             return None
-        return lambda: learn_all_names(self._names, files, ports=ports)
+        return lambda: learn_all_names(self._names, files, ports=ports, keylog=self._keylog)
 
     def _make_progress(self) -> Progress | None:
         """Return what shows progress, where it does not get between the lines."""
@@ -162,7 +174,7 @@ class _Decoding:
             duplicates=counts.duplicates,
             gaps=counts.gaps,
             gap_bytes=counts.gap_bytes,
-            warnings=[str(warning) for warning in reader.warnings],
+            warnings=[*map(str, reader.warnings), *note_drops(reader)],
         )
 
     def _print_summary(self, totals: Totals) -> None:

@@ -7,7 +7,7 @@ from kdiag.wire.connection import Connection
 from kdiag.wire.dissection import Dissection
 from kdiag.wire.exchange import Exchange
 from kdiag.wire.fetch_session import FETCH_KEY, FetchSessions
-from kdiag.wire.late_names import LateNames
+from kdiag.wire.late_names import DEFAULT_MAX_EXCHANGES, LateNames
 from kdiag.wire.selection import Selection, is_in_order
 from kdiag.wire.summary import Summary
 from kdiag.wire.topic_names import TopicNames
@@ -28,6 +28,8 @@ class ExchangePipeline:
         selection: Selection,
         printer: Printer | None,
         look_ahead: Callable[[], None] | None,
+        *,
+        may_wait: bool = True,
     ) -> None:
         """Connect the parts.
 
@@ -36,13 +38,17 @@ class ExchangePipeline:
             selection: which exchanges are wanted.
             printer: gets them; None to count only, which needs neither order nor names.
             look_ahead: adds to `names` what the rest of the input tells; None if it cannot.
+            may_wait: whether exchanges may wait for names that the input will tell.
         """
         self.summary = Summary(names)
         self.is_partial = False
         self._names = names
         self._selection = selection
         self._printer = printer
-        self._late = None if printer is None else LateNames(names, look_ahead)
+        self._late = None
+        if printer is not None:
+            most = DEFAULT_MAX_EXCHANGES if may_wait else 0
+            self._late = LateNames(names, look_ahead, max_exchanges=most)
         is_fetch_wanted = not selection.api_keys or FETCH_KEY in selection.api_keys
         self._sessions = FetchSessions() if printer is not None and is_fetch_wanted else None
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.file import STDIN
+from kdiag.pcap.keylog import KeyLog
 from kdiag.pcap.reader import Source
 from kdiag.wire.dissection import Dissection
 from kdiag.wire.exchange import Exchange
@@ -29,13 +30,17 @@ def can_read_twice(sources: Sequence[Source]) -> bool:
 
 
 def learn_all_names(
-    names: TopicNames, sources: Sequence[Source], *, ports: Collection[int] = ()
+    names: TopicNames,
+    sources: Sequence[Source],
+    *,
+    ports: Collection[int] = (),
+    keylog: KeyLog | None = None,
 ) -> None:
     """Read captures once for the topic names that they tell, and add these to `names`.
 
     Raises:
         CaptureError: an input is not a capture or cannot be read.
     """
-    for item in decode_capture(sources, ports=ports):
+    for item in decode_capture(sources, ports=ports, keylog=keylog):
         if isinstance(item, Exchange):
             names.learn(Dissection(item))

@@ -1,0 +1,58 @@
+"""Where `kdiag decode` gets its packets from: captures that lie there, or a live interface."""
+
+from pathlib import Path
+
+from kdiag.errors import CaptureError
+from kdiag.pcap.keylog import KeyLog
+from kdiag.pcap.live import LiveCapture
+from kdiag.pcap.pcapng import TLS_KEY_LOG
+from kdiag.pcap.reader import CaptureReader
+from kdiag_cli.decode_options import DecodeOptions
+
+Traffic = CaptureReader | LiveCapture
+
+
+def open_traffic(options: DecodeOptions) -> Traffic:
+    """Return what reads the packets.
+
+    Raises:
+        CaptureError: a file is not a capture, or the interface cannot be captured from.
+    """
+    if options.live is None:
+        return CaptureReader(options.files)
+    return LiveCapture(options.live, write=options.write)
+
+
+def read_keylogs(files: list[Path]) -> KeyLog:
+    """Return the TLS secrets in key log files.
+
+    Raises:
+        CaptureError: a file cannot be read or holds no secret.
+    """
+    keylog = KeyLog()
+    for file in files:
+        known = len(keylog)
+        try:
+            keylog.add(file.read_bytes())
+        except OSError as error:
+            raise CaptureError(str(file), f"cannot be opened: {error.strerror}") from error
+        if len(keylog) == known:
+            why = "holds no TLS secret: give the file that SSLKEYLOGFILE named"
+            raise CaptureError(str(file), why)
+    return keylog
+
+
+def take_secrets(traffic: Traffic, keylog: KeyLog) -> None:
+    """Add the TLS secrets that a capture has brought along since the last call."""
+    while traffic.secrets:
+        secrets = traffic.secrets.pop()
+        if secrets.kind == TLS_KEY_LOG:
+            keylog.add(secrets.data)
+
+
+def note_drops(traffic: Traffic) -> list[str]:
+    """Return the warnings about packets that the kernel dropped, if it did."""
+    dropped = traffic.dropped if isinstance(traffic, LiveCapture) else 0
+    if not dropped:
+        return []
+    return [f"the kernel dropped {dropped:,} packets that came faster than they were read"]
