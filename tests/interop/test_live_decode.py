@@ -1,0 +1,72 @@
+"""`kdiag decode --live` beside a real broker: what is said on the wire is printed as it is said."""
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_socket import BrokerSocket
+from expected_exchanges import decode_lines
+from kafka_cluster import KafkaCluster
+from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+pytestmark = [
+    pytest.mark.java,
+    pytest.mark.skipif(os.geteuid() != 0, reason="capturing needs root"),
+]
+KAFKA = "4.4.0"
+TRIES = 100
+
+
+def first_line(kdiag: "subprocess.Popen[bytes]", broker: BrokerSocket) -> dict[str, Any]:
+    """Ask the broker again and again until kdiag, which is starting, has seen it."""
+    assert kdiag.stdout is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(kdiag.stdout, selectors.EVENT_READ)
+        for _ in range(TRIES):
+            broker.ask(ApiVersionsRequest(), 0, ApiVersionsResponse)
+            if selector.select(0.2):
+                line: dict[str, Any] = json.loads(kdiag.stdout.readline())
+                return line
+    raise AssertionError("kdiag has printed nothing")
+
+
+def test_live_exchanges_are_printed_at_once_and_kept(
+    get_kafka_jars: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """A line comes while both sides still talk; Ctrl-C ends with 130; the kept file reads alike."""
+    get_kafka_jars(KAFKA)
+    kept = tmp_path / "kept.pcap"
+    program = "from kdiag_cli.app import main; main()"
+    options = ["--live", "lo", "--api", "ApiVersions", "-o", "jsonl", "--write", str(kept)]
+    with (
+        KafkaCluster(KAFKA, tmp_path) as cluster,
+        subprocess.Popen(
+            [sys.executable, "-c", program, "decode", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as kdiag,
+        BrokerSocket(cluster.bootstrap) as broker,
+    ):
+        line = first_line(kdiag, broker)
+        kdiag.send_signal(signal.SIGINT)
+        assert kdiag.stdout is not None
+        assert kdiag.stderr is not None
+        rest, said = kdiag.stdout.read(), kdiag.stderr.read()
+
+    assert (line["api"], line["status"]) == ("ApiVersions", "ok")
+    assert line["broker"] == cluster.bootstrap.replace("localhost", "127.0.0.1")
+    assert kdiag.returncode == 130
+    assert b"interrupted; this was read so far" in said
+    printed = [line, *map(json.loads, rest.splitlines())]
+    again = [json.loads(each) for each in decode_lines(kept).splitlines()]
+    assert {each["time"] for each in printed if each["kind"] == "exchange"} == {
+        each["time"] for each in again if each["kind"] == "exchange" and each["api"] == line["api"]
+    }
