@@ -99,7 +99,9 @@ def _envelope_request(asked: Any, _: Dissection, __: Topics) -> str:
     found = read_forwarded_request(asked.request_data)
     if found is None:
         return "a request that cannot be read"
-    return f"forwards {found.api.name} v{found.header.version} of {found.header.client_id}"
+    client_id = found.header.client_id
+    sender = f" of {client_id}" if client_id else ""
+    return f"forwards {found.api.name} v{found.header.version}{sender}"
 
 
 CLUSTER: Final = {

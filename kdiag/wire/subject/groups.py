@@ -108,7 +108,7 @@ def _commit_request(asked: Any, _: Dissection, topics: Topics) -> str:
 
 def _offsets_request(asked: Any, _: Dissection, topics: Topics) -> str:
     groups = [
-        f"group {group.group_id} {_wanted(group.topics, topics)}"
+        f"group {group.group_id} {_wanted(group.topics, topics)}".rstrip()
         for group in asked.groups or [asked]
     ]
     return listed(groups, ", ")

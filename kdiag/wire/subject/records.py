@@ -41,7 +41,7 @@ def records_text(fields: list[list[RecordBatch] | None]) -> str:
 def _produce_request(asked: Any, dissection: Dissection, topics: Topics) -> str:
     assert dissection.request is not None
     return clause(
-        " ".join((topics.partitions(asked.topic_data), records_text(dissection.request.batches))),
+        f"{topics.partitions(asked.topic_data)} {records_text(dissection.request.batches)}".strip(),
         f"acks {_ACKS.get(asked.acks, asked.acks)}",
         f"transaction {asked.transactional_id}" if asked.transactional_id else None,
     )
