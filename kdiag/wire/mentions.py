@@ -21,8 +21,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kdiag.wire.schema import Entity, Field, Kind, Struct, fields_of
 
-Leaf: TypeAlias = Callable[[type[Struct], Field, str], str | None]
-"""Gives the statement for a field of a struct class, given the struct's variable, or None."""
+Leaf: TypeAlias = Callable[[list[Field], Field, str], str | None]
+"""Gives the statement for a field, or None, given all fields of its struct in the version, it and
+the struct's variable."""
 
 _INDENT = "    "
 
@@ -60,36 +61,36 @@ def mentions(cls: type[Struct], version: int) -> Mentions:
     )
 
 
-def _error(_: type[Struct], field: Field, source: str) -> str | None:
+def _error(_: list[Field], field: Field, source: str) -> str | None:
     """Return at the first error code; `partition_error_code` and the like are some, too."""
     if field.kind is not Kind.INT16 or not field.name.endswith("error_code"):
         return None
     return f"if {source}.{field.name}: return {source}.{field.name}"
 
 
-def _topic(_: type[Struct], field: Field, source: str) -> str | None:
+def _topic(_: list[Field], field: Field, source: str) -> str | None:
     if field.entity is Entity.TOPIC_NAME:
         return _add("names", field, source)
     return _add("ids", field, source) if _is_topic_id(field) else None
 
 
-def _group(_: type[Struct], field: Field, source: str) -> str | None:
+def _group(_: list[Field], field: Field, source: str) -> str | None:
     is_group = field.entity is Entity.GROUP_ID or field.name == "group_id"
     return _add("ids", field, source) if is_group else None
 
 
-def _transaction(_: type[Struct], field: Field, source: str) -> str | None:
+def _transaction(_: list[Field], field: Field, source: str) -> str | None:
     return _add("ids", field, source) if field.entity is Entity.TRANSACTIONAL_ID else None
 
 
-def _pair(cls: type[Struct], field: Field, source: str) -> str | None:
-    names = [each.name for each in fields_of(cls) if each.entity is Entity.TOPIC_NAME]
+def _pair(fields: list[Field], field: Field, source: str) -> str | None:
+    names = [each.name for each in fields if each.entity is Entity.TOPIC_NAME]
     if not _is_topic_id(field) or not names:
         return None
     return f"learn({source}.{field.name}, {source}.{names[0]})"
 
 
-def _records(_: type[Struct], field: Field, source: str) -> str | None:
+def _records(_: list[Field], field: Field, source: str) -> str | None:
     is_aligned = field.kind is Kind.RECORDS and field.name == "records"
     return f"found({source}.{field.name})" if is_aligned else None
 
@@ -119,10 +120,9 @@ def _compile(
 def _statements(cls: type[Struct], version: int, source: str, depth: int, leaf: Leaf) -> list[str]:
     """Return the statements for a struct that the variable `source` holds."""
     lines = []
-    for field in fields_of(cls):
-        if not field.is_in(version):
-            continue
-        statement = leaf(cls, field, source)
+    fields = [field for field in fields_of(cls) if field.is_in(version)]
+    for field in fields:
+        statement = leaf(fields, field, source)
         if statement is not None:
             lines.append(statement)
         if not isinstance(field.kind, Kind):

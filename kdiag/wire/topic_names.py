@@ -21,7 +21,7 @@ CLUSTER_METADATA_ID: Final = uuid_text(_METADATA_ID)
 NAMING_REQUESTS: Final = frozenset({4, 6, 20})
 """The APIs whose requests tell topic ids with names: LeaderAndIsr, UpdateMetadata, DeleteTopics."""
 
-NAMING_RESPONSES: Final = frozenset({3, 19, 20, 56, 69, 75, 77, 90, 91, 92})
+NAMING_RESPONSES: Final = frozenset({3, 19, 20, 69, 75, 77, 90, 91, 92})
 """The APIs whose responses do: Metadata, CreateTopics, DeleteTopics and so on."""
 
 _FETCH_KEY: Final = 1
