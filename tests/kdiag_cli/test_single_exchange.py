@@ -1,0 +1,39 @@
+from exchange_maker import START_NS, make_connection, make_exchange
+from kdiag.wire.connection import Gap
+from kdiag.wire.dissection import Dissection
+from kdiag_cli.single_exchange import SingleExchange
+
+
+def test_only_the_exchange_with_the_number_is_kept() -> None:
+    """Everything else passes."""
+    dissections = [
+        Dissection(make_exchange(b"asked", version=None, number=number)) for number in (1, 2, 3)
+    ]
+    connection = make_connection()
+    single = SingleExchange(2)
+
+    for each in dissections:
+        single.exchange(each)
+    single.connection(connection)
+    single.gap(
+        Gap(
+            connection=connection,
+            direction="request",
+            time_ns=START_NS,
+            offset=0,
+            size=2,
+            reason="lost",
+        )
+    )
+    single.finish()
+
+    assert single.found is dissections[1]
+
+
+def test_an_exchange_that_does_not_come_is_none() -> None:
+    """The number stays, so that it can be told."""
+    single = SingleExchange(9)
+
+    single.finish()
+
+    assert (single.number, single.found) == (9, None)
