@@ -22,20 +22,25 @@ from kdiag.wire.api.request_header import RequestHeader
 from kdiag.wire.api.response_header import ResponseHeader
 from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.dissection import Dissection
-from kdiag.wire.exchange import Status
+from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.explain import Span, explain
 from kdiag.wire.frame import LENGTH_BYTES, Frame
+from kdiag.wire.internal_record import CLUSTER_METADATA
+from kdiag.wire.primitives import uuid_bytes
 from kdiag.wire.record_batch import MAGIC_2, RecordBatch
 from kdiag.wire.records import read_batches
 from kdiag.wire.redaction import REDACTED, has_secrets, redact_spans
 from kdiag.wire.schema import Kind, Struct, fields_of
 from kdiag.wire.side import Side
+from kdiag.wire.topic_names import CLUSTER_METADATA_ID
 
 LEFT_OVER: Final = "(left over)"
 NOT_READ: Final = "(not read)"
 MISSING: Final = "(missing)"
 
+_FETCH_KEY: Final = 1
 _ENVELOPE_KEY: Final = 58
+_METADATA_LOG: Final = (CLUSTER_METADATA.encode(), uuid_bytes(CLUSTER_METADATA_ID))
 _INDEX: Final = re.compile(r"\[\d+\]")
 _SIZED: Final = {Kind.STRING, Kind.BYTES, Kind.RECORDS}
 _Field = tuple[str, str]
@@ -100,7 +105,7 @@ def view_side(
         read = explain(RequestHeader, header_version, frame.data, whole_bytes=frame.size)
     spans += [_moved(span, f"header.{span.path}") for span in read.spans]
     end = read.end
-    is_secret = not show_secrets and (has_secrets(api.key) or api.key == _ENVELOPE_KEY)
+    is_secret = not show_secrets and _may_hold_secrets(exchange, api)
     if read.error is None and side.message is not None:
         cls = api.response_class() if is_response else api.request_class()
         found = explain(cls, side.version, frame.data, end, whole_bytes=frame.size)
@@ -111,6 +116,15 @@ def view_side(
             is_null = span.value == -1 and _INDEX.sub("", span.path) in sized
             spans += [Span(span.path, span.offset, span.length, None)] if is_null else _opened(span)
     return _rest(spans, frame, end, is_secret=is_secret, status=side.status)
+
+
+def _may_hold_secrets(exchange: Exchange, api: Api) -> bool:
+    """Return whether bytes that nothing explains may be secret."""
+    if api.key == _FETCH_KEY:
+        # Records of the metadata log hold SCRAM credentials and passwords in configurations.
+        frames = (exchange.request, exchange.response)
+        return any(mark in frame.data for frame in frames if frame for mark in _METADATA_LOG)
+    return has_secrets(api.key) or api.key == _ENVELOPE_KEY
 
 
 @cache

@@ -18,6 +18,7 @@ from kdiag.wire.schema import info_of
 CONSUMER: Final = "consumer"
 """The protocol type of consumers; Kafka Connect and others have their own formats."""
 
+_ENVELOPE_KEY: Final = 58
 _INT16: Final = Layout(">h")
 
 
@@ -76,11 +77,14 @@ class Forwarded(NamedTuple):
 
 
 def read_forwarded_request(data: bytes) -> Forwarded | None:
-    """Return the request that an Envelope carries, if it is known and fits to the last byte."""
+    """Return the request that an Envelope carries, if it is known and fits to the last byte.
+
+    An Envelope inside an Envelope is not read: no broker forwards one.
+    """
     try:
         header = read_request_header(data)
         api = API_BY_KEY.get(header.api_key)
-        if api is None or not api.versions.covers(header.version):
+        if api is None or api.key == _ENVELOPE_KEY or not api.versions.covers(header.version):
             return None
         message = decode(api.request_class(), header.version, data, header.body_offset)
     except DecodeError:

@@ -1,7 +1,15 @@
 import pytest
 
-from exchange_maker import cut_frame, make_batch, make_exchange, request_bytes, whole_frame
+from exchange_maker import (
+    cut_frame,
+    make_batch,
+    make_exchange,
+    request_bytes,
+    response_bytes,
+    whole_frame,
+)
 from kdiag.wire.api.envelope import EnvelopeRequest
+from kdiag.wire.api.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from kdiag.wire.api.heartbeat import HeartbeatRequest
 from kdiag.wire.api.metadata import MetadataRequest
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -111,6 +119,31 @@ def test_secrets_do_not_show_in_the_view() -> None:
     inner = request_bytes(asked, 2)
     envelope = make_exchange(EnvelopeRequest(request_data=inner), version=0)
     assert b"pass" not in _bytes(spans_of(envelope))
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_records_of_the_metadata_log_do_not_show_where_they_cannot_be_read(version: int) -> None:
+    """Cut, too short, with bytes left over or newer than known: SCRAM credentials may be there."""
+    partition = PartitionData(records=make_batch(b"pass" * 9))
+    topic = FetchableTopicResponse("__cluster_metadata", bytes(15) + b"\1", [partition])
+    answered = FetchResponse(responses=[topic])
+    data = response_bytes(answered, version)
+    exchange = make_exchange(FetchRequest(), answered, version=version)
+    for frame in (cut_frame(data, len(data) - 5), whole_frame(data[:-5]), whole_frame(data * 2)):
+        exchange.response = frame
+        assert b"pass" not in _bytes(spans_of(exchange, is_response=True))
+        assert b"pass" in _bytes(spans_of(exchange, is_response=True, show_secrets=True))
+    exchange.version = 99
+    assert b"pass" not in _bytes(spans_of(exchange, is_response=True))
+
+
+def test_records_of_other_topics_show_where_they_cannot_be_read() -> None:
+    """Nothing is kept back without need."""
+    topic = FetchableTopicResponse("t", partitions=[PartitionData(records=make_batch(b"value"))])
+    data = response_bytes(FetchResponse(responses=[topic]), 12)
+    exchange = make_exchange(FetchRequest(), FetchResponse(), version=12)
+    exchange.response = cut_frame(data, len(data) - 4)
+    assert b"value" in _bytes(spans_of(exchange, is_response=True))
 
 
 def _bytes(spans: list[Span]) -> bytes:

@@ -1,5 +1,6 @@
 from exchange_maker import request_bytes, response_bytes
 from kdiag.wire.api.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from kdiag.wire.api.envelope import EnvelopeRequest
 from kdiag.wire.codec import encode
 from kdiag.wire.embedded import (
     read_assignment,
@@ -58,8 +59,10 @@ def test_an_envelope_carries_a_whole_request_and_its_response() -> None:
 
 
 def test_envelopes_that_make_no_sense_are_left_closed() -> None:
-    """A cut request, an unknown API, a response without its request."""
+    """A cut request, an unknown API, an Envelope, a response without its request."""
     request = request_bytes(CreateTopicsRequest(), 7)
+    nested = request_bytes(EnvelopeRequest(request_data=request), 0)
+    assert read_forwarded_request(nested) is None
     assert read_forwarded_request(request[:-1]) is None
     assert read_forwarded_request(b"\x7f\x00" + request[2:]) is None
     assert read_forwarded_response(None, request) is None
