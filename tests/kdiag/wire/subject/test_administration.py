@@ -1,155 +1,180 @@
 import pytest
 
-from exchange_maker import make_exchange
-from kdiag.wire.api.alter_user_scram_credentials import (
-    AlterUserScramCredentialsRequest,
-    ScramCredentialDeletion,
-    ScramCredentialUpsertion,
-)
-from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
-from kdiag.wire.api.create_acls import AclCreation, CreateAclsRequest
-from kdiag.wire.api.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from kdiag.wire.api.create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-)
-from kdiag.wire.api.delete_acls import (
-    DeleteAclsFilter,
-    DeleteAclsFilterResult,
-    DeleteAclsMatchingAcl,
-    DeleteAclsRequest,
-    DeleteAclsResponse,
-)
-from kdiag.wire.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from kdiag.wire.api.describe_acls import (
-    AclDescription,
-    DescribeAclsRequest,
-    DescribeAclsResource,
-    DescribeAclsResponse,
-)
-from kdiag.wire.api.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResourceResult,
-    DescribeConfigsResponse,
-    DescribeConfigsResult,
-)
-from kdiag.wire.api.elect_leaders import ElectLeadersRequest, TopicPartitions
-from kdiag.wire.api.get_telemetry_subscriptions import (
-    GetTelemetrySubscriptionsRequest,
-    GetTelemetrySubscriptionsResponse,
-)
-from kdiag.wire.api.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
-from kdiag.wire.api.push_telemetry import PushTelemetryRequest
-from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-from kdiag.wire.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from kdiag.wire.dissection import Dissection
-from kdiag.wire.schema import Struct
-from kdiag.wire.subject.line import Subjects
-from kdiag.wire.topic_names import TopicNames
+from exchange_subject import Values, subject
+from kdiag.wire.primitives import uuid_text
 
-ACL = AclCreation(2, "orders", principal="User:a", host="*", operation=3, permission_type=3)
-CONFIG = CreatableTopicConfig("retention.ms", "5")
-SETTINGS = DescribeConfigsResult(configs=[DescribeConfigsResourceResult()])
-
-CASES: list[tuple[Struct, Struct | None, int, str]] = [
-    (
-        ApiVersionsRequest("librdkafka", "2.3"),
-        ApiVersionsResponse(api_keys=[ApiVersion(), ApiVersion()]),
-        3,
-        "librdkafka 2.3 → 2 APIs",
-    ),
-    (
-        SaslHandshakeRequest("PLAIN"),
-        SaslHandshakeResponse(33, ["SCRAM-SHA-256", "SCRAM-SHA-512"]),
-        1,
-        "mechanism PLAIN → broker has SCRAM-SHA-256 SCRAM-SHA-512",
-    ),
-    (SaslAuthenticateRequest(b"\0u\0pass"), SaslAuthenticateResponse(), 1, "token of 7 B"),
-    (
-        CreateTopicsRequest([CreatableTopic("a", 3, 2, configs=[CONFIG])], validate_only=True),
-        None,
-        5,
-        "a 3 partitions, 2 replicas, retention.ms, validate only",
-    ),
-    (
-        CreateTopicsRequest([CreatableTopic("a", -1, -1)]),
-        None,
-        5,
-        "a default partitions, default replicas",
-    ),
-    (DeleteTopicsRequest(topic_names=["a", "b"]), None, 5, "a b"),
-    (DeleteTopicsRequest([DeleteTopicState("a")]), None, 6, "a"),
-    (CreatePartitionsRequest([CreatePartitionsTopic("a", 6)]), None, 3, "a to 6 partitions"),
-    (
-        DescribeConfigsRequest([DescribeConfigsResource(2, "a", ["retention.ms"])]),
-        DescribeConfigsResponse(results=[SETTINGS]),
-        4,
-        "topic a, retention.ms → 1 setting",
-    ),
-    (
-        IncrementalAlterConfigsRequest(
-            [AlterConfigsResource(4, "", [AlterableConfig("ssl.key.password", value="secret")])]
-        ),
-        None,
-        1,
-        "broker (default), ssl.key.password",
-    ),
-    (CreateAclsRequest([ACL]), None, 2, "allow User:a from * read on topic orders"),
-    (
-        DescribeAclsRequest(2, "orders", principal_filter="User:a"),
-        DescribeAclsResponse(resources=[DescribeAclsResource(acls=[AclDescription()])]),
-        2,
-        "topic orders, User:a → 1 ACL",
-    ),
-    (
-        DeleteAclsRequest([DeleteAclsFilter(1, None, principal_filter=None)]),
-        DeleteAclsResponse(
-            filter_results=[DeleteAclsFilterResult(matching_acls=[DeleteAclsMatchingAcl()])]
-        ),
-        2,
-        "anything → 1 deleted",
-    ),
-    (
-        AlterUserScramCredentialsRequest(
-            [ScramCredentialDeletion("old")],
-            [ScramCredentialUpsertion("new", salted_password=b"secret")],
-        ),
-        None,
-        0,
-        "set new, delete old",
-    ),
-    (ElectLeadersRequest(0, None), None, 1, "preferred leaders of all partitions"),
-    (
-        ElectLeadersRequest(1, [TopicPartitions("a", [0])]),
-        None,
-        1,
-        "unclean leaders of a[0]",
-    ),
-    (
-        GetTelemetrySubscriptionsRequest(),
-        GetTelemetrySubscriptionsResponse(push_interval_ms=1000),
-        0,
-        "no metrics wanted, every 1000 ms",
-    ),
-    (
-        PushTelemetryRequest(terminating=True, metrics=b"abc"),
-        None,
-        0,
-        "3 B of metrics, terminating",
-    ),
-]
+ORDERS_ID = bytes(range(16))
+NAMES = {uuid_text(ORDERS_ID): "orders"}
 
 
-@pytest.mark.parametrize(("asked", "answered", "version", "said"), CASES)
-def test_administration_is_told_without_its_secrets(
-    asked: Struct, answered: Struct | None, version: int, said: str
-) -> None:
-    """Names of settings and users show, their values and passwords never."""
-    exchange = make_exchange(asked, answered, version=version)
-    assert Subjects(TopicNames()).of(Dissection(exchange)) == said
+def test_an_api_versions_tells_the_client_software_and_counts_apis() -> None:
+    """Clients before version 3 do not say what they are."""
+    software = {"client_software_name": "librdkafka", "client_software_version": "2.16.0"}
+
+    assert subject("ApiVersions", 3, software, {"api_keys": [{}, {}]}) == (
+        "librdkafka 2.16.0 → 2 APIs"
+    )
+    assert subject("ApiVersions", 0, {}, {"api_keys": [{}]}) == "1 API"
+
+
+def test_a_sasl_handshake_tells_what_is_wanted_and_what_there_is() -> None:
+    """Where they differ the reason of a failure is on the line."""
+    answered = {"error_code": 33, "mechanisms": ["SCRAM-SHA-512", "OAUTHBEARER"]}
+
+    said = subject("SaslHandshake", 1, {"mechanism": "PLAIN"}, answered)
+
+    assert said == "mechanism PLAIN → broker has SCRAM-SHA-512 OAUTHBEARER"
+
+
+def test_a_sasl_token_is_told_by_its_size_alone() -> None:
+    """A password is never on the line; why it was refused is."""
+    token = b"\0alice\0secret-word"
+    answered = {"error_code": 58, "error_message": "Invalid username or password"}
+
+    said = subject("SaslAuthenticate", 2, {"auth_bytes": token}, answered)
+
+    assert said == 'token of 18 B → "Invalid username or password"'
+
+
+def test_created_topics_stand_with_partitions_replicas_and_settings() -> None:
+    """A number of -1 means the broker's default."""
+    topics = [
+        {"name": "orders", "num_partitions": 6, "replication_factor": 3}
+        | {"configs": [{"name": "cleanup.policy"}, {"name": "retention.ms"}]},
+        {"name": "audit", "num_partitions": -1, "replication_factor": -1},
+    ]
+
+    assert subject("CreateTopics", 5, {"topics": topics, "validate_only": True}) == (
+        "orders 6 partitions, 3 replicas, cleanup.policy retention.ms;"
+        " audit default partitions, default replicas, validate only"
+    )
+
+
+def test_an_error_message_of_the_broker_is_quoted() -> None:
+    """What the broker says in words stands behind what was asked."""
+    asked = {"broker_id": 9}
+    answered = {"error_code": 102, "error_message": "Broker 9 is not registered."}
+
+    said = subject("UnregisterBroker", 0, asked, answered)
+
+    assert said == 'brokerId 9 → "Broker 9 is not registered."'
+
+
+def test_deleted_topics_are_told_by_name() -> None:
+    """Since version 6 a topic may be deleted by its id."""
+    by_id = {"topics": [{"name": "audit"}, {"name": None, "topic_id": ORDERS_ID}]}
+
+    assert subject("DeleteTopics", 3, {"topic_names": ["a", "b"]}) == "a b"
+    assert subject("DeleteTopics", 6, by_id, names=NAMES) == "audit orders"
+
+
+def test_created_partitions_tell_the_new_count() -> None:
+    """The number is how many there shall be, not how many are added."""
+    asked = {"topics": [{"name": "orders", "count": 12}]}
+
+    assert subject("CreatePartitions", 3, asked) == "orders to 12 partitions"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "text"),
+    [
+        (2, "orders", "topic orders"),
+        (4, "", "broker (default)"),
+        (8, "1", "broker logger 1"),
+        (16, "m", "client metrics m"),
+        (32, "g", "group g"),
+        (64, "x", "resource 64 x"),
+    ],
+)
+def test_a_described_resource_is_told_by_kind_and_name(kind: int, name: str, text: str) -> None:
+    """An empty name stands for the default of all."""
+    resource = {"resource_type": kind, "resource_name": name}
+
+    assert subject("DescribeConfigs", 4, {"resources": [resource]}) == text
+
+
+def test_described_settings_are_named_and_counted() -> None:
+    """No list of settings in the request means all of them."""
+    resource = {"resource_type": 2, "resource_name": "orders", "configuration_keys": ["a", "b"]}
+    answered: Values = {"results": [{"configs": [{}, {}]}]}
+
+    said = subject("DescribeConfigs", 4, {"resources": [resource]}, answered)
+
+    assert said == "topic orders, a b → 2 settings"
+
+
+@pytest.mark.parametrize("api", ["AlterConfigs", "IncrementalAlterConfigs"])
+def test_altered_settings_are_named_without_their_values(api: str) -> None:
+    """A value may be a password."""
+    configs = [{"name": "ssl.keystore.password", "value": "secret-word"}]
+    resource = {"resource_type": 4, "resource_name": "1", "configs": configs}
+
+    said = subject(api, 1, {"resources": [resource], "validate_only": True})
+
+    assert said == "broker 1, ssl.keystore.password, validate only"
+
+
+def test_a_created_acl_reads_like_a_sentence() -> None:
+    """Codes of kinds, operations and permissions are words."""
+    creation = {
+        "resource_type": 2,
+        "resource_name": "orders",
+        "principal": "User:alice",
+        "host": "*",
+        "operation": 3,
+        "permission_type": 3,
+    }
+    foreign = creation | {"resource_type": 99, "operation": 99, "permission_type": 99}
+
+    assert subject("CreateAcls", 3, {"creations": [creation, foreign]}) == (
+        "allow User:alice from * read on topic orders; ? User:alice from * 99 on 99 orders"
+    )
+
+
+def test_acls_are_described_and_deleted_by_filters() -> None:
+    """A filter without a name or principal takes all."""
+    wide = {"resource_type_filter": 1, "resource_name_filter": None, "principal_filter": None}
+    narrow = {"resource_type_filter": 3, "resource_name_filter": "g", "principal_filter": "User:a"}
+    described: Values = {"resources": [{"acls": [{}, {}]}]}
+    deleted: Values = {"filter_results": [{"matching_acls": [{}, {}, {}]}]}
+
+    assert subject("DescribeAcls", 3, wide, described) == "anything → 2 ACLs"
+    assert subject("DescribeAcls", 3, narrow) == "group g, User:a"
+    assert subject("DeleteAcls", 3, {"filters": [wide, narrow]}, deleted) == (
+        "anything; group g, User:a → 3 deleted"
+    )
+
+
+def test_changed_scram_users_are_named_without_their_passwords() -> None:
+    """Salt and salted password stay in the message."""
+    upsertion = {"name": "alice", "salt": b"salt", "salted_password": b"secret-word"}
+    asked = {"upsertions": [upsertion], "deletions": [{"name": "bob"}]}
+
+    assert subject("AlterUserScramCredentials", 0, asked) == "set alice, delete bob"
+
+
+def test_an_election_tells_its_kind_and_partitions() -> None:
+    """Unclean elections lose data and must be seen."""
+    where = [{"topic": "orders", "partitions": [0, 1]}]
+
+    assert subject("ElectLeaders", 2, {"election_type": 1, "topic_partitions": where}) == (
+        "unclean leaders of orders[0,1]"
+    )
+    assert subject("ElectLeaders", 2, {"topic_partitions": None}) == (
+        "preferred leaders of all partitions"
+    )
+    assert subject("ElectLeaders", 2, {"election_type": 5, "topic_partitions": None}) == (
+        "5 leaders of all partitions"
+    )
+
+
+def test_telemetry_tells_how_often_and_how_much() -> None:
+    """A client that ends pushes once more (KIP-714)."""
+    wanted = {"requested_metrics": ["org.apache.kafka"], "push_interval_ms": 1000}
+    push = {"metrics": bytes(1500), "terminating": True}
+
+    assert subject("GetTelemetrySubscriptions", 0, {}, wanted) == "org.apache.kafka, every 1000 ms"
+    assert subject("GetTelemetrySubscriptions", 0, None, {"push_interval_ms": 5}) == (
+        "no metrics wanted, every 5 ms"
+    )
+    assert subject("PushTelemetry", 0, push) == "1.5 kB of metrics, terminating"

@@ -1,192 +1,255 @@
-from exchange_maker import make_exchange
-from kdiag.wire.api.consumer_group_heartbeat import (
-    Assignment,
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-    TopicPartitions,
-)
-from kdiag.wire.api.describe_groups import (
-    DescribedGroup,
-    DescribedGroupMember,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-)
-from kdiag.wire.api.find_coordinator import (
-    Coordinator,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
-from kdiag.wire.api.heartbeat import HeartbeatRequest
-from kdiag.wire.api.join_group import (
-    JoinGroupRequest,
-    JoinGroupRequestProtocol,
-    JoinGroupResponse,
-    JoinGroupResponseMember,
-)
-from kdiag.wire.api.leave_group import LeaveGroupRequest, MemberIdentity
-from kdiag.wire.api.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
-from kdiag.wire.api.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from kdiag.wire.api.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopic,
-    OffsetFetchResponse,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponseTopic,
-)
-from kdiag.wire.api.streams_group_heartbeat import StreamsGroupHeartbeatResponse, TaskIds
-from kdiag.wire.api.sync_group import (
-    SyncGroupRequest,
-    SyncGroupRequestAssignment,
-    SyncGroupResponse,
-)
+import pytest
+
+from exchange_subject import Values, subject
 from kdiag.wire.codec import encode
-from kdiag.wire.dissection import Dissection
 from kdiag.wire.internal.consumer_protocol_assignment import (
     ConsumerProtocolAssignment,
     TopicPartition,
 )
 from kdiag.wire.internal.consumer_protocol_subscription import ConsumerProtocolSubscription
-from kdiag.wire.schema import Struct
-from kdiag.wire.subject.line import Subjects
-from kdiag.wire.topic_names import TopicNames
+from kdiag.wire.primitives import uuid_text
 
-ID = bytes(15) + b"\x09"
-WANTS = b"\x00\x00" + encode(ConsumerProtocolSubscription(topics=["orders"]), 0)
-
-
-def gets(*partitions: int) -> bytes:
-    """Return an assignment of partitions of `orders`."""
-    assigned = [TopicPartition("orders", list(partitions))]
-    return b"\x00\x00" + encode(ConsumerProtocolAssignment(assigned_partitions=assigned), 0)
+ORDERS_ID = bytes(range(16))
+NAMES = {uuid_text(ORDERS_ID): "orders"}
+MEMBER = "reader-9d8b5a8d-1111-2222-3333-444455556666"
 
 
-def about(asked: Struct | None, answered: Struct | None = None, *, version: int) -> str:
-    """Return what an exchange of two messages is about."""
-    exchange = make_exchange(asked, answered, version=version)
-    return Subjects(TopicNames({"AAAAAAAAAAAAAAAAAAAACQ": "orders"})).of(Dissection(exchange))
+def subscription(*topics: str) -> bytes:
+    """Return what a consumer puts into JoinGroup."""
+    return b"\0\1" + encode(ConsumerProtocolSubscription(topics=list(topics)), 1)
 
 
-def test_a_coordinator_is_told_by_node_and_address() -> None:
-    """From version 4 on there may be several keys, on the same node or others."""
-    asked = FindCoordinatorRequest(key="pay", key_type=1)
-    answered = FindCoordinatorResponse(node_id=3, host="b3", port=9092)
-    assert about(asked, answered, version=1) == "transaction pay → node 3 b3:9092"
-    many = FindCoordinatorRequest(coordinator_keys=["a", "b"])
-    found = [Coordinator(node_id=1, host="b1", port=1), Coordinator(node_id=1, host="b1", port=1)]
-    answered = FindCoordinatorResponse(coordinators=[*found, Coordinator(node_id=-1)])
-    assert about(many, answered, version=4) == "group a b → node 1 b1:1"
+def assignment(*topics: tuple[str, list[int]]) -> bytes:
+    """Return what a leader puts into SyncGroup."""
+    partitions = [TopicPartition(topic=topic, partitions=each) for topic, each in topics]
+    return b"\0\1" + encode(ConsumerProtocolAssignment(assigned_partitions=partitions), 1)
 
 
-def test_joining_tells_what_is_wanted_and_who_leads() -> None:
-    """A new member has no id yet; a static one has an instance id, a reason may be given."""
-    asked = JoinGroupRequest(
-        group_id="g",
-        group_instance_id="i1",
-        protocol_type="consumer",
-        protocols=[JoinGroupRequestProtocol("range", WANTS)],
-        reason="rejoin",
-    )
-    answered = JoinGroupResponse(
-        generation_id=4,
-        protocol_name="range",
-        leader="m",
-        member_id="m",
-        members=[JoinGroupResponseMember("m")],
-    )
-    said = 'group g, orders, range, "rejoin", instance i1 → gen 4, leads 1 member, range'
-    assert about(asked, answered, version=8) == said
-    answered.leader = "other"
-    assert about(None, answered, version=8) == "gen 4, follows, range"
-    refused = JoinGroupResponse(error_code=79, member_id="m-1")
-    assert (
-        about(JoinGroupRequest(group_id="g"), refused, version=5)
-        == "group g, new member → member m-1"
-    )
+@pytest.mark.parametrize(
+    ("version", "asked", "text"),
+    [
+        (1, {"key": "billing"}, "group billing"),
+        (1, {"key": "pay-1", "key_type": 1}, "transaction pay-1"),
+        (4, {"key_type": 0, "coordinator_keys": ["a", "b"]}, "group a b"),
+        (6, {"key_type": 2, "coordinator_keys": ["g:id:0"]}, "share g:id:0"),
+        (4, {"key_type": 9, "coordinator_keys": ["x"]}, "9 x"),
+    ],
+)
+def test_a_find_coordinator_tells_of_what(version: int, asked: Values, text: str) -> None:
+    """Groups, transactions and share partitions have coordinators."""
+    assert text == subject("FindCoordinator", version, asked)
 
 
-def test_syncing_tells_who_gets_what() -> None:
-    """The leader hands in all shares, everybody gets their own."""
-    shares = [
-        SyncGroupRequestAssignment("a", gets(0, 1)),
-        SyncGroupRequestAssignment("b", b""),
-        SyncGroupRequestAssignment("c", b"???"),
+def test_the_answer_to_find_coordinator_tells_each_node_once() -> None:
+    """Old versions answer for one key, new ones for many; a node of -1 is none."""
+    one = {"node_id": 1, "host": "b1", "port": 9092}
+    answered = {"coordinators": [one | {"key": "a"}, one | {"key": "b"}, {"node_id": -1}]}
+
+    assert subject("FindCoordinator", 1, None, one) == "node 1 b1:9092"
+    assert subject("FindCoordinator", 4, None, answered) == "node 1 b1:9092"
+    assert subject("FindCoordinator", 1, None, {"node_id": -1, "error_code": 15}) == ""
+
+
+def test_a_join_tells_group_topics_assignors_reason_and_member() -> None:
+    """The subscription inside each protocol is read, and told once if all are the same."""
+    protocols = [
+        {"name": name, "metadata": subscription("orders", "audit")} for name in ("range", "sticky")
     ]
-    asked = SyncGroupRequest(group_id="g", generation_id=4, member_id="a", assignments=shares)
-    line = about(asked, SyncGroupResponse(assignment=gets(0, 1)), version=3)
-    assert line == "group g gen 4, assigns orders[0,1] / nothing / 3 bytes, member a → orders[0,1]"
-    failed = SyncGroupResponse(error_code=27)
-    follower = SyncGroupRequest(group_id="g", generation_id=4)
-    assert about(follower, failed, version=3) == "group g gen 4"
+    asked = {"group_id": "g", "protocols": protocols, "member_id": MEMBER, "reason": "restart"}
+
+    said = subject("JoinGroup", 9, asked)
+
+    assert said == 'group g, orders audit, range/sticky, "restart", member reader-9d8b5a8d…'
 
 
-def test_members_are_told_in_heartbeats_and_when_they_leave() -> None:
-    """From version 3 on several members may leave at once, each with a reason."""
-    beat = HeartbeatRequest(group_id="g", generation_id=4, member_id="m", group_instance_id="i")
-    assert about(beat, version=3) == "group g gen 4, instance i, member m"
-    assert about(LeaveGroupRequest(group_id="g", member_id="m"), version=0) == "group g, member m"
-    members = [MemberIdentity("a", reason="closed"), MemberIdentity("b", reason="closed")]
-    leave = LeaveGroupRequest(group_id="g", members=members)
-    assert about(leave, version=5) == 'group g, member a member b, "closed"'
+def test_a_first_join_is_that_of_a_new_member() -> None:
+    """A static member has its instance id from the start; foreign metadata is left alone."""
+    connect = [{"name": "sessioned", "metadata": b"\0\1connect"}]
+    static = {"group_id": "g", "group_instance_id": "i-1"}
 
-
-def test_offsets_are_told_with_their_partitions() -> None:
-    """None is told as such; null topics mean all."""
-    partitions = [OffsetCommitRequestPartition(0, 44), OffsetCommitRequestPartition(1, 7)]
-    commit = OffsetCommitRequest(
-        group_id="g",
-        generation_id_or_member_epoch=4,
-        topics=[OffsetCommitRequestTopic(topic_id=ID, partitions=partitions)],
+    assert subject("JoinGroup", 5, {"group_id": "g", "protocols": connect}) == (
+        "group g, sessioned, new member"
     )
-    assert about(commit, version=10) == "group g gen 4, orders[0@44,1@7]"
-    asked = OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic("t", [0, 1])])
-    found = [OffsetFetchResponsePartition(0, 44), OffsetFetchResponsePartition(1, -1)]
-    answered = OffsetFetchResponse(topics=[OffsetFetchResponseTopic("t", found)])
-    assert about(asked, answered, version=3) == "group g t[0,1] → t[0@44,1@none]"
-    groups = [OffsetFetchRequestGroup("a", topics=None), OffsetFetchRequestGroup("b", topics=None)]
-    everything = OffsetFetchRequest(groups=groups)
-    line = about(everything, OffsetFetchResponse(), version=8)
-    assert line == "group a all offsets, group b all offsets → no offsets"
+    assert subject("JoinGroup", 5, static) == "group g, instance i-1"
 
 
-def test_groups_are_described_by_state_and_size() -> None:
-    """A list of groups is counted."""
-    answered = DescribeGroupsResponse(
-        groups=[DescribedGroup(group_state="Stable", members=[DescribedGroupMember()])]
+def test_the_answer_to_a_join_tells_generation_and_role() -> None:
+    """The leader gets the members; whom the broker only gives an id learns that."""
+    leader = {
+        "generation_id": 4,
+        "leader": "a",
+        "member_id": "a",
+        "protocol_name": "range",
+        "members": [{"member_id": "a"}, {"member_id": "b"}],
+    }
+    required = {"error_code": 79, "generation_id": -1, "member_id": MEMBER}
+
+    assert subject("JoinGroup", 5, None, leader) == "gen 4, leads 2 members, range"
+    follower = leader | {"member_id": "b", "members": []}
+    assert subject("JoinGroup", 5, None, follower) == "gen 4, follows, range"
+    assert subject("JoinGroup", 5, None, required) == "member reader-9d8b5a8d…"
+
+
+def test_a_sync_tells_what_is_assigned() -> None:
+    """The leader assigns a share to each member; the others only ask for theirs."""
+    shares = [
+        {"member_id": "a", "assignment": assignment(("orders", [0, 1]))},
+        {"member_id": "b", "assignment": assignment()},
+    ]
+    asked = {"group_id": "g", "generation_id": 4, "member_id": "a"}
+    answered = {"assignment": assignment(("orders", [0, 1]), ("audit", [2]))}
+
+    led = subject("SyncGroup", 3, asked | {"assignments": shares}, answered)
+    assert led == "group g gen 4, assigns orders[0,1] / nothing, member a → orders[0,1] audit[2]"
+    assert subject("SyncGroup", 3, asked) == "group g gen 4, member a"
+
+
+@pytest.mark.parametrize(
+    ("answered", "text"),
+    [
+        ({"assignment": b""}, "nothing"),
+        ({"assignment": b"foreign!"}, "8 bytes"),
+        ({"error_code": 27}, ""),
+    ],
+)
+def test_an_assignment_may_be_empty_or_foreign(answered: Values, text: str) -> None:
+    """What is not the consumer protocol is told by its size, an error by its name elsewhere."""
+    assert text == subject("SyncGroup", 3, None, answered)
+
+
+def test_a_heartbeat_tells_generation_and_member() -> None:
+    """A static member is known by its instance id as well."""
+    asked = {"group_id": "g", "generation_id": 4, "member_id": MEMBER, "group_instance_id": "i-1"}
+
+    said = subject("Heartbeat", 3, asked, {"error_code": 27})
+
+    assert said == "group g gen 4, instance i-1, member reader-9d8b5a8d…"
+
+
+def test_a_leave_tells_who_and_why() -> None:
+    """The same reason of several members is told once."""
+    members = [{"member_id": each, "reason": "closing"} for each in ("a", "b")]
+
+    assert subject("LeaveGroup", 5, {"group_id": "g", "members": members}) == (
+        'group g, member a member b, "closing"'
     )
-    asked = DescribeGroupsRequest(groups=["g"])
-    assert about(asked, answered, version=3) == "group g → Stable 1 member"
-    listed = ListGroupsResponse(groups=[ListedGroup(), ListedGroup()])
-    assert about(ListGroupsRequest(), listed, version=3) == "2 groups"
+    assert subject("LeaveGroup", 1, {"group_id": "g", "member_id": "a"}) == "group g, member a"
 
 
-def test_the_new_protocol_tells_epochs_and_what_changes_hands() -> None:
-    """Epoch 0 joins, -1 leaves; the response gives partitions only when they change."""
-    joins = ConsumerGroupHeartbeatRequest(
-        group_id="g", member_id="m", member_epoch=0, subscribed_topic_names=["orders"]
+def test_a_commit_tells_offsets_and_generation() -> None:
+    """A commit from outside of the group has no generation; one in a transaction tells that."""
+    partitions = [{"partition_index": 0, "committed_offset": 17}]
+    topics = [{"name": "orders", "partitions": partitions}]
+    asked = {"group_id": "g", "generation_id_or_member_epoch": 4, "topics": topics}
+
+    assert subject("OffsetCommit", 8, asked) == "group g gen 4, orders[0@17]"
+    assert (
+        subject("OffsetCommit", 8, {"group_id": "g", "topics": topics}) == "group g, orders[0@17]"
     )
-    assigned = Assignment([TopicPartitions(ID, [0, 1])])
-    answered = ConsumerGroupHeartbeatResponse(member_epoch=3, assignment=assigned)
-    line = about(joins, answered, version=0)
-    assert line == "group g joins, wants orders, member m → epoch 3, gets orders[0,1]"
-    beats = ConsumerGroupHeartbeatRequest(
-        group_id="g", member_epoch=3, topic_partitions=[TopicPartitions(ID, [0])]
+    transactional = {"transactional_id": "pay-1", "group_id": "g", "topics": topics}
+    assert subject("TxnOffsetCommit", 3, transactional) == (
+        "group g, orders[0@17], transaction pay-1"
     )
-    answered = ConsumerGroupHeartbeatResponse(member_epoch=3, assignment=Assignment())
-    line = about(beats, answered, version=0)
-    assert line == "group g epoch 3, owns orders[0] → epoch 3, gets nothing"
-    leaves = ConsumerGroupHeartbeatRequest(group_id="g", member_epoch=-1)
-    failed = ConsumerGroupHeartbeatResponse(error_code=110)
-    assert about(leaves, failed, version=0) == "group g leaves"
 
 
-def test_streams_groups_tell_their_tasks() -> None:
-    """By kind and subtopology."""
-    answered = StreamsGroupHeartbeatResponse(
-        member_epoch=2, active_tasks=[TaskIds("0", [0, 1])], standby_tasks=[TaskIds("1", [2])]
+def test_a_commit_by_topic_id_tells_the_name() -> None:
+    """Since version 10 a commit carries topic ids."""
+    topics = [{"topic_id": ORDERS_ID, "partitions": [{"committed_offset": 3}]}]
+
+    said = subject("OffsetCommit", 10, {"group_id": "g", "topics": topics}, names=NAMES)
+
+    assert said == "group g, orders[0@3]"
+
+
+def test_an_offset_fetch_tells_what_is_committed() -> None:
+    """Old versions ask for one group, new ones for several; -1 is no offset."""
+    old = {"group_id": "g", "topics": [{"name": "orders", "partition_indexes": [0, 1]}]}
+    partitions = [{"committed_offset": 5}, {"partition_index": 1, "committed_offset": -1}]
+    found = {"topics": [{"name": "orders", "partitions": partitions}]}
+
+    assert subject("OffsetFetch", 7, old, found) == "group g orders[0,1] → orders[0@5,1@none]"
+    groups = [{"group_id": "a", "topics": None}, {"group_id": "b", "topics": []}]
+    answered = {"groups": [{"group_id": "a"} | found, {"group_id": "b"}]}
+    assert subject("OffsetFetch", 8, {"groups": groups}, answered) == (
+        "group a all offsets, group b → orders[0@5,1@none]"
     )
-    assert about(None, answered, version=0) == "epoch 2, active 0[0,1] standby 1[2]"
+
+
+def test_an_offset_fetch_without_offsets_says_so_unless_it_is_an_error() -> None:
+    """A new group has committed nothing."""
+    assert subject("OffsetFetch", 7, None, {"topics": []}) == "no offsets"
+    assert subject("OffsetFetch", 7, None, {"error_code": 16}) == ""
+
+
+def test_deleting_offsets_tells_group_and_partitions() -> None:
+    """Offsets of share groups go by the topic, without partitions."""
+    partitions = [{"name": "orders", "partitions": [{"partition_index": 3}]}]
+    asked = {"group_id": "g", "topics": partitions}
+    share = {"group_id": "s", "topics": [{"topic_name": "orders"}]}
+
+    assert subject("OffsetDelete", 0, asked) == "group g, orders[3]"
+    assert subject("DeleteShareGroupOffsets", 0, share) == "group s, orders"
+
+
+def test_described_groups_have_a_state_and_members() -> None:
+    """All four kinds of groups are told alike; a group without a state is an error."""
+    groups = [{"group_state": "Stable", "members": [{}]}, {"error_code": 69}]
+
+    assert subject("DescribeGroups", 5, {"groups": ["a", "b"]}, {"groups": groups}) == (
+        "group a group b → Stable 1 member"
+    )
+    empty = {"groups": [{"group_state": "Empty"}]}
+    for api in ("ConsumerGroupDescribe", "ShareGroupDescribe"):
+        assert subject(api, 1, {"group_ids": ["a"]}, empty) == "group a → Empty 0 members"
+
+
+def test_listed_and_deleted_groups_are_told() -> None:
+    """A list is told by its length, a deletion by its names."""
+    assert subject("ListGroups", 4, {}, {"groups": [{}, {}]}) == "2 groups"
+    assert subject("DeleteGroups", 2, {"groups_names": ["a", "b"]}, {}) == "group a group b"
+
+
+@pytest.mark.parametrize(
+    ("epoch", "text"), [(0, "joins"), (-1, "leaves"), (-2, "leaves for now"), (7, "epoch 7")]
+)
+def test_a_heartbeat_of_a_new_group_tells_what_its_epoch_means(epoch: int, text: str) -> None:
+    """Zero and below are verbs (KIP-848)."""
+    asked = {"group_id": "g", "member_id": "AbCdEfGhIjKlMnOpQrStUv", "member_epoch": epoch}
+
+    assert subject("ConsumerGroupHeartbeat", 1, asked) == f"group g {text}, member AbCdEfGh…"
+
+
+def test_a_heartbeat_of_a_new_group_tells_wishes_and_assignment() -> None:
+    """What a member wants, owns and gets is in the heartbeats themselves."""
+    owned = [{"topic_id": ORDERS_ID, "partitions": [0, 2]}]
+    asked = {
+        "group_id": "g",
+        "member_epoch": 3,
+        "instance_id": "i-1",
+        "subscribed_topic_names": ["orders", "audit"],
+        "topic_partitions": owned,
+    }
+    answered = {"member_epoch": 4, "assignment": {"topic_partitions": owned}}
+
+    assert subject("ConsumerGroupHeartbeat", 1, asked, answered, names=NAMES) == (
+        "group g epoch 3, wants orders audit, owns orders[0,2], instance i-1"
+        " → epoch 4, gets orders[0,2]"
+    )
+    empty: Values = {"member_epoch": 4, "assignment": {"topic_partitions": []}}
+    assert subject("ShareGroupHeartbeat", 1, None, empty) == "epoch 4, gets nothing"
+    assert subject("ConsumerGroupHeartbeat", 1, None, {"error_code": 113}) == ""
+
+
+def test_a_streams_group_tells_its_tasks() -> None:
+    """Active, standby and warm-up tasks are told by subtopology and partition."""
+    tasks = {
+        "active_tasks": [{"subtopology_id": "0", "partitions": [0, 1]}],
+        "standby_tasks": [{"subtopology_id": "1", "partitions": [2]}],
+        "warmup_tasks": [],
+    }
+    asked = {"group_id": "words", "member_id": "m", "member_epoch": 2} | tasks
+
+    assert subject("StreamsGroupHeartbeat", 0, asked, {"member_epoch": 2} | tasks) == (
+        "group words epoch 2, active 0[0,1] standby 1[2], member m"
+        " → epoch 2, active 0[0,1] standby 1[2]"
+    )

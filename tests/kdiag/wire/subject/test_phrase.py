@@ -1,7 +1,12 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kdiag.wire.api.fetch import FetchPartition, FetchTopic
+from kdiag.wire.api.metadata import MetadataRequestTopic
+from kdiag.wire.primitives import uuid_text
 from kdiag.wire.subject.phrase import (
+    MAX_LISTED,
     Topics,
     clause,
     count,
@@ -13,17 +18,24 @@ from kdiag.wire.subject.phrase import (
 )
 from kdiag.wire.topic_names import TopicNames
 
-ID = "AAAAAAAAAAAAAAAAAAAACQ"
-TOPICS = Topics(TopicNames({ID: "orders"}))
+ORDERS_ID = bytes(range(16))
+TOPICS = Topics(TopicNames({uuid_text(ORDERS_ID): "orders"}))
 
 
-def test_nouns_follow_their_numbers() -> None:
-    """One is singular, words in s and ch get es, thousands are separated."""
-    assert count(1, "record") == "1 record"
-    assert count(0, "record") == "0 records"
-    assert count(2, "batch") == "2 batches"
-    assert count(2, "address") == "2 addresses"
-    assert count(12_345, "packet") == "12,345 packets"
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (0, "record", "0 records"),
+        (1, "record", "1 record"),
+        (1, "batch", "1 batch"),
+        (2, "batch", "2 batches"),
+        (2, "replica status", "2 replica statuses"),
+        (12345, "record", "12,345 records"),
+    ],
+)
+def test_a_count_agrees_with_its_noun(number: int, noun: str, text: str) -> None:
+    """One is singular, everything else plural, thousands are set apart."""
+    assert text == count(number, noun)
 
 
 @pytest.mark.parametrize(
@@ -31,61 +43,116 @@ def test_nouns_follow_their_numbers() -> None:
     [
         (0, "0 B"),
         (999, "999 B"),
-        (1_000, "1.0 kB"),
-        (9_949, "9.9 kB"),
-        (9_960, "10 kB"),
-        (12_345, "12 kB"),
-        (999_600, "1.0 MB"),
+        (1000, "1.0 kB"),
+        (1234, "1.2 kB"),
+        (9949, "9.9 kB"),
+        (9951, "10 kB"),
+        (34_200, "34 kB"),
+        (999_499, "999 kB"),
+        (999_500, "1.0 MB"),
         (5_000_000_000, "5.0 GB"),
-        (7 * 10**15, "7000 TB"),
+        (7_000_000_000_000_000, "7000 TB"),
     ],
 )
-def test_sizes_have_two_or_three_digits(number: int, text: str) -> None:
-    """Units are decimal, as network tools count."""
-    assert size(number) == text
+def test_a_size_has_two_or_three_digits_and_a_decimal_unit(number: int, text: str) -> None:
+    """Bytes are counted in thousands, as network people do, and rounding carries over."""
+    assert text == size(number)
 
 
-def test_long_lists_end_with_what_is_left_out() -> None:
-    """Eight words are shown."""
+@given(st.integers(0, 10**15))
+def test_a_size_is_never_off_by_more_than_it_shows(number: int) -> None:
+    """The text is within half of its last digit."""
+    value, unit = size(number).split()
+    scale = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}[unit]
+    last_digit = scale / 10 if "." in value else scale
+
+    assert abs(float(value) * scale - number) <= last_digit * 0.501
+
+
+def test_a_long_list_names_its_first_words_and_counts_the_rest() -> None:
+    """Eight words are shown, whatever there are."""
+    words = [f"t{number}" for number in range(MAX_LISTED + 3)]
+
+    assert listed(words[:MAX_LISTED]) == "t0 t1 t2 t3 t4 t5 t6 t7"
+    assert listed(words, ",") == "t0,t1,t2,t3,t4,t5,t6,t7,+3"
     assert listed([]) == ""
-    assert listed(["a", "b"], ", ") == "a, b"
-    assert listed([str(n) for n in range(10)], ",") == "0,1,2,3,4,5,6,7,+2"
 
 
-def test_clauses_leave_out_what_says_nothing() -> None:
-    """Empty and absent parts leave no comma behind."""
+def test_a_clause_leaves_out_what_says_nothing() -> None:
+    """None and empty parts leave no comma behind."""
     assert clause("a", None, "", "b") == "a, b"
-    assert quoted("why") == '"why"'
+    assert clause() == ""
 
 
-def test_member_ids_lose_most_of_their_uuid() -> None:
-    """Eight characters tell members of a group apart; what is no UUID stays."""
-    uuid = "a5d3d805-1111-2222-3333-444444444444"
-    assert short_id(f"reader-{uuid}") == "reader-a5d3d805…"
-    assert short_id("tYHlZ600RWWpvwCPMkcEWA") == "tYHlZ600…"
-    assert short_id("reader-1") == "reader-1"
+def test_what_a_human_wrote_stands_in_quotation_marks() -> None:
+    """A message of a broker is told apart from kdiag's own words."""
+    assert quoted("not today") == '"not today"'
 
 
-def test_topics_are_named_with_their_partitions() -> None:
-    """Ids become names where these are known; a mark stands behind each partition."""
-    known = FetchTopic(topic_id=bytes(15) + b"\x09", partitions=[FetchPartition(0, fetch_offset=5)])
-    named = FetchTopic("payments", partitions=[FetchPartition(1), FetchPartition(2)])
-    unknown = FetchTopic(topic_id=bytes(16 * [1]), partitions=[FetchPartition(3)])
-    assert TOPICS.partitions([known, named]) == "orders[0] payments[1,2]"
-    assert TOPICS.partitions([known], lambda each: f"@{each.fetch_offset}") == "orders[0@5]"
-    assert TOPICS.partitions([unknown]) == "AQEBAQEBAQEBAQEBAQEBAQ[3]"
-    assert TOPICS.partitions([FetchTopic()]) == ""
+@pytest.mark.parametrize(
+    ("member_id", "text"),
+    [
+        ("reader-9d8b5a8d-1111-2222-3333-444455556666", "reader-9d8b5a8d…"),
+        ("9d8b5a8d-1111-2222-3333-444455556666", "9d8b5a8d…"),
+        ("AbCdEfGhIjKlMnOpQrStUv", "AbCdEfGh…"),
+        ("consumer-1", "consumer-1"),
+    ],
+)
+def test_a_member_id_is_cut_at_its_uuid(member_id: str, text: str) -> None:
+    """Eight characters are enough to tell members apart."""
+    assert text == short_id(member_id)
+
+
+def test_a_topic_id_is_shown_as_its_name_where_that_is_known() -> None:
+    """An unknown id stays the id, and a message that tells neither gives a question mark."""
+    other = bytes(15) + b"\x07"
+
+    assert TOPICS.name(FetchTopic(topic_id=ORDERS_ID)) == "orders"
+    assert TOPICS.name(FetchTopic(topic_id=other)) == uuid_text(other)
+    assert TOPICS.name(FetchTopic(topic="payments")) == "payments"
+    assert TOPICS.name(FetchTopic()) == "?"
+
+
+def test_topics_stand_with_their_partitions() -> None:
+    """Each partition may carry a mark; without partitions the brackets are empty."""
+    partitions = [FetchPartition(partition=each, fetch_offset=10 * each) for each in (0, 3)]
+    elements = [
+        FetchTopic(topic="orders", partitions=partitions),
+        FetchTopic(topic="payments"),
+        FetchTopic(),
+    ]
+
+    assert TOPICS.partitions(elements) == "orders[0,3] payments[]"
+    marked = TOPICS.partitions(elements[:1], lambda each: f"@{each.fetch_offset}")
+    assert marked == "orders[0@0,3@30]"
     assert TOPICS.partitions(None) == ""
-    assert TOPICS.names([known, named]) == "orders payments"
+
+
+def test_many_partitions_are_counted() -> None:
+    """A topic of a thousand partitions does not fill the screen."""
+    partitions = [FetchPartition(partition=each) for each in range(1000)]
+
+    text = TOPICS.partitions([FetchTopic(topic="orders", partitions=partitions)])
+
+    assert text == "orders[0,1,2,3,4,5,6,7,+992]"
 
 
 def test_pairs_are_grouped_by_topic() -> None:
-    """That is how a session's partitions are written."""
-    assert TOPICS.pairs([(ID, 0), ("b", 1), (ID, 2)]) == "orders[0,2] b[1]"
+    """The partitions of a fetch session read like those of a request."""
+    orders = uuid_text(ORDERS_ID)
+
+    assert TOPICS.pairs([(orders, 0), ("audit", 2), (orders, 1)]) == "orders[0,1] audit[2]"
 
 
-def test_a_partition_is_a_number_or_a_struct_with_one() -> None:
-    """Kafka's schemas call it by several names."""
+def test_topics_without_partitions_are_names() -> None:
+    """The topics that Metadata asks for are a list of names."""
+    asked = [MetadataRequestTopic(name="a"), MetadataRequestTopic(topic_id=ORDERS_ID, name=None)]
+
+    assert TOPICS.names(asked) == "a orders"
+
+
+def test_a_partition_is_a_number_or_something_with_one() -> None:
+    """What has no number of a partition is -1."""
     assert index_of(4) == 4
-    assert index_of(FetchPartition(5)) == 5
+    assert index_of(FetchPartition(partition=5)) == 5
     assert index_of(FetchTopic()) == -1

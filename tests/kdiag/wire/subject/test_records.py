@@ -1,191 +1,254 @@
 from typing import Any
 
-from exchange_maker import make_batch, make_exchange
-from kdiag.wire.api.delete_records import (
-    DeleteRecordsPartition,
-    DeleteRecordsRequest,
-    DeleteRecordsTopic,
-)
-from kdiag.wire.api.fetch import (
-    FetchableTopicResponse,
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-    ForgottenTopic,
-    PartitionData,
-    ReplicaState,
-)
-from kdiag.wire.api.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsPartitionResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-    ListOffsetsTopicResponse,
-)
-from kdiag.wire.api.metadata import (
-    MetadataRequest,
-    MetadataRequestTopic,
-    MetadataResponse,
-    MetadataResponseBroker,
-    MetadataResponsePartition,
-    MetadataResponseTopic,
-)
-from kdiag.wire.api.produce import (
-    PartitionProduceData,
-    PartitionProduceResponse,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-    TopicProduceResponse,
-)
-from kdiag.wire.api.share_acknowledge import (
-    AcknowledgementBatch,
-    AcknowledgePartition,
-    AcknowledgeTopic,
-    ShareAcknowledgeRequest,
-)
-from kdiag.wire.api.share_fetch import (
-    AcquiredRecords,
-    ShareFetchableTopicResponse,
-    ShareFetchRequest,
-    ShareFetchResponse,
-)
-from kdiag.wire.api.share_fetch import PartitionData as SharePartitionData
-from kdiag.wire.dissection import Dissection
-from kdiag.wire.record import BatchHeader, Record
-from kdiag.wire.records import write_batch
-from kdiag.wire.schema import Struct
-from kdiag.wire.subject.line import Subjects
-from kdiag.wire.topic_names import TopicNames
+import pytest
 
-ID = bytes(15) + b"\x09"
+from exchange_maker import make_batch
+from exchange_subject import Values, subject
+from kdiag.wire.primitives import uuid_text
+from kdiag.wire.records import read_batches
+from kdiag.wire.subject.records import records_text
+
+ORDERS_ID = bytes(range(16))
+NAMES = {uuid_text(ORDERS_ID): "orders"}
 
 
-def about(
-    asked: Struct | None, answered: Struct | None = None, *, version: int, **changes: Any
-) -> str:
-    """Return what an exchange of two messages is about."""
-    exchange = make_exchange(asked, answered, version=version, **changes)
-    return Subjects(TopicNames({"AAAAAAAAAAAAAAAAAAAACQ": "orders"})).of(Dissection(exchange))
+def produced(records: bytes, topic: str = "orders", **fields: Any) -> Values:
+    """Return a Produce request of one partition."""
+    partition = {"index": 0, "records": records}
+    return {"acks": 1, "topic_data": [{"name": topic, "partition_data": [partition]}]} | fields
 
 
-def test_produce_tells_records_size_codec_acks_and_offsets() -> None:
-    """Over all partitions together."""
-    batch = make_batch(b"a", b"b", compression="gzip")
-    partitions = [PartitionProduceData(0, batch), PartitionProduceData(1, batch)]
-    asked = ProduceRequest(acks=-1, topic_data=[TopicProduceData("t", partition_data=partitions)])
-    offsets = [PartitionProduceResponse(0, base_offset=5), PartitionProduceResponse(1, 3, -1)]
-    answered = ProduceResponse(responses=[TopicProduceResponse("t", partition_responses=offsets)])
-    size = 2 * len(batch)
-    line = about(asked, answered, version=3)
-    assert line == f"t[0,1] 4 records {size} B gzip, acks all → at 5"
+def fetched(*partitions: Values) -> Values:
+    """Return a Fetch response about one topic."""
+    return {"responses": [{"topic": "orders", "partitions": list(partitions)}]}
 
 
-def test_produce_tells_the_transaction() -> None:
-    """Its batches say that they belong to one."""
-    batch = make_batch(
-        b"a", is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0
+@pytest.mark.parametrize(("acks", "text"), [(0, "0"), (1, "1"), (-1, "all"), (7, "7")])
+def test_a_produce_tells_partitions_records_bytes_and_acks(acks: int, text: str) -> None:
+    """What a producer sends and how safe it wants it to be is on the line."""
+    batch = make_batch(b"one", b"two")
+
+    said = subject("Produce", 9, produced(batch, acks=acks))
+
+    assert said == f"orders[0] 2 records {len(batch)} B, acks {text}"
+
+
+def test_a_produce_tells_codec_and_transaction() -> None:
+    """Compression and transactional id stand beside the records."""
+    batch = make_batch(b"x" * 2000, compression="gzip", is_transactional=True, producer_id=5)
+
+    said = subject("Produce", 9, produced(batch, transactional_id="pay-1"))
+
+    assert said == (
+        f"orders[0] 1 record {len(batch)} B gzip transactional, acks 1, transaction pay-1"
     )
-    topic = TopicProduceData("t", partition_data=[PartitionProduceData(0, batch)])
-    asked = ProduceRequest(acks=1, transactional_id="pay", topic_data=[topic])
-    said = f"t[0] 1 record {len(batch)} B transactional, acks 1, transaction pay"
-    assert about(asked, version=3) == said
 
 
-def test_broken_messages_of_old_are_counted_as_batches() -> None:
-    """How many records are inside only reading them would tell."""
-    batch = bytearray(
-        write_batch([Record(0, value=b"v")], BatchHeader(magic=1, compression="gzip"))
+def test_an_answer_to_a_produce_tells_where_the_records_are() -> None:
+    """Offsets are told for those partitions that took their records."""
+    partitions = [{"index": 0, "base_offset": 120}, {"index": 1, "base_offset": 9, "error_code": 3}]
+    answered = {"responses": [{"name": "orders", "partition_responses": partitions}]}
+
+    assert subject("Produce", 9, None, answered) == "at 120"
+    refused = {"responses": [{"name": "orders", "partition_responses": partitions[1:]}]}
+    assert subject("Produce", 9, None, refused) == ""
+
+
+def test_a_topic_id_is_told_as_its_name() -> None:
+    """Since version 13 a Produce carries ids, which people cannot read."""
+    topic = {"topic_id": ORDERS_ID, "partition_data": [{"index": 2}]}
+
+    said = subject("Produce", 13, {"acks": -1, "topic_data": [topic]}, names=NAMES)
+
+    assert said == "orders[2], acks all"
+
+
+def test_a_fetch_tells_offsets_and_how_long_it_may_wait() -> None:
+    """Each partition stands with the offset it is read from."""
+    partitions = [{"partition": 0, "fetch_offset": 10}, {"partition": 3, "fetch_offset": 7}]
+    asked = {"max_wait_ms": 500, "topics": [{"topic": "orders", "partitions": partitions}]}
+
+    assert subject("Fetch", 11, asked) == "orders[0@10,3@7], wait 500 ms"
+
+
+def test_a_fetch_of_a_follower_tells_its_replica() -> None:
+    """Old versions carry the replica's id in one place, new ones in another."""
+    topics = [{"topic": "orders", "partitions": [{"partition": 0}]}]
+
+    assert subject("Fetch", 11, {"replica_id": 2, "topics": topics}) == (
+        "replica 2: orders[0@0], wait 0 ms"
     )
-    batch[-9] ^= 0xFF
-    topic = TopicProduceData("t", partition_data=[PartitionProduceData(0, bytes(batch))])
-    line = about(ProduceRequest(acks=1, topic_data=[topic]), version=2)
-    assert line == f"t[0] 1 batch {len(batch)} B gzip, acks 1"
+    by_id = [{"topic_id": ORDERS_ID, "partitions": [{"partition": 0}]}]
+    asked = {"replica_state": {"replica_id": 3}, "topics": by_id}
+    assert subject("Fetch", 17, asked, names=NAMES) == "replica 3: orders[0@0], wait 0 ms"
 
 
-def test_fetch_tells_offsets_and_what_came() -> None:
-    """A single partition also tells its high watermark."""
-    asked = FetchRequest(
-        max_wait_ms=500,
-        topics=[FetchTopic(topic_id=ID, partitions=[FetchPartition(2, fetch_offset=44)])],
-    )
-    batch = make_batch(b"a", b"b")
-    partition = PartitionData(2, high_watermark=90, records=batch)
-    answered = FetchResponse(responses=[FetchableTopicResponse("", ID, [partition])])
-    line = about(asked, answered, version=13)
-    assert line == f"orders[2@44], wait 500 ms → 2 records {len(batch)} B, HW 90"
-    assert about(asked, FetchResponse(), version=13) == "orders[2@44], wait 500 ms → nothing new"
-    failed = FetchResponse(error_code=70)
-    assert about(asked, failed, version=13) == "orders[2@44], wait 500 ms"
+def test_an_incremental_fetch_tells_what_its_session_reads() -> None:
+    """Without the session's beginning only its number can be told."""
+    asked = {"session_id": 77, "session_epoch": 5, "max_wait_ms": 100}
+    session = [("orders", 0), ("orders", 1)]
+
+    assert subject("Fetch", 11, asked, session_topics=session) == "orders[0,1], wait 100 ms"
+    assert subject("Fetch", 11, asked) == "session 77, wait 100 ms"
 
 
-def test_an_incremental_fetch_tells_its_session() -> None:
-    """By what it reads if that is known, else by number; what it gives up is told."""
-    asked = FetchRequest(max_wait_ms=500, session_id=77, session_epoch=3)
-    pairs = [("AAAAAAAAAAAAAAAAAAAACQ", 0), ("AAAAAAAAAAAAAAAAAAAACQ", 1)]
-    assert about(asked, version=13, session_topics=pairs) == "orders[0,1], wait 500 ms"
-    asked.forgotten_topics_data = [ForgottenTopic(topic_id=ID, partitions=[3])]
-    assert about(asked, version=13) == "session 77, without orders[3], wait 500 ms"
+def test_a_fetch_tells_what_its_session_forgets() -> None:
+    """A partition that is paused or lost leaves the session by name."""
+    forgotten = [{"topic": "orders", "partitions": [1]}]
+    asked = {"session_id": 77, "session_epoch": 5, "forgotten_topics_data": forgotten}
+
+    assert subject("Fetch", 11, asked) == "session 77, without orders[1], wait 0 ms"
 
 
-def test_a_follower_is_told_from_a_consumer() -> None:
-    """The replica's id is a field of its own from version 15 on."""
-    topics = [FetchTopic("t", partitions=[FetchPartition(0)])]
-    assert about(FetchRequest(replica_id=3, topics=topics), version=12).startswith(
-        "replica 3: t[0@0]"
-    )
-    state = ReplicaState(replica_id=2)
-    assert about(FetchRequest(replica_state=state), version=15).startswith("replica 2: ")
+def test_an_answer_to_a_fetch_tells_records_and_high_watermark() -> None:
+    """The high watermark is told where it is that of one partition."""
+    batch = make_batch(b"one")
+    one = {"partition_index": 0, "high_watermark": 42, "records": batch}
+    other = {"partition_index": 1, "high_watermark": 9, "records": batch + batch}
+
+    assert subject("Fetch", 11, None, fetched(one)) == f"1 record {len(batch)} B, HW 42"
+    both = subject("Fetch", 11, None, fetched(one, other))
+    assert both == f"3 records {3 * len(batch)} B"
 
 
-def test_list_offsets_names_the_special_times() -> None:
-    """Version 0 answers with several offsets of a partition."""
-    partitions = [ListOffsetsPartition(0, timestamp=-2), ListOffsetsPartition(1, timestamp=1_700)]
-    asked = ListOffsetsRequest(topics=[ListOffsetsTopic("t", partitions)])
-    found = [ListOffsetsPartitionResponse(0, offset=7), ListOffsetsPartitionResponse(1, offset=-1)]
-    answered = ListOffsetsResponse(topics=[ListOffsetsTopicResponse("t", found)])
-    assert about(asked, answered, version=1) == "t[0 earliest,1 1700] → 7, none"
-    old = [ListOffsetsPartitionResponse(0, old_style_offsets=[9, 0])]
-    answered = ListOffsetsResponse(topics=[ListOffsetsTopicResponse("t", old)])
-    assert about(asked, answered, version=0).endswith("→ 9 0")
+def test_an_empty_answer_to_a_fetch_is_nothing_new_unless_it_is_an_error() -> None:
+    """An error speaks for itself."""
+    assert subject("Fetch", 11, None, fetched({"high_watermark": 4})) == "nothing new"
+    assert subject("Fetch", 11, None, fetched({"error_code": 1, "high_watermark": -1})) == ""
 
 
-def test_metadata_tells_all_topics_from_none() -> None:
-    """In version 0 an empty list means all."""
-    assert about(MetadataRequest(topics=None), version=9) == "all topics"
-    assert about(MetadataRequest(topics=[]), version=0) == "all topics"
-    assert about(MetadataRequest(topics=[]), version=1) == "brokers only"
-    asked = MetadataRequest(topics=[MetadataRequestTopic(name="a"), MetadataRequestTopic(name="b")])
-    partitions = [MetadataResponsePartition(), MetadataResponsePartition()]
-    topics = [MetadataResponseTopic(partitions=partitions), MetadataResponseTopic()]
-    answered = MetadataResponse(brokers=[MetadataResponseBroker()], controller_id=1, topics=topics)
-    line = about(asked, answered, version=9)
-    assert line == "a b → 1 broker, controller 1, 2 topics, 2 partitions"
+def test_several_codecs_and_control_batches_are_told_once_each() -> None:
+    """What makes a batch special is said of the whole message."""
+    data = make_batch(b"a", compression="lz4") + make_batch(b"b", compression="zstd")
+    control = make_batch(b"c", is_control=True, is_transactional=True, producer_id=1)
+
+    said = records_text([read_batches(data)[0], None, read_batches(control)[0]])
+
+    assert said.startswith("3 records ")
+    assert said.endswith(" lz4 zstd transactional control")
 
 
-def test_deleted_records_are_told_by_offset() -> None:
-    """-1 stands for all of them."""
-    partitions = [DeleteRecordsPartition(0, 50), DeleteRecordsPartition(1, -1)]
-    asked = DeleteRecordsRequest(topics=[DeleteRecordsTopic("t", partitions)])
-    assert about(asked, version=1) == "t[0 before 50,1 all]"
+def test_no_batches_say_nothing() -> None:
+    """A message without records adds no words."""
+    assert records_text([None, []]) == ""
 
 
-def test_share_fetch_tells_what_was_acquired() -> None:
-    """Records that came are not all acquired by this member."""
+@pytest.mark.parametrize(
+    ("timestamp", "text"),
+    [
+        (-1, "latest"),
+        (-2, "earliest"),
+        (-3, "max timestamp"),
+        (-4, "earliest local"),
+        (-5, "latest tiered"),
+        (1_700_000_000_000, "1700000000000"),
+    ],
+)
+def test_a_list_offsets_tells_the_special_times_by_name(timestamp: int, text: str) -> None:
+    """Negative timestamps have meanings, others are timestamps."""
+    partitions = [{"partition_index": 0, "timestamp": timestamp}]
+
+    said = subject("ListOffsets", 7, {"topics": [{"name": "orders", "partitions": partitions}]})
+
+    assert said == f"orders[0 {text}]"
+
+
+def test_an_answer_to_list_offsets_tells_the_offsets() -> None:
+    """An offset below zero is none, an error is told elsewhere, version 0 has lists."""
+    partitions = [{"offset": 17}, {"offset": -1}, {"offset": 3, "error_code": 6}]
+    answered = {"topics": [{"name": "orders", "partitions": partitions}]}
+    old = {"topics": [{"name": "orders", "partitions": [{"old_style_offsets": [9, 0]}]}]}
+
+    assert subject("ListOffsets", 7, None, answered) == "17, none"
+    assert subject("ListOffsets", 0, None, old) == "9 0"
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "text"),
+    [
+        (0, {"topics": []}, "all topics"),
+        (1, {"topics": None}, "all topics"),
+        (1, {"topics": []}, "brokers only"),
+        (1, {"topics": [{"name": "orders"}, {"name": "audit"}]}, "orders audit"),
+    ],
+)
+def test_a_metadata_request_tells_whether_it_wants_all_topics(
+    version: int, asked: Values, text: str
+) -> None:
+    """An empty list means all topics in version 0 and none since."""
+    assert subject("Metadata", version, asked) == text
+
+
+def test_an_answer_to_metadata_counts_what_the_cluster_has() -> None:
+    """Brokers, controller, topics and partitions are there where they are told."""
+    topics = [{"name": "orders", "partitions": [{}, {}]}, {"name": "audit", "partitions": [{}]}]
+    whole = {"brokers": [{}, {}], "controller_id": 2, "topics": topics}
+
+    assert subject("Metadata", 9, None, whole) == "2 brokers, controller 2, 2 topics, 3 partitions"
+    assert subject("Metadata", 9, None, {"brokers": [{}]}) == "1 broker"
+
+
+def test_an_offset_for_leader_epoch_tells_epochs_and_their_ends() -> None:
+    """A follower that truncates its log asks where an epoch ended."""
+    asked = {"topics": [{"topic": "orders", "partitions": [{"partition": 1, "leader_epoch": 4}]}]}
+    answered = {"topics": [{"topic": "orders", "partitions": [{"end_offset": 99}]}]}
+
+    assert subject("OffsetForLeaderEpoch", 4, asked, answered) == "orders[1 epoch 4] → ends at 99"
+    assert subject("OffsetForLeaderEpoch", 4, None, {"topics": []}) == ""
+
+
+def test_a_delete_records_tells_up_to_where() -> None:
+    """An offset of -1 stands for everything."""
+    partitions = [{"partition_index": 0, "offset": 50}, {"partition_index": 1, "offset": -1}]
+    asked = {"topics": [{"name": "orders", "partitions": partitions}]}
+
+    assert subject("DeleteRecords", 2, asked) == "orders[0 before 50,1 all]"
+
+
+def test_a_share_fetch_tells_group_partitions_and_acknowledgements() -> None:
+    """One type may stand for a whole range of offsets, or each offset has its own."""
+    batches = [
+        {"first_offset": 0, "last_offset": 9, "acknowledge_types": [1]},
+        {"first_offset": 10, "last_offset": 11, "acknowledge_types": [2, 3]},
+    ]
+    partition = {"partition_index": 0, "acknowledgement_batches": batches}
+    topics = [{"topic_id": ORDERS_ID, "partitions": [partition]}]
+    asked = {"group_id": "g", "max_wait_ms": 500, "topics": topics}
+
+    text = subject("ShareFetch", 1, asked, names=NAMES)
+
+    assert text == "group g, orders[0], accept 10 release 1 reject 1, wait 500 ms"
+
+
+def test_an_answer_to_a_share_fetch_tells_what_was_acquired() -> None:
+    """Records that come and records that are acquired are not the same number."""
     batch = make_batch(b"a", b"b", b"c")
-    partition = SharePartitionData(records=batch, acquired_records=[AcquiredRecords(0, 1, 1)])
-    answered = ShareFetchResponse(responses=[ShareFetchableTopicResponse(ID, [partition])])
-    line = about(ShareFetchRequest(group_id="g", max_wait_ms=9), answered, version=1)
-    assert line == f"group g, wait 9 ms → 3 records {len(batch)} B, 2 acquired"
-    empty = ShareFetchResponse()
-    assert about(ShareFetchRequest(group_id="g"), empty, version=1).endswith("→ nothing new")
+    partition = {"records": batch, "acquired_records": [{"first_offset": 1, "last_offset": 2}]}
+    answered = {"responses": [{"topic_id": ORDERS_ID, "partitions": [partition]}]}
+
+    assert subject("ShareFetch", 1, None, answered) == f"3 records {len(batch)} B, 2 acquired"
+    assert subject("ShareFetch", 1, None, {}) == "nothing new"
+    assert subject("ShareFetch", 1, None, {"error_code": 15}) == ""
 
 
-def test_acknowledgements_are_counted_by_their_kind() -> None:
-    """One type may stand for all records of a range, or each has its own."""
-    batches = [AcknowledgementBatch(0, 9, [1]), AcknowledgementBatch(10, 11, [2, 1])]
-    topic = AcknowledgeTopic(ID, [AcknowledgePartition(0, batches)])
-    asked = ShareAcknowledgeRequest(group_id="g", topics=[topic])
-    assert about(asked, version=1) == "group g, orders[0], accept 11 release 1"
+def test_a_share_acknowledge_tells_what_is_done() -> None:
+    """A type of acknowledgement that is not known is told by its number."""
+    batches = [{"first_offset": 5, "last_offset": 5, "acknowledge_types": [9]}]
+    partition = {"partition_index": 2, "acknowledgement_batches": batches}
+    topics = [{"topic_id": ORDERS_ID, "partitions": [partition]}]
+
+    said = subject("ShareAcknowledge", 1, {"group_id": "g", "topics": topics}, names=NAMES)
+
+    assert said == "group g, orders[2], 9 1"
+
+
+def test_producers_and_described_topics_are_counted() -> None:
+    """The answers of two administrators' requests are told by their size."""
+    producers: Values = {"active_producers": [{}, {}]}
+    found = {"topics": [{"name": "orders", "partitions": [producers]}]}
+    asked = {"topics": [{"name": "orders", "partition_indexes": [0, 1]}]}
+    assert subject("DescribeProducers", 0, asked, found) == "orders[0,1] → 2 producers"
+
+    described = {"topics": [{"name": "orders", "partitions": [{}, {}]}]}
+    said = subject("DescribeTopicPartitions", 0, {"topics": [{"name": "orders"}]}, described)
+    assert said == "orders → 1 topic, 2 partitions"

@@ -1,89 +1,101 @@
-from exchange_maker import make_exchange
-from kdiag.wire.api.add_offsets_to_txn import AddOffsetsToTxnRequest
-from kdiag.wire.api.add_partitions_to_txn import (
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnTopic,
-    AddPartitionsToTxnTransaction,
+import pytest
+
+from exchange_subject import Values, subject
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "text"),
+    [
+        (4, {"transactional_id": None}, "idempotent producer"),
+        (4, {"transactional_id": "pay-1"}, "transaction pay-1"),
+        (
+            6,
+            {"transactional_id": "pay-1", "keep_prepared_txn": True},
+            "transaction pay-1, keeps what is prepared",
+        ),
+    ],
 )
-from kdiag.wire.api.describe_transactions import (
-    DescribeTransactionsRequest,
-    DescribeTransactionsResponse,
-    TopicData,
-    TransactionState,
-)
-from kdiag.wire.api.end_txn import EndTxnRequest, EndTxnResponse
-from kdiag.wire.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from kdiag.wire.api.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from kdiag.wire.api.write_txn_markers import (
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
-)
-from kdiag.wire.dissection import Dissection
-from kdiag.wire.schema import Struct
-from kdiag.wire.subject.line import Subjects
-from kdiag.wire.topic_names import TopicNames
+def test_an_init_producer_id_tells_for_which_transaction(
+    version: int, asked: Values, text: str
+) -> None:
+    """Without a transactional id the producer is idempotent only."""
+    assert text == subject("InitProducerId", version, asked)
 
 
-def about(asked: Struct | None, answered: Struct | None = None, *, version: int) -> str:
-    """Return what an exchange of two messages is about."""
-    exchange = make_exchange(asked, answered, version=version)
-    return Subjects(TopicNames()).of(Dissection(exchange))
+def test_the_answer_to_an_init_producer_id_tells_the_producer() -> None:
+    """An error leaves nothing to tell."""
+    answered = {"producer_id": 1001, "producer_epoch": 3}
+
+    assert subject("InitProducerId", 4, None, answered) == "producer 1001 epoch 3"
+    assert subject("InitProducerId", 4, None, {"error_code": 51}) == ""
 
 
-def test_a_producer_gets_id_and_epoch() -> None:
-    """With a transactional id or merely idempotent; nothing is given with an error."""
-    answered = InitProducerIdResponse(producer_id=1001, producer_epoch=2)
-    asked = InitProducerIdRequest(transactional_id="pay", keep_prepared_txn=True)
-    said = "transaction pay, keeps what is prepared → producer 1001 epoch 2"
-    assert about(asked, answered, version=6) == said
-    plain = InitProducerIdRequest(transactional_id=None)
-    failed = InitProducerIdResponse(error_code=51)
-    assert about(plain, failed, version=4) == "idempotent producer"
+def test_an_add_partitions_tells_transaction_and_partitions() -> None:
+    """Clients add to one transaction, brokers verify several at once since version 4."""
+    topics = [{"name": "orders", "partitions": [0, 1]}]
+    old = {"v3_and_below_transactional_id": "pay-1", "v3_and_below_topics": topics}
+    several = [
+        {"transactional_id": "a", "topics": topics},
+        {"transactional_id": "b", "topics": topics, "verify_only": True},
+    ]
 
-
-def test_partitions_are_added_to_one_transaction_or_many() -> None:
-    """Brokers verify before they append, for several transactions at once."""
-    topics = [AddPartitionsToTxnTopic("orders", [0, 1])]
-    old = AddPartitionsToTxnRequest(v3_and_below_transactional_id="pay", v3_and_below_topics=topics)
-    assert about(old, version=3) == "transaction pay, orders[0,1]"
-    each = AddPartitionsToTxnTransaction("pay", verify_only=True, topics=topics)
-    many = AddPartitionsToTxnRequest(transactions=[each])
-    assert about(many, version=4) == "transaction pay, verifies, orders[0,1]"
-
-
-def test_the_end_of_a_transaction_tells_its_outcome() -> None:
-    """From version 5 on the response brings the next epoch."""
-    asked = EndTxnRequest("pay", 1001, 2, committed=True)
-    answered = EndTxnResponse(producer_id=1001, producer_epoch=3)
-    said = "commit transaction pay, producer 1001 epoch 2 → producer 1001 epoch 3"
-    assert about(asked, answered, version=5) == said
-    assert about(EndTxnRequest("pay"), EndTxnResponse(), version=1).startswith("abort")
-
-
-def test_markers_tell_outcome_producer_and_partitions() -> None:
-    """The coordinator sends them to the leaders."""
-    marker = WritableTxnMarker(
-        1001, 2, transaction_result=True, topics=[WritableTxnMarkerTopic("orders", [0])]
-    )
-    assert (
-        about(WriteTxnMarkersRequest([marker]), version=1)
-        == "commit producer 1001 epoch 2 orders[0]"
+    assert subject("AddPartitionsToTxn", 3, old) == "transaction pay-1, orders[0,1]"
+    assert subject("AddPartitionsToTxn", 4, {"transactions": several}) == (
+        "transaction a, orders[0,1]; transaction b, verifies, orders[0,1]"
     )
 
 
-def test_transactions_are_described_and_listed() -> None:
-    """Those that were not found have no state."""
-    found = TransactionState(0, "pay", "Ongoing", topics=[TopicData("orders", [0])])
-    answered = DescribeTransactionsResponse(transaction_states=[found, TransactionState(105)])
-    asked = DescribeTransactionsRequest(["pay", "nope"])
-    said = "transaction pay transaction nope → Ongoing, producer 0 epoch 0, orders[0]"
-    assert about(asked, answered, version=0) == said
-    listing = ListTransactionsRequest(state_filters=["Ongoing"])
-    assert about(listing, ListTransactionsResponse(), version=1) == "Ongoing → 0 transactions"
+def test_an_add_offsets_tells_transaction_and_group() -> None:
+    """The offsets of the group become part of the transaction."""
+    asked = {"transactional_id": "pay-1", "group_id": "g"}
+
+    assert subject("AddOffsetsToTxn", 3, asked, {}) == "transaction pay-1, group g"
 
 
-def test_the_group_of_committed_offsets_is_told() -> None:
-    """It is added to the transaction before they are."""
-    asked = AddOffsetsToTxnRequest("pay", 1, 0, "billing")
-    assert about(asked, version=3) == "transaction pay, group billing"
+@pytest.mark.parametrize(("committed", "text"), [(True, "commit"), (False, "abort")])
+def test_an_end_tells_whether_it_commits(committed: bool, text: str) -> None:  # noqa: FBT001
+    """The next epoch of the producer is in the answer since version 5."""
+    producer = {"producer_id": 7, "producer_epoch": 1}
+    asked = {"transactional_id": "pay-1", "committed": committed} | producer
+
+    said = subject("EndTxn", 5, asked, {"producer_id": 7, "producer_epoch": 2})
+
+    assert said == f"{text} transaction pay-1, producer 7 epoch 1 → producer 7 epoch 2"
+    assert subject("EndTxn", 3, asked, {}) == f"{text} transaction pay-1, producer 7 epoch 1"
+
+
+def test_markers_tell_producer_outcome_and_partitions() -> None:
+    """A coordinator writes one marker for each producer."""
+    topics = [{"name": "orders", "partition_indexes": [0]}]
+    markers = [
+        {"producer_id": each, "producer_epoch": 1, "transaction_result": each == 7}
+        | {"topics": topics}
+        for each in (7, 8)
+    ]
+
+    assert subject("WriteTxnMarkers", 1, {"markers": markers}) == (
+        "commit producer 7 epoch 1 orders[0], abort producer 8 epoch 1 orders[0]"
+    )
+
+
+def test_described_transactions_have_state_producer_and_partitions() -> None:
+    """A transaction that is not known has no state."""
+    state = {
+        "transaction_state": "Ongoing",
+        "producer_id": 7,
+        "producer_epoch": 1,
+        "topics": [{"topic": "orders", "partitions": [2]}],
+    }
+    answered = {"transaction_states": [state, {"error_code": 105}]}
+
+    said = subject("DescribeTransactions", 0, {"transactional_ids": ["a", "b"]}, answered)
+
+    assert said == "transaction a transaction b → Ongoing, producer 7 epoch 1, orders[2]"
+
+
+def test_listed_transactions_are_counted() -> None:
+    """The filters of the request are told before."""
+    asked = {"state_filters": ["Ongoing"], "transactional_id_pattern": "pay-.*"}
+    answered: Values = {"transaction_states": [{}]}
+
+    assert subject("ListTransactions", 2, asked, answered) == "Ongoing, pay-.* → 1 transaction"
