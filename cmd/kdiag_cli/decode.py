@@ -79,10 +79,10 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     ] = None,
     summary: Annotated[bool, typer.Option("--summary", help="Count instead of listing.")] = False,
     show: Annotated[
-        int | None, typer.Option(metavar="N", help="Exchange number N in full, as a tree.")
+        int | None, typer.Option(metavar="N", min=1, help="Exchange number N in full, as a tree.")
     ] = None,
     explain: Annotated[
-        int | None, typer.Option(metavar="N", help="Exchange number N, byte by byte.")
+        int | None, typer.Option(metavar="N", min=1, help="Exchange number N, byte by byte.")
     ] = None,
     values: Annotated[
         bool, typer.Option("--values", help="Show the records inside record batches.")
