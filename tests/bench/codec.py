@@ -4,9 +4,11 @@
 
 prints the median CPU time of one call for each, and how many times longer than kdiag the others
 take. Before anything is measured, all three must read each message and write it back to the same
-bytes.
+bytes. The garbage collector is off while it measures, as in `timeit`: what it costs depends on all
+that the three libraries have imported, and hits whoever happens to run.
 """
 
+import gc
 import io
 import statistics
 import sys
@@ -177,12 +179,15 @@ def measure(calls: dict[str, Call]) -> dict[str, float]:
     """Return the median CPU time of one call in nanoseconds, by library."""
     repetitions = {library: repetitions_of(call) for library, call in calls.items()}
     turns: dict[str, list[float]] = {library: [] for library in calls}
+    gc.disable()
     for _ in range(TURNS):
         for library, call in calls.items():
             started = time.process_time_ns()
             for _ in range(repetitions[library]):
                 call()
             turns[library].append((time.process_time_ns() - started) / repetitions[library])
+        gc.collect()
+    gc.enable()
     return {library: statistics.median(each) for library, each in turns.items()}
 
 
