@@ -7,12 +7,12 @@ On a terminal lines are cut to its width, and a header tells the columns; anywhe
 whole, carry the date, and there is no header, so that they can be searched and cut.
 """
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.connection import Connection, Gap, Protocol
 from kdiag.wire.dissection import Dissection
+from kdiag.wire.document import moment_of
 from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.subject.line import Subjects
 from kdiag.wire.subject.phrase import size
@@ -124,7 +124,7 @@ class ExchangeLines:
         self._settle()
 
     def _time(self, seconds: int, rest_ns: int) -> str:
-        moment = datetime.fromtimestamp(seconds, UTC)
+        moment = moment_of(seconds)
         if not self._output.is_terminal:
             return f"{moment:%Y-%m-%d %H:%M:%S}.{rest_ns // 1000:06}"
         if self._is_wide:
@@ -144,6 +144,8 @@ class ExchangeLines:
         status = dissection.status
         if status in _NOTABLE:
             parts.append((status.value.replace("_", " "), _NOTABLE[status]))
+        if dissection.exchange.guessed:
+            parts.append(("guessed", YELLOW))
         error = dissection.error
         if error is not None:
             parts.append((error, RED))
@@ -221,7 +223,7 @@ class ExchangeLines:
 
     def _print_header(self, row: _Row, widths: list[int]) -> None:
         number, endpoints, client_id, api = widths
-        date = f"{datetime.fromtimestamp(row.second, UTC):%Y-%m-%d} UTC"
+        date = f"{moment_of(row.second):%Y-%m-%d} UTC"
         time_width = len(row.time)
         cells = (
             "#".rjust(number),

@@ -55,17 +55,16 @@ class Clockface:
         second, rest = divmod(time_ns, _NS_PER_S)
         if second != self._second:
             self._second = second
-            self._text = _second_text(second)
+            self._text = moment_of(second).strftime("%Y-%m-%dT%H:%M:%S")
         return f"{self._text}.{rest:09}Z"
 
 
-def _second_text(second: int) -> str:
-    """Return the date and time of a second since 1970; of one beyond the year 9999, the epoch."""
+def moment_of(second: int) -> datetime:
+    """Return a second since 1970 in UTC; one that no calendar has, in a damaged file, is 1970."""
     try:
-        moment = datetime.fromtimestamp(second, UTC)
+        return datetime.fromtimestamp(second, UTC)
     except (ValueError, OverflowError, OSError):
-        moment = datetime.fromtimestamp(0, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S")
+        return datetime.fromtimestamp(0, UTC)
 
 
 def latency_us(exchange: Exchange) -> int | float | None:
@@ -126,6 +125,8 @@ class Documents:
         document["topic_names"] = self._names.of(dissection.topic_ids)
         if dissection.session_topics is not None:
             document["session_topics"] = [list(each) for each in dissection.session_topics]
+        if dissection.exchange.guessed:
+            document["guessed"] = True
         document["request"] = request
         document["response"] = response
         return document

@@ -73,7 +73,8 @@ class LateNames:
         if not self._waiting or len(self._names) == self._known:
             return []
         self._known = len(self._names)
-        ready, waiting = [], deque[Dissection]()
+        ready: list[Dissection] = []
+        waiting: deque[Dissection] = deque()
         for each in self._waiting:
             (ready if self._names.has_all(each.topic_ids) else waiting).append(each)
         self._waiting = waiting

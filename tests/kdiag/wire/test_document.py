@@ -125,6 +125,16 @@ def test_names_of_topic_ids_and_sessions_are_told() -> None:
     assert line_of(exchange, names)["session_topics"] == [["AAAAAAAAAAAAAAAAAAAACQ", 3]]
 
 
+def test_what_was_found_by_trial_is_marked() -> None:
+    """A response without its request may fit one API and version exactly."""
+    exchange = make_exchange(None, FindCoordinatorResponse(), version=1)
+    exchange.pairing = Status.UNMATCHED
+    assert "guessed" not in line_of(exchange)
+    exchange.guessed = True
+    line = line_of(exchange)
+    assert (line["guessed"], line["status"], line["api"]) == (True, "unmatched", "FindCoordinator")
+
+
 def test_records_that_cannot_be_read_make_the_exchange_malformed() -> None:
     """That shows when they are asked for."""
     bad = bytearray(make_batch(b"one"))
