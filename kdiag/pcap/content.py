@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 
 from kdiag.pcap.conversation import Announcements, Conversation
 from kdiag.pcap.detect import detect, is_bare_token
-from kdiag.pcap.frame_stream import FrameLimits
+from kdiag.pcap.frame_stream import FrameLimits, Skip
 from kdiag.pcap.keylog import KeyLog
 from kdiag.pcap.opening import Opening, OpeningSide, Verdict
 from kdiag.pcap.pairing import Pairing, Run
@@ -81,7 +81,7 @@ class Content:
         self,
         rules: ReadingRules,
         connection: Connection,
-        on_skip: Callable[[str, int, int, str], None],
+        on_skip: Callable[[str, Skip], None],
         *,
         has_syn: bool,
     ) -> None:
@@ -90,8 +90,7 @@ class Content:
         Args:
             rules: how to read.
             connection: what gets the protocol and the counts.
-            on_skip: called with (direction, offset, size, reason) for bytes of which no frame can
-                be made.
+            on_skip: called with (direction, skip) for bytes of which no frame can be made.
             has_syn: whether the first packet is a SYN, so that the first bytes are here.
         """
         self.forced_client: int | None = None
@@ -195,7 +194,10 @@ class Content:
         self._attach(streams if client == 0 else streams[::-1])
         for stream, side in zip(streams, (client, 1 - client), strict=True):
             kept = opening.sides[side]
-            stream.skip(kept.skipped_bytes, kept.unread_bytes, _MIDSTREAM)
+            pieces = kept.kept()
+            time_ns = pieces[-1].time_ns if pieces else self._connection.last_ns
+            skip = Skip(0, kept.unread_bytes, time_ns, _MIDSTREAM)
+            stream.skip(kept.skipped_bytes, skip)
             if not kept.has_frame_start:
                 stream.search(_MIDSTREAM)
             _feed(stream, kept, known)

@@ -10,9 +10,9 @@ from functools import partial
 from typing import NamedTuple
 
 from kdiag.pcap.frame_cutter import End, FrameSink, Start
-from kdiag.pcap.frame_stream import FrameLimits, FrameStream
+from kdiag.pcap.frame_looks import RequestLooks, ResponseLooks
+from kdiag.pcap.frame_stream import FrameLimits, FrameStream, Skip
 from kdiag.pcap.pairing import Pairing
-from kdiag.pcap.resync import RequestLooks, ResponseLooks
 from kdiag.wire.header import REQUEST_START, raw_client_id
 
 
@@ -47,7 +47,7 @@ class Conversation:
         pairing: Pairing,
         announcements: Announcements,
         limits: FrameLimits,
-        on_skip: Callable[[str, int, int, str], None],
+        on_skip: Callable[[str, Skip], None],
     ) -> None:
         """Start with the first byte of both directions.
 
@@ -55,8 +55,7 @@ class Conversation:
             pairing: makes exchanges of the frames.
             announcements: where the frames are announced until it is their turn.
             limits: what bounds them.
-            on_skip: called with (direction, offset, size, reason) for bytes of which no frame can
-                be made.
+            on_skip: called with (direction, skip) for bytes of which no frame can be made.
         """
         self.pairing = pairing
         self._announcements = announcements

@@ -24,10 +24,11 @@ from kdiag.pcap.frame_stream import FrameLimits
 from kdiag.pcap.keylog import KeyLog
 from kdiag.pcap.order import MAX_WAIT_PACKETS
 from kdiag.pcap.packet import SegmentBatch
-from kdiag.pcap.pairing import Run
+from kdiag.pcap.pairing import DEFAULT_MAX_OUTSTANDING, DEFAULT_MAX_OUTSTANDING_BYTES, Run
 from kdiag.pcap.pcapng import TLS_KEY_LOG
 from kdiag.pcap.reader import CaptureReader, Source
-from kdiag.pcap.stream import Moment
+from kdiag.pcap.resync import DEFAULT_MAX_SEARCH_BYTES
+from kdiag.pcap.stream import DEFAULT_MAX_WAITING_BYTES, Moment
 from kdiag.wire.connection import Connection, Gap
 from kdiag.wire.exchange import Exchange
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
@@ -51,10 +52,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES
-    max_waiting_bytes: int = 16 << 20
-    max_search_bytes: int = 4 << 20
-    max_outstanding: int = 10_000
-    max_outstanding_bytes: int = 64 << 20
+    max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES
+    max_search_bytes: int = DEFAULT_MAX_SEARCH_BYTES
+    max_outstanding: int = DEFAULT_MAX_OUTSTANDING
+    max_outstanding_bytes: int = DEFAULT_MAX_OUTSTANDING_BYTES
 
 
 class Counts(msgspec.Struct):
@@ -167,6 +168,7 @@ class CaptureDecoder:
                 and last - first >= _LEAST_STRETCH
                 and flow.take_stretches(batch.stretches(rows, first, last), batch.segments)
             ):
+                self._unresolved[flow] = None
                 first = last
                 continue
             last = min(last + 1, first + _LEAST_STRETCH, rows.last)

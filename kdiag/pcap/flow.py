@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from kdiag.pcap.content import Content, ReadingRules, Unresolved
 from kdiag.pcap.flow_rows import ACK, FIN, LEFT_OUT, NONE_SEEN, RST, SYN, FlowRows, Row
+from kdiag.pcap.frame_stream import Skip
 from kdiag.pcap.segments import Segments
 from kdiag.pcap.stream import Direction, Moment
 from kdiag.wire.connection import Connection, Gap
@@ -256,26 +257,26 @@ class Flow:
     def _note_gap(self, direction: Direction, size: int, moment: Moment, reason: str) -> None:
         """Report bytes that the capture lacks."""
         side = int(direction is self._directions[1])
-        gap = self._gap(self._direction_name(side), direction.offset, size, reason)
-        gap.time_ns = moment.time_ns
+        skip = Skip(direction.offset, size, moment.time_ns, reason)
+        gap = self._gap(self._direction_name(side), skip)
         if self._content.is_decided:
             self._around.gaps.append(gap)
         else:
             self._early_gaps.append((side, gap))
 
-    def _note_skip(self, direction: str, offset: int, size: int, reason: str) -> None:
+    def _note_skip(self, direction: str, skip: Skip) -> None:
         """Report bytes that no frame could be made of."""
-        self._around.gaps.append(self._gap(direction, offset, size, reason))
+        self._around.gaps.append(self._gap(direction, skip))
 
-    def _gap(self, direction: str, offset: int, size: int, reason: str) -> Gap:
-        """Return a gap that is found now, and count it."""
+    def _gap(self, direction: str, skip: Skip) -> Gap:
+        """Return bytes that were passed over as a gap, and count it."""
         self.connection.gaps += 1
-        self.connection.gap_bytes += size
+        self.connection.gap_bytes += skip.size
         return Gap(
             connection=self.connection,
             direction=direction,
-            time_ns=self.connection.last_ns,
-            offset=offset,
-            size=size,
-            reason=reason,
+            time_ns=skip.time_ns,
+            offset=skip.offset,
+            size=skip.size,
+            reason=skip.why,
         )

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from kdiag.pcap.frame_cutter import FrameCutter, FrameSink
-from kdiag.pcap.resync import Found, Looks, Search
+from kdiag.pcap.frame_looks import Looks
+from kdiag.pcap.resync import Found, Search
 from kdiag.pcap.segments import Segments
 
-_MAX_LOSSES: Final = 64  # in what one call brings, so that hostile bytes cost little
+_MAX_LOSSES: Final = 4  # in what one call brings, so that hostile bytes cost little
 
 
 class FrameLimits(NamedTuple):
@@ -21,6 +22,22 @@ class FrameLimits(NamedTuple):
 
     max_frame_bytes: int
     max_search_bytes: int
+
+
+class Skip(NamedTuple):
+    """Bytes of a direction of which no frame can be made.
+
+    Attributes:
+        offset: where in the stream they, or what is missing before them, start.
+        size: how many of them are in the capture.
+        time_ns: when that was known, since 1970.
+        why: what is wrong with them.
+    """
+
+    offset: int
+    size: int
+    time_ns: int
+    why: str
 
 
 class FrameStream:
@@ -48,7 +65,7 @@ class FrameStream:
         sink: FrameSink,
         limits: FrameLimits,
         looks: Callable[[], Looks],
-        on_skip: Callable[[int, int, str], None],
+        on_skip: Callable[[Skip], None],
     ) -> None:
         """Start with the first byte of a frame.
 
@@ -56,7 +73,7 @@ class FrameStream:
             sink: what the frames go to.
             limits: what bounds them.
             looks: called when the place is lost; tells how the next frame looks.
-            on_skip: called with (offset, size, reason) for bytes of which no frame can be made.
+            on_skip: called for bytes of which no frame can be made.
         """
         self.on_frames: Callable[[int], None] | None = None
         self._sink = sink
@@ -78,17 +95,16 @@ class FrameStream:
         """Return the first packet, from `oldest` on, that may start a frame not announced yet."""
         return (self._search or self._cutter).unresolved_packet(oldest)
 
-    def skip(self, size: int, unread: int, why: str) -> None:
+    def skip(self, size: int, skip: Skip) -> None:
         """Pass over the next bytes, of which no frame can be made.
 
         Args:
-            size: how many bytes of the stream.
-            unread: how many of them are in the capture.
-            why: what is wrong with them.
+            size: how many bytes of the stream; more than `skip` has if some are missing.
+            skip: what to report.
         """
-        self._lost_at, self._why = self._offset, why
         self._offset += size
-        self._report(unread)
+        if skip.size:
+            self._on_skip(skip)
 
     def search(self, why: str) -> None:
         """Search for the next frame from the next byte on."""
@@ -129,7 +145,7 @@ class FrameStream:
                 found = self._resume(self._search.found)
                 self._cut(found.segments, 0, len(found.segments.packet), found.known)
         if self._search is not None:
-            self._report(self._search.unread_bytes)
+            self._report(self._search.unread_bytes, self._search.last_ns)
         self._cutter.finish()
 
     def _cut(self, segments: Segments, first: int, last: int, known: int) -> Segments | None:
@@ -158,11 +174,11 @@ class FrameStream:
         """Cut again, from the frame that was found."""
         self._search = None
         self._cutter = FrameCutter(self._sink, self._limits.max_frame_bytes)
-        self._report(found.unread_bytes)
+        self._report(found.unread_bytes, found.time_ns)
         self._offset = self._lost_at + found.skipped_bytes
         return found
 
-    def _report(self, unread: int) -> None:
+    def _report(self, unread: int, time_ns: int) -> None:
         """Report bytes of which no frame can be made, if there are some."""
         if unread:
-            self._on_skip(self._lost_at, unread, self._why)
+            self._on_skip(Skip(self._lost_at, unread, time_ns, self._why))

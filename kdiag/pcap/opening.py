@@ -8,9 +8,10 @@ chain of responses tells as well.
 from typing import Final, NamedTuple
 
 from kdiag.pcap.detect import ENOUGH_BYTES, detect
+from kdiag.pcap.frame_looks import RequestLooks
 from kdiag.pcap.frame_stream import FrameLimits
 from kdiag.pcap.response_walk import ResponseWalk
-from kdiag.pcap.resync import RequestLooks, Search
+from kdiag.pcap.resync import Search
 from kdiag.pcap.segments import Piece, Segments, first_packet
 from kdiag.wire.connection import Protocol
 
@@ -147,7 +148,7 @@ class OpeningSide:
         """Keep what a search has found, if it has."""
         if search.found is None:
             return
-        segments, self.skipped_bytes, self.unread_bytes, _ = search.found
+        segments, self.skipped_bytes, self.unread_bytes, *_ = search.found
         self.has_frame_start = True
         for row in range(len(segments.packet)):
             self._keep(segments.piece(row))
