@@ -43,6 +43,11 @@ PROGRAMS: Final[Mapping[str, Sequence[str]]] = {
 RIVAL: Final = {SUMMARY: PASS, LINES: JSON, VALUES: JSON}
 """Which program of tshark's does the same job."""
 
+ENVIRONMENT: Final = {
+    name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+}
+"""So that kdiag keeps its compiled files and buffers its output, as wherever it is installed."""
+
 _ROOT: Final = Path(__file__).parent.parent.parent
 
 
@@ -105,7 +110,8 @@ def check_records(capture: Capture, file: Path) -> None:
     if not capture.records:
         return
     found: Counter[str] = Counter()
-    with subprocess.Popen([*PROGRAMS[VALUES], str(file)], stdout=subprocess.PIPE) as kdiag:
+    command = [*PROGRAMS[VALUES], str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=ENVIRONMENT) as kdiag:
         assert kdiag.stdout is not None
         for line in kdiag.stdout:
             exchange = json.loads(line)
@@ -128,7 +134,10 @@ def run(program: str, file: Path) -> Cost:
         SystemExit: if it fails.
     """
     started = subprocess.Popen(
-        [*PROGRAMS[program], str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*PROGRAMS[program], str(file)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=ENVIRONMENT,
     )
     _, status, usage = os.wait4(started.pid, 0)
     started.returncode = os.waitstatus_to_exitcode(status)
@@ -215,9 +224,8 @@ def capture_line(file: Path) -> str:
 
 def record(folder: Path) -> None:
     """Record the captures."""
-    search = os.pathsep.join([str(_ROOT / "tests" / "rig"), os.environ.get("PYTHONPATH", "")])
     program = Path(__file__).with_name("record_load.py")
-    environment = {**os.environ, "PYTHONPATH": search}
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT / "tests" / "rig")}
     subprocess.run([sys.executable, str(program), str(folder)], env=environment, check=True)
 
 
