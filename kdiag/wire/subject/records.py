@@ -65,7 +65,7 @@ def _fetch_request(asked: Any, dissection: Dissection, topics: Topics) -> str:
     if not what and session:
         what = topics.pairs(session)
     elif not what and asked.session_id:
-        what = f"session {asked.session_id}"
+        what = f"{'closes ' if asked.session_epoch < 0 else ''}session {asked.session_id}"
     return clause(
         f"replica {replica}: {what}" if replica >= 0 else what,
         f"without {topics.partitions(forgotten)}" if forgotten else None,

@@ -90,6 +90,8 @@ def test_an_incremental_fetch_tells_what_its_session_reads() -> None:
 
     assert subject("Fetch", 11, asked, session_topics=session) == "orders[0,1], wait 100 ms"
     assert subject("Fetch", 11, asked) == "session 77, wait 100 ms"
+    last = asked | {"session_epoch": -1}
+    assert subject("Fetch", 11, last) == "closes session 77, wait 100 ms"
 
 
 def test_a_fetch_tells_what_its_session_forgets() -> None:
