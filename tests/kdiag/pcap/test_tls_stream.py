@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from kdiag.pcap.frame_cutter import FrameSink
+from kdiag.pcap.frame_looks import RequestLooks
 from kdiag.pcap.frame_stream import FrameLimits, FrameStream, Skip
 from kdiag.pcap.keylog import KeyLog
-from kdiag.pcap.resync import RequestLooks
 from kdiag.pcap.segments import Piece, Segments
 from kdiag.pcap.tls_stream import UNKNOWN_LOSS, TlsStream
 from segment_tape import START_NS, STEP_NS, request
