@@ -141,11 +141,14 @@ def broker(folder: Path) -> Iterator[str]:
 def recorded(file: Path, interface: str) -> Iterator[None]:
     """Record the packets to and from the broker, and check that tcpdump wrote every one.
 
+    The file is there when it is whole.
+
     Raises:
         RuntimeError: if tcpdump does not start or lost packets.
     """
+    part = file.with_suffix(".part")
     command = ["tcpdump", "-i", interface, "-s", "0", "-B", str(_BUFFER_KIB), "-Z", "root"]
-    command += ["-w", str(file), f"tcp port {PORTS.plaintext}"]
+    command += ["-w", str(part), f"tcp port {PORTS.plaintext}"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as tcpdump:
         assert tcpdump.stderr is not None
         said = ""
@@ -165,6 +168,7 @@ def recorded(file: Path, interface: str) -> Iterator[None]:
     captured, received, dropped = map(int, counts.groups())
     if dropped or captured != received:
         raise RuntimeError(f"tcpdump lost packets: {said}")
+    part.rename(file)
     sys.stdout.write(f"{file}: {file.stat().st_size:,} bytes, {captured:,} packets, 0 dropped\n")
 
 
@@ -240,7 +244,7 @@ def record_large(file: Path, interface: str) -> None:
     """Record 1 kB records to 100 partitions, then a consumer that catches up, in versions of 2.4.
 
     That consumer has the usual limits (1 MiB a partition, 50 MiB a response), so it gets responses
-    of up to 50 MiB. tshark 4.0 decodes these versions, and none of the newer ones.
+    of up to 50 MiB. tshark 4.0 decodes Produce and Fetch in these versions, not in newer ones.
 
     Raises:
         RuntimeError: if the file is smaller than it must be.

@@ -91,7 +91,8 @@ def repeat(source: Path, target: Path, wanted_bytes: int) -> str:
     clock, ports = Clock(capture, starts), ClientPorts(capture, starts)
     written, packets, rounds = _FILE_HEADER_BYTES, 0, 0
     ends = np.append(starts[1:], len(capture))
-    with target.open("wb") as file:
+    part = target.with_suffix(".part")
+    with part.open("wb") as file:
         file.write(original[:_FILE_HEADER_BYTES])
         while written < wanted_bytes:
             clock.set_round(capture, rounds)
@@ -102,6 +103,7 @@ def repeat(source: Path, target: Path, wanted_bytes: int) -> str:
             written += int(ends[count - 1]) - _FILE_HEADER_BYTES
             packets += count
             rounds += 1
+    part.rename(target)
     return f"{target}: {written:,} bytes, {packets:,} packets, {rounds} rounds of {source.name}\n"
 
 
