@@ -7,13 +7,14 @@ empty one means "the same as before":
     request    session 77, epoch 1   (nothing)             reads orders-0, orders-1
     request    session 77, epoch 2   forget orders-0       reads orders-1
 
-Sessions belong to a broker, not to a connection. One whose first fetch was not seen stays unknown:
-half a list would be worse than none.
+Sessions belong to a broker, not to a connection. One whose first fetch was not seen stays unknown,
+and one that misses a fetch, which its epochs show, becomes so: half a list would be worse than
+none.
 
 Source: KIP-227; Kafka's `FetchMetadata` (session id 0 is none; epoch 0 opens, -1 closes).
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kdiag.wire.dissection import Dissection
 from kdiag.wire.exchange import Status
@@ -25,9 +26,17 @@ DEFAULT_MAX_SESSIONS: Final = 10_000
 
 _NO_SESSION: Final = 0
 _FULL_EPOCHS: Final = (0, -1)
+_LAST_EPOCH: Final = (1 << 31) - 1
 
 Partition = tuple[str, int]
 """A topic, or its id where the request has that, and a partition."""
+
+
+class _Session(NamedTuple):
+    """The epoch of a session's next fetch, and what the session remembers."""
+
+    next_epoch: int
+    partitions: dict[Partition, None]
 
 
 class FetchSessions:
@@ -35,7 +44,7 @@ class FetchSessions:
 
     def __init__(self, max_sessions: int = DEFAULT_MAX_SESSIONS) -> None:
         self._max_sessions = max_sessions
-        self._sessions: dict[tuple[str, int], dict[Partition, None]] = {}
+        self._sessions: dict[tuple[str, int], _Session] = {}
 
     def follow(self, dissection: Dissection) -> None:
         """Take an exchange, in order; give an incremental fetch what its session reads."""
@@ -47,14 +56,12 @@ class FetchSessions:
             return
         asked = request.message
         broker = exchange.connection.broker
-        if asked.session_epoch in _FULL_EPOCHS:
-            self._sessions.pop((broker, asked.session_id), None)
-            partitions: dict[Partition, None] = {}
-        else:
-            known = self._sessions.pop((broker, asked.session_id), None)
-            if known is None:
+        known = self._sessions.pop((broker, asked.session_id), None)
+        partitions: dict[Partition, None] = {}
+        if asked.session_epoch not in _FULL_EPOCHS:
+            if known is None or known.next_epoch != asked.session_epoch:
                 return
-            partitions = known
+            partitions = known.partitions
         _apply(asked, partitions)
         if asked.session_epoch not in _FULL_EPOCHS:
             dissection.session_topics = list(partitions)
@@ -71,7 +78,9 @@ class FetchSessions:
         elif response is not None and response.message is not None and response.message.error_code:
             return  # the broker has forgotten the session, or never knew it
         if session_id != _NO_SESSION:
-            self._sessions[dissection.exchange.connection.broker, session_id] = partitions
+            next_epoch = 1 if asked.session_epoch == _LAST_EPOCH else asked.session_epoch + 1
+            session = _Session(next_epoch, partitions)
+            self._sessions[dissection.exchange.connection.broker, session_id] = session
             if len(self._sessions) > self._max_sessions:
                 del self._sessions[next(iter(self._sessions))]
 

@@ -90,3 +90,24 @@ def test_the_longest_unused_sessions_are_forgotten_first() -> None:
     assert fetched(sessions, FetchRequest(session_id=77, session_epoch=1)) is None
     again = FetchRequest(session_id=78, session_epoch=1)
     assert fetched(sessions, again, FetchResponse()) == [("orders", 3)]
+
+
+def test_a_session_that_misses_a_fetch_is_unknown_from_there_on() -> None:
+    """Epochs count the fetches: where one is skipped, a change was lost with it."""
+    sessions = FetchSessions()
+    opened(sessions)
+    skipped = FetchRequest(session_id=77, session_epoch=2)
+    assert fetched(sessions, skipped, FetchResponse()) is None
+    assert fetched(sessions, FetchRequest(session_id=77, session_epoch=3)) is None
+
+
+def test_the_epochs_of_a_session_start_again_at_1() -> None:
+    """After the largest int32 comes 1, for 0 opens a session."""
+    sessions = FetchSessions()
+    opened(sessions)
+    key = ("10.0.0.2:9092", 77)
+    sessions._sessions[key] = sessions._sessions[key]._replace(next_epoch=2**31 - 1)
+    last = FetchRequest(session_id=77, session_epoch=2**31 - 1)
+    assert fetched(sessions, last, FetchResponse()) == [("orders", 0), ("orders", 1)]
+    first = FetchRequest(session_id=77, session_epoch=1)
+    assert fetched(sessions, first, FetchResponse()) == [("orders", 0), ("orders", 1)]
