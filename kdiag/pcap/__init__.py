@@ -5,8 +5,13 @@ savefile.py, pcapng.py   the bytes of a window -> blocks of whole packets, as co
 packet.py   a block of packets -> columns of TCP segments (`SegmentBatch`), never an object each;
             link.py, ip.py, defragment.py and tunnel.py take off the layers before
 reader.py   all inputs of a run, in order -> their segments
+flow_rows.py   the segments of a batch, sorted by connection and direction, whole columns at a time
+flow.py     one connection: its beginning and end, two directions, what they carry (content.py)
 stream.py   the segments of one direction -> bytes in order, gaps named
-detect.py   the first bytes of a connection -> which protocol it speaks, and which end serves
+opening.py, detect.py   the first bytes -> which protocol a connection speaks, and which end asks
+frame_cutter.py   bytes in order -> frames; frame_stream.py searches for the next one (resync.py,
+            frame_looks.py) where a loss has hidden its place
+pairing.py  frames -> exchanges
 tls.py      the bytes of a TLS connection, with the secrets of keylog.py -> its application data
 decoder.py  all of it, streaming: `Exchange`, `Gap` and `Connection` values as they complete
 """

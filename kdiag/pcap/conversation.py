@@ -94,9 +94,10 @@ class Conversation:
     def _request_looks(self) -> RequestLooks:
         """Return how the next request looks after those seen."""
         head = self.pairing.last_head
-        for _, begin, frame in self._announcements.starts:
+        for _, begin, frame in reversed(self._announcements.starts):
             if begin == self._begin_request and len(frame.data) >= REQUEST_START.size:
                 head = frame.data
+                break
         client_id = raw_client_id(head)
         client_ids = {client_id} if client_id else set()
         correlation_id = REQUEST_START.unpack_from(head)[2] if head else None

@@ -211,6 +211,32 @@ def test_a_connection_ends_soon_after_it_was_closed() -> None:
     assert connections(decoder.finish())[0].number == 2
 
 
+def test_a_late_echo_of_an_ended_connection_is_no_new_one() -> None:
+    """A SYN or bytes on the same 4-tuple are."""
+    ended = Talk().open().ask(request(1)).tell(response(1)).close()
+    busy = Talk(CLIENT + 1).open()
+    for number in range(1100):
+        busy.ask(request(number))
+    echo = [ended.segments[-1]]
+    again = Talk(starts=(900_000, 800_000)).ask(request(2)).segments
+    segments = ended.segments + busy.segments + echo + again
+
+    for size in (7, 10_000):
+        found = connections(decode(segments, size))
+        assert [each.requests for each in found] == [1, 1100, 1]
+        assert [each.close_reason for each in found] == ["fin", *["end of capture"] * 2]
+
+
+def test_packets_right_after_the_end_still_belong_to_the_connection() -> None:
+    """What was under way when one end gave up was sent all the same."""
+    talk = Talk().open().ask(request(1))
+    talk.send(1, flags=4 | 16)
+    talk.ask(request(2))
+    (connection,) = connections(decode(talk.segments, 1))
+
+    assert (connection.requests, connection.close_reason) == (2, "rst")
+
+
 def test_named_ports_are_kafka_whatever_the_bytes_look_like() -> None:
     """The user knows better."""
     odd = sized(b"\x03\xff\x00\x00" + b"\0\0\0\x07" + b"\0\x01\x01")
