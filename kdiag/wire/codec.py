@@ -23,7 +23,7 @@ from kdiag.errors import DecodeError, EncodeError
 from kdiag.wire.decoder_source import DecoderSource
 from kdiag.wire.encode_check import find_fault
 from kdiag.wire.encoder_source import REFUSALS, EncoderSource
-from kdiag.wire.explain import explain
+from kdiag.wire.explain import NO_SPAN, explain
 from kdiag.wire.layout import check_version
 from kdiag.wire.primitives import RefusedError
 from kdiag.wire.schema import Struct
@@ -59,7 +59,7 @@ def decode_prefix(cls: type[S], version: int, data: bytes, offset: int = 0) -> t
         except UnicodeDecodeError:
             return decoder(cls, version, "surrogateescape")(data, offset, len(data))  # type: ignore[return-value]
     except _WRONG_BYTES as error:
-        found = explain(cls, version, data, offset).error
+        found = explain(cls, version, data, offset, only=NO_SPAN).error
         if found is None:
             raise AssertionError(f"{cls.__name__} v{version} refused {data.hex()}") from error
         raise found from None

@@ -19,10 +19,13 @@ import msgspec
 
 from kdiag.errors import DecodeError
 from kdiag.wire.layout import check_version, element_bytes, is_flexible, tagged, untagged
-from kdiag.wire.primitives import FORMATS, MAX_UVARINT_BYTES, uuid_text
+from kdiag.wire.primitives import FORMATS, MAX_UVARINT_BYTES, SIZES, UNPACKERS, uuid_text
 from kdiag.wire.schema import Field, Kind, Struct, fields_of
 
 _LAYOUTS: Final = {kind: Layout(f">{letters}") for kind, letters in FORMATS.items()}
+
+NO_SPAN: Final = "\0"
+"""What no path ends with: for `only`, where no span is wanted."""
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
@@ -58,8 +61,14 @@ class Explanation(msgspec.Struct, gc=False):
     end: int
 
 
-def explain(
-    cls: type[Struct], version: int, data: bytes, offset: int = 0, *, whole_bytes: int | None = None
+def explain(  # noqa: PLR0913 - the last two only tune it
+    cls: type[Struct],
+    version: int,
+    data: bytes,
+    offset: int = 0,
+    *,
+    whole_bytes: int | None = None,
+    only: str | None = None,
 ) -> Explanation:
     """Return where every byte of the message at `offset` belongs; never raises for wrong bytes.
 
@@ -70,6 +79,8 @@ def explain(
         offset: where the message starts.
         whole_bytes: what `len(data)` would be if nothing were missing: counts are held against
             it, so that the elements which are here of a cut array are still read.
+        only: keep the spans alone whose path ends so. There is one for each element of an array,
+            many times the size of the message: a reader of the body does not want them.
 
     Raises:
         ValueError: if the class has no such version.
@@ -77,6 +88,7 @@ def explain(
     check_version(cls, version)
     reader = _Reader(data, offset, version, flexible=is_flexible(cls, version))
     reader.whole_bytes = max(len(data), whole_bytes or 0)
+    reader.only = only
     body: dict[str, Any] = {}
     error = None
     try:
@@ -95,6 +107,7 @@ class _Reader:
         self.version = version
         self.flexible = flexible
         self.whole_bytes = len(data)
+        self.only: str | None = None
         self.spans: list[Span] = []
 
     def read_struct(self, cls: type[Struct], into: dict[str, Any], path: str) -> None:
@@ -128,7 +141,7 @@ class _Reader:
             keep(self._read_sized(field, path))
 
     def _need(self, size: int, path: str) -> None:
-        remaining = len(self.data) - self.position
+        remaining = self._remaining
         if size > remaining:
             why = f"{size} bytes expected, {remaining} remain"
             raise DecodeError(path, self.position, why)
@@ -145,7 +158,8 @@ class _Reader:
         return value
 
     def _took(self, path: str, length: int, value: object) -> None:
-        self.spans.append(Span(path, self.position, length, value))
+        if self.only is None or path.endswith(self.only):
+            self.spans.append(Span(path, self.position, length, value))
         self.position += length
 
     def _uvarint(self, path: str) -> tuple[int, int]:
@@ -215,11 +229,25 @@ class _Reader:
         if count * least > remaining:
             why = f"{count} elements need at least {count * least} bytes, {remaining} remain"
             raise DecodeError(path, self.position, why)
+        if self.only is not None and field.kind in UNPACKERS and count * least <= self._remaining:
+            keep(self._read_numbers(field, count))
+            return
         elements: list[Any] = []
         keep(elements)
         element = field._replace(is_array=False, nullable=())
         for index in range(count):
             self._read_value(element, f"{path}[{index}]", elements.append)
+
+    @property
+    def _remaining(self) -> int:
+        return len(self.data) - self.position
+
+    def _read_numbers(self, field: Field, count: int) -> list[Any]:
+        """Read the elements of an array of numbers, which are all here, in one call."""
+        assert isinstance(field.kind, Kind)
+        numbers = list(UNPACKERS[field.kind][count](self.data, self.position))
+        self.position += count * SIZES[field.kind]
+        return [float_json(each) for each in numbers] if field.kind is Kind.FLOAT64 else numbers
 
     def _read_tags(self, known: dict[int | None, Field], into: dict[str, Any], path: str) -> None:
         place = _join(path, "_tags")

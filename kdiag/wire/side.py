@@ -197,7 +197,7 @@ def _read_body(body: _Body, frame: Frame, offset: int) -> Side:
         except DecodeError as error:
             side = Side(frame, version, offset, asks, status=Status.MALFORMED)
             side.why = Why(error.offset, error.path, error.why)
-            _keep_what_was_read(cls, side, explain(cls, version, data, offset))
+            _keep_what_was_read(cls, side, _look_closer(cls, side))
     if asks.records is not None:
         _read_records(cls, asks.records, side)
     return side
@@ -206,13 +206,21 @@ def _read_body(body: _Body, frame: Frame, offset: int) -> Side:
 def _read_cut(cls: type[Struct], side: Side) -> None:
     """Read what is there of a body that misses bytes."""
     frame = side.frame
-    found = explain(cls, side.version, frame.data, side.body_offset, whole_bytes=frame.size)
+    found = _look_closer(cls, side)
     stop = found.error or DecodeError("", found.end, "the rest")
     if stop.path.endswith("records") and found.spans and found.spans[-1].path == stop.path:
         _place(found.body, stop.path, frame.data[stop.offset :])
     side.status = Status.PARTIAL
     side.why = Why(stop.offset, stop.path, _loss(frame))
     _keep_what_was_read(cls, side, found)
+
+
+def _look_closer(cls: type[Struct], side: Side) -> Explanation:
+    """Read a body again to learn where it breaks, or where its `records` fields are."""
+    frame = side.frame
+    return explain(
+        cls, side.version, frame.data, side.body_offset, whole_bytes=frame.size, only="records"
+    )
 
 
 def _keep_what_was_read(cls: type[Struct], side: Side, found: Explanation) -> None:
@@ -263,8 +271,7 @@ def _blame_records(cls: type[Struct], side: Side, error: DecodeError, index: int
     """Mark a side malformed because of its `records` field number `index`."""
     if side.status is Status.MALFORMED:
         return
-    frame = side.frame
-    found = explain(cls, side.version, frame.data, side.body_offset, whole_bytes=frame.size)
+    found = _look_closer(cls, side)
     spans = [
         span
         for span in found.spans

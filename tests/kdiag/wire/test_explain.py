@@ -1,7 +1,12 @@
 from kdiag.wire.api.fetch import FetchRequest
-from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
+from kdiag.wire.api.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from kdiag.wire.codec import encode
-from kdiag.wire.explain import explain, float_json
+from kdiag.wire.explain import NO_SPAN, explain, float_json
 
 METADATA = MetadataResponse(
     brokers=[MetadataResponseBroker(node_id=1, host="b1", port=9092)],
@@ -69,3 +74,19 @@ def test_floats_that_json_lacks_are_named() -> None:
         "-Infinity",
         1.5,
     ]
+
+
+def test_only_the_spans_that_are_wanted_are_kept() -> None:
+    """The body is the same; arrays of numbers are read at once and need no span each."""
+    partition = MetadataResponsePartition(replica_nodes=list(range(1000)))
+    message = MetadataResponse(topics=[MetadataResponseTopic(name="t", partitions=[partition])])
+    data = encode(message, 12)
+    everything = explain(MetadataResponse, 12, data)
+    brief = explain(MetadataResponse, 12, data, only="name")
+    nothing = explain(MetadataResponse, 12, data, only=NO_SPAN)
+
+    assert brief.body == nothing.body == everything.body
+    assert brief.end == nothing.end == everything.end
+    assert {span.path for span in brief.spans} == {"topics[0].name"}
+    assert nothing.spans == []
+    assert len(everything.spans) > 1000
