@@ -180,9 +180,10 @@ def _run_tool(name: str, *arguments: str) -> str:
 
 
 def _create_topic(name: str, partitions: int) -> None:
-    """Create a topic."""
+    """Create a topic and wait until the broker leads all its partitions: it tells their offsets."""
     shape = ("--partitions", str(partitions), "--replication-factor", "1")
     _run_tool("TopicCommand", "--create", "--topic", name, *shape)
+    _run_tool("GetOffsetShell", "--topic", name)
 
 
 def _produce(topic: str, count: int, record_bytes: int, *properties: str) -> None:
