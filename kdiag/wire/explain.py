@@ -45,7 +45,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     value: Any
 
 
-class Explanation(msgspec.Struct, gc=False):
+class Explanation(msgspec.Struct):
     """What the slow reader found.
 
     Attributes:
@@ -94,7 +94,8 @@ def explain(  # noqa: PLR0913 - the last two only tune it
     try:
         reader.read_struct(cls, body, "")
     except DecodeError as found:
-        error = found
+        # Its traceback would keep the frames of all callers, and what they hold, alive.
+        error = found.with_traceback(None)
     return Explanation(reader.spans, body, error, reader.position)
 
 

@@ -261,7 +261,7 @@ def _read_records(
             if trailing and is_exact:
                 fault = DecodeError("", len(data) - trailing, f"{trailing} bytes of a cut batch")
         except DecodeError as error:
-            read, fault = read_batches(data[: error.offset])[0], error
+            read, fault = read_batches(data[: error.offset])[0], error.with_traceback(None)
         if fault is not None:
             _blame_records(cls, side, fault, index)
         side.batches.append(read)

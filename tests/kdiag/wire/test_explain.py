@@ -90,3 +90,11 @@ def test_only_the_spans_that_are_wanted_are_kept() -> None:
     assert {span.path for span in brief.spans} == {"topics[0].name"}
     assert nothing.spans == []
     assert len(everything.spans) > 1000
+
+
+def test_a_fault_keeps_no_caller_alive() -> None:
+    """The error has no traceback: it would hold the frames of all who asked."""
+    found = explain(MetadataResponse, 12, b"\0").error
+
+    assert found is not None
+    assert found.__traceback__ is None
