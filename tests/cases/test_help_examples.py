@@ -1,0 +1,49 @@
+"""The examples in the help of `kdiag decode` run as they stand."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from expected_exchanges import CAPTURES
+from kdiag_cli.decode import EXAMPLES
+from kdiag_program import kdiag
+
+GROUP = CAPTURES / "produce_consume_group.pcap"
+ACKS = CAPTURES / "acks.pcap"
+
+
+def example_arguments() -> list[list[str]]:
+    """Return the arguments of each example in the help, up to a pipe."""
+    found = []
+    for line in EXAMPLES.splitlines():
+        words = shlex.split(line.partition(" | jq")[0])
+        if "decode" in words and "--live" not in words:  # tests/interop has the live interface
+            found.append(words[words.index("decode") + 1 :])
+    return found
+
+
+@pytest.mark.parametrize("arguments", example_arguments(), ids=" ".join)
+def test_the_examples_in_the_help_run(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are typed as they stand by whoever reads them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "traffic.pcap").write_bytes(GROUP.read_bytes())
+    keylog = CAPTURES.parent / "tests" / "captures_tls" / "tls12_aiokafka.keylog"
+    (tmp_path / "keys.log").write_bytes(keylog.read_bytes())
+
+    done = kdiag("decode", *arguments, stdin=ACKS.read_bytes())
+
+    assert done.code == 0
+    assert done.err == ""
+
+
+def test_every_option_is_in_the_help() -> None:
+    """The examples stand below them."""
+    out = kdiag("decode", "--help").out
+
+    for option in ("--output", "--api", "--show", "--explain", "--sort", "--keylog", "--live"):
+        assert option in out
+    assert len(example_arguments()) >= 8
+    assert "Exit codes: 0 done" in out
