@@ -26,6 +26,7 @@ from struct import Struct as Layout
 from typing import Any
 
 from kdiag.wire import primitives
+from kdiag.wire.function_source import FunctionSource
 from kdiag.wire.layout import (
     element_bytes,
     is_fixed,
@@ -37,47 +38,24 @@ from kdiag.wire.primitives import FORMATS, SIZES, UNPACKERS, RefusedError
 from kdiag.wire.schema import Field, Kind, Struct, fields_of
 
 
-class DecoderSource:
-    """The source under construction, and the names that it uses."""
+class DecoderSource(FunctionSource):
+    """Writes `decode(d, p, end) -> (message, position)`."""
 
     def __init__(self, cls: type[Struct], version: int, *, errors: str) -> None:
         self.version = version
         self.flexible = is_flexible(cls, version)
-        self.names: dict[str, Any] = {
+        names: dict[str, Any] = {
             "uv": primitives.read_uvarint,
             "tag_count": primitives.read_tag_count,
             "tag_head": primitives.read_tag_head,
             "unknown_tags": primitives.read_unknown_tags,
             "Refused": RefusedError,
         }
+        super().__init__("def decode(d, p, end):", names)
         self._decode = ".decode()" if errors == "strict" else f'.decode("utf-8", "{errors}")'
-        self._lines: list[str] = []
-        self._depth = 1
-        self._count = 0
         self._run: list[tuple[str, str]] = []
         result = self._struct(cls)
-        self._line(f"return {result}, p")
-
-    @property
-    def text(self) -> str:
-        """Return the source of `decode(d, p, end) -> (message, position)`."""
-        return "\n".join(["def decode(d, p, end):", *self._lines])
-
-    def _line(self, text: str) -> None:
-        self._lines.append("    " * self._depth + text)
-
-    def _new(self, letter: str = "v") -> str:
-        self._count += 1
-        return f"{letter}{self._count}"
-
-    def _bind(self, letter: str, value: object) -> str:
-        """Return a global name for a value, the same name for the same value."""
-        for name, known in self.names.items():
-            if known is value:
-                return name
-        name = f"{letter}{len(self.names)}"
-        self.names[name] = value
-        return name
+        self.line(f"return {result}, p")
 
     def _flush(self) -> None:
         """Write the pending fixed-size reads as one unpack."""
@@ -86,11 +64,11 @@ class DecoderSource:
         layout = Layout(">" + "".join(letters for letters, _ in self._run))
         targets = ", ".join(target for _, target in self._run)
         if layout.format == ">B":
-            self._line(f"{targets} = d[p]")
+            self.line(f"{targets} = d[p]")
         else:
-            unpack = self._bind("s", layout.unpack_from)
-            self._line(f"{targets}, = {unpack}(d, p)")
-        self._line(f"p += {layout.size}")
+            unpack = self.bind("s", layout.unpack_from)
+            self.line(f"{targets}, = {unpack}(d, p)")
+        self.line(f"p += {layout.size}")
         self._run.clear()
 
     def _struct(self, cls: type[Struct]) -> str:
@@ -98,19 +76,19 @@ class DecoderSource:
         values = {field.name: self._value(field) for field in untagged(cls, self.version)}
         known = tagged(cls, self.version) if self.flexible else []
         for field in known:
-            values[field.name] = self._new()
+            values[field.name] = self.new()
         arguments = self._arguments(cls, values)
-        result = self._new("o")
+        result = self.new("o")
         if known:
             self._known_tags(known, values)
-            self._line(f"{result} = {arguments}")
-            self._line("if u:")
-            self._line(f"    {result}.unknown_tagged_fields = u")
+            self.line(f"{result} = {arguments}")
+            self.line("if u:")
+            self.line(f"    {result}.unknown_tagged_fields = u")
         elif self.flexible:
             self._no_known_tags(result, arguments)
         else:
             self._flush()
-            self._line(f"{result} = {arguments}")
+            self.line(f"{result} = {arguments}")
         return result
 
     def _arguments(self, cls: type[Struct], values: dict[str, str]) -> str:
@@ -122,20 +100,20 @@ class DecoderSource:
             argument or self._default(field)
             for argument, field in zip(arguments, fields_of(cls), strict=False)
         ]
-        return f"{self._bind('C', cls)}({', '.join(filled)})"
+        return f"{self.bind('C', cls)}({', '.join(filled)})"
 
     def _default(self, field: Field) -> str:
         """Return an expression for a field's default; a new object where it could be changed."""
         if isinstance(field.default, list):
             return "[]"
         if isinstance(field.default, Struct):
-            return f"{self._bind('C', type(field.default))}()"
+            return f"{self.bind('C', type(field.default))}()"
         if field.default is None or isinstance(field.default, int | str | bytes):
             return repr(field.default)
-        return self._bind("k", field.default)
+        return self.bind("k", field.default)
 
     def _tag_count_byte(self) -> str:
-        count = self._new("n")
+        count = self.new("n")
         self._run.append(("B", count))
         self._flush()
         return count
@@ -143,45 +121,45 @@ class DecoderSource:
     def _no_known_tags(self, result: str, arguments: str) -> None:
         count = self._tag_count_byte()
         call = arguments[:-1] + (", " if arguments[-2] != "(" else "")
-        self._line(f"if {count}:")
-        self._line(f"    u, p = unknown_tags(d, p, {count})")
-        self._line(f"    {result} = {call}unknown_tagged_fields=u)")
-        self._line("else:")
-        self._line(f"    {result} = {arguments}")
+        self.line(f"if {count}:")
+        self.line(f"    u, p = unknown_tags(d, p, {count})")
+        self.line(f"    {result} = {call}unknown_tagged_fields=u)")
+        self.line("else:")
+        self.line(f"    {result} = {arguments}")
 
     def _known_tags(self, known: list[Field], values: dict[str, str]) -> None:
         """Write the reading of a tag section in which some tags are known."""
         count = self._tag_count_byte()
         for field in known:
-            self._line(f"{values[field.name]} = {self._default(field)}")
-        unknown, end, tag = self._new("u"), self._new("e"), self._new("t")
-        self._line(f"{unknown} = None")
-        self._line(f"if {count}:")
-        self._depth += 1
-        self._line(f"{count}, p = tag_count(d, p, {count})")
-        self._line(f"{unknown} = {{}}")
-        self._line(f"for _ in range({count}):")
-        self._depth += 1
-        self._line(f"{tag}, {end}, p = tag_head(d, p)")
+            self.line(f"{values[field.name]} = {self._default(field)}")
+        unknown, end, tag = self.new("u"), self.new("e"), self.new("t")
+        self.line(f"{unknown} = None")
+        self.line(f"if {count}:")
+        self.depth += 1
+        self.line(f"{count}, p = tag_count(d, p, {count})")
+        self.line(f"{unknown} = {{}}")
+        self.line(f"for _ in range({count}):")
+        self.depth += 1
+        self.line(f"{tag}, {end}, p = tag_head(d, p)")
         for index, field in enumerate(known):
-            self._line(f"{'elif' if index else 'if'} {tag} == {field.tag}:")
-            self._depth += 1
+            self.line(f"{'elif' if index else 'if'} {tag} == {field.tag}:")
+            self.depth += 1
             value = self._value(field)
             self._flush()
-            self._line(f"{values[field.name]} = {value}")
-            self._line(f"if p != {end}:")
-            self._line("    raise Refused")
-            self._depth -= 1
-        self._line("else:")
-        self._line(f"    {unknown}[{tag}] = d[p:{end}]")
-        self._line(f"    p = {end}")
-        self._depth -= 2
-        self._line(f"u = {unknown}")
+            self.line(f"{values[field.name]} = {value}")
+            self.line(f"if p != {end}:")
+            self.line("    raise Refused")
+            self.depth -= 1
+        self.line("else:")
+        self.line(f"    {unknown}[{tag}] = d[p:{end}]")
+        self.line(f"    p = {end}")
+        self.depth -= 2
+        self.line(f"u = {unknown}")
 
     def _value(self, field: Field) -> str:
         """Write the reading of one field; return the name that will hold it."""
         if is_fixed(field):
-            target = self._new()
+            target = self.new()
             self._run.append((FORMATS[field.kind], target))  # type: ignore[index]  # a Kind
             return target
         if field.is_array:
@@ -193,22 +171,22 @@ class DecoderSource:
     def _nested(self, field: Field, kind: type[Struct]) -> str:
         if not field.is_nullable_in(self.version):
             return self._struct(kind)
-        target, present = self._new(), self._new("n")
+        target, present = self.new(), self.new("n")
         # KIP-893: int8 -1 is null; inside a tagged field an unsigned varint, where 0 is null.
         is_tagged = field.is_tagged_in(self.version)
         self._run.append(("B" if is_tagged else "b", present))
         self._flush()
-        self._line(f"if {present} {'== 0' if is_tagged else '< 0'}:")
-        self._line(f"    {target} = None")
-        self._line("else:")
-        self._depth += 1
-        self._line(f"{target} = {self._struct(kind)}")
-        self._depth -= 1
+        self.line(f"if {present} {'== 0' if is_tagged else '< 0'}:")
+        self.line(f"    {target} = None")
+        self.line("else:")
+        self.depth += 1
+        self.line(f"{target} = {self._struct(kind)}")
+        self.depth -= 1
         return target
 
     def _length(self, field: Field, *, compact: bool) -> str:
         """Write the reading of a length prefix; return the name: -1 or less is null."""
-        length = self._new("n")
+        length = self.new("n")
         if not compact:
             is_string = field.kind is Kind.STRING and not field.is_array
             self._run.append(("h" if is_string else "i", length))
@@ -216,54 +194,54 @@ class DecoderSource:
             return length
         self._run.append(("B", length))
         self._flush()
-        self._line(f"if {length} > 127:")
-        self._line("    b = d[p]")
-        self._line("    if b < 128:")
-        self._line(f"        {length} += (b - 1) << 7")
-        self._line("        p += 1")
-        self._line("    else:")
-        self._line(f"        {length}, p = uv(d, p - 1)")
-        self._line(f"{length} -= 1")
+        self.line(f"if {length} > 127:")
+        self.line("    b = d[p]")
+        self.line("    if b < 128:")
+        self.line(f"        {length} += (b - 1) << 7")
+        self.line("        p += 1")
+        self.line("    else:")
+        self.line(f"        {length}, p = uv(d, p - 1)")
+        self.line(f"{length} -= 1")
         return length
 
     def _null_branch(self, target: str, length: str, *, is_nullable: bool) -> None:
         """Write what a null length means, up to the `else` that the caller's depth is in."""
-        self._line(f"if {length} < 0:")
-        self._line(f"    {target} = None" if is_nullable else "    raise Refused")
-        self._line("else:")
-        self._depth += 1
+        self.line(f"if {length} < 0:")
+        self.line(f"    {target} = None" if is_nullable else "    raise Refused")
+        self.line("else:")
+        self.depth += 1
 
     def _text_or_bytes(self, field: Field) -> str:
-        target, end = self._new(), self._new("e")
+        target, end = self.new(), self.new("e")
         compact = self.flexible and not field.is_never_compact
         length = self._length(field, compact=compact)
         self._null_branch(target, length, is_nullable=field.is_nullable_in(self.version))
-        self._line(f"{end} = p + {length}")
-        self._line(f"if {end} > end:")
-        self._line("    raise Refused")
+        self.line(f"{end} = p + {length}")
+        self.line(f"if {end} > end:")
+        self.line("    raise Refused")
         decode = self._decode if field.kind is Kind.STRING else ""
-        self._line(f"{target} = d[p:{end}]{decode}")
-        self._line(f"p = {end}")
-        self._depth -= 1
+        self.line(f"{target} = d[p:{end}]{decode}")
+        self.line(f"p = {end}")
+        self.depth -= 1
         return target
 
     def _array(self, field: Field) -> str:
-        target = self._new()
+        target = self.new()
         length = self._length(field, compact=self.flexible)
         self._null_branch(target, length, is_nullable=field.is_nullable_in(self.version))
         least = element_bytes(field, self.version, flexible=self.flexible)
-        self._line(f"if {length} * {least} > end - p:")
-        self._line("    raise Refused")
+        self.line(f"if {length} * {least} > end - p:")
+        self.line("    raise Refused")
         if field.kind in SIZES:
             self._fixed_elements(field, target, length)
         else:
-            self._line(f"{target} = []")
-            self._line(f"for _ in range({length}):")
-            self._depth += 1
+            self.line(f"{target} = []")
+            self.line(f"for _ in range({length}):")
+            self.depth += 1
             element = self._value(field._replace(is_array=False, nullable=()))
-            self._line(f"{target}.append({element})")
-            self._depth -= 1
-        self._depth -= 1
+            self.line(f"{target}.append({element})")
+            self.depth -= 1
+        self.depth -= 1
         return target
 
     def _fixed_elements(self, field: Field, target: str, length: str) -> None:
@@ -273,7 +251,7 @@ class DecoderSource:
         if field.kind is Kind.UUID:
             elements = f"[d[i:i + {size}] for i in range(p, p + {length} * {size}, {size})]"
         else:
-            unpackers = self._bind("a", UNPACKERS[field.kind])
+            unpackers = self.bind("a", UNPACKERS[field.kind])
             elements = f"list({unpackers}[{length}](d, p))"
-        self._line(f"{target} = {elements}")
-        self._line(f"p += {length} * {size}")
+        self.line(f"{target} = {elements}")
+        self.line(f"p += {length} * {size}")

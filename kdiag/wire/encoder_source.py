@@ -13,6 +13,7 @@ import struct
 from struct import Struct as Layout
 from typing import Any, Final
 
+from kdiag.wire.function_source import FunctionSource
 from kdiag.wire.layout import is_fixed, is_flexible, tagged, untagged
 from kdiag.wire.primitives import (
     COMPACT_PACKERS,
@@ -37,47 +38,25 @@ REFUSALS: Final = (
 )
 
 
-class EncoderSource:
-    """The source under construction, and the names that it uses."""
+class EncoderSource(FunctionSource):
+    """Writes `encode(m, w)`."""
 
     def __init__(self, cls: type[Struct], version: int, *, errors: str) -> None:
         self.version = version
         self.flexible = is_flexible(cls, version)
-        self.names: dict[str, Any] = {
+        names: dict[str, Any] = {
             "uv": uvarint,
             "U": ZERO_BYTES,
             "merge_tags": merge_tags,
             "tag_section": tag_section,
             "Refused": RefusedError,
         }
+        super().__init__("def encode(m, w):", names)
         self._encode = ".encode()" if errors == "strict" else f'.encode("utf-8", "{errors}")'
-        self._lines: list[str] = []
-        self._depth = 1
-        self._count = 0
         self._run: list[tuple[str, str]] = []
         self._writer = "w"
         self._struct(cls, "m")
         self._flush()
-
-    @property
-    def text(self) -> str:
-        """Return the source of `encode(m, w)`."""
-        return "\n".join(["def encode(m, w):", *(self._lines or ["    return"])])
-
-    def _line(self, text: str) -> None:
-        self._lines.append("    " * self._depth + text)
-
-    def _new(self, letter: str = "v") -> str:
-        self._count += 1
-        return f"{letter}{self._count}"
-
-    def _bind(self, letter: str, value: object) -> str:
-        for name, known in self.names.items():
-            if known is value:
-                return name
-        name = f"{letter}{len(self.names)}"
-        self.names[name] = value
-        return name
 
     def _packed(self) -> str:
         """Return an expression for the pending fixed-size values, and forget them."""
@@ -86,25 +65,25 @@ class EncoderSource:
         self._run.clear()
         if not values:
             return repr(bytes(layout.size))
-        return f"{self._bind('p', layout.pack)}({', '.join(values)})"
+        return f"{self.bind('p', layout.pack)}({', '.join(values)})"
 
     def _flush(self) -> None:
         if self._run:
-            self._line(f"{self._writer}({self._packed()})")
+            self.line(f"{self._writer}({self._packed()})")
 
     def _varint(self, value: str) -> None:
         """Write an unsigned varint, together with what is pending when it takes one byte."""
         if not self._run:
-            self._line(f"{self._writer}(U[{value}] if {value} < 128 else uv({value}))")
+            self.line(f"{self._writer}(U[{value}] if {value} < 128 else uv({value}))")
             return
         run = list(self._run)
         self._run.append(("B", value))
-        self._line(f"if {value} < 128:")
-        self._line(f"    {self._writer}({self._packed()})")
+        self.line(f"if {value} < 128:")
+        self.line(f"    {self._writer}({self._packed()})")
         self._run.extend(run)
-        self._line("else:")
-        self._line(f"    {self._writer}({self._packed()})")
-        self._line(f"    {self._writer}(uv({value}))")
+        self.line("else:")
+        self.line(f"    {self._writer}({self._packed()})")
+        self.line(f"    {self._writer}(uv({value}))")
 
     def _struct(self, cls: type[Struct], source: str) -> None:
         """Write a struct that the name `source` holds."""
@@ -117,14 +96,14 @@ class EncoderSource:
         if known:
             self._known_tags(known, source)
             return
-        self._line(f"if {source}.unknown_tagged_fields:")
-        self._depth += 1
+        self.line(f"if {source}.unknown_tagged_fields:")
+        self.depth += 1
         pending = list(self._run)
         self._run.clear()
         self._write_after(pending, f"tag_section({source}.unknown_tagged_fields)")
-        self._depth -= 1
-        self._line("else:")
-        self._line(f"    {self._writer}({self._with_zero(pending)})")
+        self.depth -= 1
+        self.line("else:")
+        self.line(f"    {self._writer}({self._with_zero(pending)})")
 
     def _with_zero(self, pending: list[tuple[str, str]]) -> str:
         self._run = [*pending, ("x", "")]
@@ -134,17 +113,17 @@ class EncoderSource:
         """Write pending values, then an expression."""
         self._run = list(pending)
         self._flush()
-        self._line(f"{self._writer}({expression})")
+        self.line(f"{self._writer}({expression})")
 
     def _refuse_absent(self, cls: type[Struct], source: str) -> None:
         """Write the refusal of fields that are set although the version lacks them."""
         for field in fields_of(cls):
             if not field.is_in(self.version) and not field.is_ignorable:
-                self._line(f"if {self._differs(field, source)}:")
-                self._line("    raise Refused")
+                self.line(f"if {self._differs(field, source)}:")
+                self.line("    raise Refused")
         if not self.flexible:
-            self._line(f"if {source}.unknown_tagged_fields:")
-            self._line("    raise Refused")
+            self.line(f"if {source}.unknown_tagged_fields:")
+            self.line("    raise Refused")
 
     def _differs(self, field: Field, source: str) -> str:
         """Return a condition: the field is not at its default."""
@@ -157,32 +136,32 @@ class EncoderSource:
             return value
         if default in ([], ""):
             return f"{value} or {value} is None"
-        literal = repr(default) if isinstance(default, int) else self._bind("k", default)
+        literal = repr(default) if isinstance(default, int) else self.bind("k", default)
         return f"{value} != {literal}"
 
     def _known_tags(self, known: list[Field], source: str) -> None:
         """Write a tag section in which some tags are known."""
-        tags = self._new("t")
-        self._line(f"{tags} = {{}}")
+        tags = self.new("t")
+        self.line(f"{tags} = {{}}")
         self._flush()
         for field in known:
-            self._line(f"if {self._differs(field, source)}:")
-            self._depth += 1
-            outer, parts = self._writer, self._new("l")
-            self._writer = self._new("w")
-            self._line(f"{parts} = []")
-            self._line(f"{self._writer} = {parts}.append")
+            self.line(f"if {self._differs(field, source)}:")
+            self.depth += 1
+            outer, parts = self._writer, self.new("l")
+            self._writer = self.new("w")
+            self.line(f"{parts} = []")
+            self.line(f"{self._writer} = {parts}.append")
             self._value(field, f"{source}.{field.name}")
             self._flush()
-            self._line(f'{tags}[{field.tag}] = b"".join({parts})')
+            self.line(f'{tags}[{field.tag}] = b"".join({parts})')
             self._writer = outer
-            self._depth -= 1
+            self.depth -= 1
         unknown = f"{source}.unknown_tagged_fields"
-        self._line(f"if {tags} or {unknown}:")
-        numbers = self._bind("g", frozenset(field.tag for field in known))
-        self._line(f"    {self._writer}(merge_tags({tags}, {unknown}, {numbers}))")
-        self._line("else:")
-        self._line(f"    {self._writer}(U[0])")
+        self.line(f"if {tags} or {unknown}:")
+        numbers = self.bind("g", frozenset(field.tag for field in known))
+        self.line(f"    {self._writer}(merge_tags({tags}, {unknown}, {numbers}))")
+        self.line("else:")
+        self.line(f"    {self._writer}(U[0])")
 
     def _value(self, field: Field, source: str) -> None:
         """Write one field that the expression `source` gives."""
@@ -196,9 +175,9 @@ class EncoderSource:
             self._nested(field, field.kind, source)
 
     def _nested(self, field: Field, kind: type[Struct], source: str) -> None:
-        value = source if source.isidentifier() else self._new()
+        value = source if source.isidentifier() else self.new()
         if value != source:
-            self._line(f"{value} = {source}")
+            self.line(f"{value} = {source}")
         if not field.is_nullable_in(self.version):
             self._struct(kind, value)
             return
@@ -207,18 +186,18 @@ class EncoderSource:
         self._run.append(("b", "1"))
         self._struct(kind, value)
         self._flush()
-        self._depth -= 1
+        self.depth -= 1
 
     def _branch_on_null(self, value: str, letter: str, null: str) -> None:
         """Write the null prefix; go on in the branch for what is not null."""
         pending = list(self._run)
-        self._line(f"if {value} is None:")
-        self._depth += 1
+        self.line(f"if {value} is None:")
+        self.depth += 1
         self._run.append((letter, null))
         self._flush()
-        self._depth -= 1
-        self._line("else:")
-        self._depth += 1
+        self.depth -= 1
+        self.line("else:")
+        self.depth += 1
         self._run = pending
 
     def _begin_sized(self, field: Field, value: str, *, compact: bool) -> bool:
@@ -232,44 +211,44 @@ class EncoderSource:
     def _end_sized(self, *, is_branch: bool) -> None:
         if is_branch:
             self._flush()
-            self._depth -= 1
+            self.depth -= 1
 
     def _length_letter(self, field: Field) -> str:
         return "h" if field.kind is Kind.STRING and not field.is_array else "i"
 
     def _text_or_bytes(self, field: Field, source: str) -> None:
-        value, length = self._new(), self._new("n")
+        value, length = self.new(), self.new("n")
         compact = self.flexible and not field.is_never_compact
-        self._line(f"{value} = {source}")
+        self.line(f"{value} = {source}")
         is_branch = self._begin_sized(field, value, compact=compact)
         if field.kind is Kind.STRING:
-            self._line(f"{value} = {value}{self._encode}")
+            self.line(f"{value} = {value}{self._encode}")
         if compact:
-            self._line(f"{length} = len({value}) + 1")
+            self.line(f"{length} = len({value}) + 1")
             self._varint(length)
         else:
             self._run.append((self._length_letter(field), f"len({value})"))
             self._flush()
-        self._line(f"{self._writer}({value})")
+        self.line(f"{self._writer}({value})")
         self._end_sized(is_branch=is_branch)
 
     def _array(self, field: Field, source: str) -> None:
-        value = self._new()
-        self._line(f"{value} = {source}")
+        value = self.new()
+        self.line(f"{value} = {source}")
         is_branch = self._begin_sized(field, value, compact=self.flexible)
         if field.kind is Kind.UUID:
             self._count_prefix(value)
-            self._line(f'{self._writer}(b"".join({value}))')
+            self.line(f'{self._writer}(b"".join({value}))')
         elif field.kind in SIZES:
             self._fixed_elements(field, value)
         else:
             self._count_prefix(value)
-            element = self._new("e")
-            self._line(f"for {element} in {value}:")
-            self._depth += 1
+            element = self.new("e")
+            self.line(f"for {element} in {value}:")
+            self.depth += 1
             self._value(field._replace(is_array=False, nullable=()), element)
             self._flush()
-            self._depth -= 1
+            self.depth -= 1
         self._end_sized(is_branch=is_branch)
 
     def _count_prefix(self, value: str) -> None:
@@ -278,24 +257,24 @@ class EncoderSource:
             self._run.append(("i", f"len({value})"))
             self._flush()
             return
-        count = self._new("n")
-        self._line(f"{count} = len({value}) + 1")
+        count = self.new("n")
+        self.line(f"{count} = len({value}) + 1")
         self._varint(count)
 
     def _fixed_elements(self, field: Field, value: str) -> None:
         """Write an array of numbers, count included, in one call."""
         assert isinstance(field.kind, Kind)
         self._flush()
-        count = self._new("n")
-        self._line(f"{count} = len({value})")
+        count = self.new("n")
+        self.line(f"{count} = len({value})")
         if not self.flexible:
-            packers = self._bind("a", PACKERS[field.kind])
-            self._line(f"{self._writer}({packers}[{count}]({count}, *{value}))")
+            packers = self.bind("a", PACKERS[field.kind])
+            self.line(f"{self._writer}({packers}[{count}]({count}, *{value}))")
             return
-        packers = self._bind("a", COMPACT_PACKERS[field.kind])
-        self._line(f"if {count} < 127:")
-        self._line(f"    {self._writer}({packers}[{count}]({count} + 1, *{value}))")
-        self._line("else:")
-        plain = self._bind("a", PACKERS[field.kind])
-        self._line(f"    {self._writer}(uv({count} + 1))")
-        self._line(f"    {self._writer}({plain}[{count}]({count}, *{value})[4:])")
+        packers = self.bind("a", COMPACT_PACKERS[field.kind])
+        self.line(f"if {count} < 127:")
+        self.line(f"    {self._writer}({packers}[{count}]({count} + 1, *{value}))")
+        self.line("else:")
+        plain = self.bind("a", PACKERS[field.kind])
+        self.line(f"    {self._writer}(uv({count} + 1))")
+        self.line(f"    {self._writer}({plain}[{count}]({count}, *{value})[4:])")
