@@ -1,3 +1,4 @@
+import gc
 import tracemalloc
 from collections.abc import Callable
 
@@ -49,6 +50,8 @@ def test_numbers_wrap_as_in_java(value: int) -> None:
 def memory_of(make: Callable[[int], object]) -> float:
     """Return how many bytes one of a thousand objects takes, its place in a list included."""
     count = 1000
+    assert len([make(n) for n in range(count)]) == count  # what is made once is not counted
+    gc.collect()
     tracemalloc.start()
     made = [make(n) for n in range(count)]
     size, _ = tracemalloc.get_traced_memory()
