@@ -89,6 +89,8 @@ class _Decoding:
         self._pipeline.finish()
         totals = self._totals()
         if self._single is not None:
+            if is_interrupted and self._single.found is None:
+                return ExitCode.INTERRUPTED
             return self._show(self._single)
         if self._options.summary:
             self._print_summary(totals)

@@ -1,6 +1,8 @@
+import fcntl
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -163,6 +165,20 @@ def test_interrupting_prints_what_was_read_so_far() -> None:
     assert b"interrupted; this was read so far" in err
     assert b"order-writer" in err
     assert b"Traceback" not in err
+
+
+def test_interrupting_the_search_for_one_exchange_is_an_interruption() -> None:
+    """It was not found yet, which does not mean that there is none."""
+    program = start("decode", "-", "--show", "99")
+    assert program.stdin is not None
+    program.stdin.write(GROUP.read_bytes()[:14_000])
+    program.stdin.flush()
+    unread = bytearray(b"\1\0\0\0")
+    while any(unread):  # until the program has taken all there is
+        fcntl.ioctl(program.stdin, termios.FIONREAD, unread)
+    program.send_signal(signal.SIGINT)
+    _, err = program.communicate()
+    assert (program.returncode, err) == (130, b"")
 
 
 def test_an_interrupted_document_is_still_a_document() -> None:
