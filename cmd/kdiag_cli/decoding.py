@@ -27,7 +27,7 @@ from kdiag_cli.single_exchange import SingleExchange
 from kdiag_cli.sorted_printer import SortedPrinter
 from kdiag_cli.summary_text import print_summary
 from kdiag_cli.terminal import Output, close_quietly, say
-from kdiag_cli.traffic import note_drops, open_traffic, read_keylogs, take_secrets
+from kdiag_cli.traffic import note_drops, open_traffic, read_keylogs
 
 _MACHINE_PRINTERS: Final[dict[str, Callable[[Output, Documents], Printer]]] = {
     "jsonl": JsonLines,
@@ -115,7 +115,7 @@ class _Decoding:
         try:
             for batch in self._reader.read_segments():
                 self._note_times(batch)
-                take_secrets(self._reader, self._keylog)
+                self._keylog.take(self._reader.secrets)
                 self._take(self._decoder.feed(batch))
                 if progress is not None:
                     progress.update(self._reader.bytes_read)

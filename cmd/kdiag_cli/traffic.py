@@ -5,7 +5,6 @@ from pathlib import Path
 from kdiag.errors import CaptureError
 from kdiag.pcap.keylog import KeyLog
 from kdiag.pcap.live import LiveCapture
-from kdiag.pcap.pcapng import TLS_KEY_LOG
 from kdiag.pcap.reader import CaptureReader
 from kdiag_cli.decode_options import DecodeOptions
 
@@ -40,14 +39,6 @@ def read_keylogs(files: list[Path]) -> KeyLog:
             why = "holds no TLS secret: give the file that SSLKEYLOGFILE named"
             raise CaptureError(str(file), why)
     return keylog
-
-
-def take_secrets(traffic: Traffic, keylog: KeyLog) -> None:
-    """Add the TLS secrets that a capture has brought along since the last call."""
-    while traffic.secrets:
-        secrets = traffic.secrets.pop()
-        if secrets.kind == TLS_KEY_LOG:
-            keylog.add(secrets.data)
 
 
 def note_drops(traffic: Traffic) -> list[str]:

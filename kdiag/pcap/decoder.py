@@ -25,7 +25,6 @@ from kdiag.pcap.keylog import KeyLog
 from kdiag.pcap.order import MAX_WAIT_PACKETS
 from kdiag.pcap.packet import SegmentBatch
 from kdiag.pcap.pairing import DEFAULT_MAX_OUTSTANDING, DEFAULT_MAX_OUTSTANDING_BYTES, Run
-from kdiag.pcap.pcapng import TLS_KEY_LOG
 from kdiag.pcap.reader import CaptureReader, Source
 from kdiag.pcap.resync import DEFAULT_MAX_SEARCH_BYTES
 from kdiag.pcap.stream import DEFAULT_MAX_WAITING_BYTES, Moment
@@ -288,10 +287,7 @@ def decode_capture(
         reader.addresses.endpoint_text, ports=ports, keylog=keylog, limits=limits
     )
     for batch in reader.read_segments():
-        while reader.secrets:
-            secrets = reader.secrets.pop()
-            if secrets.kind == TLS_KEY_LOG:
-                keylog.add(secrets.data)
+        keylog.take(reader.secrets)
         yield from decoder.feed(batch)
     yield from decoder.finish()
 

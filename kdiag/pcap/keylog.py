@@ -15,6 +15,8 @@ import io
 import re
 from typing import Final, Self
 
+from kdiag.pcap.pcapng import TLS_KEY_LOG, Secrets
+
 DEFAULT_MAX_SECRETS: Final = 200_000
 """Enough for 50,000 connections of TLS 1.3, or four times as many of TLS 1.2."""
 
@@ -59,6 +61,13 @@ class KeyLog:
 
     def __len__(self) -> int:
         return len(self._secrets)
+
+    def take(self, secrets: list[Secrets]) -> None:
+        """Add the key logs that a capture has brought along, and empty the list of its secrets."""
+        while secrets:
+            found = secrets.pop()
+            if found.kind == TLS_KEY_LOG:
+                self.add(found.data)
 
     def add(self, data: bytes) -> None:
         """Take in the text of another key log; where both tell a secret, the new one counts."""

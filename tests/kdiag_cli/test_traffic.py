@@ -5,12 +5,10 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import CaptureError
-from kdiag.pcap.keylog import KeyLog
 from kdiag.pcap.live import LiveCapture
-from kdiag.pcap.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.reader import CaptureReader
 from kdiag_cli.decode_options import DecodeOptions
-from kdiag_cli.traffic import note_drops, open_traffic, read_keylogs, take_secrets
+from kdiag_cli.traffic import note_drops, open_traffic, read_keylogs
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 SECRET = b"CLIENT_RANDOM " + b"ab" * 32 + b" " + b"cd" * 48 + b"\n"
@@ -65,13 +63,3 @@ def test_a_file_without_a_secret_is_an_error_that_says_so(tmp_path: Path) -> Non
         read_keylogs([wrong])
     with pytest.raises(CaptureError, match="cannot be opened: No such file"):
         read_keylogs([tmp_path / "none"])
-
-
-def test_secrets_that_a_capture_brings_along_are_taken_once() -> None:
-    """Key logs inside pcapng files are added; secrets of other kinds are passed over."""
-    traffic, keylog = reader(), KeyLog()
-    traffic.secrets += [Secrets(TLS_KEY_LOG, SECRET), Secrets(1, b"others")]
-    take_secrets(traffic, keylog)
-
-    assert len(keylog) == 1
-    assert traffic.secrets == []

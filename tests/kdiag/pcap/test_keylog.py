@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.pcap.keylog import KeyLog
+from kdiag.pcap.pcapng import TLS_KEY_LOG, Secrets
 
 RANDOM = bytes(range(32))
 MASTER = bytes(range(100, 148))
@@ -104,3 +105,13 @@ def test_no_bytes_make_a_key_log_raise(data: bytes) -> None:
     keylog = KeyLog.parse(data)
 
     assert keylog.bad_lines <= data.count(b"\n") + 1
+
+
+def test_secrets_that_a_capture_brings_along_are_taken_once() -> None:
+    """Key logs inside pcapng files are added; secrets of other kinds are passed over."""
+    line = b"CLIENT_RANDOM " + b"ab" * 32 + b" " + b"cd" * 48 + b"\n"
+    secrets, keylog = [Secrets(TLS_KEY_LOG, line), Secrets(1, b"others")], KeyLog()
+    keylog.take(secrets)
+
+    assert len(keylog) == 1
+    assert secrets == []
