@@ -4,6 +4,8 @@ A broker's error code is a value, not an exception: to a diagnosis it is a findi
 arguments are `ValueError` or `TypeError`. Anything else that escapes from kdiag is a bug.
 """
 
+from enum import StrEnum
+
 
 class KdiagError(Exception):
     """Base of every error that kdiag raises on purpose."""
@@ -68,3 +70,74 @@ class CaptureError(KdiagError):
         place = "" if self.offset is None else f", byte {self.offset}"
         after = f" (after packet {self.packet})" if self.packet else ""
         return f"{self.file}{place}{after}: {self.why}"
+
+
+class Layer(StrEnum):
+    """Which layer a connection failed in, from the name down to what is said on it."""
+
+    DNS = "DNS"
+    TCP = "TCP"
+    TLS = "TLS"
+    SASL = "SASL"
+    KAFKA = "Kafka"
+
+
+class ConnectError(KdiagError):
+    """A broker could not be reached, or the connection broke before it could be used.
+
+    Attributes:
+        address: the `host:port` that was tried.
+        layer: where it failed.
+        why: what was tried, what was expected and what happened.
+        fix: what to do about it, one sentence; empty when nothing better than `why` is known.
+    """
+
+    def __init__(self, address: str, layer: Layer, why: str, fix: str = "") -> None:
+        super().__init__(address, layer, why, fix)
+        self.address = address
+        self.layer = layer
+        self.why = why
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.address}: {self.layer}: {self.why}"
+
+
+class AuthenticationError(ConnectError):
+    """Either end refused the other's proof of who it is; trying again will not help."""
+
+
+class DisconnectedError(KdiagError):
+    """A connection ended with requests open on it, or before one could be sent."""
+
+
+class RequestTimeoutError(KdiagError):
+    """No answer came before the deadline."""
+
+
+class UnsupportedVersionError(KdiagError):
+    """Broker and kdiag, or two brokers, share no version of an API that says what must be said."""
+
+
+class WakeupError(KdiagError):
+    """A blocked poll was asked from another thread to return."""
+
+
+class ConfigError(KdiagError):
+    """A setting is unknown, malformed or contradicts another: the user's fault.
+
+    Attributes:
+        key: the setting, as its source names it; empty when the source as a whole is at fault.
+        origin: where it came from: `client.properties:7`, `-X`, `KDIAG_...`.
+        why: what was expected and what was found; never holds a secret.
+    """
+
+    def __init__(self, key: str, origin: str, why: str) -> None:
+        super().__init__(key, origin, why)
+        self.key = key
+        self.origin = origin
+        self.why = why
+
+    def __str__(self) -> str:
+        place = f"{self.key} ({self.origin})" if self.key else self.origin
+        return f"{place}: {self.why}"

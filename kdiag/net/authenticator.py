@@ -1,0 +1,54 @@
+"""Authenticators: how the two ends of a channel prove who they are, after the transport is ready.
+
+Source: Kafka's `Authenticator`; KIP-368 (re-authentication).
+"""
+
+from typing import Protocol
+
+from kdiag.net.transport import Transport
+
+
+class Authenticator(Protocol):
+    """A conversation that must end well before a channel is ready."""
+
+    def authenticate(self, transport: Transport) -> None:
+        """Go on as far as the transport allows.
+
+        Raises:
+            AuthenticationError: if either end refuses the other.
+            OSError: if the connection broke.
+        """
+        ...
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether both ends are satisfied."""
+        ...
+
+    @property
+    def wants_write(self) -> bool:
+        """Return whether it waits for the transport to take bytes."""
+        ...
+
+    @property
+    def reauthenticate_at_ns(self) -> int | None:
+        """Return when, on the monotonic clock, a client must prove itself again; None is never."""
+        ...
+
+    def start_again(self) -> None:
+        """Begin a re-authentication: `is_complete` turns false until it has ended well."""
+        ...
+
+
+class NoAuthenticator:
+    """The authenticator of a listener without SASL: there is nothing to prove."""
+
+    is_complete = True
+    wants_write = False
+    reauthenticate_at_ns: int | None = None
+
+    def authenticate(self, transport: Transport) -> None:
+        """Do nothing."""
+
+    def start_again(self) -> None:
+        """Do nothing."""

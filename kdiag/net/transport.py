@@ -1,0 +1,95 @@
+"""Transports: how bytes get on and off one socket, without ever blocking.
+
+Source: Kafka's `TransportLayer`.
+"""
+
+from typing import Protocol
+
+
+class EndOfStreamError(OSError):
+    """The peer has closed its direction: there will be nothing more to read."""
+
+
+class Transport(Protocol):
+    """One socket, plaintext or TLS; every method returns at once.
+
+    A Selector registers the socket and asks `wants_write` after each step; a Channel reads and
+    writes. Both sides of a connection use the same class.
+    """
+
+    @property
+    def peer(self) -> str:
+        """Return `host:port` of the other end, as connected to; brackets around IPv6."""
+        ...
+
+    def fileno(self) -> int:
+        """Return the socket's file descriptor; -1 once closed."""
+        ...
+
+    def finish_connect(self) -> None:
+        """Take the outcome of a non-blocking connect.
+
+        Raises:
+            OSError: if it failed.
+        """
+        ...
+
+    @property
+    def is_ready(self) -> bool:
+        """Return whether bytes of the layer above can be read and written."""
+        ...
+
+    def handshake(self) -> None:
+        """Go on with the handshake as far as the socket allows; nothing to do when it is ready.
+
+        Raises:
+            AuthenticationError: if either end refuses the other (a certificate, a protocol
+                version); trying again will not help.
+            OSError: if the connection broke.
+        """
+        ...
+
+    def read_into(self, buffer: memoryview) -> int:
+        """Read what is there into the buffer and return how many bytes; 0 is nothing yet.
+
+        Raises:
+            EndOfStreamError: if the peer has closed and everything before was read.
+            AuthenticationError: if the peer refuses us after the handshake (TLS 1.3).
+            OSError: if the connection broke.
+        """
+        ...
+
+    def write(self, data: memoryview) -> int:
+        """Take bytes to be sent and return how many were taken; 0 is none for now.
+
+        Raises:
+            OSError: if the connection broke.
+        """
+        ...
+
+    def flush(self) -> bool:
+        """Send what was taken and still waits; return whether nothing waits any more.
+
+        Raises:
+            OSError: if the connection broke.
+        """
+        ...
+
+    @property
+    def has_pending_writes(self) -> bool:
+        """Return whether bytes were taken that the socket has not."""
+        ...
+
+    @property
+    def has_bytes_buffered(self) -> bool:
+        """Return whether `read_into` may return bytes that the selector cannot see."""
+        ...
+
+    @property
+    def wants_write(self) -> bool:
+        """Return whether the transport itself waits for the socket to become writable."""
+        ...
+
+    def close(self) -> None:
+        """Say goodbye as far as the socket allows, and close it; a second call does nothing."""
+        ...
