@@ -1,11 +1,16 @@
-"""The program `kdiag`: one command for each file beside this one."""
+"""The program `kdiag`: its commands, and the options that stand before them."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 import kdiag
-from kdiag_cli import decode
+from kdiag_cli.lazy_command import add_commands
+
+COMMANDS: Final = {
+    "decode": "Name every request and response in packet captures.",
+}
+"""The line of each command in the help: the first of its docstring, which is not imported."""
 
 app = typer.Typer(
     help="Diagnostics and protocol toolkit for Apache Kafka.",
@@ -14,7 +19,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # rich would cost three times the rest of a `--help`
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(epilog=decode.EXAMPLES)(decode.decode)
+add_commands(app, COMMANDS)
 
 
 def _print_version(is_asked: bool) -> None:  # noqa: FBT001 - the signature of a typer callback

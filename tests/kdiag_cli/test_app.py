@@ -1,7 +1,8 @@
+import pytest
 from typer.testing import CliRunner
 
 import kdiag
-from kdiag_cli.app import app
+from kdiag_cli.app import COMMANDS, app
 
 RUNNER = CliRunner()
 
@@ -16,5 +17,17 @@ def test_help_names_the_commands() -> None:
     """By the long option, the short one, or nothing at all."""
     for arguments in (["--help"], ["-h"], []):
         done = RUNNER.invoke(app, arguments, prog_name="kdiag")
-        assert "decode  Name every request and response" in done.output
+        for name, line in COMMANDS.items():
+            assert f"  {name}  " in done.output
+            assert line in " ".join(done.output.split())
         assert done.exit_code == (0 if arguments else 2)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_line_of_a_command_is_the_first_of_its_own_help(name: str) -> None:
+    """The table in `app`, which spares the import, says what the command says."""
+    done = RUNNER.invoke(app, [name, "--help"], prog_name="kdiag")
+    usage, line, *_ = done.output.split("\n\n")
+
+    assert usage.startswith(f"Usage: kdiag {name} [OPTIONS]")
+    assert " ".join(line.split()) == COMMANDS[name]
