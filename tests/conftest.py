@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import settings
 
 import kafka_jars
 import kafka_oracle
+from secure_cluster import SecureCluster
 
 IS_CI = os.environ.get("CI") == "true"
 
@@ -50,6 +52,22 @@ def get_kafka_jars() -> Callable[[str], Path]:
             return kafka_jars.jars(version)
 
     return get
+
+
+@pytest.fixture(scope="session")
+def get_secure_cluster(
+    get_kafka_jars: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], SecureCluster]]:
+    """Yield a function from a Kafka version to a running node with every kind of listener."""
+    with ExitStack() as running:
+
+        @cache
+        def get(version: str) -> SecureCluster:
+            get_kafka_jars(version)
+            cluster = SecureCluster(version, tmp_path_factory.mktemp("secure"))
+            return running.enter_context(cluster)
+
+        yield get
 
 
 @pytest.fixture(scope="session")

@@ -98,11 +98,11 @@ class KafkaCluster:
     def _start(self, starting: ExitStack, number: int) -> "_Node":
         """Format one node's storage and start it."""
         config = self._folder / f"node-{number}.properties"
-        lines = [f"{key}={value}" for key, value in self._node_properties(number).items()]
+        lines = [f"{key}={value}" for key, value in self.node_properties(number).items()]
         config.write_text("\n".join(lines) + "\n", encoding="utf-8")
         command = kafka_jars.java_command(self._jars, "kafka.tools.StorageTool", "format")
         formatted = subprocess.run(
-            [*command, "-t", _CLUSTER_ID, "-c", str(config)],
+            [*command, "-t", _CLUSTER_ID, "-c", str(config), *self.format_arguments()],
             capture_output=True,
             text=True,
             check=False,
@@ -113,7 +113,11 @@ class KafkaCluster:
         starting.callback(node.stop)
         return node
 
-    def _node_properties(self, number: int) -> dict[str, str]:
+    def format_arguments(self) -> list[str]:
+        """Return more arguments for `StorageTool format`."""
+        return []
+
+    def node_properties(self, number: int) -> dict[str, str]:
         """Return the `server.properties` of one node."""
         ports = self.ports[number - 1]
         voters = [f"{i}@127.0.0.1:{each.controller}" for i, each in enumerate(self.ports, 1)]
@@ -204,9 +208,14 @@ class _Node:
 
 def free_ports(nodes: int) -> list[Ports]:
     """Return three ports for each node that nobody listens on now."""
+    numbers = free_port_numbers(3 * nodes)
+    return [Ports(*numbers[start : start + 3]) for start in range(0, len(numbers), 3)]
+
+
+def free_port_numbers(count: int) -> list[int]:
+    """Return different ports that nobody listens on now."""
     with ExitStack() as opened:
-        sockets = [opened.enter_context(socket.socket()) for _ in range(3 * nodes)]
+        sockets = [opened.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
             each.bind(("127.0.0.1", 0))
-        numbers = [each.getsockname()[1] for each in sockets]
-    return [Ports(*numbers[start : start + 3]) for start in range(0, len(numbers), 3)]
+        return [each.getsockname()[1] for each in sockets]
