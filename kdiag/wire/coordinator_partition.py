@@ -27,6 +27,11 @@ class CoordinatorKind(StrEnum):
         return _KEY_TYPES[self]
 
     @property
+    def noun(self) -> str:
+        """Return what a person calls it."""
+        return _NOUNS[self]
+
+    @property
     def topic(self) -> str:
         """Return the internal topic that keeps the state."""
         return _TOPICS[self]
@@ -36,6 +41,11 @@ _KEY_TYPES: Final = {
     CoordinatorKind.GROUP: 0,
     CoordinatorKind.TRANSACTION: 1,
     CoordinatorKind.SHARE: 2,
+}
+_NOUNS: Final = {
+    CoordinatorKind.GROUP: "group",
+    CoordinatorKind.TRANSACTION: "transactional id",
+    CoordinatorKind.SHARE: "share partition",
 }
 _TOPICS: Final = {
     CoordinatorKind.GROUP: "__consumer_offsets",

@@ -1,0 +1,202 @@
+"""Coordinators: what every broker answered about a group, put together.
+
+The brokers' answers are facts (`CoordinatorFacts`); a report says for one key who coordinates it
+by the majority of the answers, where its state is kept, and whether all of that fits together.
+
+Source: Kafka's FindCoordinator, Metadata and ListGroups APIs; KIP-699 (many keys), KIP-848 and
+KIP-932 (group types).
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+import msgspec
+
+from kdiag.wire.coordinator_partition import CoordinatorKind, coordinator_partition
+
+
+class BrokerNode(msgspec.Struct, frozen=True):
+    """A broker, as the cluster's metadata or a coordinator's answer advertises it."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+class BrokerAnswer(msgspec.Struct, kw_only=True):
+    """What one broker answered when it was asked who coordinates a key.
+
+    Attributes:
+        node_id: the broker that was asked.
+        coordinator: whom it named; None if it named nobody.
+        error: Kafka's error name; None if it answered well or not at all.
+        failure: why there was no answer (`refused`, `timed out`); None if there was one.
+        message: what the broker said beside its error.
+        rtt_ns: from the request's last byte to the answer; None without an answer.
+    """
+
+    node_id: int
+    coordinator: BrokerNode | None = None
+    error: str | None = None
+    failure: str | None = None
+    message: str | None = None
+    rtt_ns: int | None = None
+
+
+class PartitionPlace(msgspec.Struct, kw_only=True):
+    """Where a partition of an internal topic is, by the cluster's metadata.
+
+    Attributes:
+        leader: the broker that leads it; None if it is offline.
+        error: Kafka's error name of the partition, `LEADER_NOT_AVAILABLE` and so on.
+        min_isr: the topic's min.insync.replicas; None if it could not be read.
+    """
+
+    topic: str
+    partition: int
+    leader: int | None
+    replicas: Sequence[int]
+    isr: Sequence[int]
+    error: str | None = None
+    min_isr: int | None = None
+
+
+class GroupState(msgspec.Struct):
+    """Kafka's type (`classic`, `consumer`, `share`, `streams`) and state of a group."""
+
+    type: str
+    state: str
+
+
+class InternalTopic(msgspec.Struct, kw_only=True):
+    """The internal topic that keeps a kind of state, by the cluster's metadata.
+
+    Attributes:
+        name: the topic.
+        partitions: all of it by number; empty if it does not exist or cannot be seen.
+        error: Kafka's error name for the topic as a whole.
+    """
+
+    name: str
+    partitions: Mapping[int, PartitionPlace]
+    error: str | None = None
+
+
+class CoordinatorFacts(msgspec.Struct, kw_only=True):
+    """What was asked of a cluster about some keys of one kind.
+
+    Attributes:
+        kind: what the keys name.
+        brokers: every broker by id.
+        unreachable: why a broker's advertised address cannot be used from here, by broker.
+        answers: what each broker said, by key.
+        topic: the internal topic; None if it could not be asked for.
+        groups: type and state, by key, of the groups (and transactions) that exist.
+        loading: the brokers that still read the state they have to coordinate.
+    """
+
+    kind: CoordinatorKind
+    brokers: Mapping[int, BrokerNode]
+    unreachable: Mapping[int, str]
+    answers: Mapping[str, Sequence[BrokerAnswer]]
+    topic: InternalTopic | None
+    groups: Mapping[str, GroupState]
+    loading: AbstractSet[int] = frozenset()
+
+
+class CoordinatorReport(msgspec.Struct, kw_only=True):
+    """Who coordinates a key, and whether all brokers, and the partition, say the same.
+
+    Attributes:
+        key: the group, transactional id or share partition.
+        kind: which of the three.
+        coordinator: whom most brokers name; None if none does.
+        error: Kafka's error name where no coordinator is named.
+        message: what a broker said beside the error.
+        partition: where its state is kept; None if the internal topic is not known.
+        answers: what each broker said, in the order of broker ids.
+        reachable: whether the coordinator's advertised address can be used from here.
+        why_unreachable: what happened when it was tried.
+        group: type and state; None for a group that does not exist.
+    """
+
+    key: str
+    kind: CoordinatorKind
+    coordinator: BrokerNode | None
+    error: str | None
+    message: str | None
+    partition: PartitionPlace | None
+    answers: Sequence[BrokerAnswer]
+    reachable: bool
+    why_unreachable: str | None
+    group: GroupState | None
+
+    @property
+    def agreement(self) -> bool:
+        """Return whether all brokers that answered say the same."""
+        return len({_said(answer) for answer in self.answers if answer.failure is None}) < 2  # noqa: PLR2004 - one opinion
+
+    @property
+    def silent(self) -> list[BrokerAnswer]:
+        """Return the brokers that did not answer."""
+        return [answer for answer in self.answers if answer.failure is not None]
+
+    @property
+    def is_where_its_partition_leads(self) -> bool:
+        """Return whether the coordinator leads the partition; True where that is not known."""
+        if self.coordinator is None or self.partition is None:
+            return True
+        return self.partition.leader in {None, self.coordinator.node_id}
+
+
+def report_on(key: str, facts: CoordinatorFacts) -> CoordinatorReport:
+    """Return what the facts say about a key."""
+    answers = sorted(facts.answers.get(key, ()), key=lambda answer: answer.node_id)
+    coordinator = _majority(answers, facts.brokers)
+    refusal = next((answer for answer in answers if answer.error), None)
+    if coordinator is not None:
+        refusal = None
+    why = None if coordinator is None else facts.unreachable.get(coordinator.node_id)
+    return CoordinatorReport(
+        key=key,
+        kind=facts.kind,
+        coordinator=coordinator,
+        error=refusal.error if refusal else None,
+        message=refusal.message if refusal else None,
+        partition=_place(key, facts.topic),
+        answers=answers,
+        reachable=coordinator is not None and why is None,
+        why_unreachable=why,
+        group=facts.groups.get(key),
+    )
+
+
+def _said(answer: BrokerAnswer) -> tuple[int | None, str | None]:
+    """Return what a broker's answer amounts to."""
+    return (None if answer.coordinator is None else answer.coordinator.node_id, answer.error)
+
+
+def _majority(
+    answers: Sequence[BrokerAnswer], brokers: Mapping[int, BrokerNode]
+) -> BrokerNode | None:
+    """Return the broker that most answers name, with its rack; the first named of equals."""
+    votes = Counter(answer.coordinator for answer in answers if answer.coordinator is not None)
+    if not votes:
+        return None
+    ((named, _),) = votes.most_common(1)
+    known = brokers.get(named.node_id)
+    rack = None if known is None else known.rack
+    return BrokerNode(named.node_id, named.host, named.port, rack)
+
+
+def _place(key: str, topic: InternalTopic | None) -> PartitionPlace | None:
+    """Return the partition that keeps a key."""
+    if topic is None or not topic.partitions:
+        return None
+    return topic.partitions.get(coordinator_partition(key, len(topic.partitions)))
