@@ -89,7 +89,7 @@ def is_at_least(severity: Severity, bar: Severity) -> bool:
 
 
 _ORDER: Final = tuple(Severity)
-_ERROR, _WARNING, _ = _ORDER
+_ERROR, _WARNING, _INFO = _ORDER
 
 RULES: Final[dict[str, Rule]] = {
     "KD1001": Rule(
@@ -266,6 +266,20 @@ RULES: Final[dict[str, Rule]] = {
         "not authorized to see {kind} {key}",
         "The authorizer of the brokers gives the user no Describe permission on it.",
         "Have an ACL added that allows Describe on {kind} {key} to the user kdiag connects as.",
+    ),
+    "KD5001": Rule(
+        _WARNING,
+        "the brokers speak different versions of {count} APIs: {apis}",
+        "The brokers are of different releases, as during a rolling upgrade: a client settles on "
+        "another version with each of them.",
+        "Finish the upgrade, or find the broker that was forgotten.",
+    ),
+    "KD5002": Rule(
+        _INFO,
+        "{api} v{refused} is advertised but refused",
+        "Kafka 4.0 removed these versions (KIP-896) and goes on advertising them, because "
+        "librdkafka would otherwise send without compression.",
+        "Clients that need them do not work with this cluster: they must speak {api} v{least}.",
     ),
 }
 """What each id means. Who raises a finding adds its line; ids are never given twice."""
