@@ -143,7 +143,7 @@ def test_several_reports_are_rows() -> None:
         "RTT-MS": "2.0",
         "ERROR": "-",
     }
-    assert (second[0], second[5], second[-1]) == ("x\\ty", "no", "brokers disagree")
+    assert (second[0], second[5], second[-1]) == ("x\\x09y", "no", "brokers disagree")
 
 
 def test_no_reports_are_a_table_without_rows() -> None:
