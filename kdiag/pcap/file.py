@@ -10,6 +10,7 @@ import select
 import stat
 import sys
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ BLOCK_BYTES: Final = 2 << 20
 STDIN: Final = "-"
 _PIPE_BYTES: Final = 1 << 20
 _MAGIC_BYTES: Final = 4
+_BUFFERS: Final = 3  # one is read into while its reader deals with the last, or still holds that
 _LEAST_BYTES: Final = 24  # the header of a classic capture, which is the shorter one
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
@@ -75,10 +77,36 @@ class _RawInput(io.RawIOBase):
         return self._poll is not None and not self._poll.poll(0)
 
 
+class _Buffers:
+    """Buffers that are used again, for the memory of a new one costs more than what is read."""
+
+    def __init__(self, least_bytes: int) -> None:
+        self._least_bytes = least_bytes
+        self._known: deque[bytearray] = deque(maxlen=_BUFFERS)
+
+    def take(self, size: int) -> npt.NDArray[np.uint8]:
+        """Return a buffer of at least `size` bytes of which nobody holds a slice."""
+        for buffer in self._known:
+            if len(buffer) >= size and _is_free(buffer):
+                return np.frombuffer(buffer, np.uint8)
+        buffer = bytearray(max(size, self._least_bytes))
+        self._known.append(buffer)
+        return np.frombuffer(buffer, np.uint8)
+
+
+def _is_free(buffer: bytearray) -> bool:
+    """Return whether nobody holds a slice: a buffer cannot change its size while someone does."""
+    try:
+        buffer.append(buffer.pop())
+    except BufferError:
+        return False
+    return True
+
+
 class Window:
     """The part of an input that is in memory, and the way to the rest of it.
 
-    A new buffer is made for each part, so that whoever holds slices of an old one keeps them.
+    Whoever holds slices of an earlier part keeps them: its buffer is not used again before.
 
     Attributes:
         name: the name the input was opened by.
@@ -90,7 +118,7 @@ class Window:
         self.name = name
         self.data: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
         self.offset = 0
-        self._block_bytes = block_bytes
+        self._buffers = _Buffers(block_bytes)
         self._failure: Exception | None = None
         self._raw = _RawInput(file)
         self._fill: Fill = self._raw.readinto
@@ -117,8 +145,7 @@ class Window:
             Whether anything was read: false at the end of the input and where reading failed.
         """
         rest = self.data[used:]
-        size = max(self._block_bytes, need, 2 * len(rest))
-        buffer = np.empty(size, np.uint8)
+        buffer = self._buffers.take(max(need, 2 * len(rest)))
         buffer[: len(rest)] = rest
         filled = self._read_into(buffer.data, len(rest), need)
         self.data = buffer[:filled]

@@ -21,6 +21,7 @@ nobody: exchanges get their numbers in the order of first bytes.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from io import SEEK_END, BytesIO
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -34,7 +35,6 @@ HEAD_BYTES: Final = 512
 _NO_SEGMENTS: Final = Segments.hole(0, 0, 0)
 _LENGTH: Final = Struct(">i")
 _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")  # an alert, a handshake
-_PART_BYTES: Final = 4096
 
 
 class FrameSink(NamedTuple):
@@ -81,22 +81,40 @@ class _Open:
         self.left = 0
         self.unknown_head = 0
         self.known_packet = 0
-        self.parts: list[bytes | bytearray | memoryview] = []
-        self.kept = 0
+        self.parts: list[memoryview] = []
+        self.kept: BytesIO | None = None
         self.is_broken = False
         self.is_announced = False
         self.last_packet = 0
         self.last_ns = 0
 
     def keep_parts(self) -> None:
-        """Copy the parts that lie in a block; small ones together, for each costs memory."""
-        fresh = b"".join(self.parts[self.kept :])
-        del self.parts[self.kept :]
-        if self.parts and isinstance(self.parts[-1], bytearray) and len(fresh) < _PART_BYTES:
-            self.parts[-1] += fresh
-        elif fresh:
-            self.parts.append(fresh if len(fresh) >= _PART_BYTES else bytearray(fresh))
-        self.kept = len(self.parts)
+        """Copy the parts, which lie in a block, behind those that were kept before.
+
+        A `BytesIO` grows where it is and gives its content away without a copy: a frame of many
+        megabytes is never in memory twice.
+        """
+        if self.kept is None:
+            self.kept = BytesIO(b"".join(self.parts))
+            self.kept.seek(0, SEEK_END)
+        else:
+            self.kept.writelines(self.parts)
+        self.parts.clear()
+
+    def head(self) -> bytes:
+        """Return the first of the bytes that were kept."""
+        assert self.kept is not None
+        self.kept.seek(0)
+        head = self.kept.read(HEAD_BYTES)
+        self.kept.seek(0, SEEK_END)
+        return head
+
+    def data(self) -> bytes:
+        """Return all bytes."""
+        if self.kept is None:
+            return b"".join(self.parts)
+        self.kept.writelines(self.parts)
+        return self.kept.getvalue()
 
 
 class Loss(NamedTuple):
@@ -317,7 +335,7 @@ class FrameCutter:
         if opened.is_announced or opened.frame.size < 0 or opened.unknown_head:
             return
         opened.is_announced = True
-        opened.frame.data = b"".join(bytes(part[:HEAD_BYTES]) for part in opened.parts)[:HEAD_BYTES]
+        opened.frame.data = opened.head()
         self._start(opened)
 
     def _start(self, opened: _Open) -> None:
@@ -328,7 +346,7 @@ class FrameCutter:
     def _end(self, opened: _Open) -> None:
         """Hand over the open frame with the bytes that came."""
         frame = opened.frame
-        frame.data = b"".join(opened.parts)
+        frame.data = opened.data()
         frame.last_packet, frame.last_byte_ns = opened.last_packet, opened.last_ns
         if opened.is_announced:
             self._sink.ends.append((self._sink.end, frame))

@@ -126,6 +126,24 @@ def test_bytes_let_go_of_are_gone_and_the_others_stay() -> None:
         assert read_all(window, 7) == CONTENT[60:]
 
 
+def test_slices_of_earlier_parts_keep_their_bytes() -> None:
+    """However many parts somebody holds on to, by an array or by the memory under it."""
+    with open_window(io.BytesIO(CONTENT), 1000) as window:
+        held = [window.data.data]
+        while window.advance(len(window.data)):
+            held.append(window.data[:].data)
+        assert b"".join(held) == CONTENT
+
+
+def test_a_buffer_that_nobody_holds_is_used_again() -> None:
+    """There are hardly ever more than two."""
+    places = set()
+    with open_window(io.BytesIO(CONTENT), 1000) as window:
+        while window.advance(len(window.data)):
+            places.add(window.data.ctypes.data)
+    assert len(places) <= 3
+
+
 def test_bytes_left_over_at_the_end_are_an_error() -> None:
     """Whoever reads a format takes all bytes of a whole file."""
     with open_window(io.BytesIO(b"left over"), 100) as window:
