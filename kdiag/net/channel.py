@@ -1,0 +1,274 @@
+"""Channels: one connection with its transport, its authenticator and what is under way on it.
+
+A channel holds at most one send and one receive. It is ready once the transport's handshake and
+the authenticator are both done, and until then carries nothing else. A Selector drives it.
+
+    NOT_CONNECTED -> (AUTHENTICATE ->) READY -> EXPIRED | FAILED_SEND | LOCAL_CLOSE
+                      AUTHENTICATE     -> AUTHENTICATION_FAILED
+
+Source: Kafka's `KafkaChannel`, `ChannelState`; KIP-368 (re-authentication).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Final
+
+from kdiag.clock import Clock
+from kdiag.errors import AuthenticationError
+from kdiag.net.authenticator import Authenticator
+from kdiag.net.memory_pool import MemoryPool
+from kdiag.net.mute import MuteEvent, MuteState, next_mute_state
+from kdiag.net.receive import NetworkReceive
+from kdiag.net.send import NetworkSend
+from kdiag.net.transport import Transport
+
+_MIN_SERVER_REAUTHENTICATION_INTERVAL_NS: Final = 1_000_000_000
+
+
+class ChannelState(StrEnum):
+    """How far a channel came; once it is closed, also why."""
+
+    NOT_CONNECTED = "NOT_CONNECTED"
+    AUTHENTICATE = "AUTHENTICATE"
+    READY = "READY"
+    EXPIRED = "EXPIRED"
+    FAILED_SEND = "FAILED_SEND"
+    AUTHENTICATION_FAILED = "AUTHENTICATION_FAILED"
+    LOCAL_CLOSE = "LOCAL_CLOSE"
+
+
+class Channel:
+    """One connection.
+
+    Attributes:
+        id: what its selector knows it by.
+        transport: moves its bytes.
+        authenticator: proves who its ends are.
+        state: how far it came.
+        error: what ended it; None while it lives, and where nothing went wrong.
+        is_connected: whether TCP has connected.
+        is_authenticating: whether the handshake is over and the authenticator was asked.
+        mute_state: whether it is read, and why not.
+        successful_authentications: how often it became ready; more than 1 is a re-authentication.
+        client_software: name and version of the client, where a server was told (KIP-511).
+    """
+
+    def __init__(
+        self, channel_id: str, transport: Transport, authenticator: Authenticator, clock: Clock
+    ) -> None:
+        """Take over a transport whose socket is connected or connecting."""
+        self.id = channel_id
+        self.transport = transport
+        self.authenticator = authenticator
+        self.state = ChannelState.NOT_CONNECTED
+        self.error: Exception | None = None
+        self.is_connected = False
+        self.is_authenticating = False
+        self.mute_state = MuteState.NOT_MUTED
+        self.successful_authentications = 0
+        self.client_software: tuple[str, str] | None = None
+        self._clock = clock
+        self._send: NetworkSend | None = None
+        self._receive: NetworkReceive | None = None
+        self._is_mid_write = False
+        self._server_reauthentication_ns: int | None = None
+
+    def __repr__(self) -> str:
+        return f"<Channel {self.id} to {self.peer}: {self.state}>"
+
+    @property
+    def peer(self) -> str:
+        """Return `host:port` of the other end."""
+        return self.transport.peer
+
+    @property
+    def is_ready(self) -> bool:
+        """Return whether frames can be sent and received."""
+        return self.is_connected and self.transport.is_ready and self.authenticator.is_complete
+
+    @property
+    def has_send(self) -> bool:
+        """Return whether a send is under way."""
+        return self._send is not None
+
+    @property
+    def has_bytes_buffered(self) -> bool:
+        """Return whether something can be read that the selector cannot see."""
+        return self.transport.has_bytes_buffered
+
+    @property
+    def is_muted(self) -> bool:
+        """Return whether it is not read."""
+        return self.mute_state is not MuteState.NOT_MUTED
+
+    @property
+    def wants_write(self) -> bool:
+        """Return whether there is something to do once the socket takes bytes."""
+        if not self.is_connected or self.transport.wants_write:
+            return True
+        if self.is_ready:
+            return self._send is not None
+        return self.transport.is_ready and self.authenticator.wants_write
+
+    @property
+    def waits_for_memory(self) -> bool:
+        """Return whether a receive is there that has no memory: the channel may be muted for it."""
+        receive = self._receive
+        return receive is not None and not receive.is_memory_allocated and self.transport.is_ready
+
+    def finish_connect(self) -> None:
+        """Take the outcome of the connect.
+
+        Raises:
+            OSError: if it failed.
+        """
+        self.transport.finish_connect()
+        self.is_connected = True
+        self.state = ChannelState.READY if self.is_ready else ChannelState.AUTHENTICATE
+
+    def prepare(self) -> bool:
+        """Go on with the handshake, then with the authenticator, and return whether both are done.
+
+        Raises:
+            AuthenticationError: if either end refuses the other.
+            OSError: if the connection broke.
+        """
+        with self._noting_refusal():
+            if not self.transport.is_ready:
+                self.transport.handshake()
+            if self.transport.is_ready and not self.authenticator.is_complete:
+                self.is_authenticating = True
+                self.authenticator.authenticate(self.transport)
+        if not self.is_ready:
+            return False
+        self.is_authenticating = False
+        self.successful_authentications += 1
+        self.state = ChannelState.READY
+        return True
+
+    def set_send(self, send: NetworkSend) -> None:
+        """Begin a send.
+
+        Raises:
+            RuntimeError: if another one is under way.
+        """
+        if self._send is not None:
+            raise RuntimeError(f"{self!r} still has {self._send!r} to write")
+        self._send = send
+
+    def write(self) -> int:
+        """Write what the transport takes of the send, and return how many bytes.
+
+        Raises:
+            AuthenticationError: if the peer refuses us after the handshake.
+            OSError: if the connection broke.
+        """
+        assert self._send is not None
+        self._is_mid_write = True
+        with self._noting_refusal():
+            return self._send.write_to(self.transport, self._clock)
+
+    def maybe_complete_send(self) -> NetworkSend | None:
+        """Return the send, once it is completed; the next one can follow."""
+        send = self._send
+        if send is None or not send.is_completed:
+            return None
+        self._is_mid_write = False
+        self._send = None
+        return send
+
+    def read(self, max_bytes: int, pool: MemoryPool) -> int:
+        """Read what is there, not beyond the end of one frame, and return how many bytes.
+
+        A frame that the pool has no memory for mutes the channel.
+
+        Raises:
+            InvalidReceiveError: if the peer sent a length that no frame may have.
+            AuthenticationError: if the peer refuses us after the handshake (TLS 1.3).
+            OSError: if the connection broke.
+        """
+        if self._receive is None:
+            self._receive = NetworkReceive(self.id, max_bytes, pool)
+        with self._noting_refusal():
+            count = self._receive.read_from(self.transport, self._clock)
+        if self._receive.is_memory_needed:
+            self.mute()
+        return count
+
+    def maybe_complete_receive(self) -> NetworkReceive | None:
+        """Return the receive, once it is completed; the next one can begin."""
+        receive = self._receive
+        if receive is None or not receive.is_completed:
+            return None
+        self._receive = None
+        return receive
+
+    def mute(self) -> None:
+        """Stop reading, if it is read."""
+        if self.mute_state is MuteState.NOT_MUTED:
+            self.mute_state = MuteState.MUTED
+
+    def maybe_unmute(self) -> bool:
+        """Read again, unless a response or the end of a throttle is awaited; return whether."""
+        if self.mute_state is MuteState.MUTED:
+            self.mute_state = MuteState.NOT_MUTED
+        return self.mute_state is MuteState.NOT_MUTED
+
+    def handle_mute_event(self, event: MuteEvent) -> None:
+        """Note what happened to the request for which the channel is muted.
+
+        Raises:
+            ValueError: if it cannot happen now.
+        """
+        self.mute_state = next_mute_state(self.mute_state, event)
+
+    def maybe_begin_client_reauthentication(self) -> bool:
+        """Begin to prove again who we are if it is time and no frame is half written."""
+        due_ns = self.authenticator.reauthenticate_at_ns
+        if due_ns is None or self.is_muted or self._is_mid_write:
+            return False
+        if self._clock.monotonic_ns() < due_ns:
+            return False
+        self._start_again(self._receive)
+        self._receive = None
+        return True
+
+    def maybe_begin_server_reauthentication(self, request: NetworkReceive) -> bool:
+        """Let a client prove again who it is, at most once a second.
+
+        Args:
+            request: the whole frame that asks for it.
+
+        Raises:
+            RuntimeError: if the channel is not ready.
+        """
+        if not self.is_ready:
+            raise RuntimeError(f"{self!r} is not ready, so it cannot begin again")
+        now_ns = self._clock.monotonic_ns()
+        last_ns = self._server_reauthentication_ns
+        if last_ns is not None and now_ns - last_ns < _MIN_SERVER_REAUTHENTICATION_INTERVAL_NS:
+            return False
+        self._server_reauthentication_ns = now_ns
+        self._start_again(request)
+        return True
+
+    def close(self) -> None:
+        """Close the socket and give back the memory of a receive; a second call does nothing."""
+        try:
+            self.transport.close()
+        finally:
+            if self._receive is not None:
+                self._receive.close()
+
+    def _start_again(self, receive: NetworkReceive | None) -> None:
+        self.authenticator.start_again(receive)
+
+    @contextmanager
+    def _noting_refusal(self) -> Iterator[None]:
+        """Note an AuthenticationError as the end of the channel."""
+        try:
+            yield
+        except AuthenticationError:
+            self.state = ChannelState.AUTHENTICATION_FAILED
+            raise

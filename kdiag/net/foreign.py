@@ -1,0 +1,83 @@
+"""Foreign protocols: who speaks on a port where Kafka was expected, told by the first bytes.
+
+Kafka starts with a length. The first four bytes of other protocols, read as one, are nearly always
+more than any frame may have, so what refuses a length asks here what it was.
+
+Source: RFC 9112 (HTTP), RFC 8446 section 5.1 (TLS records) and 6 (alerts), RFC 4253 section 4.2
+(SSH), the Redis serialization protocol.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+from kdiag.errors import Layer
+
+_TLS_ALERT: Final = 0x15
+_TLS_HANDSHAKE: Final = 0x16
+_TLS_MAJOR: Final = 3
+_ALERT_BYTES: Final = 7
+_ALERT_NAMES: Final = {
+    10: "unexpected_message",
+    22: "record_overflow",
+    40: "handshake_failure",
+    47: "illegal_parameter",
+    50: "decode_error",
+    70: "protocol_version",
+    80: "internal_error",
+    116: "certificate_required",
+}
+_LINE: Final = re.compile(rb"[\x20-\x7e]{1,60}")
+_ANOTHER_PORT: Final = "Give the port of a Kafka listener"
+_TEXTS: Final = (
+    (re.compile(rb"HTTP"), "HTTP", "a web server answered"),
+    (re.compile(rb"(GET|PUT|POST|HEAD|DELE|OPTI|PATC|CONN|PRI) ?"), "HTTP", "a web client asked"),
+    (re.compile(rb"[-+][A-Z]{3}"), "Redis", "a Redis server answered"),
+    (re.compile(rb"SSH-"), "SSH", "an SSH server answered"),
+    (re.compile(rb"AMQP"), "AMQP", "a message broker such as RabbitMQ answered"),
+    (re.compile(rb"ERRO"), "memcached", "a server such as memcached answered"),
+    (re.compile(rb"[245][0-9]{2}[ -]"), "SMTP or FTP", "a mail or file server answered"),
+    (re.compile(rb"RFB "), "VNC", "a VNC server answered"),
+    (re.compile(rb"PROX"), "PROXY", "a load balancer sent a PROXY protocol header"),
+)
+
+
+class Foreign(NamedTuple):
+    """Who speaks instead of Kafka.
+
+    Attributes:
+        protocol: its name.
+        layer: the layer at which the two ends misunderstand each other.
+        why: what was seen.
+        fix: what to do about it.
+    """
+
+    protocol: str
+    layer: Layer
+    why: str
+    fix: str
+
+
+def foreign_protocol(first: bytes) -> Foreign | None:
+    """Return whose bytes these are; None if nobody's that is known here.
+
+    Args:
+        first: what came first, four bytes or more.
+    """
+    if len(first) > 1 and first[0] in {_TLS_ALERT, _TLS_HANDSHAKE} and first[1] == _TLS_MAJOR:
+        return _tls(first)
+    for pattern, protocol, who in _TEXTS:
+        if pattern.match(first):
+            line = _LINE.match(first)
+            said = f': "{line[0].decode("ascii")}"' if line else ""
+            return Foreign(protocol, Layer.KAFKA, who + said, _ANOTHER_PORT)
+    return None
+
+
+def _tls(first: bytes) -> Foreign:
+    if first[0] == _TLS_HANDSHAKE:
+        why = "the other end began a TLS handshake where plaintext was expected"
+        return Foreign("TLS", Layer.TLS, why, "Use security.protocol SSL or SASL_SSL on both ends")
+    number = first[_ALERT_BYTES - 1] if len(first) >= _ALERT_BYTES else None
+    name = "" if number is None else f" {_ALERT_NAMES.get(number, number)}"
+    why = f"the port speaks TLS: it answered plaintext with the TLS alert{name}"
+    return Foreign("TLS", Layer.TLS, why, "Use security.protocol SSL, or SASL_SSL")

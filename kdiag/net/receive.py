@@ -1,0 +1,176 @@
+"""Receives: frames on their way in, which survive partial reads.
+
+A length prefix is only a claim. One that is negative or above the limit is refused, and below the
+limit the buffer never grows to more than twice what has arrived and one step.
+
+Source: Kafka's `NetworkReceive`.
+"""
+
+from struct import Struct
+from typing import Final
+
+from kdiag.clock import Clock
+from kdiag.errors import AuthenticationError, ConnectError, Layer
+from kdiag.net.foreign import foreign_protocol
+from kdiag.net.memory_pool import UNLIMITED, MemoryPool
+from kdiag.net.transport import Transport
+from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES, LENGTH_BYTES
+
+_LENGTH: Final = Struct(">i")
+_STEP_BYTES: Final = 64 * 1024
+_MORE_BYTES: Final = 256
+"""How much of what a foreign protocol says is read to name it."""
+_FIX: Final = "Check that the port is a Kafka listener's, and that both ends use TLS or neither"
+
+
+class InvalidReceiveError(ConnectError):
+    """The other end sent a length that no frame may have: it is no Kafka, or a broken one.
+
+    Attributes:
+        first_bytes: what was read in place of a frame, the length first.
+    """
+
+    def __init__(
+        self, address: str, layer: Layer, why: str, fix: str = "", *, first_bytes: bytes = b""
+    ) -> None:
+        super().__init__(address, layer, why, fix)
+        self.first_bytes = first_bytes
+
+
+class NetworkReceive:
+    """One frame from one channel.
+
+    Attributes:
+        channel_id: the channel that it comes from.
+        size: how many bytes the prefix states; None before it is known.
+        first_byte_ns: when the first byte of the prefix was read, since 1970; None before.
+        last_byte_ns: when the last byte was read; None before the receive is completed.
+        payload: the frame without its prefix; empty before the receive is completed.
+    """
+
+    def __init__(
+        self,
+        channel_id: str,
+        max_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+        pool: MemoryPool = UNLIMITED,
+    ) -> None:
+        """Wait for the prefix of a frame.
+
+        Args:
+            channel_id: the channel that it comes from.
+            max_bytes: the largest size that is not refused.
+            pool: where the memory for the frame is reserved until `close`.
+        """
+        self.channel_id = channel_id
+        self.size: int | None = None
+        self.first_byte_ns: int | None = None
+        self.last_byte_ns: int | None = None
+        self.payload = b""
+        self._max_bytes = max_bytes
+        self._pool = pool
+        self._is_memory_allocated = False
+        self._reserved_bytes = 0
+        self._buffer = bytearray()
+        self._filled = 0
+
+    def __repr__(self) -> str:
+        size = "an unknown number of" if self.size is None else self.size
+        return f"<NetworkReceive from {self.channel_id}: {self._filled} of {size} bytes>"
+
+    @property
+    def is_memory_needed(self) -> bool:
+        """Return whether the size is known and the pool has not given the memory for it."""
+        return self.size is not None and not self._is_memory_allocated
+
+    @property
+    def is_memory_allocated(self) -> bool:
+        """Return whether the pool has given the memory."""
+        return self._is_memory_allocated
+
+    @property
+    def is_completed(self) -> bool:
+        """Return whether the frame is whole."""
+        return self.last_byte_ns is not None
+
+    def read_from(self, transport: Transport, clock: Clock) -> int:
+        """Read what is there, not beyond the end of the frame, and return how many bytes.
+
+        Raises:
+            InvalidReceiveError: if the length is none that a frame may have.
+            EndOfStreamError: if the peer has closed.
+            AuthenticationError: if the peer refuses us after the handshake (TLS 1.3).
+            OSError: if the connection broke.
+        """
+        count = 0
+        if self.size is None:
+            count = self._fill(transport, LENGTH_BYTES)
+            if count and self.first_byte_ns is None:
+                self.first_byte_ns = clock.epoch_ns()
+            if self._filled < LENGTH_BYTES:
+                return count
+            self.size = self._read_size(transport)
+        if not self._is_memory_allocated and not self._try_allocate(self.size):
+            return count
+        count += self._fill(transport, self.size)
+        if self._filled == self.size and not self.is_completed:
+            self.payload = bytes(self._buffer)
+            self._buffer.clear()
+            self.last_byte_ns = clock.epoch_ns()
+        return count
+
+    def close(self) -> None:
+        """Give the memory back to the pool; a second call does nothing."""
+        if self._reserved_bytes:
+            self._pool.release(self._reserved_bytes)
+            self._reserved_bytes = 0
+
+    def _fill(self, transport: Transport, stop: int) -> int:
+        """Read once into the buffer, which grows step by step up to `stop` bytes."""
+        if self._filled == stop:
+            return 0
+        if self._filled == len(self._buffer):
+            step = max(_STEP_BYTES, self._filled)
+            self._buffer.extend(bytes(min(step, stop - self._filled)))
+        with memoryview(self._buffer) as buffer, buffer[self._filled :] as free:
+            count = transport.read_into(free)
+        self._filled += count
+        return count
+
+    def _read_size(self, transport: Transport) -> int:
+        """Return the size that the prefix states, if a frame may have it."""
+        prefix = bytes(self._buffer)
+        size: int = _LENGTH.unpack(prefix)[0]
+        limit = min(self._max_bytes, self._pool.max_single_bytes or self._max_bytes)
+        if not 0 <= size <= limit:
+            raise _refusal(transport, prefix, limit)
+        self._buffer.clear()
+        self._filled = 0
+        return size
+
+    def _try_allocate(self, size: int) -> bool:
+        """Reserve the memory for the frame, if the pool has it now."""
+        if size:
+            self._is_memory_allocated = self._pool.try_allocate(size)
+            self._reserved_bytes = size if self._is_memory_allocated else 0
+        else:
+            self._is_memory_allocated = True
+        return self._is_memory_allocated
+
+
+def _refusal(transport: Transport, prefix: bytes, limit: int) -> InvalidReceiveError:
+    """Return why a length is refused, and who speaks there instead if that can be told."""
+    more = bytearray(_MORE_BYTES)
+    try:
+        count = transport.read_into(memoryview(more))
+    except (OSError, AuthenticationError):
+        count = 0  # what has come is enough to refuse it; the connection ends either way
+    first = prefix + more[:count]
+    foreign = foreign_protocol(first)
+    if foreign is not None:
+        return InvalidReceiveError(
+            transport.peer, foreign.layer, foreign.why, foreign.fix, first_bytes=first
+        )
+    size = _LENGTH.unpack(prefix)[0]
+    expected = f"a frame's length from 0 to {limit} was expected"
+    why = f"{expected}, but the first bytes are {prefix.hex(' ')}, which is {size}"
+    return InvalidReceiveError(transport.peer, Layer.KAFKA, why, _FIX, first_bytes=first)

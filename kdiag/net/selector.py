@@ -1,0 +1,512 @@
+"""The selector: many channels, driven by one `poll`.
+
+Each `poll` waits until sockets are ready, goes on with what each channel has under way, and leaves
+what happened in four lists, which stand until the next `poll`:
+
+    selector.connect("1", address)
+    while "1" not in selector.connected:
+        selector.poll(timeout_ns)
+    selector.send(NetworkSend("1", [frame]))
+    while not selector.completed_receives:
+        selector.poll(timeout_ns)
+    selector.completed_receives[0].payload
+
+A channel gives at most one receive in a `poll`, so requests of one connection keep their order
+whoever handles them. Only the wait is in the machine's own time; every deadline is in the clock's.
+
+Only `wakeup` may be called from another thread than the one that polls.
+
+Source: Kafka's `Selector`.
+"""
+
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from typing import Final, Self
+
+from kdiag.clock import Clock
+from kdiag.errors import AuthenticationError, KdiagError
+from kdiag.net.address import Address, host_and_port
+from kdiag.net.channel import Channel, ChannelState
+from kdiag.net.disconnection import CloseMode, Disconnection
+from kdiag.net.idle import IdleExpiry
+from kdiag.net.readiness import READ, WRITE, Readiness
+from kdiag.net.receive import NetworkReceive
+from kdiag.net.selector_metrics import SelectorMetrics
+from kdiag.net.selector_settings import DEFAULT_SETTINGS, SelectorSettings
+from kdiag.net.send import NetworkSend
+from kdiag.net.tcp import configure, peer_of, start_connect
+
+MakeChannel = Callable[[str, socket.socket, str, str], Channel]
+"""Makes a channel from its id, the socket, the peer (`host:port`) and the peer's host."""
+_FAILURES: Final = (OSError, KdiagError)
+_LOW_MEMORY_DIVISOR: Final = 10
+
+
+class Selector:
+    """Channels, and what the last `poll` did with them.
+
+    Attributes:
+        completed_sends: sends of which the system has every byte.
+        completed_receives: frames that arrived, at most one of a channel.
+        connected: ids of channels whose connect succeeded, and that are still there.
+        disconnected: channel id -> how it ended; not for those closed from here.
+        metrics: counters.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        make_channel: MakeChannel,
+        settings: SelectorSettings = DEFAULT_SETTINGS,
+    ) -> None:
+        """Begin without channels.
+
+        Args:
+            clock: for idle connections and for refusals that are held back.
+            make_channel: makes the channel of a socket; if it raises, the socket is closed.
+            settings: sizes and times.
+        """
+        self.completed_sends: list[NetworkSend] = []
+        self.completed_receives: list[NetworkReceive] = []
+        self.connected: list[str] = []
+        self.disconnected: dict[str, Disconnection] = {}
+        self.metrics = SelectorMetrics()
+        self._clock = clock
+        self._make_channel = make_channel
+        self._settings = settings
+        self._readiness = Readiness()
+        self._channels: dict[str, Channel] = {}
+        self._closing: dict[str, Channel] = {}
+        self._immediately_connected: set[str] = set()
+        self._buffered: dict[str, None] = {}  # ordered, unlike a set
+        self._explicitly_muted: set[str] = set()
+        self._received: set[str] = set()
+        self._failed_sends: dict[str, Disconnection] = {}
+        self._refused_until_ns: dict[str, int] = {}
+        self._is_out_of_memory = False
+        self._made_read_progress = True
+        self._idle = IdleExpiry(settings.max_idle_ns, clock.monotonic_ns())
+
+    def __repr__(self) -> str:
+        return f"<Selector of {len(self._channels)} channels, {len(self._closing)} closing>"
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def connect(self, channel_id: str, address: Address) -> None:
+        """Begin to connect; `connected` or `disconnected` will tell.
+
+        Raises:
+            ValueError: if the id is in use.
+            OSError: if it failed at once; nothing is left of it.
+        """
+        self._check_unused(channel_id)
+        sock = socket.socket(address.family, socket.SOCK_STREAM)
+        with ExitStack() as on_error:
+            on_error.callback(sock.close)
+            settings = self._settings
+            configure(sock, settings.send_buffer_bytes, settings.receive_buffer_bytes)
+            is_connected = self._start_connect(sock, address)
+            channel = self._make_channel(channel_id, sock, address.peer, address.host)
+            if is_connected:
+                self._immediately_connected.add(channel_id)
+            else:
+                self._watch(channel)
+            self._add(channel)
+            on_error.pop_all()
+
+    def register(self, channel_id: str, sock: socket.socket) -> None:
+        """Take over a connected socket, such as one that a server has accepted.
+
+        Raises:
+            ValueError: if the id is in use.
+            OSError: if it is no longer connected; it is closed then.
+        """
+        self._check_unused(channel_id)
+        with ExitStack() as on_error:
+            on_error.callback(sock.close)
+            settings = self._settings
+            configure(sock, settings.send_buffer_bytes, settings.receive_buffer_bytes)
+            host, port = peer_of(sock)
+            channel = self._make_channel(channel_id, sock, host_and_port(host, port), host)
+            channel.finish_connect()
+            self._watch(channel)
+            self._add(channel)
+            on_error.pop_all()
+        self.metrics.connections_created += 1
+
+    def send(self, send: NetworkSend) -> None:
+        """Begin to send a frame; the polls to come write it.
+
+        On a channel that is being closed it fails, which the next poll tells in `disconnected`.
+
+        Raises:
+            ValueError: if there is no such channel.
+            RuntimeError: if the channel's last send is still under way; it is closed then.
+        """
+        channel = self._channel(send.channel_id)
+        if channel.id in self._closing:
+            self._failed_sends[channel.id] = _end_of(channel)
+            return
+        try:
+            channel.set_send(send)
+        except RuntimeError as error:
+            channel.state, channel.error = ChannelState.FAILED_SEND, error
+            self._failed_sends[channel.id] = _end_of(channel)
+            self._close(channel, CloseMode.DISCARD_NO_NOTIFY)
+            raise
+        self._watch(channel)
+
+    def poll(self, timeout_ns: int | None) -> None:
+        """Wait until a channel can go on, go on with all that can, and note what happened.
+
+        Args:
+            timeout_ns: how long to wait at the most, in the machine's own time; 0 does not wait,
+                None waits for ever or until `wakeup`.
+
+        Raises:
+            ValueError: if the timeout is negative.
+        """
+        if timeout_ns is not None and timeout_ns < 0:
+            raise ValueError(f"a timeout of {timeout_ns} ns is negative")
+        self._recover_memory()
+        can_drain = self._made_read_progress and bool(self._buffered)
+        self._clear()
+        ready = self._readiness.wait(0 if can_drain or self._immediately_connected else timeout_ns)
+        self.metrics.select_count += 1
+        now_ns = self._clock.monotonic_ns()
+        if not (ready or self._buffered or self._immediately_connected):
+            self._made_read_progress = True
+        for channel_id, events in self._take_work(ready):
+            channel = self._channels.get(channel_id)
+            if channel is not None:
+                self._idle.touch(channel_id, now_ns)
+                self._go_on(channel, events)
+        self._close_refused(now_ns)
+        self._close_idle(now_ns)
+
+    def wakeup(self) -> None:
+        """End a `poll` that waits, or the next one; safe from any thread."""
+        self._readiness.wakeup()
+
+    def clear_completed_sends(self) -> None:
+        """Drop the completed sends before the next `poll` does."""
+        self.completed_sends = []
+
+    def clear_completed_receives(self) -> None:
+        """Drop the completed receives before the next `poll` does; they stay open."""
+        self.completed_receives = []
+        self._received = set()
+
+    def mute(self, channel_id: str) -> None:
+        """Stop reading a channel until it is un-muted.
+
+        Raises:
+            ValueError: if there is no such channel.
+        """
+        channel = self._channel(channel_id)
+        channel.mute()
+        self._explicitly_muted.add(channel_id)
+        self._buffered.pop(channel_id, None)
+        self._watch(channel)
+
+    def unmute(self, channel_id: str) -> None:
+        """Read a channel again, unless it waits for a response or for the end of a throttle.
+
+        Raises:
+            ValueError: if there is no such channel.
+        """
+        channel = self._channel(channel_id)
+        if not channel.maybe_unmute():
+            return
+        self._explicitly_muted.discard(channel_id)
+        if channel.has_bytes_buffered and channel_id in self._channels:
+            self._buffered[channel_id] = None
+            self._made_read_progress = True
+        self._watch(channel)
+
+    def mute_all(self) -> None:
+        """Stop reading every channel."""
+        for channel_id in self._channels:
+            self.mute(channel_id)
+
+    def unmute_all(self) -> None:
+        """Read every channel again, as `unmute` does."""
+        for channel_id in self._channels:
+            self.unmute(channel_id)
+
+    @property
+    def channels(self) -> list[Channel]:
+        """Return the channels that are not being closed."""
+        return list(self._channels.values())
+
+    def channel(self, channel_id: str) -> Channel | None:
+        """Return a channel, if there is one that is not being closed."""
+        return self._channels.get(channel_id)
+
+    def closing_channel(self, channel_id: str) -> Channel | None:
+        """Return a channel that is being closed, whose last receives are still handed out."""
+        return self._closing.get(channel_id)
+
+    def is_channel_ready(self, channel_id: str) -> bool:
+        """Return whether frames can be sent on a channel and received from it."""
+        channel = self._channels.get(channel_id)
+        return channel is not None and channel.is_ready
+
+    def lowest_priority_channel(self) -> Channel | None:
+        """Return the channel that a server can best do without: one being closed, or the idlest."""
+        for channel in self._closing.values():
+            return channel
+        oldest = self._idle.least_recently_used
+        return None if oldest is None else self._channels[oldest]
+
+    def set_client_software(self, channel_id: str, name: str, version: str) -> None:
+        """Note what software a channel's client named itself (KIP-511), for the metrics.
+
+        Raises:
+            ValueError: if there is no such channel.
+        """
+        channel = self._channel(channel_id)
+        self.metrics.remove_client(channel.client_software)
+        channel.client_software = (name, version)
+        self.metrics.add_client(channel.client_software)
+
+    def close_channel(self, channel_id: str, mode: CloseMode = CloseMode.DISCARD_NO_NOTIFY) -> None:
+        """Close a channel; nothing is done if there is none.
+
+        Args:
+            channel_id: the channel.
+            mode: what happens to frames that have arrived, and whether `disconnected` tells.
+        """
+        channel = self._channels.get(channel_id)
+        if channel is not None:
+            if mode is CloseMode.DISCARD_NO_NOTIFY:
+                channel.state = ChannelState.LOCAL_CLOSE
+            self._close(channel, mode)
+        elif mode is not CloseMode.GRACEFUL and channel_id in self._closing:
+            self._end(self._closing.pop(channel_id), is_told=mode is CloseMode.NOTIFY_ONLY)
+
+    def close(self) -> None:
+        """Close every channel, though one may fail, and stop watching.
+
+        Raises:
+            Exception: whatever a channel raised; the others are closed nevertheless.
+        """
+        with ExitStack() as closing:
+            closing.callback(self._readiness.close)
+            for channel_id in (*self._channels, *self._closing):
+                closing.callback(self.close_channel, channel_id)
+
+    def _check_unused(self, channel_id: str) -> None:
+        for channels, what in ((self._channels, "open"), (self._closing, "being closed")):
+            if channel_id in channels:
+                raise ValueError(f"a channel with the id {channel_id} is {what}")
+
+    def _channel(self, channel_id: str) -> Channel:
+        channel = self._channels.get(channel_id) or self._closing.get(channel_id)
+        if channel is None:
+            raise ValueError(f"no channel has the id {channel_id}")
+        return channel
+
+    def _start_connect(self, sock: socket.socket, address: Address) -> bool:
+        return start_connect(sock, address)
+
+    def _add(self, channel: Channel) -> None:
+        self._channels[channel.id] = channel
+        self._idle.touch(channel.id, self._clock.monotonic_ns())
+
+    def _watch(self, channel: Channel) -> None:
+        """Watch a channel for what it wants to do next."""
+        events = 0
+        if channel.id in self._closing or channel.id in self._refused_until_ns:
+            return
+        if channel.is_connected and not channel.is_muted:
+            events |= READ
+        if channel.wants_write:
+            events |= WRITE
+        self._readiness.watch(channel.id, channel.transport.fileno(), events)
+
+    def _clear(self) -> None:
+        """Forget the last poll, and go on with the channels that are being closed."""
+        self.completed_sends = []
+        self.clear_completed_receives()
+        self.connected = []
+        self.disconnected = {}
+        self._made_read_progress = False
+        for channel in list(self._closing.values()):
+            has_failed_send = self._failed_sends.pop(channel.id, None) is not None
+            if has_failed_send or not self._read_closing(channel):
+                del self._closing[channel.id]
+                self._end(channel, is_told=True)
+        self.disconnected |= self._failed_sends
+        self._failed_sends = {}
+
+    def _recover_memory(self) -> None:
+        """Read the channels again that had no memory, once the pool has some."""
+        if not self._is_out_of_memory or self._settings.pool.is_out_of_memory:
+            return
+        self._is_out_of_memory = False
+        self._made_read_progress = True
+        for channel in self._channels.values():
+            if channel.waits_for_memory and channel.id not in self._explicitly_muted:
+                channel.maybe_unmute()
+                self._watch(channel)
+
+    def _take_work(self, ready: dict[str, int]) -> list[tuple[str, int]]:
+        """Return the channels that can go on: those that hold bytes already come first."""
+        buffered = [(channel_id, 0) for channel_id in self._buffered if channel_id not in ready]
+        immediate = [(channel_id, 0) for channel_id in self._immediately_connected]
+        self._buffered = {}
+        self._immediately_connected = set()
+        return [*buffered, *self._in_turn(list(ready.items())), *immediate]
+
+    def _in_turn(self, ready: list[tuple[str, int]]) -> list[tuple[str, int]]:
+        """Let another channel be the first each time while memory is short: none starves."""
+        pool = self._settings.pool
+        if pool.size_bytes is None or pool.available_bytes is None or not ready:
+            return ready
+        if pool.available_bytes >= pool.size_bytes // _LOW_MEMORY_DIVISOR:
+            return ready
+        first = self.metrics.select_count % len(ready)
+        return ready[first:] + ready[:first]
+
+    def _go_on(self, channel: Channel, events: int) -> None:
+        """Connect, prove, read and write, as far as the channel can."""
+        try:
+            self._prepare(channel)
+            self._read(channel, events)
+            if events & WRITE and channel.is_ready and channel.has_send:
+                self._maybe_reauthenticate(channel)
+        except _FAILURES as error:
+            self._fail(channel, error, CloseMode.GRACEFUL)
+            return
+        try:
+            if events & WRITE:
+                self._write(channel)
+        except _FAILURES as error:
+            self._fail(channel, error, CloseMode.NOTIFY_ONLY)
+            return
+        self._watch(channel)
+
+    def _prepare(self, channel: Channel) -> None:
+        if not channel.is_connected:
+            channel.finish_connect()
+            self.connected.append(channel.id)
+            self.metrics.connections_created += 1
+        if not channel.is_ready and channel.prepare():
+            if channel.successful_authentications > 1:
+                self.metrics.reauthentications += 1
+            else:
+                self.metrics.authentications += 1
+
+    def _maybe_reauthenticate(self, channel: Channel) -> None:
+        if channel.maybe_begin_client_reauthentication():
+            self._prepare(channel)
+
+    def _read(self, channel: Channel, events: int) -> None:
+        if channel.id in self._explicitly_muted:
+            return
+        response = channel.authenticator.take_response()
+        if response is not None:
+            self._receive(response)
+            self._buffered[channel.id] = None  # there may be another
+            self._made_read_progress = True
+        can_read = channel.is_ready and (events & READ or channel.has_bytes_buffered)
+        if can_read and channel.id not in self._received:
+            self._attempt_read(channel)
+        if channel.has_bytes_buffered:
+            self._buffered[channel.id] = None
+
+    def _attempt_read(self, channel: Channel) -> None:
+        count = channel.read(self._settings.max_receive_bytes, self._settings.pool)
+        self.metrics.bytes_received += count
+        self._made_read_progress |= count > 0
+        self._is_out_of_memory |= channel.is_muted
+        receive = channel.maybe_complete_receive()
+        if receive is not None:
+            self._receive(receive)
+
+    def _receive(self, receive: NetworkReceive) -> None:
+        self.completed_receives.append(receive)
+        self._received.add(receive.channel_id)
+        self.metrics.receives += 1
+
+    def _write(self, channel: Channel) -> None:
+        if channel.has_send and channel.is_ready:
+            self.metrics.bytes_sent += channel.write()
+            send = channel.maybe_complete_send()
+            if send is not None:
+                self.completed_sends.append(send)
+                self.metrics.sends += 1
+        elif channel.transport.has_pending_writes:
+            channel.transport.flush()
+
+    def _fail(self, channel: Channel, error: Exception, mode: CloseMode) -> None:
+        channel.error = error
+        delay_ns = self._settings.failed_authentication_delay_ns
+        if isinstance(error, AuthenticationError):
+            self.metrics.failed_authentications += 1
+            if channel.is_authenticating and delay_ns:
+                self._readiness.forget(channel.id)
+                self._refused_until_ns[channel.id] = self._clock.monotonic_ns() + delay_ns
+                return
+        self._close(channel, mode)
+
+    def _close_refused(self, now_ns: int) -> None:
+        """Tell those who failed to prove who they are, after a while, and close them."""
+        due = [each for each, until_ns in self._refused_until_ns.items() if until_ns <= now_ns]
+        for channel_id in due:
+            channel = self._channels[channel_id]
+            with suppress(OSError):  # it is closed either way
+                channel.authenticator.report_failure(channel.transport)
+            self._close(channel, CloseMode.GRACEFUL)
+
+    def _close_idle(self, now_ns: int) -> None:
+        channel_id = self._idle.expired(now_ns)
+        if channel_id is not None:
+            channel = self._channels[channel_id]
+            channel.state = ChannelState.EXPIRED
+            self._close(channel, CloseMode.GRACEFUL)
+
+    def _close(self, channel: Channel, mode: CloseMode) -> None:
+        """Take an open channel out of every list, and end it unless it has frames left to give."""
+        self.connected = [each for each in self.connected if each != channel.id]
+        self._readiness.forget(channel.id)
+        self._idle.remove(channel.id)
+        self._buffered.pop(channel.id, None)
+        self._immediately_connected.discard(channel.id)
+        self._refused_until_ns.pop(channel.id, None)
+        del self._channels[channel.id]
+        if mode is CloseMode.GRACEFUL and self._read_closing(channel):
+            self._closing[channel.id] = channel
+        else:
+            self._end(channel, is_told=mode is not CloseMode.DISCARD_NO_NOTIFY)
+
+    def _read_closing(self, channel: Channel) -> bool:
+        """Return whether a channel that is being closed has, or has just given, a frame."""
+        if channel.state is not ChannelState.READY:
+            return False
+        if channel.id in self._explicitly_muted or channel.id in self._received:
+            return True
+        with suppress(*_FAILURES):  # why it ends is known already
+            self._attempt_read(channel)
+        return channel.id in self._received
+
+    def _end(self, channel: Channel, *, is_told: bool) -> None:
+        self._explicitly_muted.discard(channel.id)
+        self.metrics.connections_closed += 1
+        self.metrics.remove_client(channel.client_software)
+        if is_told:
+            self.disconnected[channel.id] = _end_of(channel)
+        channel.close()
+
+
+def _end_of(channel: Channel) -> Disconnection:
+    return Disconnection(channel.state, channel.error, channel.peer)

@@ -1,0 +1,73 @@
+"""Sends: frames on their way out, which survive partial writes.
+
+Source: Kafka's `NetworkSend`, `ByteBufferSend`.
+"""
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import Final
+
+from kdiag.clock import Clock
+from kdiag.net.transport import Transport
+
+_LENGTH: Final = Struct(">i")
+
+
+class NetworkSend:
+    """One frame for one channel: a four-byte length and that many bytes.
+
+    Attributes:
+        channel_id: the channel that it goes to.
+        first_write_ns: when its first bytes were handed to the transport, since 1970; None before.
+        last_write_ns: when its last bytes were; None before the send is completed. Both are read
+            just before the write, so that an answer never seems to overtake its question.
+    """
+
+    def __init__(self, channel_id: str, parts: Sequence[bytes]) -> None:
+        """Take the parts of the frame, such as header and body, in their order."""
+        self.channel_id = channel_id
+        self.first_write_ns: int | None = None
+        self.last_write_ns: int | None = None
+        # One piece, so that a small frame is one write and one packet in spite of TCP_NODELAY.
+        self._data = b"".join((_LENGTH.pack(sum(map(len, parts))), *parts))
+        self._written = 0
+        self._has_pending_writes = False
+
+    def __repr__(self) -> str:
+        return f"<NetworkSend to {self.channel_id}: {self._written} of {len(self._data)} bytes>"
+
+    @property
+    def size_bytes(self) -> int:
+        """Return how many bytes cross the transport, length prefix included."""
+        return len(self._data)
+
+    @property
+    def payload(self) -> bytes:
+        """Return a copy of the frame without its length prefix."""
+        return self._data[_LENGTH.size :]
+
+    @property
+    def is_completed(self) -> bool:
+        """Return whether the transport took every byte and holds none of them back."""
+        return self._written == len(self._data) and not self._has_pending_writes
+
+    def write_to(self, transport: Transport, clock: Clock) -> int:
+        """Write what the transport takes now and return how many bytes it took.
+
+        A send may become complete with 0 bytes taken: those that the transport held back went out.
+
+        Raises:
+            OSError: if the connection broke.
+        """
+        now_ns = clock.epoch_ns()
+        taken = 0
+        if self._written < len(self._data):
+            with memoryview(self._data)[self._written :] as rest:
+                taken = transport.write(rest)
+            self._written += taken
+        if taken and self.first_write_ns is None:
+            self.first_write_ns = now_ns
+        self._has_pending_writes = not transport.flush()
+        if self.is_completed:
+            self.last_write_ns = now_ns
+        return taken

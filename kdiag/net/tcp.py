@@ -1,0 +1,62 @@
+"""TCP sockets as Kafka sets them: non-blocking, TCP_NODELAY, keep-alive, buffer sizes if asked.
+
+Source: Kafka's `Selector.configureSocketChannel`, `SocketServer`.
+"""
+
+import errno
+import os
+import socket
+from typing import Final
+
+from kdiag.net.address import Address
+
+SYSTEM_DEFAULT: Final = -1
+"""Leave the size of a socket's buffer to the operating system."""
+_INTERNET: Final = frozenset((socket.AF_INET, socket.AF_INET6))
+
+
+def configure(sock: socket.socket, send_buffer_bytes: int, receive_buffer_bytes: int) -> None:
+    """Set the options of a socket, before it connects or after it was accepted.
+
+    Args:
+        sock: the socket.
+        send_buffer_bytes: SO_SNDBUF, or `SYSTEM_DEFAULT`.
+        receive_buffer_bytes: SO_RCVBUF, or `SYSTEM_DEFAULT`.
+
+    Raises:
+        OSError: if the system refuses one.
+    """
+    sock.settimeout(0)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if sock.family in _INTERNET:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if send_buffer_bytes != SYSTEM_DEFAULT:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
+    if receive_buffer_bytes != SYSTEM_DEFAULT:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+
+
+def start_connect(sock: socket.socket, address: Address) -> bool:
+    """Begin to connect a non-blocking socket and return whether it is connected already.
+
+    Raises:
+        OSError: if it failed at once.
+    """
+    number = sock.connect_ex((address.ip, address.port))
+    if number in {errno.EINPROGRESS, errno.EWOULDBLOCK}:
+        return False
+    if number:
+        raise OSError(number, os.strerror(number), address.peer)
+    return True
+
+
+def peer_of(sock: socket.socket) -> tuple[str, int]:
+    """Return host and port of the other end of a connected socket; a local socket has no port.
+
+    Raises:
+        OSError: if it is not connected, any more.
+    """
+    name = sock.getpeername()
+    if sock.family in _INTERNET:
+        return name[0], name[1]
+    return str(name) or "local", 0
