@@ -2,7 +2,8 @@
 
 A broker answers the requests of a connection in their order and repeats the correlation id of
 each, so the id finds the request and the order is a check. A request whose id the capture lost can
-be paired by the order alone.
+be paired by the order alone. A response whose request was lost with its id is an exchange of its
+own, and what it answers is found out by trial (`kdiag.pcap.lone_responses`).
 
 Some frames have no partner. A Produce request with acks=0 is not answered. After SaslHandshake
 version 0 (or, with GSSAPI before Kafka 0.10, from the start) the frames are bare tokens without
@@ -17,6 +18,11 @@ from struct import Struct, error
 from typing import Final
 
 from kdiag.errors import DecodeError
+from kdiag.pcap.lone_responses import (
+    ENOUGH_REQUESTS,
+    ENOUGH_RESPONSES,
+    LoneResponses,
+)
 from kdiag.pcap.plausible import is_request
 from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
 from kdiag.wire.codec import decode_prefix
@@ -49,6 +55,7 @@ class Run:
     Attributes:
         exchanges: complete exchanges, to be taken by the caller.
         last_number: number of the newest exchange.
+        lone_responses: those whose requests were not seen, while it is found out what they answer.
         overtaking_responses: responses that came after one to a later request.
         max_outstanding, max_outstanding_bytes: requests of one connection that may wait for their
             responses; beyond, the oldest is given up.
@@ -60,6 +67,7 @@ class Run:
         max_outstanding_bytes: int = DEFAULT_MAX_OUTSTANDING_BYTES,
     ) -> None:
         self.exchanges: list[Exchange] = []
+        self.lone_responses = LoneResponses(self.exchanges)
         self.last_number = 0
         self.overtaking_responses = 0
         self.max_outstanding = max_outstanding
@@ -80,6 +88,8 @@ class Pairing:
     __slots__ = (
         "_coming",
         "_connection",
+        "_habits",
+        "_held",
         "_is_sasl",
         "_last_answered",
         "_outstanding",
@@ -108,6 +118,8 @@ class Pairing:
         self._coming: dict[int, Exchange] = {}
         self._outstanding_bytes = 0
         self._last_answered = 0
+        self._habits = run.lone_responses.habits(connection)
+        self._held: list[int] = []
 
     @property
     def outstanding(self) -> list[int]:
@@ -131,6 +143,7 @@ class Pairing:
             self._expect(_HEADLESS + number, exchange)
             return
         self.last_head = data[:_HEAD_BYTES]
+        self._learn(api_key, version)
         exchange = Exchange(
             number=number,
             connection=self._connection,
@@ -163,12 +176,7 @@ class Pairing:
     def begin_response(self, frame: Frame) -> None:
         """Take a response."""
         self._connection.responses += 1
-        exchange = self._match(frame)
-        if exchange is None:
-            self._run.last_number += 1
-            exchange = self._exchange(self._run.last_number, response=frame)
-            exchange.pairing = Status.UNMATCHED
-            exchange.correlation_id = _correlation_id(frame.data)
+        exchange = self._match(frame) or self._lone(frame)
         exchange.response = frame
         if not frame.last_packet:
             self._coming[id(frame)] = exchange
@@ -181,7 +189,8 @@ class Pairing:
             self._complete(exchange)
 
     def finish(self) -> None:
-        """Give up the requests that were not answered."""
+        """Give up the requests that were not answered, and say what lone responses are."""
+        self._release()
         again = [each for queue in self._repeated.values() for each in queue]
         left = [*self._outstanding.values(), *again, *self._tokens]
         for exchange in sorted(left, key=lambda each: each.number):
@@ -262,10 +271,48 @@ class Pairing:
         self._last_answered = max(self._last_answered, exchange.number)
         return exchange
 
+    def _lone(self, frame: Frame) -> Exchange:
+        """Return the exchange of a response whose request was not seen."""
+        self._run.last_number += 1
+        exchange = self._exchange(self._run.last_number, response=frame)
+        exchange.pairing = Status.UNMATCHED
+        exchange.correlation_id = _correlation_id(frame.data)
+        return exchange
+
     def _complete(self, exchange: Exchange) -> None:
         """Hand an exchange over if all its frames are complete."""
         if id(exchange.request) not in self._coming and id(exchange.response) not in self._coming:
-            self._run.exchanges.append(exchange)
+            if exchange.request is None:
+                self._complete_lone(exchange)
+            else:
+                self._run.exchanges.append(exchange)
+
+    def _complete_lone(self, exchange: Exchange) -> None:
+        """Find out what a lone response is, as soon as the connection tells what is asked."""
+        assert exchange.response is not None
+        if not exchange.response.is_whole:
+            self._run.exchanges.append(exchange)  # what is cut could be anything
+            return
+        self._held.append(exchange.number)
+        self._run.lone_responses.hold(exchange, self._habits)
+        if self._connection.requests >= ENOUGH_REQUESTS or len(self._held) >= ENOUGH_RESPONSES:
+            self._release()
+
+    def _learn(self, api_key: int, version: int) -> None:
+        """Take note of what the client asks; let lone responses go when that is enough."""
+        asked, counts = (api_key, version), self._habits.counts
+        if asked in counts:
+            counts[asked] += 1
+        else:
+            self._habits.learn(asked)
+        if self._held and self._connection.requests >= ENOUGH_REQUESTS:
+            self._release()
+
+    def _release(self) -> None:
+        """Hold lone responses no more."""
+        for number in self._held:
+            self._run.lone_responses.release(number)
+        self._held.clear()
 
     def _needs_no_response(self, exchange: Exchange, request: Frame) -> bool:
         """Look into a complete request; hand it over if it will not be answered."""

@@ -65,6 +65,21 @@ def decode_prefix(cls: type[S], version: int, data: bytes, offset: int = 0) -> t
         raise found from None
 
 
+def try_decode(cls: type[S], version: int, data: bytes, offset: int = 0) -> S | None:
+    """Return the message that `data` holds from `offset` to its end, or None if it holds none.
+
+    For trials of which most fail: a failure is cheap, for nobody looks where and why.
+
+    Raises:
+        ValueError: if the class has no such version.
+    """
+    try:
+        value, end = decoder(cls, version)(data, offset, len(data))
+    except (*_WRONG_BYTES, UnicodeDecodeError):
+        return None
+    return value if end == len(data) else None  # type: ignore[return-value]
+
+
 def encode(message: Struct, version: int) -> bytes:
     """Return the bytes of a message in a version.
 

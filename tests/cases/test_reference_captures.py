@@ -50,7 +50,7 @@ def records_of(truth: dict[str, Any]) -> dict[str, list[wire_records.Told]]:
     """Return the records that the exchanges of a capture carry, by what clients did with them."""
     told: dict[str, list[wire_records.Told]] = {"produced": [], "consumed": []}
     for item in items_of(truth):
-        if not isinstance(item, Exchange):
+        if not isinstance(item, Exchange) or item.guessed:
             continue
         if item.api_key == wire_records.PRODUCE:
             told["produced"] += wire_records.produced(item)

@@ -110,5 +110,7 @@ def test_responses_alone_are_found_by_ids_that_grow() -> None:
     rig.conversation.responses.take(Segments.hole(50, 1, 0), 0, 1)
     assert rig.conversation.has_no_requests
     rig.tell(b"rest", response(5), response(6), response(7))
+    rig.pair()
+    rig.conversation.pairing.finish()
 
     assert rig.outcome() == [(n, Status.UNMATCHED) for n in (1, 5, 6, 7)]

@@ -3,8 +3,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from kdiag.pcap.lone_responses import ENOUGH_REQUESTS, ENOUGH_RESPONSES
 from kdiag.pcap.pairing import Pairing, Run, read_acks, read_client_software
 from kdiag.wire.api.api_versions import ApiVersionsRequest
+from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
 from kdiag.wire.api.produce import ProduceRequest
 from kdiag.wire.codec import encode
 from kdiag.wire.connection import Connection
@@ -49,6 +51,12 @@ def produce(
     body = ProduceRequest(acks=acks, transactional_id=transactional_id)
     tags = b"\0" if version >= 9 else b""
     return request(correlation_id, tags + encode(body, version), api_key=0, version=version)
+
+
+def metadata_response(correlation_id: int) -> bytes:
+    """Return a Metadata response of version 5."""
+    topic = MetadataResponseTopic(name="orders")
+    return response(correlation_id, encode(MetadataResponse(topics=[topic]), 5))
 
 
 def test_the_correlation_id_finds_the_request() -> None:
@@ -96,9 +104,84 @@ def test_a_response_without_request_is_an_exchange_of_its_own() -> None:
     """It has a number like any other."""
     rig = Rig()
     rig.tell(response(-7))
+    rig.pairing.finish()
 
     assert rig.outcome() == [(1, -7, Status.UNMATCHED)]
     assert rig.run.exchanges[0].request is None
+    assert not rig.run.exchanges[0].guessed
+
+
+def test_a_response_without_request_is_named_after_what_the_client_asks_later() -> None:
+    """It keeps the number of its own place, and waits until the client has asked enough."""
+    rig = Rig(limit=1000)
+    rig.tell(metadata_response(40))
+    for number in range(41, 40 + ENOUGH_REQUESTS):
+        rig.ask(request(number, api_key=3, version=5))
+        assert rig.outcome() == []
+    rig.ask(request(40 + ENOUGH_REQUESTS, api_key=3, version=5))
+
+    assert rig.outcome() == [(1, 40, Status.UNMATCHED)]
+    (exchange,) = rig.run.exchanges
+    assert (exchange.api_key, exchange.version, exchange.guessed) == (3, 5, True)
+
+
+def test_the_end_of_a_connection_tells_enough_of_it() -> None:
+    """One request may have to do."""
+    rig = Rig()
+    rig.tell(metadata_response(40))
+    rig.ask(request(41, api_key=3, version=5))
+    rig.pairing.finish()
+
+    assert rig.outcome() == [(1, 40, Status.UNMATCHED), (2, 41, Status.UNANSWERED)]
+    assert [each.guessed for each in rig.run.exchanges] == [True, False]
+
+
+def test_a_request_lost_among_many_is_made_up_for_at_once() -> None:
+    """The client has shown long before what it asks."""
+    rig = Rig()
+    for number in range(ENOUGH_REQUESTS):
+        rig.ask(request(number, api_key=3, version=5))
+        rig.tell(metadata_response(number))
+    rig.tell(metadata_response(ENOUGH_REQUESTS))
+
+    assert rig.run.exchanges[-1].guessed
+    assert rig.outcome()[-1] == (ENOUGH_REQUESTS + 1, ENOUGH_REQUESTS, Status.UNMATCHED)
+
+
+def test_responses_alone_are_not_held_for_ever() -> None:
+    """Where no request comes, there is nothing to try."""
+    rig = Rig()
+    for number in range(ENOUGH_RESPONSES * 3 - 1):
+        rig.tell(metadata_response(number))
+
+    assert len(rig.outcome()) == ENOUGH_RESPONSES * 2
+    assert not any(each.guessed for each in rig.run.exchanges)
+
+
+def test_a_lone_response_that_is_cut_could_be_anything() -> None:
+    """Nothing is tried, and it is not held."""
+    rig = Rig()
+    rig.ask(request(41, api_key=3, version=5))
+    whole = rig.frame(metadata_response(40))
+    whole.data = whole.data[:-1]
+    rig.pairing.begin_response(whole)
+
+    assert rig.outcome() == [(2, 40, Status.UNMATCHED)]
+
+
+def test_a_lone_response_is_tried_when_all_of_it_has_come() -> None:
+    """Its number is that of its first byte."""
+    rig = Rig()
+    told = rig.frame(metadata_response(40), is_coming=True)
+    data, told.data = told.data, told.data[:20]
+    rig.pairing.begin_response(told)
+    rig.ask(request(41, api_key=3, version=5))
+    told.data, told.last_packet = data, 2
+    rig.pairing.end_response(told)
+    rig.pairing.finish()
+
+    assert rig.outcome()[0] == (1, 40, Status.UNMATCHED)
+    assert rig.run.exchanges[0].guessed
 
 
 def test_what_is_not_answered_is_given_up_at_the_end() -> None:
