@@ -11,6 +11,7 @@ from kdiag_cli.lazy_command import add_commands
 
 COMMANDS: Final = {
     "decode": "Name every request and response in packet captures.",
+    "config": "Show the settings of the client and where each comes from.",
 }
 """The line of each command in the help: the first of its docstring, which is not imported."""
 

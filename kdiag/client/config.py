@@ -15,13 +15,20 @@ the profile that is `current` counts when no profile and no file is named, and k
 is the file when there is no such profile either.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from kdiag.client.bootstrap_server import BootstrapServer, parse_bootstrap_server
-from kdiag.client.config_keys import SECRETS, UNHEEDED, USED, is_accepted, near_names
+from kdiag.client.config_keys import (
+    NUMBERS,
+    SECRETS,
+    UNHEEDED,
+    USED,
+    is_accepted,
+    near_names,
+)
 from kdiag.client.config_profiles import profiles_file, read_profile
 from kdiag.client.config_providers import provider_kinds, replaced
 from kdiag.client.config_sasl import SaslConfig, mismatch, read_credentials, sasl_config
@@ -38,8 +45,11 @@ from kdiag.client.config_sources import (
 from kdiag.client.config_tls import TlsConfig, tls_config
 from kdiag.client.config_values import ConfigValues
 
-_X = "-X"
-_PUBLIC = frozenset({"ssl.keystore.certificate.chain", "ssl.truststore.certificates"})
+_X: Final = "-X"
+_NEVER: Final = -1
+"""What librdkafka writes as 0 for `connections.max.idle.ms`."""
+_PUBLIC: Final = frozenset({"ssl.keystore.certificate.chain", "ssl.truststore.certificates"})
+"""Secrets to Kafka that are none."""
 
 
 class ConfigSources(NamedTuple):
@@ -112,23 +122,57 @@ def load_config(sources: ConfigSources) -> ClientConfig:
     Raises:
         ConfigError: if a file cannot be read, a value is wrong, or something is missing to log in.
     """
-    layers = _read_layers(sources)
-    merged = _Merged(layers.settings)
-    kinds = provider_kinds(merged.settings)
-    for key in USED & merged.settings.keys():
-        merged.settings[key] = replaced(merged.settings[key], kinds, sources.environment)
-    warnings = [*layers.warnings, *_warnings_about(merged.settings)]
-    return _typed(merged, layers.profile, warnings)
+    return typed_config(read_settings(sources))
 
 
-class _Layers(NamedTuple):
-    settings: list[Sequence[Setting]]
-    profile: str | None
-    warnings: list[str]
+class Settings:
+    """For each key the setting of the source that counts most.
+
+    Attributes:
+        by_key: those.
+        values: the same, to be read by their kind.
+        profile: the name of the profile in force.
+        warnings: what is likely to be a mistake.
+    """
+
+    def __init__(
+        self, layers: Sequence[Sequence[Setting]], profile: str | None, warnings: list[str]
+    ) -> None:
+        """Merge the settings of sources, the one that counts most first."""
+        self.by_key: dict[str, Setting] = {}
+        self.profile = profile
+        self.warnings = warnings
+        self.values = ConfigValues(self.by_key)
+        self._ranks: dict[str, int] = {}
+        for rank, layer in enumerate(layers):
+            for setting in layer:
+                if rank <= self._ranks.get(setting.key, rank):
+                    self.by_key[setting.key] = setting
+                    self._ranks[setting.key] = rank
+
+    def offer(self, setting: Setting, taken_from: Setting) -> None:
+        """Put in what another setting says, unless somebody who counts as much says otherwise."""
+        rank = self._ranks[taken_from.key]
+        if rank < self._ranks.get(setting.key, rank + 1):
+            self.by_key[setting.key] = setting
+            self._ranks[setting.key] = rank
 
 
-def _read_layers(sources: ConfigSources) -> _Layers:
-    """Read all sources, the one that counts most first."""
+def read_settings(sources: ConfigSources) -> Settings:
+    """Return the settings in force, of which the values were not looked at.
+
+    Raises:
+        ConfigError: if a file cannot be read, or a value refers to nothing.
+    """
+    settings = _read_sources(sources)
+    kinds = provider_kinds(settings.by_key)
+    for key in USED & settings.by_key.keys():
+        settings.by_key[key] = replaced(settings.by_key[key], kinds, sources.environment)
+    settings.warnings += _warnings_about(settings.by_key.values())
+    return settings
+
+
+def _read_sources(sources: ConfigSources) -> Settings:
     environment = sources.environment
     variables, warnings = settings_in_environment(environment)
     name, named_by = sources.profile, "--profile"
@@ -143,7 +187,7 @@ def _read_layers(sources: ConfigSources) -> _Layers:
         file = file or profile.file
     kcat = None if file or profile else _first_of(environment, KCAT_VARIABLES)
     in_file = read_settings_file(file or kcat or "", is_kcat=not file) if file or kcat else []
-    settings = [
+    layers = [
         sources.options,
         properties_on_command_line(sources.properties, _X),
         variables,
@@ -151,41 +195,16 @@ def _read_layers(sources: ConfigSources) -> _Layers:
         in_file,
         settings_of_others(environment),
     ]
-    return _Layers(settings, profile.name if profile else None, warnings)
+    return Settings(layers, profile.name if profile else None, warnings)
 
 
 def _first_of(environment: Mapping[str, str], variables: Sequence[str]) -> str | None:
     return next((value for each in variables if (value := environment.get(each))), None)
 
 
-class _Merged:
-    """For each key the setting of the source that counts most.
-
-    Attributes:
-        settings: by key.
-        ranks: the number of the source of each, the lower the more it counts.
-    """
-
-    def __init__(self, layers: Sequence[Sequence[Setting]]) -> None:
-        self.settings: dict[str, Setting] = {}
-        self.ranks: dict[str, int] = {}
-        for rank, layer in enumerate(layers):
-            for setting in layer:
-                if rank <= self.ranks.get(setting.key, rank):
-                    self.settings[setting.key] = setting
-                    self.ranks[setting.key] = rank
-
-    def offer(self, setting: Setting, taken_from: Setting) -> None:
-        """Put in what another setting says, unless somebody who counts as much says otherwise."""
-        rank = self.ranks[taken_from.key]
-        if rank < self.ranks.get(setting.key, rank + 1):
-            self.settings[setting.key] = setting
-            self.ranks[setting.key] = rank
-
-
-def _warnings_about(settings: Mapping[str, Setting]) -> list[str]:
+def _warnings_about(settings: Iterable[Setting]) -> list[str]:
     found = []
-    for setting in settings.values():
+    for setting in settings:
         key, place = setting.key, f"{setting.name} ({setting.origin})"
         if key in USED:
             if setting.origin == _X and key in SECRETS and key not in _PUBLIC:
@@ -202,17 +221,24 @@ def _warnings_about(settings: Mapping[str, Setting]) -> list[str]:
     return found
 
 
-def _typed(merged: _Merged, profile: str | None, warnings: list[str]) -> ClientConfig:
-    values = ConfigValues(merged.settings)
+def typed_config(settings: Settings) -> ClientConfig:
+    """Return settings as what they mean; credentials from elsewhere are put into them.
+
+    Raises:
+        ConfigError: if a value is wrong, or something is missing to log in.
+    """
+    values = settings.values
+    warnings = list(settings.warnings)
     protocol = values.choice("security.protocol")
     sasl = None
     if protocol.startswith("SASL_"):
-        sasl = _sasl(merged, values, warnings)
-    elif unused := merged.settings.get("sasl.mechanism"):
+        sasl = _sasl(settings, warnings)
+    elif unused := settings.by_key.get("sasl.mechanism"):
         warnings.append(
             f"{unused.name} ({unused.origin}): not used, since security.protocol is {protocol}"
         )
-    idle_ms = values.number("connections.max.idle.ms")
+    numbers: dict[str, Any] = {key.replace(".", "_"): values.number(key) for key in NUMBERS}
+    numbers["connections_max_idle_ms"] = numbers["connections_max_idle_ms"] or _NEVER
     return ClientConfig(
         bootstrap_servers=_bootstrap_servers(values, protocol),
         security_protocol=protocol,
@@ -222,36 +248,20 @@ def _typed(merged: _Merged, profile: str | None, warnings: list[str]) -> ClientC
         client_rack=values.text("client.rack"),
         client_dns_lookup=values.choice("client.dns.lookup"),
         isolation_level=values.choice("isolation.level"),
-        request_timeout_ms=values.number("request.timeout.ms"),
-        default_api_timeout_ms=values.number("default.api.timeout.ms"),
-        socket_connection_setup_timeout_ms=values.number("socket.connection.setup.timeout.ms"),
-        socket_connection_setup_timeout_max_ms=values.number(
-            "socket.connection.setup.timeout.max.ms"
-        ),
-        reconnect_backoff_ms=values.number("reconnect.backoff.ms"),
-        reconnect_backoff_max_ms=values.number("reconnect.backoff.max.ms"),
-        retry_backoff_ms=values.number("retry.backoff.ms"),
-        retry_backoff_max_ms=values.number("retry.backoff.max.ms"),
-        metadata_max_age_ms=values.number("metadata.max.age.ms"),
-        connections_max_idle_ms=idle_ms or -1,  # librdkafka's 0 is never
-        send_buffer_bytes=values.number("send.buffer.bytes"),
-        receive_buffer_bytes=values.number("receive.buffer.bytes"),
-        max_in_flight_requests_per_connection=values.number(
-            "max.in.flight.requests.per.connection"
-        ),
-        profile=profile,
+        **numbers,
+        profile=settings.profile,
         values=values,
         warnings=tuple(warnings),
     )
 
 
-def _sasl(merged: _Merged, values: ConfigValues, warnings: list[str]) -> SaslConfig:
-    credentials = read_credentials(merged.settings)
+def _sasl(settings: Settings, warnings: list[str]) -> SaslConfig:
+    credentials = read_credentials(settings.by_key)
     for setting, taken_from in credentials.settings:
-        merged.offer(setting, taken_from)
-    sasl = sasl_config(values, credentials.jaas)
+        settings.offer(setting, taken_from)
+    sasl = sasl_config(settings.values, credentials.jaas)
     if expected := mismatch(sasl.mechanism, credentials.jaas):
-        jaas = merged.settings["sasl.jaas.config"]
+        jaas = settings.by_key["sasl.jaas.config"]
         warnings.append(
             f"{jaas.name} ({jaas.origin}): Java clients need {expected} for {sasl.mechanism}"
         )

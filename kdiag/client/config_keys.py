@@ -100,6 +100,7 @@ PATHS: Final = (
 
 SECRETS: Final = (
     "sasl.jaas.config",
+    "sasl.oauthbearer.token",
     "sasl.password",
     "ssl.key.password",
     "ssl.keystore.certificate.chain",

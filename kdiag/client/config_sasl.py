@@ -37,9 +37,10 @@ class SaslConfig(NamedTuple):
         username: the user's name, or the id of a delegation token; empty for OAUTHBEARER.
         password: the password, or the HMAC of a delegation token; empty for OAUTHBEARER.
         is_delegation_token: whether the two are those of a delegation token (SCRAM only).
-        token_file: the file with the token, to be read whenever one is needed (OAUTHBEARER only).
-        token_command: the command that prints the token, to be run whenever one is needed.
-        unsecured: where there is neither, the options by which Java makes an unsecured token, such
+        token: the token itself (OAUTHBEARER only).
+        token_file: where that is None, the file with the token, to be read whenever one is needed.
+        token_command: where both are None, the command that prints it.
+        unsecured: where there is none of these, the options by which Java makes an unsecured token, such
             as `unsecuredLoginStringClaim_sub`.
         extensions: what goes with the token, by name.
     """
@@ -48,6 +49,7 @@ class SaslConfig(NamedTuple):
     username: str = ""
     password: Secret = Secret()
     is_delegation_token: bool = False
+    token: Secret | None = None
     token_file: str | None = None
     token_command: str | None = None
     unsecured: Mapping[str, str] = {}
@@ -136,6 +138,7 @@ def mismatch(mechanism: str, jaas: JaasEntry | None) -> str | None:
 def _oauthbearer(values: ConfigValues, options: Mapping[str, str]) -> SaslConfig:
     config = SaslConfig(
         "OAUTHBEARER",
+        token=values.secret("sasl.oauthbearer.token"),
         token_file=values.path("sasl.oauthbearer.token.file"),
         token_command=values.text("sasl.oauthbearer.token.command") or None,
         unsecured=_unsecured(values, options),
@@ -144,7 +147,7 @@ def _oauthbearer(values: ConfigValues, options: Mapping[str, str]) -> SaslConfig
     url = values.text("sasl.oauthbearer.token.endpoint.url")
     if not config.token_file and url.startswith("file:"):
         config = config._replace(token_file="/" + url.removeprefix("file:").lstrip("/"))
-    if config.token_file or config.token_command or config.unsecured:
+    if config.token or config.token_file or config.token_command or config.unsecured:
         return config
     why = (
         "OAUTHBEARER needs a token: set sasl.oauthbearer.token.file or "

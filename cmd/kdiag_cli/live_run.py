@@ -1,0 +1,86 @@
+"""The frame of every live command: how long it may run, and what its errors are worth."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from kdiag.errors import KdiagError
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live_document import exit_code_of
+from kdiag_cli.terminal import close_quietly, say
+
+_GRACE_S: Final = 0.25
+"""How long a command has to end after it was told that its time is up."""
+
+
+class _TimeUp(BaseException):
+    """The time of the command is up; like KeyboardInterrupt, nothing but the frame takes it."""
+
+
+def run_live(work: Callable[[], ExitCode], timeout_ns: int | None = None) -> ExitCode:
+    """Run the work of a live command and return the exit code of the program.
+
+    Errors of kdiag are told on stderr. What the work printed before its time was up stands.
+
+    Args:
+        work: prints its results and returns the exit code; runs in the main thread.
+        timeout_ns: the longest it may take by the wall clock, whatever it waits for; None for ever.
+    """
+    try:
+        with _limited(timeout_ns):
+            code = work()
+            sys.stdout.flush()
+    except KdiagError as error:
+        say(str(error))
+        return exit_code_of([error])
+    except _TimeUp:
+        say(_message(timeout_ns or 0))
+        return ExitCode.TIMEOUT
+    except BrokenPipeError:
+        close_quietly()
+        return ExitCode.DONE
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    return code
+
+
+@contextmanager
+def _limited(timeout_ns: int | None) -> Iterator[None]:
+    """Raise _TimeUp when the time is up, and end the program if that does not help.
+
+    A signal interrupts whatever Python waits for, but not the C library while it looks up a name;
+    then only the end of the process keeps the promise.
+    """
+    if timeout_ns is None:
+        yield
+        return
+    from threading import Timer  # noqa: PLC0415 - only when there is a limit
+
+    seconds = timeout_ns / 1e9
+    last_resort = Timer(seconds + _GRACE_S, _exit, [timeout_ns])
+    last_resort.daemon = True
+    before = signal.signal(signal.SIGALRM, _raise_time_up)
+    last_resort.start()
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        last_resort.cancel()
+        signal.signal(signal.SIGALRM, before)
+
+
+def _raise_time_up(*_: Any) -> None:
+    raise _TimeUp
+
+
+def _exit(timeout_ns: int) -> None:
+    say(_message(timeout_ns))
+    os._exit(ExitCode.TIMEOUT)
+
+
+def _message(timeout_ns: int) -> str:
+    return f"gave up after {timeout_ns / 1e9:g} s (--timeout)"
