@@ -224,14 +224,17 @@ class Channel:
         self.mute_state = next_mute_state(self.mute_state, event)
 
     def maybe_begin_client_reauthentication(self) -> bool:
-        """Begin to prove again who we are if it is time and no frame is half written."""
+        """Begin to prove again who we are, if it is time and a send can wait for that.
+
+        The send must not have begun. A frame of which a part was read goes to the authenticator.
+        """
         due_ns = self.authenticator.reauthenticate_at_ns
-        if due_ns is None or self.is_muted or self._is_mid_write:
+        if due_ns is None or self._clock.monotonic_ns() < due_ns:
             return False
-        if self._clock.monotonic_ns() < due_ns:
+        if not self.is_ready or self._send is None or self._is_mid_write or self.is_muted:
             return False
-        self._start_again(self._receive)
-        self._receive = None
+        receive, self._receive = self._receive, None
+        self.authenticator.start_again(receive)
         return True
 
     def maybe_begin_server_reauthentication(self, request: NetworkReceive) -> bool:
@@ -250,7 +253,7 @@ class Channel:
         if last_ns is not None and now_ns - last_ns < _MIN_SERVER_REAUTHENTICATION_INTERVAL_NS:
             return False
         self._server_reauthentication_ns = now_ns
-        self._start_again(request)
+        self.authenticator.start_again(request)
         return True
 
     def close(self) -> None:
@@ -260,9 +263,6 @@ class Channel:
         finally:
             if self._receive is not None:
                 self._receive.close()
-
-    def _start_again(self, receive: NetworkReceive | None) -> None:
-        self.authenticator.start_again(receive)
 
     @contextmanager
     def _noting_refusal(self) -> Iterator[None]:

@@ -1,9 +1,9 @@
 """Disconnections: how channels are closed, and what is told of it."""
 
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from kdiag.net.channel import ChannelState
+from kdiag.net.channel import Channel, ChannelState
 
 
 class CloseMode(Enum):
@@ -29,3 +29,8 @@ class Disconnection(NamedTuple):
     state: ChannelState
     error: Exception | None
     peer: str
+
+    @classmethod
+    def of(cls, channel: Channel) -> Self:
+        """Return how a channel has ended."""
+        return cls(channel.state, channel.error, channel.peer)

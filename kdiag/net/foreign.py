@@ -4,7 +4,7 @@ Kafka starts with a length. The first four bytes of other protocols, read as one
 more than any frame may have, so what refuses a length asks here what it was.
 
 Source: RFC 9112 (HTTP), RFC 8446 section 5.1 (TLS records) and 6 (alerts), RFC 4253 section 4.2
-(SSH), the Redis serialization protocol.
+(SSH), the Redis serialization protocol, the PostgreSQL and MySQL client/server protocols.
 """
 
 import re
@@ -26,18 +26,20 @@ _ALERT_NAMES: Final = {
     80: "internal_error",
     116: "certificate_required",
 }
-_LINE: Final = re.compile(rb"[\x20-\x7e]{1,60}")
-_ANOTHER_PORT: Final = "Give the port of a Kafka listener"
-_TEXTS: Final = (
+_LINE: Final = re.compile(rb"[\x20-\x7e]{4,60}")
+_FIX: Final = "Give the port of a Kafka listener"
+_OPENINGS: Final = (
     (re.compile(rb"HTTP"), "HTTP", "a web server answered"),
-    (re.compile(rb"(GET|PUT|POST|HEAD|DELE|OPTI|PATC|CONN|PRI) ?"), "HTTP", "a web client asked"),
+    (re.compile(rb"GET |PUT |POST|HEAD|DELE|OPTI|PATC|CONN|PRI "), "HTTP", "a web client asked"),
     (re.compile(rb"[-+][A-Z]{3}"), "Redis", "a Redis server answered"),
     (re.compile(rb"SSH-"), "SSH", "an SSH server answered"),
     (re.compile(rb"AMQP"), "AMQP", "a message broker such as RabbitMQ answered"),
     (re.compile(rb"ERRO"), "memcached", "a server such as memcached answered"),
-    (re.compile(rb"[245][0-9]{2}[ -]"), "SMTP or FTP", "a mail or file server answered"),
+    (re.compile(rb"[245]\d\d[ -]"), "SMTP or FTP", "a mail or file server answered"),
     (re.compile(rb"RFB "), "VNC", "a VNC server answered"),
     (re.compile(rb"PROX"), "PROXY", "a load balancer sent a PROXY protocol header"),
+    (re.compile(rb"E\0\0[\s\S]{2}S[A-Z]"), "PostgreSQL", "a PostgreSQL server answered"),
+    (re.compile(rb"[\s\S]\0\0\0\n\d"), "MySQL", "a MySQL server answered"),
 )
 
 
@@ -65,11 +67,11 @@ def foreign_protocol(first: bytes) -> Foreign | None:
     """
     if len(first) > 1 and first[0] in {_TLS_ALERT, _TLS_HANDSHAKE} and first[1] == _TLS_MAJOR:
         return _tls(first)
-    for pattern, protocol, who in _TEXTS:
+    for pattern, protocol, who in _OPENINGS:
         if pattern.match(first):
             line = _LINE.match(first)
             said = f': "{line[0].decode("ascii")}"' if line else ""
-            return Foreign(protocol, Layer.KAFKA, who + said, _ANOTHER_PORT)
+            return Foreign(protocol, Layer.KAFKA, who + said, _FIX)
     return None
 
 

@@ -15,7 +15,7 @@ class IdleExpiry:
         """Begin without connections.
 
         Args:
-            max_idle_ns: how long a connection may be unused.
+            max_idle_ns: how long a connection may be unused; negative is for ever.
             now_ns: the time on a monotonic clock, which the other methods use as well.
         """
         self._max_idle_ns = max_idle_ns
@@ -38,7 +38,7 @@ class IdleExpiry:
 
     def expired(self, now_ns: int) -> str | None:
         """Return the connection that has been idle too long; None if there is none."""
-        if now_ns <= self._next_check_ns:
+        if self._max_idle_ns < 0 or now_ns <= self._next_check_ns:
             return None
         oldest = self.least_recently_used
         last_use_ns = now_ns if oldest is None else self._last_use_ns[oldest]

@@ -6,11 +6,14 @@ refuses), with a way to end a wait from another thread.
 
 import selectors
 import socket
+from contextlib import suppress
 from typing import Final
 
 READ: Final = selectors.EVENT_READ
 WRITE: Final = selectors.EVENT_WRITE
 _NS_PER_S: Final = 1_000_000_000
+_LONGEST_WAIT_NS: Final = 3600 * _NS_PER_S
+"""`epoll` refuses waits of more than 24 days; whoever waits for so long can ask again."""
 _WAKEUP_BYTES: Final = 4096
 
 
@@ -53,7 +56,9 @@ class Readiness:
         Returns:
             channel id -> `READ`, `WRITE` or both.
         """
-        timeout_s = None if timeout_ns is None else timeout_ns / _NS_PER_S
+        timeout_s = None
+        if timeout_ns is not None:
+            timeout_s = min(timeout_ns, _LONGEST_WAIT_NS) / _NS_PER_S
         ready = {key.data: events for key, events in self._selector.select(timeout_s)}
         if ready.pop(None, 0):
             self._wakeup_reader.recv(_WAKEUP_BYTES)
@@ -61,10 +66,8 @@ class Readiness:
 
     def wakeup(self) -> None:
         """End the wait of another thread, or the next one of this; safe from any thread."""
-        try:
+        with suppress(OSError):  # it is full of wake-ups already, or nothing waits any more
             self._wakeup_writer.send(b"\0")
-        except BlockingIOError:
-            return  # so many wake-ups wait already that it will end
 
     def close(self) -> None:
         """Stop watching everything."""

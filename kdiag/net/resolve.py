@@ -7,9 +7,16 @@ Source: Kafka's `ClientUtils`, `ClientDnsLookup`; KIP-235, KIP-302, KIP-602.
 
 import socket
 from enum import StrEnum
+from typing import Final
 
 from kdiag.errors import ConnectError, Layer
 from kdiag.net.address import Address, host_and_port
+
+_LARGEST_PORT: Final = 65535
+_INSIDE: Final = (
+    "Check the spelling; a name without a dot often resolves only inside its own network (Docker, "
+    "Kubernetes): have the broker advertise a name that is known here"
+)
 
 
 class DnsLookup(StrEnum):
@@ -29,21 +36,29 @@ def resolve(host: str, port: int, lookup: DnsLookup = DnsLookup.USE_ALL_DNS_IPS)
             Kerberos needs it where one name stands for many brokers.
 
     Raises:
-        ConnectError: if there is none, in the layer DNS.
+        ConnectError: if there is none, in the layer DNS; if the port is none, in the layer TCP.
     """
     host = host.removeprefix("[").removesuffix("]")
-    addresses = _lookup(host, port)
+    if not 0 < port <= _LARGEST_PORT:
+        why = f"port {port} is not from 1 to {_LARGEST_PORT}"
+        raise ConnectError(host_and_port(host, port), Layer.TCP, why, "Give the port of a listener")
+    addresses = _look_up(host, port)
     if lookup is DnsLookup.USE_ALL_DNS_IPS:
         return addresses
-    canonical = dict.fromkeys(_canonical_name(address) for address in addresses)
-    return [address for name in canonical for address in _lookup(name, port)]
+    names = dict.fromkeys(_canonical_name(address) for address in addresses)
+    return [address for name in names for address in _look_up(name, port)]
 
 
-def _lookup(host: str, port: int) -> list[Address]:
+def _look_up(host: str, port: int) -> list[Address]:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, ValueError, OverflowError) as error:
-        raise _unresolved(host, port, error) from None
+        # An empty name would be this machine.
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM) if host else []
+    except socket.gaierror as error:
+        raise _unresolved(host, port, error.errno, str(error.strerror)) from None
+    except (OSError, ValueError) as error:
+        raise _unresolved(host, port, None, str(error)) from None
+    if not found:
+        raise _unresolved(host, port, None, "it is empty")
     return list(dict.fromkeys(Address(host, port, str(row[4][0]), row[0]) for row in found))
 
 
@@ -55,5 +70,13 @@ def _canonical_name(address: Address) -> str:
         return address.ip
 
 
-def _unresolved(host: str, port: int, error: Exception) -> ConnectError:
-    return ConnectError(host_and_port(host, port), Layer.DNS, str(error))
+def _unresolved(host: str, port: int, number: int | None, detail: str) -> ConnectError:
+    if number is None:
+        why, fix = f"{host!r} is no host name: {detail}", "Give a host name or an IP address"
+    elif number == socket.EAI_AGAIN:
+        why = f"no name server could be asked for {host} ({detail})"
+        fix = f"Check the network and the name servers of this machine: getent hosts {host}"
+    else:
+        why = f"no address is known for {host} ({detail})"
+        fix = _INSIDE if "." not in host else f"Check the spelling, or ask DNS: getent hosts {host}"
+    return ConnectError(host_and_port(host, port), Layer.DNS, why, fix)

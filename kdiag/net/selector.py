@@ -22,7 +22,7 @@ Source: Kafka's `Selector`.
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import Final, Self
+from typing import Final
 
 from kdiag.clock import Clock
 from kdiag.errors import AuthenticationError, KdiagError
@@ -31,28 +31,29 @@ from kdiag.net.channel import Channel, ChannelState
 from kdiag.net.disconnection import CloseMode, Disconnection
 from kdiag.net.idle import IdleExpiry
 from kdiag.net.readiness import READ, WRITE, Readiness
+from kdiag.net.reading import Reading
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.selector_metrics import SelectorMetrics
 from kdiag.net.selector_settings import DEFAULT_SETTINGS, SelectorSettings
 from kdiag.net.send import NetworkSend
 from kdiag.net.tcp import configure, peer_of, start_connect
+from kdiag.net.writing import Writing
 
 MakeChannel = Callable[[str, socket.socket, str, str], Channel]
-"""Makes a channel from its id, the socket, the peer (`host:port`) and the peer's host."""
+"""Makes a channel of its id, a socket, the peer (`host:port`) and the peer's host; may raise."""
 _FAILURES: Final = (OSError, KdiagError)
-_LOW_MEMORY_DIVISOR: Final = 10
 
 
 class Selector:
     """Channels, and what the last `poll` did with them.
 
     Attributes:
-        completed_sends: sends of which the system has every byte.
-        completed_receives: frames that arrived, at most one of a channel.
         connected: ids of channels whose connect succeeded, and that are still there.
         disconnected: channel id -> how it ended; not for those closed from here.
         metrics: counters.
     """
+
+    _start_connect = staticmethod(start_connect)
 
     def __init__(
         self,
@@ -61,15 +62,7 @@ class Selector:
         make_channel: MakeChannel,
         settings: SelectorSettings = DEFAULT_SETTINGS,
     ) -> None:
-        """Begin without channels.
-
-        Args:
-            clock: for idle connections and for refusals that are held back.
-            make_channel: makes the channel of a socket; if it raises, the socket is closed.
-            settings: sizes and times.
-        """
-        self.completed_sends: list[NetworkSend] = []
-        self.completed_receives: list[NetworkReceive] = []
+        """Begin without channels; the clock tells who is idle and when the refused are told."""
         self.connected: list[str] = []
         self.disconnected: dict[str, Disconnection] = {}
         self.metrics = SelectorMetrics()
@@ -77,28 +70,16 @@ class Selector:
         self._make_channel = make_channel
         self._settings = settings
         self._readiness = Readiness()
+        self._reading = Reading(settings, self.metrics)
+        self._writing = Writing(self.metrics)
         self._channels: dict[str, Channel] = {}
         self._closing: dict[str, Channel] = {}
         self._immediately_connected: set[str] = set()
-        self._buffered: dict[str, None] = {}  # ordered, unlike a set
-        self._explicitly_muted: set[str] = set()
-        self._received: set[str] = set()
-        self._failed_sends: dict[str, Disconnection] = {}
         self._refused_until_ns: dict[str, int] = {}
-        self._is_out_of_memory = False
-        self._made_read_progress = True
         self._idle = IdleExpiry(settings.max_idle_ns, clock.monotonic_ns())
 
     def __repr__(self) -> str:
         return f"<Selector of {len(self._channels)} channels, {len(self._closing)} closing>"
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
-        self.close()
 
     def connect(self, channel_id: str, address: Address) -> None:
         """Begin to connect; `connected` or `disconnected` will tell.
@@ -111,14 +92,11 @@ class Selector:
         sock = socket.socket(address.family, socket.SOCK_STREAM)
         with ExitStack() as on_error:
             on_error.callback(sock.close)
-            settings = self._settings
-            configure(sock, settings.send_buffer_bytes, settings.receive_buffer_bytes)
+            configure(sock, self._settings)
             is_connected = self._start_connect(sock, address)
             channel = self._make_channel(channel_id, sock, address.peer, address.host)
             if is_connected:
                 self._immediately_connected.add(channel_id)
-            else:
-                self._watch(channel)
             self._add(channel)
             on_error.pop_all()
 
@@ -132,12 +110,10 @@ class Selector:
         self._check_unused(channel_id)
         with ExitStack() as on_error:
             on_error.callback(sock.close)
-            settings = self._settings
-            configure(sock, settings.send_buffer_bytes, settings.receive_buffer_bytes)
+            configure(sock, self._settings)
             host, port = peer_of(sock)
             channel = self._make_channel(channel_id, sock, host_and_port(host, port), host)
             channel.finish_connect()
-            self._watch(channel)
             self._add(channel)
             on_error.pop_all()
         self.metrics.connections_created += 1
@@ -153,13 +129,11 @@ class Selector:
         """
         channel = self._channel(send.channel_id)
         if channel.id in self._closing:
-            self._failed_sends[channel.id] = _end_of(channel)
+            self._writing.fail(channel)
             return
         try:
-            channel.set_send(send)
-        except RuntimeError as error:
-            channel.state, channel.error = ChannelState.FAILED_SEND, error
-            self._failed_sends[channel.id] = _end_of(channel)
+            self._writing.send(channel, send)
+        except RuntimeError:
             self._close(channel, CloseMode.DISCARD_NO_NOTIFY)
             raise
         self._watch(channel)
@@ -176,19 +150,16 @@ class Selector:
         """
         if timeout_ns is not None and timeout_ns < 0:
             raise ValueError(f"a timeout of {timeout_ns} ns is negative")
-        self._recover_memory()
-        can_drain = self._made_read_progress and bool(self._buffered)
+        for channel in self._reading.recover_memory(self._channels.values()):
+            self._watch(channel)
+        is_busy = self._reading.can_drain or bool(self._immediately_connected)
         self._clear()
-        ready = self._readiness.wait(0 if can_drain or self._immediately_connected else timeout_ns)
+        ready = self._readiness.wait(0 if is_busy else timeout_ns)
         self.metrics.select_count += 1
         now_ns = self._clock.monotonic_ns()
-        if not (ready or self._buffered or self._immediately_connected):
-            self._made_read_progress = True
         for channel_id, events in self._take_work(ready):
-            channel = self._channels.get(channel_id)
-            if channel is not None:
-                self._idle.touch(channel_id, now_ns)
-                self._go_on(channel, events)
+            self._idle.touch(channel_id, now_ns)
+            self._go_on(self._channels[channel_id], events)
         self._close_refused(now_ns)
         self._close_idle(now_ns)
 
@@ -196,14 +167,23 @@ class Selector:
         """End a `poll` that waits, or the next one; safe from any thread."""
         self._readiness.wakeup()
 
+    @property
+    def completed_sends(self) -> list[NetworkSend]:
+        """Return the sends of which the system has every byte."""
+        return self._writing.completed
+
+    @property
+    def completed_receives(self) -> list[NetworkReceive]:
+        """Return the frames that arrived, at most one of a channel; whoever uses one closes it."""
+        return self._reading.completed
+
     def clear_completed_sends(self) -> None:
-        """Drop the completed sends before the next `poll` does."""
-        self.completed_sends = []
+        """Drop the completed sends, before the next `poll` does."""
+        self._writing.begin()
 
     def clear_completed_receives(self) -> None:
-        """Drop the completed receives before the next `poll` does; they stay open."""
-        self.completed_receives = []
-        self._received = set()
+        """Drop the completed receives, before the next `poll` does; they are not closed."""
+        self._reading.clear_completed()
 
     def mute(self, channel_id: str) -> None:
         """Stop reading a channel until it is un-muted.
@@ -212,9 +192,7 @@ class Selector:
             ValueError: if there is no such channel.
         """
         channel = self._channel(channel_id)
-        channel.mute()
-        self._explicitly_muted.add(channel_id)
-        self._buffered.pop(channel_id, None)
+        self._reading.mute(channel)
         self._watch(channel)
 
     def unmute(self, channel_id: str) -> None:
@@ -224,12 +202,7 @@ class Selector:
             ValueError: if there is no such channel.
         """
         channel = self._channel(channel_id)
-        if not channel.maybe_unmute():
-            return
-        self._explicitly_muted.discard(channel_id)
-        if channel.has_bytes_buffered and channel_id in self._channels:
-            self._buffered[channel_id] = None
-            self._made_read_progress = True
+        self._reading.unmute(channel)
         self._watch(channel)
 
     def mute_all(self) -> None:
@@ -279,12 +252,7 @@ class Selector:
         self.metrics.add_client(channel.client_software)
 
     def close_channel(self, channel_id: str, mode: CloseMode = CloseMode.DISCARD_NO_NOTIFY) -> None:
-        """Close a channel; nothing is done if there is none.
-
-        Args:
-            channel_id: the channel.
-            mode: what happens to frames that have arrived, and whether `disconnected` tells.
-        """
+        """Close a channel if there is one; otherwise do nothing."""
         channel = self._channels.get(channel_id)
         if channel is not None:
             if mode is CloseMode.DISCARD_NO_NOTIFY:
@@ -315,10 +283,9 @@ class Selector:
             raise ValueError(f"no channel has the id {channel_id}")
         return channel
 
-    def _start_connect(self, sock: socket.socket, address: Address) -> bool:
-        return start_connect(sock, address)
-
     def _add(self, channel: Channel) -> None:
+        if channel.id not in self._immediately_connected:
+            self._watch(channel)
         self._channels[channel.id] = channel
         self._idle.touch(channel.id, self._clock.monotonic_ns())
 
@@ -335,61 +302,36 @@ class Selector:
 
     def _clear(self) -> None:
         """Forget the last poll, and go on with the channels that are being closed."""
-        self.completed_sends = []
-        self.clear_completed_receives()
         self.connected = []
         self.disconnected = {}
-        self._made_read_progress = False
+        self._reading.begin()
+        self._writing.begin()
         for channel in list(self._closing.values()):
-            has_failed_send = self._failed_sends.pop(channel.id, None) is not None
-            if has_failed_send or not self._read_closing(channel):
+            if self._writing.has_failed(channel) or not self._reading.go_on_closing(channel):
                 del self._closing[channel.id]
                 self._end(channel, is_told=True)
-        self.disconnected |= self._failed_sends
-        self._failed_sends = {}
-
-    def _recover_memory(self) -> None:
-        """Read the channels again that had no memory, once the pool has some."""
-        if not self._is_out_of_memory or self._settings.pool.is_out_of_memory:
-            return
-        self._is_out_of_memory = False
-        self._made_read_progress = True
-        for channel in self._channels.values():
-            if channel.waits_for_memory and channel.id not in self._explicitly_muted:
-                channel.maybe_unmute()
-                self._watch(channel)
+        self.disconnected |= self._writing.take_failed()
 
     def _take_work(self, ready: dict[str, int]) -> list[tuple[str, int]]:
         """Return the channels that can go on: those that hold bytes already come first."""
-        buffered = [(channel_id, 0) for channel_id in self._buffered if channel_id not in ready]
+        buffered = [(channel_id, 0) for channel_id in self._reading.take_buffered(ready)]
         immediate = [(channel_id, 0) for channel_id in self._immediately_connected]
-        self._buffered = {}
         self._immediately_connected = set()
-        return [*buffered, *self._in_turn(list(ready.items())), *immediate]
-
-    def _in_turn(self, ready: list[tuple[str, int]]) -> list[tuple[str, int]]:
-        """Let another channel be the first each time while memory is short: none starves."""
-        pool = self._settings.pool
-        if pool.size_bytes is None or pool.available_bytes is None or not ready:
-            return ready
-        if pool.available_bytes >= pool.size_bytes // _LOW_MEMORY_DIVISOR:
-            return ready
-        first = self.metrics.select_count % len(ready)
-        return ready[first:] + ready[:first]
+        return [*buffered, *self._reading.in_turn(ready), *immediate]
 
     def _go_on(self, channel: Channel, events: int) -> None:
         """Connect, prove, read and write, as far as the channel can."""
         try:
             self._prepare(channel)
-            self._read(channel, events)
-            if events & WRITE and channel.is_ready and channel.has_send:
-                self._maybe_reauthenticate(channel)
+            if events & WRITE and channel.maybe_begin_client_reauthentication():
+                self._prepare(channel)
+            self._reading.go_on(channel, is_readable=bool(events & READ))
         except _FAILURES as error:
             self._fail(channel, error, CloseMode.GRACEFUL)
             return
         try:
             if events & WRITE:
-                self._write(channel)
+                self._writing.go_on(channel)
         except _FAILURES as error:
             self._fail(channel, error, CloseMode.NOTIFY_ONLY)
             return
@@ -401,52 +343,8 @@ class Selector:
             self.connected.append(channel.id)
             self.metrics.connections_created += 1
         if not channel.is_ready and channel.prepare():
-            if channel.successful_authentications > 1:
-                self.metrics.reauthentications += 1
-            else:
-                self.metrics.authentications += 1
-
-    def _maybe_reauthenticate(self, channel: Channel) -> None:
-        if channel.maybe_begin_client_reauthentication():
-            self._prepare(channel)
-
-    def _read(self, channel: Channel, events: int) -> None:
-        if channel.id in self._explicitly_muted:
-            return
-        response = channel.authenticator.take_response()
-        if response is not None:
-            self._receive(response)
-            self._buffered[channel.id] = None  # there may be another
-            self._made_read_progress = True
-        can_read = channel.is_ready and (events & READ or channel.has_bytes_buffered)
-        if can_read and channel.id not in self._received:
-            self._attempt_read(channel)
-        if channel.has_bytes_buffered:
-            self._buffered[channel.id] = None
-
-    def _attempt_read(self, channel: Channel) -> None:
-        count = channel.read(self._settings.max_receive_bytes, self._settings.pool)
-        self.metrics.bytes_received += count
-        self._made_read_progress |= count > 0
-        self._is_out_of_memory |= channel.is_muted
-        receive = channel.maybe_complete_receive()
-        if receive is not None:
-            self._receive(receive)
-
-    def _receive(self, receive: NetworkReceive) -> None:
-        self.completed_receives.append(receive)
-        self._received.add(receive.channel_id)
-        self.metrics.receives += 1
-
-    def _write(self, channel: Channel) -> None:
-        if channel.has_send and channel.is_ready:
-            self.metrics.bytes_sent += channel.write()
-            send = channel.maybe_complete_send()
-            if send is not None:
-                self.completed_sends.append(send)
-                self.metrics.sends += 1
-        elif channel.transport.has_pending_writes:
-            channel.transport.flush()
+            self.metrics.authentications += channel.successful_authentications == 1
+            self.metrics.reauthentications += channel.successful_authentications > 1
 
     def _fail(self, channel: Channel, error: Exception, mode: CloseMode) -> None:
         channel.error = error
@@ -480,33 +378,19 @@ class Selector:
         self.connected = [each for each in self.connected if each != channel.id]
         self._readiness.forget(channel.id)
         self._idle.remove(channel.id)
-        self._buffered.pop(channel.id, None)
+        self._reading.stop(channel)
         self._immediately_connected.discard(channel.id)
         self._refused_until_ns.pop(channel.id, None)
         del self._channels[channel.id]
-        if mode is CloseMode.GRACEFUL and self._read_closing(channel):
+        if mode is CloseMode.GRACEFUL and self._reading.go_on_closing(channel):
             self._closing[channel.id] = channel
         else:
             self._end(channel, is_told=mode is not CloseMode.DISCARD_NO_NOTIFY)
 
-    def _read_closing(self, channel: Channel) -> bool:
-        """Return whether a channel that is being closed has, or has just given, a frame."""
-        if channel.state is not ChannelState.READY:
-            return False
-        if channel.id in self._explicitly_muted or channel.id in self._received:
-            return True
-        with suppress(*_FAILURES):  # why it ends is known already
-            self._attempt_read(channel)
-        return channel.id in self._received
-
     def _end(self, channel: Channel, *, is_told: bool) -> None:
-        self._explicitly_muted.discard(channel.id)
+        self._reading.forget(channel)
         self.metrics.connections_closed += 1
         self.metrics.remove_client(channel.client_software)
         if is_told:
-            self.disconnected[channel.id] = _end_of(channel)
+            self.disconnected[channel.id] = Disconnection.of(channel)
         channel.close()
-
-
-def _end_of(channel: Channel) -> Disconnection:
-    return Disconnection(channel.state, channel.error, channel.peer)

@@ -3,12 +3,14 @@
 from typing import Final, NamedTuple
 
 from kdiag.net.memory_pool import UNLIMITED, MemoryPool
-from kdiag.net.tcp import SYSTEM_DEFAULT
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 
 DEFAULT_MAX_IDLE_NS: Final = 9 * 60 * 1_000_000_000
 """Kafka's clients' own default of `connections.max.idle.ms`."""
 NEVER: Final = -1
+"""Keep idle connections."""
+SYSTEM_DEFAULT: Final = -1
+"""Leave the size of a socket's buffer to the operating system."""
 
 
 class SelectorSettings(NamedTuple):
