@@ -11,7 +11,11 @@ stream.py   the segments of one direction -> bytes in order, gaps named
 opening.py, detect.py   the first bytes -> which protocol a connection speaks, and which end asks
 frame_cutter.py   bytes in order -> frames; frame_stream.py searches for the next one (resync.py,
             frame_looks.py) where a loss has hidden its place
-pairing.py  frames -> exchanges; lone_responses.py tells by trial (trial.py) what a lost request asked
+pairing.py  frames -> exchanges
+lone_responses.py, trial.py   a response whose request was lost -> what it answers
 tls.py      the bytes of a TLS connection, with the secrets of keylog.py -> its application data
 decoder.py  all of it, streaming: `Exchange`, `Gap` and `Connection` values as they complete
+
+And back: exchange_writer.py makes the packets that would have carried exchanges, and a file of them
+(synthetic_connection.py, tcp_packet.py, savefile_writer.py).
 """

@@ -25,6 +25,7 @@ from kdiag.errors import CaptureError
 from kdiag.pcap.address import AddressBook
 from kdiag.pcap.block import PacketBlock
 from kdiag.pcap.packet import PacketIndex, SegmentBatch
+from kdiag.pcap.savefile_writer import LINKTYPE_RAW, file_header
 
 if TYPE_CHECKING:
     from kdiag.pcap.pcapng import Secrets
@@ -50,12 +51,7 @@ _STATISTICS: Final = struct.Struct("=III")
 
 _HARDWARE_LOOPBACK: Final = 772
 _LINKTYPE_ETHERNET: Final = 1
-_LINKTYPE_RAW: Final = 101
 _LINK_TYPES: Final = {1: _LINKTYPE_ETHERNET, _HARDWARE_LOOPBACK: _LINKTYPE_ETHERNET}
-
-_SAVEFILE_HEADER: Final = struct.Struct("<IHHiIII")
-_SAVEFILE_MAGIC_NS: Final = 0xA1B23C4D
-_SAVEFILE_SNAPLEN: Final = 262144
 
 
 class LiveCapture:
@@ -172,10 +168,7 @@ class LiveCapture:
             return
         if not self._has_header:
             self._has_header = True
-            link_type = int(block.link_type[0])
-            self._file.write(
-                _SAVEFILE_HEADER.pack(_SAVEFILE_MAGIC_NS, 2, 4, 0, 0, _SAVEFILE_SNAPLEN, link_type)
-            )
+            self._file.write(file_header(int(block.link_type[0])))
         seconds, rest = np.divmod(block.time_ns, 10**9)
         columns = np.column_stack([seconds, rest, block.captured, block.original])
         headers = columns.astype("<u4").tobytes()
@@ -218,7 +211,7 @@ def _read_block(data: bytes, count: int, first: int) -> PacketBlock:
         step, seconds, rest, captured, original, offset = _PACKET_HEADER.unpack_from(data, position)
         hardware, direction = _ADDRESS.unpack_from(data, position)
         if not (hardware == _HARDWARE_LOOPBACK and direction == _PACKET_OUTGOING):
-            link_type = _LINK_TYPES.get(hardware, _LINKTYPE_RAW)
+            link_type = _LINK_TYPES.get(hardware, LINKTYPE_RAW)
             time_ns = seconds * 10**9 + rest
             rows.append((position + offset, captured, original, time_ns, link_type, 0))
         position += step
