@@ -1,0 +1,157 @@
+"""Why a connection failed, in words: which layer, what happened, and what to do.
+
+What a transport or an authenticator found out itself (a certificate, a password, a web server) is
+passed on. What the operating system says, or what a broker does not say, is put into words here.
+"""
+
+import errno
+from enum import Enum
+from typing import Final, NamedTuple
+
+from kdiag.errors import ConnectError, Layer
+from kdiag.net.transport import EndOfStreamError
+
+_S: Final = 1_000_000_000
+
+
+class Stage(Enum):
+    """How far a connection had come."""
+
+    TCP = "the TCP connection"
+    TLS = "the TLS handshake"
+    SASL = "SASL authentication"
+    API_VERSIONS = "the ApiVersions request"
+    FIRST_REQUEST = "the first request after ApiVersions"
+    READY = "later requests"
+
+
+class _Reason(NamedTuple):
+    """What an error number of the operating system means when connecting."""
+
+    why: str
+    fix: str
+
+
+_REFUSED: Final = _Reason(
+    "connection refused: the host is there, but nothing listens on this port",
+    "Start the broker, or give the port of one of its `listeners`",
+)
+_DROPPED: Final = _Reason(
+    "no answer to the attempt to connect: packets are dropped on the way, or the host is off",
+    "Check the address, and the firewall or security group between here and there",
+)
+_NO_ROUTE: Final = _Reason(
+    "no route to the host",
+    "Check the address, and the network, VPN or routing table of this machine",
+)
+_BY_NUMBER: Final = {
+    errno.ECONNREFUSED: _REFUSED,
+    errno.ETIMEDOUT: _DROPPED,
+    errno.EHOSTUNREACH: _NO_ROUTE,
+    errno.ENETUNREACH: _NO_ROUTE,
+    errno.EHOSTDOWN: _NO_ROUTE,
+    errno.EADDRNOTAVAIL: _Reason(
+        "this machine cannot connect to such an address",
+        "Check the address; if it is right, this machine may have run out of local ports",
+    ),
+    errno.EACCES: _Reason(
+        "the operating system forbids the connection", "Check the firewall of this machine"
+    ),
+    errno.EPERM: _Reason(
+        "the operating system forbids the connection", "Check the firewall of this machine"
+    ),
+    errno.ECONNRESET: _Reason(
+        "the connection was reset while it was being made",
+        "A proxy or load balancer without a broker behind it does this; check what listens there",
+    ),
+}
+
+_LAYER: Final = {
+    Stage.TCP: Layer.TCP,
+    Stage.TLS: Layer.TLS,
+    Stage.SASL: Layer.SASL,
+    Stage.API_VERSIONS: Layer.KAFKA,
+    Stage.FIRST_REQUEST: Layer.KAFKA,
+    Stage.READY: Layer.KAFKA,
+}
+
+_CLOSED_FIX: Final = {
+    Stage.TLS: "If the port is not a TLS listener, use security.protocol PLAINTEXT or "
+    "SASL_PLAINTEXT; otherwise see the broker's log",
+    Stage.SASL: "If the listener has no SASL, use security.protocol PLAINTEXT or SSL; otherwise "
+    "see the broker's log",
+    Stage.API_VERSIONS: "If the port is a TLS listener, use security.protocol SSL or SASL_SSL; a "
+    "broker before Kafka 0.10 closes as well",
+    Stage.FIRST_REQUEST: "If the listener asks for SASL, use security.protocol SASL_PLAINTEXT or "
+    "SASL_SSL and set sasl.mechanism; otherwise see the broker's log",
+    Stage.READY: "See the broker's log; it may have been stopped, or have refused a request",
+}
+
+_SILENT_FIX: Final = {
+    Stage.TLS: "If the port is not a TLS listener, use security.protocol PLAINTEXT or "
+    "SASL_PLAINTEXT",
+    Stage.SASL: "See the broker's log: it, or what checks its credentials, may hang",
+    Stage.API_VERSIONS: "If the port is a TLS listener, use security.protocol SSL or SASL_SSL; if "
+    "it is a broker, it hangs or is overloaded",
+    Stage.FIRST_REQUEST: "See the broker's log: it hangs or is overloaded",
+    Stage.READY: "See the broker's log: it hangs or is overloaded",
+}
+
+
+def failure(address: str, stage: Stage, error: Exception | None) -> ConnectError:
+    """Return why a connection broke.
+
+    Args:
+        address: `host:port`, with the IP address where that tells more.
+        stage: how far it had come.
+        error: what the selector gives as the cause; None where it was closed for being idle.
+    """
+    if isinstance(error, ConnectError):
+        return error
+    if stage is Stage.TCP:
+        return _not_connected(address, error)
+    if error is None:
+        return ConnectError(address, _LAYER[stage], "the connection was closed, being idle")
+    how = f"broke ({error})"
+    if isinstance(error, ConnectionResetError | BrokenPipeError):
+        how = "reset the connection"
+    elif isinstance(error, EndOfStreamError):
+        how = "closed the connection"
+    why = f"the other end accepted, then {how} during {stage.value}"
+    return ConnectError(address, _LAYER[stage], why, _CLOSED_FIX[stage])
+
+
+def silence(address: str, stage: Stage, waited_ns: int) -> ConnectError:
+    """Return why a connection was given up that took too long.
+
+    Args:
+        address: as above.
+        stage: what had not ended.
+        waited_ns: for how long.
+    """
+    waited = f"within {waited_ns / _S:.3g} s"
+    if stage is Stage.TCP:
+        return ConnectError(address, Layer.TCP, f"{_DROPPED.why} ({waited})", _DROPPED.fix)
+    why = f"the other end accepts connections, but did not answer {stage.value} {waited}"
+    return ConnectError(address, _LAYER[stage], why, _SILENT_FIX[stage])
+
+
+def _not_connected(address: str, error: Exception | None) -> ConnectError:
+    """Return why TCP did not connect."""
+    number = error.errno if isinstance(error, OSError) else None
+    reason = _BY_NUMBER.get(number or 0)
+    if reason is None:
+        return ConnectError(address, Layer.TCP, f"could not connect: {error}")
+    return ConnectError(address, Layer.TCP, *reason)
+
+
+_HOW_FAR: Final = (Layer.DNS, Layer.TCP, Layer.KAFKA, Layer.TLS, Layer.SASL)
+
+
+def most_telling(errors: list[ConnectError]) -> ConnectError:
+    """Return the error of the attempt that came furthest; the first of several.
+
+    A broker that refuses a password says more than one that is off; a refused connection more
+    than packets that vanish.
+    """
+    return max(errors, key=lambda each: (_HOW_FAR.index(each.layer), each.why == _REFUSED.why))
