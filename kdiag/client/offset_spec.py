@@ -1,0 +1,173 @@
+"""Where to start reading a partition and where to stop, as people write it.
+
+    beginning, start          the oldest record that is left
+    end                       what comes from now on
+    42                        offset 42
+    +42                       42 offsets after the oldest
+    -42                       the last 42 records of the whole topic
+    @TIME, s@TIME             the first record that is not older
+    e@TIME                    stop before the first record that is not older
+    A:B                       from A (the oldest, if empty) up to but not including B
+
+A TIME is a date (`2026-01-15`), a moment (`2026-01-15T10:30:00Z`, UTC where no zone is given), a
+number of seconds or milliseconds since 1970, or a time ago (`-1h`, `-90s`, `-1d12h`). Several specs
+are put together from several texts: `s@... e@...`.
+
+Source: the `-o` options of kcat, kcl and rpk, whose union this is.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Final, NamedTuple
+
+from kdiag.errors import ConfigError
+
+_MS_PER_UNIT: Final = {
+    "ms": 1,
+    "s": 1000,
+    "m": 60_000,
+    "h": 3_600_000,
+    "d": 86_400_000,
+    "w": 604_800_000,
+}
+_AGO: Final = re.compile(r"-((?:\d+(?:ms|[smhdw]))+)")
+_AGO_PART: Final = re.compile(r"(\d+)(ms|[smhdw])")
+_SECONDS_DIGITS: Final = 10
+"""Numbers up to this long are seconds: as milliseconds they would lie before May 1970."""
+
+_OPTION: Final = "--offset"
+_MAX_OFFSET: Final = (1 << 63) - 1
+
+
+class At(Enum):
+    """How a position is counted."""
+
+    BEGINNING = "beginning"
+    END = "end"
+    OFFSET = "offset"
+    AFTER_BEGINNING = "after the beginning"
+    LAST = "last"
+    TIMESTAMP = "timestamp"
+
+
+class Position(NamedTuple):
+    """One place in a partition.
+
+    Attributes:
+        at: how `value` counts.
+        value: an offset, a number of offsets or records, or milliseconds since 1970.
+    """
+
+    at: At
+    value: int = 0
+
+
+class OffsetSpec(NamedTuple):
+    """Where to start and where to stop; None where nothing was said."""
+
+    start: Position | None = None
+    stop: Position | None = None
+
+
+def parse_offsets(texts: Iterable[str], now_ms: int) -> OffsetSpec:
+    """Return what some texts say together.
+
+    Args:
+        texts: the values of `-o`.
+        now_ms: the present, for times ago.
+
+    Raises:
+        ConfigError: if a text is no offset, or two say where to start, or where to stop.
+    """
+    spec = OffsetSpec()
+    for text in texts:
+        for end, position in zip(OffsetSpec._fields, _parse(text, now_ms), strict=True):
+            if position is None:
+                continue
+            if getattr(spec, end) is not None:
+                raise ConfigError(text, _OPTION, f"the {end} was given before")
+            spec = spec._replace(**{end: position})
+    if spec.stop is not None and spec.start is not None and spec.start.at is At.LAST:
+        raise ConfigError("-N", _OPTION, "the last N records end at the end: no stop can be given")
+    return spec
+
+
+def parse_time_ms(text: str, now_ms: int) -> int:
+    """Return a moment in milliseconds since 1970.
+
+    Raises:
+        ConfigError: if the text is no moment.
+    """
+    if ago := _AGO.fullmatch(text):
+        parts = _AGO_PART.findall(ago[1])
+        return now_ms - sum(int(count) * _MS_PER_UNIT[unit] for count, unit in parts)
+    if text == "now":
+        return now_ms
+    if text.isascii() and text.isdigit():
+        return int(text) * (1000 if len(text) <= _SECONDS_DIGITS else 1)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        expected = "2026-01-15, 2026-01-15T10:30:00Z, seconds or ms since 1970, or -1h"
+        raise ConfigError(text, _OPTION, f"no moment; write {expected}") from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)
+
+
+def _parse(text: str, now_ms: int) -> OffsetSpec:
+    """Return what one text says."""
+    if text.startswith("s@"):
+        return OffsetSpec(start=_timestamp(text[2:], now_ms))
+    if text.startswith("e@"):
+        return OffsetSpec(stop=_timestamp(text[2:], now_ms))
+    if text.startswith("@"):
+        return _times(text[1:], now_ms)
+    first, colon, second = text.partition(":")
+    if not colon:
+        return OffsetSpec(start=_position(text))
+    start = _position(first) if first else Position(At.BEGINNING)
+    stop = _position(second) if second else None
+    if stop is not None and stop.at not in {At.OFFSET, At.END}:
+        raise ConfigError(text, _OPTION, "after the colon stands an offset or `end`")
+    return OffsetSpec(start, stop)
+
+
+def _times(text: str, now_ms: int) -> OffsetSpec:
+    """Return what `TIME`, `TIME:TIME` or `TIME:@TIME` says; moments may hold colons themselves."""
+    try:
+        return OffsetSpec(start=_timestamp(text, now_ms))
+    except ConfigError as error:
+        refusal = error
+    for colon in (match.start() for match in re.finditer(":", text)):
+        first, second = text[:colon], text[colon + 1 :].removeprefix("@")
+        try:
+            start = _timestamp(first, now_ms)
+            stop = Position(At.END) if second in {"", "end"} else _timestamp(second, now_ms)
+        except ConfigError:
+            continue
+        return OffsetSpec(start, stop)
+    raise refusal
+
+
+def _timestamp(text: str, now_ms: int) -> Position:
+    return Position(At.TIMESTAMP, parse_time_ms(text, now_ms))
+
+
+def _position(text: str) -> Position:
+    """Return a position that is not a time."""
+    if text in {"beginning", "start", "earliest", "oldest"}:
+        return Position(At.BEGINNING)
+    if text in {"end", "latest", "newest"}:
+        return Position(At.END)
+    if text == "stored":
+        why = "kdiag tail joins no group and has no stored offset; see `kdiag help tail`"
+        raise ConfigError(text, _OPTION, why)
+    sign, digits = (text[0], text[1:]) if text[:1] in {"+", "-"} else ("", text)
+    if not (digits.isascii() and digits.isdigit()) or int(digits) > _MAX_OFFSET:
+        expected = "beginning, end, 42, +42, -42, 0:100, @TIME, s@TIME or e@TIME"
+        raise ConfigError(text, _OPTION, f"no offset; write {expected}")
+    kinds = {"": At.OFFSET, "+": At.AFTER_BEGINNING, "-": At.LAST}
+    return Position(kinds[sign], int(digits))
