@@ -1,165 +1,141 @@
-"""Certificates for tests: an authority, brokers right and wrong, and a client.
+"""Certificates for tests: authorities, and what they issue.
 
-Every file stands in one folder, in PEM (kdiag, OpenSSL) and PKCS12 (Java). `PASSWORD` opens all
-PKCS12 files and the encrypted key.
-
-    certificates = make_certificates(folder)
-    certificates.authority   # ca.pem: whom to trust
-    certificates.client      # client.pem: certificate and key of CN=client
+authority = make_authority("root")
+broker = authority.issue("broker", names=["localhost"], ips=["127.0.0.1"])
+broker.pem, broker.key_pem, broker.save(folder)
 """
 
 import datetime as dt
+import functools
 import ipaddress
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
+    KeySerializationEncryption,
     NoEncryption,
     PrivateFormat,
-    pkcs12,
 )
 
-PASSWORD: Final = "opens-the-store"
-OTHER_HOST: Final = "elsewhere.example.test"
-"""The only name in the certificate of the broker that is somebody else."""
+PrivateKey: TypeAlias = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
-_DAY: Final = dt.timedelta(days=1)
-_LOOPBACK: Final = (
-    x509.DNSName("localhost"),
-    x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
-    x509.IPAddress(ipaddress.ip_address("::1")),
-)
-_MAY_SIGN: Final = x509.KeyUsage(
-    key_cert_sign=True,
-    crl_sign=True,
-    digital_signature=False,
-    content_commitment=False,
-    key_encipherment=False,
-    data_encipherment=False,
-    key_agreement=False,
-    encipher_only=False,
-    decipher_only=False,
-)
+NOW: Final = dt.datetime.now(dt.UTC).replace(microsecond=0)
+DAY: Final = dt.timedelta(days=1)
 
 
-class Certificates(NamedTuple):
-    """The files that `make_certificates` made.
+class Life(NamedTuple):
+    """From when to when a certificate is valid."""
 
-    Attributes:
-        authority: the authority's certificate as PEM.
-        truststore: the same as PKCS12, with the mark by which Java trusts it.
-        client: certificate and key of `CN=client` as PEM.
-        client_encrypted: the same with an encrypted key.
-        client_store: the same as PKCS12.
-        broker: certificate and key for localhost, 127.0.0.1 and ::1 as PEM; likewise
-            `broker_store`.
-        expired_store: as `broker_store`, but expired yesterday.
-        other_host_store: as `broker_store`, but for `OTHER_HOST`.
-    """
-
-    authority: Path
-    truststore: Path
-    client: Path
-    client_encrypted: Path
-    client_store: Path
-    broker: Path
-    broker_store: Path
-    expired_store: Path
-    other_host_store: Path
+    begin: dt.datetime = NOW - DAY
+    end: dt.datetime = NOW + DAY
 
 
-class _Entry(NamedTuple):
-    """A private key and its certificate."""
+VALID: Final = Life()
+EXPIRED: Final = Life(NOW - 2 * DAY, NOW - DAY)
+FUTURE: Final = Life(NOW + DAY, NOW + 2 * DAY)
 
-    key: ec.EllipticCurvePrivateKey
+
+class Issued(NamedTuple):
+    """A certificate, its private key, and the certificates up to the root without the root's."""
+
     certificate: x509.Certificate
+    key: PrivateKey
+    chain: tuple[x509.Certificate, ...] = ()
+
+    @property
+    def der(self) -> bytes:
+        """Return the certificate as DER."""
+        return self.certificate.public_bytes(Encoding.DER)
+
+    @property
+    def pem(self) -> str:
+        """Return the certificate and its chain as PEM."""
+        every = (self.certificate, *self.chain)
+        return "".join(one.public_bytes(Encoding.PEM).decode() for one in every)
+
+    @property
+    def key_pem(self) -> str:
+        """Return the key as PEM."""
+        return self.encrypted_key_pem(None)
+
+    def encrypted_key_pem(self, password: str | None) -> str:
+        """Return the key as PEM, encrypted with a password."""
+        encryption: KeySerializationEncryption = NoEncryption()
+        if password is not None:
+            encryption = BestAvailableEncryption(password.encode())
+        return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption).decode()
+
+    def save(self, folder: Path) -> Path:
+        """Return a file with key, certificate and chain."""
+        file = folder / f"{self.certificate.serial_number}.pem"
+        file.write_text(self.key_pem + self.pem)
+        return file
+
+    def issue(  # noqa: PLR0913 - a certificate has that many fields
+        self,
+        common_name: str,
+        *,
+        names: Sequence[str] = (),
+        ips: Sequence[str] = (),
+        life: Life = VALID,
+        key: PrivateKey | None = None,
+        is_authority: bool = False,
+        purpose: x509.ObjectIdentifier | None = None,
+    ) -> "Issued":
+        """Return a certificate signed with this one's key."""
+        key = key or ec_key(common_name)
+        is_root = self.certificate.issuer == self.certificate.subject
+        builder = _builder(common_name, self.certificate.subject, key, life)
+        builder = builder.add_extension(x509.BasicConstraints(is_authority, None), critical=True)
+        alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in names]
+        alternatives += [x509.IPAddress(ipaddress.ip_address(ip)) for ip in ips]
+        if alternatives:
+            alternative = x509.SubjectAlternativeName(alternatives)
+            builder = builder.add_extension(alternative, critical=False)
+        if purpose is not None:
+            builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+        signed = builder.sign(self.key, SHA256())
+        return Issued(signed, key, () if is_root else (self.certificate, *self.chain))
 
 
-def make_certificates(folder: Path) -> Certificates:
-    """Make all of them, each signed by the same authority, in an existing folder."""
-    authority = _issue("kdiag test authority", None)
-    client = _issue("client", authority)
-    broker = _issue("broker", authority, _LOOPBACK)
-    expired = _issue("broker", authority, _LOOPBACK, ends_in=-_DAY)
-    other_host = _issue("broker", authority, [x509.DNSName(OTHER_HOST)])
-    trusted = pkcs12.PKCS12Certificate(authority.certificate, b"authority")
-    return Certificates(
-        authority=_write(folder / "ca.pem", _certificate_pem(authority)),
-        truststore=_write(
-            folder / "truststore.p12",
-            pkcs12.serialize_java_truststore([trusted], BestAvailableEncryption(PASSWORD.encode())),
-        ),
-        client=_write(folder / "client.pem", _pem(client)),
-        client_encrypted=_write(folder / "client_encrypted.pem", _pem(client, PASSWORD)),
-        client_store=_write(folder / "client.p12", _store(client, authority)),
-        broker=_write(folder / "broker.pem", _pem(broker)),
-        broker_store=_write(folder / "broker.p12", _store(broker, authority)),
-        expired_store=_write(folder / "expired.p12", _store(expired, authority)),
-        other_host_store=_write(folder / "other_host.p12", _store(other_host, authority)),
-    )
-
-
-def _issue(
-    name: str,
-    authority: _Entry | None,
-    alternatives: Sequence[x509.GeneralName] = (),
-    *,
-    ends_in: dt.timedelta = 30 * _DAY,
-) -> _Entry:
-    """Return a new key and its certificate; without an authority, the authority itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
+def make_authority(name: str) -> Issued:
+    """Return an authority that has signed itself."""
+    key = ec_key(name)
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = dt.datetime.now(dt.UTC)
-    builder = (
+    builder = _builder(name, subject, key, VALID)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    return Issued(builder.sign(key, SHA256()), key)
+
+
+@functools.cache
+def ec_key(owner: str) -> ec.EllipticCurvePrivateKey:
+    """Return the key of an owner, the same one for all tests of a run."""
+    assert owner
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+@functools.cache
+def rsa_key(bits: int) -> rsa.RSAPrivateKey:
+    """Return an RSA key of a size, the same one for all tests of a run."""
+    return rsa.generate_private_key(65537, bits)
+
+
+def _builder(
+    common_name: str, issuer: x509.Name, key: PrivateKey, life: Life
+) -> x509.CertificateBuilder:
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, common_name)])
+    return (
         x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(authority.certificate.subject if authority else subject)
+        .subject_name(name)
+        .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - 30 * _DAY)
-        .not_valid_after(now + ends_in)
-        .add_extension(x509.BasicConstraints(ca=authority is None, path_length=None), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .add_extension(_signer(authority.key if authority else key), critical=False)
-    )
-    if authority is None:
-        builder = builder.add_extension(_MAY_SIGN, critical=True)
-    if alternatives:
-        builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
-    return _Entry(key, builder.sign(authority.key if authority else key, SHA256()))
-
-
-def _signer(key: ec.EllipticCurvePrivateKey) -> x509.AuthorityKeyIdentifier:
-    return x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
-
-
-def _write(file: Path, data: bytes) -> Path:
-    file.write_bytes(data)
-    return file
-
-
-def _certificate_pem(entry: _Entry) -> bytes:
-    return entry.certificate.public_bytes(Encoding.PEM)
-
-
-def _pem(entry: _Entry, password: str = "") -> bytes:
-    """Return key and certificate; the key is encrypted if there is a password."""
-    encryption = BestAvailableEncryption(password.encode()) if password else NoEncryption()
-    key = entry.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
-    return key + _certificate_pem(entry)
-
-
-def _store(entry: _Entry, authority: _Entry) -> bytes:
-    return pkcs12.serialize_key_and_certificates(
-        b"entry",
-        entry.key,
-        entry.certificate,
-        [authority.certificate],
-        BestAvailableEncryption(PASSWORD.encode()),
+        .not_valid_before(life.begin)
+        .not_valid_after(life.end)
     )
