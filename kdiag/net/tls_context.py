@@ -27,7 +27,6 @@ from kdiag.net.tls_key_store import (
 )
 from kdiag.net.tls_suite_names import is_java_name, is_tls13_suite, openssl_name
 
-HTTPS: Final = "https"
 _MAX_STORE_BYTES: Final = 16 << 20
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _OLD_VERSIONS: Final = frozenset(("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1"))
@@ -36,7 +35,6 @@ _CLIENT_AUTH: Final = {
     "requested": ssl.CERT_OPTIONAL,
     "required": ssl.CERT_REQUIRED,
 }
-_VERIFY: Final = "enable.ssl.certificate.verification"
 _OPEN_FILES: Final = Path("/proc/self/fd")
 _INSTALL: Final = "PKCS12 needs the library cryptography: pip install 'kdiag[tls]'"
 
@@ -44,13 +42,13 @@ _INSTALL: Final = "PKCS12 needs the library cryptography: pip install 'kdiag[tls
 class TlsSettings(NamedTuple):
     """Kafka's settings for TLS; the field `keystore_key` is `ssl.keystore.key`, and so on.
 
-    Two are librdkafka's: `key_location`, a PEM file for the key alone, and `verify`, which is
-    `enable.ssl.certificate.verification`.
+    Three are librdkafka's: `certificate_location` and `key_location`, and `verifies_certificate`,
+    which is `enable.ssl.certificate.verification`.
 
     Attributes:
         truststore_location: a file with the certificates to trust; without it and without
             `truststore_certificates` those are trusted that the operating system trusts.
-        truststore_type: `JKS`, `PKCS12` or `PEM`; empty is whatever the file is.
+        truststore_type: `JKS`, `PKCS12` or `PEM`; None is whatever the file is.
         truststore_password: for the file.
         truststore_certificates: the certificates themselves, as PEM.
         keystore_location: a file with our own key and certificates.
@@ -58,42 +56,45 @@ class TlsSettings(NamedTuple):
         keystore_password: for the file.
         keystore_certificate_chain: our certificates themselves, as PEM, our own first.
         keystore_key: our key itself, as PEM.
-        key_location: a PEM file with our key, where `keystore_location` has the certificates only.
+        certificate_location: a PEM file with our certificates alone.
+        key_location: a PEM file with our key alone.
         key_password: for the key.
-        endpoint_identification_algorithm: `https`, or empty to take a certificate for any host.
         cipher_suites: those to choose from, in Java's or in OpenSSL's names; empty is OpenSSL's
             choice.
         enabled_protocols: the versions to choose from.
         client_auth: whether a server wants a client's certificate: `none`, `requested`, `required`.
-        verify: whether a client verifies the server's certificate at all.
+        verifies_certificate: whether the server must prove who it is.
+        verifies_hostname: whether its certificate must be for the name that was connected to
+            (`ssl.endpoint.identification.algorithm`).
         origins: setting -> where it came from, for errors.
     """
 
     truststore_location: str | None = None
-    truststore_type: str = ""
+    truststore_type: str | None = None
     truststore_password: str | None = None
     truststore_certificates: str | None = None
     keystore_location: str | None = None
-    keystore_type: str = ""
+    keystore_type: str | None = None
     keystore_password: str | None = None
     keystore_certificate_chain: str | None = None
     keystore_key: str | None = None
+    certificate_location: str | None = None
     key_location: str | None = None
     key_password: str | None = None
-    endpoint_identification_algorithm: str = HTTPS
     cipher_suites: tuple[str, ...] = ()
     enabled_protocols: tuple[str, ...] = tuple(_VERSIONS)
     client_auth: str = "none"
-    verify: bool = True
+    verifies_certificate: bool = True
+    verifies_hostname: bool = True
     origins: Mapping[str, str] = MappingProxyType({})
 
     def __repr__(self) -> str:
-        stores = self.truststore_location, self.keystore_location or self.key_location
-        return f"<TlsSettings: trusts {stores[0]}, is {stores[1]}>"
+        own = self.keystore_location or self.certificate_location
+        return f"<TlsSettings: trusts {self.truststore_location}, is {own}>"
 
     def error(self, field: str, why: str) -> ConfigError:
         """Return what is wrong with a setting."""
-        key = _VERIFY if field == "verify" else f"ssl.{field.replace('_', '.')}"
+        key = f"ssl.{field.replace('_', '.')}"
         return ConfigError(key, self.origins.get(key, "TLS settings"), why)
 
 
@@ -105,12 +106,8 @@ def client_context(settings: TlsSettings) -> ssl.SSLContext:
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     _set_versions(context, settings)
-    algorithm = settings.endpoint_identification_algorithm.lower()
-    if algorithm not in {HTTPS, ""}:
-        why = f"{algorithm!r} is not known; it is https, or empty to accept any host name"
-        raise settings.error("endpoint_identification_algorithm", why)
-    context.check_hostname = settings.verify and algorithm == HTTPS
-    if settings.verify:
+    context.check_hostname = settings.verifies_certificate and settings.verifies_hostname
+    if settings.verifies_certificate:
         _trust(context, settings)
     else:
         context.verify_mode = ssl.CERT_NONE
@@ -209,19 +206,29 @@ def _identity(settings: TlsSettings) -> Identity | None:
             return read_pem_identity(f"{chain}\n{settings.keystore_key}")
     if settings.keystore_key:
         raise settings.error("keystore_certificate_chain", "it is missing, ssl.keystore.key set")
+    if settings.certificate_location or settings.key_location:
+        return _pem_files(settings)
     if not location:
         return None
     data = _read(settings, "keystore_location")
-    if settings.key_location:
-        data = _read(settings, "key_location") + b"\n" + data
     kind = _type(settings, "keystore_type")
     with _blaming(settings, "keystore_location"):
         return read_identity(data, kind, settings.keystore_password, settings.key_password)
 
 
+def _pem_files(settings: TlsSettings) -> Identity:
+    """Return our own key and certificates from librdkafka's two files, which may be one."""
+    fields = ("key_location", "certificate_location")
+    given = [field for field in fields if getattr(settings, field)]
+    data = b"\n".join(_read(settings, field) for field in given)
+    with _blaming(settings, given[0]):
+        return read_identity(data, PEM, None, None)
+
+
 def _prove(context: ssl.SSLContext, settings: TlsSettings, identity: Identity) -> None:
     """Set who we are."""
-    field = "keystore_location" if settings.keystore_location else "keystore_key"
+    fields = ("keystore_location", "certificate_location", "key_location", "keystore_key")
+    field = next(field for field in fields if getattr(settings, field))
     if identity.is_encrypted and settings.key_password is None:
         raise settings.error("key_password", "the private key is encrypted, and this is not set")
     with _blaming(settings, field), _as_file(identity.pem) as file:
@@ -229,7 +236,7 @@ def _prove(context: ssl.SSLContext, settings: TlsSettings, identity: Identity) -
 
 
 def _type(settings: TlsSettings, field: str) -> str:
-    kind: str = getattr(settings, field)
+    kind: str = getattr(settings, field) or ""
     if kind and kind.upper() not in TYPES:
         raise settings.error(field, f"{kind!r} is none of {', '.join(sorted(TYPES))}")
     return kind.upper()

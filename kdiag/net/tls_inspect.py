@@ -64,7 +64,7 @@ def inspect_tls(
     first = _Visit(address, client_context(settings), clock, deadline_ns).inspect()
     if first.error is None or not isinstance(first.error.__cause__, ssl.SSLCertVerificationError):
         return first
-    context = client_context(settings._replace(verify=False))
+    context = client_context(settings._replace(verifies_certificate=False))
     second = _Visit(address, context, clock, deadline_ns).inspect()
     certificates = first.certificates or second.certificates
     return second._replace(certificates=certificates, error=first.error)

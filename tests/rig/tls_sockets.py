@@ -13,12 +13,18 @@ from typing import Final
 
 from certificates import Issued, make_authority
 from kdiag.net.tls import TlsTransport
+from kdiag.net.tls_context import TlsSettings, client_context, server_context
 
 HOST: Final = "broker.example.test"
 AUTHORITY: Final = make_authority("Test Root")
 BROKER: Final = AUTHORITY.issue("broker", names=[HOST], ips=["127.0.0.1"])
 CLIENT: Final = AUTHORITY.issue("client")
 STRANGER: Final = make_authority("Strange Root").issue("stranger", names=[HOST])
+TRUSTING: Final = TlsSettings(truststore_certificates=AUTHORITY.pem)
+"""A client without a certificate."""
+SERVING: Final = TRUSTING._replace(
+    keystore_certificate_chain=BROKER.pem, keystore_key=BROKER.key_pem
+)
 _ROUNDS: Final = 1000
 
 
@@ -76,12 +82,19 @@ def connected_by_tcp(client: ssl.SSLContext, server: ssl.SSLContext) -> Iterator
         ends.close()
 
 
-def client_side(trusted: Issued | None = AUTHORITY) -> ssl.SSLContext:
-    """Return a client's context that trusts an authority, or nobody."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if trusted is not None:
-        context.load_verify_locations(cadata=trusted.der)
-    return context
+def client_side(settings: TlsSettings = TRUSTING) -> ssl.SSLContext:
+    """Return a client's context that trusts the authority."""
+    return client_context(settings)
+
+
+def server_side(settings: TlsSettings = SERVING) -> ssl.SSLContext:
+    """Return the context of the broker."""
+    return server_context(settings)
+
+
+def identity(settings: TlsSettings, issued: Issued) -> TlsSettings:
+    """Return settings with a certificate and its key."""
+    return settings._replace(keystore_certificate_chain=issued.pem, keystore_key=issued.key_pem)
 
 
 def read_all(transport: TlsTransport, size: int) -> bytes:
