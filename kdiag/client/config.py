@@ -22,8 +22,10 @@ import msgspec
 
 from kdiag.client.bootstrap_server import BootstrapServer, parse_bootstrap_server
 from kdiag.client.config_keys import (
+    ALTERNATIVES,
     NUMBERS,
     SECRETS,
+    TYPES,
     UNHEEDED,
     USED,
     is_accepted,
@@ -149,6 +151,20 @@ class Settings:
                 if rank <= self._ranks.get(setting.key, rank):
                     self.by_key[setting.key] = setting
                     self._ranks[setting.key] = rank
+        self._drop_what_others_outdo()
+
+    def _drop_what_others_outdo(self) -> None:
+        """Leave one source for what can be said in several ways, and for a file and its type."""
+        for keys in ALTERNATIVES:
+            ranks = {key: self._ranks[key] for key in keys if key in self._ranks}
+            self._drop(key for key, rank in ranks.items() if rank > min(ranks.values()))
+        for key, file in TYPES.items():
+            if {key, file} <= self._ranks.keys() and self._ranks[key] > self._ranks[file]:
+                self._drop([key])
+
+    def _drop(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            del self.by_key[key], self._ranks[key]
 
     def offer(self, setting: Setting, taken_from: Setting) -> None:
         """Put in what another setting says, unless somebody who counts as much says otherwise."""

@@ -145,6 +145,19 @@ VALUES: Final[dict[tuple[str, str], str]] = {
 }
 """librdkafka's values that Java writes in another way, by name and value."""
 
+ALTERNATIVES: Final = (
+    ("sasl.oauthbearer.token", "sasl.oauthbearer.token.file", "sasl.oauthbearer.token.command"),
+    ("ssl.truststore.certificates", "ssl.truststore.location"),
+    ("ssl.keystore.key", "ssl.keystore.location", "ssl.key.location"),
+)
+"""Settings that say the same thing in different ways: one source says it for all."""
+
+TYPES: Final = {
+    "ssl.keystore.type": "ssl.keystore.location",
+    "ssl.truststore.type": "ssl.truststore.location",
+}
+"""Settings that say how to read the file that another one names."""
+
 UNHEEDED: Final = frozenset(
     {
         "sasl.client.callback.handler.class",

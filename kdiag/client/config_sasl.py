@@ -40,8 +40,8 @@ class SaslConfig(NamedTuple):
         token: the token itself (OAUTHBEARER only).
         token_file: where that is None, the file with the token, to be read whenever one is needed.
         token_command: where both are None, the command that prints it.
-        unsecured: where there is none of these, the options by which Java makes an unsecured token, such
-            as `unsecuredLoginStringClaim_sub`.
+        unsecured: where there is none of these, the options by which Java makes an unsecured
+            token, such as `unsecuredLoginStringClaim_sub`.
         extensions: what goes with the token, by name.
     """
 
@@ -164,8 +164,7 @@ def _unsecured(values: ConfigValues, options: Mapping[str, str]) -> dict[str, st
         if key.startswith(_UNSECURED) and not key.startswith(_EXTENSIONS)
     }
     if values.flag("enable.sasl.oauthbearer.unsecure.jwt"):
-        words = _pairs(values, "sasl.oauthbearer.config", None)
-        librdkafka = dict(words)
+        librdkafka = dict(_pairs(values, "sasl.oauthbearer.config", None))
         claim = librdkafka.get("principalClaimName", "sub")
         if "principal" in librdkafka:
             found.setdefault("unsecuredLoginPrincipalClaimName", claim)
@@ -182,8 +181,8 @@ def _extensions(values: ConfigValues, options: Mapping[str, str]) -> Iterator[tu
 
 
 def _pairs(values: ConfigValues, key: str, separator: str | None) -> Iterator[tuple[str, str]]:
-    for word in values.text(key).split(separator):
-        name, equals, value = word.strip().partition("=")
+    for word in filter(None, map(str.strip, values.text(key).split(separator))):
+        name, equals, value = word.partition("=")
         if not equals:
             raise values.wrong(key, "expected name=value")
         yield name, value
