@@ -10,7 +10,7 @@ from kdiag.wire.fetch_session import FETCH_KEY, FetchSessions
 from kdiag.wire.late_names import DEFAULT_MAX_EXCHANGES, LateNames
 from kdiag.wire.selection import Selection, is_in_order
 from kdiag.wire.summary import Summary
-from kdiag.wire.topic_names import TopicNames
+from kdiag.wire.topic_names import TopicNames, may_tell_names
 from kdiag_cli.machine_output import Printer
 
 
@@ -51,6 +51,7 @@ class ExchangePipeline:
             self._late = LateNames(names, look_ahead, max_exchanges=most)
         is_fetch_wanted = not selection.api_keys or FETCH_KEY in selection.api_keys
         self._sessions = FetchSessions() if printer is not None and is_fetch_wanted else None
+        self._counts_all = printer is None and selection == Selection()
 
     def take(self, items: Iterable[Item]) -> None:
         """Take what the decoder has completed."""
@@ -73,6 +74,8 @@ class ExchangePipeline:
             self._printer.finish()
 
     def _take_exchange(self, exchange: Exchange) -> None:
+        if self._counts_all and not may_tell_names(exchange) and self.summary.add_like(exchange):
+            return
         dissection = Dissection(exchange)
         self._names.learn(dissection)
         if self._sessions is not None:

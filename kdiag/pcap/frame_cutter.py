@@ -202,7 +202,8 @@ class FrameCutter:
         shared = position > edge[row]
         while position < stop:
             if position >= edge[row + 1]:
-                _share(here, is_shared=shared)
+                if shared or len(here) > 1:
+                    _share(here, is_shared=shared)
                 here.clear()
                 row += 1
                 if position >= edge[row + 1]:

@@ -62,10 +62,15 @@ def mentions(cls: type[Struct], version: int) -> Mentions:
 
 
 def _error(_: list[Field], field: Field, source: str) -> str | None:
-    """Return at the first error code; `partition_error_code` and the like are some, too."""
-    if field.kind is not Kind.INT16 or not field.name.endswith("error_code"):
+    """Return at the first error code."""
+    if not is_error_code(field):
         return None
     return f"if {source}.{field.name}: return {source}.{field.name}"
+
+
+def is_error_code(field: Field) -> bool:
+    """Return whether a field is an error code; `partition_error_code` and the like are some too."""
+    return field.kind is Kind.INT16 and field.name.endswith("error_code")
 
 
 def _topic(_: list[Field], field: Field, source: str) -> str | None:

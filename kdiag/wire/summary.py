@@ -11,7 +11,8 @@ from kdiag.wire.connection import Connection, Protocol
 from kdiag.wire.dissection import Dissection
 from kdiag.wire.document import SCHEMA
 from kdiag.wire.error_code import error_name
-from kdiag.wire.exchange import Status
+from kdiag.wire.exchange import Exchange, Status
+from kdiag.wire.likeness import Likeness
 from kdiag.wire.topic_names import TopicNames
 
 _NS_PER_S: Final = 1_000_000_000
@@ -30,6 +31,12 @@ class _Alike(NamedTuple):
     error_code: int
     topics: frozenset[str]
     topic_ids: frozenset[str]
+
+
+class _Tally(msgspec.Struct):
+    """How many exchanges are alike."""
+
+    count: int = 0
 
 
 class Totals(msgspec.Struct, kw_only=True):
@@ -71,7 +78,8 @@ class Summary:
         self.software: Counter[str] = Counter()
         self.protocols: Counter[Protocol] = Counter()
         self._names = names
-        self._alike: dict[_Alike, int] = {}
+        self._alike: dict[_Alike, _Tally] = {}
+        self._likeness: Likeness[_Tally] | None = None
 
     def add(self, dissection: Dissection) -> None:
         """Count an exchange; its bodies are read for status, error and topics."""
@@ -86,7 +94,22 @@ class Summary:
             frozenset(dissection.topics),
             frozenset(dissection.topic_ids),
         )
-        self._alike[alike] = self._alike.get(alike, 0) + 1
+        tally = self._alike.get(alike)
+        if tally is None:
+            tally = self._alike[alike] = _Tally()
+        tally.count += 1
+        if self._likeness is not None:
+            self._likeness.keep(dissection, tally)
+
+    def add_like(self, exchange: Exchange) -> bool:
+        """Count an exchange without reading it, if it is like one that was; return whether."""
+        if self._likeness is None:
+            self._likeness = Likeness()
+        tally = self._likeness.find(exchange)
+        if tally is None:
+            return False
+        tally.count += 1
+        return True
 
     def add_connection(self, connection: Connection) -> None:
         """Count a connection that has ended."""
@@ -97,7 +120,7 @@ class Summary:
     @property
     def exchanges(self) -> int:
         """Return how many exchanges were counted."""
-        return sum(self._alike.values())
+        return sum(tally.count for tally in self._alike.values())
 
     @property
     def requests(self) -> Counter[Kind]:
@@ -128,19 +151,19 @@ class Summary:
     def topics(self) -> Counter[str]:
         """Return exchanges by topic; by its id where no name is known."""
         topics: Counter[str] = Counter()
-        for alike, count in self._alike.items():
+        for alike, tally in self._alike.items():
             named = {self._names.name(topic_id) or topic_id for topic_id in alike.topic_ids}
             for topic in alike.topics | named:
-                topics[topic] += count
+                topics[topic] += tally.count
         return topics
 
     def _by(self, key: Callable[[_Alike], K | None]) -> Counter[K]:
         """Return counts by what `key` gives; what it gives None for is left out."""
         counts: Counter[K] = Counter()
-        for alike, count in self._alike.items():
+        for alike, tally in self._alike.items():
             value = key(alike)
             if value is not None:
-                counts[value] += count
+                counts[value] += tally.count
         return counts
 
     def document(self, totals: Totals) -> dict[str, Any]:

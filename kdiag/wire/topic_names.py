@@ -9,6 +9,7 @@ from typing import Final
 
 from kdiag.errors import DecodeError
 from kdiag.wire.dissection import Dissection
+from kdiag.wire.exchange import Exchange
 from kdiag.wire.internal_record import CLUSTER_METADATA, read_metadata_record
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.records import Record
@@ -61,7 +62,7 @@ class TopicNames:
         for side in sides:
             if side is not None and side.asks is not None and side.asks.pairs is not None:
                 side.asks.pairs(side.message, self._learn)
-        if api_key == _FETCH_KEY and _may_read_metadata(dissection):
+        if api_key == _FETCH_KEY and _may_read_metadata(dissection.exchange):
             self._learn_from_log(dissection)
 
     def _learn(self, topic_id: bytes, name: str | None) -> None:
@@ -87,9 +88,17 @@ class TopicNames:
             self._learn(read.value.message.topic_id, read.value.message.name)
 
 
-def _may_read_metadata(dissection: Dissection) -> bool:
+def may_tell_names(exchange: Exchange) -> bool:
+    """Return whether `TopicNames.learn` may find something in an exchange, without reading it."""
+    api_key = exchange.api_key
+    if api_key == _FETCH_KEY:
+        return _may_read_metadata(exchange)
+    return api_key in NAMING_RESPONSES or api_key in NAMING_REQUESTS
+
+
+def _may_read_metadata(exchange: Exchange) -> bool:
     """Return whether a fetch could be one from the metadata log, without reading it."""
-    request = dissection.exchange.request
+    request = exchange.request
     return request is not None and (
         _METADATA_ID in request.data or CLUSTER_METADATA.encode() in request.data
     )

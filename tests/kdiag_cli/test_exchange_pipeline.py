@@ -92,3 +92,13 @@ def test_counting_alone_needs_no_printer() -> None:
     pipeline.take([make_exchange(HeartbeatRequest(), b"\0\0\0\7", version=3), gap()])
     pipeline.finish()
     assert (pipeline.summary.exchanges, pipeline.is_partial) == (1, True)
+
+
+def test_counting_chosen_exchanges_reads_each() -> None:
+    """One like many before may be chosen or not: here by whether it failed."""
+    pipeline = ExchangePipeline(TopicNames(), Selection(errors=True), None, None)
+    failed = HeartbeatResponse(error_code=27)
+    for response in (HeartbeatResponse(), failed) * 30:
+        pipeline.take([make_exchange(HeartbeatRequest(), response, version=3)])
+    assert pipeline.summary.errors == {"REBALANCE_IN_PROGRESS": 30}
+    assert pipeline.summary.exchanges == 30

@@ -69,6 +69,20 @@ def test_a_topic_whose_id_gets_its_name_is_one_topic() -> None:
     assert summary.topics == {"orders": 2}
 
 
+def test_exchanges_like_others_are_counted_without_being_read() -> None:
+    """At first each is read, to know what others are like."""
+    summary = Summary(TopicNames())
+    exchange = make_exchange(HeartbeatRequest(), HeartbeatResponse(error_code=27), version=3)
+    alike = 0
+    for _ in range(100):
+        if summary.add_like(exchange):
+            alike += 1
+        else:
+            summary.add(Dissection(exchange))
+    assert alike > 50
+    assert (summary.exchanges, summary.errors) == (100, {"REBALANCE_IN_PROGRESS": 100})
+
+
 def test_apis_are_named_with_their_version() -> None:
     """A key that is not known is a number."""
     assert kind_text(1, 13) == "Fetch v13"

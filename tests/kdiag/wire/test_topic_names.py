@@ -6,6 +6,7 @@ from kdiag.wire.api.fetch import (
     FetchTopic,
     PartitionData,
 )
+from kdiag.wire.api.heartbeat import HeartbeatRequest
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 from kdiag.wire.catalog import APIS
 from kdiag.wire.codec import encode
@@ -18,6 +19,7 @@ from kdiag.wire.topic_names import (
     NAMING_REQUESTS,
     NAMING_RESPONSES,
     TopicNames,
+    may_tell_names,
 )
 
 ID = bytes(15) + b"\x09"
@@ -63,6 +65,19 @@ def test_the_metadata_log_tells_the_names_of_topics_that_are_created() -> None:
     names = TopicNames()
     names.learn(Dissection(make_exchange(asked, answered, version=13)))
     assert names.name(TEXT) == "invoices"
+
+
+def test_most_exchanges_can_tell_no_names() -> None:
+    """Fetches can only if they read the metadata log, by its id or its name."""
+    log_id = bytes(15) + b"\x01"
+    for asked, version, may in (
+        (MetadataRequest(), 12, True),
+        (FetchRequest(topics=[FetchTopic(topic_id=log_id)]), 13, True),
+        (FetchRequest(topics=[FetchTopic(topic="__cluster_metadata")]), 12, True),
+        (FetchRequest(topics=[FetchTopic(topic="orders")]), 12, False),
+        (HeartbeatRequest(), 4, False),
+    ):
+        assert may_tell_names(make_exchange(asked, version=version)) is may
 
 
 def test_the_metadata_log_itself_has_one_id_everywhere() -> None:
