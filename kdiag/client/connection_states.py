@@ -281,6 +281,11 @@ class ClusterConnectionStates:
         node = self._nodes.get(node_id)
         return None if node is None else node.last_address
 
+    def has_next_address(self, node_id: str) -> bool:
+        """Return whether the host has an address that was not tried since it was looked up."""
+        node = self._nodes.get(node_id)
+        return node is not None and node.position + 1 < len(node.addresses)
+
     def timed_out_connections(self, now_ns: int) -> list[str]:
         """Return the nodes that have been CONNECTING for longer than their setup timeout."""
         return [

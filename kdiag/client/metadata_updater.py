@@ -78,6 +78,15 @@ class MetadataUpdater(Protocol):
         """Take that the connection to a node ended; `error` is fatal, None else."""
         ...
 
+    @property
+    def update_count(self) -> int:
+        """Return how often the nodes were told anew."""
+        ...
+
+    def request_update(self) -> None:
+        """Want to be told anew."""
+        ...
+
     def take_error(self) -> KdiagError | None:
         """Return what nobody but the user can help with, once."""
         ...
@@ -88,7 +97,10 @@ class ManualMetadataUpdater:
 
     Attributes:
         known: the nodes.
+        update_count: does not change.
     """
+
+    update_count = 0
 
     def __init__(self, nodes: Iterable[Node] = ()) -> None:
         self.known = list(nodes)
@@ -114,6 +126,9 @@ class ManualMetadataUpdater:
     def handle_disconnect(self, error: KdiagError | None, now_ns: int) -> None:
         """Do nothing: whoever set the nodes sees their requests fail."""
 
+    def request_update(self) -> None:
+        """Do nothing: nobody can be asked."""
+
     def take_error(self) -> KdiagError | None:
         """Return None."""
         return None
@@ -126,6 +141,7 @@ class DefaultMetadataUpdater:
         cluster: the newest snapshot; the bootstrap servers before the first answer.
         refresh: when the next update is due.
         topics: which topics to ask about; None for all.
+        update_count: how many snapshots there were.
     """
 
     def __init__(
@@ -148,6 +164,7 @@ class DefaultMetadataUpdater:
         self.cluster = bootstrap
         self.refresh = MetadataRefresh(times)
         self.topics: list[str] | None = []
+        self.update_count = 0
         self._bootstrap = bootstrap
         self._reconnect_backoff_ns = reconnect_backoff_ns
         self._rebootstraps = rebootstraps
@@ -191,6 +208,7 @@ class DefaultMetadataUpdater:
             cluster = Cluster.from_response(body)
             self.refresh.succeeded(now_ns, is_equivalent=cluster == self.cluster)
             self.cluster = cluster
+            self.update_count += 1
 
     def handle_failed_request(self, error: KdiagError | None, now_ns: int) -> None:
         """Try again after the backoff; an error that time does not heal is kept for the caller."""
@@ -203,6 +221,10 @@ class DefaultMetadataUpdater:
         if self.is_update_due(now_ns):
             self.refresh.failed(now_ns)
         self._error = error or self._error
+        self.refresh.request_update()
+
+    def request_update(self) -> None:
+        """Want an update as soon as the backoffs allow."""
         self.refresh.request_update()
 
     def take_error(self) -> KdiagError | None:

@@ -126,6 +126,12 @@ class NetworkClient:
         """Return why the last connection to a node ended; None if it is in use, or never was."""
         return self._connections.error(node_id)
 
+    def silence(self, node_id: str) -> ConnectError | None:
+        """Return what a connection waits for that is still being prepared; None if none is."""
+        if not self._states.is_preparing(node_id):
+            return None
+        return self._connections.silence(node_id)
+
     def api_versions(self, node_id: str) -> NodeApiVersions | None:
         """Return the versions that a connected node speaks, as far as known."""
         return self._connections.negotiation.known(node_id)

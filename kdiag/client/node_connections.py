@@ -7,11 +7,11 @@ Source: Kafka's `NetworkClient` (its part that is about connections).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from kdiag.client.connection_failure import Stage, failure, silence
 from kdiag.client.connection_states import ClusterConnectionStates, ConnectionTimes
 from kdiag.client.node import Node
+from kdiag.client.observed import UNKNOWN_END
 from kdiag.client.version_negotiation import VersionNegotiation
 from kdiag.clock import Clock
 from kdiag.errors import AuthenticationError, ConnectError
@@ -24,8 +24,6 @@ from kdiag.net.selector import Selector
 
 Lookup = Callable[[str, int], Sequence[Address]]
 """Returns the addresses of a host and port; raises ConnectError if there are none."""
-
-_UNKNOWN_END: Final = "?"
 
 
 class NodeConnections:
@@ -75,7 +73,7 @@ class NodeConnections:
         try:
             return ends_of(channel.transport.fileno())
         except OSError:  # the other end has reset it already
-            return _UNKNOWN_END, host_and_port(address.ip, address.port)
+            return UNKNOWN_END, host_and_port(address.ip, address.port)
 
     def askable(self) -> list[str]:
         """Return the nodes that are ready to be asked for their versions."""
@@ -109,9 +107,12 @@ class NodeConnections:
 
     def give_up(self, node_id: str, waited_ns: int) -> ConnectError:
         """End a connection on which something took too long."""
-        self._is_prepared(node_id)
-        stage = self._stages[node_id]
-        return self.refuse(node_id, silence(self.address(node_id), stage, waited_ns))
+        return self.refuse(node_id, self._silence(node_id, waited_ns))
+
+    def silence(self, node_id: str) -> ConnectError:
+        """Return what the attempt to connect to a node has waited for until now."""
+        waited_ns = self._clock.monotonic_ns() - self.states.last_attempt_ns(node_id)
+        return self._silence(node_id, waited_ns)
 
     def close(self, node_id: str) -> None:
         """End a connection that is no longer wanted; the node backs off as if it had failed."""
@@ -141,8 +142,13 @@ class NodeConnections:
             self._stages[node_id] = _stage_of(channel)
         return channel is not None and channel.is_ready
 
+    def _silence(self, node_id: str, waited_ns: int) -> ConnectError:
+        """Return what a node has not answered."""
+        self._is_prepared(node_id)
+        return silence(self.address(node_id), self._stages[node_id], waited_ns)
+
     def _end(self, node_id: str, error: ConnectError) -> ConnectError:
-        """Keep why a connection ended."""
+        """Keep why a connection ended; if the host has more addresses, try the next at once."""
         now_ns = self._clock.monotonic_ns()
         self.negotiation.forget(node_id)
         self._failures[node_id] = error
@@ -150,6 +156,8 @@ class NodeConnections:
             self.states.authentication_failed(node_id, now_ns, error)
         else:
             self.states.disconnected(node_id, now_ns)
+            if self._stages[node_id] is Stage.TCP and self.states.has_next_address(node_id):
+                self.begin(self._nodes[node_id])
         return error
 
     def _resolve(self, node: Node) -> Sequence[Address]:

@@ -5,12 +5,19 @@ which they ended. What was never written is no exchange.
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 from kdiag.client.in_flight import InFlightRequest
 from kdiag.net.receive import NetworkReceive
 from kdiag.wire.connection import Connection, Protocol
 from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.frame import LENGTH_BYTES, Frame
+
+if TYPE_CHECKING:  # only who authenticates with SASL needs to load it
+    from kdiag.net.sasl import SaslExchange
+
+UNKNOWN_END: Final = "?"
+"""Stands for an end of a connection that nobody could name in time."""
 
 OnExchange = Callable[[Exchange], None]
 
@@ -19,8 +26,7 @@ class ExchangeObserver:
     """Tells of every exchange on the connections of one client.
 
     Attributes:
-        last_number: number of the newest exchange; whoever else speaks on these connections
-            (SASL) counts on.
+        last_number: number of the newest exchange.
     """
 
     def __init__(self, on_exchange: OnExchange, client_id: str | None) -> None:
@@ -31,11 +37,11 @@ class ExchangeObserver:
         self._connections: dict[str, Connection] = {}
         self._connection_count = 0
 
-    def connect(self, node_id: str, ends: tuple[str, str], now_ns: int) -> None:
+    def connect(self, node_id: str, ends: tuple[str, str], now_ns: int) -> Connection:
         """Begin a connection between two ends, `ip:port` each; `now_ns` is since 1970."""
         self._connection_count += 1
         client, broker = ends
-        self._connections[node_id] = Connection(
+        connection = self._connections[node_id] = Connection(
             number=self._connection_count,
             connection_id=f"tcp-{client}-{broker}-{now_ns}",
             client=client,
@@ -44,10 +50,7 @@ class ExchangeObserver:
             last_ns=now_ns,
             protocol=Protocol.KAFKA,
         )
-
-    def connection(self, node_id: str) -> Connection:
-        """Return the connection to a node that has begun."""
-        return self._connections[node_id]
+        return connection
 
     def disconnect(self, node_id: str, now_ns: int) -> None:
         """End a connection: the next one to the node is another."""
@@ -72,6 +75,28 @@ class ExchangeObserver:
     def not_answered(self, asked: InFlightRequest) -> None:
         """Tell of a request that has no response, because it needs none or the connection ended."""
         self._tell(asked, None, Status.UNANSWERED if asked.expects_response else Status.NO_RESPONSE)
+
+    def authenticating(self, said: "SaslExchange") -> None:
+        """Tell of a frame of an authenticator and its answer."""
+        now_ns = said.request.first_byte_ns
+        connection = self._connections.get(said.channel_id)
+        if connection is None:  # it broke before anybody could tell that it had come about
+            connection = self.connect(said.channel_id, (UNKNOWN_END, UNKNOWN_END), now_ns)
+        _count(connection, said.request, said.response)
+        has_header = said.api_key is not None
+        pairing = Status.OK if has_header else Status.OPAQUE
+        exchange = Exchange(
+            number=self.number(),
+            connection=connection,
+            api_key=said.api_key,
+            version=said.version,
+            correlation_id=said.correlation_id,
+            client_id=self._client_id if has_header else None,
+            request=said.request,
+            response=said.response,
+            pairing=pairing if said.response or not has_header else Status.UNANSWERED,
+        )
+        self._on_exchange(exchange)
 
     def _tell(self, asked: InFlightRequest, response: Frame | None, pairing: Status) -> None:
         """Hand out an exchange, if any byte of its request crossed the wire."""

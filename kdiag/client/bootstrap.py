@@ -1,0 +1,109 @@
+"""Bootstrap: from the addresses that the user named to what the cluster says of itself.
+
+All addresses are tried at once, each on a connection of its own. The first node that is ready is
+asked; if it does not answer soon, the next that is ready is asked as well. The first answer wins.
+
+    servers  a:9092 (two addresses)  b:9092
+    nodes    -1, -2                  -3
+
+Source: Kafka's `NetworkClient` bootstraps one server at a time; KIP-302 (all addresses).
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from kdiag.client.connection_failure import most_telling
+from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
+from kdiag.client.metadata import Cluster, metadata_request
+from kdiag.client.network_client import NetworkClient
+from kdiag.client.node import Node
+from kdiag.client.node_connections import Lookup
+from kdiag.errors import ConnectError, Layer
+from kdiag.wire.api.metadata import MetadataResponse
+
+ASK_ANOTHER_AFTER_NS: Final = 300_000_000
+"""How long the first node may take to answer before the next is asked as well."""
+
+
+class Bootstrap:
+    """One attempt to learn what a cluster is made of.
+
+    Attributes:
+        nodes: one for each address of each server.
+        errors: why servers and nodes were no help.
+    """
+
+    def __init__(
+        self, network: NetworkClient, client: ConsumerNetworkClient, lookup: Lookup
+    ) -> None:
+        self.nodes: list[Node] = []
+        self.errors: list[ConnectError] = []
+        self._network = network
+        self._client = client
+        self._lookup = lookup
+        self._asked: dict[str, ResponseFuture] = {}
+        self._ask_another_at_ns = 0
+
+    def run(self, servers: Iterable[tuple[str, int]], deadline_ns: int) -> tuple[Node, Cluster]:
+        """Return the node that answered first, and what it said.
+
+        Raises:
+            ConnectError: the most telling of all if nobody answered.
+        """
+        self._find_nodes(servers)
+        for node in self.nodes:
+            self._network.ready(node)
+        self._client.await_condition(self._is_over, deadline_ns)
+        for node in self.nodes:
+            future = self._asked.get(node.id)
+            if future is not None and future.succeeded:
+                body = future.value().body
+                assert isinstance(body, MetadataResponse)
+                return node, Cluster.from_response(body)
+        raise most_telling([*self.errors, *map(self._why_not, self.nodes)])
+
+    def _find_nodes(self, servers: Iterable[tuple[str, int]]) -> None:
+        """Look the servers up."""
+        for host, port in servers:
+            try:
+                addresses = self._lookup(host, port)
+            except ConnectError as error:
+                self.errors.append(error)
+                continue
+            for address in addresses:
+                node_id = str(-1 - len(self.nodes))
+                self.nodes.append(Node(node_id, host, port, address))
+
+    def _is_over(self) -> bool:
+        """Return whether a node has answered or none will; ask the next if it is time."""
+        now_ns = self._network.clock.monotonic_ns()
+        for node in self.nodes:
+            is_new = node.id not in self._asked and self._network.is_ready(node.id)
+            if is_new and (now_ns >= self._ask_another_at_ns or self._has_no_hope()):
+                self._asked[node.id] = self._client.send(node, metadata_request([]))
+                self._ask_another_at_ns = now_ns + ASK_ANOTHER_AFTER_NS
+        if any(future.succeeded for future in self._asked.values()):
+            return True
+        return all(self._is_lost(node) for node in self.nodes)
+
+    def _has_no_hope(self) -> bool:
+        """Return whether every node that was asked has failed."""
+        return all(future.failed for future in self._asked.values())
+
+    def _is_lost(self, node: Node) -> bool:
+        """Return whether a node has failed."""
+        future = self._asked.get(node.id)
+        if future is not None:
+            return future.failed
+        return self._network.connection_failed(node.id)
+
+    def _why_not(self, node: Node) -> ConnectError:
+        """Return why a node was no help."""
+        error = self._network.connection_error(node.id) or self._network.silence(node.id)
+        if error is not None:
+            return error
+        future = self._asked.get(node.id)
+        why = "it did not answer in time"
+        if future is not None and future.failed:
+            why = str(future.error())
+        return ConnectError(node.endpoint, Layer.KAFKA, why, "See the broker's log")

@@ -1,0 +1,329 @@
+"""The cluster client: asks one broker, any broker, or all of them at once.
+
+    with ClusterClient(settings, make_channel, clock) as client:
+        client.connect()
+        answers = client.ask_all({each.id: request for each in client.brokers}, FooResponse)
+
+It is what probes use. Brokers are known by their numbers, and each is connected to by the address
+that it advertises; one that cannot be reached fails alone. Nothing outlasts `deadline_ns`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Generic, NamedTuple, Self, TypeVar
+
+from kdiag.client.bootstrap import Bootstrap
+from kdiag.client.client_request import RequestBuilder, builder_of
+from kdiag.client.connection_states import FOREVER_NS, ConnectionTimes
+from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
+from kdiag.client.metadata import Broker, Cluster, metadata_request
+from kdiag.client.metadata_updater import ManualMetadataUpdater
+from kdiag.client.network_client import NetworkClient
+from kdiag.client.network_settings import NetworkSettings
+from kdiag.client.node import Node
+from kdiag.client.node_api_versions import NodeApiVersions
+from kdiag.client.observed import ExchangeObserver
+from kdiag.clock import Clock
+from kdiag.errors import ConnectError, DisconnectedError, KdiagError, RequestTimeoutError
+from kdiag.net.selector import MakeChannel, Selector
+from kdiag.net.selector_settings import SelectorSettings
+from kdiag.wire.api.metadata import MetadataResponse
+from kdiag.wire.schema import Struct
+
+R = TypeVar("R", bound=Struct)
+
+_MS: Final = 1_000_000
+_S: Final = 1_000_000_000
+IMPATIENT: Final = ConnectionTimes(setup_timeout_ns=2_500 * _MS, jitter=0.0)
+"""Times of somebody who waits at a terminal: what does not connect in this time is told."""
+
+
+class ClusterSettings(NamedTuple):
+    """What a cluster client is made with.
+
+    Attributes:
+        servers: host and port of each bootstrap server.
+        network: how to connect and to ask.
+        selector: sizes of buffers.
+    """
+
+    servers: Sequence[tuple[str, int]]
+    network: NetworkSettings = NetworkSettings(times=IMPATIENT)
+    selector: SelectorSettings = SelectorSettings()
+
+
+class Answer(NamedTuple, Generic[R]):
+    """How one question ended.
+
+    Attributes:
+        body: the answer; None if there is none, then `error` says why.
+        error: ConnectError if the broker could not be reached or the connection broke,
+            RequestTimeoutError, UnsupportedVersionError, EncodeError or DecodeError.
+        rtt_ns: from the request's last byte to the response's first.
+        version: in which it was asked.
+    """
+
+    body: R | None
+    error: KdiagError | None = None
+    rtt_ns: int | None = None
+    version: int | None = None
+
+
+class ClusterClient:
+    """Connections to all brokers of one cluster; for one thread.
+
+    Attributes:
+        deadline_ns: when every call ends at the latest, on the clock's monotonic reading.
+        cluster: what the cluster said last of itself.
+        client: the client beneath, for what is not offered here.
+    """
+
+    def __init__(
+        self,
+        settings: ClusterSettings,
+        make_channel: MakeChannel,
+        clock: Clock,
+        observer: ExchangeObserver | None = None,
+    ) -> None:
+        """Begin without connections.
+
+        Args:
+            settings: where, and how patiently.
+            make_channel: makes the channel of a socket: plaintext or TLS, with or without SASL.
+            clock: all times are its own.
+            observer: is told of every exchange; an authenticator needs it too.
+        """
+        self.deadline_ns = FOREVER_NS
+        self.cluster = Cluster.bootstrap(settings.servers)
+        self._settings = settings
+        self._clock = clock
+        self._updater = ManualMetadataUpdater()
+        selector = Selector(clock, make_channel=make_channel, settings=settings.selector)
+        self._network = NetworkClient(selector, self._updater, clock, settings.network, observer)
+        self.client = ConsumerNetworkClient(
+            self._network, request_timeout_ns=settings.network.request_timeout_ns
+        )
+        self._bootstrap_nodes: dict[int, Node] = {}
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close every connection."""
+        self.close()
+
+    @property
+    def brokers(self) -> list[Broker]:
+        """Return the brokers of the cluster, by ascending id; empty before `connect`."""
+        return [] if self.cluster.is_bootstrap else list(self.cluster.brokers.values())
+
+    def connect(self, deadline_ns: int | None = None) -> Cluster:
+        """Learn of the cluster from whichever bootstrap server answers first.
+
+        Args:
+            deadline_ns: when to give up; by default `deadline_ns` of the client.
+
+        Raises:
+            ConnectError: the most telling of all if none answers.
+        """
+        bootstrap = Bootstrap(self._network, self.client, self._settings.network.lookup)
+        until_ns = self.deadline_ns if deadline_ns is None else deadline_ns
+        node, self.cluster = bootstrap.run(self._settings.servers, until_ns)
+        self._bootstrap_nodes = {int(each.id): each for each in bootstrap.nodes}
+        self._updater.known = [node, *self.cluster.nodes()]
+        return self.cluster
+
+    def refresh(
+        self, topics: Sequence[str] | None = (), *, timeout_ns: int | None = None
+    ) -> Cluster:
+        """Ask any broker for brokers and topics, and return them; `cluster` is replaced.
+
+        Args:
+            topics: names of the topics to ask about; None for all.
+            timeout_ns: how long that may take.
+
+        Raises:
+            KdiagError: as `ask_any`.
+        """
+        answer = self.ask_any(metadata_request(topics), MetadataResponse, timeout_ns=timeout_ns)
+        self.cluster = Cluster.from_response(answer)
+        bootstrap = [each for each in self._updater.known if each.id.startswith("-")]
+        self._updater.known = [*bootstrap, *self.cluster.nodes()]
+        return self.cluster
+
+    def send(
+        self,
+        node_id: int,
+        message: Struct | RequestBuilder,
+        *,
+        version: int | None = None,
+        timeout_ns: int | None = None,
+    ) -> ResponseFuture:
+        """Queue a request; `client.await_future` sends it and waits.
+
+        Args:
+            node_id: a broker of the cluster, or a bootstrap server (-1, -2 ...).
+            message: the request, or what builds it once its version is known.
+            version: the only version to use; None for the newest that fits.
+            timeout_ns: how long it may wait to be sent, and then for its answer.
+
+        Raises:
+            ValueError: if there is no such node, or the message is no request.
+        """
+        return self.client.send(
+            self._node(node_id), builder_of(message, version), timeout_ns=self._allowed(timeout_ns)
+        )
+
+    def ask(
+        self,
+        node_id: int,
+        message: Struct | RequestBuilder,
+        answer: type[R],
+        *,
+        version: int | None = None,
+        timeout_ns: int | None = None,
+    ) -> R:
+        """Return a broker's answer; the arguments are those of `send`, and the answer's class.
+
+        Raises:
+            KdiagError: as told in `Answer.error`.
+        """
+        questions = {node_id: message}
+        result = self.ask_all(questions, answer, version=version, timeout_ns=timeout_ns)[node_id]
+        if result.error is not None:
+            raise result.error
+        assert result.body is not None
+        return result.body
+
+    def ask_all(
+        self,
+        questions: Mapping[int, Struct | RequestBuilder],
+        answer: type[R],
+        *,
+        version: int | None = None,
+        timeout_ns: int | None = None,
+    ) -> dict[int, Answer[R]]:
+        """Ask brokers at the same time, and return how each question ended, in the same order.
+
+        Args:
+            questions: node id -> request.
+            answer: the class of the answers.
+            version: the only version to use; None for the newest that each broker speaks.
+            timeout_ns: how long all of it may take.
+
+        Raises:
+            ValueError: as `send`.
+        """
+        allowed_ns = self._allowed(timeout_ns)
+        until_ns = self._clock.monotonic_ns() + allowed_ns
+        futures = {
+            node_id: self.send(node_id, message, version=version, timeout_ns=allowed_ns)
+            for node_id, message in questions.items()
+        }
+        waiting = list(futures.values())
+        self.client.await_condition(lambda: all(each.is_done for each in waiting), until_ns)
+        return {
+            node_id: self._answer(node_id, future, answer) for node_id, future in futures.items()
+        }
+
+    def ask_any(
+        self,
+        message: Struct | RequestBuilder,
+        answer: type[R],
+        *,
+        version: int | None = None,
+        timeout_ns: int | None = None,
+    ) -> R:
+        """Return the answer of the least loaded node; the next is asked if one cannot be reached.
+
+        Raises:
+            KdiagError: as told in `Answer.error`, of the last node that was asked.
+        """
+        tried: set[str] = set()
+        while True:
+            node = self._untried(tried)
+            tried.add(node.id)
+            try:
+                return self.ask(
+                    int(node.id), message, answer, version=version, timeout_ns=timeout_ns
+                )
+            except (ConnectError, DisconnectedError):
+                if len(tried) == len(self._updater.known):
+                    raise
+
+    def reach_all(self, *, timeout_ns: int | None = None) -> dict[int, ConnectError | None]:
+        """Connect to every broker by the address that it advertises.
+
+        Returns:
+            broker id -> why it cannot be reached from here; None if it can.
+        """
+        until_ns = self._clock.monotonic_ns() + self._allowed(timeout_ns)
+        nodes = {each.id: each.node for each in self.brokers}
+        for node in nodes.values():
+            self._network.ready(node)
+        self.client.await_condition(lambda: all(map(self._is_settled, nodes.values())), until_ns)
+        return {broker_id: self._unreachable(node) for broker_id, node in nodes.items()}
+
+    def connection_error(self, node_id: int) -> ConnectError | None:
+        """Return why the last connection to a node ended; None if it is in use, or never was."""
+        return self._network.connection_error(str(node_id))
+
+    def api_versions(self, node_id: int) -> NodeApiVersions | None:
+        """Return what a node said that it speaks; None if it is not connected."""
+        return self._network.api_versions(str(node_id))
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.client.close()
+
+    def _allowed(self, timeout_ns: int | None) -> int:
+        """Return how long a call may take."""
+        if timeout_ns is None:
+            timeout_ns = self._settings.network.request_timeout_ns
+        return max(0, min(timeout_ns, self.deadline_ns - self._clock.monotonic_ns()))
+
+    def _node(self, node_id: int) -> Node:
+        """Return where to connect to a node."""
+        node = self._bootstrap_nodes.get(node_id)
+        if node is not None:
+            return node
+        broker = self.cluster.brokers.get(node_id)
+        if broker is None:
+            raise ValueError(f"the cluster has no broker {node_id}")
+        return broker.node
+
+    def _untried(self, tried: set[str]) -> Node:
+        """Return the least loaded node of those that were not tried."""
+        node = self._network.least_loaded_node().node
+        if node is not None and node.id not in tried:
+            return node
+        return next(each for each in self._updater.known if each.id not in tried)
+
+    def _answer(self, node_id: int, future: ResponseFuture, answer: type[R]) -> Answer[R]:
+        """Return how a question ended."""
+        if future.succeeded:
+            response = future.value()
+            assert isinstance(response.body, answer)
+            return Answer(response.body, None, response.rtt_ns, response.version)
+        return Answer(None, self._why_not(node_id, future))
+
+    def _why_not(self, node_id: int, future: ResponseFuture) -> KdiagError:
+        """Return why a question was not answered: the connection's own reason says most."""
+        node = self._node(node_id)
+        if not future.is_done:
+            late = RequestTimeoutError(f"{node.endpoint}: no answer in time")
+            return self._network.silence(node.id) or late
+        error = future.error()
+        if isinstance(error, DisconnectedError):
+            return self._network.connection_error(node.id) or error
+        return error
+
+    def _is_settled(self, node: Node) -> bool:
+        """Return whether a node is connected, or failed to be."""
+        return self._network.is_ready(node.id) or self._network.connection_failed(node.id)
+
+    def _unreachable(self, node: Node) -> ConnectError | None:
+        """Return why a node cannot be reached; None if it can."""
+        if self._network.is_ready(node.id):
+            return None
+        return self._network.connection_error(node.id) or self._network.silence(node.id)

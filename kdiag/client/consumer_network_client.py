@@ -1,0 +1,317 @@
+"""The consumer network client: queues requests until their node is ready, and gives futures.
+
+Two threads may use one client: one that works, and one that sends heartbeats. One lock guards the
+network client; whoever has it polls, for both. Nothing else needs a lock:
+
+- `send`, `disconnect_async` and `wakeup` only put something into a queue that is safe from any
+  thread, and end a poll that waits, so that they never wait themselves.
+- Futures are completed after the lock was given back, so that a listener may do anything, and
+  another thread that waits for the lock can go on. After any, a poll that waits is ended: the
+  thread in it may be waiting for that very future.
+
+Source: Kafka's `ConsumerNetworkClient`.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from threading import Lock
+from typing import Any, Final, NamedTuple
+
+from kdiag.client.client_request import ClientResponse, RequestBuilder
+from kdiag.client.connection_states import FOREVER_NS
+from kdiag.client.network_client import NetworkClient
+from kdiag.client.node import Node
+from kdiag.client.request_future import RequestFuture
+from kdiag.errors import DisconnectedError, KdiagError, RequestTimeoutError, WakeupError
+
+_MS: Final = 1_000_000
+_S: Final = 1_000_000_000
+RETRY_BACKOFF_NS: Final = 100 * _MS
+"""Kafka's default of `retry.backoff.ms`."""
+MAX_POLL_NS: Final = 5 * _S
+"""The longest single wait, whatever the caller allows."""
+
+ResponseFuture = RequestFuture[ClientResponse]
+
+
+class _Unsent(NamedTuple):
+    """A request that waits for its node to be ready."""
+
+    node: Node
+    builder: RequestBuilder
+    timeout_ns: int
+    created_ns: int
+    future: ResponseFuture
+
+
+class ConsumerNetworkClient:
+    """A NetworkClient that two threads may use, with queues before and behind it."""
+
+    def __init__(
+        self,
+        client: NetworkClient,
+        *,
+        request_timeout_ns: int = 30 * _S,
+        retry_backoff_ns: int = RETRY_BACKOFF_NS,
+    ) -> None:
+        """Take over a network client.
+
+        Args:
+            client: nobody else may use it from now on.
+            request_timeout_ns: how long a request may wait to be sent, and then for its answer.
+            retry_backoff_ns: the longest single wait while nothing is in flight.
+        """
+        self._client = client
+        self._clock = client.clock
+        self._request_timeout_ns = request_timeout_ns
+        self._retry_backoff_ns = retry_backoff_ns
+        self._lock = Lock()
+        self._turn = Lock()
+        self._sent: deque[_Unsent] = deque()
+        self._unsent: dict[str, deque[_Unsent]] = {}
+        self._to_disconnect: deque[str] = deque()
+        self._completions: deque[Callable[[], None]] = deque()
+        self._is_woken = False
+
+    def send(
+        self, node: Node, builder: RequestBuilder, *, timeout_ns: int | None = None
+    ) -> ResponseFuture:
+        """Queue a request and return the future of its response; a later poll sends it.
+
+        The future fails with what went wrong on the way: ConnectError or DisconnectedError,
+        RequestTimeoutError, UnsupportedVersionError, EncodeError or DecodeError.
+
+        Args:
+            node: where to.
+            builder: what to ask.
+            timeout_ns: how long it may wait to be sent, and then for its answer.
+        """
+        allowed_ns = self._request_timeout_ns if timeout_ns is None else timeout_ns
+        future = ResponseFuture()
+        unsent = _Unsent(node, builder, allowed_ns, self._clock.monotonic_ns(), future)
+        self._sent.append(unsent)
+        self._client.wakeup()
+        return future
+
+    def poll(
+        self,
+        deadline_ns: int,
+        until: Callable[[], bool] | None = None,
+        *,
+        wakes: bool = True,
+    ) -> None:
+        """Send, receive and complete futures, once.
+
+        Args:
+            deadline_ns: until when to wait for something to happen, on the monotonic clock.
+            until: returns whether there is no need to wait any more.
+            wakes: whether `wakeup` may end it.
+
+        Raises:
+            WakeupError: once after each `wakeup`.
+            KdiagError: what the metadata updater cannot help with, once.
+        """
+        self._complete_futures()
+        with self._taking_turns():
+            self._take_queued()
+            delay_ns = self._try_send()
+            self._client.poll(self._wait_ns(deadline_ns, delay_ns, until))
+            self._fail_disconnected()
+            if wakes:
+                self._maybe_wake_up()
+            self._take_queued()
+            self._try_send()
+            self._fail_expired()
+            error = self._client.updater.take_error()
+        self._complete_futures()
+        if error is not None:
+            raise error
+
+    def poll_no_wakeup(self) -> None:
+        """Do what can be done at once; `wakeup` stays in force for the next poll."""
+        self.poll(self._clock.monotonic_ns(), wakes=False)
+
+    def await_future(
+        self, future: RequestFuture[Any], deadline_ns: int = FOREVER_NS, *, wakes: bool = True
+    ) -> bool:
+        """Poll until a future is done; return whether it is, which it may not be by the deadline.
+
+        Raises:
+            WakeupError: as `poll`.
+            KdiagError: as `poll`.
+        """
+        return self.await_condition(lambda: future.is_done, deadline_ns, wakes=wakes)
+
+    def await_condition(
+        self, until: Callable[[], bool], deadline_ns: int = FOREVER_NS, *, wakes: bool = True
+    ) -> bool:
+        """Poll, at least once, until a condition holds; return whether it does by the deadline.
+
+        Raises:
+            WakeupError: as `poll`.
+            KdiagError: as `poll`.
+        """
+        while True:
+            self.poll(deadline_ns, until, wakes=wakes)
+            if until():
+                return True
+            if self._clock.monotonic_ns() >= deadline_ns:
+                return False
+
+    def await_pending(self, node_id: str, deadline_ns: int = FOREVER_NS) -> bool:
+        """Poll until no request to a node is unsent or in flight; return whether that is so."""
+        return self.await_condition(lambda: not self.pending_count(node_id), deadline_ns)
+
+    def await_metadata_update(self, deadline_ns: int = FOREVER_NS) -> bool:
+        """Request metadata and poll until there are some; return whether there are."""
+        updater = self._client.updater
+        before = updater.update_count
+        updater.request_update()
+        return self.await_condition(lambda: updater.update_count != before, deadline_ns)
+
+    def wakeup(self) -> None:
+        """Have the poll of another thread, or the next one, raise WakeupError."""
+        self._is_woken = True
+        self._client.wakeup()
+
+    def disconnect_async(self, node_id: str) -> None:
+        """Have the next poll end a connection and fail what was asked on it."""
+        self._to_disconnect.append(node_id)
+        self._client.wakeup()
+
+    def pending_count(self, node_id: str | None = None) -> int:
+        """Return how many requests to a node, or to all, are unsent or in flight."""
+        with self._taking_turns():
+            self._queue_sent()
+            unsent = self._unsent if node_id is None else [node_id]
+            waiting = sum(len(self._unsent.get(each, ())) for each in unsent)
+            return waiting + self._client.in_flight_count(node_id)
+
+    @contextmanager
+    def network(self) -> Iterator[NetworkClient]:
+        """Lend the network client; other threads wait until it is given back."""
+        self._client.wakeup()
+        with self._taking_turns():
+            yield self._client
+
+    def close(self) -> None:
+        """Close every connection; futures that are not done stay so."""
+        with self.network() as client:
+            client.close()
+
+    @contextmanager
+    def _taking_turns(self) -> Iterator[None]:
+        """Hold the lock; whoever waits for it gets it next, as threads enter through one turn."""
+        with self._turn:
+            self._lock.acquire()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _take_queued(self) -> None:
+        """Take what was queued from any thread."""
+        self._queue_sent()
+        while self._to_disconnect:
+            node_id = self._to_disconnect.popleft()
+            self._fail_unsent(node_id, DisconnectedError(f"node {node_id} was disconnected"))
+            self._client.disconnect(node_id)
+
+    def _queue_sent(self) -> None:
+        """Sort new requests by node."""
+        while self._sent:
+            unsent = self._sent.popleft()
+            self._unsent.setdefault(unsent.node.id, deque()).append(unsent)
+
+    def _try_send(self) -> int:
+        """Send what can be sent, each node's requests in order; return the ns until more can be."""
+        delay_ns = MAX_POLL_NS
+        for node_id, waiting in list(self._unsent.items()):
+            while waiting and self._client.ready(waiting[0].node):
+                self._send_now(waiting.popleft())
+            if waiting:
+                delay_ns = min(delay_ns, self._client.poll_delay_ns(node_id))
+            else:
+                del self._unsent[node_id]
+        return delay_ns
+
+    def _send_now(self, unsent: _Unsent) -> None:
+        """Send a request to a node that is ready."""
+        on_complete = partial(self._take_response, unsent.future)
+        request = self._client.request(
+            unsent.node.id, unsent.builder, timeout_ns=unsent.timeout_ns, on_complete=on_complete
+        )
+        self._client.send(request)
+
+    def _take_response(self, future: ResponseFuture, response: ClientResponse) -> None:
+        """Have a future completed, once the lock is given back."""
+        if response.error is None:
+            self._completions.append(partial(future.complete, response))
+        else:
+            self._completions.append(partial(future.fail, response.error))
+
+    def _wait_ns(self, deadline_ns: int, delay_ns: int, until: Callable[[], bool] | None) -> int:
+        """Return how long the network client may wait."""
+        if self._completions or (until is not None and until()):
+            return 0
+        wait_ns = max(0, min(deadline_ns - self._clock.monotonic_ns(), delay_ns))
+        if not self._client.in_flight_count():
+            wait_ns = min(wait_ns, self._retry_backoff_ns)
+        return wait_ns
+
+    def _fail_disconnected(self) -> None:
+        """Fail what waits for nodes whose connection has failed.
+
+        This comes before the next attempt to send, which may begin to connect again.
+        """
+        for node_id in list(self._unsent):
+            if self._client.connection_failed(node_id):
+                error = self._client.connection_error(node_id)
+                self._fail_unsent(
+                    node_id, error or DisconnectedError(f"node {node_id} was disconnected")
+                )
+
+    def _fail_unsent(self, node_id: str, error: KdiagError) -> None:
+        """Fail all that waits for a node."""
+        for unsent in self._unsent.pop(node_id, ()):
+            self._completions.append(partial(unsent.future.fail, error))
+
+    def _fail_expired(self) -> None:
+        """Fail what has waited for too long, the oldest of each node first."""
+        now_ns = self._clock.monotonic_ns()
+        for node_id, waiting in list(self._unsent.items()):
+            while waiting and now_ns > waiting[0].created_ns + waiting[0].timeout_ns:
+                unsent = waiting.popleft()
+                error = self._client.silence(node_id) or _never_sent(unsent)
+                self._completions.append(partial(unsent.future.fail, error))
+            if not waiting:
+                del self._unsent[node_id]
+
+    def _maybe_wake_up(self) -> None:
+        """Raise WakeupError, once after each wakeup."""
+        if self._is_woken:
+            self._is_woken = False
+            raise WakeupError("woken up")
+
+    def _complete_futures(self) -> None:
+        """Complete futures; never called with the lock."""
+        has_completed = False
+        while True:
+            try:
+                complete = self._completions.popleft()
+            except IndexError:
+                break
+            complete()
+            has_completed = True
+        if has_completed:
+            self._client.wakeup()
+
+
+def _never_sent(unsent: _Unsent) -> RequestTimeoutError:
+    """Return that a request could not be sent, though its node was connected."""
+    return RequestTimeoutError(
+        f"{unsent.node.endpoint}: {unsent.builder.api.name} could not be sent within "
+        f"{unsent.timeout_ns / _S:.3g} s"
+    )
