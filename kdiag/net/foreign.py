@@ -79,7 +79,9 @@ def _tls(first: bytes) -> Foreign:
     if first[0] == _TLS_HANDSHAKE:
         why = "the other end began a TLS handshake where plaintext was expected"
         return Foreign("TLS", Layer.TLS, why, "Use security.protocol SSL or SASL_SSL on both ends")
-    number = first[_ALERT_BYTES - 1] if len(first) >= _ALERT_BYTES else None
-    name = "" if number is None else f" {_ALERT_NAMES.get(number, number)}"
-    why = f"the port speaks TLS: it answered plaintext with the TLS alert{name}"
+    alert = "a TLS alert"
+    if len(first) >= _ALERT_BYTES:
+        number = first[_ALERT_BYTES - 1]
+        alert = f"the TLS alert {_ALERT_NAMES.get(number, number)}"
+    why = f"the port speaks TLS: it answered plaintext with {alert}"
     return Foreign("TLS", Layer.TLS, why, "Use security.protocol SSL, or SASL_SSL")

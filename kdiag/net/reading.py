@@ -98,7 +98,8 @@ class Reading:
         if channel.id in self._explicitly_muted or channel.id in self._completed_ids:
             return True
         with suppress(OSError, KdiagError):  # why it ends is known already
-            self._attempt(channel)
+            while self._attempt(channel) and channel.id not in self._completed_ids:
+                pass  # a large frame takes several reads, though all of it may be here
         return channel.id in self._completed_ids
 
     def mute(self, channel: Channel) -> None:
@@ -141,7 +142,8 @@ class Reading:
         self._buffered[channel.id] = None
         self._made_progress = True
 
-    def _attempt(self, channel: Channel) -> None:
+    def _attempt(self, channel: Channel) -> int:
+        """Read once and return how many bytes."""
         count = channel.read(self._settings.max_receive_bytes, self._settings.pool)
         self._metrics.bytes_received += count
         self._made_progress |= count > 0
@@ -149,6 +151,7 @@ class Reading:
         receive = channel.maybe_complete_receive()
         if receive is not None:
             self._complete(receive)
+        return count
 
     def _complete(self, receive: NetworkReceive) -> None:
         self.completed.append(receive)
