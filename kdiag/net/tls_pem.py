@@ -65,17 +65,16 @@ class Block(NamedTuple):
     def __str__(self) -> str:
         ends = range(0, len(self.base64), _WIDTH)
         lines = [self.base64[end : end + _WIDTH] for end in ends]
-        middle = "\n".join([*self.headers.split("\n"), *lines] if self.headers else lines)
-        return f"-----BEGIN {self.label}-----\n{middle}\n-----END {self.label}-----\n"
+        head = f"{self.headers}\n" if self.headers else ""
+        body = "\n".join(lines)
+        return f"-----BEGIN {self.label}-----\n{head}{body}\n-----END {self.label}-----\n"
 
 
 def read_pem(text: str) -> Iterator[Block]:
     """Yield what is written as PEM in some text; anything around it is left out."""
     for match in _BLOCK.finditer(text):
-        headers = "\n".join(match["headers"].splitlines())
-        yield Block(
-            match["label"].strip(), headers and headers + "\n", "".join(match["base64"].split())
-        )
+        headers = "".join(f"{line}\n" for line in match["headers"].splitlines() if line)
+        yield Block(match["label"].strip(), headers, "".join(match["base64"].split()))
 
 
 def certificate_pem(der: bytes) -> str:
