@@ -177,8 +177,9 @@ class Loopback:
     def send(self, channel_id: str, *frames: bytes) -> None:
         """Send frames from the client until the system has the last byte of each."""
         for frame in frames:
+            self.client.sends.clear()
             self.client.send(channel_id, frame)
-            self.poll_until(lambda: self.client.selector.completed_sends)
+            self.poll_until(lambda: self.client.sends)
 
 
 def poll_until(is_true: Callable[[], object], *ends: Recorder) -> None:
