@@ -20,6 +20,7 @@ Tests share one for each Kafka version: the fixture `get_secure_cluster` of `con
 
 alice is a super user; bob, carol, `User:CN=client` and everybody else may do nothing until an
 ACL allows it (CreateAcls, by PLAINTEXT). OAUTHBEARER takes unsecured JWTs, whoever `sub` is.
+Delegation tokens are issued to whoever came by SASL with another proof than such a token.
 """
 
 from collections.abc import Mapping
@@ -135,6 +136,7 @@ class SecureCluster(KafkaCluster):
             "listener.security.protocol.map": ",".join([*protocols, "CONTROLLER:PLAINTEXT"]),
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS;User:alice",
+            "delegation.token.secret.key": "signs-the-tokens",
             **self._tls_properties(),
             **_sasl_properties(),
             **self._properties,
