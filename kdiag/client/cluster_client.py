@@ -214,17 +214,40 @@ class ClusterClient:
         Raises:
             ValueError: as `send`.
         """
+        asked = list(questions.items())
+        answers = self.ask_each(asked, answer, version=version, timeout_ns=timeout_ns)
+        return dict(zip(questions, answers, strict=True))
+
+    def ask_each(
+        self,
+        questions: Sequence[tuple[int, Struct | RequestBuilder]],
+        answer: type[R],
+        *,
+        version: int | None = None,
+        timeout_ns: int | None = None,
+    ) -> list[Answer[R]]:
+        """Ask many questions at the same time, some of the same broker, one answer for each.
+
+        Args:
+            questions: node id and request.
+            answer: the class of the answers.
+            version: the only version to use; None for the newest that each broker speaks.
+            timeout_ns: how long all of it may take.
+
+        Raises:
+            ValueError: as `send`.
+        """
         allowed_ns = self._allowed(timeout_ns)
         until_ns = self._clock.monotonic_ns() + allowed_ns
-        futures = {
-            node_id: self.send(node_id, message, version=version, timeout_ns=allowed_ns)
-            for node_id, message in questions.items()
-        }
-        waiting = list(futures.values())
-        self.client.await_condition(lambda: all(each.is_done for each in waiting), until_ns)
-        return {
-            node_id: self._answer(node_id, future, answer) for node_id, future in futures.items()
-        }
+        futures = [
+            self.send(node_id, message, version=version, timeout_ns=allowed_ns)
+            for node_id, message in questions
+        ]
+        self.client.await_condition(lambda: all(each.is_done for each in futures), until_ns)
+        return [
+            self._answer(node_id, future, answer)
+            for (node_id, _), future in zip(questions, futures, strict=True)
+        ]
 
     def ask_any(
         self,
