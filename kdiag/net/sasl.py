@@ -98,6 +98,7 @@ class SaslAuthenticator:
         self._conversation = SaslConversation(mechanism, client_id)
         self._answered_count = 0
         self._is_again = False
+        self._failure: ConnectError | None = None
         self._others: deque[NetworkReceive] = deque()
         self._begin()
 
@@ -136,14 +137,18 @@ class SaslAuthenticator:
                 Kafka.
             OSError: if the connection broke.
         """
+        if self._failure is not None:
+            raise self._failure
         try:
             while not self.is_complete and self._advance(transport):
                 pass
         except SaslError as error:
-            raise AuthenticationError(transport.peer, Layer.SASL, error.why, error.fix) from None
-        except EndOfStreamError:
+            self._failure = AuthenticationError(transport.peer, Layer.SASL, error.why, error.fix)
+            raise self._failure from None
+        except (EndOfStreamError, ConnectionResetError):
             self._observe(None)
-            raise self._early_end(transport.peer) from None
+            self._failure = self._early_end(transport.peer)
+            raise self._failure from None
         except (ConnectError, OSError):
             self._observe(None)
             raise

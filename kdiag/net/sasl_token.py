@@ -154,13 +154,14 @@ class UnsecuredToken:
             raise ValueError(f"{_STRING}{principal} is missing")
         lifetime = options.get(f"{_PREFIX}LifetimeSeconds", "3600")
         try:
-            self._lifetime_s = int(lifetime)
-        except ValueError:
+            self._lifetime_s = float(int(lifetime))
+        except (ValueError, OverflowError):
             name = f"{_PREFIX}LifetimeSeconds"
             raise ValueError(
                 f"{name}: a number of seconds was expected, not {lifetime!r}"
             ) from None
         self._clock = clock
+        _encoded(self._claims)  # what cannot be encoded is refused now, not when it is needed
 
     def __repr__(self) -> str:
         return f"<UnsecuredToken {self._claims}>"

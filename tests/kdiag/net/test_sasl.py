@@ -1,11 +1,14 @@
+import select
+import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from exchange_maker import response_bytes
 from kdiag.clock import ManualClock
 from kdiag.errors import AuthenticationError, ConnectError, Layer
+from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.receive import InvalidReceiveError, NetworkReceive
 from kdiag.net.sasl import MAX_SASL_FRAME_BYTES, SaslAuthenticator, SaslExchange
 from kdiag.net.sasl_oauthbearer import OauthBearer
@@ -21,8 +24,6 @@ OFFER = offer((17, 0, 1), (18, 0, 4), (36, 0, 2))
 OLD_OFFER = offer((17, 0, 0), (18, 0, 0))
 PLAIN = Plain("alice", "s3cret")
 REFUSED = 58
-
-Make = Callable[..., SaslAuthenticator]
 
 
 @pytest.fixture
@@ -310,6 +311,33 @@ def test_an_answer_to_nothing_that_was_asked_is_refused(
     assert f"correlation id {asked} was asked with, but 5 was answered" in (
         refusal(authenticator, peer).why
     )
+
+
+def test_a_failure_is_final(authenticator: SaslAuthenticator, peer: SaslPeer) -> None:
+    """Whoever asks again is told the same, whatever the broker says meanwhile."""
+    come_to_the_token(authenticator, peer)
+    peer.answer(SaslAuthenticateResponse(error_code=REFUSED, error_message="no"))
+    error = refusal(authenticator, peer)
+    peer.answer(SaslAuthenticateResponse())
+    assert refusal(authenticator, peer) is error
+    assert state(authenticator) == "reading"
+
+
+def test_a_connection_that_is_reset_has_ended_early(clock: ManualClock) -> None:
+    """A system resets one that is closed with bytes unread."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = socket.create_connection(listener.getsockname())
+        accepted, _ = listener.accept()
+    client.settimeout(0)
+    transport = PlaintextTransport(client, "broker:9093")
+    authenticator = SaslAuthenticator(PLAIN, clock, "7", "kdiag-test")
+    authenticator.authenticate(transport)
+    accepted.recv(1)
+    accepted.close()
+    select.select([client], [], [], 30)
+    with pytest.raises(AuthenticationError, match="closed when ApiVersions was asked"):
+        authenticator.authenticate(transport)
+    transport.close()
 
 
 def test_each_exchange_is_observed_with_its_times(

@@ -207,6 +207,8 @@ def test_an_unsecured_token_holds_an_hour_from_when_it_is_made() -> None:
         ({}, "unsecuredLoginStringClaim_sub is missing"),
         ({"PrincipalClaimName": "user"}, "unsecuredLoginStringClaim_user is missing"),
         ({"LifetimeSeconds": "1h"}, "unsecuredLoginLifetimeSeconds: .* not '1h'"),
+        ({"LifetimeSeconds": "9" * 400}, "unsecuredLoginLifetimeSeconds: .* not '9+'"),
+        ({"StringClaim_n": "\ud800"}, "surrogates not allowed"),
         ({"NumberClaim_n": "many"}, "unsecuredLoginNumberClaim_n: .* not 'many'"),
         ({"NumberClaim_n": "nan"}, "unsecuredLoginNumberClaim_n: .* not 'nan'"),
         ({"StringClaim_exp": "0"}, "unsecuredLoginStringClaim_exp: this claim is computed"),
@@ -226,3 +228,5 @@ def test_no_source_shows_its_token() -> None:
     sources = [LiteralToken("s3cret"), FileToken(Path("/run/token")), printing("s3cret")]
     assert "s3cret" not in repr(sources)
     assert "/run/token" in repr(sources)
+    unsecured = UnsecuredToken({"unsecuredLoginStringClaim_sub": "alice"}, ManualClock())
+    assert "alice" in repr(unsecured)
