@@ -74,6 +74,7 @@ class ClusterClient:
     Attributes:
         deadline_ns: when every call ends at the latest, on the clock's monotonic reading.
         cluster: what the cluster said last of itself.
+        clock: the one that all times are read from.
         client: the client beneath, for what is not offered here.
     """
 
@@ -95,7 +96,7 @@ class ClusterClient:
         self.deadline_ns = FOREVER_NS
         self.cluster = Cluster.bootstrap(settings.servers)
         self._settings = settings
-        self._clock = clock
+        self.clock = clock
         self._updater = ManualMetadataUpdater()
         selector = Selector(clock, make_channel=make_channel, settings=settings.selector)
         self._network = NetworkClient(selector, self._updater, clock, settings.network, observer)
@@ -238,7 +239,7 @@ class ClusterClient:
             ValueError: as `send`.
         """
         allowed_ns = self._allowed(timeout_ns)
-        until_ns = self._clock.monotonic_ns() + allowed_ns
+        until_ns = self.clock.monotonic_ns() + allowed_ns
         futures = [
             self.send(node_id, message, version=version, timeout_ns=allowed_ns)
             for node_id, message in questions
@@ -280,7 +281,7 @@ class ClusterClient:
         Returns:
             broker id -> why it cannot be reached from here; None if it can.
         """
-        until_ns = self._clock.monotonic_ns() + self._allowed(timeout_ns)
+        until_ns = self.clock.monotonic_ns() + self._allowed(timeout_ns)
         nodes = {each.id: each.node for each in self.brokers}
         for node in nodes.values():
             self._network.ready(node)
@@ -303,7 +304,7 @@ class ClusterClient:
         """Return how long a call may take."""
         if timeout_ns is None:
             timeout_ns = self._settings.network.request_timeout_ns
-        return max(0, min(timeout_ns, self.deadline_ns - self._clock.monotonic_ns()))
+        return max(0, min(timeout_ns, self.deadline_ns - self.clock.monotonic_ns()))
 
     def _node(self, node_id: int) -> Node:
         """Return where to connect to a node."""
