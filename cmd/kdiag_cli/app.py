@@ -12,6 +12,7 @@ from kdiag_cli.lazy_command import add_commands
 COMMANDS: Final = {
     "decode": "Name every request and response in packet captures.",
     "config": "Show the settings of the client and where each comes from.",
+    "errcode": "Explain an error code: what it means and what to do.",
 }
 """The line of each command in the help: the first of its docstring, which is not imported."""
 
