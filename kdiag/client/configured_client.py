@@ -1,0 +1,77 @@
+"""A cluster client as a configuration wants it."""
+
+from typing import Final
+
+from kdiag.client.channel_builder import channel_maker
+from kdiag.client.cluster_client import IMPATIENT, ClusterClient, ClusterSettings
+from kdiag.client.config import ClientConfig
+from kdiag.client.connection_states import ConnectionTimes
+from kdiag.client.network_settings import NetworkSettings
+from kdiag.client.observed import ExchangeObserver, OnExchange
+from kdiag.clock import Clock
+from kdiag.net.address import Address
+from kdiag.net.resolve import DnsLookup, resolve
+from kdiag.net.selector_settings import NEVER, SelectorSettings
+
+_NS_PER_MS: Final = 1_000_000
+
+
+def configured_client(
+    config: ClientConfig, clock: Clock, on_exchange: OnExchange | None = None
+) -> ClusterClient:
+    """Return a client of the cluster that a configuration names, not connected yet.
+
+    Args:
+        config: with at least one bootstrap server.
+        clock: all times are its own.
+        on_exchange: is told of everything that crosses the wire, of logging in as well.
+
+    Raises:
+        ConfigError: if a truststore, a keystore or a setting cannot be used.
+    """
+    observer = None if on_exchange is None else ExchangeObserver(on_exchange, config.client_id)
+    authenticating = None if observer is None else observer.authenticating
+    make_channel = channel_maker(config, clock, authenticating)
+    return ClusterClient(cluster_settings(config), make_channel, clock, observer)
+
+
+def cluster_settings(config: ClientConfig) -> ClusterSettings:
+    """Return what a configuration says about connections and requests.
+
+    Who waits at a terminal is less patient than Kafka's clients: unless
+    `socket.connection.setup.timeout.ms` is given, it is the short one of `IMPATIENT`.
+    """
+    lookup = DnsLookup(config.client_dns_lookup)
+
+    def addresses(host: str, port: int) -> list[Address]:
+        return resolve(host, port, lookup)
+
+    idle_ms = config.connections_max_idle_ms
+    return ClusterSettings(
+        servers=config.bootstrap_servers,
+        network=NetworkSettings(
+            client_id=config.client_id,
+            times=_times(config),
+            request_timeout_ns=config.request_timeout_ms * _NS_PER_MS,
+            max_in_flight=config.max_in_flight_requests_per_connection,
+            lookup=addresses,
+        ),
+        selector=SelectorSettings(
+            max_idle_ns=NEVER if idle_ms < 0 else idle_ms * _NS_PER_MS,
+            send_buffer_bytes=config.send_buffer_bytes,
+            receive_buffer_bytes=config.receive_buffer_bytes,
+        ),
+    )
+
+
+def _times(config: ClientConfig) -> ConnectionTimes:
+    times = IMPATIENT._replace(
+        reconnect_backoff_ns=config.reconnect_backoff_ms * _NS_PER_MS,
+        reconnect_backoff_max_ns=config.reconnect_backoff_max_ms * _NS_PER_MS,
+    )
+    if config.values.setting("socket.connection.setup.timeout.ms") is None:
+        return times
+    return times._replace(
+        setup_timeout_ns=config.socket_connection_setup_timeout_ms * _NS_PER_MS,
+        setup_timeout_max_ns=config.socket_connection_setup_timeout_max_ms * _NS_PER_MS,
+    )
