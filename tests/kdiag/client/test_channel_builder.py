@@ -143,9 +143,7 @@ def test_all_channels_share_one_mechanism(sock: socket.socket) -> None:
         ),
         (["sasl.oauthbearer.token.command= "], "sasl.oauthbearer.token.command", "a program"),
         (
-            [
-                f"sasl.jaas.config={OAUTH} required extension_auth=x unsecuredLoginStringClaim_sub=a;"
-            ],
+            [f"sasl.jaas.config={OAUTH} required {SUB}=a extension_auth=x;"],
             "sasl.jaas.config",
             "SASL extension 'auth'",
         ),
