@@ -160,7 +160,7 @@ class Selector:
         for channel_id, events in self._take_work(ready):
             self._idle.touch(channel_id, now_ns)
             self._go_on(self._channels[channel_id], events)
-        self._close_refused(now_ns)
+        self._close_refused()
         self._close_idle(now_ns)
 
     def wakeup(self) -> None:
@@ -348,17 +348,18 @@ class Selector:
 
     def _fail(self, channel: Channel, error: Exception, mode: CloseMode) -> None:
         channel.error = error
-        delay_ns = self._settings.failed_authentication_delay_ns
         if isinstance(error, AuthenticationError):
             self.metrics.failed_authentications += 1
-            if channel.is_authenticating and delay_ns:
+            if channel.is_authenticating:
+                delay_ns = self._settings.failed_authentication_delay_ns
                 self._readiness.forget(channel.id)
                 self._refused_until_ns[channel.id] = self._clock.monotonic_ns() + delay_ns
                 return
         self._close(channel, mode)
 
-    def _close_refused(self, now_ns: int) -> None:
+    def _close_refused(self) -> None:
         """Tell those who failed to prove who they are, after a while, and close them."""
+        now_ns = self._clock.monotonic_ns()
         due = [each for each, until_ns in self._refused_until_ns.items() if until_ns <= now_ns]
         for channel_id in due:
             channel = self._channels[channel_id]

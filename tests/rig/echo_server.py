@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Self
 
 from kdiag.clock import Clock, ManualClock
 from kdiag.net.address import Address
-from kdiag.net.authenticator import NoAuthenticator
+from kdiag.net.authenticator import Authenticator, NoAuthenticator
 from kdiag.net.channel import Channel
 from kdiag.net.disconnection import Disconnection
 from kdiag.net.plaintext import PlaintextTransport
@@ -32,12 +32,14 @@ MakeTransport = Callable[[socket.socket, str, str], Transport]
 
 
 class Security(NamedTuple):
-    """How both ends make transports of sockets, from the socket, its peer and its host."""
+    """How both ends make transports, from the socket, its peer and its host, and authenticators."""
 
     name: str
     client: MakeTransport
     server: MakeTransport
     host: str = "localhost"
+    client_authenticator: Callable[[], Authenticator] = NoAuthenticator
+    server_authenticator: Callable[[], Authenticator] = NoAuthenticator
 
 
 def _plaintext(sock: socket.socket, peer: str, _host: str) -> Transport:
@@ -48,7 +50,13 @@ PLAINTEXT: Final = Security("plaintext", _plaintext, _plaintext)
 
 
 class Recorder:
-    """A selector, and what all its polls told."""
+    """A selector, and what all its polls told.
+
+    Attributes:
+        closes_receives: whether the memory of what is received is given back at once.
+    """
+
+    closes_receives = True
 
     connected: list[str]
     sends: list[NetworkSend]
@@ -56,11 +64,15 @@ class Recorder:
     disconnected: dict[str, Disconnection]
 
     def __init__(
-        self, clock: Clock, make_transport: MakeTransport, settings: SelectorSettings = SETTINGS
+        self,
+        clock: Clock,
+        make_transport: MakeTransport,
+        settings: SelectorSettings = SETTINGS,
+        make_authenticator: Callable[[], Authenticator] = NoAuthenticator,
     ) -> None:
         def make_channel(channel_id: str, sock: socket.socket, peer: str, host: str) -> Channel:
             transport = make_transport(sock, peer, host)
-            return Channel(channel_id, transport, NoAuthenticator(), clock)
+            return Channel(channel_id, transport, make_authenticator(), clock)
 
         self.selector = Selector(clock, make_channel=make_channel, settings=settings)
         self.connected, self.sends, self.receives, self.disconnected = [], [], [], {}
@@ -81,8 +93,9 @@ class Recorder:
         self.sends += self.selector.completed_sends
         self.receives += self.selector.completed_receives
         self.disconnected |= self.selector.disconnected
-        for receive in self.selector.completed_receives:
-            receive.close()
+        if self.closes_receives:
+            for receive in self.selector.completed_receives:
+                receive.close()
 
 
 class EchoServer(Recorder):
@@ -94,9 +107,13 @@ class EchoServer(Recorder):
     """
 
     def __init__(
-        self, clock: Clock, make_transport: MakeTransport, settings: SelectorSettings = SETTINGS
+        self,
+        clock: Clock,
+        make_transport: MakeTransport,
+        settings: SelectorSettings = SETTINGS,
+        make_authenticator: Callable[[], Authenticator] = NoAuthenticator,
     ) -> None:
-        super().__init__(clock, make_transport, settings)
+        super().__init__(clock, make_transport, settings, make_authenticator)
         self.is_echoing = True
         self.accepted: list[str] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -144,8 +161,9 @@ class Loopback:
         server: SelectorSettings = SETTINGS,
     ) -> None:
         self.clock = ManualClock(epoch_ns=1_000)
-        self.client = Recorder(self.clock, security.client, client)
-        self.server = EchoServer(self.clock, security.server, server)
+        ours, theirs = security.client_authenticator, security.server_authenticator
+        self.client = Recorder(self.clock, security.client, client, ours)
+        self.server = EchoServer(self.clock, security.server, server, theirs)
         self.address = self.server.address(security.host)
 
     def __enter__(self) -> Self:

@@ -12,7 +12,6 @@ from kdiag.net.channel import Channel, ChannelState
 from kdiag.net.disconnection import CloseMode
 from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.selector import Selector
-from kdiag.net.selector_settings import SelectorSettings
 from kdiag.net.send import NetworkSend
 from kdiag.net.transport import EndOfStreamError, Transport
 
@@ -317,11 +316,3 @@ def test_a_selector_tells_what_it_holds(loopback: Loopback) -> None:
     assert repr(loopback.client.selector) == "<Selector of 1 channels, 0 closing>"
     assert repr(channel) == f"<Channel 1 to {loopback.address.peer}: READY>"
     assert isinstance(channel, Channel)
-
-
-def test_settings_default_to_those_of_kafkas_clients() -> None:
-    """Connections are closed after nine idle minutes, frames may have 100 MiB."""
-    settings = SelectorSettings()
-
-    assert settings.max_idle_ns == 540 * 10**9
-    assert settings.max_receive_bytes == 104_857_600
