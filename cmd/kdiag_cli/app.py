@@ -13,6 +13,7 @@ COMMANDS: Final = {
     "decode": "Name every request and response in packet captures.",
     "config": "Show the settings of the client and where each comes from.",
     "errcode": "Explain an error code: what it means and what to do.",
+    "help": "Explain a topic, or list the topics.",
 }
 """The line of each command in the help: the first of its docstring, which is not imported."""
 
