@@ -88,10 +88,11 @@ def print_document(
         "warnings": warnings,
         "findings": findings,
     }
-    output.write(_encode(document) + b"\n")
+    output.write(encode(document) + b"\n")
 
 
-def _encode(document: dict[str, Any]) -> bytes:
+def encode(document: dict[str, Any]) -> bytes:
+    """Return a document as JSON in one line."""
     try:
         return msgspec.json.encode(document)
     except UnicodeEncodeError:

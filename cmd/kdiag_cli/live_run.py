@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from kdiag.errors import KdiagError
+from kdiag.errors import ConnectError, KdiagError
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live_document import exit_code_of
 from kdiag_cli.terminal import close_quietly, say
@@ -35,6 +35,8 @@ def run_live(work: Callable[[], ExitCode], timeout_ns: int | None = None) -> Exi
             sys.stdout.flush()
     except KdiagError as error:
         say(str(error))
+        if isinstance(error, ConnectError) and error.fix:
+            say(f"  {error.fix}")
         return exit_code_of([error])
     except _TimeUp:
         say(_message(timeout_ns or 0))

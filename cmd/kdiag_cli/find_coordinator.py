@@ -1,0 +1,126 @@
+"""`kdiag find-coordinator`: what it takes. The work is in `coordinator_search`."""
+
+from typing import Annotated
+
+import typer
+
+from kdiag.finding import Severity
+from kdiag.wire.coordinator_partition import CoordinatorKind
+from kdiag_cli.live_document import LiveOutput
+from kdiag_cli.live_options import (
+    BootstrapServers,
+    ConfigFile,
+    LiveOptions,
+    OutputFormat,
+    PasswordFile,
+    Profile,
+    Properties,
+    Timeout,
+    Trace,
+    Write,
+    read_timeout_ns,
+)
+from kdiag_cli.live_run import run_live
+
+EXAMPLES = """\b
+Examples:
+  kdiag find-coordinator -b localhost:9092 orders
+  kdiag find-coordinator -b localhost:9092 orders payments -o json
+  kdiag find-coordinator -b localhost:9092 --txn order-writer-1
+  kdiag find-coordinator -b localhost:9092 --share fulfilment
+  kdiag find-coordinator -b localhost:9092 orders --watch
+  kdiag find-coordinator -b localhost:9092 --moves
+  kcat -b localhost:9092 -L -J | jq -r '.groups[]?' | kdiag find-coordinator -b localhost:9092 -
+
+\b
+The name of a group that does not exist yet is fine: its coordinator is settled already. The first
+question of its kind makes the brokers create the internal topic, as any client's would.
+
+\b
+Exit codes: 0 done, 1 a finding (--fail-on), 2 wrong usage, 3 cannot connect, 4 authentication,
+5 authorization, 6 timeout, 7 not supported by the brokers, 8 some brokers did not answer.
+"""
+
+
+def find_coordinator(  # noqa: PLR0913 - a parameter for each option
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Groups or other names; - reads them from stdin."),
+    ] = None,
+    *,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", "-g", "-G", metavar="NAME", help="The same as NAME. Repeatable."),
+    ] = None,
+    txn: Annotated[
+        bool, typer.Option("--txn", help="The names are transactional ids, not groups.")
+    ] = False,
+    share: Annotated[
+        bool,
+        typer.Option(
+            "--share", help="The names are share groups, or GROUP:TOPIC:PARTITION of one."
+        ),
+    ] = False,
+    is_watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Go on asking, and tell what changes.")
+    ] = False,
+    interval: Annotated[
+        str, typer.Option(metavar="TIME", help="With --watch: how often to ask.")
+    ] = "1s",
+    count: Annotated[
+        int | None,
+        typer.Option("--count", "-n", min=1, help="With --watch: end after so many looks."),
+    ] = None,
+    is_moves: Annotated[
+        bool, typer.Option("--moves", help="Show how all groups spread over the brokers instead.")
+    ] = False,
+    fail_on: Annotated[
+        Severity, typer.Option(help="The least severity of a finding that makes the exit code 1.")
+    ] = Severity.ERROR,
+    no_headers: Annotated[
+        bool, typer.Option("--no-headers", help="Print no line of column names.")
+    ] = False,
+    bootstrap_server: BootstrapServers = None,
+    properties: Properties = None,
+    config: ConfigFile = None,
+    profile: Profile = None,
+    password_file: PasswordFile = None,
+    timeout: Timeout = None,
+    trace: Trace = False,
+    write: Write = None,
+    output: OutputFormat = LiveOutput.TABLE,
+) -> None:
+    """Ask every broker who coordinates a group, and whether that is healthy and reachable."""
+    from kdiag_cli import coordinator_search  # noqa: PLC0415 - not for the help
+
+    if txn and share:
+        raise typer.BadParameter("choose one of --txn and --share")
+    kind = CoordinatorKind.TRANSACTION if txn else CoordinatorKind.GROUP
+    keys = [*(names or []), *(group or [])]
+    if bool(keys) == is_moves:
+        raise typer.BadParameter("give names, or --moves alone", param_hint="NAME")
+    search = coordinator_search.Search(
+        names=keys,
+        kind=CoordinatorKind.SHARE if share else kind,
+        fail_on=fail_on,
+        has_headers=not no_headers,
+        interval_ns=read_timeout_ns(interval) or 0,
+        looks=count,
+    )
+    options = LiveOptions(
+        bootstrap_server,
+        properties,
+        config,
+        profile,
+        password_file,
+        read_timeout_ns(timeout),
+        output,
+        trace,
+        write,
+    )
+    work = coordinator_search.once
+    if is_moves:
+        from kdiag_cli.coordinator_moves import moves as work  # noqa: PLC0415 - as above
+    elif is_watch:
+        from kdiag_cli.coordinator_watch import watch as work  # noqa: PLC0415 - as above
+    raise typer.Exit(run_live(lambda: work(search, options), options.timeout_ns))

@@ -1,0 +1,62 @@
+"""A live command's connection to a cluster: made from its options, told and kept as they say."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.configured_client import configured_client
+from kdiag.clock import Clock, SystemClock
+from kdiag.wire.exchange import Exchange
+from kdiag_cli.live_options import LiveOptions, client_config
+from kdiag_cli.terminal import Output, say
+
+OnExchange = Callable[[Exchange], None]
+
+
+@contextmanager
+def live_session(options: LiveOptions, clock: Clock | None = None) -> Iterator[ClusterClient]:
+    """Open a client that has learnt of its cluster.
+
+    Raises:
+        ConfigError: if the settings are wrong.
+        ConnectError: if no broker can be reached.
+        CaptureError: if the file for `--write` cannot be written.
+    """
+    clock = clock or SystemClock()
+    config = client_config(options)
+    say(*config.warnings)
+    with observing(options) as on_exchange, configured_client(config, clock, on_exchange) as client:
+        if options.timeout_ns is not None:
+            client.deadline_ns = clock.monotonic_ns() + options.timeout_ns
+        client.connect()
+        yield client
+
+
+@contextmanager
+def observing(options: LiveOptions) -> Iterator[OnExchange | None]:
+    """Return what must be told of each exchange; None if nobody asked for that.
+
+    Raises:
+        CaptureError: if the file for `--write` cannot be written.
+    """
+    with ExitStack() as opened:
+        listeners = list(_listeners(options, opened))
+
+        def tell(exchange: Exchange) -> None:
+            for listener in listeners:
+                listener(exchange)
+
+        yield tell if listeners else None
+
+
+def _listeners(options: LiveOptions, opened: ExitStack) -> Iterator[OnExchange]:
+    """Return who wants to be told; their modules load where they are asked for."""
+    if options.write is not None:
+        from kdiag.pcap.exchange_writer import ExchangeWriter  # noqa: PLC0415 - as above
+
+        yield opened.enter_context(ExchangeWriter(options.write)).write
+    if options.trace:
+        from kdiag_cli.trace import Trace  # noqa: PLC0415 - as above
+
+        yield opened.enter_context(Trace(Output(sys.stderr))).exchange

@@ -1,0 +1,85 @@
+"""The keys under which the share coordinator keeps the partitions of share groups.
+
+A share group has two kinds of coordinator: one for its members, as every group, and one for each
+partition that it shares, by the key `group:topic id:partition`.
+
+Source: KIP-932; Kafka's `SharePartitionKey`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.errors import ConfigError
+from kdiag.wire.api.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsResponse,
+)
+from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kdiag.wire.error_code import error_name
+from kdiag.wire.primitives import uuid_text
+from kdiag.wire.schema import ZERO_UUID
+
+_ORIGIN = "NAME"
+
+
+class SharePartition(NamedTuple):
+    """One partition that a share group shares."""
+
+    group: str
+    topic: str
+    partition: int
+
+
+def share_keys(client: ClusterClient, names: Sequence[str]) -> list[str]:
+    """Return the keys of what is named: `GROUP:TOPIC:PARTITION`, or all partitions of `GROUP`.
+
+    Raises:
+        ConfigError: if a group shares nothing, or a topic does not exist.
+        KdiagError: if the brokers cannot be asked.
+    """
+    keys: list[str] = []
+    for name in names:
+        one = _parse(name)
+        keys += _partitions_of(client, name) if one is None else [_key(client, one)]
+    return list(dict.fromkeys(keys))
+
+
+def _parse(name: str) -> SharePartition | None:
+    """Return the partition that a name means; None for a group."""
+    group_and_topic, colon, partition = name.rpartition(":")
+    group, second_colon, topic = group_and_topic.rpartition(":")
+    if not (colon and second_colon and group and partition.isascii() and partition.isdigit()):
+        return None
+    return SharePartition(group, topic, int(partition))
+
+
+def _key(client: ClusterClient, named: SharePartition) -> str:
+    topic = client.refresh([named.topic]).topics.get(named.topic)
+    if topic is None or topic.topic_id == ZERO_UUID:
+        why = "no such topic" if topic is None else error_name(topic.error_code)
+        raise ConfigError(named.topic, _ORIGIN, f"{why}: expected GROUP:TOPIC:PARTITION")
+    return f"{named.group}:{uuid_text(topic.topic_id)}:{named.partition}"
+
+
+def _partitions_of(client: ClusterClient, group: str) -> Iterable[str]:
+    """Return the keys of all partitions whose state a group has."""
+    question = FindCoordinatorRequest(coordinator_keys=[group])
+    found = client.ask_any(question, FindCoordinatorResponse).coordinators[0]
+    if found.error_code:
+        raise ConfigError(group, _ORIGIN, f"its coordinator: {error_name(found.error_code)}")
+    request = DescribeShareGroupOffsetsRequest(
+        [DescribeShareGroupOffsetsRequestGroup(group, topics=None)]
+    )
+    body = client.ask(found.node_id, request, DescribeShareGroupOffsetsResponse)
+    described = body.groups[0]
+    keys = [
+        f"{group}:{uuid_text(topic.topic_id)}:{each.partition_index}"
+        for topic in described.topics
+        for each in topic.partitions
+    ]
+    if not keys:
+        why = error_name(described.error_code) if described.error_code else "it shares nothing yet"
+        raise ConfigError(group, _ORIGIN, f"no partitions of this share group: {why}")
+    return keys
