@@ -40,7 +40,9 @@ class JsonLines:
 
     def exchange(self, dissection: Dissection) -> None:
         """Print an exchange."""
-        self._output.write(self._encode(self._documents.exchange(dissection)) + b"\n")
+        for piece in self._documents.exchange_text(dissection):
+            self._output.write(piece)
+        self._output.write(b"\n")
 
     def gap(self, gap: Gap) -> None:
         """Print a gap."""
@@ -68,8 +70,9 @@ class JsonDocument:
 
     def exchange(self, dissection: Dissection) -> None:
         """Print an exchange."""
-        line = self._encode(self._documents.exchange(dissection))
-        self._output.write(self._separator + line)
+        self._output.write(self._separator)
+        for piece in self._documents.exchange_text(dissection):
+            self._output.write(piece)
         self._separator = b",\n"
 
     def gap(self, gap: Gap) -> None:

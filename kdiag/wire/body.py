@@ -37,6 +37,8 @@ _RECORDS: Final = {
 }
 """Where messages hold record batches: the arrays that lead to the `records` field."""
 
+MakeRecords: TypeAlias = Callable[[RecordBatch, str | None, bool], object]
+
 
 class BodyForm(NamedTuple):
     """How bodies are shown.
@@ -55,9 +57,20 @@ class BodyForm(NamedTuple):
 class Bodies:
     """Makes the JSON of bodies."""
 
-    def __init__(self, names: TopicNames, form: BodyForm) -> None:
+    def __init__(
+        self, names: TopicNames, form: BodyForm, make_records: MakeRecords = records_json
+    ) -> None:
+        """Start with what is known.
+
+        Args:
+            names: the names of topic ids.
+            form: how bodies are shown.
+            make_records: returns what stands for the records of a batch (batch, topic, whether to
+                show secrets); raises DecodeError if they are wrong.
+        """
         self._names = names
         self._form = form
+        self._make_records = make_records
 
     def make(
         self, dissection: Dissection, side: Side, *, is_response: bool
@@ -100,6 +113,7 @@ class Bodies:
                 if batches is None or "records" not in partition:
                     continue
                 if self._form.raw:
+                    partition["records"] = bytes(partition["records"])
                     self._hide_metadata(topic, partition)
                     continue
                 partition["records"] = forms = [batch_json(batch) for batch in batches]
@@ -122,7 +136,7 @@ class Bodies:
         first = None
         for index, (batch, form) in enumerate(zip(batches, forms, strict=True)):
             try:
-                form["records"] = records_json(batch, topic, show_secrets=self._form.show_secrets)
+                form["records"] = self._make_records(batch, topic, self._form.show_secrets)
             except DecodeError as error:
                 form["records"] = []
                 path = f"[{index}].{error.path}" if error.path else f"[{index}]"

@@ -46,8 +46,17 @@ def decode(cls: type[S], version: int, data: bytes, offset: int = 0) -> S:
     return value
 
 
-def decode_prefix(cls: type[S], version: int, data: bytes, offset: int = 0) -> tuple[S, int]:
+def decode_prefix(
+    cls: type[S], version: int, data: bytes, offset: int = 0, *, views: bool = False
+) -> tuple[S, int]:
     """Return the message that starts at `offset` of `data`, and the position after it.
+
+    Args:
+        cls: the message's class.
+        version: the message's version.
+        data: where it lies.
+        offset: where it starts.
+        views: whether large `records` fields may be views of `data` instead of copies.
 
     Raises:
         DecodeError: if no such message starts there.
@@ -55,9 +64,10 @@ def decode_prefix(cls: type[S], version: int, data: bytes, offset: int = 0) -> t
     """
     try:
         try:
-            return decoder(cls, version)(data, offset, len(data))  # type: ignore[return-value]
+            return decoder(cls, version, "strict", views)(data, offset, len(data))  # type: ignore[return-value]
         except UnicodeDecodeError:
-            return decoder(cls, version, "surrogateescape")(data, offset, len(data))  # type: ignore[return-value]
+            lenient = decoder(cls, version, "surrogateescape", views)
+            return lenient(data, offset, len(data))  # type: ignore[return-value]
     except _WRONG_BYTES as error:
         found = explain(cls, version, data, offset, only=NO_SPAN).error
         if found is None:
@@ -102,15 +112,19 @@ def encode(message: Struct, version: int) -> bytes:
 
 @cache
 def decoder(
-    cls: type[Struct], version: int, errors: str = "strict"
+    cls: type[Struct],
+    version: int,
+    errors: str = "strict",
+    views: bool = False,  # noqa: FBT001, FBT002 - cache key
 ) -> Callable[[bytes, int, int], tuple[Struct, int]]:
     """Return the compiled `decode(data, position, end) -> (message, position)`.
 
     It raises IndexError, struct.error, RefusedError or, with `errors="strict"`,
-    UnicodeDecodeError for wrong bytes; `end` is the length of `data`.
+    UnicodeDecodeError for wrong bytes; `end` is the length of `data`. With `views`, large `records`
+    fields are views of it.
     """
     check_version(cls, version)
-    source = DecoderSource(cls, version, errors=errors)
+    source = DecoderSource(cls, version, errors=errors, views=views)
     compiled: Callable[[bytes, int, int], tuple[Struct, int]] = _compile(
         source.text, source.names, f"<decode {cls.__name__} v{version}>", "decode"
     )

@@ -35,13 +35,15 @@ from kdiag.wire.layout import (
     untagged,
 )
 from kdiag.wire.primitives import FORMATS, SIZES, UNPACKERS, RefusedError
-from kdiag.wire.schema import Field, Kind, Struct, fields_of
+from kdiag.wire.schema import Field, Kind, Struct, fields_of, is_batches
 
 
 class DecoderSource(FunctionSource):
     """Writes `decode(d, p, end) -> (message, position)`."""
 
-    def __init__(self, cls: type[Struct], version: int, *, errors: str) -> None:
+    def __init__(
+        self, cls: type[Struct], version: int, *, errors: str, views: bool = False
+    ) -> None:
         self.version = version
         self.flexible = is_flexible(cls, version)
         names: dict[str, Any] = {
@@ -50,9 +52,11 @@ class DecoderSource(FunctionSource):
             "tag_head": primitives.read_tag_head,
             "unknown_tags": primitives.read_unknown_tags,
             "Refused": RefusedError,
+            "view": primitives.view_if_large,
         }
         super().__init__("def decode(d, p, end):", names)
         self._decode = ".decode()" if errors == "strict" else f'.decode("utf-8", "{errors}")'
+        self._views = views
         self._run: list[tuple[str, str]] = []
         result = self._struct(cls)
         self.line(f"return {result}, p")
@@ -220,7 +224,10 @@ class DecoderSource(FunctionSource):
         self.line(f"if {end} > end:")
         self.line("    raise Refused")
         decode = self._decode if field.kind is Kind.STRING else ""
-        self.line(f"{target} = d[p:{end}]{decode}")
+        if self._views and is_batches(field):
+            self.line(f"{target} = view(d, p, {end})")
+        else:
+            self.line(f"{target} = d[p:{end}]{decode}")
         self.line(f"p = {end}")
         self.depth -= 1
         return target

@@ -4,6 +4,7 @@ Each is a dictionary ready for `DocumentEncoder`, keys in the order in which the
 Adding a key is fine; renaming one or changing its type is a new schema number.
 """
 
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -15,6 +16,8 @@ from kdiag.wire.connection import Connection, Gap
 from kdiag.wire.dissection import SEVERITY, Dissection
 from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.frame import Frame
+from kdiag.wire.record_batch import RecordBatch
+from kdiag.wire.record_json import records_json
 from kdiag.wire.side import Side, Why
 from kdiag.wire.topic_names import TopicNames
 
@@ -41,6 +44,8 @@ SCALARS: Final = (
 """The keys of an exchange with one plain value each: the columns of the CSV output."""
 
 _NS_PER_S: Final = 1_000_000_000
+_MAX_KEPT_BYTES: Final = 16 << 20
+_PLACE: Final = b"\0"  # which JSON has nowhere: it escapes what is below a space
 
 
 class Clockface:
@@ -90,6 +95,8 @@ class Documents:
     def __init__(self, names: TopicNames, form: BodyForm) -> None:
         self._names = names
         self._bodies = Bodies(names, form)
+        self._encoder = DocumentEncoder()
+        self._text_bodies = Bodies(names, form, self._encoder.records)
         self._clock = Clockface()
 
     def scalars(self, dissection: Dissection) -> dict[str, Any]:
@@ -117,9 +124,20 @@ class Documents:
 
     def exchange(self, dissection: Dissection) -> dict[str, Any]:
         """Return the document of an exchange."""
+        return self._exchange(dissection, self._bodies)
+
+    def exchange_text(self, dissection: Dissection) -> Iterable[bytes]:
+        """Return the document of an exchange as one line of JSON in pieces, without line feed.
+
+        Takes less memory than `exchange`, and is to be used up before it is called again.
+        """
+        return self._encoder.pieces(self._exchange(dissection, self._text_bodies))
+
+    def _exchange(self, dissection: Dissection, bodies: Bodies) -> dict[str, Any]:
         document = self.scalars(dissection)
-        request, request_why = self._side(dissection, dissection.request, is_response=False)
-        response, response_why = self._side(dissection, dissection.response, is_response=True)
+        asked, answered = dissection.request, dissection.response
+        request, request_why = _side(bodies, dissection, asked, is_response=False)
+        response, response_why = _side(bodies, dissection, answered, is_response=True)
         if request_why is not None or response_why is not None:
             document["status"] = _worse(dissection.status, Status.MALFORMED).value
         document["topic_names"] = self._names.of(dissection.topic_ids)
@@ -172,20 +190,21 @@ class Documents:
             "client_software": None if software is None else " ".join(software).strip(),
         }
 
-    def _side(
-        self, dissection: Dissection, side: Side | None, *, is_response: bool
-    ) -> tuple[dict[str, Any] | None, Why | None]:
-        """Return the object of a side, and what was wrong inside its records."""
-        if side is None:
-            return None, None
-        body, why = self._bodies.make(dissection, side, is_response=is_response)
-        frame = frame_document(side.frame)
-        document: dict[str, Any] = {"status": side.status.value, "frame": frame, "body": body}
-        if side.why is not None or why is not None:
-            document["why"] = side.why or why
-            if why is not None:
-                document["status"] = _worse(side.status, Status.MALFORMED).value
-        return document, why
+
+def _side(
+    bodies: Bodies, dissection: Dissection, side: Side | None, *, is_response: bool
+) -> tuple[dict[str, Any] | None, Why | None]:
+    """Return the object of a side, and what was wrong inside its records."""
+    if side is None:
+        return None, None
+    body, why = bodies.make(dissection, side, is_response=is_response)
+    frame = frame_document(side.frame)
+    document: dict[str, Any] = {"status": side.status.value, "frame": frame, "body": body}
+    if side.why is not None or why is not None:
+        document["why"] = side.why or why
+        if why is not None:
+            document["status"] = _worse(side.status, Status.MALFORMED).value
+    return document, why
 
 
 def _worse(one: Status, other: Status) -> Status:
@@ -204,18 +223,77 @@ def frame_document(frame: Frame) -> dict[str, Any]:
     }
 
 
+class _Text:
+    """Stands in a document for the records of a batch: their JSON, or how to make it again."""
+
+    __slots__ = ("kept", "make")
+
+    def __init__(self, make: Callable[[], bytes], kept: bytes | None) -> None:
+        self.make = make
+        self.kept = kept
+
+
 class DocumentEncoder:
-    """Writes documents as JSON; strings that are not Unicode get replacement characters."""
+    """Writes documents as JSON; strings that are not Unicode get replacement characters.
+
+    The records of a Fetch response of 50 MB take four times that as Python objects and twice that
+    in the making of their text. `records` makes text of one batch at a time, for `pieces` to put
+    together; what of it is more than `_MAX_KEPT_BYTES` is made once more when it is wanted.
+    """
 
     def __init__(self) -> None:
-        self._encode = msgspec.json.Encoder().encode
+        self._encode = msgspec.json.Encoder(enc_hook=self._leave_place).encode
+        self._texts: list[_Text] = []
+        self._kept_bytes = 0
 
     def encode(self, document: Any) -> bytes:
         """Return a document as one line of JSON, without the line feed."""
+        return b"".join(self.pieces(document))
+
+    def pieces(self, document: Any) -> list[bytes] | Iterator[bytes]:
+        """Return a document as one line of JSON in several pieces, without the line feed."""
+        text = self._encode_plainly(document)
+        if not self._texts:
+            return [text]
+        return self._put_together(text)
+
+    def records(self, batch: RecordBatch, topic: str | None, show_secrets: bool) -> object:  # noqa: FBT001 - as `records_json`
+        """Return what stands for the records of a batch in the next document for `pieces`.
+
+        Raises:
+            DecodeError: if the records are wrong.
+        """
+
+        def make() -> bytes:
+            return self._encode_plainly(records_json(batch, topic, show_secrets))
+
+        text = make()
+        if self._kept_bytes + len(text) > _MAX_KEPT_BYTES:
+            return _Text(make, None)
+        self._kept_bytes += len(text)
+        return _Text(make, text)
+
+    def _put_together(self, text: bytes) -> Iterator[bytes]:
+        """Yield a document with texts in their places."""
+        texts, self._texts = self._texts, []
+        self._kept_bytes = 0
+        first, *rest = text.split(_PLACE)
+        yield first
+        for each, after in zip(texts, rest, strict=True):
+            yield each.make() if each.kept is None else each.kept
+            yield after
+
+    def _leave_place(self, text: object) -> msgspec.Raw:
+        assert isinstance(text, _Text)
+        self._texts.append(text)
+        return msgspec.Raw(_PLACE)
+
+    def _encode_plainly(self, value: Any) -> bytes:
         try:
-            return self._encode(document)
+            return self._encode(value)
         except UnicodeEncodeError:
-            return self._encode(_without_surrogates(document))
+            self._texts.clear()
+            return self._encode(_without_surrogates(value))
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from kdiag.wire.schema import Entity, Field, Kind, Struct, fields_of
+from kdiag.wire.schema import Entity, Field, Kind, Struct, fields_of, is_batches
 
 Leaf: TypeAlias = Callable[[list[Field], Field, str], str | None]
 """Gives the statement for a field, or None, given all fields of its struct in the version, it and
@@ -45,7 +45,7 @@ class Mentions(NamedTuple):
     groups: Callable[[Any, set[str]], None] | None
     transactions: Callable[[Any, set[str]], None] | None
     pairs: Callable[[Any, Callable[[bytes, str | None], object]], None] | None
-    records: Callable[[Any, Callable[[bytes | None], object]], None] | None
+    records: Callable[[Any, Callable[[bytes | memoryview | None], object]], None] | None
 
 
 @cache
@@ -96,8 +96,7 @@ def _pair(fields: list[Field], field: Field, source: str) -> str | None:
 
 
 def _records(_: list[Field], field: Field, source: str) -> str | None:
-    is_aligned = field.kind is Kind.RECORDS and field.name == "records"
-    return f"found({source}.{field.name})" if is_aligned else None
+    return f"found({source}.{field.name})" if is_batches(field) else None
 
 
 def _is_topic_id(field: Field) -> bool:

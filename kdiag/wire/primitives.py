@@ -37,6 +37,7 @@ ZERO_BYTES: Final = tuple(bytes([n]) for n in range(128))
 
 MAX_UVARINT_BYTES: Final = 5
 MAX_CACHED_LENGTH: Final = 64
+LARGE_BYTES: Final = 1 << 14
 
 
 class RefusedError(Exception):
@@ -165,6 +166,11 @@ PACKERS: Final[dict[Kind, ByLength]] = {
 COMPACT_PACKERS: Final[dict[Kind, ByLength]] = {
     k: ByLength("B", letter, "pack") for k, letter in _LETTERS.items()
 }
+
+
+def view_if_large(data: bytes, start: int, end: int) -> bytes | memoryview:
+    """Return a part of some bytes: a copy, or a view if copying takes much time and memory."""
+    return data[start:end] if end - start < LARGE_BYTES else memoryview(data)[start:end]
 
 
 @lru_cache(maxsize=4096)

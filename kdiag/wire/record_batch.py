@@ -40,7 +40,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
     """One batch: its header, and its records on demand.
 
     Attributes:
-        data: the bytes that it lies in.
+        data: the bytes that it lies in; never a view in magic 0 and 1.
         start: where in `data` it starts.
         size_in_bytes: how many bytes it takes, its offset and size included.
         magic: 0, 1 or 2.
@@ -54,7 +54,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
         partition_leader_epoch: set by the broker, -1 in magic 0 and 1.
     """
 
-    data: bytes
+    data: bytes | memoryview
     start: int
     size_in_bytes: int
     magic: int
@@ -160,7 +160,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
         """
         assert self.magic == MAGIC_2
         start = self.start + HEADER_BYTES
-        packed = self.data[start : self.start + self.size_in_bytes]
+        packed = bytes(self.data[start : self.start + self.size_in_bytes])
         if not self.attributes & CODEC_MASK:
             return packed
         try:
@@ -188,6 +188,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
                 in the decompressed bytes, if the records could be decompressed.
         """
         if self.magic != MAGIC_2:
+            assert isinstance(self.data, bytes)
             return message_set.read_records(
                 self.data, self.start, max_bytes=max_bytes, stored_timestamps=stored_timestamps
             )

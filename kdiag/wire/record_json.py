@@ -59,7 +59,9 @@ def batch_json(batch: RecordBatch) -> dict[str, Any]:
 
 
 def records_json(
-    batch: RecordBatch, topic: str | None, *, show_secrets: bool = False
+    batch: RecordBatch,
+    topic: str | None,
+    show_secrets: bool = False,  # noqa: FBT001, FBT002 - one way of several to make records
 ) -> list[dict[str, Any]]:
     """Return the records of a batch.
 

@@ -81,8 +81,10 @@ class RecordSet(NamedTuple):
     trailing_bytes: int
 
 
-def read_batches(data: bytes) -> RecordSet:
+def read_batches(data: bytes | memoryview) -> RecordSet:
     """Return the batches in a `records` field, magic 0, 1 and 2 mixed as they come.
+
+    Of a view the batches keep the memory alive.
 
     Raises:
         DecodeError: with a path such as `batches[2].magic`, if a header is wrong.
@@ -102,13 +104,16 @@ def read_batches(data: bytes) -> RecordSet:
             raise DecodeError(path, position + 8, f"magic {magic} in {size} bytes")
         if size > end - position:
             break
-        read = _read_batch if magic == MAGIC_2 else _read_message
-        batches.append(read(data, position, size))
+        if magic == MAGIC_2:
+            batches.append(_read_batch(data, position, size))
+        else:
+            data = bytes(data)
+            batches.append(_read_message(data, position, size))
         position += size
     return RecordSet(batches, end - position)
 
 
-def _read_batch(data: bytes, start: int, size: int) -> RecordBatch:
+def _read_batch(data: bytes | memoryview, start: int, size: int) -> RecordBatch:
     """Return the batch of magic 2 that takes `size` bytes from `start` on."""
     (
         base_offset,

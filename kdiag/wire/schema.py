@@ -276,6 +276,11 @@ def fields_of(cls: type[Struct]) -> tuple[Field, ...]:
     )
 
 
+def is_batches(field: Field) -> bool:
+    """Return whether a field holds whole record batches; a snapshot's chunks may start anywhere."""
+    return field.kind is Kind.RECORDS and field.name == "records"
+
+
 def _unwrap(hint: object) -> tuple[object, list[object]]:
     """Return the type inside nested `Annotated` and the metadata, inner first."""
     if get_origin(hint) is Annotated:

@@ -158,7 +158,7 @@ def _without_record_secrets(data: bytes) -> bytes:
 
 def _without_batch_secrets(batch: RecordBatch) -> bytes:
     """Return a batch without secrets, in as many bytes; what cannot be opened loses its records."""
-    data = batch.data[batch.start : batch.start + batch.size_in_bytes]
+    data = bytes(batch.data[batch.start : batch.start + batch.size_in_bytes])
     if batch.is_control:
         return data
     if batch.magic == MAGIC_2 and not batch.attributes & CODEC_MASK:

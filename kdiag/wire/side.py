@@ -56,7 +56,8 @@ class Side(msgspec.Struct, gc=False):
             that does not know the version of an ApiVersions request (KIP-511).
         body_offset: where in the frame the body starts.
         asks: the compiled questions about the message.
-        message: what was read; fields that were not reached have their defaults.
+        message: what was read; fields that were not reached have their defaults, and large
+            `records` fields are views of the frame.
         batches: the whole record batches of each `records` field, in field order.
         status: `ok`, `partial`, `malformed`, `undecoded` or `opaque`.
         why: why the status is not `ok`.
@@ -189,7 +190,7 @@ def _read_body(body: _Body, frame: Frame, offset: int) -> Side:
         _read_cut(cls, side)
     else:
         try:
-            message, end = decode_prefix(cls, version, data, offset)
+            message, end = decode_prefix(cls, version, data, offset, views=True)
             side = Side(frame, version, offset, asks, message)
             if end != len(data):
                 side.status = Status.MALFORMED
@@ -243,11 +244,11 @@ def _place(body: Any, path: str, value: bytes) -> None:
 
 def _read_records(
     cls: type[Struct],
-    find_records: Callable[[Any, Callable[[bytes | None], object]], None],
+    find_records: Callable[[Any, Callable[[bytes | memoryview | None], object]], None],
     side: Side,
 ) -> None:
     """Read the headers of the record batches in a side's `records` fields."""
-    fields: list[bytes | None] = []
+    fields: list[bytes | memoryview | None] = []
     find_records(side.message, fields.append)
     # A Fetch response may end inside a batch, a Produce request may not.
     is_exact = side.status is Status.OK and info_of(cls).api_key == _PRODUCE_KEY

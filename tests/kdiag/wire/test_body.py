@@ -104,6 +104,9 @@ def test_the_raw_form_keeps_bytes() -> None:
     """It is Kafka's exact JSON, from which the request could be written again."""
     asked = produce(make_batch(b"one"))
     assert bodies_of(make_exchange(asked, version=3), raw=True)[0] == to_json(asked, 3)
+    large = produce(make_batch(bytes(100_000)))
+    partition = bodies_of(make_exchange(large, version=3), raw=True)[0]["topicData"][0]
+    assert type(partition["partitionData"][0]["records"]) is bytes
     joined = JoinGroupRequest(
         protocol_type="consumer", protocols=[JoinGroupRequestProtocol("range", WANTS)]
     )

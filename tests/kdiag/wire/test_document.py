@@ -147,6 +147,47 @@ def test_records_that_cannot_be_read_make_the_exchange_malformed() -> None:
     assert line["request"]["why"]["path"].startswith("topicData[0].partitionData[0].records[0]")
 
 
+def test_the_text_of_an_exchange_is_that_of_its_document() -> None:
+    """With records in many batches, wrong ones, strings that are not Unicode, and without."""
+    wrong = make_batch(b"one")[:-1] + b"\x7f"
+    name = b"\xfft".decode(errors="surrogateescape")
+    exchanges = [
+        produce_exchange("t", make_batch(b"one", b"\0\xff") + make_batch(b"two"), make_batch(b"3")),
+        produce_exchange("t", make_batch(b"one"), wrong, None, b""),
+        produce_exchange(name, make_batch(b"one"), make_batch(b"two")),
+        make_exchange(FetchRequest(), FetchResponse(), version=13),
+    ]
+    for form in (BodyForm(), BodyForm(values=True), BodyForm(raw=True)):
+        documents, encoder = Documents(TopicNames(), form), DocumentEncoder()
+        for exchange in exchanges:
+            dissection = Dissection(exchange)
+            text = b"".join(documents.exchange_text(dissection))
+            assert text == encoder.encode(documents.exchange(dissection))
+            assert json.loads(text)["kind"] == "exchange"
+
+
+def test_much_text_comes_in_pieces() -> None:
+    """Beyond 16 MB it is made of each batch when its turn has come."""
+    letters = b"abcdefghij" * 300_000
+    batches = [make_batch(letters[index:]) for index in range(10)]
+    dissection = Dissection(produce_exchange("t", b"".join(batches), make_batch(b"last")))
+    documents = Documents(TopicNames(), BodyForm(values=True))
+    sizes, text = [], b""
+    for piece in documents.exchange_text(dissection):
+        sizes.append(len(piece))
+        text += piece
+    assert len(text) > len(letters) * 9
+    assert max(sizes) < len(letters) * 2
+    assert text == DocumentEncoder().encode(documents.exchange(dissection))
+
+
+def produce_exchange(name: str, *records: bytes | None) -> Exchange:
+    """Return a Produce without answer, with as many partitions as there are `records` fields."""
+    partitions = [PartitionProduceData(index, each) for index, each in enumerate(records)]
+    topic = TopicProduceData(name, partition_data=partitions)
+    return make_exchange(ProduceRequest(topic_data=[topic]), version=3)
+
+
 def test_a_gap_and_a_connection_have_their_keys() -> None:
     """The other two kinds of lines."""
     connection = make_connection(

@@ -111,6 +111,18 @@ def test_batches_hold_what_kafka_sees_in_them() -> None:
         assert line["trailing_bytes"] == trailing_bytes
 
 
+def test_a_view_gives_the_batches_that_its_bytes_give() -> None:
+    """Those of magic 2 read on from the view, which nobody has to copy."""
+    for line in LINES:
+        data = bytes.fromhex(line["hex"])
+        batches, trailing_bytes = read_batches(memoryview(data))
+
+        assert expected(line) == [describe_batch(batch) for batch in batches], line["case"]
+        assert line["trailing_bytes"] == trailing_bytes
+        if all(batch.magic == 2 for batch in batches):
+            assert all(isinstance(batch.data, memoryview) for batch in batches)
+
+
 def test_an_uncompressed_batch_is_written_as_kafka_wrote_it() -> None:
     """What was read and is not compressed becomes the same bytes, but for a wrong checksum."""
     compared = 0

@@ -20,7 +20,7 @@ from kdiag.wire.api.fetch import (
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from kdiag.wire.codec import encode
+from kdiag.wire.codec import decode, encode
 from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.schema import Struct
 from kdiag.wire.side import Side, Why, read_request, read_response
@@ -308,6 +308,21 @@ def test_record_batches_are_found_in_field_order() -> None:
     assert [each.record_count for each in first or ()] == [2, 1]
     assert second is None
     assert [each.record_count for each in third or ()] == [1]
+
+
+def test_large_records_are_not_copied() -> None:
+    """Their batches lie in the frame itself; small ones are bytes like everything else."""
+    large, small = make_batch(bytes(100_000)), make_batch(b"a")
+    exchange = make_exchange(produce(large, small), version=9)
+    side = request_side(exchange)
+    (first,), (second,) = (batches or [] for batches in side.batches)
+    data = exchange.request.data if exchange.request else b""
+
+    assert isinstance(first.data, memoryview)
+    assert first.data.obj is data
+    assert first.records()[0].value == bytes(100_000)
+    assert second.data == small
+    assert side.message == decode(ProduceRequest, 9, data, side.body_offset)
 
 
 def test_a_fetch_may_end_inside_a_batch() -> None:
