@@ -57,8 +57,6 @@ class Reading:
 
     def take_buffered(self, ready: dict[str, int]) -> list[str]:
         """Return, once, the channels that hold bytes and that are not ready anyway."""
-        if not ready and not self._buffered:
-            self._made_progress = True  # nothing to do is no lack of progress
         buffered = [channel_id for channel_id in self._buffered if channel_id not in ready]
         self._buffered = {}
         return buffered

@@ -154,6 +154,7 @@ class Selector:
             self._watch(channel)
         is_busy = self._reading.can_drain or bool(self._immediately_connected)
         self._clear()
+        is_busy |= bool(self.completed_receives or self.disconnected)
         ready = self._readiness.wait(0 if is_busy else timeout_ns)
         self.metrics.select_count += 1
         now_ns = self._clock.monotonic_ns()
@@ -203,6 +204,8 @@ class Selector:
         """
         channel = self._channel(channel_id)
         self._reading.unmute(channel)
+        if channel_id in self._closing:
+            self._reading.stop(channel)
         self._watch(channel)
 
     def mute_all(self) -> None:

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from echo_server import Loopback
@@ -42,6 +44,25 @@ def test_a_graceful_close_hands_out_what_has_arrived(loopback: Loopback, server_
     assert polls == [[frame] for frame in FRAMES] + [[]]
     assert loopback.server.disconnected[server_id][:2] == (ChannelState.READY, None)
     assert selector.closing_channel(server_id) is None
+
+
+def test_a_closing_channel_gives_its_frames_without_waiting(loopback: Loopback) -> None:
+    """Also those that TLS holds already, and if it is muted meanwhile."""
+    server, server_id = loopback.server, loopback.connect("1")
+    server.is_echoing = False
+    server.selector.mute(server_id)
+    loopback.send("1", b"0", b"1", b"2")
+    server.selector.unmute(server_id)
+    loopback.poll_until(lambda: server.receives)
+    server.selector.mute(server_id)
+    server.selector.close_channel(server_id, CloseMode.GRACEFUL)
+    server.selector.unmute(server_id)
+    began_s = time.monotonic()
+    while not server.disconnected:
+        server.poll(10 * 10**9)
+
+    assert time.monotonic() - began_s < 10
+    assert server.payloads == [b"0", b"1", b"2"]
 
 
 def test_a_partial_receive_does_not_delay_a_graceful_close(loopback: Loopback) -> None:

@@ -6,13 +6,14 @@ import pytest
 
 from echo_server import PLAINTEXT, SETTINGS, Loopback
 from kdiag.clock import ManualClock
-from kdiag.net.authenticator import NoAuthenticator
+from kdiag.net.authenticator import Authenticator, NoAuthenticator
 from kdiag.net.channel import Channel
 from kdiag.net.disconnection import CloseMode
 from kdiag.net.memory_pool import SimpleMemoryPool
 from kdiag.net.mute import MuteEvent
 from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.reading import Reading
+from kdiag.net.receive import NetworkReceive
 from kdiag.net.selector_metrics import SelectorMetrics
 from kdiag.net.transport import Transport
 from memory_transport import MemoryTransport
@@ -112,6 +113,9 @@ def test_frames_without_memory_wait_until_there_is_some(make_loopback: MakeLoopb
     assert (len(server.receives), pool.available_bytes) == (1, 0)
     server.receives[0].close()
     assert pool.available_bytes == FRAME_BYTES
+    began_s = time.monotonic()
+    server.poll(_LONG_S * 10**9)
+    assert time.monotonic() - began_s < _LONG_S
     loopback.poll_until(lambda: len(server.receives) == 2)
 
     assert {receive.channel_id for receive in server.receives} == set(ids)
@@ -133,7 +137,7 @@ def test_memory_does_not_unmute_what_was_muted_on_purpose(make_loopback: MakeLoo
     pool.release(FRAME_BYTES)
     for _ in range(3):
         loopback.server.poll()
-    assert loopback.server.receives == []
+    assert (loopback.server.receives, channel.is_muted) == ([], True)
     loopback.server.selector.unmute(server_id)
     loopback.poll_until(lambda: loopback.server.receives)
 
@@ -208,12 +212,63 @@ def test_while_memory_is_short_another_channel_is_the_first_each_time() -> None:
     assert reading.in_turn({}) == []
 
 
+class _LateAuthenticator(NoAuthenticator):
+    """An authenticator that has kept two answers to earlier requests."""
+
+    def __init__(self) -> None:
+        self._responses = [NetworkReceive("1"), NetworkReceive("1")]
+
+    def take_response(self) -> NetworkReceive | None:
+        return self._responses.pop(0) if self._responses else None
+
+
+def connected(transport: Transport, authenticator: Authenticator | None = None) -> Channel:
+    """Return a channel that is connected."""
+    channel = Channel("1", transport, authenticator or NoAuthenticator(), ManualClock())
+    channel.finish_connect()
+    return channel
+
+
+def test_what_an_authenticator_has_kept_comes_before_the_next_frame() -> None:
+    """One a poll; the next poll does not wait while there may be more."""
+    reading, counts = Reading(SETTINGS, SelectorMetrics()), list[int]()
+    channel = connected(MemoryTransport(bytes(4)), _LateAuthenticator())
+    for _ in range(4):
+        reading.begin()
+        reading.take_buffered({})
+        reading.go_on(channel, is_readable=True)
+        counts.append(len(reading.completed))
+        if counts == [1]:
+            assert reading.can_drain
+
+    assert counts == [1, 1, 1, 0]
+
+
+class _HoldingTransport(MemoryTransport):
+    """A transport that holds all that has come, unseen by the system."""
+
+    @property
+    def has_bytes_buffered(self) -> bool:
+        return bool(self.incoming)
+
+
+def test_a_muted_channel_is_not_read_whatever_it_holds() -> None:
+    """Not even when it is ready to write; nor does anybody hurry because of it."""
+    reading, transport = Reading(SETTINGS, SelectorMetrics()), _HoldingTransport(bytes(4))
+    channel, drains = connected(transport), list[bool]()
+    for change in (reading.mute, reading.unmute, reading.mute):
+        change(channel)
+        drains.append(reading.can_drain)
+    reading.go_on(channel, is_readable=True)
+
+    assert drains == [False, True, False]
+    assert (reading.completed, transport.read_sizes) == ([], [])
+
+
 def test_partial_receives_are_counted() -> None:
     """Bytes count when they come, receives when they are whole."""
     metrics, transport = SelectorMetrics(), MemoryTransport(b"\0\0\0\4ab")
-    reading = Reading(SETTINGS, metrics)
-    channel = Channel("1", transport, NoAuthenticator(), ManualClock())
-    channel.finish_connect()
+    reading, channel = Reading(SETTINGS, metrics), connected(transport)
     reading.go_on(channel, is_readable=True)
     assert (metrics.bytes_received, metrics.receives, reading.completed) == (6, 0, [])
     transport.incoming += b"cd"

@@ -64,7 +64,7 @@ def test_large_frames_follow_each_other(loopback: Loopback) -> None:
 
 
 def test_a_closed_connection_can_be_replaced_under_its_id(loopback: Loopback) -> None:
-    """What the server closes is in `disconnected` once; then its id is free."""
+    """What the server closes is in `disconnected` once; then its id is free, and not muted."""
     server_id = loopback.connect("1")
     loopback.server.selector.close_channel(server_id)
     loopback.poll_until(lambda: loopback.client.disconnected)
@@ -76,6 +76,9 @@ def test_a_closed_connection_can_be_replaced_under_its_id(loopback: Loopback) ->
     assert loopback.server.disconnected == {}
     loopback.client.poll()
     assert loopback.client.selector.disconnected == {}
+    loopback.connect("1")
+    loopback.client.selector.mute("1")
+    loopback.client.selector.close_channel("1")
     loopback.connect("1")
     loopback.client.send("1", b"again")
     loopback.poll_until(lambda: loopback.client.payloads == [b"again"])
