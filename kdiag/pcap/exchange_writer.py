@@ -15,13 +15,15 @@ from functools import partial
 from heapq import heappop, heappush
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from kdiag.pcap.savefile_writer import LINKTYPE_RAW, SavefileWriter
 from kdiag.pcap.synthetic_connection import Delivery, Side, SyntheticConnection
 from kdiag.wire.exchange import Exchange
-from kdiag.wire.frame import Frame
 from kdiag.wire.secret_bytes import mask_secrets
+
+if TYPE_CHECKING:
+    from kdiag.pcap.tcp_packet import Endpoint
 
 HOLD_NS: Final = 5_000_000_000
 """How long packets wait for others that were seen before; a fetch takes half a second."""
@@ -47,7 +49,7 @@ class ExchangeWriter:
         self._file = SavefileWriter(path, LINKTYPE_RAW)
         self._keep_secrets = keep_secrets
         self._connections: dict[str, SyntheticConnection] = {}
-        self._open: dict[tuple[str, str], SyntheticConnection] = {}
+        self._open: dict[tuple[Endpoint, Endpoint], SyntheticConnection] = {}
         self._waiting: list[tuple[tuple[int, ...], Callable[[int], None]]] = []
         self._added = 0
         self._held_bytes = 0
@@ -65,17 +67,18 @@ class ExchangeWriter:
         self.close()
 
     def write(self, exchange: Exchange) -> None:
-        """Take an exchange that is complete, or will never be.
-
-        Raises:
-            ValueError: if the ends of its connection are not `ip:port`, of the same IP version.
-        """
+        """Take an exchange that is complete, or will never be."""
         if not self._keep_secrets:
             exchange = mask_secrets(exchange)
         connection = self._connection(exchange)
+        first_ns = 0
         for side, frame in ((Side.CLIENT, exchange.request), (Side.BROKER, exchange.response)):
             if frame is not None:
-                self._add_frame(connection, side, frame, exchange.number)
+                # A wall clock may go back; a response does not come before its request.
+                first_ns = max(first_ns, frame.first_byte_ns)
+                last_ns = max(first_ns, frame.last_byte_ns)
+                rank = (first_ns, exchange.number, side)
+                self._add_frame(connection, Delivery.of_frame(side, frame), last_ns, rank)
         self._write_until(self._newest_ns - HOLD_NS)
 
     def close(self) -> None:
@@ -104,17 +107,22 @@ class ExchangeWriter:
         return connection
 
     def _add_frame(
-        self, connection: SyntheticConnection, side: Side, frame: Frame, number: int
+        self,
+        connection: SyntheticConnection,
+        delivery: Delivery,
+        last_ns: int,
+        rank: tuple[int, int, int],
     ) -> None:
-        delivery = Delivery.of_frame(side, frame)
-        # Of what was seen at the same time the earlier frame's comes first, then the request.
-        rank = (frame.first_byte_ns, number, side)
-        self._add((frame.first_byte_ns, *rank), partial(self._begin, connection, delivery))
+        """Let a frame wait, of which the first byte was seen at the time that its rank begins with.
+
+        Of what was seen at the same time the earlier frame's comes first, then the request.
+        """
+        self._add((rank[0], *rank), partial(self._begin, connection, delivery))
         if delivery.last:
-            self._add((frame.last_byte_ns, *rank), partial(connection.finish, delivery))
+            self._add((last_ns, *rank), partial(connection.finish, delivery))
         self._held_bytes += delivery.size
-        connection.last_frame_ns = max(connection.last_frame_ns, frame.last_byte_ns)
-        self._newest_ns = max(self._newest_ns, frame.last_byte_ns)
+        connection.last_frame_ns = max(connection.last_frame_ns, last_ns)
+        self._newest_ns = max(self._newest_ns, last_ns)
 
     def _add(self, rank: tuple[int, ...], action: Callable[[int], None]) -> None:
         """Let an action wait for its turn; a rank starts with the time, which the action gets."""
@@ -132,11 +140,10 @@ class ExchangeWriter:
         self._file.flush()
 
     def _start(self, connection: SyntheticConnection, time_ns: int) -> None:
-        ends = connection.connection.client, connection.connection.broker
-        reused = self._open.get(ends)
+        reused = self._open.get(connection.ends)
         if reused is not None:
             reused.close(time_ns)
-        self._open[ends] = connection
+        self._open[connection.ends] = connection
         connection.open(time_ns)
 
     def _begin(self, connection: SyntheticConnection, delivery: Delivery, time_ns: int) -> None:
@@ -144,6 +151,5 @@ class ExchangeWriter:
         connection.begin(delivery, time_ns)
 
     def _end(self, connection: SyntheticConnection, time_ns: int) -> None:
-        ends = connection.connection.client, connection.connection.broker
-        if self._open.get(ends) is connection:
+        if self._open.get(connection.ends) is connection:
             connection.close(time_ns)

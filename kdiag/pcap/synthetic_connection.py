@@ -1,5 +1,6 @@
 """A TCP connection that never was: the packets that would have carried its frames."""
 
+from contextlib import suppress
 from enum import IntEnum
 from typing import Final, NamedTuple, Self
 
@@ -18,6 +19,8 @@ from kdiag.pcap.tcp_packet import (
 from kdiag.wire.connection import Connection
 from kdiag.wire.frame import LENGTH_BYTES, Frame
 
+_UNSPECIFIED: Final = bytes(4)
+_PORT: Final = 9092
 _SEQUENCE_TICK_NS: Final = 4_000
 """RFC 9293: a port that is used again starts elsewhere, as a clock has gone on since."""
 
@@ -68,24 +71,18 @@ class SyntheticConnection:
 
     Attributes:
         connection: whose ends and times it has.
+        ends: client and broker.
         last_frame_ns: when the last of the frames that are known was complete.
         seen_ns: when the last packet that is written was seen; no later one is seen earlier.
     """
 
     def __init__(self, connection: Connection, file: SavefileWriter) -> None:
-        """Make one that writes nothing yet.
-
-        Raises:
-            ValueError: if its ends are not `ip:port`, of the same IP version.
-        """
+        """Make one that writes nothing yet."""
         self.connection = connection
         self.last_frame_ns = 0
         self.seen_ns = 0
         self._file = file
-        ends = tuple(map(Endpoint.of_text, (connection.client, connection.broker)))
-        if len(ends[0].address) != len(ends[1].address):
-            raise ValueError(f"{connection.client} cannot speak to {connection.broker}")
-        self._ends = ends
+        self.ends = _ends(connection)
         self._sequences = [connection.first_ns // _SEQUENCE_TICK_NS + connection.number] * 2
         self._unfinished: list[Delivery | None] = [None, None]
 
@@ -132,6 +129,19 @@ class SyntheticConnection:
         self.seen_ns = max(self.seen_ns, time_ns)
         acknowledged = self._sequences[1 - side] if flags & ACK else 0
         segment = Segment(self._sequences[side], acknowledged, flags, payload)
-        packet = tcp_packet(self._ends[side], self._ends[1 - side], segment)
+        packet = tcp_packet(self.ends[side], self.ends[1 - side], segment)
         self._file.packet(packet, self.seen_ns)
         self._sequences[side] += len(payload) + (1 if flags & (SYN | FIN) else 0)
+
+
+def _ends(connection: Connection) -> tuple[Endpoint, Endpoint]:
+    """Return the ends of a connection; stand-ins for one that broke before they could be named."""
+    with suppress(ValueError):
+        client = Endpoint.of_text(connection.client)
+        broker = Endpoint.of_text(connection.broker)
+        if len(client.address) == len(broker.address):
+            return client, broker
+    # Of a port each, so that several are told apart.
+    return Endpoint(_UNSPECIFIED, 1 + connection.number % (_PORT - 1)), Endpoint(
+        _UNSPECIFIED, _PORT
+    )

@@ -300,11 +300,32 @@ def _keep(path: Path) -> None:
         writer.write(asked(1, make_connection(), (START_NS,) * 2, (START_NS,) * 2))
 
 
-def test_ends_that_are_no_addresses_are_refused(tmp_path: Path) -> None:
-    """A connection is known by its addresses, not by names."""
-    exchange = make_exchange(b"", None, version=None, connection=make_connection(client="app:1"))
-    with ExchangeWriter(tmp_path / "kept.pcap") as writer, pytest.raises(ValueError, match="app"):
-        writer.write(exchange)
+def test_an_exchange_between_ends_that_nobody_could_name_is_written(tmp_path: Path) -> None:
+    """What was said before the connection broke is worth more than who said it."""
+    connection = make_connection(client="?", broker="?")
+    path = tmp_path / "kept.pcap"
+    with ExchangeWriter(path) as writer:
+        writer.write(asked(1, connection, (START_NS, START_NS), (START_NS + 1, START_NS + 1)))
+
+    [found] = exchanges(path)
+
+    assert found.connection.broker == "0.0.0.0:9092"
+
+
+def test_a_clock_that_goes_back_breaks_no_frame(tmp_path: Path) -> None:
+    """Bytes stay in order; only times are as odd as they were."""
+    made = [
+        asked(number, make_connection(), (START_NS + 9, START_NS), (START_NS + 5, START_NS + 2))
+        for number in (1, 2)
+    ]
+    path = tmp_path / "kept.pcap"
+    with ExchangeWriter(path) as writer:
+        for each in made:
+            writer.write(each)
+
+    requests = [found.request and found.request.data for found in exchanges(path)]
+
+    assert requests == [each.request and each.request.data for each in made]
 
 
 @pytest.mark.tshark

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from exchange_maker import START_NS, cut_frame, make_connection, whole_frame
+from exchange_maker import BROKER, START_NS, cut_frame, make_connection, whole_frame
 from kdiag.pcap.packet import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.savefile_writer import LINKTYPE_RAW, SavefileWriter
@@ -110,10 +110,17 @@ def test_a_connection_ends_as_it_did(tmp_path: Path, reason: str | None, packets
     assert recording.lengths() == [2, 12, *[0] * packets]
 
 
-def test_ends_of_two_ip_versions_are_refused(tmp_path: Path) -> None:
-    """There is no such connection."""
-    with (
-        SavefileWriter(tmp_path / "kept.pcap", LINKTYPE_RAW) as file,
-        pytest.raises(ValueError, match=r"10\.0\.0\.1:40000 cannot speak to \[::1\]:9092"),
-    ):
-        SyntheticConnection(make_connection(broker="[::1]:9092"), file)
+@pytest.mark.parametrize(
+    ("client", "broker"), [("?", "?"), ("10.0.0.1:40000", "[::1]:9092"), ("app:1", BROKER)]
+)
+def test_ends_that_are_no_addresses_get_stand_ins(tmp_path: Path, client: str, broker: str) -> None:
+    """A connection that broke at once has no names; each is told from the next."""
+    with SavefileWriter(tmp_path / "kept.pcap", LINKTYPE_RAW) as file:
+        first, second = (
+            SyntheticConnection(make_connection(number, client=client, broker=broker), file).ends
+            for number in (1, 2)
+        )
+
+    assert {end.address for end in (*first, *second)} == {bytes(4)}
+    assert first != second
+    assert first[0] != first[1]
