@@ -115,14 +115,26 @@ def tls_server(folder: Path, *options: str) -> Iterator[TlsServer]:
         folder: for its certificate and the key log.
         *options: as `openssl s_server` takes them.
     """
+    with openssl_server(folder, *options) as (server, port):
+        connection = TlsServer(server, port, folder)
+        with connection.socket:
+            yield connection
+
+
+@contextmanager
+def openssl_server(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """Run `openssl s_server` with some options, and return it and its port.
+
+    Args:
+        folder: for its certificate, `ec.pem`.
+        *options: as `openssl s_server` takes them.
+    """
     certificate = str(make_certificate(folder))
     command = ["openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", certificate, *options]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
         try:
-            connection = TlsServer(server, _port(server), folder)
-            with connection.socket:
-                yield connection
+            yield server, _port(server)
         finally:
             server.kill()
 

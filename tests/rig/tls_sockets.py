@@ -101,6 +101,8 @@ def read_all(transport: TlsTransport, size: int) -> bytes:
     """Read until so many bytes are there."""
     buffer = memoryview(bytearray(size))
     filled = 0
-    while filled < size:
+    for _ in range(_ROUNDS):
         filled += transport.read_into(buffer[filled:])
-    return bytes(buffer)
+        if filled == size:
+            return bytes(buffer)
+    raise AssertionError(f"{filled} of {size} bytes have come")
