@@ -188,13 +188,13 @@ def broken(error: OSError, talk: Handshake) -> HandshakeBrokenError:
 
 def unanswered(talk: Handshake, waited_ns: int) -> ConnectError:
     """Return what is to be told when the other end has not come to the end of the handshake."""
-    waited_s = waited_ns / _NS_PER_S
+    waited = f"{waited_ns / _NS_PER_S:.3g} s"
     if not talk.speaks_tls:
         meaning = _foreign(talk)
     elif talk.first_bytes:
-        meaning = _Meaning(f"the TLS handshake has not ended after {waited_s:g} s")
+        meaning = _Meaning(f"the TLS handshake has not ended after {waited}")
     else:
-        why = f"the broker did not answer our TLS handshake in {waited_s:g} s"
+        why = f"the broker did not answer our TLS handshake in {waited}"
         meaning = _Meaning(why, "Check that the port is a TLS listener and the broker is alive")
     return ConnectError(talk.peer, Layer.TLS, *meaning)
 
