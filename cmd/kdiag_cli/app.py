@@ -11,7 +11,7 @@ from kdiag_cli.lazy_command import add_commands
 
 COMMANDS: Final = {
     "decode": "Name every request and response in packet captures.",
-    "find-coordinator": "Ask every broker who coordinates a group, and whether that is healthy.",
+    "find-coordinator": "Ask every broker who coordinates a group, and if that is healthy.",
     "config": "Show the settings of the client and where each comes from.",
     "errcode": "Explain an error code: what it means and what to do.",
     "help": "Explain a topic, or list the topics.",

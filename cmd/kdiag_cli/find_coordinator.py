@@ -90,7 +90,7 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
     write: Write = None,
     output: OutputFormat = LiveOutput.TABLE,
 ) -> None:
-    """Ask every broker who coordinates a group, and whether that is healthy and reachable."""
+    """Ask every broker who coordinates a group, and if that is healthy."""
     from kdiag_cli import coordinator_search  # noqa: PLC0415 - not for the help
 
     if txn and share:
