@@ -7,13 +7,16 @@ id of a request that waits for it.
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdiag.pcap.frame_cutter import End, FrameSink, Start
 from kdiag.pcap.frame_looks import RequestLooks, ResponseLooks
 from kdiag.pcap.frame_stream import FrameLimits, FrameStream, Skip
 from kdiag.pcap.pairing import Pairing
 from kdiag.wire.header import REQUEST_START, raw_client_id
+
+if TYPE_CHECKING:
+    from kdiag.pcap.trial import Asked
 
 
 class Announcements(NamedTuple):
@@ -60,7 +63,7 @@ class Conversation:
         self.pairing = pairing
         self._announcements = announcements
         self._max_frame_bytes = limits.max_frame_bytes
-        self._outstanding: set[int] = set()
+        self._outstanding: dict[int, set[Asked]] = {}
         starts, ends = announcements
         self._begin_request = pairing.begin_request
         self.requests = FrameStream(
@@ -106,7 +109,8 @@ class Conversation:
     def _response_looks(self) -> ResponseLooks:
         """Return how the next response looks, given the requests that wait for one."""
         self._outstanding.clear()
-        self._outstanding.update(self.pairing.outstanding)
+        for correlation_id, asked in self.pairing.outstanding:
+            self._outstanding.setdefault(correlation_id, set()).add(asked)
         self._expect_responses(0)
         self.requests.on_frames = self._expect_responses
         return ResponseLooks(self._max_frame_bytes, self._outstanding, is_lone=self.has_no_requests)
@@ -118,4 +122,5 @@ class Conversation:
             return
         for _, begin, frame in self._announcements.starts[first:]:
             if begin == self._begin_request and len(frame.data) >= REQUEST_START.size:
-                self._outstanding.add(REQUEST_START.unpack_from(frame.data)[2])
+                api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
+                self._outstanding.setdefault(correlation_id, set()).add((api_key, version))

@@ -9,40 +9,35 @@ Some frames have no partner. A Produce request with acks=0 is not answered. Afte
 version 0 (or, with GSSAPI before Kafka 0.10, from the start) the frames are bare tokens without
 headers, until one is a request again. What is left at the end was not answered.
 
-Source: KIP-43 and KIP-152 (SASL tokens and SaslAuthenticate), KIP-511 (client software), Kafka's
-`NetworkClient` (order of responses) and `SaslServerAuthenticator`.
+Source: KIP-43 and KIP-152 (SASL tokens and SaslAuthenticate), Kafka's `NetworkClient` (order of
+responses) and `SaslServerAuthenticator`.
 """
 
 from collections import deque
+from itertools import chain
 from struct import Struct, error
 from typing import Final
 
-from kdiag.errors import DecodeError
 from kdiag.pcap.lone_responses import (
     ENOUGH_REQUESTS,
     ENOUGH_RESPONSES,
     LoneResponses,
 )
 from kdiag.pcap.plausible import is_request
-from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
-from kdiag.wire.codec import decode_prefix
+from kdiag.pcap.request_facts import read_acks, read_client_software
+from kdiag.pcap.trial import Asked
+from kdiag.wire.catalog import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
 from kdiag.wire.connection import Connection
 from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.frame import Frame
-from kdiag.wire.header import REQUEST_START, raw_client_id, read_request_header, skip_tags
-from kdiag.wire.varint import VarintError, read_unsigned
+from kdiag.wire.header import REQUEST_START, raw_client_id
 
 DEFAULT_MAX_OUTSTANDING: Final = 10_000
 DEFAULT_MAX_OUTSTANDING_BYTES: Final = 64 << 20
 
-_INT16: Final = Struct(">h")
 _INT32: Final = Struct(">i")
 _PRODUCE_KEY: Final = 0
-_PRODUCE_FIRST_TRANSACTIONAL: Final = 3
-_PRODUCE_FIRST_FLEXIBLE: Final = 9
 _SASL_HANDSHAKE_KEY: Final = 17
-_FIRST_WITH_SOFTWARE: Final = 3
-_CLIENT_ID_OFFSET: Final = REQUEST_START.size + _INT16.size
 _HEAD_BYTES: Final = 300
 _MAX_CLIENT_IDS: Final = 10_000
 _HEADLESS: Final = -(1 << 62)  # stands for a lost correlation id, plus the exchange's number
@@ -122,9 +117,16 @@ class Pairing:
         self._held: list[int] = []
 
     @property
-    def outstanding(self) -> list[int]:
-        """Return the correlation ids, as far as known, of the requests that are not answered."""
-        return [each for each in self._outstanding if each >= _LEAST_CORRELATION_ID]
+    def outstanding(self) -> list[tuple[int, Asked]]:
+        """Return the requests that are not answered: correlation id, as far as known, and kind."""
+        again = (each for queue in self._repeated.values() for each in queue)
+        return [
+            (each.correlation_id, (each.api_key, each.version))
+            for each in chain(self._outstanding.values(), again)
+            if each.correlation_id is not None
+            and each.api_key is not None
+            and each.version is not None
+        ]
 
     def begin_request(self, frame: Frame) -> None:
         """Take a request."""
@@ -347,44 +349,6 @@ class Pairing:
             if len(self._run.client_ids) < _MAX_CLIENT_IDS:
                 self._run.client_ids[text] = known
         return known
-
-
-def read_acks(data: bytes, version: int | None) -> int | None:
-    """Return `acks` of a Produce request: 0, 1 or -1; None if its bytes are not here.
-
-    Args:
-        data: the frame, from its header on.
-        version: of the request.
-    """
-    assert version is not None
-    try:
-        (length,) = _INT16.unpack_from(data, REQUEST_START.size)
-        position = _CLIENT_ID_OFFSET + max(length, 0)
-        if version >= _PRODUCE_FIRST_FLEXIBLE:
-            position = position + 1 if data[position] == 0 else skip_tags(data, position)
-            compact, position = read_unsigned(data, position)
-            position += max(compact - 1, 0)
-        elif version >= _PRODUCE_FIRST_TRANSACTIONAL:
-            (length,) = _INT16.unpack_from(data, position)
-            position += _INT16.size + max(length, 0)
-        acks: int = _INT16.unpack_from(data, position)[0]
-    except (error, IndexError, VarintError, DecodeError):
-        return None
-    return acks
-
-
-def read_client_software(data: bytes) -> tuple[str, str] | None:
-    """Return name and version of the client, which an ApiVersions request has from version 3 on."""
-    try:
-        header = read_request_header(data)
-        api = API_BY_KEY[API_VERSIONS_KEY]
-        if header.version < _FIRST_WITH_SOFTWARE or not api.versions.covers(header.version):
-            return None
-        cls = api.request_class()
-        request, _ = decode_prefix(cls, header.version, data, header.body_offset)
-    except DecodeError:
-        return None
-    return request.client_software_name, request.client_software_version  # type: ignore[attr-defined]
 
 
 def _correlation_id(data: bytes) -> int | None:

@@ -7,10 +7,10 @@ depend on how many segments came at once.
 """
 
 from bisect import bisect_left
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, nsmallest
 from typing import Final, NamedTuple
 
-from kdiag.pcap.frame_looks import Candidate, Looks, is_border
+from kdiag.pcap.frame_looks import Candidate, Kept, Looks, is_border
 from kdiag.pcap.segments import Piece, Segments, first_packet
 
 DEFAULT_MAX_SEARCH_BYTES: Final = 4 << 20
@@ -62,6 +62,7 @@ class Search:
         self._dropped_unread = 0
         self._edges = [0]
         self._data = bytearray()
+        self._holes: list[int] = []
         self._looked_at = 0
         self._candidates: list[Candidate] = []
 
@@ -73,6 +74,10 @@ class Search:
     def unread_bytes(self) -> int:
         """Return how many bytes came, of which nothing could be made."""
         return self._dropped_unread + sum(len(piece.data) for piece in self.pieces)
+
+    @property
+    def _kept(self) -> Kept:
+        return Kept(self._data, self._edges, self._holes)
 
     def take(self, segments: Segments, first: int, last: int, known: int = 0) -> int:
         """Search the next bytes of the direction; return the segment after the last one needed."""
@@ -95,9 +100,9 @@ class Search:
     def finish(self) -> None:
         """Accept a candidate that nothing but the end of the stream leaves without proof."""
         for candidate in sorted(self._candidates, key=lambda each: each.start):
-            if candidate.stop <= len(self._data) and self._looks.proof(
-                self._data, candidate, self._edges, is_over=True
-            ):
+            if candidate.stop > len(self._data):
+                continue
+            if self._looks.proof(self._kept, candidate, is_over=True) > 0:
                 self._end(candidate.start, self.pieces[-1].packet)
                 return
 
@@ -119,7 +124,9 @@ class Search:
             return
         self.pieces.append(piece)
         self._data += piece.data
-        self._data += bytes(piece.size - len(piece.data))
+        if len(piece.data) < piece.size:
+            self._holes.append(len(self._data))
+            self._data += bytes(piece.size - len(piece.data))
         self._edges.append(len(self._data))
         if len(self._data) + len(self.pieces) * _PIECE_OVERHEAD_BYTES > self._max_bytes:
             self._drop((len(self.pieces) + 1) // 2)
@@ -131,13 +138,10 @@ class Search:
         del self.pieces[:count]
         del self._data[:size]
         self._edges = [edge - size for edge in self._edges[count:]]
+        self._holes = [hole - size for hole in self._holes if hole >= size]
         self._dropped_bytes += size
         self._looked_at = max(0, self._looked_at - size)
-        self._candidates = [
-            Candidate(each.stop - size, each.start - size, each.mark)
-            for each in self._candidates
-            if each.start >= size
-        ]
+        self._candidates = [each.moved(-size) for each in self._candidates if each.start >= size]
         heapify(self._candidates)
 
     def _look(self) -> None:
@@ -150,30 +154,33 @@ class Search:
         places = self._looks.places(self._data, self._looked_at, stop)
         for place in sorted(aligned.union(places)):
             candidate = self._looks.candidate(self._data, place, is_aligned=place in aligned)
-            if candidate is not None and not candidate.stop:
+            if candidate is not None and not candidate.ready:
                 stop = place
                 break
-            if candidate is not None and len(self._candidates) < _MAX_CANDIDATES:
-                heappush(self._candidates, candidate)
+            if candidate is not None:
+                self._await(candidate)
         self._looked_at = stop
+
+    def _await(self, candidate: Candidate) -> None:
+        """Keep a candidate until it can be proved; if there are too many, the nearest ones."""
+        heappush(self._candidates, candidate)
+        if len(self._candidates) > _MAX_CANDIDATES:
+            self._candidates = nsmallest(_MAX_CANDIDATES // 2, self._candidates)
 
     def _proved(self) -> int | None:
         """Return the start of the candidate whose proof ends first, if one is proved."""
         size = len(self._data)
         proved: list[tuple[int, int]] = []
-        undecided = []
-        while self._candidates and self._candidates[0].stop <= size:
+        while self._candidates and self._candidates[0].ready <= size:
             candidate = heappop(self._candidates)
             if self._is_bordered(candidate):
                 proved.append((candidate.stop, candidate.start))
                 continue
-            end = self._looks.proof(self._data, candidate, self._edges, is_over=False)
-            if end is None:
-                undecided.append(candidate)
+            end = self._looks.proof(self._kept, candidate, is_over=False)
+            if end < 0:
+                heappush(self._candidates, candidate._replace(ready=-end))
             elif end:
                 proved.append((end, candidate.start))
-        for candidate in undecided:
-            heappush(self._candidates, candidate)
         return min(proved)[1] if proved else None
 
     def _is_bordered(self, candidate: Candidate) -> bool:

@@ -13,6 +13,8 @@ FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 START_NS = 1_700_000_000_000_000_000
 STEP_NS = 1_000_000
 CLIENT = (0x0A000001 << 16) | 40_000
+NOBODY = bytes(8)
+"""The body of a Metadata response version 0 without brokers and topics: what `request` asks for."""
 BROKER = (0x0A000002 << 16) | 9092
 
 
@@ -134,7 +136,7 @@ def request(
     return sized(struct.pack(">hhi", api_key, version, correlation_id) + name + body)
 
 
-def response(correlation_id: int, body: bytes = b"") -> bytes:
+def response(correlation_id: int, body: bytes = NOBODY) -> bytes:
     """Return the frame of a response with header version 0, its length included."""
     return sized(struct.pack(">i", correlation_id) + body)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import pytest
 
 from kdiag.pcap.lone_responses import ENOUGH_REQUESTS, ENOUGH_RESPONSES
-from kdiag.pcap.pairing import Pairing, Run, read_acks, read_client_software
+from kdiag.pcap.pairing import Pairing, Run
 from kdiag.wire.api.api_versions import ApiVersionsRequest
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
 from kdiag.wire.api.produce import ProduceRequest
@@ -194,17 +194,6 @@ def test_what_is_not_answered_is_given_up_at_the_end() -> None:
     assert rig.outcome() == [(n, c, Status.UNANSWERED) for n, c in ((1, 5), (2, 5), (3, 6))]
 
 
-@pytest.mark.parametrize("version", range(14))
-@pytest.mark.parametrize("acks", [0, 1, -1])
-def test_acks_are_read_in_every_version(version: int, acks: int) -> None:
-    """They follow the transactional id, which is absent, nullable or compact."""
-    names = [None] if version < 3 else [None, "", "my-transaction" * 20]
-
-    assert [read_acks(produce(1, acks, version, name)[4:], version) for name in names] == [
-        acks
-    ] * len(names)
-
-
 @pytest.mark.parametrize("version", [2, 7, 13])
 def test_a_request_with_acks_0_is_complete_at_once(version: int) -> None:
     """Nothing answers it, and the next response is not its."""
@@ -214,12 +203,6 @@ def test_a_request_with_acks_0_is_complete_at_once(version: int) -> None:
     rig.tell(response(2))
 
     assert rig.outcome() == [(1, 1, Status.NO_RESPONSE), (2, 2, Status.OK)]
-
-
-def test_acks_that_were_lost_are_unknown() -> None:
-    """A cut request waits for its response like any other."""
-    data = produce(1, 0, 7)
-    assert [read_acks(data[4:size], 7) for size in (10, 20, 23)] == [None, None, None]
 
 
 def test_the_client_tells_its_software_once() -> None:
@@ -232,7 +215,6 @@ def test_the_client_tells_its_software_once() -> None:
         rig.ask(request(version, data, api_key=18, version=version))
 
     assert rig.connection.client_software == ("me", "1.2")
-    assert read_client_software(b"\0") is None
 
 
 def test_frames_after_sasl_handshake_v0_are_tokens_until_one_is_a_request() -> None:

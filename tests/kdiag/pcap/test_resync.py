@@ -111,8 +111,8 @@ def test_any_bytes_can_be_searched(data: bytes, size: int) -> None:
     parts = [data[at : at + size] for at in range(0, len(data), size)]
     for looks in (
         RequestLooks(MAX_FRAME_BYTES, set()),
-        ResponseLooks(MAX_FRAME_BYTES, {0, 1, -1}),
-        ResponseLooks(MAX_FRAME_BYTES, set(), is_lone=True),
+        ResponseLooks(MAX_FRAME_BYTES, {0: {(12, 0)}, 1: {(18, 0)}, -1: {(3, 99)}}),
+        ResponseLooks(MAX_FRAME_BYTES, {}, is_lone=True),
     ):
         search = Search(looks, 500)
         search.take(stretch(parts), 0, len(parts))
