@@ -32,7 +32,8 @@ def _of_brokers(reports: Sequence[CoordinatorReport], facts: CoordinatorFacts) -
     for node_id, why in sorted(facts.unreachable.items()):
         broker = facts.brokers.get(node_id)
         if broker not in coordinators:
-            yield found("KD3007", node_id=node_id, address=str(broker), why=why)
+            where = "an unknown address" if broker is None else str(broker)
+            yield found("KD3007", node_id=node_id, address=where, why=why)
     for node_id in sorted(facts.loading):
         yield found("KD3003", node_id=node_id)
 

@@ -60,6 +60,7 @@ _KEYS_PER_REQUEST: Final = 500
 _TOPIC_RESOURCE: Final = 2
 _MIN_ISR: Final = "min.insync.replicas"
 _LOADING: Final = CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"]
+_FENCED: Final = "it is down, or fenced: the cluster does not list it"
 _NOT_AVAILABLE: Final = "COORDINATOR_NOT_AVAILABLE"
 
 PATIENCE_NS: Final = 2_000_000_000
@@ -95,6 +96,7 @@ def find_coordinators(
         pause(client, _RETRY_NS)
         answers, unreachable = _ask_every_broker(client, keys, kind)
         topic = _internal_topic(client, kind)
+    _add_missing(client, topic, answers, unreachable)
     named = _named(answers)
     groups, loading = _states(client, kind, named)
     return CoordinatorFacts(
@@ -252,6 +254,21 @@ def _is_being_created(answers: _Answers, topic: InternalTopic) -> bool:
         for said in answers.values()
         if any(each.failure is None for each in said)
     )
+
+
+def _add_missing(
+    client: ClusterClient,
+    topic: InternalTopic,
+    answers: _Answers,
+    unreachable: dict[int, str],
+) -> None:
+    """Count brokers that hold a copy, but are not in the cluster, as silent: they are down."""
+    alive = {each.id for each in client.brokers}
+    holders = {node_id for each in topic.partitions.values() for node_id in each.replicas}
+    for node_id in sorted(holders - alive):
+        unreachable[node_id] = _FENCED
+        for said in answers.values():
+            said.append(BrokerAnswer(node_id=node_id, failure=_FENCED))
 
 
 def _named(answers: _Answers) -> dict[int, list[str]]:

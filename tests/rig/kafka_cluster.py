@@ -70,6 +70,7 @@ class KafkaCluster:
         self._properties = dict(properties or {})
         self._users = dict(users or {})
         self._running = ExitStack()
+        self._nodes: dict[int, _Node] = {}
         self.bootstrap = ",".join(f"127.0.0.1:{ports.plaintext}" for ports in self.ports)
         self.sasl_bootstrap = ",".join(f"127.0.0.1:{ports.sasl}" for ports in self.ports)
 
@@ -80,8 +81,11 @@ class KafkaCluster:
             RuntimeError: if a node ends, or is not up in time; with the end of its log.
         """
         with ExitStack() as starting:
-            nodes = [self._start(starting, number) for number in range(1, len(self.ports) + 1)]
-            for node in nodes:
+            starting.callback(self._kill_all)
+            for number in range(1, len(self.ports) + 1):
+                self._format(number)
+                self._launch(number)
+            for node in self._nodes.values():
                 node.wait_until_up()
             self._running = starting.pop_all()
         return self
@@ -95,9 +99,32 @@ class KafkaCluster:
         """Stop all nodes."""
         self._running.close()
 
-    def _start(self, starting: ExitStack, number: int) -> "_Node":
-        """Format one node's storage and start it."""
-        config = self._folder / f"node-{number}.properties"
+    def kill(self, number: int) -> None:
+        """End a node at once, as `kill -9` does; its data stays for `restart`."""
+        self._nodes.pop(number).stop()
+
+    def restart(self, number: int) -> None:
+        """Start a node that was killed, with the data it has, and wait until it is up.
+
+        Raises:
+            RuntimeError: if it ends, or is not up in time.
+        """
+        self._launch(number).wait_until_up()
+
+    def _kill_all(self) -> None:
+        for number in list(self._nodes):
+            self.kill(number)
+
+    def _launch(self, number: int) -> "_Node":
+        self._nodes[number] = _Node(self._jars, self._config(number))
+        return self._nodes[number]
+
+    def _config(self, number: int) -> Path:
+        return self._folder / f"node-{number}.properties"
+
+    def _format(self, number: int) -> None:
+        """Write one node's configuration and format its storage."""
+        config = self._config(number)
         lines = [f"{key}={value}" for key, value in self.node_properties(number).items()]
         config.write_text("\n".join(lines) + "\n", encoding="utf-8")
         command = kafka_jars.java_command(self._jars, "kafka.tools.StorageTool", "format")
@@ -109,9 +136,6 @@ class KafkaCluster:
         )
         if formatted.returncode:
             raise RuntimeError(formatted.stdout + formatted.stderr)
-        node = _Node(self._jars, config)
-        starting.callback(node.stop)
-        return node
 
     def format_arguments(self) -> list[str]:
         """Return more arguments for `StorageTool format`."""

@@ -88,6 +88,12 @@ def test_each_fault_has_one_finding(found: list[Finding], expected: list[str]) -
     assert [each.id for each in found] == expected
 
 
+def test_a_broker_of_which_only_the_number_is_known_is_told_without_an_address() -> None:
+    """It holds copies, but the cluster does not list it."""
+    (finding,) = findings(AGREED, partition=place(), down=[9])
+    assert finding.title == "broker 9 at an unknown address did not answer: connection refused"
+
+
 def test_a_disagreement_says_who_says_what() -> None:
     """The minority is named, for its log is the one to read."""
     refusal = BrokerAnswer(node_id=3, error="COORDINATOR_NOT_AVAILABLE")

@@ -132,6 +132,15 @@ def test_a_broker_that_is_down_is_unreachable(cluster: ScriptedCluster) -> None:
     assert list(facts.unreachable) == [3]
 
 
+def test_a_broker_that_holds_copies_but_is_not_listed_is_down(cluster: ScriptedCluster) -> None:
+    """The cluster fences it; its silence makes the result partial all the same."""
+    cluster.topics[0].partitions[0].replica_nodes.append(4)
+    with cluster.client() as client:
+        facts = find_coordinators(client, ["orders"], GROUP)
+    assert list(facts.unreachable) == [4]
+    assert [each.node_id for each in report_on("orders", facts).silent] == [4]
+
+
 def test_transactional_ids_have_the_state_of_their_transaction(cluster: ScriptedCluster) -> None:
     """An id that nobody has used is no error."""
     known = TransactionState(transactional_id="tx", transaction_state="Ongoing")

@@ -1,0 +1,243 @@
+"""`kdiag find-coordinator` on real brokers: every kind of group, old and new, and lost brokers."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import pytest
+
+from kafka_cluster import KafkaCluster, free_ports
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.config import ConfigSources, load_config
+from kdiag.client.configured_client import configured_client
+from kdiag.clock import SystemClock
+from kdiag.wire.api.create_topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kdiag.wire.api.share_group_heartbeat import (
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+)
+from kdiag.wire.api.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+    Subtopology,
+    Topology,
+)
+from kdiag.wire.error_code import CODE_BY_NAME
+from kdiag.wire.schema import Struct
+from kdiag_program import Done, kdiag, start_kdiag
+from secure_cluster import USERS, Listener, SecureCluster
+
+pytestmark = pytest.mark.java
+TOPIC = "orders"
+CLOCK = SystemClock()
+STILL_LOADING = {CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"], CODE_BY_NAME["NOT_COORDINATOR"]}
+MEMBER = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+@pytest.fixture(scope="module")
+def three(
+    get_kafka_jars: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[KafkaCluster]:
+    """Three brokers of 4.3.1 with a topic."""
+    get_kafka_jars("4.3.1")
+    folder = tmp_path_factory.mktemp("three")
+    with KafkaCluster("4.3.1", folder, ports=free_ports(3)) as cluster:
+        create_topic(cluster.bootstrap)
+        yield cluster
+
+
+def client_of(bootstrap: str) -> ClusterClient:
+    """Return a client that is not connected."""
+    config = load_config(ConfigSources(properties=[f"bootstrap.servers={bootstrap}"]))
+    return configured_client(config, CLOCK)
+
+
+def create_topic(bootstrap: str) -> None:
+    """Create the topic that members subscribe to."""
+    request = CreateTopicsRequest(
+        topics=[CreatableTopic(TOPIC, num_partitions=2, replication_factor=1)], timeout_ms=20_000
+    )
+    with client_of(bootstrap) as client:
+        client.connect()
+        answer = client.ask(client.cluster.controller_id, request, CreateTopicsResponse)
+    assert [each.error_code for each in answer.topics] == [0]
+
+
+def found(bootstrap: str, *names: str) -> dict[str, dict[str, Any]]:
+    """Return the element of each name in the document."""
+    done = kdiag("find-coordinator", "-b", bootstrap, *names, "-o", "json", "--timeout", "60s")
+    assert done.code == 0, done
+    return {each["key"]: each for each in json.loads(done.out)["data"]}
+
+
+def heartbeat(bootstrap: str, group: str, request: Struct, answer: type[Struct]) -> None:
+    """Have a member join a group by its first heartbeat, once its coordinator is ready."""
+    with client_of(bootstrap) as client:
+        client.connect()
+        code = join_once(client, group, request, answer)
+        while code in STILL_LOADING:
+            code = join_once(client, group, request, answer)
+    assert code == 0
+
+
+def join_once(client: ClusterClient, group: str, request: Struct, answer: type[Struct]) -> int:
+    """Ask the coordinator of a group to take a member, and return the error code."""
+    question = FindCoordinatorRequest(coordinator_keys=[group])
+    named = client.ask_any(question, FindCoordinatorResponse).coordinators[0]
+    if named.error_code:
+        return CODE_BY_NAME["NOT_COORDINATOR"]
+    body: Any = client.ask(named.node_id, request, answer)
+    code: int = body.error_code
+    return code
+
+
+def join(group: str, bootstrap: str, running: ExitStack, **settings: str) -> None:
+    """Have a consumer of librdkafka join a group, until it has partitions."""
+    options = {"bootstrap.servers": bootstrap, "group.id": group, **settings}
+    consumer = confluent_kafka.Consumer({key.replace("_", "."): v for key, v in options.items()})
+    running.callback(consumer.close)
+    consumer.subscribe([TOPIC])
+    while not consumer.assignment():
+        consumer.poll(0.1)
+
+
+def test_each_type_of_group_is_told_right(three: KafkaCluster) -> None:
+    """Classic, KIP-848, share and streams groups, and one that does not exist."""
+    share = ShareGroupHeartbeatRequest("g-share", MEMBER, 0, None, [TOPIC])
+    streams = StreamsGroupHeartbeatRequest(
+        group_id="g-streams",
+        member_id=MEMBER,
+        rebalance_timeout_ms=10_000,
+        topology=Topology(1, [Subtopology("0", [TOPIC])]),
+        active_tasks=[],
+        standby_tasks=[],
+        warmup_tasks=[],
+        process_id="p",
+        client_tags=[],
+    )
+    with ExitStack() as running:
+        join("g-classic", three.bootstrap, running)
+        join("g-consumer", three.bootstrap, running, group_protocol="consumer")
+        heartbeat(three.bootstrap, "g-share", share, ShareGroupHeartbeatResponse)
+        heartbeat(three.bootstrap, "g-streams", streams, StreamsGroupHeartbeatResponse)
+        names = ["g-classic", "g-consumer", "g-share", "g-streams", "g-none"]
+        groups = {name: each["group"] for name, each in found(three.bootstrap, *names).items()}
+    assert groups["g-classic"] == {"type": "classic", "state": "Stable"}
+    assert groups["g-consumer"] == {"type": "consumer", "state": "Stable"}
+    assert groups["g-share"]["type"] == "share"
+    assert groups["g-streams"]["type"] == "streams"
+    assert groups["g-none"] is None
+
+
+def test_the_partition_is_where_the_cluster_says_the_coordinator_is(three: KafkaCluster) -> None:
+    """Our hash and the brokers' answers agree for hundreds of names, strange ones as well."""
+    names = [f"group-{number}" for number in range(300)] + ["größe", "\U0001f600", "a b", "x" * 249]
+    reports = found(three.bootstrap, *names)
+    assert len(reports) == len(names)
+    for each in reports.values():
+        assert each["partition"]["leader"] == each["coordinator"]["node_id"]
+        assert each["agreement"]
+        assert each["reachable"]
+
+
+def test_transactional_ids_and_share_partitions_have_topics_of_their_own(
+    three: KafkaCluster,
+) -> None:
+    """The internal topic is created by the question, and waited for."""
+    (txn,) = found(three.bootstrap, "--txn", "order-writer").values()
+    (share,) = found(three.bootstrap, "--share", f"g-share:{TOPIC}:1").values()
+    assert txn["partition"]["topic"] == "__transaction_state"
+    assert share["partition"]["topic"] == "__share_group_state"
+    for each in (txn, share):
+        assert each["partition"]["leader"] == each["coordinator"]["node_id"]
+
+
+@pytest.mark.parametrize("version", ["3.9.1", "4.4.0"])
+def test_older_and_newer_brokers_answer_as_well(
+    version: str, get_secure_cluster: Callable[[str], SecureCluster]
+) -> None:
+    """One node is enough of a cluster."""
+    cluster = get_secure_cluster(version)
+    bootstrap = cluster.address(Listener.PLAINTEXT)
+    with ExitStack() as running:
+        create_topic(bootstrap)
+        join("g-classic", bootstrap, running)
+        report = found(bootstrap, "g-classic")["g-classic"]
+    assert report["coordinator"]["node_id"] == 1
+    assert report["group"]["type"] == "classic"
+    assert report["group"]["state"] == "Stable"
+
+
+def test_a_group_that_one_may_not_see_is_refused(
+    get_secure_cluster: Callable[[str], SecureCluster], tmp_path: Path
+) -> None:
+    """Exit code 5, the permission that is missing, and who has to give it."""
+    cluster = get_secure_cluster("4.3.1")
+    properties = tmp_path / "bob.properties"
+    login = f'username="bob" password="{USERS["bob"]}";'
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    properties.write_text(
+        f"bootstrap.servers={cluster.address(Listener.SASL_PLAINTEXT)}\n"
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+        f"sasl.jaas.config={module} required {login}\n"
+    )
+    done = kdiag("find-coordinator", "--config", properties, "secret-group")
+    assert done.code == 5
+    assert "KD4001: not authorized to see group secret-group" in done.err
+
+
+def test_a_coordinator_that_is_killed_is_told_while_it_is_watched(
+    get_kafka_jars: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """The loss, the next coordinator with how long it took; then partial results."""
+    get_kafka_jars("4.3.1")
+    with KafkaCluster("4.3.1", tmp_path, ports=free_ports(3)) as cluster:
+        first = found(cluster.bootstrap, "orders")["orders"]["coordinator"]["node_id"]
+        lines = watch_until_moved(cluster, first)
+        moved = next(
+            each
+            for each in lines
+            if each["coordinator"] and each["reachable"] and each["coordinator"]["node_id"] != first
+        )
+        assert any(text.endswith("s without") for text in moved["changes"])
+        assert moved["partition"]["leader"] == moved["coordinator"]["node_id"]
+        thousand = many(cluster, 1000)
+        document = json.loads(thousand.out)
+    assert thousand.code == 8
+    assert len(document["data"]) == 1000
+    assert "KD3007" in {each["id"] for each in document["findings"]}
+
+
+def watch_until_moved(cluster: KafkaCluster, first: int) -> list[dict[str, Any]]:
+    """Watch a group, kill its coordinator, and return what is told until another is there."""
+    options = ["-b", cluster.bootstrap, "orders", "--watch", "--interval", "100ms", "-o", "json"]
+    lines: list[dict[str, Any]] = []
+    with start_kdiag(
+        "find-coordinator", *options, "--timeout", "90s", stdout=subprocess.PIPE
+    ) as watching:
+        assert watching.stdout is not None
+        for line in watching.stdout:
+            lines.append(json.loads(line))
+            if len(lines) == 1:
+                cluster.kill(first)
+            node = lines[-1]["coordinator"]
+            if lines[-1]["reachable"] and node["node_id"] != first:
+                watching.terminate()
+                break
+    return lines
+
+
+def many(cluster: KafkaCluster, count: int) -> Done:
+    """Ask for many groups at once."""
+    names = "".join(f"group-{number}\n" for number in range(count)).encode()
+    options = ["-b", cluster.bootstrap, "-", "-o", "json", "--timeout", "60s"]
+    return kdiag("find-coordinator", *options, stdin=names)
