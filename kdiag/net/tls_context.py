@@ -12,7 +12,6 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -296,6 +295,8 @@ def _as_file(pem: str) -> Iterator[str]:
             file.flush()
             yield str(_OPEN_FILES / str(file.fileno()))
     else:
+        from tempfile import NamedTemporaryFile  # noqa: PLC0415 - slow to load, seldom needed
+
         with NamedTemporaryFile("w", prefix="kdiag-", suffix=".pem", encoding="ascii") as file:
             file.write(pem)
             file.flush()

@@ -8,11 +8,11 @@ Source: Kafka's `DefaultSslEngineFactory`; OpenJDK's `TrustStoreUtil` (which ent
 
 from typing import Final, NamedTuple
 
-from kdiag.net import tls_jks
 from kdiag.net.tls_pem import certificate_pem, key_pem, read_pem
 
 PEM: Final = "PEM"
 TYPES: Final = frozenset(("JKS", "PKCS12", PEM))
+_JKS: Final = bytes.fromhex("feedfeed")
 _JCEKS: Final = bytes.fromhex("cececece")
 _DER_SEQUENCE: Final = b"\x30"
 
@@ -52,7 +52,9 @@ def read_trusted(data: bytes, kind: str, password: str | None) -> list[bytes]:
     if found == PEM:
         trusted = [block.der for block in read_pem(_text(data)) if block.is_certificate]
     elif found == "JKS":
-        jks = tls_jks.read_jks(data, password)
+        from kdiag.net.tls_jks import read_jks  # noqa: PLC0415 - most stores are none
+
+        jks = read_jks(data, password)
         trusted = [*jks.trusted, *(key.chain[0] for key in jks.keys if key.chain)]
     else:
         from kdiag.net.tls_pkcs12 import read_pkcs12  # noqa: PLC0415 - needs cryptography
@@ -117,7 +119,7 @@ def detect(data: bytes, kind: str) -> str:
             "JCEKS cannot be read; convert it: keytool -importkeystore -srcstoretype JCEKS "
             "-srckeystore FILE -deststoretype PKCS12 -destkeystore FILE.p12"
         )
-    if data.startswith(tls_jks.MAGIC):
+    if data.startswith(_JKS):
         found = "JKS"
     elif b"-----BEGIN" in data:
         found = PEM
@@ -137,13 +139,15 @@ def _text(data: bytes) -> str:
 def _jks_key(
     data: bytes, password: str | None, key_password: str | None
 ) -> tuple[bytes, tuple[bytes, ...]]:
-    keys = tls_jks.read_jks(data, password).keys
+    from kdiag.net.tls_jks import read_jks, reveal  # noqa: PLC0415 - most stores are none
+
+    keys = read_jks(data, password).keys
     if not keys:
         raise ValueError("no private key is in it")
     secret = password if key_password is None else key_password
     if secret is None:
         raise ValueError("a key in JKS cannot be read without a password")
-    return tls_jks.reveal(keys[0].hidden, secret), keys[0].chain
+    return reveal(keys[0].hidden, secret), keys[0].chain
 
 
 def _pkcs12_key(data: bytes, password: str | None) -> tuple[bytes, tuple[bytes, ...]]:

@@ -281,6 +281,16 @@ def test_a_reset_in_the_middle_of_the_handshake_may_be_tried_again() -> None:
             ends.client.handshake()
 
 
+def test_a_peer_that_is_gone_when_all_is_agreed_on_may_be_tried_again() -> None:
+    """The last bytes of the handshake could not be written, and nobody said why."""
+    with connected(client_side(), server_side()) as ends:
+        ends.client.handshake()
+        ends.server.handshake()
+        ends.sockets[1].shutdown(socket.SHUT_RD)
+        with pytest.raises(HandshakeBrokenError, match="the broker broke off the connection"):
+            ends.client.handshake()
+
+
 class DyingSocket(socket.socket):
     """A socket whose peer says something and is gone when it is written to."""
 

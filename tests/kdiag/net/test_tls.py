@@ -306,6 +306,15 @@ def test_a_broken_connection_is_an_oserror_when_reading_and_writing(version: str
             ends.server.write(memoryview(b"hello"))
 
 
+def test_what_cannot_be_written_any_more_is_told_when_reading(ends: Ends) -> None:
+    """A read sends what waits, and does not hide that it failed."""
+    ends.client.write(memoryview(LARGE))
+    ends.sockets[1].shutdown(socket.SHUT_RD)
+
+    with pytest.raises(BrokenPipeError):
+        ends.client.read_into(room())
+
+
 def test_a_damaged_record_ends_the_connection_and_the_peer_is_told(ends: Ends) -> None:
     """That is no refusal once data has come, and may be tried again."""
     for source, target in ((ends.client, ends.server), (ends.server, ends.client)):
