@@ -10,7 +10,7 @@ Source: RFC 9112 (HTTP), RFC 8446 section 5.1 (TLS records) and 6 (alerts), RFC 
 import re
 from typing import Final, NamedTuple
 
-from kdiag.errors import Layer
+from kdiag.errors import Fault, Layer
 
 _TLS_ALERT: Final = 0x15
 _TLS_HANDSHAKE: Final = 0x16
@@ -57,6 +57,11 @@ class Foreign(NamedTuple):
     layer: Layer
     why: str
     fix: str
+
+    @property
+    def fault(self) -> Fault:
+        """Return what is wrong: the port wants TLS, or is nobody's who speaks Kafka."""
+        return Fault.WANTS_TLS if self.layer is Layer.TLS else Fault.NOT_KAFKA
 
 
 def foreign_protocol(first: bytes) -> Foreign | None:

@@ -10,7 +10,7 @@ from struct import Struct
 from typing import Final
 
 from kdiag.clock import Clock
-from kdiag.errors import AuthenticationError, ConnectError, Layer
+from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
 from kdiag.net.foreign import foreign_protocol
 from kdiag.net.memory_pool import UNLIMITED, MemoryPool
 from kdiag.net.transport import Transport
@@ -33,7 +33,7 @@ class InvalidReceiveError(ConnectError):
     def __init__(
         self, address: str, layer: Layer, why: str, fix: str = "", *, first_bytes: bytes = b""
     ) -> None:
-        super().__init__(address, layer, why, fix)
+        super().__init__(address, layer, why, fix, Fault.BROKEN_PROTOCOL)
         self.first_bytes = first_bytes
 
 
@@ -167,9 +167,11 @@ def _refusal(transport: Transport, prefix: bytes, limit: int) -> InvalidReceiveE
     first = prefix + more[:count]
     foreign = foreign_protocol(first)
     if foreign is not None:
-        return InvalidReceiveError(
+        refusal = InvalidReceiveError(
             transport.peer, foreign.layer, foreign.why, foreign.fix, first_bytes=first
         )
+        refusal.fault = foreign.fault
+        return refusal
     size = _LENGTH.unpack(prefix)[0]
     expected = f"a frame's length from 0 to {limit} was expected"
     why = f"{expected}, but the first bytes are {prefix.hex(' ')}, which is {size}"

@@ -9,7 +9,7 @@ import socket
 from enum import StrEnum
 from typing import Final
 
-from kdiag.errors import ConnectError, Layer
+from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.net.address import Address, host_and_port
 
 _LARGEST_PORT: Final = 65535
@@ -71,12 +71,14 @@ def _canonical_name(address: Address) -> str:
 
 
 def _unresolved(host: str, port: int, number: int | None, detail: str) -> ConnectError:
+    fault = Fault.UNRESOLVED
     if number is None:
         why, fix = f"{host!r} is no host name: {detail}", "Give a host name or an IP address"
     elif number == socket.EAI_AGAIN:
+        fault = Fault.NO_NAME_SERVER
         why = f"no name server could be asked for {host} ({detail})"
         fix = f"Check the network and the name servers of this machine: getent hosts {host}"
     else:
         why = f"no address is known for {host} ({detail})"
         fix = _INSIDE if "." not in host else f"Check the spelling, or ask DNS: getent hosts {host}"
-    return ConnectError(host_and_port(host, port), Layer.DNS, why, fix)
+    return ConnectError(host_and_port(host, port), Layer.DNS, why, fix, fault)

@@ -146,7 +146,7 @@ def test_answers_that_come_during_the_proof_are_handed_out(proven: Security) -> 
 
 @pytest.mark.parametrize("delay_ns", [0, 100])
 def test_a_refused_client_is_told_after_a_while(security: Security, delay_ns: int) -> None:
-    """Until then the server neither writes nor closes; without delay it does both at once."""
+    """Until then the server does not listen, write or close; without delay that is at once."""
     refusing = security._replace(
         client_authenticator=_TokenAuthenticator, server_authenticator=_RefusingAuthenticator
     )
@@ -157,8 +157,11 @@ def test_a_refused_client_is_told_after_a_while(security: Security, delay_ns: in
         loopback.poll_until(lambda: metrics.failed_authentications)
         if delay_ns:
             loopback.clock.advance(delay_ns - 1)
-            server.poll()
-            loopback.client.poll()
+            loopback.client.selector.channels[0].transport.write(memoryview(b"let me in"))
+            for _ in range(3):
+                server.selector.unmute("1")
+                server.poll(1_000_000)
+                loopback.client.poll()
             assert (server.disconnected, len(server.selector.channels)) == ({}, 1)
             assert loopback.client.payloads == []
             loopback.clock.advance(1)
