@@ -106,7 +106,8 @@ class ConsumerNetworkClient:
 
         Args:
             deadline_ns: until when to wait for something to happen, on the monotonic clock.
-            until: returns whether there is no need to wait any more.
+            until: returns whether there is no need to wait any more; called with the lock, so that
+                it must not use this client.
             wakes: whether `wakeup` may end it.
 
         Raises:
@@ -162,7 +163,7 @@ class ConsumerNetworkClient:
 
     def await_pending(self, node_id: str, deadline_ns: int = FOREVER_NS) -> bool:
         """Poll until no request to a node is unsent or in flight; return whether that is so."""
-        return self.await_condition(lambda: not self.pending_count(node_id), deadline_ns)
+        return self.await_condition(lambda: not self._count_pending(node_id), deadline_ns)
 
     def await_metadata_update(self, deadline_ns: int = FOREVER_NS) -> bool:
         """Request metadata and poll until there are some; return whether there are."""
@@ -184,10 +185,7 @@ class ConsumerNetworkClient:
     def pending_count(self, node_id: str | None = None) -> int:
         """Return how many requests to a node, or to all, are unsent or in flight."""
         with self._taking_turns():
-            self._queue_sent()
-            unsent = self._unsent if node_id is None else [node_id]
-            waiting = sum(len(self._unsent.get(each, ())) for each in unsent)
-            return waiting + self._client.in_flight_count(node_id)
+            return self._count_pending(node_id)
 
     @contextmanager
     def network(self) -> Iterator[NetworkClient]:
@@ -211,19 +209,21 @@ class ConsumerNetworkClient:
         finally:
             self._lock.release()
 
+    def _count_pending(self, node_id: str | None) -> int:
+        """Return how many requests are unsent or in flight."""
+        unsent = [*self._sent, *(each for queue in self._unsent.values() for each in queue)]
+        waiting = sum(node_id is None or each.node.id == node_id for each in unsent)
+        return waiting + self._client.in_flight_count(node_id)
+
     def _take_queued(self) -> None:
         """Take what was queued from any thread."""
-        self._queue_sent()
+        while self._sent:
+            unsent = self._sent.popleft()
+            self._unsent.setdefault(unsent.node.id, deque()).append(unsent)
         while self._to_disconnect:
             node_id = self._to_disconnect.popleft()
             self._fail_unsent(node_id, DisconnectedError(f"node {node_id} was disconnected"))
             self._client.disconnect(node_id)
-
-    def _queue_sent(self) -> None:
-        """Sort new requests by node."""
-        while self._sent:
-            unsent = self._sent.popleft()
-            self._unsent.setdefault(unsent.node.id, deque()).append(unsent)
 
     def _try_send(self) -> int:
         """Send what can be sent, each node's requests in order; return the ns until more can be."""

@@ -20,6 +20,8 @@ from kdiag.errors import KdiagError
 from kdiag.wire.api.metadata import MetadataResponse
 from kdiag.wire.error_code import CODE_BY_NAME
 
+_REBOOTSTRAP_AFTER_NS: Final = 300 * 1_000_000_000
+"""Kafka's own default of `metadata.recovery.rebootstrap.trigger.ms`."""
 _REBOOTSTRAP_REQUIRED: Final = CODE_BY_NAME["REBOOTSTRAP_REQUIRED"]
 
 
@@ -159,7 +161,7 @@ class DefaultMetadataUpdater:
             times: how often to ask.
             reconnect_backoff_ns: how long to wait while a connection is being prepared.
             rebootstraps: whether to start over from them when no known broker can be reached
-                (`metadata.recovery.strategy`).
+                (`metadata.recovery.strategy`), or none has answered for five minutes.
         """
         self.cluster = bootstrap
         self.refresh = MetadataRefresh(times)
@@ -169,6 +171,7 @@ class DefaultMetadataUpdater:
         self._reconnect_backoff_ns = reconnect_backoff_ns
         self._rebootstraps = rebootstraps
         self._is_asking = False
+        self._due_since_ns: int | None = None
         self._error: KdiagError | None = None
 
     def nodes(self) -> list[Node]:
@@ -186,8 +189,11 @@ class DefaultMetadataUpdater:
         delay_ns = self.refresh.delay_ns(now_ns)
         if delay_ns > 0:
             return delay_ns
+        if self._due_since_ns is None:
+            self._due_since_ns = now_ns
         least_loaded = link.least_loaded_node()
-        if self._rebootstraps and not least_loaded.is_any_available:
+        is_overdue = now_ns - self._due_since_ns > _REBOOTSTRAP_AFTER_NS
+        if self._rebootstraps and (is_overdue or not least_loaded.is_any_available):
             self._rebootstrap()
             least_loaded = link.least_loaded_node()
         if least_loaded.node is None:
@@ -209,6 +215,7 @@ class DefaultMetadataUpdater:
             self.refresh.succeeded(now_ns, is_equivalent=cluster == self.cluster)
             self.cluster = cluster
             self.update_count += 1
+            self._due_since_ns = None
 
     def handle_failed_request(self, error: KdiagError | None, now_ns: int) -> None:
         """Try again after the backoff; an error that time does not heal is kept for the caller."""
@@ -245,3 +252,4 @@ class DefaultMetadataUpdater:
     def _rebootstrap(self) -> None:
         """Start over from the bootstrap servers."""
         self.cluster = self._bootstrap
+        self._due_since_ns = None

@@ -70,12 +70,15 @@ class RecordingClient(NetworkClient):
 
     Attributes:
         ended: the responses that no test has taken.
+        waits_ns: how long each poll was allowed to wait.
     """
 
     ended: list[ClientResponse]
+    waits_ns: list[int]
 
     def poll(self, timeout_ns: int) -> list[ClientResponse]:
         """Poll and keep what it returns."""
+        self.waits_ns.append(timeout_ns)
         responses = super().poll(timeout_ns)
         self.ended += responses
         return responses
@@ -107,6 +110,7 @@ def network_client(
     selector = Selector(clock, make_channel=plaintext(clock, authenticator))
     client = RecordingClient(selector, updater, clock, settings, observer)
     client.ended = []
+    client.waits_ns = []
     try:
         yield client
     finally:
