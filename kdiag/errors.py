@@ -82,6 +82,31 @@ class Layer(StrEnum):
     KAFKA = "Kafka"
 
 
+class Fault(StrEnum):
+    """What went wrong with a connection, so that programs need not read `ConnectError.why`."""
+
+    OTHER = "other"
+    UNRESOLVED = "unresolved"
+    NO_NAME_SERVER = "no name server"
+    REFUSED = "refused"
+    DROPPED = "dropped"
+    UNROUTED = "unrouted"
+    NOT_TLS = "not TLS"
+    CERTIFICATE_EXPIRED = "certificate expired"
+    WRONG_HOST = "wrong host"
+    UNKNOWN_ISSUER = "unknown issuer"
+    CLIENT_CERTIFICATE = "client certificate"
+    WRONG_CREDENTIALS = "wrong credentials"
+    MECHANISM_NOT_ENABLED = "mechanism not enabled"
+    NOT_SASL = "not SASL"
+    WANTS_SASL = "wants SASL"
+    WANTS_TLS = "wants TLS"
+    SILENT = "silent"
+    NOT_KAFKA = "not Kafka"
+    BROKEN_PROTOCOL = "broken protocol"
+    CLOSED = "closed"
+
+
 class ConnectError(KdiagError):
     """A broker could not be reached, or the connection broke before it could be used.
 
@@ -90,14 +115,18 @@ class ConnectError(KdiagError):
         layer: where it failed.
         why: what was tried, what was expected and what happened.
         fix: what to do about it, one sentence; empty when nothing better than `why` is known.
+        fault: which of the known faults it is.
     """
 
-    def __init__(self, address: str, layer: Layer, why: str, fix: str = "") -> None:
+    def __init__(
+        self, address: str, layer: Layer, why: str, fix: str = "", fault: Fault = Fault.OTHER
+    ) -> None:
         super().__init__(address, layer, why, fix)
         self.address = address
         self.layer = layer
         self.why = why
         self.fix = fix
+        self.fault = fault
 
     def __str__(self) -> str:
         return f"{self.address}: {self.layer}: {self.why}"
@@ -141,3 +170,20 @@ class ConfigError(KdiagError):
     def __str__(self) -> str:
         place = f"{self.key} ({self.origin})" if self.key else self.origin
         return f"{place}: {self.why}"
+
+
+class ReportError(KdiagError):
+    """A report, a query or a parameter is wrong, or tables cannot be read or written.
+
+    Attributes:
+        what: the report, the file or the query it is about.
+        why: what was expected, what was found and what to do.
+    """
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(what, why)
+        self.what = what
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}"

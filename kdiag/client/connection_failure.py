@@ -8,7 +8,7 @@ import errno
 from enum import Enum
 from typing import Final, NamedTuple
 
-from kdiag.errors import ConnectError, Layer
+from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.net.transport import EndOfStreamError
 
 _S: Final = 1_000_000_000
@@ -30,15 +30,18 @@ class _Reason(NamedTuple):
 
     why: str
     fix: str
+    fault: Fault = Fault.UNROUTED
 
 
 _REFUSED: Final = _Reason(
     "connection refused: the host is there, but nothing listens on this port",
     "Start the broker, or give the port of one of its `listeners`",
+    Fault.REFUSED,
 )
 _DROPPED: Final = _Reason(
     "no answer to the attempt to connect: packets are dropped on the way, or the host is off",
     "Check the address, and the firewall or security group between here and there",
+    Fault.DROPPED,
 )
 _NO_ROUTE: Final = _Reason(
     "no route to the host",
@@ -87,6 +90,13 @@ _CLOSED_FIX: Final = {
     Stage.READY: "See the broker's log; it may have been stopped, or have refused a request",
 }
 
+_CLOSED_FAULT: Final = {
+    Stage.TLS: Fault.NOT_TLS,
+    Stage.API_VERSIONS: Fault.WANTS_TLS,
+    Stage.FIRST_REQUEST: Fault.WANTS_SASL,
+}
+"""What it most likely means that the other end closed; later it may mean anything."""
+
 _SILENT_FIX: Final = {
     Stage.TLS: "If the port is not a TLS listener, use security.protocol PLAINTEXT or "
     "SASL_PLAINTEXT",
@@ -108,6 +118,9 @@ def failure(address: str, stage: Stage, error: Exception | None) -> ConnectError
     """
     if isinstance(error, ConnectError):
         return error
+    told = getattr(error, "told", None)  # a HandshakeBrokenError, which plaintext never loads
+    if isinstance(told, ConnectError):
+        return told
     if stage is Stage.TCP:
         return _not_connected(address, error)
     if error is None:
@@ -118,7 +131,8 @@ def failure(address: str, stage: Stage, error: Exception | None) -> ConnectError
     elif isinstance(error, EndOfStreamError):
         how = "closed the connection"
     why = f"the other end accepted, then {how} during {stage.value}"
-    return ConnectError(address, _LAYER[stage], why, _CLOSED_FIX[stage])
+    fault = _CLOSED_FAULT.get(stage, Fault.CLOSED)
+    return ConnectError(address, _LAYER[stage], why, _CLOSED_FIX[stage], fault)
 
 
 def silence(address: str, stage: Stage, waited_ns: int) -> ConnectError:
@@ -131,9 +145,10 @@ def silence(address: str, stage: Stage, waited_ns: int) -> ConnectError:
     """
     waited = f"within {waited_ns / _S:.3g} s"
     if stage is Stage.TCP:
-        return ConnectError(address, Layer.TCP, f"{_DROPPED.why} ({waited})", _DROPPED.fix)
+        why = f"{_DROPPED.why} ({waited})"
+        return ConnectError(address, Layer.TCP, why, _DROPPED.fix, _DROPPED.fault)
     why = f"the other end accepts connections, but did not answer {stage.value} {waited}"
-    return ConnectError(address, _LAYER[stage], why, _SILENT_FIX[stage])
+    return ConnectError(address, _LAYER[stage], why, _SILENT_FIX[stage], Fault.SILENT)
 
 
 def _not_connected(address: str, error: Exception | None) -> ConnectError:

@@ -24,6 +24,7 @@ from kdiag.errors import (
     DecodeError,
     DisconnectedError,
     EncodeError,
+    Fault,
     KdiagError,
     Layer,
     RequestTimeoutError,
@@ -247,7 +248,8 @@ class PollSteps:
 
     def _refuse(self, node_id: str, why: str) -> None:
         """End the connection to a node that does not behave like a broker."""
-        error = ConnectError(self.connections.address(node_id), Layer.KAFKA, why, _NO_BROKER)
+        address = self.connections.address(node_id)
+        error = ConnectError(address, Layer.KAFKA, why, _NO_BROKER, Fault.BROKEN_PROTOCOL)
         self._lose(node_id, self.connections.refuse(node_id, error))
 
     def _lose(self, node_id: str, error: ConnectError, *, is_timed_out: bool = False) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator
 from typing import Final, NamedTuple
 
 from kdiag.clock import Clock
-from kdiag.errors import AuthenticationError, ConnectError, Layer
+from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.sasl_conversation import BROKER_LOG, NO_KAFKA, Question, SaslConversation
 from kdiag.net.sasl_mechanism import SaslError, SaslMechanism
@@ -143,7 +143,9 @@ class SaslAuthenticator:
             while not self.is_complete and self._advance(transport):
                 pass
         except SaslError as error:
-            self._failure = AuthenticationError(transport.peer, Layer.SASL, error.why, error.fix)
+            self._failure = AuthenticationError(
+                transport.peer, Layer.SASL, error.why, error.fix, error.fault
+            )
             raise self._failure from None
         except (EndOfStreamError, ConnectionResetError):
             self._observe(None)
@@ -190,7 +192,9 @@ class SaslAuthenticator:
         if expected is not None and found != expected:
             if not self._is_again:
                 raise SaslError(
-                    f"correlation id {expected} was asked with, but {found} was answered", NO_KAFKA
+                    f"correlation id {expected} was asked with, but {found} was answered",
+                    NO_KAFKA,
+                    Fault.BROKEN_PROTOCOL,
                 )
             self._others.append(receive)
             self._receive = self._new_receive()
@@ -230,9 +234,9 @@ class SaslAuthenticator:
         """Return what it means that the broker closed the connection before the end."""
         if self._question.api_key is None:
             refusal = self._mechanism.explain("it closed the connection, as old brokers do")
-            return AuthenticationError(peer, Layer.SASL, refusal.why, refusal.fix)
+            return AuthenticationError(peer, Layer.SASL, *refusal)
         asked = API_BY_KEY[self._question.api_key].name
         why = f"the connection was closed when {asked} was asked, where an answer was expected"
         if self._answered_count:
-            return ConnectError(peer, Layer.SASL, why, BROKER_LOG)
-        return AuthenticationError(peer, Layer.SASL, why, _ANOTHER_LISTENER)
+            return ConnectError(peer, Layer.SASL, why, BROKER_LOG, Fault.CLOSED)
+        return AuthenticationError(peer, Layer.TLS, why, _ANOTHER_LISTENER, Fault.WANTS_TLS)

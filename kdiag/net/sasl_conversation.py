@@ -17,7 +17,7 @@ Source: KIP-43, KIP-152, KIP-255, KIP-368; Kafka's `SaslClientAuthenticator`.
 from collections.abc import Generator
 from typing import Final, NamedTuple, TypeVar
 
-from kdiag.errors import DecodeError
+from kdiag.errors import DecodeError, Fault
 from kdiag.net.sasl_mechanism import SaslError, SaslMechanism, shortened
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.request_header import RequestHeader
@@ -127,7 +127,11 @@ class SaslConversation:
                 f"ApiVersions was answered by {_meaning(response.error_code)}", NO_KAFKA
             )
         if _HANDSHAKE_KEY not in offered:
-            raise SaslError("the broker does not offer SaslHandshake, so it has no SASL", NO_KAFKA)
+            raise SaslError(
+                "the broker does not offer SaslHandshake, so it has no SASL",
+                NO_KAFKA,
+                Fault.NOT_SASL,
+            )
         if _AUTHENTICATE_KEY not in offered or offered[_HANDSHAKE_KEY].max_version < 1:
             return _Versions(0, None)
         newest = API_BY_KEY[_AUTHENTICATE_KEY].versions.high
@@ -145,11 +149,13 @@ class SaslConversation:
             return SaslError(
                 f"{self._mechanism.name} is not enabled on this listener; enabled: {enabled}",
                 "Set sasl.mechanism to one that is enabled, or enable it on the broker",
+                Fault.MECHANISM_NOT_ENABLED,
             )
         if response.error_code == _ILLEGAL_STATE and not is_renewal:
             return SaslError(
                 "the listener wants no SASL (ILLEGAL_SASL_STATE): it is one for PLAINTEXT or SSL",
                 "Use security.protocol PLAINTEXT or SSL, or the port of a listener with SASL",
+                Fault.NOT_SASL,
             )
         return SaslError(
             f"SaslHandshake was answered by {_meaning(response.error_code)} Enabled: {enabled}",
@@ -191,7 +197,9 @@ class SaslConversation:
             return decode(answer, version, frame, start)
         except DecodeError as error:
             raise SaslError(
-                f"the answer to {api.name} version {version} cannot be read: {error}", NO_KAFKA
+                f"the answer to {api.name} version {version} cannot be read: {error}",
+                NO_KAFKA,
+                Fault.BROKEN_PROTOCOL,
             ) from None
 
     def _correlation_id(self) -> int:

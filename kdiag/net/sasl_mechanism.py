@@ -10,7 +10,7 @@ Source: RFC 4422 (SASL); KIP-43.
 from collections.abc import Generator
 from typing import Final, NamedTuple, Protocol
 
-from kdiag.errors import KdiagError
+from kdiag.errors import Fault, KdiagError
 
 _MAX_TEXT: Final = 300
 """More characters of what a broker says are not repeated."""
@@ -22,12 +22,14 @@ class SaslError(KdiagError):
     Attributes:
         why: what was expected and what happened; never holds a secret.
         fix: what to do about it, one sentence.
+        fault: which of the known faults it is.
     """
 
-    def __init__(self, why: str, fix: str) -> None:
+    def __init__(self, why: str, fix: str, fault: Fault = Fault.OTHER) -> None:
         super().__init__(why, fix)
         self.why = why
         self.fix = fix
+        self.fault = fault
 
     def __str__(self) -> str:
         return self.why
@@ -38,6 +40,7 @@ class Refusal(NamedTuple):
 
     why: str
     fix: str
+    fault: Fault = Fault.WRONG_CREDENTIALS
 
 
 class SaslMechanism(Protocol):

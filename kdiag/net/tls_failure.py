@@ -10,7 +10,7 @@ Kafka's `SslTransportLayer` (which failures are final).
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kdiag.errors import AuthenticationError, ConnectError, Layer
+from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
 from kdiag.net.foreign import foreign_protocol
 from kdiag.net.transport import EndOfStreamError
 
@@ -91,6 +91,7 @@ class HandshakeBrokenError(EndOfStreamError):
 class _Meaning(NamedTuple):
     why: str
     fix: str = ""
+    fault: Fault = Fault.OTHER
 
 
 _ALERTS: Final = {
@@ -117,9 +118,15 @@ _ALERTS: Final = {
     ),
 }
 """Alerts that the other end can end a handshake with -> what it means by that."""
+_ABOUT_NO_CERTIFICATE: Final = frozenset(
+    {"PROTOCOL_VERSION", "INSUFFICIENT_SECURITY", "UNRECOGNIZED_NAME"}
+)
+"""Those among them that have nothing to do with our certificate."""
 
 _NO_CERTIFICATE: Final = _Meaning(
-    "most likely it asks for a client certificate and got none", _CERTIFICATE
+    "most likely it asks for a client certificate and got none",
+    _CERTIFICATE,
+    Fault.CLIENT_CERTIFICATE,
 )
 """What `handshake_failure` means once a cipher suite was agreed on."""
 _NOTHING_IN_COMMON: Final = _Meaning(
@@ -157,7 +164,7 @@ def refusal(error: "ssl.SSLError", talk: Handshake) -> AuthenticationError:
     elif "_ALERT_" in reason or "UNRECOGNIZED_NAME" in reason:
         meaning = _alert(reason.removeprefix(reason.partition("_")[0] + "_"), talk)
     elif reason in _OWN:
-        why, fix = _OWN[reason]
+        why, fix, _ = _OWN[reason]
         meaning = _Meaning(f"the {talk.other} does not suit us: {why}", fix)
     else:
         words = reason.replace("_", " ").lower() or str(error)
@@ -176,13 +183,14 @@ def broken(error: OSError, talk: Handshake) -> HandshakeBrokenError:
     if not talk.speaks_tls:
         meaning = _foreign(talk)
     elif talk.first_bytes or talk.is_server:
-        meaning = _Meaning(f"the {talk.other} {how} the connection during the TLS handshake")
+        why = f"the {talk.other} {how} the connection during the TLS handshake"
+        meaning = _Meaning(why, fault=Fault.CLOSED)
     else:
         why = (
             f"the broker {how} the connection without an answer to our TLS handshake, as a "
             "listener without TLS does"
         )
-        meaning = _Meaning(why, _NO_TLS)
+        meaning = _Meaning(why, _NO_TLS, Fault.NOT_TLS)
     return HandshakeBrokenError(ConnectError(talk.peer, Layer.TLS, *meaning))
 
 
@@ -192,10 +200,12 @@ def unanswered(talk: Handshake, waited_ns: int) -> ConnectError:
     if not talk.speaks_tls:
         meaning = _foreign(talk)
     elif talk.first_bytes:
-        meaning = _Meaning(f"the TLS handshake has not ended after {waited}")
+        why = f"the TLS handshake has not ended after {waited}"
+        meaning = _Meaning(why, fault=Fault.SILENT)
     else:
         why = f"the broker did not answer our TLS handshake in {waited}"
         meaning = _Meaning(why, "Check that the port is a TLS listener and the broker is alive")
+        meaning = meaning._replace(fault=Fault.SILENT)
     return ConnectError(talk.peer, Layer.TLS, *meaning)
 
 
@@ -205,7 +215,8 @@ def _foreign(talk: Handshake) -> _Meaning:
     who = known.why if known else f"it sent {talk.first_bytes[:_SHOWN_BYTES].hex(' ')}"
     if talk.is_server:
         return _Meaning(f"the client does not speak TLS: {who}", "Let it use security.protocol SSL")
-    return _Meaning(f"the port does not speak TLS: {who}", known.fix if known else _NO_TLS)
+    fix, fault = (known.fix, known.fault) if known else (_NO_TLS, Fault.NOT_TLS)
+    return _Meaning(f"the port does not speak TLS: {who}", fix, fault)
 
 
 def _alert(alert: str, talk: Handshake) -> _Meaning:
@@ -215,11 +226,13 @@ def _alert(alert: str, talk: Handshake) -> _Meaning:
     if talk.is_server:
         return _Meaning(f"the client refused the TLS handshake (alert {words})")
     if name == "HANDSHAKE_FAILURE":
-        why, fix = _NO_CERTIFICATE if talk.has_cipher else _NOTHING_IN_COMMON
+        why, fix, fault = _NO_CERTIFICATE if talk.has_cipher else _NOTHING_IN_COMMON
     else:
-        why, fix = _ALERTS.get(name, _Meaning(""))
+        why, fix, fault = _ALERTS.get(name, _Meaning(""))
+        if name in _ALERTS and name not in _ABOUT_NO_CERTIFICATE:
+            fault = Fault.CLIENT_CERTIFICATE
     because = f": {why}" if why else ""
-    return _Meaning(f"the broker refused the TLS handshake{because} (alert {words})", fix)
+    return _Meaning(f"the broker refused the TLS handshake{because} (alert {words})", fix, fault)
 
 
 def _unverified(code: int, message: str, talk: Handshake) -> _Meaning:
@@ -234,7 +247,7 @@ def _expired(whose: str, talk: Handshake) -> _Meaning:
     first = min(talk.chain, key=lambda one: one.not_after_ns, default=None)
     when = f" on {_date(first.not_after_ns)}{_which(first, talk)}" if first else ""
     fix = f"Renew the {talk.other}'s certificate, or set the clock of this machine right"
-    return _Meaning(f"{whose} has expired{when}", fix)
+    return _Meaning(f"{whose} has expired{when}", fix, Fault.CERTIFICATE_EXPIRED)
 
 
 def _not_yet_valid(whose: str, talk: Handshake) -> _Meaning:
@@ -255,19 +268,21 @@ def _wrong_host(whose: str, talk: Handshake) -> _Meaning:
         "Connect by a name that it has, or have the name added to the certificate; only where "
         "that is safe, turn the check off with an empty ssl.endpoint.identification.algorithm"
     )
-    return _Meaning(f"{whose} is not for {talk.host}{has}", fix)
+    return _Meaning(f"{whose} is not for {talk.host}{has}", fix, Fault.WRONG_HOST)
 
 
 def _self_signed(whose: str, talk: Handshake) -> _Meaning:
     who = f" ({talk.chain[0].subject})" if talk.chain else ""
     fix = f"If it is the right one, put it into {_TRUST}"
-    return _Meaning(f"{whose} is signed by itself{who} and not among the trusted ones", fix)
+    why = f"{whose} is signed by itself{who} and not among the trusted ones"
+    return _Meaning(why, fix, Fault.UNKNOWN_ISSUER)
 
 
 def _unknown_issuer(whose: str, talk: Handshake) -> _Meaning:
     issuer = talk.chain[-1].issuer if talk.chain else ""
     fix = f"Put the certificate of {issuer or 'its issuer'} into {_TRUST}"
-    return _Meaning(f"{whose} is signed by {issuer or 'somebody'}, who is not trusted", fix)
+    why = f"{whose} is signed by {issuer or 'somebody'}, who is not trusted"
+    return _Meaning(why, fix, Fault.UNKNOWN_ISSUER)
 
 
 def _too_weak(whose: str, talk: Handshake) -> _Meaning:
