@@ -140,23 +140,25 @@ class TlsTransport:
     def handshake(self) -> None:
         """Go on with the handshake as far as the socket allows; nothing to do when it is ready.
 
-        What has come is read before anything is written: a peer that refuses us says why before it
-        closes, after which writing fails.
+        The socket is read once, and before anything is written: a peer that refuses us says why
+        before it closes, after which writing fails.
 
         Raises:
             AuthenticationError: if either end refuses the other, once the peer was told; until
                 then `wants_write` is true and `is_ready` is not.
             HandshakeBrokenError: if the connection ended first.
         """
-        has_more = True
-        while has_more and self._state is _State.HANDSHAKE:
-            has_more = self._receive()
+        if self._state is _State.HANDSHAKE:
+            self._receive()
             self._go_on()
         if self._refusal is not None:
             self._tell_refusal(self._refusal)
 
     def read_into(self, buffer: memoryview) -> int:
         """Read what is there into the buffer and return how many bytes; 0 is nothing yet.
+
+        It ends with what brings no bytes, such as a part of a record or a new key, whatever else
+        the socket has: a peer that sends nothing but those cannot keep us here.
 
         Raises:
             EndOfStreamError: if the peer has closed and everything before was read.
@@ -171,10 +173,9 @@ class TlsTransport:
         while filled < len(buffer) and self.is_ready:
             count = self._decrypt(buffer[filled:])
             filled += count
-            if not count:
-                if not self._receive():
-                    break
-                has_received = True
+            if not count and (has_received or not self._receive()):
+                break
+            has_received = not count
         self._answer()
         has_progress = has_received or filled > 0
         self.has_bytes_buffered = has_progress and self._has_bytes_inside()

@@ -257,6 +257,7 @@ def test_a_connection_that_ends_in_the_middle_of_the_handshake_may_be_tried_agai
         ends.sockets[0].recv(1 << 16)
         ends.sockets[1].sendall(beginning)
         ends.sockets[1].close()
+        ends.client.handshake()
         with pytest.raises(HandshakeBrokenError, match="closed the connection during the TLS"):
             ends.client.handshake()
 

@@ -1,4 +1,5 @@
 import errno
+import os
 import selectors
 import socket
 import ssl
@@ -210,6 +211,29 @@ def test_a_part_of_a_record_is_nothing_to_come_back_for(ends: Ends) -> None:
     assert not ends.server.has_bytes_buffered
     ends.sockets[0].sendall(record[10:])
     assert read_all(ends.server, 5) == b"hello"
+
+
+class Trickle(socket.socket):
+    """A socket that always has one more byte to give."""
+
+    data = b""
+    reads = 0
+
+    def recv(self, *_: object) -> bytes:
+        """Return the next byte."""
+        self.reads += 1
+        return self.data[self.reads - 1 : self.reads]
+
+
+def test_a_peer_that_trickles_cannot_keep_a_read_from_ending(ends: Ends) -> None:
+    """A read ends with a part of a record, though the socket has more."""
+    ends.client.write(memoryview(b"hello"))
+    with Trickle(fileno=os.dup(ends.sockets[1].fileno())) as trickle:
+        trickle.data = drain(ends.sockets[1])
+        ends.server._socket = trickle
+        for count in range(1, len(trickle.data)):
+            assert (ends.server.read_into(room()), trickle.reads) == (0, count)
+        assert ends.server.read_into(room(5)) == 5
 
 
 def test_data_that_came_with_the_end_of_the_handshake_is_buffered() -> None:
