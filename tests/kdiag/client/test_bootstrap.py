@@ -1,0 +1,171 @@
+import socket
+from collections.abc import Callable, Sequence
+from threading import Thread
+
+import pytest
+
+from client_peers import MS, STEADY, RecordingClient, S, closed_port, full_server, network_client
+from kdiag.client.bootstrap import Bootstrap
+from kdiag.client.connection_states import FOREVER_NS
+from kdiag.client.consumer_network_client import ConsumerNetworkClient
+from kdiag.client.metadata import Cluster
+from kdiag.client.node import Node
+from kdiag.errors import ConnectError, Layer
+from kdiag.net.address import Address
+from kdiag.net.resolve import resolve
+from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
+from scripted_broker import CLOSE, HOLD, ScriptedBroker
+
+ANSWER = MetadataResponse(
+    brokers=[MetadataResponseBroker(node_id=7, host="kafka.example", port=9092)]
+)
+
+Lookup = Callable[[str, int], Sequence[Address]]
+
+
+def bootstrap(network: RecordingClient, lookup: Lookup = resolve) -> Bootstrap:
+    """Return a bootstrap over a network client."""
+    return Bootstrap(network, ConsumerNetworkClient(network), lookup)
+
+
+def run(
+    servers: Sequence[tuple[str, int]], deadline_ns: int = FOREVER_NS, lookup: Lookup = resolve
+) -> tuple[Node, Cluster]:
+    """Bootstrap from servers, with a clock that stands still."""
+    with network_client((), STEADY) as network:
+        return bootstrap(network, lookup).run(servers, deadline_ns)
+
+
+def why_not(servers: Sequence[tuple[str, int]], deadline_ns: int = FOREVER_NS) -> ConnectError:
+    """Return why no server is of any help."""
+    with pytest.raises(ConnectError) as raised:
+        run(servers, deadline_ns)
+    return raised.value
+
+
+def test_a_server_tells_what_the_cluster_is_made_of() -> None:
+    """One question is enough."""
+    with ScriptedBroker() as broker:
+        broker.on("Metadata", ANSWER)
+        node, cluster = run([("127.0.0.1", broker.port)])
+
+        assert (node.id, node.port) == ("-1", broker.port)
+        assert cluster == Cluster.from_response(ANSWER)
+        assert [each.name for each in broker.requests] == ["ApiVersions", "Metadata"]
+
+
+def test_one_server_that_answers_is_enough() -> None:
+    """Whatever is wrong with the others: off, silent, unknown, dropping packets."""
+    with ScriptedBroker() as broker, ScriptedBroker() as silent, full_server() as full:
+        broker.on("Metadata", ANSWER)
+        silent.on("ApiVersions", HOLD)
+        others = [silent.port, closed_port(), full]
+        servers = [("no-such-host.invalid", 9092), *(("127.0.0.1", each) for each in others)]
+        node, _ = run([*servers, ("127.0.0.1", broker.port)])
+
+        assert (node.id, node.port) == ("-4", broker.port)
+
+
+def test_every_address_of_a_name_is_tried_at_the_same_time() -> None:
+    """Each is a node of its own."""
+    with ScriptedBroker() as broker, full_server():
+        broker.on("Metadata", ANSWER)
+
+        def lookup(host: str, port: int) -> Sequence[Address]:
+            ips = ["127.0.0.7", "127.0.0.8", "127.0.0.1"]
+            return [Address(host, port, ip, socket.AF_INET) for ip in ips]
+
+        node, _ = run([("kafka.example", broker.port)], lookup=lookup)
+
+        assert node.id == "-3"
+        assert node.address is not None
+        assert node.address.ip == "127.0.0.1"
+
+
+def test_only_the_first_node_that_is_ready_is_asked() -> None:
+    """The others are left alone unless it does not answer soon."""
+    with ScriptedBroker() as one, ScriptedBroker() as two:
+        for each in (one, two):
+            each.on("Metadata", ANSWER)
+        run([("127.0.0.1", one.port), ("127.0.0.1", two.port)])
+
+        assert len([*one.asked("Metadata"), *two.asked("Metadata")]) == 1
+
+
+def test_the_next_node_is_asked_when_the_first_does_not_answer_soon() -> None:
+    """After 300 ms; the first answer wins."""
+    with ScriptedBroker() as one, ScriptedBroker() as two, network_client((), STEADY) as network:
+        for each in (one, two):
+            each.on("Metadata", HOLD)
+        talk = bootstrap(network)
+        results: list[tuple[Node, Cluster]] = []
+        servers = [("127.0.0.1", one.port), ("127.0.0.1", two.port)]
+        thread = Thread(target=lambda: results.append(talk.run(servers, FOREVER_NS)))
+        thread.start()
+        while not (one.asked("Metadata") or two.asked("Metadata")):
+            network.wakeup()
+        asked, other = (one, two) if one.asked("Metadata") else (two, one)
+        network.time.advance(300 * MS)
+        while not other.asked("Metadata"):
+            network.wakeup()
+        other.wait_for("Metadata").reply(ANSWER)
+        thread.join()
+
+        assert results[0][0].port == other.port
+        assert len(asked.asked("Metadata")) == 1
+
+
+def test_the_next_node_is_asked_at_once_when_the_first_fails() -> None:
+    """As one that asks for SASL does."""
+    with ScriptedBroker() as one, ScriptedBroker() as two:
+        one.on("Metadata", CLOSE)
+        two.on("Metadata", CLOSE)
+        error = why_not([("127.0.0.1", one.port), ("127.0.0.1", two.port)])
+
+        assert len(one.asked("Metadata")) == len(two.asked("Metadata")) == 1
+        assert "the first request after ApiVersions" in error.why
+
+
+def test_servers_that_are_off_fail_at_once() -> None:
+    """With the reason, though the clock stands still."""
+    error = why_not([("127.0.0.1", closed_port()), ("localhost", closed_port())])
+
+    assert error.layer is Layer.TCP
+    assert error.why.startswith("connection refused")
+
+
+def test_the_most_telling_reason_is_given() -> None:
+    """A server that is no broker says more than one that is off, or a name that is unknown."""
+    with ScriptedBroker() as broker:
+        broker.on("ApiVersions", CLOSE)
+        servers = [
+            ("no-such-host.invalid", 9092),
+            ("127.0.0.1", closed_port()),
+            ("127.0.0.1", broker.port),
+        ]
+        assert why_not(servers[:1]).layer is Layer.DNS
+        assert why_not(servers[:2]).layer is Layer.TCP
+        assert why_not(servers).address == f"127.0.0.1:{broker.port}"
+
+
+def test_a_deadline_ends_it_with_what_was_waited_for() -> None:
+    """Here for the answer to ApiVersions, or to Metadata."""
+    with ScriptedBroker() as broker:
+        servers = [("127.0.0.1", broker.port)]
+        broker.on("Metadata", HOLD)
+        with network_client((), STEADY) as network:
+            thread = Thread(target=_let_pass, args=[network, broker])
+            thread.start()
+            with pytest.raises(ConnectError, match="did not answer in time"):
+                bootstrap(network).run(servers, S)
+            thread.join()
+        broker.on("ApiVersions", HOLD)
+
+        assert "did not answer" in why_not(servers, 0).why or "no answer" in why_not(servers, 0).why
+
+
+def _let_pass(network: RecordingClient, broker: ScriptedBroker) -> None:
+    """Have the deadline pass once metadata were asked for."""
+    broker.wait_for("Metadata")
+    network.time.advance(S)
+    network.wakeup()
