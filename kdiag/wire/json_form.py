@@ -22,6 +22,7 @@ from kdiag.wire.schema import Field, Kind, Struct, fields_of
 
 S = TypeVar("S", bound=Struct)
 UNKNOWN_TAGS = "_unknownTaggedFields"
+_MAX_TAG = (1 << 31) - 1
 
 
 def to_json(message: Struct, version: int) -> dict[str, Any]:
@@ -106,14 +107,41 @@ def _struct_from(cls: type[S], version: int, form: object, path: str) -> S:
     for name, value in form.items():
         place = f"{path}.{name}" if path else name
         if name == UNKNOWN_TAGS:
-            values["unknown_tagged_fields"] = {
-                each["tag"]: _bytes_from(each["data"], place) for each in value
-            }
+            values["unknown_tagged_fields"] = _tags_from(value, place)
         elif name in known:
             values[known[name].name] = _value_from(known[name], version, value, place)
         else:
-            raise EncodeError(place, f"version {version} has no such field")
+            raise EncodeError(place, _why_unknown(cls, version, name))
     return cls(**values)
+
+
+def _why_unknown(cls: type[Struct], version: int, name: str) -> str:
+    """Return that a version has no field of a name, and what is likely to be meant."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only where something is wrong
+
+    why = f"version {version} has no such field"
+    elsewhere = [field for field in fields_of(cls) if field.json_name == name]
+    if elsewhere:
+        return f"{why}, versions {', '.join(map(str, elsewhere[0].versions))} have it"
+    known = [field.json_name for field in fields_of(cls) if field.is_in(version)]
+    lowered = {each.lower(): each for each in known}
+    plain = name.replace("_", "").replace("-", "").lower()
+    near = [lowered[each] for each in get_close_matches(plain, lowered)]
+    if near:
+        return f"{why}; did you mean {' or '.join(near)}?"
+    return f"{why}; it has {', '.join(known) or 'none'}"
+
+
+def _tags_from(value: object, path: str) -> dict[int, bytes]:
+    """Return the unknown tagged fields that a list of tags and data describes."""
+    tags: dict[int, bytes] = {}
+    for index, each in enumerate(value if isinstance(value, list) else [value]):
+        match each:
+            case {"tag": int(number), "data": data, **rest} if not rest and 0 <= number <= _MAX_TAG:
+                tags[number] = _bytes_from(data, f"{path}[{index}].data")
+            case _:
+                raise EncodeError(path, 'expected a list of {"tag": number, "data": base64}')
+    return tags
 
 
 def _value_from(field: Field, version: int, value: Any, path: str) -> Any:
@@ -128,21 +156,31 @@ def _value_from(field: Field, version: int, value: Any, path: str) -> Any:
     if not isinstance(field.kind, Kind):
         return _struct_from(field.kind, version, value, path)
     convert = _CONVERSIONS.get(field.kind)
-    return convert(value, path) if convert else value
+    if convert is not None:
+        return convert(value, path)
+    expected = _TYPES.get(field.kind, int)
+    if type(value) is not expected:
+        raise EncodeError(path, f"expected {field.kind.value}, got {type(value).__name__}")
+    return value
 
 
 def _uuid_from(value: Any, path: str) -> bytes:
     """Return the bytes of a uuid's text."""
+    if not isinstance(value, str):
+        raise EncodeError(path, f"expected a uuid, got {type(value).__name__}")
     try:
         return uuid_bytes(value)
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         raise EncodeError(path, f"not a uuid: {error}") from None
 
 
 def _float_from(value: object, path: str) -> float:
     """Return the float that a JSON number, or the name of one that is not finite, stands for."""
-    if isinstance(value, int | float):
-        return float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except OverflowError:
+            raise EncodeError(path, "the number is too large") from None
     names = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
     if isinstance(value, str) and value in names:
         return names[value]
@@ -158,6 +196,9 @@ def _bytes_from(value: object, path: str) -> bytes:
     except (Base64Error, ValueError, TypeError) as error:
         raise EncodeError(path, f"not base64: {error}") from None
 
+
+_TYPES: dict[Kind, type] = {Kind.BOOLEAN: bool, Kind.STRING: str}
+"""The Python types of JSON values that are taken as they are, where that is not `int`."""
 
 _CONVERSIONS: dict[Kind, Callable[[Any, str], Any]] = {
     Kind.BYTES: _bytes_from,

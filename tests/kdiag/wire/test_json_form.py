@@ -4,6 +4,7 @@ from kdiag.errors import EncodeError
 from kdiag.wire.api.alter_client_quotas import AlterClientQuotasRequest
 from kdiag.wire.api.api_versions import ApiVersionsRequest
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest
+from kdiag.wire.api.list_groups import ListGroupsRequest
 from kdiag.wire.api.metadata import MetadataRequest
 from kdiag.wire.api.produce import ProduceRequest
 from kdiag.wire.json_form import from_json, to_json
@@ -31,6 +32,13 @@ def test_fields_left_out_get_their_defaults() -> None:
     assert MetadataRequest() == from_json(MetadataRequest, 12, {})
 
 
+def test_unknown_tagged_fields_are_read_as_they_are_printed() -> None:
+    """So what kdiag prints can be sent."""
+    request = ApiVersionsRequest(unknown_tagged_fields={9: b"x", 2: b""})
+
+    assert from_json(ApiVersionsRequest, 3, to_json(request, 3)) == request
+
+
 def test_floats_are_read_from_numbers_and_names() -> None:
     """A quota may be written as an integer, a float or Infinity."""
 
@@ -41,15 +49,26 @@ def test_floats_are_read_from_numbers_and_names() -> None:
     assert [1.0, 1.5, float("inf")] == [quota(value) for value in (1, 1.5, "Infinity")]
     with pytest.raises(EncodeError, match=r"entries\[0\].ops\[0\].value: not a number: 'x'"):
         quota("x")
+    for value, why in ((True, "not a number: True"), (10**400, "too large")):
+        with pytest.raises(EncodeError, match=why):
+            quota(value)
 
 
 @pytest.mark.parametrize(
     ("cls", "version", "form", "why"),
     [
-        (FindCoordinatorRequest, 4, {"key": "x"}, "key: version 4 has no such field"),
+        (FindCoordinatorRequest, 4, {"key": "x"}, "no such field, versions 0-3 have it"),
+        (FindCoordinatorRequest, 4, {"key_type": 0}, "no such field; did you mean keyType?"),
+        (FindCoordinatorRequest, 4, {"x": 0}, "no such field; it has keyType, coordinatorKeys"),
+        (ListGroupsRequest, 0, {"x": 0}, "x: version 0 has no such field; it has none"),
+        (FindCoordinatorRequest, 4, {"keyType": True}, "keyType: expected int8, got bool"),
+        (FindCoordinatorRequest, 4, {"keyType": "1"}, "keyType: expected int8, got str"),
+        (FindCoordinatorRequest, 4, {"_unknownTaggedFields": {"tag": 1}}, "expected a list of"),
+        (FindCoordinatorRequest, 4, {"_unknownTaggedFields": [{"tag": -1, "data": ""}]}, "of {"),
         (FindCoordinatorRequest, 4, {"coordinatorKeys": "x"}, "coordinatorKeys: expected a list"),
         (MetadataRequest, 12, {"topics": ["x"]}, r"topics\[0\]: expected an object, got str"),
         (MetadataRequest, 12, {"topics": [{"topicId": "x"}]}, r"topicId: not a uuid"),
+        (MetadataRequest, 12, {"topics": [{"topicId": 4}]}, r"topicId: expected a uuid, got int"),
         (
             ProduceRequest,
             9,
