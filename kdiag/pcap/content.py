@@ -145,7 +145,7 @@ class Content:
         opening = self._opening
         if opening is None:
             return None
-        verdict = self._forced(opening) or opening.verdict(is_over=is_over)
+        verdict = self._verdict(opening, is_over=is_over)
         if verdict is None:
             return None
         client = client if verdict.client is None else verdict.client
@@ -173,15 +173,20 @@ class Content:
             facts = self._tls.facts
             self._connection.tls_version, self._connection.sni = facts.version, facts.sni
 
-    def _forced(self, opening: Opening) -> Verdict | None:
-        """Return the verdict that the user has given, once there are bytes, unless it is TLS."""
-        if self.forced_client is None or not any(side.total_bytes for side in opening.sides):
-            return None
+    def _verdict(self, opening: Opening, *, is_over: bool) -> Verdict | None:
+        """Return what is carried: what the user says, unless the first bytes are or may be TLS."""
+        client = self.forced_client
+        if client is None or not any(side.total_bytes for side in opening.sides):
+            return opening.verdict(is_over=is_over)
         for side in opening.sides:
-            first, _ = side.first_bytes()
-            if detect(first, self._rules.limits.max_frame_bytes) is Carried.TLS:
+            first, is_cut = side.first_bytes()
+            is_all = is_cut or is_over
+            protocol = detect(first, self._rules.limits.max_frame_bytes, is_all=is_all)
+            if protocol is Carried.TLS:
+                return opening.verdict(is_over=is_over)
+            if protocol is None and first:
                 return None
-        return Verdict(Carried.KAFKA, self.forced_client)
+        return Verdict(Carried.KAFKA, client)
 
     def _converse(self, opening: Opening, client: int, known: int) -> None:
         """Read requests and responses, beginning with what was kept."""

@@ -228,6 +228,33 @@ def test_a_port_that_the_user_named_may_carry_tls(talk: Talk) -> None:
     assert rig.verdicts == [Verdict(Protocol.TLS, 1), Verdict(Protocol.KAFKA, 1)]
 
 
+@pytest.mark.parametrize("size", range(1, 6))
+def test_a_client_hello_in_pieces_is_tls_on_a_port_that_the_user_named(
+    talk: Talk, size: int
+) -> None:
+    """Its first bytes could still be a length, so more are awaited."""
+    (_, hello), *rest = talk.wire
+    rig = Rig(keylog=KeyLog.parse(talk.keylog))
+    rig.content.forced_client = 0
+    rig.content.learn_client(0)
+    rig.take(0, hello[:size]).take(0, hello[size:]).take_all(rest, 0)
+
+    assert rig.end() == [(number, Status.OK) for number in range(1, 4)]
+    assert rig.verdicts == [Verdict(Protocol.TLS, 0), Verdict(Protocol.KAFKA, 0)]
+
+
+def test_few_bytes_on_a_port_that_the_user_named_are_kafka_in_the_end() -> None:
+    """Nothing else can be told of them."""
+    rig = Rig()
+    rig.content.forced_client = 0
+    rig.content.learn_client(0)
+    rig.take(0, b"\x16\x03\x01")
+    assert rig.verdicts == []
+    rig.end()
+
+    assert rig.verdicts == [Verdict(Protocol.KAFKA, 0)]
+
+
 def test_what_may_start_a_frame_is_known_at_every_time() -> None:
     """First what is kept, then what is open of both directions."""
     rig = Rig()
