@@ -79,20 +79,38 @@ def redact_record(record_type: str, value: dict[str, Any]) -> None:
 def redact_spans(api_key: int, spans: Iterable[Span], *, is_response: bool) -> list[Span]:
     """Return the spans of a body with the values of secrets replaced; lengths stay."""
     kind = api_key, is_response
-    secret, configs = SECRETS.get(kind, frozenset()), CONFIGS.get(kind)
-    hidden: list[Span] = []
-    is_secret_entry = False
-    for span in spans:
-        path = _INDEX.sub("", span.path)
-        is_secret = path in secret
-        if configs and path.startswith(f"{configs}."):
-            if path == f"{configs}.name" and isinstance(span.value, str):
-                is_secret_entry = is_secret_config(span.value)
-            is_secret = is_secret_entry and path.endswith(".value")
-        if is_secret and isinstance(span.value, bytes | str):
-            span = Span(span.path, span.offset, span.length, REDACTED)  # noqa: PLW2901 - the same
-        hidden.append(span)
-    return hidden
+    spans = list(spans)
+    fields, entries = SECRETS.get(kind, frozenset()), _secret_entries(spans, CONFIGS.get(kind))
+    return [
+        Span(span.path, span.offset, span.length, REDACTED)
+        if isinstance(span.value, bytes | str)
+        and (_INDEX.sub("", span.path) in fields or _is_value_of(span.path, entries))
+        else span
+        for span in spans
+    ]
+
+
+def _secret_entries(spans: Iterable[Span], configs: str | None) -> set[str]:
+    """Return the paths of the configuration entries that are secret, synonyms among them.
+
+    The flag that says so may come after the value.
+    """
+    if configs is None:
+        return set()
+    names = {f"{configs}.name", f"{configs}.synonyms.name"}
+    return {
+        span.path.rpartition(".")[0]
+        for span in spans
+        for path in (_INDEX.sub("", span.path),)
+        if (path in names and is_secret_config(span.value))
+        or (path == f"{configs}.isSensitive" and span.value)
+    }
+
+
+def _is_value_of(path: str, entries: set[str]) -> bool:
+    """Return whether a path is that of the value of an entry, or of a synonym in one."""
+    holder, _, name = path.rpartition(".")
+    return name == "value" and (holder in entries or holder.rpartition(".")[0] in entries)
 
 
 def has_secrets(api_key: int) -> bool:

@@ -8,6 +8,12 @@ from kdiag.wire.api.alter_user_scram_credentials import (
     ScramCredentialUpsertion,
 )
 from kdiag.wire.api.create_delegation_token import CreateDelegationTokenResponse
+from kdiag.wire.api.describe_configs import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
 from kdiag.wire.api.describe_delegation_token import (
     DescribedDelegationToken,
     DescribeDelegationTokenResponse,
@@ -21,6 +27,7 @@ from kdiag.wire.api.incremental_alter_configs import (
 from kdiag.wire.api.renew_delegation_token import RenewDelegationTokenRequest
 from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.codec import encode
 from kdiag.wire.explain import explain
 from kdiag.wire.json_form import to_json
 from kdiag.wire.redaction import (
@@ -148,6 +155,42 @@ def test_settings_that_the_broker_calls_sensitive_are_redacted_with_their_synony
     redact_body(32, body, is_response=True)
     assert "'x'" not in str(body)
     assert body["results"][0]["configs"][1]["value"] is None
+
+
+def test_what_the_broker_calls_sensitive_is_hidden_in_spans_as_in_bodies() -> None:
+    """The flag comes after the value, and synonyms may be secret by their own names."""
+
+    def entry(name: str, *, is_sensitive: bool, synonym: str) -> DescribeConfigsResourceResult:
+        return DescribeConfigsResourceResult(
+            name=name,
+            value=f"value-of-{name}",
+            is_sensitive=is_sensitive,
+            synonyms=[DescribeConfigsSynonym(name=synonym, value=f"synonym-of-{name}")],
+        )
+
+    entries = [
+        entry("own.plugin", is_sensitive=True, synonym="own.plugin"),
+        entry("retention", is_sensitive=False, synonym="ssl.key.password"),
+        entry("ssl.key.password", is_sensitive=False, synonym="plain"),
+        entry("segment", is_sensitive=False, synonym="segment"),
+    ]
+    message = DescribeConfigsResponse(results=[DescribeConfigsResult(configs=entries)])
+    body = to_json(message, 4)
+    redact_body(32, body, is_response=True)
+    spans = explain(DescribeConfigsResponse, 4, encode(message, 4)).spans
+    hidden = redact_spans(32, spans, is_response=True)
+    shown = {"value-of-retention", "value-of-segment", "synonym-of-segment"}
+
+    assert {text for text in _texts(body) if "-of-" in text} == shown
+    assert {str(span.value) for span in hidden if "-of-" in str(span.value)} == shown
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the strings in a JSON tree."""
+    if isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        return [text for part in parts for text in _texts(part)]
+    return [value] if isinstance(value, str) else []
 
 
 def test_metadata_records_hide_credentials_and_passwords() -> None:
