@@ -23,11 +23,11 @@ from kdiag_cli.exchange_tree import ExchangeView, explanation_document
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.machine_output import CsvRows, JsonDocument, JsonLines, Printer
 from kdiag_cli.progress import Progress
-from kdiag_cli.single_exchange import SingleExchange
+from kdiag_cli.single_exchange import SingleExchange, absence_text
 from kdiag_cli.sorted_printer import SortedPrinter
 from kdiag_cli.summary_text import print_summary
 from kdiag_cli.terminal import Output, close_quietly, say
-from kdiag_cli.traffic import note_drops, open_traffic, read_keylogs
+from kdiag_cli.traffic import note_disorder, note_drops, open_traffic, read_keylogs
 
 _MACHINE_PRINTERS: Final[dict[str, Callable[[Output, Documents], Printer]]] = {
     "jsonl": JsonLines,
@@ -176,7 +176,7 @@ class _Decoding:
             duplicates=counts.duplicates,
             gaps=counts.gaps,
             gap_bytes=counts.gap_bytes,
-            warnings=[*map(str, reader.warnings), *note_drops(reader)],
+            warnings=[*map(str, reader.warnings), *note_disorder(counts), *note_drops(reader)],
         )
 
     def _print_summary(self, totals: Totals) -> None:
@@ -190,8 +190,7 @@ class _Decoding:
         """Print the one exchange that was asked for."""
         dissection = single.found
         if dissection is None:
-            last = self._decoder.counts.exchanges
-            say(f"there is no exchange {single.number}: the capture has {count(last, 'exchange')}")
+            say(absence_text(single.number, self._decoder.counts.exchanges))
             return ExitCode.USAGE
         if self._options.output == "text":
             self._show_text(dissection)

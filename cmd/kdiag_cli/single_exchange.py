@@ -2,6 +2,7 @@
 
 from kdiag.wire.connection import Connection, Gap
 from kdiag.wire.dissection import Dissection
+from kdiag.wire.subject.phrase import count
 
 
 class SingleExchange:
@@ -29,3 +30,10 @@ class SingleExchange:
 
     def finish(self) -> None:
         """Do nothing: whoever asked looks at `found`."""
+
+
+def absence_text(number: int, last_number: int) -> str:
+    """Return why there is no exchange to show: it is not there, or the filters leave it out."""
+    if number <= last_number:
+        return f"exchange {number} is none of those that the options choose"
+    return f"there is no exchange {number}: the capture has {count(last_number, 'exchange')}"

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from kdiag.errors import CaptureError
+from kdiag.pcap.decoder import Counts
 from kdiag.pcap.keylog import KeyLog
 from kdiag.pcap.live import LiveCapture
 from kdiag.pcap.reader import CaptureReader
+from kdiag.wire.subject.phrase import count
 from kdiag_cli.decode_options import DecodeOptions
 
 Traffic = CaptureReader | LiveCapture
@@ -39,6 +41,15 @@ def read_keylogs(files: list[Path]) -> KeyLog:
             why = "holds no TLS secret: give the file that SSLKEYLOGFILE named"
             raise CaptureError(str(file), why)
     return keylog
+
+
+def note_disorder(counts: Counts) -> list[str]:
+    """Return the warnings about responses that did not come in the order of their requests."""
+    if not counts.overtaken:
+        return []
+    late = f"{count(counts.overtaken, 'response')} came after one to a later request"
+    rule = "a broker answers the requests of a connection in order"
+    return [f"{late}, the first in exchange {counts.first_overtaken}: {rule}"]
 
 
 def note_drops(traffic: Traffic) -> list[str]:

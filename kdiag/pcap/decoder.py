@@ -67,7 +67,8 @@ class Counts(msgspec.Struct):
         duplicates: segments that carried nothing new.
         gaps, gap_bytes: holes in the capture, and bytes of which no frame could be made.
         overlap_mismatches: segments that contradict bytes which came before.
-        overtaking_responses: responses that came after one to a later request.
+        overtaken: responses that came after one to a later request.
+        first_overtaken: number of the first such exchange; 0 without any.
     """
 
     segments: int = 0
@@ -77,7 +78,8 @@ class Counts(msgspec.Struct):
     gaps: int = 0
     gap_bytes: int = 0
     overlap_mismatches: int = 0
-    overtaking_responses: int = 0
+    overtaken: int = 0
+    first_overtaken: int = 0
 
 
 DEFAULT_LIMITS = Limits()
@@ -249,7 +251,7 @@ class CaptureDecoder:
             begin(frame)
         run, around = self._run, self._around
         self.counts.exchanges = run.last_number
-        self.counts.overtaking_responses = run.overtaking_responses
+        self.counts.overtaken, self.counts.first_overtaken = run.overtaken, run.first_overtaken
         items: list[Item] = [*around.gaps, *run.exchanges, *around.ended]
         for each in (around.gaps, run.exchanges, around.ended):
             each.clear()

@@ -51,7 +51,8 @@ class Run:
         exchanges: complete exchanges, to be taken by the caller.
         last_number: number of the newest exchange.
         lone_responses: those whose requests were not seen, while it is found out what they answer.
-        overtaking_responses: responses that came after one to a later request.
+        overtaken: responses that came after one to a later request.
+        first_overtaken: number of the first such exchange; 0 without any.
         max_outstanding, max_outstanding_bytes: requests of one connection that may wait for their
             responses; beyond, the oldest is given up.
     """
@@ -64,10 +65,16 @@ class Run:
         self.exchanges: list[Exchange] = []
         self.lone_responses = LoneResponses(self.exchanges)
         self.last_number = 0
-        self.overtaking_responses = 0
+        self.overtaken = 0
+        self.first_overtaken = 0
         self.max_outstanding = max_outstanding
         self.max_outstanding_bytes = max_outstanding_bytes
         self.client_ids: dict[bytes, str] = {}
+
+    def note_overtaken(self, number: int) -> None:
+        """Count an exchange whose response came after one to a later request."""
+        self.overtaken += 1
+        self.first_overtaken = self.first_overtaken or number
 
 
 class Pairing:
@@ -269,8 +276,10 @@ class Pairing:
             exchange = self._take(oldest)
             if exchange.correlation_id is None:
                 exchange.correlation_id = correlation_id
-        self._run.overtaking_responses += exchange.number < self._last_answered
-        self._last_answered = max(self._last_answered, exchange.number)
+        if exchange.number < self._last_answered:
+            self._run.note_overtaken(exchange.number)
+        else:
+            self._last_answered = exchange.number
         return exchange
 
     def _lone(self, frame: Frame) -> Exchange:

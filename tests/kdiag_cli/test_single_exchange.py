@@ -1,7 +1,7 @@
 from exchange_maker import START_NS, make_connection, make_exchange
 from kdiag.wire.connection import Gap
 from kdiag.wire.dissection import Dissection
-from kdiag_cli.single_exchange import SingleExchange
+from kdiag_cli.single_exchange import SingleExchange, absence_text
 
 
 def test_only_the_exchange_with_the_number_is_kept() -> None:
@@ -37,3 +37,9 @@ def test_an_exchange_that_does_not_come_is_none() -> None:
     single.finish()
 
     assert (single.number, single.found) == (9, None)
+
+
+def test_an_absent_exchange_was_left_out_or_never_there() -> None:
+    """The numbers of all exchanges tell which."""
+    assert absence_text(5, 5) == "exchange 5 is none of those that the options choose"
+    assert absence_text(6, 5) == "there is no exchange 6: the capture has 5 exchanges"

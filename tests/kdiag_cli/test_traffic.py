@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import CaptureError
+from kdiag.pcap.decoder import Counts
 from kdiag.pcap.live import LiveCapture
 from kdiag.pcap.reader import CaptureReader
 from kdiag_cli.decode_options import DecodeOptions
-from kdiag_cli.traffic import note_drops, open_traffic, read_keylogs
+from kdiag_cli.traffic import note_disorder, note_drops, open_traffic, read_keylogs
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 SECRET = b"CLIENT_RANDOM " + b"ab" * 32 + b" " + b"cd" * 48 + b"\n"
@@ -42,6 +43,15 @@ def test_an_interface_is_captured_from_and_what_was_dropped_is_told(tmp_path: Pa
         assert note_drops(live) == [
             "the kernel dropped 1,234 packets that came faster than they were read"
         ]
+
+
+def test_responses_out_of_order_are_told_with_the_first_of_them() -> None:
+    """Brokers answer in order, so something between changes it or the capture misleads."""
+    assert note_disorder(Counts()) == []
+    (warning,) = note_disorder(Counts(overtaken=2, first_overtaken=7))
+    assert warning.startswith(
+        "2 responses came after one to a later request, the first in exchange 7:"
+    )
 
 
 def test_key_logs_are_read_together(tmp_path: Path) -> None:

@@ -71,19 +71,19 @@ def test_the_correlation_id_finds_the_request() -> None:
     first = rig.run.exchanges[0]
     assert (first.api_key, first.version, first.client_id) == (3, 1, "client-1")
     assert (rig.connection.requests, rig.connection.responses) == (2, 2)
-    assert rig.run.overtaking_responses == 0
+    assert (rig.run.overtaken, rig.run.first_overtaken) == (0, 0)
 
 
 def test_a_response_that_overtakes_is_paired_and_counted() -> None:
     """A broker answers in order; a proxy may not."""
     rig = Rig()
-    for number in (1, 2, 3):
+    for number in range(1, 7):
         rig.ask(request(number))
-    for number in (2, 1, 3):
+    for number in (2, 1, 3, 6, 4, 5):
         rig.tell(response(number))
 
     assert {pairing for _, _, pairing in rig.outcome()} == {Status.OK}
-    assert rig.run.overtaking_responses == 1
+    assert (rig.run.overtaken, rig.run.first_overtaken) == (3, 1)
 
 
 def test_equal_correlation_ids_are_answered_in_order() -> None:
