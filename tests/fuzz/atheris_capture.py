@@ -6,8 +6,11 @@
 FOLDER keeps the inputs that reached new code; it is filled with the captures that ship first.
 """
 
+import gc
 import sys
+from itertools import count
 from pathlib import Path
+from typing import Final
 
 import atheris
 
@@ -15,6 +18,16 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "rig"))
 
 with atheris.instrument_imports(include=["kdiag"]):
     import fuzz_target
+
+COLLECT_SHARE: Final = 20
+_numbers = count()
+
+
+def read(data: bytes) -> None:
+    """Read an input; now and then free what many inputs together have left behind."""
+    fuzz_target.read_capture(data)
+    if not next(_numbers) % COLLECT_SHARE:
+        gc.collect()
 
 
 def seed(folder: Path) -> None:
@@ -26,5 +39,5 @@ def seed(folder: Path) -> None:
 
 if __name__ == "__main__":
     seed(Path(next(argument for argument in sys.argv[1:] if not argument.startswith("-"))))
-    atheris.Setup(sys.argv, fuzz_target.read_capture)
+    atheris.Setup(sys.argv, read)
     atheris.Fuzz()
