@@ -123,4 +123,10 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
         from kdiag_cli.coordinator_moves import moves as work  # noqa: PLC0415 - as above
     elif is_watch:
         from kdiag_cli.coordinator_watch import watch as work  # noqa: PLC0415 - as above
-    raise typer.Exit(run_live(lambda: work(search, options), options.timeout_ns))
+    code = run_live(
+        lambda: work(search, options),
+        options.timeout_ns,
+        command=coordinator_search.COMMAND,
+        output=output,
+    )
+    raise typer.Exit(code)

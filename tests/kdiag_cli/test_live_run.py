@@ -1,3 +1,4 @@
+import json
 import signal
 import socket
 import subprocess
@@ -6,8 +7,17 @@ import time
 
 import pytest
 
-from kdiag.errors import AuthenticationError, ConfigError, KdiagError, Layer, RequestTimeoutError
+from kdiag.errors import (
+    AuthenticationError,
+    ConfigError,
+    ConnectError,
+    Fault,
+    KdiagError,
+    Layer,
+    RequestTimeoutError,
+)
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live_document import LiveOutput
 from kdiag_cli.live_run import run_live
 
 MS_NS = 1_000_000
@@ -64,6 +74,43 @@ def test_errors_are_told_and_have_their_exit_code(
 
     assert run_live(work) is code
     assert capsys.readouterr() == ("", f"kdiag: {error}\n")
+
+
+def test_a_program_that_asked_for_json_gets_a_document_whatever_happens(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A connection that failed is a finding, anything else a warning."""
+
+    def fail(error: Exception) -> ExitCode:
+        raise error
+
+    refused = ConnectError("a:1", Layer.TCP, "refused", "Start it", Fault.REFUSED)
+    missing = ConfigError("a.b", "-X", "bad")
+    documents = []
+    for error in (refused, missing):
+        run_live(lambda: fail(error), command="ping", output=LiveOutput.JSON)  # noqa: B023 - run now
+        documents.append(json.loads(capsys.readouterr().out))
+
+    assert [each["command"] for each in documents] == ["ping", "ping"]
+    assert [each["id"] for each in documents[0]["findings"]] == ["KD1101"]
+    assert documents[1]["warnings"] == [str(missing)]
+    assert documents[0]["data"] == documents[1]["data"] == []
+
+
+def test_the_document_tells_that_the_time_is_up(capsys: pytest.CaptureFixture[str]) -> None:
+    """As a warning: nobody knows what was the matter."""
+    quiet, other = socket.socketpair()
+
+    def work() -> ExitCode:
+        quiet.recv(1)
+        return ExitCode.DONE
+
+    with quiet, other:
+        code = run_live(work, 50 * MS_NS, command="ping", output=LiveOutput.JSON)
+
+    assert code is ExitCode.TIMEOUT
+    document = json.loads(capsys.readouterr().out)
+    assert document["warnings"] == ["gave up after 0.05 s (--timeout)"]
 
 
 def test_a_bug_is_not_hidden() -> None:
