@@ -55,17 +55,19 @@ class Answer(NamedTuple, Generic[R]):
     """How one question ended.
 
     Attributes:
-        body: the answer; None if there is none, then `error` says why.
+        body: the answer; None if there is none, then `error` says why, unless Produce needs none.
         error: ConnectError if the broker could not be reached or the connection broke,
             RequestTimeoutError, UnsupportedVersionError, EncodeError or DecodeError.
         rtt_ns: from the request's last byte to the response's first.
         version: in which it was asked.
+        correlation_id: of the request, if it was answered or needed no answer.
     """
 
     body: R | None
     error: KdiagError | None = None
     rtt_ns: int | None = None
     version: int | None = None
+    correlation_id: int | None = None
 
 
 class ClusterClient:
@@ -172,7 +174,7 @@ class ClusterClient:
             ValueError: if there is no such node, or the message is no request.
         """
         return self.client.send(
-            self._node(node_id), builder_of(message, version), timeout_ns=self._allowed(timeout_ns)
+            self.node(node_id), builder_of(message, version), timeout_ns=self._allowed(timeout_ns)
         )
 
     def ask(
@@ -275,6 +277,27 @@ class ClusterClient:
                 if len(tried) == len(self._updater.known):
                     raise
 
+    def node(self, node_id: int) -> Node:
+        """Return where to connect to a broker, or to a bootstrap server (-1, -2 ...).
+
+        Raises:
+            ValueError: if there is no such node.
+        """
+        node = self._bootstrap_nodes.get(node_id)
+        if node is not None:
+            return node
+        broker = self.cluster.brokers.get(node_id)
+        if broker is None:
+            raise ValueError(f"the cluster has no broker {node_id}")
+        return broker.node
+
+    def any_node(self) -> int:
+        """Return the node that `ask_any` would ask first: after `connect`, one that is connected.
+
+        It is a bootstrap server (-1, -2 ...) until brokers are connected to.
+        """
+        return int(self._untried(set()).id)
+
     def reach_all(self, *, timeout_ns: int | None = None) -> dict[int, ConnectError | None]:
         """Connect to every broker by the address that it advertises.
 
@@ -306,16 +329,6 @@ class ClusterClient:
             timeout_ns = self._settings.network.request_timeout_ns
         return max(0, min(timeout_ns, self.deadline_ns - self.clock.monotonic_ns()))
 
-    def _node(self, node_id: int) -> Node:
-        """Return where to connect to a node."""
-        node = self._bootstrap_nodes.get(node_id)
-        if node is not None:
-            return node
-        broker = self.cluster.brokers.get(node_id)
-        if broker is None:
-            raise ValueError(f"the cluster has no broker {node_id}")
-        return broker.node
-
     def _untried(self, tried: set[str]) -> Node:
         """Return the least loaded node of those that were not tried."""
         node = self._network.least_loaded_node().node
@@ -327,13 +340,15 @@ class ClusterClient:
         """Return how a question ended."""
         if future.succeeded:
             response = future.value()
-            assert isinstance(response.body, answer)
-            return Answer(response.body, None, response.rtt_ns, response.version)
+            body = response.body
+            assert body is None or isinstance(body, answer)
+            number = response.request.correlation_id
+            return Answer(body, None, response.rtt_ns, response.version, number)
         return Answer(None, self._why_not(node_id, future))
 
     def _why_not(self, node_id: int, future: ResponseFuture) -> KdiagError:
         """Return why a question was not answered: the connection's own reason says most."""
-        node = self._node(node_id)
+        node = self.node(node_id)
         if not future.is_done:
             late = RequestTimeoutError(f"{node.endpoint}: no answer in time")
             return self._network.silence(node.id) or late

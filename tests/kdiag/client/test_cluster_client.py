@@ -21,6 +21,7 @@ from kdiag.wire.api.metadata import (
     MetadataResponseBroker,
     MetadataResponseTopic,
 )
+from kdiag.wire.api.produce import ProduceRequest, ProduceResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.schema import Struct, Versions
 from scripted_broker import CLOSE, HOLD, Received, offering
@@ -191,6 +192,23 @@ def test_when_any_will_do_the_next_is_asked_if_one_fails(
     cluster.brokers[3].stop()
     with pytest.raises(ConnectError):
         client.ask_any(QUESTION, FindCoordinatorResponse)
+
+
+def test_any_node_is_one_that_is_connected(client: ClusterClient, cluster: ScriptedCluster) -> None:
+    """It is the bootstrap server that answered; nobody has to be connected to for it."""
+    node = client.node(client.any_node())
+    assert int(node.id) < 0
+    assert node.port in {broker.port for broker in cluster.brokers.values()}
+    assert client.api_versions(int(node.id)) is not None
+
+
+def test_a_request_that_needs_no_answer_ends_without_one(
+    client: ClusterClient, cluster: ScriptedCluster
+) -> None:
+    """Produce with acks=0 is neither answered nor wrong; its correlation id tells it apart."""
+    (answer,) = client.ask_each([(1, ProduceRequest(acks=0))], ProduceResponse)
+    assert (answer.body, answer.error) == (None, None)
+    assert answer.correlation_id == cluster.brokers[1].wait_for("Produce").header.correlation_id
 
 
 def test_topics_are_asked_about(client: ClusterClient, cluster: ScriptedCluster) -> None:
