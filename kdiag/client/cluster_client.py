@@ -116,6 +116,11 @@ class ClusterClient:
         self.close()
 
     @property
+    def network(self) -> NetworkClient:
+        """Return the network client, to begin connections with; `client` polls it."""
+        return self._network
+
+    @property
     def brokers(self) -> list[Broker]:
         """Return the brokers of the cluster, by ascending id; empty before `connect`."""
         return [] if self.cluster.is_bootstrap else list(self.cluster.brokers.values())
@@ -131,10 +136,21 @@ class ClusterClient:
         """
         bootstrap = Bootstrap(self._network, self.client, self._settings.network.lookup)
         until_ns = self.deadline_ns if deadline_ns is None else deadline_ns
-        node, self.cluster = bootstrap.run(self._settings.servers, until_ns)
-        self._bootstrap_nodes = {int(each.id): each for each in bootstrap.nodes}
-        self._updater.known = [node, *self.cluster.nodes()]
-        return self.cluster
+        node, cluster = bootstrap.run(self._settings.servers, until_ns)
+        self.join(cluster, node, bootstrap.nodes)
+        return cluster
+
+    def join(self, cluster: Cluster, node: Node, nodes: Sequence[Node]) -> None:
+        """Take what a node said of its cluster, as `connect` does.
+
+        Args:
+            cluster: that.
+            node: who said it.
+            nodes: the addresses of all bootstrap servers, by the ids -1, -2 ...
+        """
+        self.cluster = cluster
+        self._bootstrap_nodes = {int(each.id): each for each in nodes}
+        self._updater.known = [node, *cluster.nodes()]
 
     def refresh(
         self, topics: Sequence[str] | None = (), *, timeout_ns: int | None = None

@@ -12,6 +12,7 @@ from kdiag.clock import Clock
 from kdiag.net.address import Address
 from kdiag.net.resolve import DnsLookup, resolve
 from kdiag.net.selector_settings import NEVER, SelectorSettings
+from kdiag.net.timed_channel import TimedChannels
 
 _NS_PER_MS: Final = 1_000_000
 
@@ -29,10 +30,26 @@ def configured_client(
     Raises:
         ConfigError: if a truststore, a keystore or a setting cannot be used.
     """
+    return timed_client(config, clock, on_exchange)[0]
+
+
+def timed_client(
+    config: ClientConfig, clock: Clock, on_exchange: OnExchange | None = None
+) -> tuple[ClusterClient, TimedChannels]:
+    """Return the same client, and who knows how far each of its connections came.
+
+    Args:
+        config: with at least one bootstrap server.
+        clock: all times are its own.
+        on_exchange: is told of everything that crosses the wire.
+
+    Raises:
+        ConfigError: if a truststore, a keystore or a setting cannot be used.
+    """
     observer = None if on_exchange is None else ExchangeObserver(on_exchange, config.client_id)
     authenticating = None if observer is None else observer.authenticating
-    make_channel = channel_maker(config, clock, authenticating)
-    return ClusterClient(cluster_settings(config), make_channel, clock, observer)
+    timed = TimedChannels(channel_maker(config, clock, authenticating), clock)
+    return ClusterClient(cluster_settings(config), timed, clock, observer), timed
 
 
 def cluster_settings(config: ClientConfig) -> ClusterSettings:

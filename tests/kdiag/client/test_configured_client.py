@@ -1,10 +1,12 @@
 from kdiag.client.cluster_client import IMPATIENT, ClusterSettings
 from kdiag.client.config import ConfigSources, load_config
-from kdiag.client.configured_client import cluster_settings, configured_client
+from kdiag.client.configured_client import cluster_settings, configured_client, timed_client
 from kdiag.client.network_settings import NetworkSettings
-from kdiag.clock import ManualClock
+from kdiag.clock import ManualClock, SystemClock
 from kdiag.net.resolve import resolve
 from kdiag.net.selector_settings import SelectorSettings
+from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
+from scripted_broker import ScriptedBroker
 
 MS_NS = 1_000_000
 
@@ -65,3 +67,20 @@ def test_a_client_knows_its_servers() -> None:
     with configured_client(config, ManualClock(), on_exchange=print) as client:
         assert client.brokers == []
         assert client.cluster.is_bootstrap
+
+
+def test_a_timed_client_knows_how_far_each_connection_came() -> None:
+    """By the id of its node; the client is the same as any other."""
+    with ScriptedBroker() as broker:
+        config = load_config(
+            ConfigSources(properties=[f"bootstrap.servers=127.0.0.1:{broker.port}"])
+        )
+        node = MetadataResponseBroker(1, "127.0.0.1", broker.port)
+        broker.on("Metadata", MetadataResponse(brokers=[node]))
+        client, timed = timed_client(config, SystemClock())
+        with client:
+            client.connect()
+            assert client.reach_all() == {1: None}
+
+    assert list(timed.progress) == ["-1", "1"]
+    assert all(each.authenticated_ns is not None for each in timed.progress.values())
