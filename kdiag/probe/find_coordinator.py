@@ -110,6 +110,20 @@ def find_coordinators(
     )
 
 
+def coordinator_request(kind: CoordinatorKind, keys: Sequence[str]) -> RequestBuilder:
+    """Return the question for some keys; one key can be asked in every version of its kind."""
+    least = _FIRST_VERSION[kind]
+    if len(keys) > 1:
+        least = max(least, _FIRST_WITH_MANY_KEYS)
+
+    def build(version: int) -> FindCoordinatorRequest:
+        if version >= _FIRST_WITH_MANY_KEYS:
+            return FindCoordinatorRequest(key_type=kind.key_type, coordinator_keys=list(keys))
+        return FindCoordinatorRequest(key=keys[0], key_type=kind.key_type)
+
+    return RequestBuilder(_FIND_COORDINATOR, Versions(least, MAX_VERSION), build)
+
+
 def _ask_every_broker(
     client: ClusterClient, keys: Sequence[str], kind: CoordinatorKind
 ) -> tuple[_Answers, dict[int, str]]:
@@ -138,7 +152,7 @@ def _ask(
 ) -> Iterator[tuple[tuple[int, Sequence[str]], Answer[FindCoordinatorResponse]]]:
     """Ask every broker for every part of the keys."""
     asked = [(each.id, part) for part in parts for each in client.brokers]
-    questions = [(node_id, _builder(kind, part)) for node_id, part in asked]
+    questions = [(node_id, coordinator_request(kind, part)) for node_id, part in asked]
     return zip(asked, client.ask_each(questions, FindCoordinatorResponse), strict=True)
 
 
@@ -147,7 +161,7 @@ def _ask_one_by_one(
 ) -> None:
     """Ask brokers from before KIP-699, which take one key a request."""
     asked = [(node_id, key) for node_id in dict.fromkeys(nodes) for key in answers]
-    questions = [(node_id, _builder(kind, [key])) for node_id, key in asked]
+    questions = [(node_id, coordinator_request(kind, [key])) for node_id, key in asked]
     results = client.ask_each(questions, FindCoordinatorResponse)
     for (node_id, key), answer in zip(asked, results, strict=True):
         if answer.body is not None:
@@ -155,20 +169,6 @@ def _ask_one_by_one(
         else:
             assert answer.error is not None
             _take_failure(answers, node_id, [key], answer.error)
-
-
-def _builder(kind: CoordinatorKind, keys: Sequence[str]) -> RequestBuilder:
-    """Return the question for some keys; one key can be asked in every version of its kind."""
-    least = _FIRST_VERSION[kind]
-    if len(keys) > 1:
-        least = max(least, _FIRST_WITH_MANY_KEYS)
-
-    def build(version: int) -> FindCoordinatorRequest:
-        if version >= _FIRST_WITH_MANY_KEYS:
-            return FindCoordinatorRequest(key_type=kind.key_type, coordinator_keys=list(keys))
-        return FindCoordinatorRequest(key=keys[0], key_type=kind.key_type)
-
-    return RequestBuilder(_FIND_COORDINATOR, Versions(least, MAX_VERSION), build)
 
 
 def _take(
