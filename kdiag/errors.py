@@ -144,6 +144,10 @@ class RequestTimeoutError(KdiagError):
     """No answer came before the deadline."""
 
 
+class AuthorizationError(KdiagError):
+    """The cluster does not let this user do what was asked for."""
+
+
 class UnsupportedVersionError(KdiagError):
     """Broker and kdiag, or two brokers, share no version of an API that says what must be said."""
 

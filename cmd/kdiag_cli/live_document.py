@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from kdiag.errors import (
+    AuthorizationError,
     CaptureError,
     ConfigError,
     ConnectError,
@@ -31,6 +32,7 @@ _CODES: Final[tuple[tuple[type[KdiagError], ExitCode], ...]] = (
     (ConfigError, ExitCode.USAGE),
     (EncodeError, ExitCode.USAGE),
     (CaptureError, ExitCode.USAGE),
+    (AuthorizationError, ExitCode.NOT_AUTHORIZED),
     (ConnectError, ExitCode.CANNOT_CONNECT),
     (DisconnectedError, ExitCode.CANNOT_CONNECT),
     (RequestTimeoutError, ExitCode.TIMEOUT),
