@@ -217,21 +217,23 @@ class PollSteps:
                 node_id
             ):  # else it was refused in this very poll
                 self.said.connected(node_id, self.connections.made(node_id))
-                if self._settings.discovers_versions:
-                    self.connections.negotiation.begin(node_id)
-                else:
-                    self.connections.ready(node_id)
+                self.connections.negotiation.begin(node_id)
 
     def _ask_versions(self) -> None:
         """Ask the nodes on new connections which versions they speak."""
         for node_id in self.connections.askable():
-            timeout_ns = min(
-                self._settings.request_timeout_ns, self.connections.states.setup_timeout_ns(node_id)
-            )
-            self.connections.checking_versions(node_id)
-            builder = self.connections.negotiation.ask(node_id)
-            request = self.new_request(node_id, builder, timeout_ns, is_internal=True)
-            self.send(request)
+            if self._settings.discovers_versions:
+                self._ask_versions_of(node_id)
+            else:
+                self.connections.negotiation.forget(node_id)
+                self.connections.ready(node_id)
+
+    def _ask_versions_of(self, node_id: str) -> None:
+        """Ask a node; it may take as long for that as for connecting."""
+        times = self._settings.request_timeout_ns, self.connections.states.setup_timeout_ns(node_id)
+        self.connections.checking_versions(node_id)
+        builder = self.connections.negotiation.ask(node_id)
+        self.send(self.new_request(node_id, builder, min(times), is_internal=True))
 
     def _end_slow_connections(self) -> None:
         """End the attempts to connect that take too long."""

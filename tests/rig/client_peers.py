@@ -54,13 +54,24 @@ class Refused(NoAuthenticator):
         raise AuthenticationError(transport.peer, Layer.SASL, "wrong password", "Correct it")
 
 
-def plaintext(
-    clock: Clock, authenticator: Callable[[], Authenticator] = NoAuthenticator
-) -> MakeChannel:
-    """Return what makes channels without TLS, and without SASL unless told."""
+MakeTransport = Callable[[socket.socket, str, str], Transport]
+"""Makes a transport from a socket, its peer (`host:port`) and its host."""
 
-    def make(channel_id: str, sock: socket.socket, peer: str, _host: str) -> Channel:
-        return Channel(channel_id, PlaintextTransport(sock, peer), authenticator(), clock)
+
+def in_the_clear(sock: socket.socket, peer: str, _host: str) -> Transport:
+    """Return a transport without TLS."""
+    return PlaintextTransport(sock, peer)
+
+
+def plaintext(
+    clock: Clock,
+    authenticator: Callable[[], Authenticator] = NoAuthenticator,
+    transport: MakeTransport = in_the_clear,
+) -> MakeChannel:
+    """Return what makes channels, without TLS and SASL unless told."""
+
+    def make(channel_id: str, sock: socket.socket, peer: str, host: str) -> Channel:
+        return Channel(channel_id, transport(sock, peer, host), authenticator(), clock)
 
     return make
 
@@ -102,12 +113,13 @@ def network_client(
     settings: NetworkSettings = STEADY,
     *,
     authenticator: Callable[[], Authenticator] = NoAuthenticator,
+    transport: MakeTransport = in_the_clear,
     observer: ExchangeObserver | None = None,
 ) -> Iterator[RecordingClient]:
     """Yield a client that knows some nodes; its clock stands still."""
     clock = ManualClock()
     updater = ManualMetadataUpdater(nodes) if isinstance(nodes, Sequence) else nodes
-    selector = Selector(clock, make_channel=plaintext(clock, authenticator))
+    selector = Selector(clock, make_channel=plaintext(clock, authenticator, transport))
     client = RecordingClient(selector, updater, clock, settings, observer)
     client.ended = []
     client.waits_ns = []

@@ -10,6 +10,7 @@ ApiVersions is answered with every version that kdiag knows unless something els
 """
 
 import socket
+import ssl
 import struct
 from collections.abc import Callable
 from contextlib import suppress
@@ -105,7 +106,9 @@ class ScriptedBroker:
         connections: how many there have been.
     """
 
-    def __init__(self, host: str = "127.0.0.1") -> None:
+    def __init__(self, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
+        """Listen on a free port, with TLS if a context is given."""
+        self._tls = tls
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._server = socket.create_server((host, 0), family=family)
         self.port = cast("int", self._server.getsockname()[1])
@@ -147,7 +150,8 @@ class ScriptedBroker:
         """Close every connection, and go on listening."""
         for each in self._open:
             with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+                # TLS's own shutdown would take its state from under the thread that reads.
+                socket.socket.shutdown(each, socket.SHUT_RDWR)
 
     def wait_for(self, name: str, count: int = 1) -> Received:
         """Return the count-th request of an API, once it has come."""
@@ -173,7 +177,15 @@ class ScriptedBroker:
 
     def _serve(self, connection: socket.socket) -> None:
         """Answer the requests of a connection until it ends."""
-        with connection, suppress(OSError), connection.makefile("rb") as stream:
+        with suppress(OSError):
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+                self._open.append(connection)
+            self._converse(connection)
+
+    def _converse(self, connection: socket.socket) -> None:
+        """Take requests until one ends the connection."""
+        with connection, connection.makefile("rb") as stream:
             while prefix := stream.read(_SIZE.size):
                 (size,) = _SIZE.unpack(prefix)
                 if not self._take(stream.read(size), connection):

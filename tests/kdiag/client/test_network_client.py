@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import partial
 from threading import Thread
 
@@ -20,31 +20,15 @@ from kdiag.client.node import Node
 from kdiag.errors import (
     DisconnectedError,
     EncodeError,
-    RequestTimeoutError,
     UnsupportedVersionError,
 )
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kdiag.wire.api.produce import ProduceRequest, ProduceResponse
+from kdiag.wire.api.produce import ProduceRequest
 from kdiag.wire.schema import Struct, Versions
-from scripted_broker import CLOSE, HOLD, ScriptedBroker, offering
+from scripted_broker import HOLD, ScriptedBroker, offering
 
 HEARTBEAT = builder_of(HeartbeatRequest(group_id="orders"))
-
-
-@pytest.fixture
-def broker() -> Iterator[ScriptedBroker]:
-    """Yield a broker that answers ApiVersions and heartbeats."""
-    with ScriptedBroker() as peer:
-        peer.on("Heartbeat", HeartbeatResponse(error_code=27))
-        yield peer
-
-
-@pytest.fixture
-def client(broker: ScriptedBroker) -> Iterator[RecordingClient]:
-    """Yield a client that knows the broker and whose clock stands still."""
-    with network_client([broker.node()]) as network:
-        yield network
 
 
 def send(client: RecordingClient, builder: RequestBuilder = HEARTBEAT) -> ClientRequest:
@@ -88,15 +72,16 @@ def test_a_node_that_is_not_ready_cannot_be_sent_anything(client: RecordingClien
         client.send(client.request("1", HEARTBEAT))
 
 
-def test_without_discovery_a_connection_is_ready_at_once(broker: ScriptedBroker) -> None:
+def test_without_discovery_a_connection_is_ready_at_once(
+    make_client: Callable[..., RecordingClient], broker: ScriptedBroker
+) -> None:
     """The newest version that kdiag knows is used."""
-    settings = STEADY._replace(discovers_versions=False)
-    with network_client([broker.node()], settings) as client:
-        connect(client, broker.node())
-        send(client)
+    client = make_client(STEADY._replace(discovers_versions=False))
+    connect(client, broker.node())
+    send(client)
 
-        assert client.take()[0].version == 4
-        assert [each.name for each in broker.requests] == ["Heartbeat"]
+    assert client.take()[0].version == 4
+    assert [each.name for each in broker.requests] == ["Heartbeat"]
 
 
 def test_a_host_that_is_unknown_is_no_exception() -> None:
@@ -183,58 +168,24 @@ def test_a_message_is_built_for_the_version_that_both_know(
     assert broker.wait_for("FindCoordinator").message() == FindCoordinatorRequest(key="orders")
 
 
-def test_requests_in_flight_are_limited(broker: ScriptedBroker) -> None:
+def test_requests_in_flight_are_limited(
+    make_client: Callable[..., RecordingClient], broker: ScriptedBroker
+) -> None:
     """The node is not ready while it has as many as allowed, but there is a connection."""
     broker.on("Heartbeat", HOLD)
-    with network_client([broker.node()], STEADY._replace(max_in_flight=2)) as client:
-        connect(client, broker.node())
-        send(client)
-        send(client)
-        arrive(client, broker, 2)
-        client.poll(0)
-
-        assert not client.ready(broker.node())
-        assert client.least_loaded_node().node is None
-        assert client.least_loaded_node().is_any_available
-        broker.wait_for("Heartbeat").reply(HeartbeatResponse())
-        client.take()
-        assert client.ready(broker.node())
-
-
-def test_requests_that_are_lost_end_in_the_order_they_were_sent(
-    client: RecordingClient, broker: ScriptedBroker
-) -> None:
-    """Each is told that the connection ended."""
-    broker.on("Heartbeat", HOLD)
-    connect(client, broker.node())
-    sent = [send(client) for _ in range(3)]
-    arrive(client, broker, 3)
-    broker.hang_up()
-
-    responses = client.take(3)
-    assert [each.request for each in responses] == sent
-    for each in responses:
-        assert each.is_disconnected
-        assert not each.is_timed_out
-        assert isinstance(each.error, DisconnectedError)
-    assert client.connection_failed("1")
-    assert client.api_versions("1") is None
-
-
-def test_an_answer_counts_that_came_before_its_connection_ended(
-    client: RecordingClient, broker: ScriptedBroker
-) -> None:
-    """The next request is lost."""
+    client = make_client(STEADY._replace(max_in_flight=2))
     connect(client, broker.node())
     send(client)
-    arrive(client, broker)
-    broker.on("Heartbeat", CLOSE)
     send(client)
     arrive(client, broker, 2)
+    client.poll(0)
 
-    first, second = client.take(2)
-    assert first.body == HeartbeatResponse(error_code=27)
-    assert second.is_disconnected
+    assert not client.ready(broker.node())
+    assert client.least_loaded_node().node is None
+    assert client.least_loaded_node().is_any_available
+    broker.wait_for("Heartbeat").reply(HeartbeatResponse())
+    client.take()
+    assert client.ready(broker.node())
 
 
 def test_disconnecting_gives_the_requests_back_and_does_not_reset_the_backoff(
@@ -256,86 +207,6 @@ def test_disconnecting_gives_the_requests_back_and_does_not_reset_the_backoff(
     client.disconnect("1")
     assert client.connection_delay_ns("1") == 40 * MS
     assert client.poll(0) == []
-
-
-@pytest.mark.parametrize("timeout_ns", [None, 3 * S])
-def test_a_request_that_takes_too_long_ends_its_connection(
-    client: RecordingClient, broker: ScriptedBroker, timeout_ns: int | None
-) -> None:
-    """It is both timed out and disconnected; the limit is its own or that of the settings."""
-    broker.on("Heartbeat", HOLD)
-    connect(client, broker.node())
-    client.send(client.request("1", HEARTBEAT, timeout_ns=timeout_ns))
-    arrive(client, broker)
-    client.time.advance(timeout_ns or 10 * S)
-    assert client.poll(0) == []
-    client.time.advance(1)
-
-    (response,) = client.poll(0)
-    assert response.is_timed_out
-    assert response.is_disconnected
-    assert isinstance(response.error, RequestTimeoutError)
-    assert client.connection_failed("1")
-    assert client.in_flight_count() == 0
-
-
-def test_a_poll_waits_no_longer_than_the_next_timeout(broker: ScriptedBroker) -> None:
-    """A request that may take nothing is over at the next poll, however long that may wait."""
-    broker.on("Heartbeat", HOLD)
-    with network_client([broker.node()]) as client:
-        connect(client, broker.node())
-        client.send(client.request("1", HEARTBEAT, timeout_ns=0))
-        client.time.advance(1)
-
-        assert client.poll(FOREVER_NS)[0].is_timed_out
-
-
-def test_the_time_of_a_throttle_does_not_count_for_requests(
-    client: RecordingClient, broker: ScriptedBroker
-) -> None:
-    """The broker leaves the connection alone for so long."""
-    broker.on("Heartbeat", HOLD)
-    connect(client, broker.node())
-    send(client)
-    send(client)
-    arrive(client, broker, 2)
-    broker.wait_for("Heartbeat").reply(HeartbeatResponse(throttle_time_ms=4_000))
-    client.take()
-    client.time.advance(14 * S)
-    assert client.poll(0) == []
-    client.time.advance(1)
-
-    assert client.poll(0)[0].is_timed_out
-
-
-def test_a_throttled_node_is_not_ready_for_that_time(
-    client: RecordingClient, broker: ScriptedBroker
-) -> None:
-    """Nor is it the least loaded."""
-    broker.on("Heartbeat", HeartbeatResponse(throttle_time_ms=100))
-    connect(client, broker.node())
-    send(client)
-    client.take()
-
-    assert not client.ready(broker.node())
-    assert client.poll_delay_ns("1") == 100 * MS
-    assert client.least_loaded_node().node is None
-    client.time.advance(100 * MS)
-    assert client.ready(broker.node())
-    assert client.poll_delay_ns("1") == FOREVER_NS
-    assert client.least_loaded_node().node == broker.node()
-
-
-def test_a_version_before_kip_219_is_not_throttled(
-    client: RecordingClient, broker: ScriptedBroker
-) -> None:
-    """Such a broker has waited itself."""
-    broker.on("Produce", ProduceResponse(throttle_time_ms=100))
-    connect(client, broker.node())
-    send(client, builder_of(ProduceRequest(acks=1), 5))
-    client.take()
-
-    assert client.ready(broker.node())
 
 
 def test_a_request_without_an_answer_is_over_when_it_is_written(

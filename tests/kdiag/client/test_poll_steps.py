@@ -1,5 +1,4 @@
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 
 import pytest
 
@@ -16,36 +15,36 @@ from client_peers import (
     silent_server,
 )
 from kdiag import __version__
-from kdiag.client.client_request import builder_of
-from kdiag.client.connection_states import ConnectionState
+from kdiag.client.client_request import ClientRequest, RequestBuilder, builder_of
+from kdiag.client.connection_states import FOREVER_NS, ConnectionState
 from kdiag.client.node import Node
-from kdiag.errors import AuthenticationError, DecodeError, DisconnectedError, Layer
+from kdiag.errors import (
+    AuthenticationError,
+    DecodeError,
+    DisconnectedError,
+    Layer,
+    RequestTimeoutError,
+)
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kdiag.wire.api.produce import ProduceRequest, ProduceResponse
 from kdiag.wire.schema import Versions
 from scripted_broker import CLOSE, HOLD, Received, ScriptedBroker, offering
 
 HEARTBEAT = builder_of(HeartbeatRequest())
 
 
-@pytest.fixture
-def broker() -> Iterator[ScriptedBroker]:
-    """Yield a broker that answers ApiVersions and heartbeats."""
-    with ScriptedBroker() as peer:
-        peer.on("Heartbeat", HeartbeatResponse())
-        yield peer
+def send(client: RecordingClient, builder: RequestBuilder = HEARTBEAT) -> ClientRequest:
+    """Send a request to the connected broker."""
+    request = client.request("1", builder)
+    poll_until(client, lambda: client.can_send_request("1"))
+    client.send(request)
+    return request
 
 
-@pytest.fixture
-def client(broker: ScriptedBroker) -> Iterator[RecordingClient]:
-    """Yield a client that knows the broker."""
-    with network_client([broker.node()]) as network:
-        yield network
-
-
-def has_arrived(broker: ScriptedBroker, count: int) -> bool:
-    """Return whether the broker has got so many heartbeats."""
-    return len(broker.asked("Heartbeat")) == count
+def arrive(client: RecordingClient, broker: ScriptedBroker, count: int = 1) -> None:
+    """Poll until the broker has got so many heartbeats."""
+    poll_until(client, lambda: len(broker.asked("Heartbeat")) >= count)
 
 
 def refusing(*newest: int) -> Callable[[Received], None]:
@@ -191,7 +190,7 @@ def test_an_answer_that_cannot_be_read_ends_its_connection(
     connect(client, broker.node())
     for count in (1, 2):
         client.send(client.request("1", HEARTBEAT))
-        poll_until(client, partial(has_arrived, broker, count))
+        arrive(client, broker, count)
     first = broker.wait_for("Heartbeat")
     first.reply_frame(first.header.correlation_id.to_bytes(4) + b"\0\1")
 
@@ -214,3 +213,120 @@ def test_a_frame_that_nobody_asked_for_ends_the_connection(
     error = client.connection_error("1")
     assert error is not None
     assert "a frame of 9 bytes came, though nothing was asked" in error.why
+
+
+def test_requests_that_are_lost_end_in_the_order_they_were_sent(
+    client: RecordingClient, broker: ScriptedBroker
+) -> None:
+    """Each is told that the connection ended."""
+    broker.on("Heartbeat", HOLD)
+    connect(client, broker.node())
+    sent = [send(client) for _ in range(3)]
+    arrive(client, broker, 3)
+    broker.hang_up()
+
+    responses = client.take(3)
+    assert [each.request for each in responses] == sent
+    for each in responses:
+        assert each.is_disconnected
+        assert not each.is_timed_out
+        assert isinstance(each.error, DisconnectedError)
+    assert client.connection_failed("1")
+    assert client.api_versions("1") is None
+
+
+def test_an_answer_counts_that_came_before_its_connection_ended(
+    client: RecordingClient, broker: ScriptedBroker
+) -> None:
+    """The next request is lost."""
+    connect(client, broker.node())
+    send(client)
+    arrive(client, broker)
+    broker.on("Heartbeat", CLOSE)
+    send(client)
+    arrive(client, broker, 2)
+
+    first, second = client.take(2)
+    assert first.body == HeartbeatResponse(error_code=27)
+    assert second.is_disconnected
+
+
+@pytest.mark.parametrize("timeout_ns", [None, 3 * S])
+def test_a_request_that_takes_too_long_ends_its_connection(
+    client: RecordingClient, broker: ScriptedBroker, timeout_ns: int | None
+) -> None:
+    """It is both timed out and disconnected; the limit is its own or that of the settings."""
+    broker.on("Heartbeat", HOLD)
+    connect(client, broker.node())
+    client.send(client.request("1", HEARTBEAT, timeout_ns=timeout_ns))
+    arrive(client, broker)
+    client.time.advance(timeout_ns or 10 * S)
+    assert client.poll(0) == []
+    client.time.advance(1)
+
+    (response,) = client.poll(0)
+    assert response.is_timed_out
+    assert response.is_disconnected
+    assert isinstance(response.error, RequestTimeoutError)
+    assert client.connection_failed("1")
+    assert client.in_flight_count() == 0
+
+
+def test_a_poll_waits_no_longer_than_the_next_timeout(
+    client: RecordingClient, broker: ScriptedBroker
+) -> None:
+    """A request that may take nothing is over at the next poll, however long that may wait."""
+    broker.on("Heartbeat", HOLD)
+    connect(client, broker.node())
+    client.send(client.request("1", HEARTBEAT, timeout_ns=0))
+    client.time.advance(1)
+
+    assert client.poll(FOREVER_NS)[0].is_timed_out
+
+
+def test_the_time_of_a_throttle_does_not_count_for_requests(
+    client: RecordingClient, broker: ScriptedBroker
+) -> None:
+    """The broker leaves the connection alone for so long."""
+    broker.on("Heartbeat", HOLD)
+    connect(client, broker.node())
+    send(client)
+    send(client)
+    arrive(client, broker, 2)
+    broker.wait_for("Heartbeat").reply(HeartbeatResponse(throttle_time_ms=4_000))
+    client.take()
+    client.time.advance(14 * S)
+    assert client.poll(0) == []
+    client.time.advance(1)
+
+    assert client.poll(0)[0].is_timed_out
+
+
+def test_a_throttled_node_is_not_ready_for_that_time(
+    client: RecordingClient, broker: ScriptedBroker
+) -> None:
+    """Nor is it the least loaded."""
+    broker.on("Heartbeat", HeartbeatResponse(throttle_time_ms=100))
+    connect(client, broker.node())
+    send(client)
+    client.take()
+
+    assert not client.ready(broker.node())
+    assert client.poll_delay_ns("1") == 100 * MS
+    assert client.least_loaded_node().node is None
+    client.time.advance(100 * MS)
+    assert client.ready(broker.node())
+    assert client.poll_delay_ns("1") == FOREVER_NS
+    assert client.least_loaded_node().node == broker.node()
+
+
+def test_a_version_before_kip_219_is_not_throttled(
+    client: RecordingClient, broker: ScriptedBroker
+) -> None:
+    """Such a broker has waited itself."""
+    broker.on("Produce", ProduceResponse(throttle_time_ms=100))
+    connect(client, broker.node())
+    send(client, builder_of(ProduceRequest(acks=1), 5))
+    client.take()
+
+    assert client.ready(broker.node())
