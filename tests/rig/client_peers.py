@@ -1,9 +1,10 @@
 """Network clients under test: on real sockets, with a clock that stands still."""
 
 import socket
+import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 from kdiag.client.client_request import ClientResponse
 from kdiag.client.connection_states import ConnectionTimes
@@ -56,6 +57,18 @@ class Refused(NoAuthenticator):
 
 MakeTransport = Callable[[socket.socket, str, str], Transport]
 """Makes a transport from a socket, its peer (`host:port`) and its host."""
+
+
+class Security(NamedTuple):
+    """How both ends carry bytes.
+
+    Attributes:
+        server: the context of a broker with TLS.
+        transport: makes the client's end.
+    """
+
+    server: ssl.SSLContext | None
+    transport: MakeTransport
 
 
 def in_the_clear(sock: socket.socket, peer: str, _host: str) -> Transport:

@@ -1,14 +1,12 @@
 """A broker and a client that knows it: what holds for them holds with and without TLS."""
 
 import socket
-import ssl
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import NamedTuple
 
 import pytest
 
-from client_peers import STEADY, MakeTransport, RecordingClient, in_the_clear, network_client
+from client_peers import STEADY, RecordingClient, Security, in_the_clear, network_client
 from kdiag.client.network_settings import NetworkSettings
 from kdiag.net.tls import TlsTransport
 from kdiag.net.tls_context import client_context, server_context
@@ -16,13 +14,6 @@ from kdiag.net.transport import Transport
 from kdiag.wire.api.heartbeat import HeartbeatResponse
 from scripted_broker import ScriptedBroker
 from tls_sockets import HOST, SERVING, TRUSTING
-
-
-class Security(NamedTuple):
-    """How both ends carry bytes."""
-
-    server: ssl.SSLContext | None
-    transport: MakeTransport
 
 
 @pytest.fixture(params=["plaintext", "tls"])

@@ -1,12 +1,22 @@
-from collections.abc import Iterator
+from collections.abc import Callable
 from threading import Event, Thread
 
 import pytest
 
-from client_peers import MS, STEADY, RecordingClient, Refused, S, network_client, silent_server
+from client_peers import (
+    MS,
+    STEADY,
+    RecordingClient,
+    Refused,
+    S,
+    Security,
+    network_client,
+    silent_server,
+)
 from kdiag.client.client_request import builder_of
 from kdiag.client.connection_states import FOREVER_NS
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
+from kdiag.client.network_settings import NetworkSettings
 from kdiag.client.node import Node
 from kdiag.errors import (
     AuthenticationError,
@@ -27,18 +37,9 @@ ANSWER = HeartbeatResponse(error_code=27)
 
 
 @pytest.fixture
-def broker() -> Iterator[ScriptedBroker]:
-    """Yield a broker that answers ApiVersions and heartbeats."""
-    with ScriptedBroker() as peer:
-        peer.on("Heartbeat", ANSWER)
-        yield peer
-
-
-@pytest.fixture
-def network(broker: ScriptedBroker) -> Iterator[RecordingClient]:
-    """Yield the network client beneath."""
-    with network_client([broker.node()]) as client:
-        yield client
+def network(make_client: Callable[[], RecordingClient]) -> RecordingClient:
+    """Return the network client beneath."""
+    return make_client()
 
 
 @pytest.fixture
@@ -93,11 +94,11 @@ def test_refused_credentials_fail_requests_now_and_again_while_the_node_backs_of
 
 
 def test_an_unreachable_node_fails_its_requests_with_the_reason(
-    client: ConsumerNetworkClient, broker: ScriptedBroker
+    client: ConsumerNetworkClient, broker: ScriptedBroker, security: Security
 ) -> None:
     """All that wait for it; those for other nodes go on."""
     broker.stop()
-    with ScriptedBroker() as other:
+    with ScriptedBroker(tls=security.server) as other:
         other.on("Heartbeat", ANSWER)
         lost = [client.send(broker.node(), HEARTBEAT) for _ in range(2)]
         answered = client.send(other.node("2"), HEARTBEAT)
@@ -164,31 +165,33 @@ def test_a_request_that_cannot_be_sent_in_time_fails_with_what_was_waited_for(
     assert "did not answer the ApiVersions request within 1 s" in str(future.error())
 
 
-def test_only_requests_that_have_waited_too_long_expire(broker: ScriptedBroker) -> None:
+def test_only_requests_that_have_waited_too_long_expire(
+    make_client: Callable[[NetworkSettings], RecordingClient], broker: ScriptedBroker
+) -> None:
     """The first is in flight, the second becomes too old behind it, the third is sent later."""
     broker.on("Heartbeat", HOLD)
-    with network_client([broker.node()], STEADY._replace(max_in_flight=1)) as network:
-        client = ConsumerNetworkClient(network, request_timeout_ns=10 * S)
-        first = client.send(broker.node(), HEARTBEAT)
-        await_arrival(client, broker, "Heartbeat")
-        second = client.send(broker.node(), HEARTBEAT, timeout_ns=3 * S)
-        client.poll_no_wakeup()
-        network.time.advance(2 * S)
-        third = client.send(broker.node(), HEARTBEAT, timeout_ns=3 * S)
-        client.poll_no_wakeup()
-        network.time.advance(2 * S)
-        client.poll_no_wakeup()
+    network = make_client(STEADY._replace(max_in_flight=1))
+    client = ConsumerNetworkClient(network, request_timeout_ns=10 * S)
+    first = client.send(broker.node(), HEARTBEAT)
+    await_arrival(client, broker, "Heartbeat")
+    second = client.send(broker.node(), HEARTBEAT, timeout_ns=3 * S)
+    client.poll_no_wakeup()
+    network.time.advance(2 * S)
+    third = client.send(broker.node(), HEARTBEAT, timeout_ns=3 * S)
+    client.poll_no_wakeup()
+    network.time.advance(2 * S)
+    client.poll_no_wakeup()
 
-        assert isinstance(second.error(), RequestTimeoutError)
-        assert "Heartbeat could not be sent within 3 s" in str(second.error())
-        assert not first.is_done
-        assert not third.is_done
-        assert client.pending_count("1") == 2
-        broker.on("Heartbeat", ANSWER)
-        broker.wait_for("Heartbeat").reply(ANSWER)
-        client.await_future(third)
-        assert first.succeeded
-        assert third.succeeded
+    assert isinstance(second.error(), RequestTimeoutError)
+    assert "Heartbeat could not be sent within 3 s" in str(second.error())
+    assert not first.is_done
+    assert not third.is_done
+    assert client.pending_count("1") == 2
+    broker.on("Heartbeat", ANSWER)
+    broker.wait_for("Heartbeat").reply(ANSWER)
+    client.await_future(third)
+    assert first.succeeded
+    assert third.succeeded
 
 
 def test_a_version_that_is_not_shared_fails_the_future(
