@@ -76,6 +76,7 @@ class ClusterClient:
     Attributes:
         deadline_ns: when every call ends at the latest, on the clock's monotonic reading.
         cluster: what the cluster said last of itself.
+        settings: what it was made with.
         clock: the one that all times are read from.
         client: the client beneath, for what is not offered here.
     """
@@ -97,7 +98,7 @@ class ClusterClient:
         """
         self.deadline_ns = FOREVER_NS
         self.cluster = Cluster.bootstrap(settings.servers)
-        self._settings = settings
+        self.settings = settings
         self.clock = clock
         self._updater = ManualMetadataUpdater()
         selector = Selector(clock, make_channel=make_channel, settings=settings.selector)
@@ -134,9 +135,9 @@ class ClusterClient:
         Raises:
             ConnectError: the most telling of all if none answers.
         """
-        bootstrap = Bootstrap(self._network, self.client, self._settings.network.lookup)
+        bootstrap = Bootstrap(self._network, self.client, self.settings.network.lookup)
         until_ns = self.deadline_ns if deadline_ns is None else deadline_ns
-        node, cluster = bootstrap.run(self._settings.servers, until_ns)
+        node, cluster = bootstrap.run(self.settings.servers, until_ns)
         self.join(cluster, node, bootstrap.nodes)
         return cluster
 
@@ -342,7 +343,7 @@ class ClusterClient:
     def _allowed(self, timeout_ns: int | None) -> int:
         """Return how long a call may take."""
         if timeout_ns is None:
-            timeout_ns = self._settings.network.request_timeout_ns
+            timeout_ns = self.settings.network.request_timeout_ns
         return max(0, min(timeout_ns, self.deadline_ns - self.clock.monotonic_ns()))
 
     def _untried(self, tried: set[str]) -> Node:

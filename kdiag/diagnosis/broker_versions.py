@@ -127,6 +127,17 @@ def feature_rows(answers: Mapping[int, ApiVersionsResponse]) -> list[FeatureRow]
     ]
 
 
+def newest_release(answer: ApiVersionsResponse) -> str | None:
+    """Return the release, such as `4.3`, whose `metadata.version` is the newest of a broker.
+
+    That is the release of its software; None where the broker names no such feature, as one from
+    before 3.3 or on ZooKeeper, or where it is newer than kdiag.
+    """
+    levels = (e.max_version for e in answer.supported_features if e.name == METADATA_VERSION)
+    release = _release(METADATA_VERSION, next(levels, None))
+    return None if release is None else release.partition("-")[0]
+
+
 def find(rows: Sequence[ApiRow]) -> list[Finding]:
     """Return what clients will stumble over."""
     mixed = [row for row in rows if row.is_mixed]

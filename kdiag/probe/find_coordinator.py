@@ -14,6 +14,7 @@ Source: Kafka's FindCoordinator, Metadata, DescribeConfigs, ListGroups and Descr
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from kdiag.client.client_request import RequestBuilder
@@ -77,6 +78,7 @@ def find_coordinators(
     kind: CoordinatorKind,
     *,
     patience_ns: int = PATIENCE_NS,
+    among: AbstractSet[int] | None = None,
 ) -> CoordinatorFacts:
     """Ask every broker of a connected client who coordinates each key.
 
@@ -85,20 +87,22 @@ def find_coordinators(
         keys: what to look for; of share partitions `group:topic id:partition`.
         kind: what the keys are.
         patience_ns: how long to ask again while the internal topic does not exist.
+        among: the brokers to ask; None for all.
 
     Raises:
         KdiagError: if no broker can be asked for the internal topic.
     """
-    answers, unreachable = _ask_every_broker(client, keys, kind)
+    nodes = [each.id for each in client.brokers if among is None or each.id in among]
+    answers, unreachable = _ask_every_broker(client, keys, kind, nodes)
     topic = _internal_topic(client, kind)
     until_ns = client.clock.monotonic_ns() + patience_ns
     while _is_being_created(answers, topic) and client.clock.monotonic_ns() < until_ns:
         pause(client, _RETRY_NS)
-        answers, unreachable = _ask_every_broker(client, keys, kind)
+        answers, unreachable = _ask_every_broker(client, keys, kind, nodes)
         topic = _internal_topic(client, kind)
     _add_missing(client, topic, answers, unreachable)
-    named = _named(answers)
-    groups, loading = _states(client, kind, named)
+    asked = {node_id: keys for node_id, keys in _named(answers).items() if node_id in nodes}
+    groups, loading = _states(client, kind, asked)
     return CoordinatorFacts(
         kind=kind,
         brokers={each.id: _node(each) for each in client.brokers},
@@ -125,14 +129,14 @@ def coordinator_request(kind: CoordinatorKind, keys: Sequence[str]) -> RequestBu
 
 
 def _ask_every_broker(
-    client: ClusterClient, keys: Sequence[str], kind: CoordinatorKind
+    client: ClusterClient, keys: Sequence[str], kind: CoordinatorKind, nodes: Sequence[int]
 ) -> tuple[_Answers, dict[int, str]]:
     """Return each broker's answer by key, and why brokers could not be reached."""
     parts = [keys[at : at + _KEYS_PER_REQUEST] for at in range(0, len(keys), _KEYS_PER_REQUEST)]
     answers: _Answers = {key: [] for key in keys}
     unreachable: dict[int, str] = {}
     one_by_one = []
-    for (node_id, part), answer in _ask(client, kind, parts):
+    for (node_id, part), answer in _ask(client, kind, parts, nodes):
         if isinstance(answer.error, UnsupportedVersionError) and len(part) > 1:
             one_by_one.append(node_id)
         elif answer.body is not None:
@@ -148,10 +152,13 @@ def _ask_every_broker(
 
 
 def _ask(
-    client: ClusterClient, kind: CoordinatorKind, parts: Sequence[Sequence[str]]
+    client: ClusterClient,
+    kind: CoordinatorKind,
+    parts: Sequence[Sequence[str]],
+    nodes: Sequence[int],
 ) -> Iterator[tuple[tuple[int, Sequence[str]], Answer[FindCoordinatorResponse]]]:
     """Ask every broker for every part of the keys."""
-    asked = [(each.id, part) for part in parts for each in client.brokers]
+    asked = [(node_id, part) for part in parts for node_id in nodes]
     questions = [(node_id, coordinator_request(kind, part)) for node_id, part in asked]
     return zip(asked, client.ask_each(questions, FindCoordinatorResponse), strict=True)
 
@@ -281,11 +288,9 @@ def _named(answers: _Answers) -> dict[int, list[str]]:
 
 
 def _states(
-    client: ClusterClient, kind: CoordinatorKind, named: Mapping[int, list[str]]
+    client: ClusterClient, kind: CoordinatorKind, asked: Mapping[int, list[str]]
 ) -> tuple[dict[str, GroupState], frozenset[int]]:
     """Return type and state by key, and the brokers that are loading."""
-    known = {each.id for each in client.brokers}
-    asked = {node_id: keys for node_id, keys in named.items() if node_id in known}
     if kind is CoordinatorKind.TRANSACTION:
         return _transactions(client, asked), frozenset()
     if kind is CoordinatorKind.GROUP:
