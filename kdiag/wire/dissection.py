@@ -14,6 +14,7 @@ SEVERITY: Final = {status: rank for rank, status in enumerate(Status)}
 FIRST_FETCH_BY_ID: Final = 13
 """The first version of Fetch in which topics have ids and no names."""
 
+_NO_NAMES: Final = frozenset({None, ""})
 _FIND_COORDINATOR_KEY: Final = 10
 _GROUP_KEY_TYPE: Final = 0
 
@@ -44,7 +45,7 @@ class Dissection:
         self._response: Side | None = None
         self._status: Status | None = None
         self._error_code: int | None = None
-        self._topics: tuple[set[str], set[str]] | None = None
+        self._topics: tuple[frozenset[str], frozenset[str]] | None = None
 
     @property
     def request(self) -> Side | None:
@@ -71,8 +72,8 @@ class Dissection:
         if self._status is None:
             worst = self.exchange.pairing
             for side in (self.request, self.response):
-                if side is not None and SEVERITY[side.status] < SEVERITY[worst]:
-                    worst = side.status
+                if side is not None and side.status is not Status.OK:
+                    worst = min(worst, side.status, key=SEVERITY.__getitem__)
             self._status = worst
         return self._status
 
@@ -95,29 +96,28 @@ class Dissection:
         return error_name(code) if code else None
 
     @property
-    def topics(self) -> set[str]:
+    def topics(self) -> frozenset[str]:
         """Return the topics that both sides name, or their fetch session; see `topic_ids`."""
-        return self._find_topics()[0]
+        return (self._topics or self._find_topics())[0]
 
     @property
-    def topic_ids(self) -> set[str]:
+    def topic_ids(self) -> frozenset[str]:
         """Return the topic ids that both sides mention, as Kafka writes them."""
-        return self._find_topics()[1]
+        return (self._topics or self._find_topics())[1]
 
-    def _find_topics(self) -> tuple[set[str], set[str]]:
-        if self._topics is None:
-            names: set[Any] = set()
-            ids: set[bytes] = set()
-            for side in (self.request, self.response):
-                if side is not None and side.asks is not None and side.asks.topics is not None:
-                    side.asks.topics(side.message, names, ids)
-            names -= {None, ""}
-            ids.discard(ZERO_UUID)
-            texts = {uuid_text(each) for each in ids}
-            if self.session_topics:
-                by_id = (self.exchange.version or 0) >= FIRST_FETCH_BY_ID
-                (texts if by_id else names).update(topic for topic, _ in self.session_topics)
-            self._topics = names, texts
+    def _find_topics(self) -> tuple[frozenset[str], frozenset[str]]:
+        names: set[Any] = set()
+        ids: set[bytes] = set()
+        for side in (self.request, self.response):
+            if side is not None and side.asks is not None and side.asks.topics is not None:
+                side.asks.topics(side.message, names, ids)
+        names -= _NO_NAMES
+        ids.discard(ZERO_UUID)
+        texts = set(map(uuid_text, ids))
+        if self.session_topics:
+            by_id = (self.exchange.version or 0) >= FIRST_FETCH_BY_ID
+            (texts if by_id else names).update(topic for topic, _ in self.session_topics)
+        self._topics = frozenset(names), frozenset(texts)
         return self._topics
 
     @property
@@ -131,7 +131,7 @@ class Dissection:
             asked = self.request.message
             if asked is not None and asked.key_type == _GROUP_KEY_TYPE:
                 groups.update(asked.coordinator_keys or (asked.key,))
-        return groups - {None, ""}
+        return groups - _NO_NAMES
 
     @property
     def transactional_ids(self) -> set[str]:
@@ -140,4 +140,4 @@ class Dissection:
         for side in (self.request, self.response):
             if side is not None and side.asks is not None and side.asks.transactions is not None:
                 side.asks.transactions(side.message, ids)
-        return ids - {None, ""}
+        return ids - _NO_NAMES

@@ -80,7 +80,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         return not self.topics or _matches(topics_of(dissection, names), self.topics)
 
 
-def topics_of(dissection: Dissection, names: TopicNames) -> set[str]:
+def topics_of(dissection: Dissection, names: TopicNames) -> frozenset[str]:
     """Return the names and ids of all topics that an exchange is about."""
     ids = dissection.topic_ids
     return dissection.topics | ids | set(names.of(ids).values())
@@ -100,4 +100,4 @@ def _matches(names: Iterable[str], patterns: Collection[str]) -> bool:
 
 def is_in_order(status: Status) -> bool:
     """Return whether nothing of an exchange is missing or wrong in what was captured of it."""
-    return SEVERITY[status] > SEVERITY[Status.PARTIAL]
+    return status is Status.OK or SEVERITY[status] > SEVERITY[Status.PARTIAL]

@@ -250,8 +250,6 @@ def _read_records(
     """Read the headers of the record batches in a side's `records` fields."""
     fields: list[bytes | memoryview | None] = []
     find_records(side.message, fields.append)
-    # A Fetch response may end inside a batch, a Produce request may not.
-    is_exact = side.status is Status.OK and info_of(cls).api_key == _PRODUCE_KEY
     for index, data in enumerate(fields):
         if data is None:
             side.batches.append(None)
@@ -259,7 +257,8 @@ def _read_records(
         fault = None
         try:
             read, trailing = read_batches(data)
-            if trailing and is_exact:
+            # A Fetch response may end inside a batch, a Produce request may not.
+            if trailing and side.status is Status.OK and info_of(cls).api_key == _PRODUCE_KEY:
                 fault = DecodeError("", len(data) - trailing, f"{trailing} bytes of a cut batch")
         except DecodeError as error:
             read, fault = read_batches(data[: error.offset])[0], error.with_traceback(None)

@@ -91,8 +91,8 @@ class Summary:
             exchange.client_id,
             dissection.status,
             dissection.error_code,
-            frozenset(dissection.topics),
-            frozenset(dissection.topic_ids),
+            dissection.topics,
+            dissection.topic_ids,
         )
         tally = self._alike.get(alike)
         if tally is None:

@@ -5,6 +5,7 @@ CreateTopics and the like, often on another connection, and in the records of th
 """
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from kdiag.errors import DecodeError
@@ -47,12 +48,14 @@ class TopicNames:
         names = self._names
         return {each: names[each] for each in sorted(topic_ids) if each in names}
 
-    def has_all(self, topic_ids: Iterable[str]) -> bool:
+    def has_all(self, topic_ids: AbstractSet[str]) -> bool:
         """Return whether every one of the ids has a name."""
-        return all(each in self._names for each in topic_ids)
+        return topic_ids <= self._names.keys()
 
     def learn(self, dissection: Dissection) -> None:
         """Remember the names that an exchange tells."""
+        if not may_tell_names(dissection.exchange):
+            return
         api_key = dissection.exchange.api_key
         sides = []
         if api_key in NAMING_RESPONSES:
@@ -62,7 +65,7 @@ class TopicNames:
         for side in sides:
             if side is not None and side.asks is not None and side.asks.pairs is not None:
                 side.asks.pairs(side.message, self._learn)
-        if api_key == _FETCH_KEY and _may_read_metadata(dissection.exchange):
+        if api_key == _FETCH_KEY:
             self._learn_from_log(dissection)
 
     def _learn(self, topic_id: bytes, name: str | None) -> None:

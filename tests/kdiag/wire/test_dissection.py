@@ -58,7 +58,7 @@ def test_topics_are_names_or_ids_and_include_those_of_the_session() -> None:
         make_exchange(FetchRequest(topics=[FetchTopic("a")]), FetchResponse(), version=12)
     )
     by_name.session_topics = [("b", 0)]
-    assert (by_name.topics, by_name.topic_ids) == ({"a", "b"}, set())
+    assert (by_name.topics, by_name.topic_ids) == (frozenset({"a", "b"}), frozenset())
     topic = FetchTopic(topic_id=bytes(15) + b"\x02")
     by_id = Dissection(make_exchange(FetchRequest(topics=[topic]), FetchResponse(), version=13))
     by_id.session_topics = [("AAAAAAAAAAAAAAAAAAAAAw", 0)]
