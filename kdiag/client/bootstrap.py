@@ -19,10 +19,14 @@ from kdiag.client.network_client import NetworkClient
 from kdiag.client.node import Node
 from kdiag.client.node_connections import Lookup
 from kdiag.errors import ConnectError, Layer
+from kdiag.net.lookups import look_up_all
 from kdiag.wire.api.metadata import MetadataResponse
 
 ASK_ANOTHER_AFTER_NS: Final = 300_000_000
 """How long the first node may take to answer before the next is asked as well."""
+
+DNS_LIMIT_NS: Final = 2_500_000_000
+"""How long the look-up of the servers may take: who waits at a terminal wants to know soon."""
 
 
 class Bootstrap:
@@ -50,7 +54,7 @@ class Bootstrap:
         Raises:
             ConnectError: the most telling of all if nobody answered.
         """
-        self._find_nodes(servers)
+        self._find_nodes(servers, deadline_ns)
         for node in self.nodes:
             self._network.ready(node)
         self._client.await_condition(self._is_over, deadline_ns)
@@ -62,15 +66,14 @@ class Bootstrap:
                 return node, Cluster.from_response(body)
         raise most_telling([*self.errors, *map(self._why_not, self.nodes)])
 
-    def _find_nodes(self, servers: Iterable[tuple[str, int]]) -> None:
-        """Look the servers up."""
-        for host, port in servers:
-            try:
-                addresses = self._lookup(host, port)
-            except ConnectError as error:
-                self.errors.append(error)
-                continue
-            for address in addresses:
+    def _find_nodes(self, servers: Iterable[tuple[str, int]], deadline_ns: int) -> None:
+        """Look the servers up, all at once."""
+        clock = self._network.clock
+        limit_ns = max(0, min(DNS_LIMIT_NS, deadline_ns - clock.monotonic_ns()))
+        for (host, port), found in look_up_all(servers, self._lookup, clock, limit_ns).items():
+            if found.error is not None:
+                self.errors.append(found.error)
+            for address in found.addresses:
                 node_id = str(-1 - len(self.nodes))
                 self.nodes.append(Node(node_id, host, port, address))
 

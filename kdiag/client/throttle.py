@@ -4,7 +4,7 @@ A response says in `throttle_time_ms` for how long the quota is exceeded. Since 
 the broker answers at once and mutes the connection for that time, and the client should wait. In
 older versions of each API the broker has waited before it answered, so the client should not.
 
-Source: `shouldClientThrottle` of Kafka's response classes; KIP-219.
+Source: `shouldClientThrottle` of the response classes of Kafka 4.4.0; KIP-219.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
 import socket
 from collections.abc import Callable, Sequence
-from threading import Thread
+from threading import Barrier, Event, Thread
 
 import pytest
 
@@ -10,7 +10,7 @@ from kdiag.client.connection_states import FOREVER_NS
 from kdiag.client.consumer_network_client import ConsumerNetworkClient
 from kdiag.client.metadata import Cluster
 from kdiag.client.node import Node
-from kdiag.errors import ConnectError, Layer
+from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.net.address import Address
 from kdiag.net.resolve import resolve
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
@@ -80,6 +80,35 @@ def test_every_address_of_a_name_is_tried_at_the_same_time() -> None:
         assert node.id == "-3"
         assert node.address is not None
         assert node.address.ip == "127.0.0.1"
+
+
+def test_names_are_looked_up_at_the_same_time() -> None:
+    """Each look-up here waits until the other has begun."""
+    begun = Barrier(2, timeout=30)
+
+    def lookup(host: str, port: int) -> Sequence[Address]:
+        begun.wait()
+        return [Address(host, port, "127.0.0.1", socket.AF_INET)]
+
+    with ScriptedBroker() as broker:
+        broker.on("Metadata", ANSWER)
+        node, _ = run([("a", broker.port), ("b", broker.port)], lookup=lookup)
+
+    assert node.host in ("a", "b")
+
+
+def test_a_name_server_that_is_silent_does_not_hold_it_up() -> None:
+    """The deadline counts for it too; the fault is named."""
+    never = Event()
+
+    def lookup(host: str, port: int) -> Sequence[Address]:
+        never.wait(30)
+        return [Address(host, port, "127.0.0.1", socket.AF_INET)]
+
+    with pytest.raises(ConnectError) as raised:
+        run([("kafka.example", 9092)], 1 * MS, lookup)
+    never.set()
+    assert (raised.value.layer, raised.value.fault) == (Layer.DNS, Fault.NO_NAME_SERVER)
 
 
 def test_only_the_first_node_that_is_ready_is_asked() -> None:
