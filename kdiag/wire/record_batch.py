@@ -192,7 +192,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
             return message_set.read_records(
                 self.data, self.start, max_bytes=max_bytes, stored_timestamps=stored_timestamps
             )
-        arguments = self._body_and_bases(max_bytes)
+        arguments = self.body_and_bases(max_bytes)
         left = max_bytes - len(arguments[0]) - self.record_count * RECORD_COST_BYTES
         try:
             records = record_body.read_records(*arguments, left // HEADER_COST_BYTES)
@@ -213,7 +213,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
 
         if self.magic != MAGIC_2:
             return record_columns.columns_of(self.records(max_bytes=max_bytes))
-        arguments = self._body_and_bases(max_bytes)
+        arguments = self.body_and_bases(max_bytes)
         try:
             columns = record_columns.read_columns(*arguments)
         except DecodeError as error:
@@ -245,8 +245,12 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
             has_delete_horizon=self.delete_horizon_ms is not None,
         )
 
-    def _body_and_bases(self, max_bytes: int) -> tuple[bytes, int, int, int]:
-        """Return what the readers of magic 2 start from, if the records fit into `max_bytes`."""
+    def body_and_bases(self, max_bytes: int = DEFAULT_MAX_BYTES) -> tuple[bytes, int, int, int]:
+        """Return what the readers of magic 2 start from, if the records fit into `max_bytes`.
+
+        Raises:
+            DecodeError: as `body` does, or if they do not fit.
+        """
         body, count = self.body(max_bytes=max_bytes), self.record_count
         if not 0 <= count <= len(body) // record_body.MIN_RECORD_BYTES:
             why = f"{len(body)} bytes cannot hold {count} records"

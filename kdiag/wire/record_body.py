@@ -144,7 +144,7 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - varints are read in place: see the 
         )
         records.append(record)
         if body[position]:
-            record.headers, position = _read_headers(body, position, max_headers)
+            record.headers, position = read_headers(body, position, max_headers)
             max_headers -= len(record.headers)
         else:
             position += 1
@@ -155,8 +155,13 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - varints are read in place: see the 
     return records, widest
 
 
-def _read_headers(body: bytes, position: int, max_headers: int) -> tuple[tuple[Header, ...], int]:
-    """Return the headers of a record, from their count on, and the position after them."""
+def read_headers(body: bytes, position: int, max_headers: int) -> tuple[tuple[Header, ...], int]:
+    """Return the headers of a record, from their count on, and the position after them.
+
+    Raises:
+        VarintError: if they are wrong, or more than `max_headers`.
+        IndexError: if the bytes end inside them.
+    """
     folded, position = read_unsigned(body, position)
     count = folded >> 1
     if folded & 1 or count > max_headers or count * MIN_HEADER_BYTES > len(body) - position:

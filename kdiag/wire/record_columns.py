@@ -5,7 +5,8 @@ of all records in a few operations of numpy. That pays from about a hundred reco
 `kdiag.wire.record_body.read_records` is faster.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -58,9 +59,47 @@ def read_columns(body: bytes, count: int, base_offset: int, base_timestamp: int)
         DecodeError: with a path such as `records[3].key`, at an offset in `body`.
     """
     try:
-        return _read(body, _starts(body, count), base_offset, base_timestamp)
+        columns = _read(body, _starts(body, [(count, len(body))]))
     except (IndexError, VarintError):
         raise find_fault(body, count, max_headers=len(body)) from None
+    return columns._replace(
+        offset=columns.offset + base_offset, timestamp=columns.timestamp + base_timestamp
+    )
+
+
+class PackedRecords(NamedTuple):
+    """The arguments of `read_columns` for one batch of several."""
+
+    body: bytes
+    record_count: int
+    base_offset: int
+    base_timestamp: int
+
+
+def read_joined_columns(batches: Sequence[PackedRecords]) -> RecordColumns:
+    """Return the records of several batches, one after the other, with a `body` for all.
+
+    A call of numpy costs the same for few records as for hundreds: of batches that hold twenty,
+    read a hundred at once, a record takes a tenth of the time.
+
+    Raises:
+        DecodeError: as `read_columns` for the first batch that is wrong.
+    """
+    body = b"".join([each.body for each in batches])
+    counts = [each.record_count for each in batches]
+    ends = accumulate(len(each.body) for each in batches)
+    try:
+        columns = _read(body, _starts(body, zip(counts, ends, strict=True)))
+    except (IndexError, VarintError):
+        for each in batches:
+            read_columns(*each)
+        raise
+    offset = np.array([each.base_offset for each in batches], np.int64)
+    timestamp = np.array([each.base_timestamp for each in batches], np.int64)
+    return columns._replace(
+        offset=columns.offset + np.repeat(offset, counts),
+        timestamp=columns.timestamp + np.repeat(timestamp, counts),
+    )
 
 
 def columns_of(records: Sequence[Record]) -> RecordColumns:
@@ -80,32 +119,41 @@ def columns_of(records: Sequence[Record]) -> RecordColumns:
     )
 
 
-def _starts(body: bytes, count: int) -> list[int]:
-    """Return where each record starts, and where the last one ends: at the end of `body`."""
+def _starts(body: bytes, batches: Iterable[tuple[int, int]]) -> list[int]:
+    """Return where each record starts, and where the last one ends: at the end of `body`.
+
+    Args:
+        body: the records.
+        batches: how many records come next, and where the last of them must end.
+    """
     starts: list[int] = []
     append = starts.append
     position = 0
     seven_bits, fourteen_bits = (1 << 7) - 1, (1 << 14) - 1
-    for _ in range(count):
-        append(position)
-        size = body[position]
-        position += 1
-        if size > seven_bits:  # read in place, as in `record_body`
-            size += (body[position] << 7) - 128
+    for count, end in batches:
+        for _ in range(count):
+            append(position)
+            size = body[position]
             position += 1
-            if size > fourteen_bits:
-                size, position = read_unsigned(body, position - 2)
-        if size & 1:
+            if size > seven_bits:  # read in place, as in `record_body`
+                size += (body[position] << 7) - 128
+                position += 1
+                if size > fourteen_bits:
+                    size, position = read_unsigned(body, position - 2)
+            if size & 1:
+                raise VarintError
+            position += size >> 1
+        if count < 0 or position != end:
             raise VarintError
-        position += size >> 1
-    if position != len(body):
-        raise VarintError
     append(position)
     return starts
 
 
-def _read(body: bytes, starts: list[int], base_offset: int, base_timestamp: int) -> RecordColumns:
-    """Return the columns of the records that start at all but the last of `starts`."""
+def _read(body: bytes, starts: list[int]) -> RecordColumns:
+    """Return the columns of the records that start at all but the last of `starts`.
+
+    Offsets and timestamps are counted from those of the batch.
+    """
     data = np.frombuffer(body, np.uint8)
     bounds = np.array(starts, np.int64)
     _, position = _varints(data, bounds[:-1])
@@ -118,8 +166,8 @@ def _read(body: bytes, starts: list[int], base_offset: int, base_timestamp: int)
         raise VarintError
     return RecordColumns(
         body,
-        delta + base_offset,
-        time + base_timestamp,
+        delta,
+        time,
         key_start,
         key_bytes,
         value_start,

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from kdiag.errors import DecodeError
 from kdiag.wire.record import Record
 from kdiag.wire.record_body import read_records, write_records
-from kdiag.wire.record_columns import RecordColumns, columns_of, read_columns
+from kdiag.wire.record_columns import (
+    PackedRecords,
+    RecordColumns,
+    columns_of,
+    read_columns,
+    read_joined_columns,
+)
 
 byte_strings = st.none() | st.binary(max_size=80) | st.sampled_from([b"x" * 64, b"x" * 9_000])
 records = st.builds(
@@ -64,6 +70,8 @@ def test_columns_hold_what_the_records_hold(different: list[Record], times: int,
 
     assert expected == rows_of(read_columns(body, len(given_records), 0, base))
     assert expected == rows_of(columns_of(given_records))
+    packed = PackedRecords(body, len(given_records), 0, base)
+    assert expected * 2 == rows_of(read_joined_columns([packed, packed]))
 
 
 @given(st.lists(records, min_size=1, max_size=3), st.sampled_from([1, 2, 150]), st.data())
@@ -109,3 +117,19 @@ def test_a_cut_anywhere_has_a_path() -> None:
         with pytest.raises(DecodeError) as caught:
             read_columns(body[:end], 2, 0, 0)
         assert caught.value.path
+
+
+def test_records_that_run_from_one_batch_into_the_next_are_refused() -> None:
+    """Two batches that are right together are wrong when each says something else of itself."""
+    one, two = write_records([Record(5)], 0, 0), write_records([Record(6), Record(7)], 0, 0)
+    together = one + two
+    good = read_joined_columns([PackedRecords(one, 1, 0, 0), PackedRecords(two, 2, 10, 0)])
+    assert good.offset.tolist() == [5, 16, 17]
+    for bodies, counts in [
+        ((together[:-4], together[-4:]), (2, 1)),
+        ((one, two), (2, 1)),
+        ((one, two), (1, -2)),
+    ]:
+        packed = [PackedRecords(*each, 0, 0) for each in zip(bodies, counts, strict=True)]
+        with pytest.raises(DecodeError):
+            read_joined_columns(packed)
