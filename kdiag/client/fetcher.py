@@ -189,7 +189,7 @@ class Fetcher:
         ]
         for key, data in partitions:
             yield from self._read_partition(key, data, answered, session)
-        if not any(data.records or data.error_code for _, data in partitions):
+        if not any(_has_news(data) for _, data in partitions):
             self._skip_to_the_end(answered.asked)
 
     def _read_partition(
@@ -244,3 +244,13 @@ class Fetcher:
                 start, position.offset = position.offset, batch.last_offset + 1
                 position.fetched_epoch = batch.partition_leader_epoch
                 yield FetchedBatch(position.key, batch, start, position.stop, is_aborted)
+
+
+def _has_news(data: PartitionData) -> bool:
+    """Return whether a broker said more of a partition than that nothing new is there."""
+    return bool(
+        data.records
+        or data.error_code
+        or data.preferred_read_replica >= 0
+        or data.diverging_epoch.end_offset >= 0
+    )
