@@ -68,6 +68,7 @@ class NetworkClient:
         self._states = self._connections.states
         self._in_flight = self._steps.said.in_flight
         self._is_active = True
+        self._is_closed = False
 
     @property
     def clock(self) -> Clock:
@@ -197,8 +198,9 @@ class NetworkClient:
         return self._steps.call_back()
 
     def wakeup(self) -> None:
-        """End a poll that waits, or the next one; safe from any thread."""
-        self._selector.wakeup()
+        """End a poll that waits, or the next one; safe from any thread, also after `close`."""
+        if not self._is_closed:
+            self._selector.wakeup()
 
     def disconnect(self, node_id: str) -> None:
         """End a connection; the next poll gives its requests back. One that is ended stays so."""
@@ -220,7 +222,10 @@ class NetworkClient:
 
     def close(self) -> None:
         """Close every connection; nobody hears of requests in flight again."""
+        if self._is_closed:
+            return
         self._is_active = False
+        self._is_closed = True
         for node_id in {each.request.node_id for each in self._in_flight}:
             self.close_node(node_id)
         self._selector.close()

@@ -208,7 +208,8 @@ class PollSteps:
     def _take_disconnections(self) -> None:
         """Take what the selector tells of connections that have ended."""
         for node_id, disconnection in self._selector.disconnected.items():
-            self._lose(node_id, self.connections.broke(node_id, disconnection))
+            if not self.connections.states.state(node_id).is_disconnected:  # else it was refused
+                self._lose(node_id, self.connections.broke(node_id, disconnection))
 
     def _take_connections(self) -> None:
         """Take what the selector tells of connections that have come about."""

@@ -323,3 +323,14 @@ def test_a_client_that_is_being_closed_refuses_everything(
     thread.join()
     with pytest.raises(DisconnectedError, match="the client is closed"):
         client.send(request)
+
+
+def test_closing_twice_is_closing_once(client: RecordingClient, broker: ScriptedBroker) -> None:
+    """A late wakeup does nothing."""
+    connect(client, broker.node())
+    client.close()
+    client.close()
+    client.wakeup()
+
+    with pytest.raises(DisconnectedError, match="the client is closed"):
+        client.poll(0)
