@@ -31,8 +31,8 @@ _REPEATS: Final = 16  # of a kind, until it is worth the time to find out which 
 _MAX_KINDS: Final = 10_000
 _MAX_KNOWN: Final = 2_000
 _MAX_TRIALS: Final = 64  # of a kind
-_MAX_FRAME_BYTES: Final = 1 << 16
-_MAX_BYTES: Final = 4096
+_MAX_FRAME_BYTES: Final = 1 << 16  # both frames together
+_MAX_BYTES: Final = 4096  # that matter, of a frame; and in how many pieces
 _MAX_PIECES: Final = 32
 
 _REQUEST_START: Final = 8  # API, version, correlation id
@@ -85,7 +85,9 @@ class Likeness(Generic[V]):
         asked, answered = request.data, response.data
         key = exchange.api_key, exchange.version, exchange.client_id, len(asked), len(answered)
         kind = self._kinds.get(key)
-        if kind is None or len(asked) != request.size or len(answered) != response.size:
+        if kind is None or not kind.known:
+            return None
+        if len(asked) != request.size or len(answered) != response.size:
             return None
         return kind.known.get((kind.pick_request(asked), kind.pick_response(answered)))
 
