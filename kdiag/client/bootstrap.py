@@ -18,7 +18,7 @@ from kdiag.client.metadata import Cluster, metadata_request
 from kdiag.client.network_client import NetworkClient
 from kdiag.client.node import Node
 from kdiag.client.node_connections import Lookup
-from kdiag.errors import ConnectError, Layer
+from kdiag.errors import ConnectError, Layer, UnsupportedVersionError
 from kdiag.net.lookups import look_up_all
 from kdiag.wire.api.metadata import MetadataResponse
 
@@ -27,6 +27,8 @@ ASK_ANOTHER_AFTER_NS: Final = 300_000_000
 
 DNS_LIMIT_NS: Final = 2_500_000_000
 """How long the look-up of the servers may take: who waits at a terminal wants to know soon."""
+
+_IS_CONTROLLER: Final = "Give a broker's address: this is a controller's listener, as it seems"
 
 
 class Bootstrap:
@@ -57,7 +59,7 @@ class Bootstrap:
         self._find_nodes(servers, deadline_ns)
         for node in self.nodes:
             self._network.ready(node)
-        self._client.await_condition(self._is_over, deadline_ns)
+        self._wait(deadline_ns)
         for node in self.nodes:
             future = self._asked.get(node.id)
             if future is not None and future.succeeded:
@@ -76,6 +78,14 @@ class Bootstrap:
             for address in found.addresses:
                 node_id = str(-1 - len(self.nodes))
                 self.nodes.append(Node(node_id, host, port, address))
+
+    def _wait(self, deadline_ns: int) -> None:
+        """Wait until it is over, looking now and then whether to ask another node."""
+        clock = self._network.clock
+        is_over = False
+        while not is_over and clock.monotonic_ns() < deadline_ns:
+            soon_ns = clock.monotonic_ns() + ASK_ANOTHER_AFTER_NS
+            is_over = self._client.await_condition(self._is_over, min(soon_ns, deadline_ns))
 
     def _is_over(self) -> bool:
         """Return whether a node has answered or none will; ask the next if it is time."""
@@ -106,7 +116,11 @@ class Bootstrap:
         if error is not None:
             return error
         future = self._asked.get(node.id)
-        why = "it did not answer in time"
-        if future is not None and future.failed:
-            why = str(future.error())
-        return ConnectError(node.endpoint, Layer.KAFKA, why, "See the broker's log")
+        if future is None or not future.failed:
+            return ConnectError(
+                node.endpoint, Layer.KAFKA, "it did not answer in time", "See the broker's log"
+            )
+        problem = future.error()
+        is_controller = isinstance(problem, UnsupportedVersionError)  # all brokers know Metadata
+        fix = _IS_CONTROLLER if is_controller else "See the broker's log"
+        return ConnectError(node.endpoint, Layer.KAFKA, str(problem), fix)

@@ -214,11 +214,10 @@ class PollSteps:
     def _take_connections(self) -> None:
         """Take what the selector tells of connections that have come about."""
         for node_id in self._selector.connected:
-            if self.connections.states.is_preparing(
-                node_id
-            ):  # else it was refused in this very poll
-                self.said.connected(node_id, self.connections.made(node_id))
-                self.connections.negotiation.begin(node_id)
+            if self.connections.states.state(node_id).is_disconnected:
+                continue  # it was refused in this very poll
+            self.said.connected(node_id, self.connections.made(node_id))
+            self.connections.negotiation.begin(node_id)
 
     def _ask_versions(self) -> None:
         """Ask the nodes on new connections which versions they speak."""

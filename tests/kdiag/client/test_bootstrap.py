@@ -14,7 +14,7 @@ from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.net.address import Address
 from kdiag.net.resolve import resolve
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
-from scripted_broker import CLOSE, HOLD, ScriptedBroker
+from scripted_broker import CLOSE, HOLD, ScriptedBroker, offering
 
 ANSWER = MetadataResponse(
     brokers=[MetadataResponseBroker(node_id=7, host="kafka.example", port=9092)]
@@ -122,26 +122,23 @@ def test_only_the_first_node_that_is_ready_is_asked() -> None:
 
 
 def test_the_next_node_is_asked_when_the_first_does_not_answer_soon() -> None:
-    """After 300 ms; the first answer wins."""
+    """After 300 ms, though nothing happens on any connection; the first answer wins."""
     with ScriptedBroker() as one, ScriptedBroker() as two, network_client((), STEADY) as network:
-        for each in (one, two):
-            each.on("Metadata", HOLD)
+        one.on("Metadata", HOLD)
+        two.on("Metadata", ANSWER)
+        two.on("ApiVersions", HOLD)
         talk = bootstrap(network)
         results: list[tuple[Node, Cluster]] = []
         servers = [("127.0.0.1", one.port), ("127.0.0.1", two.port)]
         thread = Thread(target=lambda: results.append(talk.run(servers, FOREVER_NS)))
         thread.start()
-        while not (one.asked("Metadata") or two.asked("Metadata")):
-            network.wakeup()
-        asked, other = (one, two) if one.asked("Metadata") else (two, one)
+        one.wait_for("Metadata")
+        two.wait_for("ApiVersions").reply(offering())
         network.time.advance(300 * MS)
-        while not other.asked("Metadata"):
-            network.wakeup()
-        other.wait_for("Metadata").reply(ANSWER)
         thread.join()
 
-        assert results[0][0].port == other.port
-        assert len(asked.asked("Metadata")) == 1
+        assert results[0][0].port == two.port
+        assert len(one.asked("Metadata")) == 1
 
 
 def test_the_next_node_is_asked_at_once_when_the_first_fails() -> None:
@@ -161,6 +158,16 @@ def test_servers_that_are_off_fail_at_once() -> None:
 
     assert error.layer is Layer.TCP
     assert error.why.startswith("connection refused")
+
+
+def test_a_controller_is_told_from_a_broker() -> None:
+    """It speaks ApiVersions, but no Metadata."""
+    with ScriptedBroker() as controller:
+        controller.on("ApiVersions", offering(Metadata=(0, -1)))
+        error = why_not([("127.0.0.1", controller.port)])
+
+        assert error.why == "the broker does not offer Metadata"
+        assert error.fix.startswith("Give a broker's address: this is a controller's listener")
 
 
 def test_the_most_telling_reason_is_given() -> None:
