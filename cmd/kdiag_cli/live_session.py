@@ -15,8 +15,20 @@ OnExchange = Callable[[Exchange], None]
 
 
 @contextmanager
-def live_session(options: LiveOptions, clock: Clock | None = None) -> Iterator[ClusterClient]:
+def live_session(
+    options: LiveOptions,
+    clock: Clock | None = None,
+    *,
+    on_exchange: OnExchange | None = None,
+    connects: bool = True,
+) -> Iterator[ClusterClient]:
     """Open a client that has learnt of its cluster.
+
+    Args:
+        options: as they were given.
+        clock: all times are its own; the system's by default.
+        on_exchange: is told of every exchange.
+        connects: whether it learns of its cluster; else it knows the bootstrap servers alone.
 
     Raises:
         ConfigError: if the settings are wrong.
@@ -26,22 +38,32 @@ def live_session(options: LiveOptions, clock: Clock | None = None) -> Iterator[C
     clock = clock or SystemClock()
     config = client_config(options)
     say(*config.warnings)
-    with observing(options) as on_exchange, configured_client(config, clock, on_exchange) as client:
+    with (
+        observing(options, on_exchange) as tell,
+        configured_client(config, clock, tell) as client,
+    ):
         if options.timeout_ns is not None:
             client.deadline_ns = clock.monotonic_ns() + options.timeout_ns
-        client.connect()
+        if connects:
+            client.connect()
         yield client
 
 
 @contextmanager
-def observing(options: LiveOptions) -> Iterator[OnExchange | None]:
+def observing(
+    options: LiveOptions, on_exchange: OnExchange | None = None
+) -> Iterator[OnExchange | None]:
     """Return what must be told of each exchange; None if nobody asked for that.
+
+    Args:
+        options: as they were given.
+        on_exchange: wants to be told as well.
 
     Raises:
         CaptureError: if the file for `--write` cannot be written.
     """
     with ExitStack() as opened:
-        listeners = list(_listeners(options, opened))
+        listeners = [*_listeners(options, opened), *([on_exchange] if on_exchange else [])]
 
         def tell(exchange: Exchange) -> None:
             for listener in listeners:

@@ -36,5 +36,12 @@ RULES: Final = {
         "librdkafka would otherwise send without compression.",
         "Clients that need them do not work with this cluster: they must speak {api} v{least}.",
     ),
+    "KD5003": Rule(
+        _ERROR,
+        "{address} answered {api} v{version} with {error}",
+        "The request arrived and was refused, as a whole or in a part of it: the error stands in "
+        "the response beside what it is about.",
+        "kdiag errcode {error} tells what it means and what to do.",
+    ),
 }
 """By id."""

@@ -1,0 +1,146 @@
+"""`kdiag request`: what it takes. The work is in `request_message` and `request_sending`."""
+
+from typing import Annotated
+
+import typer
+
+from kdiag.finding import Severity
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live_document import LiveOutput
+from kdiag_cli.live_options import (
+    BootstrapServers,
+    ConfigFile,
+    LiveOptions,
+    OutputFormat,
+    PasswordFile,
+    Profile,
+    Properties,
+    Timeout,
+    Trace,
+    Write,
+    read_timeout_ns,
+)
+from kdiag_cli.live_run import run_live
+
+EXAMPLES = """\b
+Examples:
+  kdiag request -b localhost:9092 Metadata
+  kdiag request -b localhost:9092 DescribeCluster --to all
+  kdiag request -b localhost:9092 FindCoordinator '{"coordinatorKeys": ["orders"]}'
+  kdiag request -b localhost:9092 DescribeGroups '{"groups": ["orders"]}' --to coordinator:orders
+  kdiag request -b localhost:9092 ListOffsets @offsets.json --to leader:orders:0
+  kdiag request -b localhost:9093 DescribeQuorum @quorum.json --to bootstrap
+  kdiag request Fetch --template -V 12 > fetch.json
+  kdiag request Fetch --fields
+  kdiag request DeleteTopics '{"topicNames": ["orders"]}' -V 5 --dry-run --bytes
+  kdiag request -b localhost:9092 DeleteTopics '{"topicNames": ["orders"]}' -V 5 --yes
+
+\b
+--to is a broker's id, any, all, controller, coordinator:GROUP, coordinator:txn:ID,
+leader:TOPIC:PARTITION, or bootstrap: the servers of -b themselves, which may be controllers.
+`kdiag help request` has the rest.
+
+\b
+Exit codes: 0 done, 1 an error in the answer (--fail-on), 2 wrong usage, or --yes is missing,
+3 cannot connect, 4 authentication, 5 authorization, 6 timeout, 7 the broker does not speak that
+version, 8 some brokers did not answer.
+"""
+
+
+def request(  # noqa: PLR0913 - a parameter for each option
+    api: Annotated[
+        str, typer.Argument(metavar="API", help="Kafka's name of the request, or its number.")
+    ],
+    body: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="JSON|@FILE|-",
+            help="What to ask, in Kafka's own JSON; - is stdin. What is left out has its default.",
+        ),
+    ] = None,
+    *,
+    to: Annotated[
+        str, typer.Option("--to", metavar="WHERE", help="Whom to ask; see below.")
+    ] = "any",
+    version: Annotated[
+        int | None,
+        typer.Option(
+            "--api-version",
+            "-V",
+            min=0,
+            metavar="N",
+            help="The version. By default the newest that has the fields given and both ends know.",
+        ),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Send it though it may change something.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be sent, and send nothing.")
+    ] = False,
+    template: Annotated[
+        bool, typer.Option("--template", help="Print the JSON of the request, to fill in.")
+    ] = False,
+    fields: Annotated[
+        bool, typer.Option("--fields", help="List the fields of the request with their types.")
+    ] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Print Kafka's exact JSON, with nothing decoded in it.")
+    ] = False,
+    with_bytes: Annotated[
+        bool, typer.Option("--bytes", help="Print the frame of the request as well, in hex.")
+    ] = False,
+    show_secrets: Annotated[
+        bool, typer.Option("--show-secrets", help="Print passwords and tokens.")
+    ] = False,
+    fail_on: Annotated[
+        Severity, typer.Option(help="The least severity of a finding that makes the exit code 1.")
+    ] = Severity.ERROR,
+    bootstrap_server: BootstrapServers = None,
+    properties: Properties = None,
+    config: ConfigFile = None,
+    profile: Profile = None,
+    password_file: PasswordFile = None,
+    timeout: Timeout = None,
+    trace: Trace = False,
+    write: Write = None,
+    output: OutputFormat = LiveOutput.TABLE,
+) -> None:
+    """Send any request of Kafka's protocol, and print the answer."""
+    # `--help` must not load what only the run needs.
+    from kdiag_cli import request_forms, request_message, request_sending  # noqa: PLC0415
+
+    asked = request_message.find_api(api)
+    request_message.check_version(asked, version)
+    options = LiveOptions(
+        bootstrap_server,
+        properties,
+        config,
+        profile,
+        password_file,
+        read_timeout_ns(timeout),
+        output,
+        trace,
+        write,
+    )
+    order = request_sending.Order(
+        destination=request_message.read_destination(to),
+        is_confirmed=yes,
+        is_dry_run=dry_run,
+        raw=raw,
+        with_bytes=with_bytes,
+        show_secrets=show_secrets,
+        fail_on=fail_on,
+    )
+    form = {} if fields or template else request_message.read_json(body)
+
+    def work() -> ExitCode:
+        if fields:
+            return request_forms.print_fields(asked, version, output)
+        if template:
+            return request_forms.print_template(asked, version)
+        message = request_message.read_message(asked, form, version)
+        return request_sending.run(message, order, options)
+
+    code = run_live(work, options.timeout_ns, command="request", output=output)
+    raise typer.Exit(code)
