@@ -214,8 +214,6 @@ class PollSteps:
     def _take_connections(self) -> None:
         """Take what the selector tells of connections that have come about."""
         for node_id in self._selector.connected:
-            if self.connections.states.state(node_id).is_disconnected:
-                continue  # it was refused in this very poll
             self.said.connected(node_id, self.connections.made(node_id))
             self.connections.negotiation.begin(node_id)
 

@@ -1,3 +1,4 @@
+import socket
 from collections.abc import Callable
 
 import pytest
@@ -22,6 +23,7 @@ from kdiag.errors import (
     AuthenticationError,
     DecodeError,
     DisconnectedError,
+    Fault,
     Layer,
     RequestTimeoutError,
 )
@@ -213,6 +215,20 @@ def test_a_frame_that_nobody_asked_for_ends_the_connection(
     error = client.connection_error("1")
     assert error is not None
     assert "a frame of 9 bytes came, though nothing was asked" in error.why
+
+
+def test_a_peer_that_speaks_first_is_no_broker() -> None:
+    """Its frame is there before anything was asked."""
+    with socket.create_server(("127.0.0.1", 0)) as server, network_client() as client:
+        client.ready(Node("1", "127.0.0.1", server.getsockname()[1]))
+        peer, _ = server.accept()
+        with peer:
+            peer.sendall(b"\0\0\0\5hello")
+            poll_until(client, lambda: client.connection_failed("1"))
+
+    error = client.connection_error("1")
+    assert error is not None
+    assert error.fault is Fault.BROKEN_PROTOCOL
 
 
 def test_requests_that_are_lost_end_in_the_order_they_were_sent(
