@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from kdiag.diagnosis.coordinator import CoordinatorFacts
 from kdiag.errors import ConnectError, Layer
 from kdiag.net.address import Address, host_and_port
 from kdiag.net.lookups import Lookup
@@ -13,6 +13,9 @@ from kdiag.net.timed_channel import TlsFacts
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.metadata import MetadataResponse
+
+if TYPE_CHECKING:  # a quick check does without
+    from kdiag.diagnosis.coordinator import CoordinatorFacts
 
 _DEPTH = (Layer.DNS, Layer.TCP, Layer.KAFKA, Layer.TLS, Layer.SASL)
 """The further a connection came, the more its error tells."""
@@ -139,7 +142,7 @@ class CheckFacts(msgspec.Struct, kw_only=True):
     wanted: MetadataResponse | None = None
     min_isr: Mapping[str, int] = {}
     group: str | None = None
-    coordinator: CoordinatorFacts | None = None
+    coordinator: "CoordinatorFacts | None" = None
     group_operations: int | None = None
     failures: Mapping[str, str] = {}
     took_ns: Mapping[str, int] = {}

@@ -187,5 +187,12 @@ RULES: Final = {
         "Kafka of its own.",
         "Set advertised.listeners of broker {node_id} to its own address.",
     ),
+    "KD1505": Rule(
+        _ERROR,
+        "the bootstrap server {address} belongs to cluster {other}, others to {cluster}",
+        "A client takes whichever server answers first, so it talks now to one cluster and now to "
+        "the other.",
+        "Name servers of one cluster only in bootstrap.servers.",
+    ),
 }
 """By id."""

@@ -13,11 +13,10 @@ Source: Kafka's Metadata, DescribeCluster, DescribeConfigs, FindCoordinator and 
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from kdiag.client.client_request import RequestBuilder
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.client.consumer_network_client import ResponseFuture
 from kdiag.client.metadata import Cluster, metadata_request
 from kdiag.client.node import Node
 from kdiag.diagnosis.check_facts import CheckFacts, Endpoint
@@ -37,6 +36,9 @@ from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic, Metad
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.schema import MAX_VERSION, Struct, Versions
+
+if TYPE_CHECKING:
+    from kdiag.client.consumer_network_client import ResponseFuture
 
 LIMIT_NS: Final = 2_000_000_000
 """How long one round of connections may take; two rounds are seldom slow both."""
