@@ -11,6 +11,7 @@ from kdiag_cli.lazy_command import add_commands
 
 COMMANDS: Final = {
     "decode": "Name every request and response in packet captures.",
+    "check": "Check the way to a cluster, layer by layer, and what state it is in.",
     "find-coordinator": "Ask every broker who coordinates a group, and if that is healthy.",
     "request": "Send any request of Kafka's protocol, and print the answer.",
     "config": "Show the settings of the client and where each comes from.",
