@@ -26,7 +26,9 @@ from kdiag_cli.terminal import (
     YELLOW,
     Output,
     clipped,
+    columns_of,
     harmless,
+    padded,
 )
 
 if TYPE_CHECKING:
@@ -42,9 +44,13 @@ _WIDE_CLIENT_ID_WIDTH: Final = 28
 _API_WIDTH: Final = 28
 _ENDPOINTS_WIDTH: Final = 44
 _LATENCY_WIDTH: Final = 7
+_LEAST_WIDTHS: Final = (12, 4, 8)
+"""What of endpoints, client id and API must stay on a narrow terminal."""
 _ENOUGH: Final = 50
 """With fewer columns left for it, what a row is about goes to a line of its own if it is long."""
 
+_NARROW: Final = 40
+_GAPS: Final = 5
 _NO_LIMIT: Final = 1 << 30
 _DAY_S: Final = 86_400
 _TITLES: Final = ("CLIENT→BROKER", "CLIENT-ID", "API")
@@ -172,10 +178,14 @@ class ExchangeLines:
         cells = [(row.endpoints, row.client_id, row.api) for row in rows]
         columns = [_TITLES, *cells] if self._output.is_terminal else cells
         widths = [
-            min(limit, max(map(len, column)))
+            min(limit, max(map(columns_of, column)))
             for limit, column in zip(limits, zip(*columns, strict=True), strict=True)
         ]
-        self._widths = [max(3, *(len(row.number) for row in rows)), *widths]
+        number = max(3, *(len(row.number) for row in rows))
+        if self._output.width is not None:
+            rest = number + len(rows[0].time) + _LATENCY_WIDTH + _GAPS
+            _shrink(widths, self._output.width - rest)
+        self._widths = [number, *widths]
         for row in rows:
             self._print(row, self._widths)
 
@@ -186,27 +196,25 @@ class ExchangeLines:
             self._day = row.second // _DAY_S
             self._print_header(row, widths)
         number, endpoints, client_id, api = widths
-        paint = output.paint
         is_cut = output.width is not None
-        columns = " ".join(
-            (
-                paint(row.number.rjust(number), DIM),
-                paint(row.time, DIM),
-                _cell(row.endpoints, endpoints, is_cut=is_cut),
-                paint(_cell(row.client_id, client_id, is_cut=is_cut), CYAN),
-                paint(_api_cell(row.api, api, is_cut=is_cut), BOLD),
-                row.latency.rjust(_LATENCY_WIDTH),
-            )
+        cells = (
+            (row.number.rjust(number), DIM),
+            (row.time, DIM),
+            (_cell(row.endpoints, endpoints, is_cut=is_cut), None),
+            (_cell(row.client_id, client_id, is_cut=is_cut), CYAN),
+            (_api_cell(row.api, api, is_cut=is_cut), BOLD),
+            (row.latency.rjust(_LATENCY_WIDTH), None),
         )
+        columns = self._painted(cells, output.width or _NO_LIMIT)
         if output.width is None:
             output.line(f"{columns} {self._painted(row.about, _NO_LIMIT)}".rstrip())
             return
-        room = output.width - (sum(widths) + len(row.time) + _LATENCY_WIDTH + len(widths) + 2)
-        is_long = sum(len(text) + 1 for text, _ in row.about) > room + 1
+        room = output.width - sum(columns_of(text) + 1 for text, _ in cells)
+        is_long = sum(columns_of(text) + 1 for text, _ in row.about) > room + 1
         if is_long and room < _ENOUGH:
             output.line(columns.rstrip())
-            about = self._painted(row.about, output.width - number - 1)
-            output.line(f"{' ' * (number + 1)}{about}")
+            indent = number + 1 if output.width > _NARROW else 1
+            output.line(f"{' ' * indent}{self._painted(row.about, output.width - indent)}")
         else:
             output.line(f"{columns} {self._painted(row.about, room)}".rstrip())
 
@@ -217,7 +225,7 @@ class ExchangeLines:
             if room <= 0:
                 break
             shown = clipped(text, room)
-            room -= len(shown) + 1
+            room -= columns_of(shown) + 1
             painted.append(shown if colour is None else self._output.paint(shown, colour))
         return " ".join(painted)
 
@@ -239,14 +247,23 @@ class ExchangeLines:
 
 
 def _cell(text: str, width: int, *, is_cut: bool) -> str:
-    return (clipped(text, width) if is_cut else text).ljust(width)
+    return padded(clipped(text, width) if is_cut else text, width)
+
+
+def _shrink(widths: list[int], room: int) -> None:
+    """Take columns from the cells that can spare most, until they fit or none can."""
+    while sum(widths) > room:
+        spare = [width - least for width, least in zip(widths, _LEAST_WIDTHS, strict=True)]
+        if max(spare) <= 0:
+            return
+        widths[spare.index(max(spare))] -= 1
 
 
 def _api_cell(text: str, width: int, *, is_cut: bool) -> str:
     """Return API and version in a cell; the version is never cut."""
     name, space, version = text.rpartition(" ")
     room = width - len(space + version)
-    return (f"{clipped(name, room)}{space}{version}" if is_cut else text).ljust(width)
+    return padded(f"{clipped(name, room)}{space}{version}" if is_cut else text, width)
 
 
 def api_text(exchange: Exchange) -> str:

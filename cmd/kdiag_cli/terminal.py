@@ -98,17 +98,42 @@ def say(*texts: str) -> None:
     sys.stderr.flush()
 
 
+def columns_of(text: str) -> int:
+    """Return how many columns a text takes: two for a wide character, none for an accent alone."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415 - only what is printed as text needs it
+
+    return cell_len(text)
+
+
 def clipped(text: str, width: int) -> str:
-    """Return a text cut to a width, with `…` where something is left out."""
-    return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
+    """Return a text cut to a number of columns, with `…` where something is left out."""
+    if columns_of(text) <= width:
+        return text
+    if width <= 0:
+        return ""
+    room = width - 1
+    if text.isascii():
+        return f"{text[:room]}…"
+    for end, character in enumerate(text):
+        room -= columns_of(character)
+        if room < 0:
+            return f"{text[:end]}…"
+    return text
+
+
+def padded(text: str, width: int) -> str:
+    """Return a text with spaces up to a number of columns."""
+    return text + " " * (width - columns_of(text))
 
 
 def table(rows: Iterable[tuple[str, ...]], gap: str = "  ") -> list[str]:
     """Return rows as lines with aligned columns; numbers are the caller's to align."""
     rows = list(rows)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
     return [
-        gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        gap.join(padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
 

@@ -1,13 +1,16 @@
 """A coverage-guided fuzzer of the capture reader, for long runs by hand.
 
     pip install atheris
-    python tests/fuzz/atheris_capture.py FOLDER -max_len=70000 -rss_limit_mb=300 -timeout=2
+    python tests/fuzz/atheris_capture.py FOLDER -max_len=70000 -rss_limit_mb=500 -timeout=60
 
-FOLDER keeps the inputs that reached new code; it is filled with the captures that ship first.
+FOLDER keeps the inputs that reached new code; it is filled with the captures that ship first. The
+memory is that of the fuzzer and of the code that it has instrumented, too; its time is that of the
+wall, so an input that takes two seconds of CPU fails by itself.
 """
 
 import gc
 import sys
+import time
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -20,12 +23,16 @@ with atheris.instrument_imports(include=["kdiag"]):
     import fuzz_target
 
 COLLECT_SHARE: Final = 20
+MAX_INPUT_S: Final = 2.0
 _numbers = count()
 
 
 def read(data: bytes) -> None:
     """Read an input; now and then free what many inputs together have left behind."""
+    started_s = time.process_time()
     fuzz_target.read_capture(data)
+    took_s = time.process_time() - started_s
+    assert took_s < MAX_INPUT_S, f"{took_s:.1f} s of CPU"
     if not next(_numbers) % COLLECT_SHARE:
         gc.collect()
 

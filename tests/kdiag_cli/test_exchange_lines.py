@@ -16,7 +16,7 @@ from kdiag_cli.exchange_lines import (
     connection_text,
     latency_text,
 )
-from kdiag_cli.terminal import Output
+from kdiag_cli.terminal import Output, columns_of
 
 
 class Stream(io.TextIOWrapper):
@@ -95,6 +95,40 @@ def test_a_narrow_terminal_gives_long_lines_a_second_one() -> None:
     assert header.startswith("  # 2026-01-02   CLIENT→BROKER")
     assert first == "  1 03:04:05.000 10.0.0.2:40000→:9092 app       Heartbeat v3 2.50 ms"
     assert second == "    REBALANCE_IN_PROGRESS group billing gen 4, member m"
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 79, 80, 100, 130])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    """Whatever is in it, wide characters count as two columns and accents as none."""
+    wide = make_connection(client="[2001:db8:85a3::8a2e:370:7334]:40000")
+    exchanges = [
+        heartbeat(connection=wide, client_id="注文サービス-42"),
+        heartbeat(number=123_456_789, client_id="e\u0301" * 30),
+        make_exchange(HeartbeatRequest(group_id="支払い" * 40), version=3, number=3),
+    ]
+    gap = Gap(
+        connection=wide, direction="request", time_ns=START_NS, offset=0, size=9, reason="lost"
+    )
+
+    for line in lines_of(*exchanges, gap, width=width):
+        assert columns_of(line) <= width
+
+
+def test_a_terminal_of_60_columns_still_shows_who_asked_what_and_how_long_it_took() -> None:
+    """The other cells give way first."""
+    _, first, *_ = lines_of(heartbeat(client_id="a-client-with-a-long-name"), width=60)
+
+    assert first.startswith("  1 03:04:05.000 10.0.0.1")
+    assert " v3 " in first
+    assert first.endswith("2.50 ms")
+
+
+def test_wide_client_ids_keep_the_columns_in_line() -> None:
+    """The cell is filled up by columns, not by characters."""
+    lines = lines_of(heartbeat(client_id="注文"), heartbeat(number=2, client_id="plain"), width=140)
+    places = [columns_of(line[: line.index("Heartbeat")]) for line in lines[1:]]
+
+    assert places[0] == places[1]
 
 
 def test_client_ids_from_the_wire_are_made_harmless() -> None:

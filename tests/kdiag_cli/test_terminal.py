@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag_cli.terminal import BOLD, RED, Output, clipped, close_quietly, harmless, say, table
+from kdiag_cli.terminal import (
+    BOLD,
+    RED,
+    Output,
+    clipped,
+    close_quietly,
+    columns_of,
+    harmless,
+    padded,
+    say,
+    table,
+)
 from kdiag_program import Printed, Screen
 
 
@@ -116,7 +127,7 @@ def test_what_is_said_goes_to_stderr_and_is_harmless(capsys: pytest.CaptureFixtu
     assert said.err == "kdiag: one\nkdiag: two\\x1b[0m\n"
 
 
-@pytest.mark.parametrize(("width", "shown"), [(8, "12345678"), (7, "123456…"), (1, "…"), (0, "…")])
+@pytest.mark.parametrize(("width", "shown"), [(8, "12345678"), (7, "123456…"), (1, "…"), (0, "")])
 def test_a_text_is_cut_to_a_width(width: int, shown: str) -> None:
     """An ellipsis says that something is left out."""
     assert shown == clipped("12345678", width)
@@ -141,3 +152,39 @@ def test_after_the_reader_has_gone_nothing_complains(monkeypatch: pytest.MonkeyP
         stdout.write("lost")
         stdout.flush()
         assert os.fstat(stdout.fileno()).st_rdev == Path(os.devnull).stat().st_rdev
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"), [("", 0), ("plain", 5), ("注文", 4), ("e\u0301", 1), ("→…", 2), ("ｱ", 1)]
+)
+def test_columns_are_counted_as_terminals_do(text: str, columns: int) -> None:
+    """A wide character takes two, an accent none of its own."""
+    assert columns_of(text) == columns
+    assert columns_of(padded(text, 9)) == 9
+
+
+@given(st.text(st.characters(codec="utf-8")), st.integers(-1, 30))
+def test_a_clipped_text_fits(text: str, width: int) -> None:
+    """Whatever its characters are; what fits stays."""
+    shown = clipped(harmless(text), width)
+
+    assert columns_of(shown) <= max(width, 0)
+    if columns_of(harmless(text)) <= width:
+        assert shown == harmless(text)
+
+
+def test_a_wide_character_is_not_cut_in_two() -> None:
+    """What has no room for it ends before."""
+    assert [clipped("注文書", width) for width in (6, 5, 4, 3, 1, 0)] == [
+        "注文書",
+        "注文…",
+        "注…",
+        "注…",
+        "…",
+        "",
+    ]
+
+
+def test_tables_count_columns() -> None:
+    """Cells with wide characters line up with others."""
+    assert table([("注文", "1"), ("plain", "2")]) == ["注文   1", "plain  2"]
