@@ -17,7 +17,7 @@ from kdiag.client.config import load_config
 from kdiag.client.request_frame import request_parts
 from kdiag.errors import ConnectError
 from kdiag.finding import Severity
-from kdiag.probe.destination import Destination, Nodes, Way, find_nodes
+from kdiag.probe.destination import Destination, Nodes, Way, broker_id, find_nodes
 from kdiag.wire.body import Bodies, BodyForm
 from kdiag.wire.connection import Connection
 from kdiag.wire.dissection import Dissection
@@ -139,39 +139,32 @@ def _send(message: RequestMessage, order: Order, options: LiveOptions) -> ExitCo
     with live_session(options, on_exchange=keep, connects=connects) as client:
         nodes = find_nodes(client, order.destination)
         if not nodes.ids:
-            return _tell_nowhere(nodes, options)
+            return tell_nowhere(COMMAND, nodes, options.output)
         questions = [(node_id, message.builder) for node_id in nodes.ids]
         answers = client.ask_each(questions, message.api.response_class())
     bodies = _bodies(order, _topic_names(client))
     replies = [
-        reply_of(_asked(client, node_id, message), answer, exchange, bodies)
+        reply_of(
+            Asked(broker_id(client, node_id), client.node(node_id).endpoint, message.api.name),
+            answer,
+            exchanges.get(answer.correlation_id),
+            bodies,
+        )
         for node_id, answer in zip(nodes.ids, answers, strict=True)
-        for exchange in [exchanges.get(answer.correlation_id)]
     ]
     return _print(replies, order, options)
 
 
-def _tell_nowhere(nodes: Nodes, options: LiveOptions) -> ExitCode:
-    """Tell why there is nobody to ask."""
-    if options.output is LiveOutput.JSON:
+def tell_nowhere(command: str, nodes: Nodes, form: LiveOutput) -> ExitCode:
+    """Tell why there is nobody to ask, and return how the command ends."""
+    if form is LiveOutput.JSON:
         output = Output()
-        print_document(output, COMMAND, [], warnings=[nodes.why])
+        print_document(output, command, [], warnings=[nodes.why])
         output.flush()
     say(nodes.why)
     if nodes.error is None:
         return ExitCode.USAGE
     return exit_code_of([nodes.error, ExitCode.FINDINGS])
-
-
-def _asked(client: ClusterClient, node_id: int, message: RequestMessage) -> Asked:
-    """Return who was asked: a bootstrap server is a broker if that advertises its very address."""
-    node = client.node(node_id)
-    number: int | None = node_id
-    if node_id < 0:
-        place = node.host, node.port
-        same = (each.id for each in client.brokers if (each.host, each.port) == place)
-        number = next(same, None)
-    return Asked(number, node.endpoint, message.api.name)
 
 
 def _bodies(order: Order, names: TopicNames) -> Bodies:

@@ -121,6 +121,15 @@ def find_nodes(client: ClusterClient, destination: Destination) -> Nodes:
     return Nodes(list(client.cluster.brokers))  # before `connect` these are the bootstrap servers
 
 
+def broker_id(client: ClusterClient, node_id: int) -> int | None:
+    """Return which broker a node is; None for a bootstrap server that none advertises."""
+    if node_id >= 0:
+        return node_id
+    node = client.node(node_id)
+    same = (each.id for each in client.brokers if (each.host, each.port) == (node.host, node.port))
+    return next(same, None)
+
+
 def _broker(client: ClusterClient, node_id: int) -> Nodes:
     if node_id in client.cluster.brokers:
         return Nodes([node_id])

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from coordinating_cluster import coordinating_cluster
-from kdiag.probe.destination import Destination, Nodes, Way, find_nodes, parse_destination
+from kdiag.probe.destination import (
+    Destination,
+    Nodes,
+    Way,
+    broker_id,
+    find_nodes,
+    parse_destination,
+)
 from kdiag.wire.api.find_coordinator import Coordinator, FindCoordinatorResponse
 from kdiag.wire.api.metadata import (
     MetadataResponse,
@@ -90,6 +97,23 @@ def test_any_is_a_node_that_is_connected(cluster: ScriptedCluster) -> None:
     """One of the bootstrap servers has just answered."""
     (node_id,) = find(cluster, "any").ids
     assert node_id < 0
+
+
+def test_a_bootstrap_server_is_the_broker_that_advertises_its_address(
+    cluster: ScriptedCluster,
+) -> None:
+    """Before the cluster is known, and where nobody advertises it, it is none."""
+    with cluster.client() as client:
+        node_id = client.any_node()
+        port = client.node(node_id).port
+        number = broker_id(client, node_id)
+        assert number is not None
+        assert cluster.brokers[number].port == port
+        assert broker_id(client, 3) == 3
+        nodes = [MetadataResponseBroker(1, "elsewhere", 9092)]
+        cluster.on("Metadata", MetadataResponse(brokers=nodes))
+        client.refresh()
+        assert broker_id(client, node_id) is None
 
 
 @pytest.mark.parametrize(
