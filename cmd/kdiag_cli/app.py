@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "check": "Check the way to a cluster, layer by layer, and what state it is in.",
     "find-coordinator": "Ask every broker who coordinates a group, and if that is healthy.",
     "request": "Send any request of Kafka's protocol, and print the answer.",
+    "api-versions": "Show which versions of Kafka's APIs the brokers speak, side by side.",
     "config": "Show the settings of the client and where each comes from.",
     "errcode": "Explain an error code: what it means and what to do.",
     "help": "Explain a topic, or list the topics.",
