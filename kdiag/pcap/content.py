@@ -119,6 +119,11 @@ class Content:
         return self.is_decided and not is_searching
 
     @property
+    def is_settled(self) -> bool:
+        """Return whether nothing is kept of which `decide` may still find out what it is."""
+        return self._opening is None or not any(each.total_bytes for each in self._opening.sides)
+
+    @property
     def parts(self) -> list[Unresolved]:
         """Return what may hold bytes that start a frame."""
         if self._opening is not None:

@@ -13,6 +13,7 @@ packets only, not on how they are divided into batches.
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from operator import attrgetter, itemgetter
+from typing import Protocol
 
 import msgspec
 
@@ -35,6 +36,7 @@ from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 Item = Exchange | Gap | Connection
 
 _ORDER = itemgetter(0)
+_END_OF_CAPTURE = "end of capture"
 _MAX_REMEMBERED = 65_536
 _LEAST_STRETCH = 16  # rows from which on taking them together is cheaper than one by one
 
@@ -85,6 +87,18 @@ class Counts(msgspec.Struct):
 DEFAULT_LIMITS = Limits()
 
 
+class Recording(Protocol):
+    """What is asked about all packets of a capture by a decoder that is fed some connections."""
+
+    def first_after(self, packet: int, time_ns: int) -> Moment | None:
+        """Return the first TCP segment behind a packet that is later than a time, if any is."""
+        ...
+
+    def last(self) -> Moment:
+        """Return the last TCP segment of all."""
+        ...
+
+
 class CaptureDecoder:
     """Makes exchanges of the segments that `feed` is given, in the order of the capture.
 
@@ -99,6 +113,7 @@ class CaptureDecoder:
         ports: Collection[int] = (),
         keylog: KeyLog | None = None,
         limits: Limits = DEFAULT_LIMITS,
+        recording: Recording | None = None,
     ) -> None:
         """Make a decoder that has seen nothing.
 
@@ -107,8 +122,10 @@ class CaptureDecoder:
             ports: those that carry Kafka whatever the bytes look like.
             keylog: the secrets of TLS connections; more may be added to it at any time.
             limits: what bounds the memory.
+            recording: tells of the packets that others are fed; None if this decoder gets all.
         """
         self.counts = Counts()
+        self._recording = recording
         self._run = Run(limits.max_outstanding, limits.max_outstanding_bytes)
         self._frames = Announcements([], [])
         frame_limits = FrameLimits(limits.max_frame_bytes, limits.max_search_bytes)
@@ -123,7 +140,7 @@ class CaptureDecoder:
         self._flows: dict[tuple[int, int], Flow] = {}
         self._new: list[Flow] = []
         self._unresolved: dict[Flow, None] = {}
-        self._closed: dict[Flow, None] = {}
+        self._closed: dict[Flow, int] = {}
         self._remembered: dict[tuple[int, int], None] = {}
         self._now = Moment(0, 0)
 
@@ -154,7 +171,7 @@ class CaptureDecoder:
     def finish(self) -> list[Item]:
         """End all connections, for the capture is over; return what that completes."""
         for flow in list(self._flows.values()):
-            self._end(flow, self._now, "end of capture")
+            self._end(flow, *self._last_moment(flow))
         return self._release(None)
 
     def _take_rows(self, rows: FlowRows, batch: SortedBatch) -> None:
@@ -181,7 +198,7 @@ class CaptureDecoder:
         """Take one packet between two endpoints; it may begin a connection and end another."""
         flow = self._flows.get(endpoints)
         if flow is not None and flow.is_over(row.time_ns):
-            self._end(flow, _first_after(batch.batch, flow.linger_until_ns), "")
+            self._end(flow, self._moment_over(flow, batch.batch), "")
             flow = None
         if flow is not None and flow.is_reused_by(row):
             self._end(flow, Moment(row.packet, row.time_ns), "reused")
@@ -194,14 +211,14 @@ class CaptureDecoder:
             self._new.append(flow)
         flow.take_row(row, batch.segments)
         if flow.closed_ns is not None:
-            self._closed[flow] = None
+            self._closed.setdefault(flow, row.packet)
         self._unresolved[flow] = None
 
     def _end(self, flow: Flow, moment: Moment, reason: str) -> None:
         """End a connection and forget it."""
         del self._flows[flow.endpoints]
         self._unresolved.pop(flow, None)
-        if self._closed.pop(flow, False) is None:
+        if self._closed.pop(flow, None) is not None:
             self._remembered[flow.endpoints] = None
             if len(self._remembered) > _MAX_REMEMBERED:
                 del self._remembered[next(iter(self._remembered))]
@@ -216,7 +233,26 @@ class CaptureDecoder:
         latest_ns = int(batch.time_ns.max())
         for flow in list(self._closed):
             if flow.is_over(latest_ns):
-                self._end(flow, _first_after(batch, flow.linger_until_ns), "")
+                self._end(flow, self._moment_over(flow, batch), "")
+
+    def _moment_over(self, flow: Flow, batch: SegmentBatch) -> Moment:
+        """Return the first packet at which a closed connection was over, of whichever it is."""
+        if self._recording is not None and not flow.is_settled:
+            moment = self._recording.first_after(self._closed[flow], flow.linger_until_ns)
+            if moment is not None:
+                return moment
+        at = int((batch.time_ns > flow.linger_until_ns).argmax())
+        return Moment(int(batch.packet[at]), int(batch.time_ns[at]))
+
+    def _last_moment(self, flow: Flow) -> tuple[Moment, str]:
+        """Return when a connection that did not end is ended, and why."""
+        if self._recording is None or flow.is_settled:
+            return self._now, _END_OF_CAPTURE
+        if flow in self._closed:
+            moment = self._recording.first_after(self._closed[flow], flow.linger_until_ns)
+            if moment is not None:
+                return moment, ""
+        return self._recording.last(), _END_OF_CAPTURE
 
     def _first_unresolved(self) -> int | None:
         """Return the first packet of which it is not known yet which frames start in it."""
@@ -292,9 +328,3 @@ def decode_capture(
         keylog.take(reader.secrets)
         yield from decoder.feed(batch)
     yield from decoder.finish()
-
-
-def _first_after(batch: SegmentBatch, time_ns: int) -> Moment:
-    """Return the first packet of a batch after a time; there must be one."""
-    at = int((batch.time_ns > time_ns).argmax())
-    return Moment(int(batch.packet[at]), int(batch.time_ns[at]))

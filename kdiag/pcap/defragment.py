@@ -62,10 +62,20 @@ class _Datagram:
 
 
 class Defragmenter:
-    """Collects fragments over blocks until their datagrams are whole; bounded in memory."""
+    """Collects fragments over blocks until their datagrams are whole; bounded in memory.
+
+    Attributes:
+        is_closed: whether fragments of datagrams that are not begun yet are passed over.
+    """
 
     def __init__(self) -> None:
+        self.is_closed = False
         self._datagrams: dict[Key, _Datagram] = {}
+
+    @property
+    def waiting(self) -> int:
+        """Return how many datagrams are begun and not whole."""
+        return len(self._datagrams)
 
     def join(
         self,
@@ -123,6 +133,8 @@ class Defragmenter:
         datagram = self._datagrams.get(key)
         if datagram is None or time_ns - datagram.first_ns > _TIMEOUT_NS:
             self._datagrams.pop(key, None)
+            if self.is_closed:
+                return None
             datagram = self._datagrams[key] = _Datagram(time_ns)
             if len(self._datagrams) > _MAX_DATAGRAMS:
                 del self._datagrams[next(iter(self._datagrams))]

@@ -128,6 +128,11 @@ class Window:
             self._failure = error
 
     @property
+    def is_compressed(self) -> bool:
+        """Return whether the input is stored compressed, so that `offset` is no place in it."""
+        return self._fill != self._raw.readinto
+
+    @property
     def bytes_read(self) -> int:
         """Bytes read of the input as it is stored: of the compressed file, if it is one."""
         return self._raw.bytes_read

@@ -102,6 +102,12 @@ class Flow:
         )
 
     @property
+    def is_settled(self) -> bool:
+        """Return whether it makes no difference for `finish` at which moment that is."""
+        low, high = self._directions
+        return low.is_settled and high.is_settled and self._content.is_settled
+
+    @property
     def linger_until_ns(self) -> int:
         """Return until when packets belong to the closed connection."""
         assert self.closed_ns is not None

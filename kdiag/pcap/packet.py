@@ -82,6 +82,7 @@ class PacketIndex:
         bad_packets: IP and TCP packets with headers that are cut off or impossible.
         cut_packets: packets of which the capture holds only the beginning (snap length).
         unread_link_types: packets of unknown link layers, counted by LINKTYPE_ value.
+        defragmenter: keeps the fragments of datagrams that are not whole.
     """
 
     def __init__(self) -> None:
@@ -93,7 +94,7 @@ class PacketIndex:
         self.bad_packets = 0
         self.cut_packets = 0
         self.unread_link_types: Counter[int] = Counter()
-        self._defragmenter = Defragmenter()
+        self.defragmenter = Defragmenter()
 
     def index_block(self, block: PacketBlock) -> SegmentBatch:
         """Return the TCP segments of a block, in the order of its packets, and count these."""
@@ -150,7 +151,7 @@ class PacketIndex:
             parts.append(part.pick(~fragmented))
             if fragmented.any():
                 self.fragments += int(np.count_nonzero(fragmented))
-                data, whole = self._defragmenter.join(data, time_ns, part.pick(fragmented))
+                data, whole = self.defragmenter.join(data, time_ns, part.pick(fragmented))
                 parts.append(strip_extensions(data, whole))
         return data, parts
 

@@ -67,18 +67,22 @@ def is_pcapng(start: bytes) -> bool:
     return start[:4] == _SECTION.to_bytes(4) and start[8:12] in _BYTE_ORDERS
 
 
-def read_pcapng(window: Window, secrets: list[Secrets]) -> Iterator[PacketBlock]:
+def read_pcapng(
+    window: Window, secrets: list[Secrets], preamble: bytearray | None = None
+) -> Iterator[PacketBlock]:
     """Yield the packets of a file whose first bytes are in the window.
 
     Args:
         window: the file.
         secrets: gets the secrets found, before the packets that follow them.
+        preamble: holds, whenever packets are yielded, the blocks without which what begins with
+            the window could not be read: the header and the interfaces of its section.
 
     Raises:
         CaptureError: the file ends within a block or stops making sense; every packet before
             that has been yielded.
     """
-    blocks = _Blocks(window, secrets)
+    blocks = _Blocks(window, secrets, bytearray() if preamble is None else preamble)
     while True:
         at_section = blocks.walk()
         packets = blocks.take_packets()
@@ -98,7 +102,7 @@ class _Blocks:
         broken: what ended the reading, once it has.
     """
 
-    def __init__(self, window: Window, secrets: list[Secrets]) -> None:
+    def __init__(self, window: Window, secrets: list[Secrets], preamble: bytearray) -> None:
         self.broken: CaptureError | None = None
         self._window = window
         self._secrets = secrets
@@ -108,10 +112,13 @@ class _Blocks:
         self._byte_order = "<"
         self._interfaces: list[_Interface] = []
         self._starts: list[int] = []
+        self._preamble = preamble
+        self._section: list[bytes] = []
 
     def advance(self) -> bool:
         """Read on from the block that is not whole in the window yet; false at the end."""
         used, self._position = self._position, 0
+        self._preamble[:] = b"".join(self._section)
         return self._window.advance(used, self._need)
 
     def walk(self) -> bool:
@@ -161,8 +168,12 @@ class _Blocks:
         if size > left:
             self._need = size
             return False
-        body = self._window.data[self._position + 8 : self._position + size - 4].tobytes()
-        if kind == _INTERFACE:
+        block = self._window.data[self._position : self._position + size].tobytes()
+        body = block[8:-4]
+        if kind == _SECTION:
+            self._section = [block]
+        elif kind == _INTERFACE:
+            self._section.append(block)
             self._add_interface(body)
         elif kind == _SECRETS:
             self._add_secrets(body)

@@ -11,7 +11,7 @@ from kdiag.pcap.block import PacketBlock
 from kdiag.pcap.file import BLOCK_BYTES, STDIN, Window, open_window
 from kdiag.pcap.packet import PacketIndex, SegmentBatch
 from kdiag.pcap.pcapng import Secrets, is_pcapng, read_pcapng
-from kdiag.pcap.savefile import is_savefile, read_savefile
+from kdiag.pcap.savefile import SAVEFILE_HEADER_BYTES, is_savefile, read_savefile
 
 Source: TypeAlias = str | Path | BinaryIO
 
@@ -113,12 +113,16 @@ class CaptureReader:
         self.warnings.append(CaptureError(window.name, why, offset=offset, packet=self.packets))
 
 
-def read_blocks(window: Window, secrets: list[Secrets]) -> Iterator[PacketBlock]:
+def read_blocks(
+    window: Window, secrets: list[Secrets], preamble: bytearray | None = None
+) -> Iterator[PacketBlock]:
     """Return the packets of a capture, whichever its format is.
 
     Args:
         window: the capture, with its first bytes.
         secrets: gets the TLS keys that the capture brings along.
+        preamble: holds, whenever packets are yielded, the bytes that in front of those of the
+            window make a capture of its own; the first window needs none.
 
     Raises:
         CaptureError: at once if this is not a capture; while iterating, after the last good
@@ -126,9 +130,11 @@ def read_blocks(window: Window, secrets: list[Secrets]) -> Iterator[PacketBlock]
     """
     start = window.data[:16].tobytes()
     if is_savefile(start):
+        if preamble is not None:
+            preamble[:] = window.data[:SAVEFILE_HEADER_BYTES].tobytes()
         return read_savefile(window)
     if is_pcapng(start):
-        return read_pcapng(window, secrets)
+        return read_pcapng(window, secrets, preamble)
     for magic, hint in _HINTS.items():
         if start.startswith(magic):
             raise window.error(hint)

@@ -17,7 +17,7 @@ from kdiag.errors import CaptureError
 from kdiag.pcap.block import MAX_PACKET_BYTES, PacketBlock, gather
 from kdiag.pcap.file import Window
 
-_FILE_HEADER_BYTES: Final = 24
+SAVEFILE_HEADER_BYTES: Final = 24
 _FORMS: Final = {  # by magic: nanoseconds per tick, bytes of a packet's header
     0xA1B2C3D4: (1000, 16),
     0xA1B23C4D: (1, 16),
@@ -43,7 +43,7 @@ def read_savefile(window: Window) -> Iterator[PacketBlock]:
             that has been yielded.
     """
     form = _Form.of_file(window)
-    used = _FILE_HEADER_BYTES
+    used = SAVEFILE_HEADER_BYTES
     while True:
         starts, used, need = form.walk(window.data, used)
         block, broken = form.packets(window, starts)
@@ -70,8 +70,8 @@ class _Form(NamedTuple):
 
     @classmethod
     def of_file(cls, window: Window) -> Self:
-        start = window.data[:_FILE_HEADER_BYTES].tobytes()
-        if len(start) < _FILE_HEADER_BYTES:
+        start = window.data[:SAVEFILE_HEADER_BYTES].tobytes()
+        if len(start) < SAVEFILE_HEADER_BYTES:
             raise window.error("ends within the file header: nothing was recorded")
         byte_order = _BYTE_ORDERS[start[:4]]
         magic, snaplen, link_type = Struct(byte_order + "I12xII").unpack(start)

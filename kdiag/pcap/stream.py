@@ -132,6 +132,11 @@ class Direction:
         """Return whether all bytes up to the FIN have been passed on."""
         return self._end is not None and self.offset >= self._end
 
+    @property
+    def is_settled(self) -> bool:
+        """Return whether `finish` would pass nothing on."""
+        return not self._waiting and (self._end is None or self._end <= self.offset)
+
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, whose bytes wait."""
         return first_packet((each.piece for each in self._waiting), oldest)
