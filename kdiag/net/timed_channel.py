@@ -84,6 +84,11 @@ class TimedChannel(Channel):
             OSError: if the connection broke.
         """
         try:
+            if not self.transport.is_ready:
+                # First by itself: the authenticator may come to its end in the same call.
+                with self._noting_refusal():
+                    self.transport.handshake()
+                self._note()
             is_done = super().prepare()
         except _FAILURES:
             self._note()

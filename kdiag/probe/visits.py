@@ -14,6 +14,7 @@ from kdiag.client.node import Node
 from kdiag.diagnosis.check_facts import Step, Visit
 from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.net.timed_channel import Progress, TimedChannels
+from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.api.metadata import MetadataResponse
 
 _NO_ANSWER: Final = "it told its versions, but did not answer Metadata in time"
@@ -30,6 +31,7 @@ class _Visiting:
         self.ended_ns: int | None = None
         self.future: ResponseFuture | None = None
         self.error: ConnectError | None = None
+        self.versions: ApiVersionsResponse | None = None
 
 
 class Visits:
@@ -95,7 +97,6 @@ class Visits:
         took_ns, last_ns = self._steps(visiting, progress)
         if answer is not None:
             took_ns[Step.METADATA] = ended_ns - last_ns
-        known = self._client.network.api_versions(node_id)
         address = visiting.node.address
         assert address is not None
         return Visit(
@@ -105,7 +106,7 @@ class Visits:
             error=error,
             failed_ns=ended_ns - last_ns if error else 0,
             tls=None if progress is None else progress.tls,
-            versions=None if known is None else known.response,
+            versions=visiting.versions,
             metadata=answer,
         )
 
@@ -117,6 +118,8 @@ class Visits:
         now_ns = self._client.clock.monotonic_ns()
         if visiting.future is None and network.is_ready(node_id):
             visiting.ready_ns = now_ns
+            known = network.api_versions(node_id)
+            visiting.versions = None if known is None else known.response
             visiting.future = self._client.client.send(visiting.node, metadata_request([]))
         elif visiting.future is None and network.connection_failed(node_id):
             visiting.ended_ns, visiting.error = now_ns, network.connection_error(node_id)
