@@ -51,7 +51,6 @@ _ENOUGH: Final = 50
 
 _NARROW: Final = 40
 _GAPS: Final = 5
-_NO_LIMIT: Final = 1 << 30
 _DAY_S: Final = 86_400
 _TITLES: Final = ("CLIENT→BROKER", "CLIENT-ID", "API")
 _NOTABLE: Final = {
@@ -205,10 +204,10 @@ class ExchangeLines:
             (_api_cell(row.api, api, is_cut=is_cut), BOLD),
             (row.latency.rjust(_LATENCY_WIDTH), None),
         )
-        columns = self._painted(cells, output.width or _NO_LIMIT)
         if output.width is None:
-            output.line(f"{columns} {self._painted(row.about, _NO_LIMIT)}".rstrip())
+            output.line(" ".join([text for text, _ in (*cells, *row.about)]).rstrip())
             return
+        columns = self._painted(cells, output.width)
         room = output.width - sum(columns_of(text) + 1 for text, _ in cells)
         is_long = sum(columns_of(text) + 1 for text, _ in row.about) > room + 1
         if is_long and room < _ENOUGH:

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, TextIO
 
 _FLUSH_BYTES: Final = 1 << 16
@@ -100,8 +101,11 @@ def say(*texts: str) -> None:
 
 def columns_of(text: str) -> int:
     """Return how many columns a text takes: two for a wide character, none for an accent alone."""
-    if text.isascii():
-        return len(text)
+    return len(text) if text.isascii() else _columns_of(text)
+
+
+@lru_cache(maxsize=4096)
+def _columns_of(text: str) -> int:
     from rich.cells import cell_len  # noqa: PLC0415 - only what is printed as text needs it
 
     return cell_len(text)
