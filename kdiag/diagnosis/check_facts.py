@@ -12,6 +12,7 @@ from kdiag.net.lookups import Lookup
 from kdiag.net.timed_channel import TlsFacts
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
+from kdiag.wire.api.describe_quorum import DescribeQuorumResponse
 from kdiag.wire.api.metadata import MetadataResponse
 
 if TYPE_CHECKING:  # a quick check does without
@@ -120,6 +121,8 @@ class CheckFacts(msgspec.Struct, kw_only=True):
         is_quick: whether nothing more was asked.
         listeners: the addresses that the brokers advertise, by ascending broker id.
         cluster: what DescribeCluster answered, with what the user may do.
+        quorum: what the controllers answered to DescribeQuorum; None where there is no quorum.
+        is_quorum_silent: whether they were asked and did not answer in time.
         topics: all topics that the user may see.
         wanted: the topics that were asked for by name, with what the user may do with each.
         min_isr: `min.insync.replicas` by topic, of those with replicas out of sync.
@@ -138,6 +141,8 @@ class CheckFacts(msgspec.Struct, kw_only=True):
     is_quick: bool = False
     listeners: Sequence[Endpoint] = ()
     cluster: DescribeClusterResponse | None = None
+    quorum: DescribeQuorumResponse | None = None
+    is_quorum_silent: bool = False
     topics: MetadataResponse | None = None
     wanted: MetadataResponse | None = None
     min_isr: Mapping[str, int] = {}

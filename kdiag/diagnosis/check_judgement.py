@@ -23,7 +23,9 @@ def _of_cluster(facts: CheckFacts) -> Iterator[Part]:
     from kdiag.diagnosis.authorized_operations import judge_rights  # noqa: PLC0415 - as told
     from kdiag.diagnosis.coordinator_stage import judge_coordinator  # noqa: PLC0415 - as told
     from kdiag.diagnosis.partition_health import judge_partitions  # noqa: PLC0415 - as told
+    from kdiag.diagnosis.quorum_stage import judge_quorum  # noqa: PLC0415 - as told
 
+    yield judge_quorum(facts)
     yield judge_listeners(facts)
     yield judge_rights(facts)
     yield judge_partitions(facts)

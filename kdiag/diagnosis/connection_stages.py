@@ -142,8 +142,7 @@ def metadata_text(metadata: MetadataResponse) -> str:
     count = len(metadata.brokers)
     brokers = "1 broker" if count == 1 else f"{count} brokers"
     named = f"cluster {metadata.cluster_id}" if metadata.cluster_id else "a cluster without id"
-    known = metadata.controller_id >= 0
-    return f"{named}, {brokers}" + (f", controller {metadata.controller_id}" if known else "")
+    return f"{named}, {brokers}"
 
 
 def _detail(step: Step, visit: Visit, facts: CheckFacts) -> str:

@@ -93,8 +93,6 @@ def _of_brokers(placed: Sequence[_Placed], facts: CheckFacts) -> Iterator[Findin
     """Find brokers that are not alive, and living ones with replicas that are offline."""
     assert facts.metadata is not None
     alive = {each.node_id for each in facts.metadata.brokers}
-    if facts.metadata.controller_id < 0:
-        yield found("KD2008")
     holders = {node for each in placed for node in each.partition.replica_nodes}
     fenced = {e.broker_id for e in facts.cluster.brokers if e.is_fenced} if facts.cluster else set()
     for node_id in sorted((holders | fenced) - alive):
@@ -131,9 +129,12 @@ def _detail(placed: Sequence[_Placed], topic_count: int) -> str:
         (sum(bool(each.missing) for each in placed), "with replicas out of sync"),
     )
     wrong = [f"{count} {what}" for count, what in counts if count]
+    if not placed:
+        return "no topic that the user may see"
     topics = "1 topic" if topic_count == 1 else f"{topic_count} topics"
-    state = ", ".join(wrong) or ("all led and in sync" if placed else "nothing to see")
-    return f"{len(placed)} of {topics}: {state}"
+    partitions = "1 partition" if len(placed) == 1 else f"{len(placed)} partitions"
+    state = ", ".join(wrong) or "all led and in sync"
+    return f"{partitions} of {topics}: {state}"
 
 
 def _counts(placed: Sequence[_Placed], facts: CheckFacts) -> dict[str, int]:

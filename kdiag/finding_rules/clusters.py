@@ -59,7 +59,7 @@ RULES: Final = {
     ),
     "KD2008": Rule(
         _ERROR,
-        "no broker knows a controller",
+        "no controller can be asked: {why}",
         "Without a controller nobody elects leaders, creates topics or takes brokers in.",
         "See the controllers' logs: too few of them may be up for a majority.",
     ),

@@ -89,7 +89,7 @@ class TimedChannel(Channel):
                 with self._noting_refusal():
                     self.transport.handshake()
                 self._note()
-            is_done = super().prepare()
+            is_done = self.transport.is_ready and super().prepare()
         except _FAILURES:
             self._note()
             self._note_tls()

@@ -32,6 +32,12 @@ from kdiag.wire.api.describe_configs import (
     DescribeConfigsResponse,
 )
 from kdiag.wire.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kdiag.wire.api.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    PartitionData,
+    TopicData,
+)
 from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.coordinator_partition import CoordinatorKind
@@ -59,6 +65,10 @@ _MIN_ISR: Final = "min.insync.replicas"
 _MAX_TOPICS: Final = 1000
 
 R = TypeVar("R", bound=Struct)
+
+_QUORUM_QUESTION: Final = DescribeQuorumRequest(
+    [TopicData("__cluster_metadata", [PartitionData()])]
+)
 
 
 class CheckPlan(NamedTuple):
@@ -133,10 +143,12 @@ class _Check:
 
     def _ask_first(self, node_id: int) -> None:
         """Ask the node that answered first what any broker can tell; the answers come later."""
-        questions = {
+        questions: dict[str, Struct | RequestBuilder | None] = {
             "cluster": _cluster_question(),
             "topics": metadata_request(None),
             "wanted": _topics_question(self._plan.topics) if self._plan.topics else None,
+            # Last: a broker that waits for the controllers lets what follows wait as well.
+            "quorum": _QUORUM_QUESTION,
         }
         self._pending = {
             name: self._client.send(node_id, question)
@@ -159,6 +171,8 @@ class _Check:
         facts.topics = self._answer("topics", MetadataResponse)
         if "wanted" in self._pending:
             facts.wanted = self._answer("wanted", MetadataResponse)
+        facts.quorum = self._answer("quorum", DescribeQuorumResponse)
+        facts.is_quorum_silent = not self._pending["quorum"].is_done
 
     def _left_ns(self) -> int:
         """Return how long the second round may take."""

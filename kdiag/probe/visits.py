@@ -5,7 +5,7 @@ how long every step took. One that fails is not repeated.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.consumer_network_client import ResponseFuture
@@ -14,8 +14,10 @@ from kdiag.client.node import Node
 from kdiag.diagnosis.check_facts import Step, Visit
 from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.net.timed_channel import Progress, TimedChannels
-from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.api.metadata import MetadataResponse
+
+if TYPE_CHECKING:
+    from kdiag.wire.api.api_versions import ApiVersionsResponse
 
 _NO_ANSWER: Final = "it told its versions, but did not answer Metadata in time"
 _FIX: Final = "See the broker's log: it hangs or is overloaded"
