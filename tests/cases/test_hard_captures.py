@@ -15,13 +15,29 @@ from hard_captures import (
     one_batch,
     one_sided,
     produce,
+    produced,
     retransmitted,
+    sasl_handshake_v0,
+    seen_twice,
+    unacknowledged_mixed,
     write,
 )
 from kdiag.pcap.decoder import decode_capture
+from kdiag.pcap.keylog import KeyLog
+from kdiag.wire.body import BodyForm
 from kdiag.wire.connection import Connection, Gap, Protocol
+from kdiag.wire.dissection import Dissection
+from kdiag.wire.dissector_view import view_side
+from kdiag.wire.document import DocumentEncoder, Documents
 from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.records import BatchHeader, Record, read_batches, write_batch
+from kdiag.wire.topic_names import TopicNames
+from wrapped_captures import WRAPPED
+
+TLS = Path(__file__).parents[1] / "captures_tls"
+TLS_CAPTURES = [("tls12_aiokafka", "TLS 1.2"), ("tls13_kafkapython", "TLS 1.3")]
+HEADERS_BYTES = 14 + 20 + 20
+"""What Ethernet, IPv4 and TCP take of each packet."""
 
 
 def read(path: Path) -> tuple[list[Exchange], list[Gap], list[Connection]]:
@@ -66,10 +82,28 @@ def test_a_hard_case_gives_what_can_be_known(
 
 
 def test_duplicates_are_counted(tmp_path: Path) -> None:
-    """Every segment of the client was sent twice, so half of them brought nothing new."""
-    _, _, (connection,) = read(write(retransmitted(), tmp_path / "case.pcap"))
+    """Segments that were sent twice, or seen twice, brought nothing new the second time."""
+    _, _, (sent,) = read(write(retransmitted(), tmp_path / "sent.pcap"))
+    _, _, (seen,) = read(write(seen_twice(), tmp_path / "seen.pcap"))
+    segments = 6 * -(-len(produce(100)) // MSS)
 
-    assert connection.duplicates == 6 * -(-len(produce(100)) // MSS)
+    assert sent.duplicates == segments
+    assert seen.duplicates == segments + 6
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_what_carries_the_packets_changes_nothing(name: str, tmp_path: Path) -> None:
+    """Link types, tunnels, fragments and file formats give the same twelve messages."""
+    path = tmp_path / "case"
+    path.write_bytes(WRAPPED[name]())
+    exchanges, gaps, connections = read(path)
+
+    assert (*counted(exchanges), len(connections)) == (12, 0, 0, 1)
+    assert [each.correlation_id for each in exchanges] == [100, 101, 102, 103, 104, 105]
+    assert gaps == []
+    ends = {connections[0].client.rpartition(":")[0], connections[0].broker.rpartition(":")[0]}
+    inside = {"[2001:db8::1]", "[2001:db8::2]"} if name == "IPv6" else {"10.0.0.1", "10.0.0.2"}
+    assert ends == inside
 
 
 @pytest.mark.parametrize("snap_bytes", [200, 96])
@@ -87,6 +121,56 @@ def test_cut_packets_leave_partial_frames_at_the_right_places(
     assert all(each.latency_ns is not None for each in exchanges)
 
 
+@pytest.mark.parametrize("snap_bytes", [200, 96])
+def test_what_was_captured_of_cut_packets_is_decoded(snap_bytes: int, tmp_path: Path) -> None:
+    """Topic, acks and the error code of the response are before the cut; what is not says so."""
+    exchanges, gaps, _ = read(write(base(), tmp_path / "cut.pcap", snap_bytes=snap_bytes))
+
+    for exchange in exchanges:
+        dissection = Dissection(exchange)
+        request, response = dissection.request, dissection.response
+        assert request is not None
+        assert response is not None
+        assert (request.status, dissection.status) == (Status.PARTIAL, Status.PARTIAL)
+        assert request.message.acks == 1
+        assert dissection.topics == {"orders"}
+        (partition,) = response.message.responses[0].partition_responses
+        assert (partition.index, partition.error_code) == (0, 0)
+        is_cut = snap_bytes < HEADERS_BYTES + len(produced(100))
+        assert response.status is (Status.PARTIAL if is_cut else Status.OK)
+        assert exchange.request is not None
+        missing = exchange.request.gap_bytes
+        assert request.why is not None
+        assert request.why.reason.startswith(f"{missing} of {exchange.request.size} bytes")
+        assert missing == len(produce(100)) - 3 * (snap_bytes - HEADERS_BYTES)
+    assert all(gap.reason for gap in gaps)
+
+
+def test_a_request_with_acks_0_is_flagged_and_has_no_latency(tmp_path: Path) -> None:
+    """Nothing answers it; the others are answered."""
+    exchanges, _, _ = read(write(unacknowledged_mixed(), tmp_path / "case.pcap"))
+    found = {each.correlation_id: (each.pairing, each.latency_ns is None) for each in exchanges}
+
+    assert found == {
+        100: (Status.OK, False),
+        101: (Status.NO_RESPONSE, True),
+        102: (Status.OK, False),
+    }
+
+
+def test_bare_sasl_tokens_are_marked_and_kept_out_of_the_output(tmp_path: Path) -> None:
+    """The password is in none of the documents, nor in the view of the bytes."""
+    exchanges, _, _ = read(write(sasl_handshake_v0(), tmp_path / "case.pcap"))
+    documents = Documents(TopicNames(), BodyForm(values=True))
+
+    assert [each.pairing for each in exchanges].count(Status.OPAQUE) == 1
+    for dissection in map(Dissection, exchanges):
+        assert b"alice" not in DocumentEncoder().encode(documents.exchange(dissection))
+        for side in dissection.sides:
+            is_response = side is dissection.response
+            assert "alice" not in str(view_side(dissection, side, is_response=is_response))
+
+
 def test_one_side_alone_is_read(tmp_path: Path) -> None:
     """Requests without responses are unanswered, responses without requests are unmatched."""
     asked, _, _ = read(write(one_sided(base(), source_port=40_000), tmp_path / "asked.pcap"))
@@ -96,18 +180,34 @@ def test_one_side_alone_is_read(tmp_path: Path) -> None:
     assert Counter(each.pairing for each in told) == {Status.UNMATCHED: 6}
 
 
-@pytest.mark.parametrize(
-    ("codec", "form"),
-    [
-        ("none", ""),
-        ("gzip", ""),
-        ("snappy", "xerial"),
-        ("snappy", "raw"),
-        ("lz4", ""),
-        ("zstd", ""),
-        ("zstd", "sized"),
-    ],
-)
+CODECS = [
+    ("none", ""),
+    ("gzip", ""),
+    ("snappy", "xerial"),
+    ("snappy", "raw"),
+    ("lz4", ""),
+    ("zstd", ""),
+    ("zstd", "sized"),
+]
+
+
+@pytest.mark.parametrize(("codec", "form"), CODECS)
+def test_two_hundred_records_come_out_of_every_codec(codec: str, form: str, tmp_path: Path) -> None:
+    """Each with its offset, key and value."""
+    records = [Record(n, key=b"%d" % n, value=b"value of %d" % n) for n in range(200)]
+    header = BatchHeader(compression=codec, compression_form=form)
+    data = write_batch(records, header)
+    exchanges, _, _ = read(write(one_batch(data), tmp_path / "case.pcap"))
+
+    (dissection,) = map(Dissection, exchanges)
+    assert dissection.request is not None
+    ((batch,),) = (batches for batches in dissection.request.batches if batches)
+    assert [(each.offset, each.key, each.value) for each in batch.records()] == [
+        (each.offset, each.key, each.value) for each in records
+    ]
+
+
+@pytest.mark.parametrize(("codec", "form"), CODECS)
 def test_ten_megabytes_in_one_batch_come_out_whole(codec: str, form: str, tmp_path: Path) -> None:
     """A record of 10 MB crosses the wire in every codec and comes out as it was."""
     value = random.Random(codec).randbytes(1 << 20) * 10
@@ -121,3 +221,20 @@ def test_ten_megabytes_in_one_batch_come_out_whole(codec: str, form: str, tmp_pa
     (batch,) = read_batches(request.data[-len(records) :]).batches
     assert batch.crc_ok
     assert batch.records()[0].value == value
+
+
+@pytest.mark.parametrize(("name", "version"), TLS_CAPTURES)
+def test_tls_is_named_without_keys_and_read_with_them(name: str, version: str) -> None:
+    """Server name, version and bytes are told at least; with a key log every message is."""
+    path = TLS / f"{name}.pcap"
+    closed, _, hidden = read(path)
+    keylog = KeyLog.parse(path.with_suffix(".keylog").read_bytes())
+    items = list(decode_capture([path], keylog=keylog))
+    opened = [item for item in items if isinstance(item, Exchange)]
+
+    assert closed == []
+    told = {(each.protocol, each.tls_version, each.sni) for each in hidden}
+    assert told == {(Protocol.TLS, version, "localhost")}
+    assert all(each.request_bytes and each.response_bytes for each in hidden)
+    assert len(opened) > 10
+    assert {Dissection(each).status for each in opened} <= {Status.OK, Status.OPAQUE}
