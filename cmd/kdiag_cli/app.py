@@ -5,16 +5,22 @@ import os
 from typing import Annotated, Final
 
 import typer
+from typer._completion_classes import completion_init
 
 import kdiag
 from kdiag_cli.lazy_command import add_commands
 
 COMMANDS: Final = {
     "decode": "Name every request and response in packet captures.",
+    "tables": "Explain the tables that captures become, column by column.",
+    "query": "Ask a question about captures in SQL.",
+    "report": "Answer a question that many have about captures.",
     "check": "Check the way to a cluster, layer by layer, and what state it is in.",
+    "tail": "Follow topics: print their records, exactly, from any offset or time.",
     "find-coordinator": "Ask every broker who coordinates a group, and if that is healthy.",
     "request": "Send any request of Kafka's protocol, and print the answer.",
     "api-versions": "Show which versions of Kafka's APIs the brokers speak, side by side.",
+    "completion": "Print a script that has a shell complete what you type.",
     "config": "Show the settings of the client and where each comes from.",
     "errcode": "Explain an error code: what it means and what to do.",
     "help": "Explain a topic, or list the topics.",
@@ -28,6 +34,7 @@ search takes a tenth of the time of a run that keeps thousands of exchanges."""
 app = typer.Typer(
     help="Diagnostics and protocol toolkit for Apache Kafka.",
     no_args_is_help=True,
+    add_completion=False,  # `kdiag completion` prints better scripts
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # rich would cost three times the rest of a `--help`
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -59,4 +66,6 @@ def main() -> None:
     gc.set_threshold(_GC_THRESHOLD)
     # numpy would start threads for matrices that there are none of, which costs 50 ms.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if "_KDIAG_COMPLETE" in os.environ:  # a shell asks, by a script of `kdiag completion`
+        completion_init()
     app(prog_name="kdiag")

@@ -15,6 +15,7 @@ Examples:
   kdiag decode traffic.pcap --show 12 --values
   kdiag decode traffic.pcap --explain 12
   kdiag decode traffic.pcap -o jsonl | jq -r 'select(.error) | .error'
+  kdiag decode traffic.pcap -o parquet --out tables
   kdiag decode traffic.pcap --keylog keys.log
   tcpdump -i any -U -w - 'tcp port 9092' | kdiag decode -
   kdiag decode --live lo --write traffic.pcap
@@ -32,6 +33,7 @@ class OutputFormat(StrEnum):
     JSONL = "jsonl"
     JSON = "json"
     CSV = "csv"
+    PARQUET = "parquet"
 
 
 def decode(  # noqa: PLR0913 - a parameter for each option
@@ -43,6 +45,13 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     output: Annotated[
         OutputFormat, typer.Option("--output", "-o", help="Lines for people, or for programs.")
     ] = OutputFormat.TEXT,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --output parquet: the folder for the tables."),
+    ] = None,
+    no_bodies: Annotated[
+        bool, typer.Option("--no-bodies", help="With --output parquet: without the bodies.")
+    ] = False,
     api: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this API, by name or key. Repeatable."),
@@ -134,6 +143,14 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         raise typer.BadParameter("is for --live: files are kept already", param_hint="'--write'")
     if output is OutputFormat.CSV and (summary or show is not None or explain is not None):
         raise typer.BadParameter("--output csv lists exchanges; the rest is text or JSON")
+    if (output is OutputFormat.PARQUET) != (out is not None):
+        raise typer.BadParameter("goes with --output parquet", param_hint="'--out'")
+    if output is OutputFormat.PARQUET:
+        from kdiag_cli.report_extra import require_report_extra  # noqa: PLC0415 - as below
+
+        if summary or show is not None or explain is not None or raw:
+            raise typer.BadParameter("--output parquet writes tables of exchanges, nothing else")
+        require_report_extra()
     # `--help` must not load what only the run needs.
     from kdiag.pcap.decoder import Limits  # noqa: PLC0415
     from kdiag.wire.body import BodyForm  # noqa: PLC0415
@@ -143,6 +160,8 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     options = decode_options.DecodeOptions(
         files=files or [],
         output=output.value,
+        out=out,
+        bodies=not no_bodies,
         form=BodyForm(raw=raw, values=values, show_secrets=show_secrets),
         selection=Selection(
             api_keys=decode_options.read_apis(api or []),

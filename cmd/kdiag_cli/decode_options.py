@@ -34,7 +34,9 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         files: the captures.
-        output: `text`, `jsonl`, `json` or `csv`.
+        output: `text`, `jsonl`, `json`, `csv` or `parquet`.
+        out: the folder for the tables of `parquet`; None with every other output.
+        bodies: whether these tables hold the bodies.
         form: how bodies are shown.
         selection: which exchanges are wanted.
         ports: those that carry Kafka whatever the bytes look like.
@@ -50,6 +52,8 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     files: list[str]
     output: str = "text"
+    out: Path | None = None
+    bodies: bool = True
     form: BodyForm = BodyForm()
     selection: Selection = Selection()
     ports: frozenset[int] = frozenset()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from os import fstat
 from typing import Final
 
-from kdiag.errors import CaptureError
+from kdiag.errors import CaptureError, ReportError
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.packet import SegmentBatch
 from kdiag.pcap.topic_names import can_read_twice, learn_all_names
@@ -23,6 +23,7 @@ from kdiag_cli.exchange_tree import ExchangeView, explanation_document
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.machine_output import CsvRows, JsonDocument, JsonLines, Printer
 from kdiag_cli.progress import Progress
+from kdiag_cli.report_extra import open_parquet_tables
 from kdiag_cli.single_exchange import SingleExchange, absence_text
 from kdiag_cli.sorted_printer import SortedPrinter
 from kdiag_cli.summary_text import print_summary
@@ -40,9 +41,13 @@ def run(options: DecodeOptions) -> ExitCode:
     """Decode captures as the options say; return the exit code."""
     try:
         output = Output(sys.stdout)
-        code = _Decoding(options, output).run()
+        work = _Decoding(options, output)
+        try:
+            code = work.run()
+        finally:
+            work.close()
         output.flush()
-    except CaptureError as error:
+    except (CaptureError, ReportError) as error:
         say(str(error))
         return ExitCode.USAGE
     except BrokenPipeError:
@@ -71,6 +76,7 @@ class _Decoding:
         self._documents = Documents(self._names, options.form)
         number = options.show or options.explain
         self._single = None if number is None else SingleExchange(number)
+        self._tables = None if options.out is None else open_parquet_tables(options, self._names)
         self._printer = self._single or self._make_printer()
         self._pipeline = ExchangePipeline(
             self._names,
@@ -82,6 +88,11 @@ class _Decoding:
         self._first_ns = self._last_ns = 0
         is_stored = can_read_twice(options.files) or _is_file(sys.stdin)
         output.is_prompt = options.live is not None or not is_stored
+
+    def close(self) -> None:
+        """Remove tables that were not finished."""
+        if self._tables is not None:
+            self._tables.discard()
 
     def run(self) -> ExitCode:
         """Read everything, or up to what was asked for; return the exit code."""
@@ -146,7 +157,9 @@ class _Decoding:
         if options.summary:
             return None
         printer: Printer
-        if options.output == "text":
+        if self._tables is not None:
+            printer = self._tables
+        elif options.output == "text":
             printer = ExchangeLines(self._output, self._names)
         else:
             printer = _MACHINE_PRINTERS[options.output](self._output, self._documents)
@@ -160,7 +173,8 @@ class _Decoding:
 
     def _make_progress(self) -> Progress | None:
         """Return what shows progress, where it does not get between the lines."""
-        is_in_the_way = self._output.is_terminal and self._printer is not None
+        prints_lines = self._printer is not None and self._tables is None
+        is_in_the_way = self._output.is_terminal and prints_lines
         if is_in_the_way or not sys.stderr.isatty():
             return None
         return Progress(self._reader.total_bytes)

@@ -1,0 +1,55 @@
+"""Where `kdiag query` and `kdiag report` get their tables: captures, or a folder of Parquet."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kdiag.errors import ReportError
+from kdiag_cli import decoding
+from kdiag_cli.decode_options import DecodeOptions
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.terminal import close_quietly, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdiag.report.engine import Database
+
+
+def ask_tables(options: DecodeOptions, ask: "Callable[[Database], None]") -> ExitCode:
+    """Ask something of the tables of captures; return the exit code.
+
+    Captures are written as Parquet into a temporary folder first, so that the tables may be larger
+    than the memory.
+
+    Args:
+        options: the captures, or one folder that `kdiag decode --output parquet` has written.
+        ask: is given the database, prints the answer.
+    """
+    try:
+        return _ask(options, ask)
+    except ReportError as error:
+        say(*str(error).splitlines())
+        return ExitCode.USAGE
+    except BrokenPipeError:
+        close_quietly()
+        return ExitCode.DONE
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+
+
+def _ask(options: DecodeOptions, ask: "Callable[[Database], None]") -> ExitCode:
+    from kdiag.report.engine import holds_tables, open_folder  # noqa: PLC0415 - duckdb
+
+    if len(options.files) == 1 and holds_tables(Path(options.files[0])):
+        with open_folder(Path(options.files[0])) as database:
+            ask(database)
+        return ExitCode.DONE
+    with tempfile.TemporaryDirectory(prefix="kdiag-tables-") as folder:
+        code = decoding.run(replace(options, output="parquet", out=Path(folder)))
+        if code in (ExitCode.DONE, ExitCode.PARTIAL):
+            with open_folder(Path(folder)) as database:
+                ask(database)
+        return code

@@ -1,0 +1,179 @@
+"""Reports: questions that users ask, each with its answer as a file of SQL.
+
+A file begins with comments: the question, what to know about the answer, and the parameters.
+
+    -- Which clients break on Kafka 4?
+    --
+    -- By the final table of KIP-896 ...
+    --
+    -- parameter target (version) = 4.0: the release that the brokers are to have.
+    SELECT ... WHERE since <= $target
+
+The dialect is DuckDB's. `Query.text` gives Spark's, in which `$target` is `:target`. Reports use
+what both compute alike: integers, exact percentiles by rank, one order of rows.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+from kdiag.errors import ReportError
+
+DUCKDB: Final = "duckdb"
+SPARK: Final = "spark"
+
+_FOLDER: Final = files("kdiag.report") / "sql"
+_PARAMETER: Final = re.compile(r"parameter (\w+) \((string|bigint|version)\) = (\S*): (.+)")
+_VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?")
+_BIGINT: Final = re.compile(r"-?\d{1,18}")
+_VERSION_STEP: Final = 10_000
+
+
+class Parameter(NamedTuple):
+    """What a report can be told.
+
+    Attributes:
+        name: of the parameter.
+        type: `string`, `bigint`, or `version`: `4.1`, which becomes the number 40001.
+        default: its value if none is given, as text.
+        meaning: what it is for.
+    """
+
+    name: str
+    type: str
+    default: str
+    meaning: str
+
+    def read(self, text: str) -> str | int:
+        """Return the value that a text stands for.
+
+        Raises:
+            ReportError: if it is not of the type.
+        """
+        if self.type == "bigint" and _BIGINT.fullmatch(text):
+            return int(text)
+        if self.type == "version" and (found := _VERSION.fullmatch(text)):
+            return int(found[1]) * _VERSION_STEP + int(found[2])
+        if self.type == "string":
+            return text
+        like = {"bigint": "a whole number", "version": "a version such as 4.1"}[self.type]
+        raise ReportError(f"parameter {self.name}", f"expected {like}, not {text!r}")
+
+
+class Query(NamedTuple):
+    """A question in SQL.
+
+    Attributes:
+        sql: one SELECT in DuckDB's dialect.
+        values: of its parameters, by name.
+    """
+
+    sql: str
+    values: dict[str, Any]
+
+    def text(self, dialect: str) -> str:
+        """Return it in a dialect: `duckdb` or `spark`; Spark takes `values` as `args`.
+
+        Raises:
+            ReportError: if it cannot be said there.
+        """
+        return self.sql if dialect == DUCKDB else transpile(self.sql)
+
+
+class Report(NamedTuple):
+    """A question with its answer.
+
+    Attributes:
+        name: of the report and its file.
+        question: what it answers, one sentence.
+        notes: what to know about the answer.
+        parameters: what it can be told.
+        sql: the answer.
+    """
+
+    name: str
+    question: str
+    notes: str
+    parameters: tuple[Parameter, ...]
+    sql: str
+
+    def query(self, values: Mapping[str, str] | None = None) -> Query:
+        """Return the report with parameters, the defaults where none are given.
+
+        Args:
+            values: texts by name of the parameter.
+
+        Raises:
+            ReportError: if there is no such parameter, or a value is not of its type.
+        """
+        values = values or {}
+        known = {parameter.name for parameter in self.parameters}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            has = ", ".join(sorted(known)) or "none"
+            raise ReportError(f"report {self.name}", f"has no parameter {unknown[0]} (has {has})")
+        read = {
+            each.name: each.read(values.get(each.name, each.default)) for each in self.parameters
+        }
+        return Query(self.sql, read)
+
+
+def report_names() -> list[str]:
+    """Return the names of all reports."""
+    ending = ".sql"
+    return sorted(
+        each.name.removesuffix(ending) for each in _FOLDER.iterdir() if each.name.endswith(ending)
+    )
+
+
+@cache
+def load_report(name: str) -> Report:
+    """Return a report.
+
+    Raises:
+        ReportError: if there is none of that name.
+    """
+    if name not in report_names():
+        why = f"there is no such report; there are {', '.join(report_names())}"
+        raise ReportError(f"report {name}", why)
+    return parse_report(name, (_FOLDER / f"{name}.sql").read_text(encoding="utf-8"))
+
+
+def parse_report(name: str, text: str) -> Report:
+    """Return the report that a file holds.
+
+    Raises:
+        ReportError: if it does not begin with a question.
+    """
+    lines = text.splitlines()
+    count = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    comment = [line.removeprefix("--").strip() for line in lines[:count]]
+    question, *rest = [*comment, ""]
+    if not question:
+        raise ReportError(f"report {name}", "begins with no question")
+    parameters = [Parameter(*found.groups()) for found in map(_PARAMETER.fullmatch, rest) if found]
+    notes = "\n".join(line for line in rest if not _PARAMETER.fullmatch(line)).strip()
+    sql = "\n".join(lines[count:]).strip().removesuffix(";")
+    return Report(name, question, notes, tuple(parameters), sql)
+
+
+def transpile(sql: str) -> str:
+    """Return a statement of DuckDB's dialect in Spark's.
+
+    Raises:
+        ReportError: if it is no SQL, or there is no way to say it.
+    """
+    import sqlglot  # noqa: PLC0415 - takes longer to load than DuckDB to answer
+    from sqlglot.errors import SqlglotError  # noqa: PLC0415
+
+    try:
+        statements = sqlglot.transpile(
+            sql, read=DUCKDB, write=SPARK, unsupported_level=sqlglot.ErrorLevel.RAISE, pretty=True
+        )
+    except SqlglotError as error:
+        raise ReportError("query", f"cannot be said in Spark SQL: {error}") from error
+    if len(statements) != 1:
+        raise ReportError("query", "expected one SELECT")
+    return statements[0]

@@ -1,0 +1,127 @@
+"""The tables of every capture say what its JSON documents say, fact by fact."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from expected_exchanges import CAPTURES
+from kdiag.report.catalog import TABLES
+from kdiag.report.column import EXCHANGE_KEY
+from kdiag_program import kdiag
+from table_facts import (
+    batch_facts,
+    connection_facts,
+    exchange_facts,
+    exchange_facts_of_row,
+    gap_facts,
+    read_rows,
+    record_facts,
+    record_facts_of_row,
+    time_ns,
+    without_records,
+)
+
+REFERENCE = Path(os.environ.get("KDIAG_REFERENCE", "")) / "captures"
+Documents = list[dict[str, Any]]
+
+
+def capture_sets() -> list[Any]:
+    """Return the files of each capture, rotated sets together."""
+    files = sorted(CAPTURES.glob("*.pcap"))
+    if "KDIAG_REFERENCE" in os.environ:
+        files += sorted(REFERENCE.glob("*.pcap")) + sorted(REFERENCE.glob("*.pcapng"))
+    sets = [pytest.param([file], id=f"{file.parent.parent.name}-{file.name}") for file in files]
+    rotated = sorted(REFERENCE.glob("rotated_tcpdump_c1.pcap?"))
+    return [*sets, pytest.param(rotated, id="rotated")] if rotated else sets
+
+
+def told(files: list[Path], folder: Path) -> Documents:
+    """Write the tables of a capture into a folder; return its documents."""
+    keys = files[0].with_suffix(".keylog")
+    keylog = ["--keylog", keys] if keys.exists() else []
+    written = kdiag("decode", *files, *keylog, "--values", "--output", "parquet", "--out", folder)
+    printed = kdiag("decode", *files, *keylog, "--values", "--output", "jsonl")
+    assert written.code == printed.code
+    assert written.out == ""
+    return [json.loads(line) for line in printed.out.splitlines()]
+
+
+def of_kind(documents: Documents, kind: str) -> Documents:
+    """Return the documents of a kind."""
+    return [document for document in documents if document["kind"] == kind]
+
+
+def check_exchanges(documents: Documents, folder: Path) -> None:
+    """Compare `exchanges` with the documents of exchanges."""
+    rows = {row["number"]: row for row in read_rows(folder, "exchanges")}
+    assert set(rows) == {document["number"] for document in documents}
+    for document in documents:
+        row = rows[document["number"]]
+        expected = without_records(exchange_facts(document))
+        assert exchange_facts_of_row(row, set(expected)) == expected
+        assert int(row["time"].timestamp() * 10**6) == row["time_ns"] // 1000
+        for topic_id, name in document["topic_names"].items():
+            assert topic_id in row["topic_ids"]
+            assert name in row["topics"]
+
+
+def check_batches(documents: Documents, folder: Path) -> None:
+    """Compare `batches` and `records` with the batches inside the documents of exchanges."""
+    records: dict[Any, Documents] = {}
+    for row in read_rows(folder, "records"):
+        records.setdefault(batch_key(row), []).append(row)
+    rows = {batch_key(row): row for row in read_rows(folder, "batches")}
+    expected = [each for document in documents for each in batch_facts(document)]
+    assert len(rows) == len(expected)
+    for facts, inside in expected:
+        row = rows[batch_key(facts)]
+        assert {name: row[name] for name in facts} == facts
+        found = records.get(batch_key(facts), [])
+        assert [each["record_index"] for each in found] == list(range(len(inside)))
+        for record, told_record in zip(found, inside, strict=True):
+            expected_record = record_facts(told_record)
+            assert record_facts_of_row(record, set(expected_record)) == expected_record
+
+
+def batch_key(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what tells a batch apart."""
+    return tuple(row[name] for name in TABLES["batches"].key)
+
+
+@pytest.mark.parametrize("files", capture_sets())
+def test_the_tables_say_what_the_documents_say(files: list[Path], tmp_path: Path) -> None:
+    """Every exchange, batch, record, connection and gap is a row, with the values of its JSON."""
+    documents = told(files, tmp_path)
+
+    check_exchanges(of_kind(documents, "exchange"), tmp_path)
+    check_batches(of_kind(documents, "exchange"), tmp_path)
+    connections = [connection_facts(each) for each in of_kind(documents, "connection")]
+    assert [
+        {name: row[name] for name in facts}
+        for row, facts in zip(read_rows(tmp_path, "connections"), connections, strict=True)
+    ] == connections
+    gaps = [gap_facts(each) for each in of_kind(documents, "gap")]
+    assert [
+        {name: row[name] for name in facts}
+        for row, facts in zip(read_rows(tmp_path, "gaps"), gaps, strict=True)
+    ] == gaps
+
+
+@pytest.mark.parametrize("files", capture_sets())
+def test_the_key_of_a_table_tells_its_rows_apart(files: list[Path], tmp_path: Path) -> None:
+    """So that tables can be joined, and rows of two runs be compared."""
+    told(files, tmp_path)
+
+    for table in TABLES.values():
+        keys = [tuple(row[name] for name in table.key) for row in read_rows(tmp_path, table.name)]
+        if table.name == "exchanges":  # SASL tokens have no correlation id
+            keys = [key for key in keys if key[EXCHANGE_KEY.index("correlation_id")] is not None]
+        assert len(set(keys)) == len(keys), table.name
+
+
+def test_times_are_read_back_to_the_nanosecond() -> None:
+    """The comparison would not see a rounded time otherwise."""
+    assert time_ns("2026-01-02T03:04:05.000000006Z") == 1_767_323_045_000_000_006
