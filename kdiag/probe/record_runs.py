@@ -1,7 +1,7 @@
 """Records of fetched batches as columns: runs of records that have all but their content in common.
 
 A consumer's objects, one for each record, cost more than all else that is done with it. Here the
-batches of a partition that follow one another become one `RecordRun` of up to a megabyte, and
+batches of a partition that follow one another become one `RecordRun` of up to 256 KiB, and
 whoever prints or keeps records works on its columns:
 
     for run in record_runs(batches):
@@ -26,7 +26,7 @@ from kdiag.wire.record_body import read_headers
 if TYPE_CHECKING:
     from kdiag.wire.record_columns import Int64Array, RecordColumns
 
-MAX_RUN_BYTES: Final = 1 << 20
+MAX_RUN_BYTES: Final = 1 << 18
 """How many bytes of batches, as fetched, become one run at most, unless one alone is larger."""
 
 _COMPRESSED_TO: Final = 4

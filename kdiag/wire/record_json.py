@@ -75,9 +75,9 @@ def records_json(
     """
     records = batch.records()
     if batch.is_control:
-        return [_control_json(record) for record in records]
+        return [control_json(record) for record in records]
     if topic is not None and topic.startswith("__"):
-        return [_internal_json(record, topic, show_secrets=show_secrets) for record in records]
+        return [internal_json(record, topic, show_secrets=show_secrets) for record in records]
     return [_record_json(record) for record in records]
 
 
@@ -85,7 +85,7 @@ def _record_json(record: Record) -> dict[str, Any]:
     form: dict[str, Any] = {"offset": record.offset, "timestamp": record.timestamp}
     _put(form, "key", record.key)
     _put(form, "value", record.value)
-    form["headers"] = [_header_json(header) for header in record.headers]
+    form["headers"] = [header_json(header) for header in record.headers]
     return form
 
 
@@ -100,7 +100,8 @@ def _put(form: dict[str, Any], name: str, data: bytes | None) -> None:
         form[f"{name}_b64"] = data
 
 
-def _header_json(header: Header) -> list[Any]:
+def header_json(header: Header) -> list[Any]:
+    """Return a record header: its key, and its value as text, null or `{"b64": ...}`."""
     key, value = header
     name = key.decode(errors="replace")
     if value is None:
@@ -111,7 +112,8 @@ def _header_json(header: Header) -> list[Any]:
         return [name, {"b64": value}]
 
 
-def _control_json(record: Record) -> dict[str, Any]:
+def control_json(record: Record) -> dict[str, Any]:
+    """Return a control record, with the name of what it marks under `control`."""
     control, value = read_control_record(record)
     form = {"offset": record.offset, "timestamp": record.timestamp, "control": control.name}
     _put(form, "key", record.key)
@@ -119,11 +121,15 @@ def _control_json(record: Record) -> dict[str, Any]:
         _put(form, "value", record.value)
     else:
         form["value"] = to_json(*value)
-    form["headers"] = [_header_json(header) for header in record.headers]
+    form["headers"] = [header_json(header) for header in record.headers]
     return form
 
 
-def _internal_json(record: Record, topic: str, *, show_secrets: bool) -> dict[str, Any]:
+def internal_json(record: Record, topic: str, *, show_secrets: bool) -> dict[str, Any]:
+    """Return a record of one of Kafka's own topics, its messages decoded, with its `type`.
+
+    One that cannot be read has no type, and the form of any other record.
+    """
     read = read_internal_record(topic, record)
     if read is None:
         form = _record_json(record)
@@ -138,7 +144,7 @@ def _internal_json(record: Record, topic: str, *, show_secrets: bool) -> dict[st
         _read_members(value)
     form = {"offset": record.offset, "timestamp": record.timestamp, "type": read.type}
     form |= {"key": _part_json(read.key), "value": value}
-    form["headers"] = [_header_json(header) for header in record.headers]
+    form["headers"] = [header_json(header) for header in record.headers]
     return form
 
 

@@ -1,0 +1,55 @@
+"""The records of `kdiag tail --output parquet --out FILE`."""
+
+from pathlib import Path
+
+from kdiag.probe.record_runs import MAX_RUN_BYTES, RecordRun
+from kdiag.report.record_file import RecordFile, RecordRows
+from kdiag.wire.record_json import control_json
+from kdiag_cli.json_columns import records_of
+
+
+class ParquetPrinter:
+    """Writes records to a file, which has its name when it is complete."""
+
+    def __init__(self, file: Path) -> None:
+        """Open the file.
+
+        Raises:
+            ReportError: if it cannot be written.
+        """
+        self.run_bytes = MAX_RUN_BYTES
+        self._file = RecordFile(file)
+
+    def write(self, run: RecordRun) -> None:
+        """Write a row for each record.
+
+        Raises:
+            ReportError: if there is no room for them.
+        """
+        origin, cells = run.origin, run.cells
+        controls: list[str | None] = [None] * len(cells)
+        if origin.is_control:
+            controls = [control_json(each)["control"] for each in records_of(run)]
+        self._file.write(
+            RecordRows(
+                origin.key.topic,
+                origin.key.partition,
+                origin.timestamp_type,
+                origin.leader_epoch,
+                origin.is_aborted,
+                cells.offsets(),
+                cells.timestamps(),
+                cells.keys(),
+                cells.values(),
+                cells.headers(),
+                controls,
+            )
+        )
+
+    def finish(self) -> None:
+        """Complete the file; what was written before an interruption is in it, too.
+
+        Raises:
+            ReportError: if that fails.
+        """
+        self._file.close()
