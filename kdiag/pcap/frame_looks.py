@@ -243,7 +243,7 @@ class ResponseLooks:
         self._max_frame_bytes = max_frame_bytes
         self._outstanding = outstanding
         self._is_lone = is_lone
-        self._trial_bytes = _MAX_TRIAL_BYTES
+        self._trial_bytes = 0
 
     def head_bytes(self) -> int:
         """Return the bytes up to the end of the correlation id."""
