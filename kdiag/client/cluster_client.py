@@ -33,7 +33,7 @@ R = TypeVar("R", bound=Struct)
 
 _MS: Final = 1_000_000
 _S: Final = 1_000_000_000
-IMPATIENT: Final = ConnectionTimes(setup_timeout_ns=2_500 * _MS, jitter=0.0)
+IMPATIENT: Final = ConnectionTimes(setup_timeout_ns=2_000 * _MS, jitter=0.0)
 """Times of somebody who waits at a terminal: what does not connect in this time is told."""
 
 

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from kdiag.errors import ConnectError, Fault, Layer
+from kdiag.net.receive import NetworkReceive
 from kdiag.net.transport import EndOfStreamError
 
 _S: Final = 1_000_000_000
@@ -108,6 +109,12 @@ _SILENT_FIX: Final = {
 }
 
 
+_CUT_SHORT_FIX: Final = (
+    "Check that the port is a Kafka listener's; if it is, something on the way loses packets: look "
+    "for a too large MTU, or a proxy that cuts"
+)
+
+
 def failure(address: str, stage: Stage, error: Exception | None) -> ConnectError:
     """Return why a connection broke.
 
@@ -149,6 +156,23 @@ def silence(address: str, stage: Stage, waited_ns: int) -> ConnectError:
         return ConnectError(address, Layer.TCP, why, _DROPPED.fix, _DROPPED.fault)
     why = f"the other end accepts connections, but did not answer {stage.value} {waited}"
     return ConnectError(address, _LAYER[stage], why, _SILENT_FIX[stage], Fault.SILENT)
+
+
+def cut_short(address: str, stage: Stage, receive: NetworkReceive, waited_ns: int) -> ConnectError:
+    """Return why a connection was given up on which a frame has not come to its end.
+
+    Args:
+        address: as above.
+        stage: what it should answer.
+        receive: what has come of the frame.
+        waited_ns: how long the rest was waited for.
+    """
+    size, missing = receive.size, receive.missing_bytes
+    why = (
+        f"the other end announced {size} bytes to answer {stage.value}, of which {missing} have not"
+        f" come within {waited_ns / _S:.3g} s"
+    )
+    return ConnectError(address, _LAYER[stage], why, _CUT_SHORT_FIX, Fault.BROKEN_PROTOCOL)
 
 
 def _not_connected(address: str, error: Exception | None) -> ConnectError:

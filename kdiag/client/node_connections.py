@@ -8,7 +8,7 @@ Source: Kafka's `NetworkClient` (its part that is about connections).
 
 from collections.abc import Callable, Sequence
 
-from kdiag.client.connection_failure import Stage, failure, silence
+from kdiag.client.connection_failure import Stage, cut_short, failure, silence
 from kdiag.client.connection_states import ClusterConnectionStates, ConnectionTimes
 from kdiag.client.node import Node
 from kdiag.client.observed import UNKNOWN_END
@@ -145,6 +145,10 @@ class NodeConnections:
     def _silence(self, node_id: str, waited_ns: int) -> ConnectError:
         """Return what a node has not answered."""
         self._is_prepared(node_id)
+        channel = self._selector.channel(node_id)
+        receive = None if channel is None else channel.receive
+        if receive is not None and receive.missing_bytes:
+            return cut_short(self.address(node_id), self._stages[node_id], receive, waited_ns)
         return silence(self.address(node_id), self._stages[node_id], waited_ns)
 
     def _end(self, node_id: str, error: ConnectError) -> ConnectError:

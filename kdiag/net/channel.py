@@ -93,6 +93,11 @@ class Channel:
         return self._send is not None
 
     @property
+    def receive(self) -> NetworkReceive | None:
+        """Return the frame that is being read."""
+        return self._receive
+
+    @property
     def has_bytes_buffered(self) -> bool:
         """Return whether something can be read that the selector cannot see."""
         return self.transport.has_bytes_buffered

@@ -78,6 +78,11 @@ class NetworkReceive:
         return f"<NetworkReceive from {self.channel_id}: {self._filled} of {size} bytes>"
 
     @property
+    def missing_bytes(self) -> int:
+        """Return how much of the frame has not come; 0 before its size is known."""
+        return 0 if self.size is None or self.is_completed else self.size - self._filled
+
+    @property
     def is_memory_needed(self) -> bool:
         """Return whether the size is known and the pool has not given the memory for it."""
         return self.size is not None and not self._is_memory_allocated

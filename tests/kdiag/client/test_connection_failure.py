@@ -5,6 +5,7 @@ import pytest
 
 from kdiag.client.connection_failure import Stage, failure, most_telling, silence
 from kdiag.errors import AuthenticationError, ConnectError, Layer
+from kdiag.net.tls_failure import HandshakeBrokenError
 from kdiag.net.transport import EndOfStreamError
 
 WHERE = "kafka.example:9092"
@@ -42,10 +43,12 @@ def test_an_unknown_reason_is_passed_on() -> None:
 
 
 def test_what_others_have_found_out_is_passed_on() -> None:
-    """A certificate, a password, a web server."""
+    """A certificate, a password, a web server, a handshake that broke off."""
     found = AuthenticationError(WHERE, Layer.TLS, "expired")
+    told = ConnectError(WHERE, Layer.TLS, "it hung up as a listener without TLS does")
 
     assert failure(WHERE, Stage.TLS, found) is found
+    assert failure(WHERE, Stage.TLS, HandshakeBrokenError(told)) is told
 
 
 @pytest.mark.parametrize(

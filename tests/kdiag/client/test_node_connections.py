@@ -15,9 +15,10 @@ from client_peers import (
     poll_until,
     silent_server,
 )
+from foreign_server import CUT_SHORT, saying
 from kdiag.client.client_request import builder_of
 from kdiag.client.node import Node
-from kdiag.errors import ConnectError, Layer
+from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.net.address import Address
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from scripted_broker import CLOSE, HOLD, RESET, Instead, Received, ScriptedBroker, offering
@@ -152,6 +153,21 @@ def test_a_request_that_is_never_answered_is_told_as_silence() -> None:
         error = client.connection_error("1")
         assert error is not None
         assert "did not answer the first request after ApiVersions within 0.5 s" in error.why
+
+
+def test_an_answer_that_does_not_come_to_its_end_is_no_silence() -> None:
+    """What is missing is told: a length that lies looks like that, and so do lost packets."""
+    with saying(CUT_SHORT) as port, network_client() as client:
+        client.ready(local(port))
+        poll_until(client, lambda: "announced" in str(client.silence("1")))
+        client.time.advance(2 * S + 1)
+        poll_until(client, lambda: client.connection_failed("1"))
+        error = client.connection_error("1")
+
+    assert error is not None
+    assert error.fault is Fault.BROKEN_PROTOCOL
+    assert "announced 1048576 bytes to answer the ApiVersions request" in error.why
+    assert "of which 1048560 have not come within 2 s" in error.why
 
 
 def wrong_correlation_id(received: Received) -> None:

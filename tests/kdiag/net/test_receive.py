@@ -159,6 +159,18 @@ def test_a_frame_that_the_pool_can_never_hold_is_refused() -> None:
         receive.read_from(MemoryTransport(struct.pack(">i", 11)), ManualClock())
 
 
+def test_a_receive_knows_what_is_missing() -> None:
+    """Nothing before its size is known, and nothing once it is whole."""
+    transport, receive = MemoryTransport(b"\0\0"), NetworkReceive("1")
+    missing = []
+    for more in (b"", b"\0\4", b"bo", b"dy"):
+        transport.incoming += more
+        receive.read_from(transport, ManualClock())
+        missing.append(receive.missing_bytes)
+
+    assert missing == [0, 4, 2, 0]
+
+
 def test_a_receive_tells_how_far_it_is() -> None:
     """Its repr counts bytes and shows none."""
     transport, receive = MemoryTransport(b"\0\0\0\x06sec"), NetworkReceive("1")
