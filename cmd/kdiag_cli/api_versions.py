@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from kdiag.finding import Severity
+from kdiag_cli import completion_values
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live_document import LiveOutput
 from kdiag_cli.live_options import (
@@ -45,7 +46,13 @@ def api_versions(  # noqa: PLR0913 - a parameter for each option
     *,
     apis: Annotated[
         list[str] | None,
-        typer.Option("--api", "-a", metavar="NAME", help="Only this API. Repeatable."),
+        typer.Option(
+            "--api",
+            "-a",
+            metavar="NAME",
+            help="Only this API. Repeatable.",
+            autocompletion=completion_values.apis,
+        ),
     ] = None,
     features: Annotated[
         bool, typer.Option("--features", help="Show features instead: supported and finalized.")
@@ -56,7 +63,10 @@ def api_versions(  # noqa: PLR0913 - a parameter for each option
     to: Annotated[
         str,
         typer.Option(
-            "--to", metavar="WHERE", help="Whom to ask, as kdiag request does: all, 2, bootstrap."
+            "--to",
+            metavar="WHERE",
+            help="Whom to ask, as kdiag request does: all, 2, bootstrap.",
+            autocompletion=completion_values.destinations,
         ),
     ] = "all",
     fail_on: Annotated[

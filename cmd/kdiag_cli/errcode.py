@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from kdiag_cli import completion_values
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live_document import LiveOutput, print_document, print_table
 from kdiag_cli.terminal import BOLD, Output, harmless, say
@@ -35,7 +36,9 @@ def errcode(
     errors: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="CODE|NAME", help="A code, a name or a part of one, or a Java exception."
+            metavar="CODE|NAME",
+            help="A code, a name or a part of one, or a Java exception.",
+            autocompletion=completion_values.errors,
         ),
     ] = None,
     *,

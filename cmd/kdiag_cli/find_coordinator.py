@@ -6,6 +6,7 @@ import typer
 
 from kdiag.finding import Severity
 from kdiag.wire.coordinator_partition import CoordinatorKind
+from kdiag_cli import completion_values
 from kdiag_cli.live_document import LiveOutput
 from kdiag_cli.live_options import (
     BootstrapServers,
@@ -45,12 +46,23 @@ Exit codes: 0 done, 1 a finding (--fail-on), 2 wrong usage, 3 cannot connect, 4 
 def find_coordinator(  # noqa: PLR0913 - a parameter for each option
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="Groups or other names; - reads them from stdin."),
+        typer.Argument(
+            metavar="NAME",
+            help="Groups or other names; - reads them from stdin.",
+            autocompletion=completion_values.groups,
+        ),
     ] = None,
     *,
     group: Annotated[
         list[str] | None,
-        typer.Option("--group", "-g", "-G", metavar="NAME", help="The same as NAME. Repeatable."),
+        typer.Option(
+            "--group",
+            "-g",
+            "-G",
+            metavar="NAME",
+            help="The same as NAME. Repeatable.",
+            autocompletion=completion_values.groups,
+        ),
     ] = None,
     txn: Annotated[
         bool, typer.Option("--txn", help="The names are transactional ids, not groups.")

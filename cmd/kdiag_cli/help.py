@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
+from kdiag_cli import completion_values
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.terminal import Output, say, table
 
@@ -32,7 +33,11 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def show(
     topic: Annotated[
         str | None,
-        typer.Argument(metavar="TOPIC", help="A topic, the id of a finding, or a command."),
+        typer.Argument(
+            metavar="TOPIC",
+            help="A topic, the id of a finding, or a command.",
+            autocompletion=completion_values.help_topics,
+        ),
     ] = None,
 ) -> None:
     """Explain a topic, or list the topics.

@@ -29,6 +29,7 @@ import typer
 from kdiag.client.config import ClientConfig, ConfigSources, load_config
 from kdiag.client.config_sources import Setting
 from kdiag.errors import ConfigError
+from kdiag_cli import completion_values
 from kdiag_cli.live_document import LiveOutput
 
 BootstrapServers = Annotated[
@@ -57,7 +58,11 @@ ConfigFile = Annotated[
 Profile = Annotated[
     str | None,
     typer.Option(
-        "--profile", "--context", metavar="NAME", help="One of your ~/.config/kdiag/config.toml."
+        "--profile",
+        "--context",
+        metavar="NAME",
+        help="One of your ~/.config/kdiag/config.toml.",
+        autocompletion=completion_values.profiles,
     ),
 ]
 PasswordFile = Annotated[

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from kdiag.finding import Severity
+from kdiag_cli import completion_values
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live_document import LiveOutput
 from kdiag_cli.live_options import (
@@ -49,7 +50,12 @@ version, 8 some brokers did not answer.
 
 def request(  # noqa: PLR0913 - a parameter for each option
     api: Annotated[
-        str, typer.Argument(metavar="API", help="Kafka's name of the request, or its number.")
+        str,
+        typer.Argument(
+            metavar="API",
+            help="Kafka's name of the request, or its number.",
+            autocompletion=completion_values.apis,
+        ),
     ],
     body: Annotated[
         str | None,
@@ -60,7 +66,13 @@ def request(  # noqa: PLR0913 - a parameter for each option
     ] = None,
     *,
     to: Annotated[
-        str, typer.Option("--to", metavar="WHERE", help="Whom to ask; see below.")
+        str,
+        typer.Option(
+            "--to",
+            metavar="WHERE",
+            help="Whom to ask; see below.",
+            autocompletion=completion_values.destinations,
+        ),
     ] = "any",
     version: Annotated[
         int | None,

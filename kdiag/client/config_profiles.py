@@ -73,6 +73,16 @@ def read_profile(file: Path, name: str | None, origin: str = "--profile") -> Pro
     return _profile(file, str(name), table)
 
 
+def profile_names(file: Path) -> list[str]:
+    """Return the names of all profiles; none if there is no such file.
+
+    Raises:
+        ConfigError: if the file cannot be read.
+    """
+    profiles = _read_toml(file).get("profiles") if file.exists() else None
+    return list(profiles) if isinstance(profiles, dict) else []
+
+
 def _read_toml(file: Path) -> dict[str, Any]:
     import tomllib  # noqa: PLC0415 - only when there are profiles
 

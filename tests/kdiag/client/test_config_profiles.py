@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.client.config_profiles import profiles_file, read_profile
+from kdiag.client.config_profiles import profile_names, profiles_file, read_profile
 from kdiag.errors import ConfigError
 
 TOML = """
@@ -29,6 +29,14 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "config.toml"
     path.write_text(TOML)
     return path
+
+
+def test_the_names_of_all_profiles_are_told(file: Path, tmp_path: Path) -> None:
+    """Of a file that is not there, none."""
+    assert profile_names(file) == ["dev", "prod", "home"]
+    assert profile_names(tmp_path / "missing.toml") == []
+    file.write_text("profiles = 3")
+    assert profile_names(file) == []
 
 
 def test_a_profile_is_found_by_its_name(file: Path) -> None:
