@@ -21,7 +21,6 @@ COMMANDS: Final = {
     "request": "Send any request of Kafka's protocol, and print the answer.",
     "api-versions": "Show which versions of Kafka's APIs the brokers speak, side by side.",
     "completion": "Print a script that has a shell complete what you type.",
-    "completion": "Print a script that has a shell complete what you type.",
     "config": "Show the settings of the client and where each comes from.",
     "errcode": "Explain an error code: what it means and what to do.",
     "help": "Explain a topic, or list the topics.",
@@ -67,8 +66,6 @@ def main() -> None:
     gc.set_threshold(_GC_THRESHOLD)
     # numpy would start threads for matrices that there are none of, which costs 50 ms.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if "_KDIAG_COMPLETE" in os.environ:  # a shell asks, by a script of `kdiag completion`
-        completion_init()
     if "_KDIAG_COMPLETE" in os.environ:  # a shell asks, by a script of `kdiag completion`
         completion_init()
     app(prog_name="kdiag")
