@@ -162,15 +162,24 @@ def test_a_big_message_is_split() -> None:
     assert most["Fetch", "response"] > 1_000
 
 
-def test_tiny_requests_share_segments() -> None:
-    """Up to five are on their way; some leave in one segment with others."""
+def test_requests_that_share_a_segment_are_counted() -> None:
+    """kcat asks for the first and the last offset at once, twice, each time in one segment."""
+    rows = report_rows(tables_in(truth_named("kcat_group")), "splits")
+    sharing = {(row["api"], row["direction"]): row for row in rows if row["sharing_frames"]}
+
+    assert set(sharing) == {("ListOffsets", "request")}
+    assert sharing["ListOffsets", "request"]["sharing_frames"] == 4
+    assert sharing["ListOffsets", "request"]["most_others"] == 1
+
+
+def test_tiny_requests_are_not_split() -> None:
+    """One record in each."""
     truth = truth_named("pipelined_tiny_java")
     rows = report_rows(tables_in(truth), "splits", api="Produce")
     (requests,) = (row for row in rows if row["direction"] == "request")
 
     assert requests["frames"] == truth["frames"]["requests_by_api"]["Produce(0) v13"]
     assert (requests["split_frames"], requests["most_segments"]) == (0, 1)
-    assert requests["sharing_frames"] > 0
 
 
 def test_denied_clients_are_named_with_their_errors() -> None:
