@@ -23,6 +23,7 @@ from kdiag.pcap.flow import Flow, Surroundings
 from kdiag.pcap.flow_rows import SYN, FlowRows, Row, SortedBatch
 from kdiag.pcap.frame_stream import FrameLimits
 from kdiag.pcap.keylog import KeyLog
+from kdiag.pcap.lone_responses import LoneResponses
 from kdiag.pcap.order import MAX_WAIT_PACKETS
 from kdiag.pcap.packet import SegmentBatch
 from kdiag.pcap.pairing import DEFAULT_MAX_OUTSTANDING, DEFAULT_MAX_OUTSTANDING_BYTES, Run
@@ -143,6 +144,11 @@ class CaptureDecoder:
         self._closed: dict[Flow, int] = {}
         self._remembered: dict[tuple[int, int], None] = {}
         self._now = Moment(0, 0)
+
+    @property
+    def lone_responses(self) -> LoneResponses:
+        """Return what holds the responses whose requests were not seen."""
+        return self._run.lone_responses
 
     def feed(self, batch: SegmentBatch) -> list[Item]:
         """Take the next segments; return what is complete now, not in any order.

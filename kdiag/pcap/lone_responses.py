@@ -72,12 +72,21 @@ class Habits:
             return asked if is_told and not others else None
         if not self.counts or len(response) < _LONG:
             return None
-        fitting = _fitting(response, self._others)
-        return fitting[0] if len(fitting) == 1 else None
+        return asked_among(self._others, response)
+
+    def leaves_to_others(self, response: bytes) -> bool:
+        """Return whether nothing but what others ask can tell what a response is."""
+        return len(response) >= _LONG and bool(self.counts) and not _fitting(response, self.counts)
 
 
 class LoneResponses:
-    """Holds the lone responses of a run; the oldest goes first when there are too many."""
+    """Holds the lone responses of a run; the oldest goes first when there are too many.
+
+    Attributes:
+        unsure: gets, instead, those of which only what others ask can tell what they are; None
+            where this run knows all others there are.
+        asked_between: what clients ask, by their host and the broker.
+    """
 
     def __init__(self, identified: list[Exchange]) -> None:
         """Hold nothing yet.
@@ -85,17 +94,18 @@ class LoneResponses:
         Args:
             identified: where exchanges go when they are held no more.
         """
+        self.unsure: list[Exchange] | None = None
+        self.asked_between: dict[tuple[str, str], dict[Asked, None]] = {}
         self._identified = identified
         self._held: dict[int, tuple[Exchange, Habits]] = {}
         self._held_bytes = 0
-        self._hosts: dict[tuple[str, str], dict[Asked, None]] = {}
 
     def habits(self, connection: Connection) -> Habits:
         """Return what is known of a new connection: only what others ask between its hosts."""
-        hosts = connection.client.rpartition(":")[0], connection.broker
-        others = self._hosts.get(hosts, {})
-        if len(self._hosts) < _MAX_HOSTS:
-            self._hosts[hosts] = others
+        hosts = hosts_of(connection)
+        others = self.asked_between.get(hosts, {})
+        if len(self.asked_between) < _MAX_HOSTS:
+            self.asked_between[hosts] = others
         return Habits(others)
 
     def hold(self, exchange: Exchange, habits: Habits) -> None:
@@ -113,11 +123,25 @@ class LoneResponses:
             return
         assert exchange.response is not None
         self._held_bytes -= exchange.response.size
+        if self.unsure is not None and habits.leaves_to_others(exchange.response.data):
+            self.unsure.append(exchange)
+            return
         asked = habits.asked_for(exchange.response.data)
         if asked is not None:
             exchange.api_key, exchange.version = asked
             exchange.guessed = True
         self._identified.append(exchange)
+
+
+def hosts_of(connection: Connection) -> tuple[str, str]:
+    """Return the host of the client, and the broker."""
+    return connection.client.rpartition(":")[0], connection.broker
+
+
+def asked_among(kinds: Collection[Asked], response: bytes) -> Asked | None:
+    """Return the only one of some kinds of requests that a response fits; None if there is none."""
+    fitting = _fitting(response, kinds)
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _fitting(response: bytes, kinds: Collection[Asked]) -> list[Asked]:

@@ -39,6 +39,11 @@ class TopicNames:
     def __len__(self) -> int:
         return len(self._names)
 
+    @property
+    def known(self) -> dict[str, str]:
+        """Return all names by id, as Kafka writes it."""
+        return dict(self._names)
+
     def name(self, topic_id: str) -> str | None:
         """Return the name of a topic id, as Kafka writes it, or None."""
         return self._names.get(topic_id)

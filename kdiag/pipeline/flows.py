@@ -1,0 +1,272 @@
+"""Packets of some connections -> their exchanges, gaps and what else only their order can tell.
+
+What is fed are rows of `packet_rows.PACKETS` in the order of the capture: all those of each
+connection, from however many files. What comes out, in batches:
+
+    frames        exchanges with the bytes of their frames: `frame_rows.FRAMES`
+    fetches       the fetches among them once more, with no more of the response than its first
+                  bytes: fetch sessions belong to a broker, which others' connections reach too
+    names         topic ids with their names, which any other exchange may need
+    connections   as in the table
+    gaps          as in the table
+    unsure        as frames: responses without requests, of which what others ask may tell what they
+                  are
+    kinds         what clients ask, by their host and the broker, to tell them by
+
+The state machines are those of `kdiag decode`. Numbers are made unique over the parts of a run.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import pyarrow as pa
+from pyarrow import compute
+
+from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, Recording
+from kdiag.pcap.keylog import KeyLog
+from kdiag.pcap.lone_responses import asked_among, hosts_of
+from kdiag.pcap.pcapng import Secrets
+from kdiag.pcap.trial import Asked
+from kdiag.pipeline.frame_rows import FRAMES, frame_row, read_exchanges, row_bytes
+from kdiag.pipeline.packet_rows import Segments
+from kdiag.report.tables import TableBatches
+from kdiag.wire.connection import Connection
+from kdiag.wire.dissection import Dissection
+from kdiag.wire.exchange import Exchange
+from kdiag.wire.fetch_session import FETCH_KEY, FIRST_WITH_SESSIONS
+from kdiag.wire.frame import Frame
+from kdiag.wire.topic_names import TopicNames, may_tell_names
+
+FETCHES: Final = FRAMES.append(pa.field("place", pa.int64()))
+"""The columns of fetches; `place` orders them over all connections as they were complete."""
+
+KINDS: Final = pa.schema(
+    [
+        ("client_host", pa.string()),
+        ("broker", pa.string()),
+        ("api_key", pa.int32()),
+        ("version", pa.int32()),
+    ]
+)
+
+NAMES: Final = pa.schema([("topic_id", pa.string()), ("name", pa.string())])
+
+_RESPONSE_HEAD_BYTES: Final = 64
+_AT_THE_END: Final = 1 << 62
+_MAX_ROWS: Final = 8192
+_MAX_BYTES: Final = 16 << 20
+
+Emit = Callable[[str, pa.RecordBatch], object]
+
+
+class FlowRules(NamedTuple):
+    """How connections are read; the same in all parts of a run.
+
+    Attributes:
+        ports: those that carry Kafka whatever the bytes look like.
+        keylog: secrets of TLS connections, in the form of a key log.
+        secrets: those that the captures brought along.
+        limits: what bounds the memory; None for the usual limits.
+    """
+
+    ports: tuple[int, ...] = ()
+    keylog: bytes = b""
+    secrets: tuple[Secrets, ...] = ()
+    limits: Limits | None = None
+
+
+class Part(NamedTuple):
+    """Which part of a run's connections this is.
+
+    Attributes:
+        number: from 0.
+        of: how many parts the run has.
+    """
+
+    number: int
+    of: int
+
+    def renumbered(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return rows with numbers that no other part gives."""
+        for name in ("number", "connection"):
+            at = batch.schema.get_field_index(name)
+            if at >= 0:
+                numbers = compute.multiply(batch.column(at), pa.scalar(self.of, pa.int64()))
+                numbers = compute.add(numbers, pa.scalar(self.number, pa.int64()))
+                batch = batch.set_column(at, batch.schema.field(at), numbers)
+        return batch
+
+
+def decode_rows(
+    rows: Iterable[pa.RecordBatch],
+    emit: Emit,
+    part: Part,
+    recording: Recording,
+    rules: FlowRules,
+) -> None:
+    """Decode the connections of a part.
+
+    Args:
+        rows: their packets, in the order of the capture.
+        emit: called with a name and a batch of rows.
+        part: which part this is.
+        recording: tells of the packets of other parts.
+        rules: how connections are read.
+    """
+    segments = Segments()
+    keylog = KeyLog.parse(rules.keylog)
+    keylog.take(list(rules.secrets))
+    decoder = CaptureDecoder(
+        segments.addresses.endpoint_text,
+        ports=rules.ports,
+        keylog=keylog,
+        limits=rules.limits or Limits(),
+        recording=recording,
+    )
+    lone = decoder.lone_responses
+    unsure: list[Exchange] = []
+    lone.unsure = unsure
+    outcome = _Outcome(lambda name, batch: emit(name, part.renumbered(batch)))
+    for batch in rows:
+        if batch.num_rows:
+            outcome.take(decoder.feed(segments.batch(batch)))
+            outcome.take_unsure(unsure)
+    outcome.take(decoder.finish())
+    outcome.take_unsure(unsure)
+    outcome.take_kinds(lone.asked_between)
+    outcome.flush()
+
+
+def resolve_unsure(
+    unsure: Iterable[pa.RecordBatch], kinds: Iterable[pa.RecordBatch], emit: Emit
+) -> None:
+    """Find out what responses are, now that it is known what all ask between their hosts.
+
+    Args:
+        unsure: the responses, as `decode_rows` emits them.
+        kinds: all that is asked between the same hosts, from all parts.
+        emit: called with names and batches of rows, as by `decode_rows`.
+    """
+    asked: dict[tuple[str, str], dict[Asked, None]] = {}
+    for batch in kinds:
+        for host, broker, api_key, version in _rows_of(batch.select(KINDS.names)):
+            asked.setdefault((host, broker), {})[api_key, version] = None
+    outcome = _Outcome(emit)
+    for batch in unsure:
+        for exchange in read_exchanges(batch):
+            assert exchange.response is not None
+            others = asked.get(hosts_of(exchange.connection), {})
+            found = asked_among(others, exchange.response.data)
+            if found is not None:
+                exchange.api_key, exchange.version = found
+                exchange.guessed = True
+            outcome.take([exchange])
+    outcome.flush()
+
+
+def _rows_of(batch: pa.RecordBatch) -> Iterable[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+class _Outcome:
+    """Makes rows of what a decoder has completed."""
+
+    def __init__(self, emit: Emit) -> None:
+        self._names = TopicNames()
+        self._known = self._names.known
+        self._emit = emit
+        self._tables = TableBatches(emit, self._names)
+        self._frames = _Rows("frames", FRAMES, emit)
+        self._fetches = _Rows("fetches", FETCHES, emit)
+        self._unsure = _Rows("unsure", FRAMES, emit)
+        self._kinds = _Rows("kinds", KINDS, emit)
+        self._places: dict[str, int] = {}
+
+    def take(self, items: Iterable[Item]) -> None:
+        """Take what is complete, in its order."""
+        for item in items:
+            if isinstance(item, Exchange):
+                self._frames.add(frame_row(item), row_bytes(item))
+                if may_tell_names(item):
+                    self._names.learn(Dissection(item))
+                if item.api_key == FETCH_KEY and (item.version or 0) >= FIRST_WITH_SESSIONS:
+                    self._take_fetch(item)
+            elif isinstance(item, Connection):
+                self._places.pop(item.connection_id, None)
+                self._tables.connection(item)
+            else:
+                self._tables.gap(item)
+
+    def take_unsure(self, exchanges: list[Exchange]) -> None:
+        """Take responses that this part alone cannot tell; the list is empty afterwards."""
+        for each in exchanges:
+            self._unsure.add(frame_row(each), row_bytes(each))
+        exchanges.clear()
+
+    def take_kinds(self, asked_between: Mapping[tuple[str, str], Collection[Asked]]) -> None:
+        """Take what clients ask."""
+        for hosts, kinds in asked_between.items():
+            for kind in kinds:
+                self._kinds.add((*hosts, *kind), 0)
+
+    def flush(self) -> None:
+        """Emit what is left."""
+        self._unsure.flush()
+        self._kinds.flush()
+        self._tables.flush()
+        self._frames.flush()
+        self._fetches.flush()
+        names = [each for each in self._names.known.items() if each[0] not in self._known]
+        if names:
+            columns = [pa.array(column, pa.string()) for column in zip(*names, strict=True)]
+            self._emit("names", pa.RecordBatch.from_arrays(columns, schema=NAMES))
+
+    def _take_fetch(self, fetch: Exchange) -> None:
+        """Note a fetch; those of a connection keep their order."""
+        if fetch.request is None:
+            return
+        last = fetch.response or fetch.request
+        connection_id = fetch.connection.connection_id
+        # One that is never answered is given up when its connection has ended.
+        place = last.last_packet if fetch.response else _AT_THE_END
+        place = max(self._places.get(connection_id, 0), place)
+        self._places[connection_id] = place
+        response = fetch.response and _head_of(fetch.response)
+        short = msgspec.structs.replace(fetch, response=response)
+        self._fetches.add((*frame_row(short), place), row_bytes(short))
+
+
+class _Rows:
+    """Rows that are not emitted yet."""
+
+    def __init__(self, name: str, schema: pa.Schema, emit: Emit) -> None:
+        self._name = name
+        self._schema = schema
+        self._emit = emit
+        self._rows: list[tuple[Any, ...]] = []
+        self._bytes = 0
+
+    def add(self, row: tuple[Any, ...], size: int) -> None:
+        """Add a row; emit a batch if it is full."""
+        self._rows.append(row)
+        self._bytes += size
+        if len(self._rows) >= _MAX_ROWS or self._bytes >= _MAX_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Emit the rows, if there are any."""
+        if not self._rows:
+            return
+        columns = zip(*self._rows, strict=True)
+        arrays = [
+            pa.array(column, field.type)
+            for column, field in zip(columns, self._schema, strict=True)
+        ]
+        self._rows.clear()
+        self._bytes = 0
+        self._emit(self._name, pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+
+
+def _head_of(frame: Frame) -> Frame:
+    return msgspec.structs.replace(frame, data=frame.data[:_RESPONSE_HEAD_BYTES])

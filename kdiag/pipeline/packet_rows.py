@@ -1,0 +1,170 @@
+"""TCP segments as rows that can be sorted and sent: what crosses the network between machines.
+
+A `SegmentBatch` numbers IPv6 addresses as its process met them and points into a block of packets.
+A row has the addresses and the payload themselves:
+
+    low, high   the ends of the connection: address (4 or 16 bytes), then port (2); the ends of all
+                its segments in the same order, so that together they are its key
+    is_high     whether the end `high` sent it
+"""
+
+from ipaddress import ip_address
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kdiag.pcap.address import AddressBook
+from kdiag.pcap.packet import SegmentBatch
+
+PACKETS: Final = pa.schema(
+    [
+        ("packet", pa.int64()),
+        ("time_ns", pa.int64()),
+        ("low", pa.binary()),
+        ("high", pa.binary()),
+        ("is_high", pa.bool_()),
+        ("sequence", pa.int64()),
+        ("acknowledgment", pa.int64()),
+        ("flags", pa.int16()),
+        ("window", pa.int32()),
+        ("wire_bytes", pa.int32()),
+        ("payload", pa.binary()),
+    ]
+)
+"""The columns, named and typed as Spark has them."""
+
+PACKETS_DDL: Final = (
+    "packet bigint, time_ns bigint, low binary, high binary, is_high boolean, sequence bigint, "
+    "acknowledgment bigint, flags smallint, window int, wire_bytes int, payload binary"
+)
+
+_IPV4_END_BYTES: Final = 6
+
+
+class _Ends(NamedTuple):
+    """The ends of connections, in columns."""
+
+    low: pa.Array
+    high: pa.Array
+    is_high: npt.NDArray[np.bool_]
+
+
+class PacketRows:
+    """Makes rows of segments; remembers the ends that it has met."""
+
+    def __init__(self, addresses: AddressBook, columns: list[str] | None = None) -> None:
+        """Begin.
+
+        Args:
+            addresses: the book of the segments that will be given.
+            columns: those wanted, in the order of the schema; all by default.
+        """
+        self._addresses = addresses
+        self._known: dict[int, bytes] = {}
+        names = PACKETS.names if columns is None else columns
+        self.schema = pa.schema([PACKETS.field(name) for name in names])
+
+    def batch(self, segments: SegmentBatch) -> pa.RecordBatch:
+        """Return segments as rows."""
+        ends: _Ends | None = None
+        arrays = []
+        for name in self.schema.names:
+            if name in _Ends._fields:
+                ends = ends or self._ends(segments)
+                column = getattr(ends, name)
+            elif name == "payload":
+                column = _payloads(segments)
+            else:
+                column = getattr(segments, name)
+            type_ = self.schema.field(name).type
+            is_array = isinstance(column, pa.Array)
+            arrays.append(
+                column if is_array else pa.array(column.astype(type_.to_pandas_dtype()), type_)
+            )
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _ends(self, segments: SegmentBatch) -> _Ends:
+        both = np.concatenate([segments.source, segments.destination])
+        numbers, index = np.unique(both, return_inverse=True)
+        ends = [self._known.get(each) or self._learn(each) for each in numbers.tolist()]
+        rank = np.empty(len(ends), np.int64)
+        rank[sorted(range(len(ends)), key=ends.__getitem__)] = np.arange(len(ends))
+        source, destination = np.split(index, 2)
+        is_high = rank[source] > rank[destination]
+        known = pa.array(ends, pa.binary())
+        return _Ends(
+            known.take(pa.array(np.where(is_high, destination, source))),
+            known.take(pa.array(np.where(is_high, source, destination))),
+            is_high,
+        )
+
+    def _learn(self, endpoint: int) -> bytes:
+        address = ip_address(self._addresses.address_text(endpoint)).packed
+        end = self._known[endpoint] = address + (endpoint & 0xFFFF).to_bytes(2, "big")
+        return end
+
+
+def _payloads(segments: SegmentBatch) -> pa.Array:
+    count = len(segments.packet)
+    view = memoryview(segments.data)
+    size = segments.payload_bytes
+    offsets = np.zeros(count + 1, np.int32)
+    np.cumsum(size, out=offsets[1:])
+    start = segments.payload_offset
+    parts = [
+        view[first:last]
+        for first, last in zip(start.tolist(), (start + size).tolist(), strict=True)
+    ]
+    buffers: list[Any] = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(parts))]
+    return pa.Array.from_buffers(pa.binary(), count, buffers)
+
+
+class Segments:
+    """Makes segments of rows; remembers the ends that it has met."""
+
+    def __init__(self) -> None:
+        self.addresses = AddressBook()
+        self._known: dict[bytes, int] = {}
+
+    def batch(self, rows: pa.RecordBatch) -> SegmentBatch:
+        """Return rows, which have all columns, as segments."""
+        low, high = self._endpoints(rows.column("low")), self._endpoints(rows.column("high"))
+        is_high = rows.column("is_high").to_numpy(zero_copy_only=False)
+        payload = rows.column("payload")
+        _, offsets, data = payload.buffers()
+        first, last = payload.offset, payload.offset + len(payload)
+        edges = np.frombuffer(offsets, np.int32)[first : last + 1].astype(np.int64)
+        return SegmentBatch(
+            memoryview(b"" if data is None else data),
+            rows.column("packet").to_numpy(),
+            rows.column("time_ns").to_numpy(),
+            np.where(is_high, high, low),
+            np.where(is_high, low, high),
+            rows.column("sequence").to_numpy().astype(np.uint32),
+            rows.column("acknowledgment").to_numpy().astype(np.uint32),
+            rows.column("flags").to_numpy().astype(np.uint8),
+            rows.column("window").to_numpy().astype(np.uint16),
+            edges[:-1],
+            np.diff(edges),
+            rows.column("wire_bytes").to_numpy().astype(np.int64),
+        )
+
+    def _endpoints(self, ends: pa.Array) -> npt.NDArray[np.uint64]:
+        coded = ends.dictionary_encode()
+        known = [
+            self._known.get(each) or self._learn(each) for each in coded.dictionary.to_pylist()
+        ]
+        rows: npt.NDArray[np.int64] = coded.indices.to_numpy()
+        return np.array(known, np.uint64)[rows]
+
+    def _learn(self, end: bytes) -> int:
+        if len(end) == _IPV4_END_BYTES:
+            endpoint = int.from_bytes(end, "big")
+        else:
+            address = np.array([end[:-2]], "V16")
+            number = int(self.addresses.number_ipv6(address)[0])
+            endpoint = (number << 16) | int.from_bytes(end[-2:], "big")
+        self._known[end] = endpoint
+        return endpoint

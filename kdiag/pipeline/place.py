@@ -1,0 +1,84 @@
+"""Files wherever they lie: local paths, and what pyarrow's file systems reach (HDFS, S3 and so on).
+
+A place is a path, or a URI such as `s3://bucket/folder/a.pcap` or `hdfs://name:8020/folder`.
+"""
+
+import io
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import BinaryIO, Final, cast
+
+import pyarrow as pa
+from pyarrow import fs
+
+from kdiag.errors import CaptureError
+
+_LOCAL: Final = fs.LocalFileSystem()
+
+
+def resolve(place: str) -> tuple[fs.FileSystem, str]:
+    """Return the file system of a place, and the path in it.
+
+    Raises:
+        CaptureError: no file system is known by the URI's scheme.
+    """
+    if "://" not in place:
+        return _LOCAL, str(place)
+    try:
+        system, path = fs.FileSystem.from_uri(place)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise CaptureError(place, f"cannot be opened: {error}") from error
+    return system, path
+
+
+def open_file(place: str) -> BinaryIO:
+    """Open a file for reading; it can be sought in.
+
+    Raises:
+        CaptureError: it cannot be opened.
+    """
+    system, path = resolve(place)
+    try:
+        if isinstance(system, fs.LocalFileSystem):
+            return cast("BinaryIO", io.FileIO(path))
+        return cast("BinaryIO", system.open_input_file(path))
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise CaptureError(place, f"cannot be opened: {why}") from error
+
+
+def size_of(place: str) -> int:
+    """Return how many bytes a file has.
+
+    Raises:
+        CaptureError: there is no such file.
+    """
+    system, path = resolve(place)
+    info = system.get_file_info(path)
+    if info.type != fs.FileType.File:
+        raise CaptureError(place, "cannot be opened: there is no such file")
+    return int(info.size)
+
+
+def expand(places: list[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the files that some places stand for, and whether they were found in a folder.
+
+    Raises:
+        CaptureError: nothing is there.
+    """
+    for place in places:
+        system, path = resolve(place)
+        info = system.get_file_info(path)
+        if info.type == fs.FileType.NotFound:
+            raise CaptureError(place, "cannot be opened: No such file or directory")
+        if info.type != fs.FileType.Directory:
+            yield place, False
+            continue
+        found = system.get_file_info(fs.FileSelector(path))
+        for each in sorted(found, key=lambda each: str(each.path)):
+            if each.type == fs.FileType.File:
+                yield str(_child(place, PurePosixPath(each.path).name)), True
+
+
+def _child(place: str, name: str) -> str:
+    return f"{place.rstrip('/')}/{name}"

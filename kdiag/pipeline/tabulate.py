@@ -1,0 +1,89 @@
+"""Exchanges -> rows of the tables, wherever and in whatever order they come.
+
+What an exchange cannot tell alone is given: the names of topic ids, and what fetch sessions read.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import pyarrow as pa
+
+from kdiag.pipeline.frame_rows import read_exchanges
+from kdiag.report.tables import TableBatches
+from kdiag.wire.dissection import Dissection
+from kdiag.wire.fetch_session import FetchSessions
+
+SESSIONS: Final = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("topics", pa.list_(pa.string())),
+        ("partitions", pa.list_(pa.int32())),
+    ]
+)
+"""What incremental fetches read: the exchange's number, and its session's partitions."""
+
+_MAX_PARTITIONS: Final = 1_000_000
+
+SessionTopics = dict[int, list[tuple[str, int]]]
+
+
+def follow_sessions(fetches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield what incremental fetches read.
+
+    Args:
+        fetches: rows of `flows.FETCHES`, all those of some brokers, by their place.
+    """
+    sessions = FetchSessions()
+    found: SessionTopics = {}
+    size = 0
+    for batch in fetches:
+        for fetch in read_exchanges(batch):
+            dissection = Dissection(fetch)
+            sessions.follow(dissection)
+            if dissection.session_topics is not None:
+                found[fetch.number] = dissection.session_topics
+                size += len(dissection.session_topics)
+            if size > _MAX_PARTITIONS:
+                yield _session_rows(found)
+                found, size = {}, 0
+    if found:
+        yield _session_rows(found)
+
+
+def _session_rows(found: SessionTopics) -> pa.RecordBatch:
+    topics = [[topic for topic, _ in each] for each in found.values()]
+    partitions = [[partition for _, partition in each] for each in found.values()]
+    columns = [
+        pa.array(column, field.type)
+        for column, field in zip((list(found), topics, partitions), SESSIONS, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=SESSIONS)
+
+
+def read_sessions(rows: Iterable[pa.RecordBatch]) -> SessionTopics:
+    """Return what `follow_sessions` has yielded, by exchange."""
+    found: SessionTopics = {}
+    for batch in rows:
+        columns = [batch.column(name).to_pylist() for name in SESSIONS.names]
+        for number, topics, partitions in zip(*columns, strict=True):
+            found[number] = list(zip(topics, partitions, strict=True))
+    return found
+
+
+def tabulate(
+    frames: Iterable[pa.RecordBatch],
+    sessions: Mapping[int, list[tuple[str, int]]],
+    tables: TableBatches,
+) -> None:
+    """Read exchanges and give their rows to the tables.
+
+    Args:
+        frames: rows of `frame_rows.FRAMES`.
+        sessions: what incremental fetches read, by the exchange's number.
+        tables: gets the rows; it knows the names of all topic ids.
+    """
+    for batch in frames:
+        for exchange in read_exchanges(batch):
+            exchange.session_topics = sessions.get(exchange.number)
+            tables.exchange(Dissection(exchange))
+    tables.flush()

@@ -1,0 +1,109 @@
+"""Runs the pipeline's functions in this process, with the parts that Spark would make of a run."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pyarrow as pa
+
+from kdiag.pcap.decoder import decode_capture
+from kdiag.pcap.keylog import KeyLog
+from kdiag.pcap.topic_names import learn_all_names
+from kdiag.pipeline.flows import FlowRules, Part, decode_rows, resolve_unsure
+from kdiag.pipeline.moments import Moments
+from kdiag.pipeline.packet_rows import PacketRows
+from kdiag.pipeline.segment_reader import SegmentReader
+from kdiag.pipeline.split import in_order, walk
+from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
+from kdiag.report.column import RUN_COLUMNS
+from kdiag.report.tables import TableBatches, TableChoice
+from kdiag.wire.topic_names import TopicNames
+
+CHOICE = TableChoice(bodies=True, records=True)
+
+Tables = dict[str, list[pa.RecordBatch]]
+
+
+def in_one_process(files: Sequence[Path], keylog: bytes = b"") -> Tables:
+    """Return the tables that one decoder makes of captures."""
+    tables: Tables = defaultdict(list)
+    names = TopicNames()
+    learn_all_names(names, files, keylog=KeyLog.parse(keylog))
+    batches = TableBatches(lambda name, batch: tables[name].append(batch), names, CHOICE)
+    for item in decode_capture(files, keylog=KeyLog.parse(keylog)):
+        batches.take(item)
+    batches.flush()
+    return tables
+
+
+def in_parts(files: Sequence[Path], parts: int, split_bytes: int, keylog: bytes = b"") -> Tables:
+    """Return the tables that so many parts make, of splits of so many bytes."""
+    walks = [walk(str(file), split_bytes) for file in files]
+    splits = in_order(walks)
+    rules = FlowRules(
+        keylog=keylog, secrets=tuple(each for found in walks for each in found.secrets)
+    )
+    outcome: Tables = defaultdict(list)
+    for index, rows in enumerate(shuffled(read_packets(splits), parts)):
+        moments = Moments(splits)
+        decode_rows(
+            rows,
+            lambda name, batch: outcome[name].append(batch),
+            Part(index, parts),
+            moments,
+            rules,
+        )
+    resolve_unsure(
+        outcome["unsure"], outcome["kinds"], lambda name, batch: outcome[name].append(batch)
+    )
+    return tabulated(outcome)
+
+
+def read_packets(splits: Sequence[Any]) -> list[pa.RecordBatch]:
+    """Return the packets of all splits."""
+    batches = []
+    for split, after in zip(splits, [*splits[1:], None], strict=True):
+        reader = SegmentReader(split, after)
+        rows = PacketRows(reader.index.addresses)
+        batches += [rows.batch(batch) for batch in reader.read()]
+    return batches
+
+
+def shuffled(batches: list[pa.RecordBatch], parts: int) -> list[list[pa.RecordBatch]]:
+    """Return the packets of each part, in their order."""
+    table = pa.Table.from_batches(batches)
+    keys = zip(table["low"].to_pylist(), table["high"].to_pylist(), strict=True)
+    part_of = pa.array([crc32(low + high) % parts for low, high in keys], pa.int64())
+    found = []
+    for part in range(parts):
+        rows = table.filter(pa.compute.equal(part_of, part)).sort_by("packet")
+        found.append(rows.to_batches(max_chunksize=1000))
+    return found
+
+
+def tabulated(outcome: Tables) -> Tables:
+    """Return the tables of what all parts have emitted."""
+    tables: Tables = defaultdict(list)
+    for name in ("connections", "gaps"):
+        tables[name] = outcome[name]
+    fetches = outcome["fetches"]
+    sessions = {}
+    if fetches:
+        ordered = pa.Table.from_batches(fetches).sort_by([("place", "ascending")])
+        sessions = read_sessions(follow_sessions(ordered.to_batches()))
+    pairs = [each for batch in outcome["names"] for each in batch.to_pylist()]
+    names = TopicNames({each["topic_id"]: each["name"] for each in pairs})
+    batches = TableBatches(lambda name, batch: tables[name].append(batch), names, CHOICE)
+    tabulate(outcome["frames"], sessions, batches)
+    return tables
+
+
+def comparable(batches: list[pa.RecordBatch]) -> list[str]:
+    """Return the rows of a table in an order of their own, without what counts within a run."""
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    for row in rows:
+        for name in RUN_COLUMNS:
+            row.pop(name, None)
+    return sorted(repr(sorted(row.items())) for row in rows)
