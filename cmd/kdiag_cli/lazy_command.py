@@ -15,7 +15,7 @@ from typer.main import get_command
 def add_commands(app: typer.Typer, commands: dict[str, str]) -> None:
     """Add commands, each with the line that the program's help has for it."""
     for name, line in commands.items():
-        app.command(name, cls=_LazyCommand, help=line)(_nothing)
+        app.command(name, cls=_LazyCommand, help=line, short_help=line)(_nothing)
 
 
 def _nothing() -> None:
