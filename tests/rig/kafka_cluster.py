@@ -41,6 +41,8 @@ class KafkaCluster:
     """Real Kafka nodes that run while the `with` block does.
 
     Attributes:
+        version: Kafka's version.
+        folder: where configurations and data are: `data-1` and so on.
         bootstrap: the brokers as clients take them.
         sasl_bootstrap: the same for SASL/PLAIN over plaintext; of use with `users` only.
         ports: the ports of each node.
@@ -65,7 +67,8 @@ class KafkaCluster:
             users: passwords by user name, for SASL/PLAIN.
         """
         self._jars = kafka_jars.jars(version)
-        self._folder = folder
+        self.version = version
+        self.folder = folder
         self.ports = ports or free_ports(1)
         self._properties = dict(properties or {})
         self._users = dict(users or {})
@@ -120,7 +123,7 @@ class KafkaCluster:
         return self._nodes[number]
 
     def _config(self, number: int) -> Path:
-        return self._folder / f"node-{number}.properties"
+        return self.folder / f"node-{number}.properties"
 
     def _format(self, number: int) -> None:
         """Write one node's configuration and format its storage."""
@@ -160,7 +163,7 @@ class KafkaCluster:
             "listener.security.protocol.map": (
                 "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT"
             ),
-            "log.dirs": str(self._folder / f"data-{number}"),
+            "log.dirs": str(self.folder / f"data-{number}"),
             "offsets.topic.num.partitions": "3",
             "offsets.topic.replication.factor": replication,
             "transaction.state.log.num.partitions": "3",
