@@ -19,6 +19,8 @@ from functools import partial
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from kdiag.client.client_request import ClientResponse, RequestBuilder
 from kdiag.client.connection_states import FOREVER_NS
 from kdiag.client.network_client import NetworkClient
@@ -246,9 +248,14 @@ class ConsumerNetworkClient:
         self._client.send(request)
 
     def _take_response(self, future: ResponseFuture, response: ClientResponse) -> None:
-        """Have a future completed, once the lock is given back."""
+        """Have a future completed, once the lock is given back.
+
+        What it is given leads not back to the future: structs of kdiag that refer to one another
+        in a circle are never freed, and this one holds the whole answer.
+        """
         if response.error is None:
-            self._completions.append(partial(future.complete, response))
+            request = replace(response.request, on_complete=None)
+            self._completions.append(partial(future.complete, replace(response, request=request)))
         else:
             self._completions.append(partial(future.fail, response.error))
 

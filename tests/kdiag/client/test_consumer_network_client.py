@@ -68,6 +68,16 @@ def test_a_request_waits_until_its_node_is_ready(
     assert client.pending_count() == client.pending_count("1") == 0
 
 
+def test_an_answer_does_not_lead_back_to_its_future(
+    client: ConsumerNetworkClient, broker: ScriptedBroker
+) -> None:
+    """The garbage collector does not look at structs: such a circle would never be freed."""
+    future = client.send(broker.node(), HEARTBEAT)
+    assert client.await_future(future)
+    assert future.value().request.on_complete is None
+    assert future.value().request.builder is HEARTBEAT
+
+
 def test_several_requests_keep_their_order(
     client: ConsumerNetworkClient, broker: ScriptedBroker
 ) -> None:
