@@ -83,6 +83,8 @@ def exit_code(
     problems: list[str | ExitCode] = []
     if reports and all(each.error in NOT_AUTHORIZED for each in reports):
         problems.append(ExitCode.NOT_AUTHORIZED)
+    if facts.is_nobody_reachable:
+        problems.append(ExitCode.CANNOT_CONNECT)
     is_partial = bool(facts.unreachable) or any(each.silent for each in reports)
     return exit_code_of(problems, findings, fail_on, is_partial=is_partial)
 

@@ -109,6 +109,11 @@ class CoordinatorFacts(msgspec.Struct, kw_only=True):
     groups: Mapping[str, GroupState]
     loading: AbstractSet[int] = frozenset()
 
+    @property
+    def is_nobody_reachable(self) -> bool:
+        """Return whether none of the brokers can be used at the address that it advertises."""
+        return bool(self.brokers) and set(self.brokers) <= set(self.unreachable)
+
 
 class CoordinatorReport(msgspec.Struct, kw_only=True):
     """Who coordinates a key, and whether all brokers, and the partition, say the same.

@@ -27,13 +27,17 @@ def find(reports: Sequence[CoordinatorReport], facts: CoordinatorFacts) -> list[
 
 
 def _of_brokers(reports: Sequence[CoordinatorReport], facts: CoordinatorFacts) -> Iterator[Finding]:
-    """Find brokers that did not answer, or are not ready to."""
+    """Find brokers that did not answer, or are not ready to.
+
+    If none of them can be reached, though somebody named them, their addresses are to blame.
+    """
     coordinators = {report.coordinator for report in reports}
+    rule_id = "KD1501" if facts.is_nobody_reachable else "KD3007"
     for node_id, why in sorted(facts.unreachable.items()):
         broker = facts.brokers.get(node_id)
         if broker not in coordinators:
             where = "an unknown address" if broker is None else str(broker)
-            yield found("KD3007", node_id=node_id, address=where, why=why)
+            yield found(rule_id, node_id=node_id, address=where, why=why)
     for node_id in sorted(facts.loading):
         yield found("KD3003", node_id=node_id)
 

@@ -161,8 +161,8 @@ RULES: Final = {
         "broker {node_id} advertises {address}, which cannot be used from here: {why}",
         "A client connects to the bootstrap server first and to the addresses that brokers "
         "advertise from then on.",
-        "Set advertised.listeners of broker {node_id} to an address that its clients can reach, or "
-        "use a listener meant for them.",
+        "Start broker {node_id} if it is down; otherwise set advertised.listeners of broker "
+        "{node_id} to an address that its clients can reach, or use a listener meant for them.",
     ),
     "KD1502": Rule(
         _WARNING,

@@ -88,6 +88,13 @@ def test_each_fault_has_one_finding(found: list[Finding], expected: list[str]) -
     assert [each.id for each in found] == expected
 
 
+def test_addresses_that_all_lead_nowhere_are_to_blame_themselves() -> None:
+    """Somebody named these brokers, so the cluster lives."""
+    silent = [BrokerAnswer(node_id=by, failure="refused") for by in NODES]
+    found = findings(silent, partition=place(), down=[1, 2, 3])
+    assert [each.id for each in found] == ["KD1501"] * 3
+
+
 def test_a_broker_of_which_only_the_number_is_known_is_told_without_an_address() -> None:
     """It holds copies, but the cluster does not list it."""
     (finding,) = findings(AGREED, partition=place(), down=[9])

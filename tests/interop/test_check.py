@@ -1,0 +1,401 @@
+"""`kdiag check` on real brokers: what is well, and each fault by its layer, finding, exit code."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from certificate_files import PASSWORD
+from client_peers import closed_port
+from kafka_cluster import KafkaCluster, free_ports
+from kdiag.client.config import ConfigSources, load_config
+from kdiag.client.configured_client import configured_client
+from kdiag.clock import SystemClock
+from kdiag.wire.api.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kdiag_program import Done, kdiag
+from secure_cluster import USERS, Listener, SecureCluster
+
+pytestmark = pytest.mark.java
+
+VERSIONS: Final = {"3.9.1": "3.9", "4.3.1": "4.3", "4.4.0": "4.4"}
+CLOCK = SystemClock()
+SOON_S: Final = 3.0
+"""Every fault is named in less than this."""
+TRIES: Final = 60
+
+
+class Said(NamedTuple):
+    """What one run said."""
+
+    code: int
+    document: dict[str, Any]
+
+    @property
+    def ids(self) -> list[str]:
+        """Return the ids of the findings."""
+        return [each["id"] for each in self.document["findings"]]
+
+    def rows(self, stage: str) -> list[dict[str, Any]]:
+        """Return the rows of a stage."""
+        return [each for each in self.document["data"] if each["stage"] == stage]
+
+
+def said(command: str, address: str, *arguments: object) -> Said:
+    """Run a command that must be done soon."""
+    began_s = time.monotonic()
+    done = kdiag(*command.split(), "-b", address, *arguments, "-o", "json")
+    took_s = time.monotonic() - began_s
+    assert took_s < SOON_S, f"{took_s:.1f} s"
+    return Said(done.code, json.loads(done.out))
+
+
+def settings(**properties: object) -> list[str]:
+    """Return options for settings; names have underscores for dots."""
+    pairs = [f"{key.replace('_', '.')}={value}" for key, value in properties.items()]
+    return [option for pair in pairs for option in ("-X", pair)]
+
+
+def trusting(cluster: SecureCluster, protocol: str = "SSL") -> list[str]:
+    """Return options for TLS with the cluster's authority."""
+    return settings(security_protocol=protocol, ssl_ca_location=cluster.certificates.authority)
+
+
+@pytest.fixture
+def secure(get_secure_cluster: Callable[[str], SecureCluster]) -> SecureCluster:
+    """Return a running broker of 4.3.1 with every kind of listener."""
+    return get_secure_cluster("4.3.1")
+
+
+@pytest.fixture
+def log_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Return what logs a user in, and gives the options for it."""
+
+    def log_in(user: str, mechanism: str, protocol: str, password: str | None = None) -> list[str]:
+        monkeypatch.setenv("KDIAG_SASL_USERNAME", user)
+        monkeypatch.setenv("KDIAG_SASL_PASSWORD", password or USERS[user])
+        return settings(security_protocol=protocol, sasl_mechanism=mechanism)
+
+    return log_in
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_layer_of_a_healthy_cluster_is_told(
+    version: str,
+    get_secure_cluster: Callable[[str], SecureCluster],
+    log_in: Callable[..., list[str]],
+) -> None:
+    """From TCP to the rights of the user; the release is told by metadata.version."""
+    cluster = get_secure_cluster(version)
+    address = cluster.address(Listener.SASL_SSL)
+    options = [*trusting(cluster, "SASL_SSL"), *log_in("alice", "SCRAM-SHA-512", "SASL_SSL")]
+
+    done = said("check", address, *options)
+
+    assert done.code == 0, done
+    stages = [each["stage"] for each in done.document["data"]]
+    assert list(dict.fromkeys(stages)) == [
+        "DNS",
+        "TCP",
+        "TLS",
+        "SASL",
+        "ApiVersions",
+        "Metadata",
+        "Listeners",
+        "ACLs",
+        "Partitions",
+        "Coordinator",
+    ]
+    (tls,), (sasl,), (versions,) = (done.rows(each) for each in ("TLS", "SASL", "ApiVersions"))
+    assert tls["tls"]["version"] == "TLSv1.3"
+    assert tls["tls"]["certificates"][0]["names"] == ["localhost", "127.0.0.1", "::1"]
+    assert sasl["detail"] == "SCRAM-SHA-512 as alice"
+    assert versions["release"] == VERSIONS[version]
+    (listener,) = done.rows("Listeners")
+    assert listener["reachable"]
+    assert list(listener["steps"]) == ["TCP", "TLS", "SASL", "ApiVersions", "Metadata"]
+    assert "Alter" in done.rows("ACLs")[0]["operations"]
+    assert done.ids == ["KD1206"]  # the certificates of the rig are made for a month
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_quick_check_ends_with_the_first_answer(
+    version: str, get_secure_cluster: Callable[[str], SecureCluster]
+) -> None:
+    """Nobody is asked for listeners, rights or partitions."""
+    done = said("check", get_secure_cluster(version).address(Listener.PLAINTEXT), "--quick")
+
+    assert (done.code, done.ids) == (0, [])
+    assert [each["stage"] for each in done.document["data"]] == [
+        "DNS",
+        "TCP",
+        "ApiVersions",
+        "Metadata",
+    ]
+
+
+Options = Callable[[SecureCluster, Callable[..., list[str]]], list[str]]
+FAULTS: Final[dict[str, tuple[Listener, Options, str, str, int]]] = {
+    "plaintext to a TLS port": (Listener.SSL, lambda *_: [], "TLS", "KD1401", 3),
+    "TLS to a plaintext port": (
+        Listener.PLAINTEXT,
+        lambda cluster, _: trusting(cluster),
+        "TLS",
+        "KD1201",
+        3,
+    ),
+    "plaintext SASL to a TLS port": (
+        Listener.SASL_SSL,
+        lambda _, log_in: log_in("alice", "PLAIN", "SASL_PLAINTEXT"),
+        "TLS",
+        "KD1401",
+        3,
+    ),
+    "expired certificate": (
+        Listener.EXPIRED,
+        lambda cluster, _: trusting(cluster),
+        "TLS",
+        "KD1202",
+        3,
+    ),
+    "wrong host name": (
+        Listener.OTHER_HOST,
+        lambda cluster, _: trusting(cluster),
+        "TLS",
+        "KD1203",
+        3,
+    ),
+    "unknown issuer": (
+        Listener.SSL,
+        lambda *_: settings(security_protocol="SSL"),
+        "TLS",
+        "KD1204",
+        3,
+    ),
+    "client certificate required": (
+        Listener.MTLS,
+        lambda cluster, _: trusting(cluster),
+        "TLS",
+        "KD1205",
+        3,
+    ),
+    "wrong password (PLAIN)": (
+        Listener.SASL_PLAINTEXT,
+        lambda _, log_in: log_in("alice", "PLAIN", "SASL_PLAINTEXT", "wrong"),
+        "SASL",
+        "KD1301",
+        4,
+    ),
+    "wrong password (SCRAM)": (
+        Listener.SASL_PLAINTEXT,
+        lambda _, log_in: log_in("alice", "SCRAM-SHA-512", "SASL_PLAINTEXT", "wrong"),
+        "SASL",
+        "KD1301",
+        4,
+    ),
+    "mechanism not enabled": (
+        Listener.SCRAM_ONLY,
+        lambda _, log_in: log_in("alice", "PLAIN", "SASL_PLAINTEXT"),
+        "SASL",
+        "KD1302",
+        4,
+    ),
+    "SASL to a port without": (
+        Listener.PLAINTEXT,
+        lambda _, log_in: log_in("alice", "PLAIN", "SASL_PLAINTEXT"),
+        "SASL",
+        "KD1303",
+        4,
+    ),
+    "no SASL to a port with it": (
+        Listener.SASL_PLAINTEXT,
+        lambda *_: [],
+        "Metadata",
+        "KD1304",
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("command", ["check", "check --quick", "find-coordinator orders"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_of_a_client_has_its_layer_its_finding_and_its_exit_code(
+    fault: str, command: str, secure: SecureCluster, log_in: Callable[..., list[str]]
+) -> None:
+    """And what is to be done about it, in less than three seconds."""
+    listener, options, stage, finding, code = FAULTS[fault]
+
+    done = said(command, secure.address(listener), *options(secure, log_in))
+
+    assert (done.code, done.ids) == (code, [finding])
+    assert done.document["findings"][0]["fix"]
+    failed = [each for each in done.document["data"] if each["status"] == "error"]
+    if command != "find-coordinator orders":
+        assert [each["stage"] for each in failed] == [stage]
+        assert failed[0]["took_ms"] is not None
+
+
+def test_certificates_are_told_though_they_are_refused(secure: SecureCluster) -> None:
+    """Whoever must renew it wants to know which it is."""
+    done = said("check", secure.address(Listener.EXPIRED), *trusting(secure))
+
+    (row,) = done.rows("TLS")
+    own = row["tls"]["certificates"][0]
+    assert own["subject"] == "CN=broker"
+    assert own["days_left"] < 0
+
+
+def test_a_client_with_a_certificate_is_let_in(secure: SecureCluster) -> None:
+    """As somebody who may do nothing, which is told."""
+    certificates = secure.certificates
+    options = settings(
+        ssl_certificate_location=certificates.client,
+        ssl_key_location=certificates.client_encrypted,
+        ssl_key_password=PASSWORD,
+    )
+
+    done = said("check", secure.address(Listener.MTLS), *trusting(secure), *options)
+
+    assert done.code == 0
+    assert done.rows("ACLs")[0]["operations"] == []
+
+
+def test_a_user_without_rights_is_told_which_are_missing(
+    secure: SecureCluster, log_in: Callable[..., list[str]]
+) -> None:
+    """For the group and the topic that were asked for; the connection itself is fine."""
+    options = log_in("bob", "PLAIN", "SASL_PLAINTEXT")
+    address = secure.address(Listener.SASL_PLAINTEXT)
+
+    done = said("check", address, *options, "-g", "billing", "-t", "orders")
+    unnamed = said("check", address, *options)
+
+    assert (done.code, done.ids) == (5, ["KD4002", "KD4001"])
+    assert done.rows("Coordinator")[0]["error"] == "GROUP_AUTHORIZATION_FAILED"
+    assert (unnamed.code, unnamed.ids) == (0, [])
+
+
+@pytest.mark.parametrize("command", ["check", "find-coordinator orders"])
+def test_an_advertised_listener_that_leads_nowhere_is_named(
+    command: str, get_kafka_jars: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """The bootstrap server answers, and sends everybody to a port where nobody listens."""
+    get_kafka_jars("4.3.1")
+    port = closed_port()
+    advertised = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}"}
+    with KafkaCluster("4.3.1", tmp_path, properties=advertised) as cluster:
+        done = said(command, cluster.bootstrap)
+
+    assert done.code == 3
+    finding = next(each for each in done.document["findings"] if each["id"] == "KD1501")
+    assert f"broker 1 advertises 127.0.0.1:{port}, which cannot be used" in finding["title"]
+    assert "advertised.listeners of broker 1" in finding["fix"]
+
+
+@pytest.fixture(scope="module")
+def three(
+    get_kafka_jars: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[KafkaCluster]:
+    """Three brokers that notice soon when one is gone."""
+    get_kafka_jars("4.3.1")
+    properties = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
+    folder = tmp_path_factory.mktemp("three")
+    with KafkaCluster("4.3.1", folder, ports=free_ports(3), properties=properties) as cluster:
+        create_topics(cluster.bootstrap)
+        yield cluster
+
+
+def create_topics(bootstrap: str) -> None:
+    """Create topics on broker 3 alone, on 3 and 1, and on 3 and 2 that must both be in sync."""
+    strict = [CreatableTopicConfig("min.insync.replicas", "2")]
+    topics = [
+        CreatableTopic(
+            name,
+            num_partitions=-1,
+            replication_factor=-1,
+            assignments=[CreatableReplicaAssignment(0, replicas)],
+            configs=configs,
+        )
+        for name, replicas, configs in (
+            ("alone", [3], []),
+            ("orders", [3, 1], []),
+            ("payments", [3, 2], strict),
+        )
+    ]
+    config = load_config(ConfigSources(properties=[f"bootstrap.servers={bootstrap}"]))
+    with configured_client(config, CLOCK) as client:
+        client.connect()
+        request = CreateTopicsRequest(topics=topics, timeout_ms=20_000)
+        answer = client.ask(client.cluster.controller_id, request, CreateTopicsResponse)
+    assert [each.error_code for each in answer.topics] == [0, 0, 0]
+
+
+def test_three_brokers_are_checked_by_the_addresses_that_they_advertise(
+    three: KafkaCluster,
+) -> None:
+    """All is well, the group that does not exist yet as well."""
+    arguments = ("check", three.bootstrap, "-g", "billing", "-t", "orders")
+    done = said(*arguments)
+    for _ in range(TRIES):  # a coordinator that is new reads its partition first
+        if "KD3003" not in done.ids:
+            break
+        done = said(*arguments)
+
+    assert (done.code, done.ids) == (0, [])
+    assert [each["node_id"] for each in done.rows("Listeners")] == [1, 2, 3]
+    assert all(each["reachable"] for each in done.rows("Listeners"))
+    targets = [each["target"] for each in done.rows("ACLs")]
+    assert targets == ["cluster", "topic orders", "group billing"]
+    assert "Read" in done.rows("ACLs")[2]["operations"]
+    assert done.rows("Coordinator")[0]["node_id"] in {1, 2, 3}
+    assert done.rows("Metadata")[-1]["voters"] == [1, 2, 3]
+
+
+def test_a_misspelt_topic_is_told_with_the_one_that_was_meant(three: KafkaCluster) -> None:
+    """As no other tool does."""
+    done = said("check", three.bootstrap, "-t", "order")
+
+    assert (done.code, done.ids) == (1, ["KD2005"])
+    title = done.document["findings"][0]["title"]
+    assert title == "the topic order does not exist; did you mean orders?"
+
+
+def test_a_broker_that_is_gone_is_told_by_what_is_missing(three: KafkaCluster) -> None:
+    """A partition without leader, one below its minimum, one with a replica less."""
+    three.kill(3)
+    done = None
+    for _ in range(TRIES):
+        done = said("check", three.bootstrap)
+        if "KD2001" in done.ids and not any(each == "KD1501" for each in done.ids):
+            break
+    assert done is not None
+
+    assert done.code == 1
+    assert {"KD1101", "KD2001", "KD2002", "KD2003", "KD2007"} <= set(done.ids)
+    by_id = {each["id"]: each for each in done.document["findings"]}
+    assert by_id["KD1101"]["severity"] == "warning"  # another bootstrap server answers
+    assert by_id["KD2001"]["evidence"]["partitions"] == "alone[0]"
+    assert "brokers 3" in by_id["KD2001"]["fix"]
+    assert "payments[0]" in by_id["KD2002"]["evidence"]["partitions"]
+    assert "orders[0]" in by_id["KD2003"]["evidence"]["partitions"]
+    assert by_id["KD2007"]["evidence"] == {"node_id": 3}
+
+
+def test_a_plugin_of_nagios_says_one_line(secure: SecureCluster) -> None:
+    """With exit codes of its own."""
+    well: Done = kdiag("check", "-b", secure.address(Listener.PLAINTEXT), "--quick", "--nagios")
+    bad: Done = kdiag("check", "-b", secure.address(Listener.SSL), "--quick", "--nagios")
+
+    assert well.code == 0
+    assert well.out.startswith("KAFKA OK - cluster ")
+    assert " | time=" in well.out
+    assert bad.code == 2
+    assert bad.out.startswith("KAFKA CRITICAL - KD1401 ")
