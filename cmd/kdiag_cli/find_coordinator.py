@@ -7,20 +7,8 @@ import typer
 from kdiag.finding import Severity
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag_cli import completion_values
-from kdiag_cli.live_document import LiveOutput
-from kdiag_cli.live_options import (
-    BootstrapServers,
-    ConfigFile,
-    LiveOptions,
-    OutputFormat,
-    PasswordFile,
-    Profile,
-    Properties,
-    Timeout,
-    Trace,
-    Write,
-    read_timeout_ns,
-)
+from kdiag_cli.live_command import NO_OPTIONS, live_command
+from kdiag_cli.live_options import FailOn, LiveOptions, NoHeaders, read_timeout_ns
 from kdiag_cli.live_run import run_live
 
 EXAMPLES = """\b
@@ -43,6 +31,7 @@ Exit codes: 0 done, 1 a finding (--fail-on), 2 wrong usage, 3 cannot connect, 4 
 """
 
 
+@live_command
 def find_coordinator(  # noqa: PLR0913 - a parameter for each option
     names: Annotated[
         list[str] | None,
@@ -86,21 +75,9 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
     is_moves: Annotated[
         bool, typer.Option("--moves", help="Show how all groups spread over the brokers instead.")
     ] = False,
-    fail_on: Annotated[
-        Severity, typer.Option(help="The least severity of a finding that makes the exit code 1.")
-    ] = Severity.ERROR,
-    no_headers: Annotated[
-        bool, typer.Option("--no-headers", help="Print no line of column names.")
-    ] = False,
-    bootstrap_server: BootstrapServers = None,
-    properties: Properties = None,
-    config: ConfigFile = None,
-    profile: Profile = None,
-    password_file: PasswordFile = None,
-    timeout: Timeout = None,
-    trace: Trace = False,
-    write: Write = None,
-    output: OutputFormat = LiveOutput.TABLE,
+    fail_on: FailOn = Severity.ERROR,
+    no_headers: NoHeaders = False,
+    options: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Ask every broker who coordinates a group, and if that is healthy."""
     from kdiag_cli import coordinator_search  # noqa: PLC0415 - not for the help
@@ -119,17 +96,6 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
         interval_ns=read_timeout_ns(interval) or 0,
         looks=count,
     )
-    options = LiveOptions(
-        bootstrap_server,
-        properties,
-        config,
-        profile,
-        password_file,
-        read_timeout_ns(timeout),
-        output,
-        trace,
-        write,
-    )
     work = coordinator_search.once
     if is_moves:
         from kdiag_cli.coordinator_moves import moves as work  # noqa: PLC0415 - as above
@@ -139,6 +105,6 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
         lambda: work(search, options),
         options.timeout_ns,
         command=coordinator_search.COMMAND,
-        output=output,
+        output=options.output,
     )
     raise typer.Exit(code)

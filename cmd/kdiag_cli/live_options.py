@@ -1,21 +1,6 @@
 """The options that all live commands have, and the client's configuration that they amount to.
 
-A command takes each as a parameter of the type here, and hands them on together:
-
-    def ping(
-        bootstrap_server: BootstrapServers = None,
-        properties: Properties = None,
-        config: ConfigFile = None,
-        profile: Profile = None,
-        password_file: PasswordFile = None,
-        timeout: Timeout = None,
-        trace: Trace = False,
-        write: Write = None,
-        output: OutputFormat = LiveOutput.TABLE,
-    ) -> None:
-        options = LiveOptions(bootstrap_server, properties, config, profile, password_file,
-            read_timeout_ns(timeout), output, trace, write)
-        raise typer.Exit(run_live(lambda: work(client_config(options)), options.timeout_ns))
+`kdiag_cli.live_command` gives them to a command, which then has them as `LiveOptions`.
 """
 
 import os
@@ -29,6 +14,7 @@ import typer
 from kdiag.client.config import ClientConfig, ConfigSources, load_config
 from kdiag.client.config_sources import Setting
 from kdiag.errors import ConfigError
+from kdiag.finding import Severity
 from kdiag_cli import completion_values
 from kdiag_cli.live_document import LiveOutput
 
@@ -83,6 +69,11 @@ Write = Annotated[
     Path | None,
     typer.Option("--write", metavar="FILE.pcap", help="Keep what was said as a capture."),
 ]
+
+FailOn = Annotated[
+    Severity, typer.Option(help="The least severity of a finding that makes the exit code 1.")
+]
+NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Print no line of column names.")]
 
 _TIMEOUT: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|m|h|)", re.IGNORECASE)
 _NS: Final = {
