@@ -77,8 +77,11 @@ def expand(places: list[str]) -> Iterator[tuple[str, bool]]:
         found = system.get_file_info(fs.FileSelector(path))
         for each in sorted(found, key=lambda each: str(each.path)):
             if each.type == fs.FileType.File:
-                yield str(_child(place, PurePosixPath(each.path).name)), True
+                yield f"{place.removesuffix('/')}/{PurePosixPath(each.path).name}", True
 
 
-def _child(place: str, name: str) -> str:
-    return f"{place.rstrip('/')}/{name}"
+def remove_folder(place: str) -> None:
+    """Remove a folder with all that is in it, if it is there."""
+    system, path = resolve(place)
+    if system.get_file_info(path).type == fs.FileType.Directory:
+        system.delete_dir(path)

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, Final, NamedTuple, cast
 
+import msgspec
+
 from kdiag.errors import CaptureError
 from kdiag.pcap.block import PacketBlock
 from kdiag.pcap.file import BLOCK_BYTES, Window, open_window
@@ -157,6 +159,25 @@ def in_order(walks: Sequence[Walk]) -> list[Split]:
         ]
         packets += sum(split.packets for split in each.splits)
     return splits
+
+
+def whole(place: str) -> Split:
+    """Return a file as one split, whatever is in it.
+
+    Raises:
+        CaptureError: there is no such file.
+    """
+    return Split(place, 0, size_of(place), b"", 1, _NEVER_NS, -_NEVER_NS, _NEVER_NS)
+
+
+def splits_text(splits: Sequence[Split]) -> str:
+    """Return splits as text, for `read_splits`."""
+    return msgspec.json.encode(splits).decode()
+
+
+def read_splits(text: str) -> list[Split]:
+    """Return the splits that a text stands for."""
+    return msgspec.json.decode(text, type=list[Split])
 
 
 def read_split(split: Split, block_bytes: int = BLOCK_BYTES) -> Iterator[PacketBlock]:

@@ -1,0 +1,316 @@
+"""A run of the pipeline: captures in, tables out, on Spark.
+
+    walk       a task a file       -> splits, numbered through               (to the driver)
+    read       a task a split      -> packets                                (by connection)
+    decode     a task a part       -> frames, connections, gaps, names       (staged, or tables)
+    resolve    rarely, one task    -> frames whose API others' requests tell (staged)
+    follow     a task a broker set -> what fetch sessions read               (staged)
+    tabulate   a task a chunk      -> exchanges, batches, records            (tables)
+    commit     the driver          -> all files into place
+
+A connection is taken apart in one task, which needs its bytes in order but looks into no frame. So
+one that has most of a capture's bytes holds nobody up for long: its frames are read, which is most
+of the work, in chunks by all.
+"""
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+
+from kdiag.errors import CaptureError
+from kdiag.pipeline.flows import FETCHES, FlowRules, Part, decode_rows, resolve_unsure
+from kdiag.pipeline.moments import Moments
+from kdiag.pipeline.partitions import RUNS, Manifest, TableFiles, Written, commit
+from kdiag.pipeline.place import expand, remove_folder
+from kdiag.pipeline.segment_reader import ALWAYS, TimeRange
+from kdiag.pipeline.source import FAILFAST, PERMISSIVE, read_packets
+from kdiag.pipeline.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, walk
+from kdiag.pipeline.staging import Staged, Staging, read_all, read_staged
+from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
+from kdiag.report.tables import DEFAULT_CHOICE, TableBatches, TableChoice
+from kdiag.wire.topic_names import TopicNames
+
+DEFAULT_PART_BYTES: Final = 128 << 20
+DEFAULT_CHUNK_BYTES: Final = 32 << 20
+_GC_THRESHOLD: Final = 20_000
+_RUN_NAME_DIGITS: Final = 12
+_RESULT_DDL: Final = "result binary"
+_DDL: Final = {
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.bool_(): "boolean",
+}
+_FETCHES_DDL: Final = ", ".join(f"{field.name} {_DDL[field.type]}" for field in FETCHES)
+_RESULT: Final = pa.schema([("result", pa.binary())])
+
+Rows = Iterable[pa.RecordBatch]
+Say = Callable[[str], object]
+
+
+class Job(NamedTuple):
+    """What a run is to do.
+
+    Attributes:
+        inputs: captures and folders of captures, as paths or URIs.
+        out: the folder of tables; all machines must reach it by this name.
+        name: of the run; what it writes replaces what a run of the same name has written. Empty
+            to make one of the inputs.
+        choice: what the tables are to hold.
+        rules: how connections are read.
+        topic_names: names of topic ids that are known beforehand.
+        times: which packets are wanted.
+        mode: what to do with a damaged file, `permissive` or `failfast`.
+        parts: how many parts the connections are divided into; 0 to choose by the size.
+        split_bytes: about how long a split is.
+        chunk_bytes: about how many bytes of frames one task makes rows of.
+    """
+
+    inputs: tuple[str, ...]
+    out: str
+    name: str = ""
+    choice: TableChoice = DEFAULT_CHOICE
+    rules: FlowRules = FlowRules()
+    topic_names: tuple[tuple[str, str], ...] = ()
+    times: TimeRange = ALWAYS
+    mode: str = PERMISSIVE
+    parts: int = 0
+    split_bytes: int = DEFAULT_SPLIT_BYTES
+    chunk_bytes: int = DEFAULT_CHUNK_BYTES
+
+    @property
+    def run(self) -> str:
+        """Return the name of the run."""
+        if self.name:
+            return self.name
+        return sha256("\n".join(sorted(self.inputs)).encode()).hexdigest()[:_RUN_NAME_DIGITS]
+
+    @property
+    def staging(self) -> str:
+        """Return the folder for what the run's tasks hand on."""
+        return f"{self.out}/{RUNS}/{self.run}.staging"
+
+
+class _Outcome(NamedTuple):
+    """What tasks have written."""
+
+    staged: list[Staged]
+    written: list[Written]
+
+    def of(self, name: str) -> list[Staged]:
+        """Return the staged files of a name, by part."""
+        return sorted(each for each in self.staged if each.name == name)
+
+    def add(self, other: "_Outcome") -> None:
+        self.staged.extend(other.staged)
+        self.written.extend(other.written)
+
+
+def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
+    """Make tables of captures.
+
+    Args:
+        spark: the session to run on.
+        job: what to do.
+        say: called with what is being done.
+
+    Raises:
+        CaptureError: an input is not a capture or cannot be opened; with `failfast`, it is damaged.
+    """
+    remove_folder(job.staging)
+    say("finding the packets")
+    walks = _walk(spark, job)
+    warnings = [each.warning for each in walks if each.warning]
+    if warnings and job.mode == FAILFAST:
+        raise CaptureError(warnings[0], f"is damaged, and the mode is {FAILFAST}")
+    splits = in_order(walks)
+    say("taking connections apart")
+    outcome = _decode(spark, job, splits, walks)
+    if outcome.of("unsure"):
+        say("finding out what lone responses answer")
+        outcome.add(_resolve(spark, job, outcome))
+    if outcome.of("fetches"):
+        say("following fetch sessions")
+        outcome.add(_follow(spark, job, outcome, _parts(spark, job, splits)))
+    say("reading frames")
+    outcome.add(_tabulate(spark, job, outcome))
+    say("putting the tables into place")
+    manifest = commit(job.out, job.run, outcome.written, warnings)
+    remove_folder(job.staging)
+    return manifest
+
+
+def _parts(spark: SparkSession, job: Job, splits: Sequence[Split]) -> int:
+    """Return how many parts the connections are divided into."""
+    if job.parts:
+        return job.parts
+    size = sum(split.end - split.start for split in splits)
+    return max(-(-size // DEFAULT_PART_BYTES), spark.sparkContext.defaultParallelism)
+
+
+def _tasks(spark: SparkSession, count: int, do: Callable[[int], Iterator[Any]]) -> list[bytes]:
+    """Return the results of tasks that are given their numbers, in this order."""
+    numbers = spark.range(0, count, 1, count)
+    answer = numbers.mapInArrow(partial(_do_numbered, do), f"number bigint, {_RESULT_DDL}")
+    return [row["result"] for row in sorted(answer.collect(), key=lambda row: row["number"])]
+
+
+def _do_numbered(do: Callable[[int], Iterator[Any]], batches: Rows) -> Iterator[pa.RecordBatch]:
+    gc.set_threshold(_GC_THRESHOLD)
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            for each in do(number):
+                columns = [pa.array([number]), pa.array([msgspec.json.encode(each)], pa.binary())]
+                yield pa.RecordBatch.from_arrays(columns, ["number", "result"])
+
+
+def _outcome(results: Iterable[bytes]) -> _Outcome:
+    total = _Outcome([], [])
+    for each in results:
+        total.add(msgspec.json.decode(each, type=_Outcome))
+    return total
+
+
+def _walk(spark: SparkSession, job: Job) -> list[Walk]:
+    files = list(expand([*job.inputs]))
+    walks: list[Walk] = []
+    if files:
+        found = _tasks(spark, len(files), partial(_walk_file, files, job.split_bytes))
+        walks = [msgspec.json.decode(each, type=Walk) for each in found]
+    refused = next((each for each in walks if not each.splits), None)
+    if refused is not None:
+        raise CaptureError(refused.place, refused.warning)
+    known = [each for each in walks if each.splits[0].end]
+    if not known:
+        raise CaptureError(", ".join(job.inputs), "holds no capture file")
+    return known
+
+
+def _walk_file(files: list[tuple[str, bool]], split_bytes: int, number: int) -> Iterator[Walk]:
+    place, is_in_folder = files[number]
+    try:
+        yield walk(place, split_bytes)
+    except CaptureError as error:
+        # A folder may hold other files too; what is named must be a capture.
+        nothing = [Split(place, 0, 0, b"", 1, 0, 0, 0)]
+        yield Walk(place, 0, nothing if is_in_folder else [], error.why, [])
+
+
+def _decode(spark: SparkSession, job: Job, splits: list[Split], walks: list[Walk]) -> _Outcome:
+    secrets = tuple(each for found in walks for each in found.secrets)
+    job = job._replace(rules=job.rules._replace(secrets=secrets))
+    parts = _parts(spark, job, splits)
+    packets = read_packets(spark, splits, times=job.times, mode=job.mode)
+    sorted_packets = packets.repartition(parts, "low", "high").sortWithinPartitions("packet")
+    answer = sorted_packets.mapInArrow(partial(_decode_part, job, splits, parts), _RESULT_DDL)
+    return _outcome(row["result"] for row in answer.collect())
+
+
+def _decode_part(job: Job, splits: list[Split], parts: int, rows: Rows) -> Iterator[pa.RecordBatch]:
+    gc.set_threshold(_GC_THRESHOLD)
+    context = TaskContext.get()
+    assert context is not None
+    part = Part(context.partitionId(), parts)
+    staging = Staging(job.staging, part.number)
+    files = TableFiles(job.staging, job.run, f"c{part.number}")
+
+    def emit(name: str, batch: pa.RecordBatch) -> None:
+        write = files.write if name in ("connections", "gaps") else staging.write
+        write(name, batch)
+
+    decode_rows(rows, emit, part, Moments(splits, job.times), job.rules)
+    outcome = _Outcome(list(staging.close()), files.close())
+    yield pa.RecordBatch.from_arrays(
+        [pa.array([msgspec.json.encode(outcome)], pa.binary())], schema=_RESULT
+    )
+
+
+def _resolve(spark: SparkSession, job: Job, outcome: _Outcome) -> _Outcome:
+    do = partial(_resolve_all, job, outcome.of("unsure"), outcome.of("kinds"))
+    return _outcome(_tasks(spark, 1, do))
+
+
+def _resolve_all(job: Job, unsure: list[Staged], kinds: list[Staged], _: int) -> Iterator[_Outcome]:
+    staging = Staging(job.staging, -1)
+    resolve_unsure(read_all(unsure), read_all(kinds), staging.write)
+    yield _Outcome(list(staging.close()), [])
+
+
+def _follow(spark: SparkSession, job: Job, outcome: _Outcome, parts: int) -> _Outcome:
+    files = outcome.of("fetches")
+    numbers = spark.range(0, len(files), 1, len(files))
+    fetches = numbers.mapInArrow(partial(_read_fetches, files), _FETCHES_DDL)
+    ordered = fetches.repartition(parts, "broker").sortWithinPartitions("place", "number")
+    answer = ordered.mapInArrow(partial(_follow_brokers, job, parts), _RESULT_DDL)
+    return _outcome(row["result"] for row in answer.collect())
+
+
+def _read_fetches(files: list[Staged], numbers: Rows) -> Iterator[pa.RecordBatch]:
+    for batch in numbers:
+        for number in batch.column(0).to_pylist():
+            yield from read_staged(files[number].place)
+
+
+def _follow_brokers(job: Job, parts: int, fetches: Rows) -> Iterator[pa.RecordBatch]:
+    context = TaskContext.get()
+    assert context is not None
+    staging = Staging(job.staging, context.partitionId())
+    for batch in follow_sessions(fetches):
+        part_of = pa.compute.subtract(
+            batch.column("number"),
+            pa.compute.multiply(pa.compute.divide(batch.column("number"), parts), parts),
+        )
+        for part in pa.compute.unique(part_of).to_pylist():
+            rows = batch.filter(pa.compute.equal(part_of, part))
+            staging.write(f"sessions-{part}", rows)
+    outcome = _Outcome(list(staging.close()), [])
+    yield pa.RecordBatch.from_arrays(
+        [pa.array([msgspec.json.encode(outcome)], pa.binary())], schema=_RESULT
+    )
+
+
+class _Chunk(NamedTuple):
+    """Frames that one task makes rows of."""
+
+    file: Staged
+    first: int
+    last: int
+
+
+def _chunks(files: Sequence[Staged], chunk_bytes: int) -> Iterator[_Chunk]:
+    """Yield the frames of all files in chunks of about a size."""
+    for file in files:
+        count = max(1, min(file.batches, round(file.bytes / chunk_bytes)))
+        edges = [file.batches * index // count for index in range(count + 1)]
+        for first, last in pairwise(edges):
+            yield _Chunk(file, first, last)
+
+
+def _tabulate(spark: SparkSession, job: Job, outcome: _Outcome) -> _Outcome:
+    chunks = list(_chunks(outcome.of("frames"), job.chunk_bytes))
+    if not chunks:
+        return _Outcome([], [])
+    return _outcome(_tasks(spark, len(chunks), partial(_tabulate_chunk, job, chunks, outcome)))
+
+
+def _tabulate_chunk(
+    job: Job, chunks: list[_Chunk], outcome: _Outcome, number: int
+) -> Iterator[_Outcome]:
+    file, first, last = chunks[number]
+    names = dict(job.topic_names)
+    for batch in read_all(outcome.of("names")):
+        names.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    sessions = read_sessions(read_all(outcome.of(f"sessions-{file.part}")))
+    files = TableFiles(job.staging, job.run, f"e{number}")
+    tables = TableBatches(files.write, TopicNames(names), job.choice)
+    tabulate(read_staged(file.place, first, last), sessions, tables)
+    yield _Outcome([], files.close())

@@ -1,0 +1,78 @@
+"""The session of Spark that a pipeline runs on, made as measured to work best."""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kdiag.errors import ReportError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+INSTALL: Final = "pip install 'kdiag[spark]'"
+INSTALL_JAVA: Final = "apt-get install openjdk-17-jre-headless (or any Java 17), or set JAVA_HOME"
+DEFAULT_MASTER: Final = "local[*]"
+
+_LOOPBACK: Final = "127.0.0.1"
+_LIBRARIES: Final = ("pyspark", "pyarrow", "pandas", "duckdb", "sqlglot")
+_CONF: Final = {
+    "spark.log.level": "ERROR",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # What is shuffled is sized by the pipeline, and large: Spark is not to guess anew.
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
+def missing() -> str:
+    """Return what this machine lacks to run Spark, with how to get it; empty if nothing."""
+    absent = [name for name in _LIBRARIES if find_spec(name) is None]
+    if absent:
+        return f"this needs {', '.join(absent)}: {INSTALL}"
+    home = os.environ.get("JAVA_HOME")
+    java = Path(home, "bin", "java") if home else None
+    if (java is not None and java.exists()) or shutil.which("java"):
+        return ""
+    return f"this needs Java: {INSTALL_JAVA}"
+
+
+def open_session(
+    master: str | None = None, conf: Mapping[str, str] | None = None, name: str = "kdiag"
+) -> "SparkSession":
+    """Return a session of Spark: the one there is, or a new one.
+
+    Args:
+        master: where it runs; by default what `spark-submit` says, else all cores here.
+        conf: settings of Spark that replace kdiag's own.
+        name: of the application.
+
+    Raises:
+        ReportError: pyspark or Java is missing, or Spark does not start.
+    """
+    lack = missing()
+    if lack:
+        raise ReportError("Spark", lack)
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - it may be missing
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    # Or the workers would run whichever `python3` comes first in PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(name)
+    is_submitted = "SPARK_ENV_LOADED" in os.environ
+    if master is None and not is_submitted:
+        master = DEFAULT_MASTER
+    if master is not None:
+        builder = builder.master(master)
+        if master.startswith("local"):
+            os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
+    for key, value in {**_CONF, **(conf or {})}.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise ReportError("Spark", f"does not start: {error}") from error
