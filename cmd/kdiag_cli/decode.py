@@ -143,14 +143,12 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         raise typer.BadParameter("is for --live: files are kept already", param_hint="'--write'")
     if output is OutputFormat.CSV and (summary or show is not None or explain is not None):
         raise typer.BadParameter("--output csv lists exchanges; the rest is text or JSON")
-    if (output is OutputFormat.PARQUET) != (out is not None):
-        raise typer.BadParameter("goes with --output parquet", param_hint="'--out'")
     if output is OutputFormat.PARQUET:
-        from kdiag_cli.report_extra import require_report_extra  # noqa: PLC0415 - as below
-
         if summary or show is not None or explain is not None or raw:
-            raise typer.BadParameter("--output parquet writes tables of exchanges, nothing else")
-        require_report_extra()
+            raise typer.BadParameter("--output parquet writes tables, nothing else")
+        _require_folder(out)
+    elif out is not None or no_bodies:
+        raise typer.BadParameter("is for --output parquet", param_hint="'--out' and '--no-bodies'")
     # `--help` must not load what only the run needs.
     from kdiag.pcap.decoder import Limits  # noqa: PLC0415
     from kdiag.wire.body import BodyForm  # noqa: PLC0415
@@ -187,3 +185,12 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         ),
     )
     raise typer.Exit(decoding.run(options))
+
+
+def _require_folder(out: Path | None) -> None:
+    """End the program if there is no folder for tables, or nothing that writes them."""
+    from kdiag_cli.report_extra import require_report_extra  # noqa: PLC0415 - as above
+
+    if out is None:
+        raise typer.BadParameter("--output parquet needs a folder: --out DIR", param_hint="'--out'")
+    require_report_extra()

@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,14 @@ def params() -> list[Any]:
 
 
 def tables_in(truth: dict[str, Any]) -> dict[str, pa.Table]:
-    """Return the tables of a capture, with the key log beside it if there is one."""
-    files = [FOLDER / each["name"] for each in truth["files"] if ".pcap" in each["name"]]
+    """Return the tables of a capture."""
+    return read_tables(*(each["name"] for each in truth["files"] if ".pcap" in each["name"]))
+
+
+@cache
+def read_tables(*names: str) -> dict[str, pa.Table]:
+    """Return the tables of files, with the key log beside them if there is one."""
+    files = [FOLDER / name for name in names]
     keys = files[0].with_suffix(".keylog")
     return tables_of(files, keylog=keys.read_bytes() if keys.exists() else b"")
 
@@ -163,7 +170,7 @@ def test_a_big_message_is_split() -> None:
 
 
 def test_requests_that_share_a_segment_are_counted() -> None:
-    """kcat asks for the first and the last offset at once, twice, each time in one segment."""
+    """A kcat asks for the first and the last offset at once, twice, each time in one segment."""
     rows = report_rows(tables_in(truth_named("kcat_group")), "splits")
     sharing = {(row["api"], row["direction"]): row for row in rows if row["sharing_frames"]}
 

@@ -83,7 +83,7 @@ def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
         ("SELECT nothing FROM exchanges", "nothing"),
         ("SELECT 1; SELECT 2", "expected one SELECT"),
         ("", "expected one SELECT"),
-        ("SELECT $who", "who"),
+        ("SELECT $who", "parameter"),
         ("SELECT * FROM records", "written only when asked for"),
         ("SELECT CAST(api AS INT) FROM exchanges", "Conversion Error"),
     ],
