@@ -55,9 +55,10 @@ def judge_rights(facts: CheckFacts) -> Part:
                 part.findings.append(_unknown(name, facts))
     if facts.group is not None and facts.group_operations is not None:
         part.rows.append(_row(f"group {facts.group}", facts.group_operations))
-    for stage in ("cluster", "wanted"):
+    for what, stage in (("cluster", "cluster"), ("topics", "wanted"), ("group", "group")):
         if stage in facts.failures:
-            part.warnings.append(f"what the user may do is not known: {facts.failures[stage]}")
+            why = facts.failures[stage]
+            part.warnings.append(f"what the user may do with the {what} is not known: {why}")
     return part
 
 

@@ -94,12 +94,6 @@ def status_of(findings: Sequence[Finding]) -> Status:
     return Status.OK if severity is None else Status(severity)
 
 
-def worst_status(rows: Iterable[Row]) -> Status:
-    """Return the worst status of rows; OK if there are none that were looked at."""
-    seen = (row.status for row in rows if row.status is not Status.SKIPPED)
-    return min(seen, key=tuple(Status).index, default=Status.OK)
-
-
 def listed(items: Sequence[object], most: int = 5) -> str:
     """Return items as text, those beyond `most` only counted."""
     shown = ", ".join(map(str, items[:most]))

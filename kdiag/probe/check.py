@@ -41,6 +41,7 @@ from kdiag.wire.api.describe_quorum import (
 from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.coordinator_partition import CoordinatorKind
+from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import MAX_VERSION, Struct, Versions
 
 if TYPE_CHECKING:
@@ -290,9 +291,11 @@ class _Check:
         for node_id in coordinators[:1]:
             limit_ns = self._plan.limit_ns
             body = self._client.ask(node_id, builder, DescribeGroupsResponse, timeout_ns=limit_ns)
-            self._facts.group_operations = next(
-                (each.authorized_operations for each in body.groups if not each.error_code), None
-            )
+            for described in body.groups:
+                if described.error_code:
+                    self._failures["group"] = error_name(described.error_code)
+                else:
+                    self._facts.group_operations = described.authorized_operations
 
 
 def _cluster_question() -> RequestBuilder:

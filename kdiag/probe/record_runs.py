@@ -1,8 +1,8 @@
 """Records of fetched batches as columns: runs of records that have all but their content in common.
 
 A consumer's objects, one for each record, cost more than all else that is done with it. Here the
-batches of a partition that follow one another become one `RecordRun` of up to 256 KiB, and
-whoever prints or keeps records works on its columns:
+batches of a partition that follow one another become one `RecordRun`, and whoever prints
+or keeps records works on its columns:
 
     for run in record_runs(batches):
         if isinstance(run, Unreadable):
@@ -15,22 +15,22 @@ Many records are read with numpy, few without, which then is not loaded either.
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from kdiag.client.fetch_position import FetchedBatch, PartitionKey
 from kdiag.errors import DecodeError
-from kdiag.wire.record import CODEC_MASK, LOG_APPEND_TIME_BIT, Header, Record
+from kdiag.wire.record import LOG_APPEND_TIME_BIT, Header, Record
 from kdiag.wire.record_batch import MAGIC_2, RecordBatch
 from kdiag.wire.record_body import read_headers
 
 if TYPE_CHECKING:
     from kdiag.wire.record_columns import Int64Array, RecordColumns
 
-MAX_RUN_BYTES: Final = 1 << 18
+MAX_RUN_BYTES: Final = 1 << 19
 """How many bytes of batches, as fetched, become one run at most, unless one alone is larger."""
 
-_COMPRESSED_TO: Final = 4
-"""How many times larger batches are taken to be that are compressed."""
+_ENOUGH: Final = 2048
+"""How many records are enough for a run: what each call of numpy costs is shared by then."""
 
 _FEW: Final = 128
 """Up to how many records Python is faster than numpy."""
@@ -234,25 +234,23 @@ def record_runs(
 
 
 class _Grouping:
-    """Tells for each batch what it must have in common with its neighbours to go with them."""
+    """Tells for each batch the number of the run that it belongs to."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._last: tuple[Any, ...] | None = None
-        self._size = 0
-        self._number = 0
+        self._last: tuple[Origin, bool] | None = None
+        self._size = self._records = self._number = 0
 
-    def __call__(self, fetched: FetchedBatch) -> tuple[Any, ...]:
-        size = fetched.batch.size_in_bytes
-        if fetched.batch.attributes & CODEC_MASK:
-            size *= _COMPRESSED_TO
-        trait = (_origin(fetched), fetched.batch.magic == MAGIC_2, _is_cut(fetched))
-        self._size += size
-        if trait != self._last or self._size > self._max_bytes:
+    def __call__(self, fetched: FetchedBatch) -> int:
+        trait, size = (_origin(fetched), _is_cut(fetched)), fetched.batch.size_in_bytes
+        is_full = self._records >= _ENOUGH or self._size + size > self._max_bytes
+        if trait != self._last or is_full:
             self._last = trait
-            self._size = size
+            self._size = self._records = 0
             self._number += 1
-        return (self._number,)
+        self._size += size
+        self._records += 0 if trait[1] else fetched.batch.record_count
+        return self._number
 
 
 def _origin(fetched: FetchedBatch) -> Origin:

@@ -26,7 +26,7 @@ from kdiag.client.fetch_session import FetchLimits
 from kdiag.client.fetcher import Fetcher
 from kdiag.client.metadata import Cluster
 from kdiag.client.offset_spec import At, OffsetSpec, Position
-from kdiag.errors import ConfigError
+from kdiag.errors import ConfigError, KdiagError
 from kdiag.probe.last_records import LastRecords, Span
 from kdiag.probe.tail_offsets import StartAndStop, find_offsets
 from kdiag.probe.topic_selection import TopicSelector, may_grow, names_to_ask, select
@@ -193,10 +193,20 @@ class Tail:
 
     def _look_around(self) -> None:
         """Take up topics and partitions that are new, and leaders that have changed."""
-        cluster = self._client.refresh(names_to_ask(self._request.topics))
-        self._fetcher.recovery.apply(cluster)
-        if not may_grow(self._request.topics):
-            return
+        recovery = self._fetcher.recovery
+        try:
+            cluster = recovery.refresh(names_to_ask(self._request.topics))
+            if may_grow(self._request.topics):
+                self._take_up_new(cluster)
+        except KdiagError as error:
+            recovery.unanswered(error)  # it is tried again at the next time
+
+    def _take_up_new(self, cluster: Cluster) -> None:
+        """Read what did not exist before, from its beginning.
+
+        Raises:
+            KdiagError: if it cannot be looked up.
+        """
         found = select(self._request.topics, cluster, must_exist=False)
         new = {key: offset for key, offset in found.items() if key not in self.positions}
         if not new:
