@@ -9,15 +9,21 @@ from typing import Any, Final, NamedTuple
 
 import typer
 
+from kdiag import __version__
 from kdiag.client.client_request import RequestBuilder
+from kdiag.client.version_negotiation import SOFTWARE_NAME
 from kdiag.errors import EncodeError
 from kdiag.probe.destination import Destination, parse_destination
-from kdiag.wire.catalog import API_BY_KEY, APIS, Api, api_named
+from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, APIS, Api, api_named
 from kdiag.wire.encode_check import find_fault
 from kdiag.wire.json_form import from_json
 from kdiag.wire.schema import Struct, Versions
 
 _SUFFIX: Final = "request"
+_FIRST_WITH_SOFTWARE: Final = 3
+_SOFTWARE: Final = {"clientSoftwareName": SOFTWARE_NAME, "clientSoftwareVersion": __version__}
+"""What brokers refuse an ApiVersions request without."""
+
 _API_HINT: Final = "'API'"
 _JSON_HINT: Final = "'JSON'"
 
@@ -41,7 +47,10 @@ class RequestMessage(NamedTuple):
         Raises:
             EncodeError: if that version cannot say it.
         """
-        return from_json(self.api.request_class(), version, self.form)
+        form = self.form
+        if self.api.key == API_VERSIONS_KEY and version >= _FIRST_WITH_SOFTWARE:
+            form = {**_SOFTWARE, **form}
+        return from_json(self.api.request_class(), version, form)
 
     @property
     def builder(self) -> RequestBuilder:

@@ -115,6 +115,16 @@ def test_the_versions_are_those_that_have_the_fields(
     assert message.builder.versions == versions
 
 
+def test_api_versions_names_the_client_as_brokers_demand() -> None:
+    """Unless the request does so itself."""
+    api = find_api("ApiVersions")
+    built: Any = read_message(api, {}, None).build(3)
+    assert built.client_software_name == "kdiag"
+    built = read_message(api, {"clientSoftwareName": "me"}, None).build(3)
+    assert built.client_software_name == "me"
+    assert read_message(api, {}, None).build(0) == api.request_class()()
+
+
 def test_the_version_that_is_given_is_the_only_one() -> None:
     """What it does not have is refused, though others have it."""
     assert read_message(FIND_COORDINATOR, {"key": "a"}, 2).versions == Versions(2, 2)
