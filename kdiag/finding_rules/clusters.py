@@ -11,20 +11,20 @@ _INFO: Final = Severity.INFO
 RULES: Final = {
     "KD2001": Rule(
         _ERROR,
-        "{count} partitions have no leader: {partitions}",
+        "partitions without a leader ({count}): {partitions}",
         "Nothing can be written to or read from a partition while no broker leads it.",
         "Start the brokers that hold the last copies: {candidates}.",
     ),
     "KD2002": Rule(
         _ERROR,
-        "{count} partitions are in sync on fewer brokers than min.insync.replicas: {partitions}",
+        "partitions in sync on fewer brokers than min.insync.replicas ({count}): {partitions}",
         "Producers with acks=all get NOT_ENOUGH_REPLICAS; committing offsets fails where it is "
         "__consumer_offsets.",
         "Bring back the replicas on {missing}.",
     ),
     "KD2003": Rule(
         _WARNING,
-        "{count} partitions are under-replicated: {partitions}",
+        "partitions that are under-replicated ({count}): {partitions}",
         "Some replicas do not keep up with their leader, or their broker is down; the data "
         "survives fewer failures than it is meant to.",
         "Bring back the replicas on {missing}; if their brokers run, see their logs, disks and "
@@ -32,7 +32,7 @@ RULES: Final = {
     ),
     "KD2004": Rule(
         _INFO,
-        "{count} partitions are led by another broker than the preferred one",
+        "partitions that are led by another broker than the preferred one: {count}",
         "After a restart leaders stay where they moved until they are balanced again, so that "
         "some brokers do more work than others.",
         "Run kafka-leader-election.sh --election-type preferred --all-topic-partitions, or wait "
