@@ -8,17 +8,19 @@
 | a new leader has another history (KIP-320) | read on from where the histories part |
 | not authorized | ask again, seldom |
 
-Each thing is told once, as a `Notice`, with the offsets that are missing.
+Each thing is told once (`kdiag.client.fetch_notices`), with the offsets that are missing. While
+it is dealt with, other partitions wait for `ASK_NS` at most: a broker that hangs is left alone.
 
 Source: Kafka's `OffsetFetcher`, `SubscriptionState`; KIP-320 (truncation), KIP-516 (topic ids).
 """
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Final
 
 from kdiag.client.backoff import ExponentialBackoff
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.connection_states import FOREVER_NS
+from kdiag.client.fetch_notices import SETTLED_NS, FetchNotices
 from kdiag.client.fetch_position import (
     OPEN_END,
     UNKNOWN_EPOCH,
@@ -28,17 +30,21 @@ from kdiag.client.fetch_position import (
     PartitionKey,
 )
 from kdiag.client.metadata import Cluster, Partition, Topic
-from kdiag.client.offset_lookup import EARLIEST, LATEST, end_of_epoch, look_up
+from kdiag.client.offset_lookup import EARLIEST, LATEST, ends_of_epochs, look_up
 from kdiag.errors import ConnectError, KdiagError
 from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import ZERO_UUID
 
 _MS: Final = 1_000_000
+ASK_NS: Final = 3_000 * _MS
+"""How long the answer to a question about partitions may take; then another broker is asked."""
+
 _DENIED_RETRY_NS: Final = 5_000 * _MS
 _FIRST_RETRY_NS: Final = 50 * _MS
 _LAST_RETRY_NS: Final = 1_000 * _MS
 _OUT_OF_RANGE: Final = "OFFSET_OUT_OF_RANGE"
 _DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
+_UNKNOWN: Final = "UNKNOWN_TOPIC_OR_PARTITION"
 
 
 class FetchRecovery:
@@ -59,9 +65,7 @@ class FetchRecovery:
             key for key, each in positions.items() if each.leader_id is None
         }
         self._out_of_range: set[PartitionKey] = set()
-        self._told: dict[PartitionKey, NoticeKind] = {}
-        self._gone: set[int] = set()
-        self._notices: list[Notice] = []
+        self._notices = FetchNotices(client.clock)
         self._backoff = ExponentialBackoff(_FIRST_RETRY_NS, _LAST_RETRY_NS)
         self._attempts = 0
         self._next_ns = 0
@@ -69,8 +73,7 @@ class FetchRecovery:
 
     def take_notices(self) -> list[Notice]:
         """Return what has happened since this was asked last."""
-        taken, self._notices = self._notices, []
-        return taken
+        return self._notices.take()
 
     def holds(self, position: FetchPosition) -> bool:
         """Return whether a position cannot be read at the moment."""
@@ -97,18 +100,37 @@ class FetchRecovery:
         now_ns = self._client.clock.monotonic_ns()
         if not (self._leaderless or self._out_of_range) or now_ns < self._next_ns:
             return
+        if now_ns - self._next_ns > SETTLED_NS:
+            self._attempts = 0
         try:
             if self._leaderless:
-                self.apply(self._client.refresh(sorted({key.topic for key in self._leaderless})))
+                self.refresh(sorted({key.topic for key in self._leaderless}))
             if self._out_of_range:
                 self._find_offsets()
         except KdiagError as error:
-            self._tell_once(None, NoticeKind.DISCONNECTED, f"nobody can be asked: {error}")
+            self.unanswered(error)
         self._next_ns = self._client.clock.monotonic_ns() + self._backoff.after(self._attempts)
         self._attempts += 1
 
+    def refresh(self, topics: Sequence[str] | None) -> Cluster:
+        """Ask any broker about topics, None for all, and take what it says.
+
+        Raises:
+            KdiagError: if it does not answer.
+        """
+        cluster = self._client.refresh(topics, timeout_ns=ASK_NS)
+        self.apply(cluster)
+        return cluster
+
+    def unanswered(self, error: KdiagError) -> None:
+        """Take that nobody answered a question about partitions."""
+        text = f"the cluster does not say who leads: {_why(error)}"
+        self._notices.begins(None, NoticeKind.DISCONNECTED, text)
+
     def apply(self, cluster: Cluster) -> None:
         """Take what metadata says of topics that are read."""
+        self._notices.ends(None)
+        unsure = []
         for key, position in self._positions.items():
             topic = cluster.topics.get(key.topic)
             if topic is None or position.is_done:
@@ -119,30 +141,27 @@ class FetchRecovery:
             if self._is_another(topic, position):
                 self._recreated(topic, position)
             partition = cluster.partition(*key)
-            if partition is not None:
-                self._take_leader(position, partition, cluster)
+            if partition is None:
+                self._without_topic(position, _UNKNOWN)
+            elif self._take_leader(position, partition, cluster):
+                unsure.append(position)
+        if unsure:
+            self._validate(unsure)
 
     def answered(self, node_id: int) -> None:
         """Take that a broker has answered a Fetch."""
-        self._attempts = 0
-        if node_id in self._gone:
-            self._gone.discard(node_id)
-            self._notices.append(Notice(NoticeKind.RECOVERED, f"broker {node_id} answers again"))
+        self._notices.ends(node_id)
 
     def works(self, position: FetchPosition) -> None:
         """Take that a partition can be read."""
         position.denied = False
-        if self._told.pop(position.key, None) is not None:
-            self._notices.append(Notice(NoticeKind.RECOVERED, f"{position.key} is read again"))
+        self._notices.ends(position.key)
 
     def lost(self, node_id: int, keys: Iterable[PartitionKey], error: KdiagError) -> None:
         """Take that a broker did not answer."""
-        if node_id not in self._gone:
-            self._gone.add(node_id)
-            why = error.why if isinstance(error, ConnectError) else str(error)
-            text = f"broker {node_id} does not answer: {why}"
-            self._notices.append(Notice(NoticeKind.DISCONNECTED, text))
-        self._lose_leaders(keys)
+        text = f"broker {node_id} does not answer: {_why(error)}"
+        self._notices.begins(node_id, NoticeKind.DISCONNECTED, text)
+        self._lose_leaders(key for key in keys if self._positions[key].node_id == node_id)
 
     def refused(self, keys: Iterable[PartitionKey], error: str) -> None:
         """Take that a broker refused a whole Fetch; its session begins again anyway."""
@@ -156,7 +175,7 @@ class FetchRecovery:
         elif error == _DENIED:
             position.denied = True
             self._denied_until_ns = self._client.clock.monotonic_ns() + _DENIED_RETRY_NS
-            self._tell_once(position.key, NoticeKind.DENIED, f"{position.key}: not authorized")
+            self._notices.begins(position.key, NoticeKind.DENIED, f"not authorized ({_DENIED})")
         elif error == _OUT_OF_RANGE:
             self._out_of_range.add(position.key)
         else:
@@ -164,17 +183,16 @@ class FetchRecovery:
 
     def diverged(self, position: FetchPosition, end_offset: int) -> None:
         """Take that the log was cut below what we have read: read on from there."""
-        lost = position.offset - end_offset
         text = (
-            f"{position.key}: the log was truncated to {end_offset}: {lost} records that were "
-            "read are not in it any more; reading on there"
+            f"the log was truncated: offsets {end_offset} to {position.offset - 1}, which were "
+            f"read, are not in it any more; reading on at {end_offset}"
         )
         self._move(position, NoticeKind.TRUNCATED, text, end_offset)
 
     def corrupt(self, position: FetchPosition, why: str) -> None:
         """Take that what a broker sent is no record batch: reading this partition ends."""
-        text = f"{position.key}: unreadable at offset {position.offset}, given up: {why}"
-        self._notices.append(Notice(NoticeKind.CORRUPT, text))
+        text = f"unreadable at offset {position.offset}, given up: {why}"
+        self._notices.tell(NoticeKind.CORRUPT, text, position.key)
         position.stop = position.offset
 
     def _lose_leaders(self, keys: Iterable[PartitionKey]) -> None:
@@ -184,17 +202,12 @@ class FetchRecovery:
                 position.replica_id = None
                 self._leaderless.add(key)
 
-    def _tell_once(self, key: PartitionKey | None, kind: NoticeKind, text: str) -> None:
-        """Say what is wrong unless it was said of the partition before."""
-        place = key or PartitionKey("", -1)
-        if self._told.get(place) is not kind:
-            self._told[place] = kind
-            self._notices.append(Notice(kind, text))
-
     def _without_topic(self, position: FetchPosition, error: str) -> None:
         self._leaderless.add(position.key)
-        kind = NoticeKind.DENIED if error == _DENIED else NoticeKind.DELETED
-        self._tell_once(position.key, kind, f"{position.key}: {error}")
+        if error == _DENIED:
+            self._notices.begins(position.key, NoticeKind.DENIED, f"not authorized ({error})")
+        else:
+            self._notices.begins(position.key, NoticeKind.DELETED, f"not there ({error})")
 
     @staticmethod
     def _is_another(topic: Topic, position: FetchPosition) -> bool:
@@ -205,58 +218,58 @@ class FetchRecovery:
     def _recreated(self, topic: Topic, position: FetchPosition) -> None:
         position.topic_id = topic.topic_id
         position.fetched_epoch = position.leader_epoch = UNKNOWN_EPOCH
-        if position.stop != OPEN_END:
-            position.stop = 0
-            text = f"{position.key}: the topic was created anew; the old one ended unread"
+        self._notices.forget(position.key)
+        offset = position.offset
+        if position.stop == OPEN_END:
+            end = "reading the new one from its beginning"
         else:
-            text = (
-                f"{position.key}: the topic was created anew: offsets from {position.offset} "
-                "of the old one were not read; reading the new one from its beginning"
-            )
-        self._move(position, NoticeKind.RECREATED, text, 0)
+            end = "the new one is not read"
+            position.stop = 0
+        text = f"created anew; of the old topic nothing was read from these offsets on; {end}"
+        self._notices.tell(NoticeKind.RECREATED, text, position.key, offset)
+        self._set(position, 0)
 
-    def _take_leader(self, position: FetchPosition, partition: Partition, cluster: Cluster) -> None:
-        """Take who leads a partition, and make sure that it has the history that we read."""
+    def _take_leader(self, position: FetchPosition, partition: Partition, cluster: Cluster) -> bool:
+        """Take who leads a partition; return whether it may have another history than we read."""
         if partition.leader_id not in cluster.brokers:
             self._leaderless.add(position.key)
-            self._tell_once(position.key, NoticeKind.NO_LEADER, f"{position.key} has no leader")
-            return
+            self._notices.begins(position.key, NoticeKind.NO_LEADER, "no leader")
+            return False
         if partition.leader_epoch < position.leader_epoch:
-            return  # older news than what we go by
+            return False  # older news than what we go by
         before = position.leader_id
         is_new_epoch = partition.leader_epoch > position.leader_epoch
         position.leader_id = partition.leader_id
         position.leader_epoch = partition.leader_epoch
         self._leaderless.discard(position.key)
-        self._told.pop(PartitionKey("", -1), None)
-        if before not in {None, partition.leader_id}:
-            text = f"{position.key}: the leader is broker {partition.leader_id}, was {before}"
-            self._notices.append(Notice(NoticeKind.LEADER_MOVED, text))
-        if is_new_epoch and position.fetched_epoch != UNKNOWN_EPOCH:
-            self._validate(position)
+        if before is not None and before != partition.leader_id:
+            position.replica_id = None
+            self._notices.moved(position.key, before, partition.leader_id)
+        return is_new_epoch and position.fetched_epoch != UNKNOWN_EPOCH
 
-    def _validate(self, position: FetchPosition) -> None:
-        """Find out whether a new leader's log goes on where we stand (KIP-320)."""
-        try:
-            found = end_of_epoch(self._client, position)
-        except KdiagError:
-            self._leaderless.add(position.key)  # it does not answer: ask for the leader again
-            position.leader_epoch = UNKNOWN_EPOCH
-            return
-        if isinstance(found, str) or found.offset < 0:
-            return  # a broker that does not know: Fetch tells if the offset is out of range
-        if found.offset < position.offset:
-            self.diverged(position, found.offset)
+    def _validate(self, positions: Sequence[FetchPosition]) -> None:
+        """Find out whether the logs of new leaders go on where we stand (KIP-320)."""
+        found = ends_of_epochs(self._client, positions, ASK_NS)
+        for position in positions:
+            end = found[position.key]
+            if end is None:
+                self._leaderless.add(position.key)  # it does not answer: ask for the leader again
+                position.leader_epoch = UNKNOWN_EPOCH
+            elif 0 <= end.offset < position.offset:
+                self.diverged(position, end.offset)
 
     def _find_offsets(self) -> None:
         """Find where to read on what is out of range."""
-        leaders = {key: self._positions[key].leader_id for key in self._out_of_range}
+        brokers = self._client.cluster.brokers
+        known = {key: self._positions[key].leader_id for key in self._out_of_range}
+        leaders = {key: each if each in brokers else None for key, each in known.items()}
         first, last = (
             look_up(
                 self._client,
                 dict.fromkeys(leaders, timestamp),
                 leaders,
                 is_committed_only=self._is_committed_only,
+                timeout_ns=ASK_NS,
             )
             for timestamp in (EARLIEST, LATEST)
         )
@@ -270,14 +283,27 @@ class FetchRecovery:
     def _put_in_range(self, position: FetchPosition, first: int, last: int) -> None:
         if position.offset < first:
             text = (
-                f"{position.key}: offsets {position.offset} to {first - 1} are not there any more "
+                f"offsets {position.offset} to {first - 1} are not there any more "
                 f"(retention, or deleted): reading on at {first}"
             )
             self._move(position, NoticeKind.REMOVED, text, first)
-        elif position.offset > last:
+        elif position.offset > last and position.fetched_epoch != UNKNOWN_EPOCH:
             self.diverged(position, last)
+        elif position.offset > last:
+            text = f"offset {position.offset} is beyond the end of the log: reading on at {last}"
+            self._move(position, NoticeKind.TRUNCATED, text, last)
+        else:
+            position.fetched_epoch = UNKNOWN_EPOCH  # it is that which the leader does not know
 
     def _move(self, position: FetchPosition, kind: NoticeKind, text: str, offset: int) -> None:
+        self._notices.tell(kind, text, position.key)
+        self._set(position, offset)
+
+    @staticmethod
+    def _set(position: FetchPosition, offset: int) -> None:
         position.offset = offset
         position.fetched_epoch = UNKNOWN_EPOCH
-        self._notices.append(Notice(kind, text))
+
+
+def _why(error: KdiagError) -> str:
+    return error.why if isinstance(error, ConnectError) else str(error)

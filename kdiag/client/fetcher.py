@@ -91,6 +91,8 @@ class Fetcher:
         self._sessions: dict[int, FetchSession] = defaultdict(FetchSession)
         self._in_flight: dict[int, RequestFuture[ClientResponse]] = {}
         self._answered: deque[_Answered] = deque()
+        self._asked_count = 0
+        self._last_asked: dict[int, int] = {}
 
     @property
     def is_done(self) -> bool:
@@ -118,7 +120,10 @@ class Fetcher:
             self._client.client.await_condition(lambda: bool(self._answered), wait_ns)
         if not self._answered:
             return []
-        return list(self._read(self._answered.popleft()))
+        batches = list(self._read(self._answered.popleft()))
+        self._send()
+        self._client.client.poll_no_wakeup()  # so that brokers work while the batches are used
+        return batches
 
     def _send(self) -> None:
         """Ask every broker that is not being asked, as far as there is room for the answers."""
@@ -132,13 +137,18 @@ class Fetcher:
             else:
                 self.recovery.failed(each, _NO_SUCH_NODE)
         busy = {each.node_id for each in self._answered} | self._in_flight.keys()
-        for node_id, positions in by_node.items():
+        for node_id in sorted(by_node.keys() - busy, key=self._waits_since):
             if len(self._in_flight) + len(self._answered) >= self._max_fetches:
                 return
-            if node_id not in busy:
-                self._ask(node_id, positions)
+            self._ask(node_id, by_node[node_id])
+
+    def _waits_since(self, node_id: int) -> int:
+        """Return the number of the last Fetch to a broker: who has waited longest comes first."""
+        return self._last_asked.get(node_id, 0)
 
     def _ask(self, node_id: int, positions: Sequence[FetchPosition]) -> None:
+        self._asked_count += 1
+        self._last_asked[node_id] = self._asked_count
         asked = {each.key: each.offset for each in positions}
         session = self._sessions[node_id]
         has_ids = all(each.topic_id != ZERO_UUID for each in positions)
@@ -189,7 +199,8 @@ class Fetcher:
         ]
         for key, data in partitions:
             yield from self._read_partition(key, data, answered, session)
-        if not any(_has_news(data) for _, data in partitions):
+        is_throttled = answered.response.throttle_time_ms > 0  # then it says nothing (KIP-219)
+        if not is_throttled and not any(_has_news(data) for _, data in partitions):
             self._skip_to_the_end(answered.asked)
 
     def _read_partition(

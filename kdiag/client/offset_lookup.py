@@ -55,6 +55,7 @@ def look_up(
     leaders: Mapping[PartitionKey, int | None],
     *,
     is_committed_only: bool,
+    timeout_ns: int | None = None,
 ) -> dict[PartitionKey, FoundOffset]:
     """Ask the leaders for offsets, all at once.
 
@@ -63,6 +64,7 @@ def look_up(
         timestamps: for each partition milliseconds since 1970, LATEST or EARLIEST.
         leaders: the broker to ask.
         is_committed_only: whether LATEST is the last stable offset, not the high watermark.
+        timeout_ns: how long all of it may take.
     """
     found = {key: FoundOffset(NO_OFFSET, _NO_LEADER) for key in timestamps}
     by_leader: dict[int, list[PartitionKey]] = defaultdict(list)
@@ -78,7 +80,8 @@ def look_up(
         )
         for node_id, keys in by_leader.items()
     }
-    for node_id, answer in client.ask_all(questions, ListOffsetsResponse).items():
+    answers = client.ask_all(questions, ListOffsetsResponse, timeout_ns=timeout_ns)
+    for node_id, answer in answers.items():
         if answer.body is None:
             failure = FoundOffset(NO_OFFSET, str(answer.error))
             found.update(dict.fromkeys(by_leader[node_id], failure))
@@ -102,21 +105,32 @@ def _topics(
     return list(topics.values())
 
 
-def end_of_epoch(client: ClusterClient, position: FetchPosition) -> EndOfEpoch | str:
-    """Ask a partition's leader where the epoch of our last batch ended; else the error's name.
+def ends_of_epochs(
+    client: ClusterClient, positions: Iterable[FetchPosition], timeout_ns: int
+) -> dict[PartitionKey, EndOfEpoch | None]:
+    """Ask the leaders of partitions where the epochs of our last batches ended, all at once.
 
-    Raises:
-        KdiagError: if the leader cannot be asked.
+    Returns:
+        What they said; None for a leader that cannot be asked.
     """
-    assert position.leader_id is not None
-    partition = OffsetForLeaderPartition(
-        position.key.partition, position.leader_epoch, position.fetched_epoch
-    )
-    request = OffsetForLeaderEpochRequest(
-        replica_id=_CONSUMER, topics=[OffsetForLeaderTopic(position.key.topic, [partition])]
-    )
-    body = client.ask(position.leader_id, request, OffsetForLeaderEpochResponse)
-    found = body.topics[0].partitions[0]
-    if found.error_code:
-        return error_name(found.error_code)
-    return EndOfEpoch(found.leader_epoch, found.end_offset)
+    found: dict[PartitionKey, EndOfEpoch | None] = {}
+    by_leader: dict[int, list[OffsetForLeaderTopic]] = defaultdict(list)
+    for each in positions:
+        assert each.leader_id is not None
+        found[each.key] = None
+        partition = OffsetForLeaderPartition(
+            each.key.partition, each.leader_epoch, each.fetched_epoch
+        )
+        by_leader[each.leader_id].append(OffsetForLeaderTopic(each.key.topic, [partition]))
+    questions = {
+        node_id: OffsetForLeaderEpochRequest(replica_id=_CONSUMER, topics=topics)
+        for node_id, topics in by_leader.items()
+    }
+    answers = client.ask_all(questions, OffsetForLeaderEpochResponse, timeout_ns=timeout_ns)
+    for answer in answers.values():
+        for topic in answer.body.topics if answer.body is not None else ():
+            for told in topic.partitions:
+                key = PartitionKey(topic.topic, told.partition)
+                is_known = not told.error_code
+                found[key] = EndOfEpoch(told.leader_epoch, told.end_offset if is_known else -1)
+    return found

@@ -82,9 +82,10 @@ class Log(msgspec.Struct, kw_only=True):
         self.batches.append((self.end, after, write_batch(records, given)))
         self.end = after
 
-    def read(self, offset: int) -> bytes:
+    def read(self, offset: int, max_batches: int | None = None) -> bytes:
         """Return the batches from the one that holds an offset."""
-        return b"".join(data for _, after, data in self.batches if after > offset)
+        found = [data for _, after, data in self.batches if after > offset]
+        return b"".join(found[:max_batches])
 
     def offset_at(self, timestamp: int) -> int:
         """Return what ListOffsets answers."""
@@ -104,11 +105,13 @@ class LogCluster(ScriptedCluster):
 
     Attributes:
         logs: by partition.
+        max_batches: how many of a partition one answer holds at the most; None for all.
     """
 
     def __init__(self, count: int) -> None:
         super().__init__(count)
         self.logs: dict[PartitionKey, Log] = {}
+        self.max_batches: int | None = None
         self._topic_count = 0
 
     def __enter__(self) -> Self:
@@ -195,7 +198,7 @@ class LogCluster(ScriptedCluster):
         if log.preferred not in {-1, number}:
             data.preferred_read_replica = log.preferred
             return data
-        data.records = log.read(offset) or None
+        data.records = log.read(offset, self.max_batches) or None
         return data
 
     def _list_offsets(self, number: int, received: Received) -> None:
@@ -219,12 +222,13 @@ class LogCluster(ScriptedCluster):
     def _end_of_epoch(self, number: int, received: Received) -> None:
         request = received.message()
         assert isinstance(request, OffsetForLeaderEpochRequest)
-        (topic,) = request.topics
-        (asked,) = topic.partitions
-        log = self.logs[PartitionKey(topic.topic, asked.partition)]
-        error = self._refusal(number, log)
-        end = log.end if log.diverging is None else log.diverging
-        found = EndOfEpoch(CODE_BY_NAME[error], asked.partition, asked.leader_epoch, end)
-        received.reply(
-            OffsetForLeaderEpochResponse(topics=[OffsetForLeaderTopicResult(topic.topic, [found])])
-        )
+        topics = []
+        for topic in request.topics:
+            ends = []
+            for asked in topic.partitions:
+                log = self.logs[PartitionKey(topic.topic, asked.partition)]
+                error = CODE_BY_NAME[self._refusal(number, log)]
+                end = log.end if log.diverging is None else log.diverging
+                ends.append(EndOfEpoch(error, asked.partition, asked.leader_epoch, end))
+            topics.append(OffsetForLeaderTopicResult(topic.topic, ends))
+        received.reply(OffsetForLeaderEpochResponse(topics=topics))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch_notices import SETTLED_NS
 from kdiag.client.fetch_position import FetchPosition, NoticeKind, PartitionKey
 from kdiag.client.fetch_recovery import FetchRecovery
 from kdiag.errors import DisconnectedError
@@ -52,6 +53,13 @@ def kinds(recovery: FetchRecovery) -> list[NoticeKind]:
     return [each.kind for each in recovery.take_notices()]
 
 
+def kinds_later(recovery: FetchRecovery) -> list[NoticeKind]:
+    """Return what is told once all that is well has been so for long enough."""
+    well = recovery._notices._well_since_ns
+    well.update((each, since_ns - SETTLED_NS) for each, since_ns in well.items())
+    return kinds(recovery)
+
+
 def test_a_partition_without_a_leader_is_told_once_and_waited_for(
     client: ClusterClient, log: Log, position: FetchPosition
 ) -> None:
@@ -70,7 +78,8 @@ def test_a_partition_without_a_leader_is_told_once_and_waited_for(
     recovery.run()
     recovery.works(position)
     assert not recovery.holds(position)
-    assert kinds(recovery) == [NoticeKind.RECOVERED]
+    assert kinds(recovery) == []
+    assert kinds_later(recovery) == [NoticeKind.RECOVERED]
 
 
 def test_a_new_leader_is_asked_where_the_old_epoch_ended(
@@ -82,7 +91,7 @@ def test_a_new_leader_is_asked_where_the_old_epoch_ended(
     recovery.apply(client.refresh(["orders"]))
     first, second = recovery.take_notices()
     assert (first.kind, second.kind) == (NoticeKind.LEADER_MOVED, NoticeKind.TRUNCATED)
-    assert "truncated to 1: 2 records" in second.text
+    assert "truncated: offsets 1 to 2, which were read, are not in it any more" in second.text
     assert position.offset == 1
 
 
@@ -129,7 +138,7 @@ def test_a_topic_that_was_created_anew_is_read_from_its_beginning(
     recovery.apply(client.refresh(["orders"]))
     (notice,) = recovery.take_notices()
     assert notice.kind is NoticeKind.RECREATED
-    assert "offsets from 3 of the old one were not read" in notice.text
+    assert notice.text.startswith("orders[0@3]: created anew")
     assert (position.offset, position.topic_id) == (0, log.topic_id)
 
 
@@ -169,7 +178,7 @@ def test_a_broker_that_is_lost_is_told_once_until_it_answers(
         recovery.lost(1, [KEY], DisconnectedError("gone"))
     recovery.answered(1)
     recovery.answered(1)
-    assert kinds(recovery) == [NoticeKind.DISCONNECTED, NoticeKind.RECOVERED]
+    assert kinds_later(recovery) == [NoticeKind.DISCONNECTED, NoticeKind.RECOVERED]
 
 
 def test_a_cluster_that_nobody_answers_for_is_told_once(
@@ -235,4 +244,64 @@ def test_a_partition_that_is_denied_is_tried_seldom(
     assert recovery.next_attempt_ns() > client.clock.monotonic_ns()
     recovery.works(position)
     assert not recovery.holds(position)
-    assert kinds(recovery) == [NoticeKind.DENIED, NoticeKind.RECOVERED]
+    assert kinds_later(recovery) == [NoticeKind.DENIED, NoticeKind.RECOVERED]
+
+
+def test_an_offset_that_nobody_has_read_up_to_is_not_called_truncated(
+    client: ClusterClient, position: FetchPosition
+) -> None:
+    """Somebody asked for it; there is no such offset yet."""
+    recovery = recovery_of(client, position)
+    position.offset, position.fetched_epoch = 99, -1
+    recovery.failed(position, "OFFSET_OUT_OF_RANGE")
+    recovery.run()
+    (notice,) = recovery.take_notices()
+    assert notice.text == "orders[0]: offset 99 is beyond the end of the log: reading on at 3"
+
+
+def test_an_offset_that_is_in_range_after_all_is_asked_for_without_its_epoch(
+    client: ClusterClient, position: FetchPosition
+) -> None:
+    """A broker that does not know the epoch says that the offset is out of range."""
+    recovery = recovery_of(client, position)
+    recovery.failed(position, "OFFSET_OUT_OF_RANGE")
+    recovery.run()
+    assert (position.offset, position.fetched_epoch) == (3, -1)
+    assert not recovery.holds(position)
+    assert kinds(recovery) == []
+
+
+def test_a_leader_that_metadata_does_not_list_any_more_is_not_asked(
+    client: ClusterClient, position: FetchPosition
+) -> None:
+    """It was fenced between two questions."""
+    recovery = recovery_of(client, position)
+    position.leader_id = 7
+    recovery.failed(position, "OFFSET_OUT_OF_RANGE")
+    recovery.run()
+    assert recovery.holds(position)
+    recovery._next_ns = 0
+    recovery.run()
+    assert not recovery.holds(position)
+
+
+def test_a_partition_that_a_new_topic_lacks_is_told(
+    client: ClusterClient, cluster: LogCluster, position: FetchPosition
+) -> None:
+    """The topic exists, with fewer partitions than before."""
+    recovery = recovery_of(client, position)
+    del cluster.logs[KEY]
+    cluster.add("orders", 1)
+    recovery.apply(client.refresh(["orders"]))
+    assert recovery.holds(position)
+    assert kinds(recovery)[-1] is NoticeKind.DELETED
+
+
+def test_a_broker_that_answers_late_does_not_touch_what_another_leads_by_now(
+    client: ClusterClient, position: FetchPosition
+) -> None:
+    """Its partitions have moved while it hung."""
+    recovery = recovery_of(client, position)
+    position.leader_id = 2
+    recovery.lost(1, [KEY], DisconnectedError("no answer"))
+    assert not recovery.holds(position)

@@ -156,13 +156,13 @@ def test_a_log_that_is_shorter_than_what_was_read_is_told(cluster: LogCluster) -
     with cluster.client() as client:
         fetcher = fetcher_of(client, cluster)
         position = fetcher.positions[PartitionKey("orders", 0)]
-        position.offset, position.stop = 9, 11
+        position.offset, position.stop, position.fetched_epoch = 9, 11, 0
         fetcher.poll(client.clock.monotonic_ns() + S_NS)
         fetcher.poll(client.clock.monotonic_ns() + S_NS)
         (notice,) = fetcher.take_notices()
         assert position.offset == log.end
     assert notice.kind is NoticeKind.TRUNCATED
-    assert "truncated to 1: 8 records" in notice.text
+    assert "truncated: offsets 1 to 8, which were read" in notice.text
 
 
 def test_a_leader_with_another_history_is_told_and_read_from_where_they_part(
@@ -255,7 +255,48 @@ def test_only_as_much_is_asked_for_as_may_be_held(cluster: LogCluster) -> None:
     cluster.add("orders", 1, leader=2).append(b"b")
     with cluster.client() as client:
         fetcher = fetcher_of(client, cluster, max_buffered_bytes=QUICK.max_bytes)
-        fetcher.poll(client.clock.monotonic_ns() + S_NS)
-        assert len(cluster.brokers[1].asked("Fetch")) == 1
-        assert not cluster.brokers[2].asked("Fetch")
-        assert read(fetcher, client) == {"orders[1]": [b"b"]}
+        fetcher._send()
+        assert fetcher._in_flight.keys() == {1}
+        assert read(fetcher, client) == {"orders[0]": [b"a"], "orders[1]": [b"b"]}
+
+
+def test_who_has_waited_longest_is_asked_first(cluster: LogCluster) -> None:
+    """With room for one answer, a broker with much to tell does not silence the others."""
+    busy = cluster.add("orders", 0, leader=1)
+    for n in range(9):
+        busy.append(b"%d" % n)
+    cluster.add("orders", 1, leader=2).append(b"b")
+    cluster.max_batches = 1
+    with cluster.client() as client:
+        fetcher = fetcher_of(client, cluster, max_buffered_bytes=QUICK.max_bytes)
+        assert read(fetcher, client, polls=2) == {"orders[0]": [b"0"], "orders[1]": [b"b"]}
+
+
+def test_the_next_fetch_is_on_its_way_while_the_last_is_used(cluster: LogCluster) -> None:
+    """The broker works meanwhile."""
+    one_log(cluster, b"a", b"b")
+    cluster.max_batches = 1
+    with cluster.client() as client:
+        fetcher = fetcher_of(client, cluster)
+        assert len(fetcher.poll(client.clock.monotonic_ns() + S_NS)) == 1
+        assert cluster.brokers[1].wait_for("Fetch", 2)
+
+
+def test_an_answer_of_a_throttled_broker_says_nothing_of_the_log(cluster: LogCluster) -> None:
+    """KIP-219: it is empty, whatever there is to read."""
+    one_log(cluster, b"a")
+    serves = cluster.brokers[1]._replies["Fetch"]
+    assert callable(serves)
+    throttled = FetchResponse(throttle_time_ms=1, session_id=7)
+    cluster.brokers[1].on(
+        "Fetch",
+        lambda received: (
+            serves(received)
+            if len(cluster.brokers[1].asked("Fetch")) > 1
+            else received.reply(throttled)
+        ),
+    )
+    with cluster.client() as client:
+        fetcher = fetcher_of(client, cluster)
+        fetcher.positions[PartitionKey("orders", 0)].high_watermark = 1
+        assert read(fetcher, client) == {"orders[0]": [b"a"]}

@@ -10,11 +10,12 @@ from kdiag.client.offset_lookup import (
     LATEST,
     EndOfEpoch,
     FoundOffset,
-    end_of_epoch,
+    ends_of_epochs,
     look_up,
 )
 from log_cluster import LogCluster
 
+S = 1_000_000_000
 FIRST, SECOND = PartitionKey("orders", 0), PartitionKey("orders", 1)
 
 
@@ -59,10 +60,14 @@ def test_each_partition_has_its_own_error(cluster: LogCluster) -> None:
     assert result[SECOND].error
 
 
-def test_the_end_of_an_epoch_is_asked_of_the_leader(cluster: LogCluster) -> None:
-    """An error is returned by its name."""
-    position = FetchPosition(key=FIRST, offset=3, leader_id=1, leader_epoch=1, fetched_epoch=0)
+def test_the_ends_of_epochs_are_asked_of_the_leaders(cluster: LogCluster) -> None:
+    """What a broker does not know is -1; one that is down has said nothing."""
+    first = FetchPosition(key=FIRST, offset=3, leader_id=1, leader_epoch=1, fetched_epoch=0)
+    second = FetchPosition(key=SECOND, offset=3, leader_id=1, leader_epoch=1, fetched_epoch=0)
     with cluster.client() as client:
-        assert end_of_epoch(client, position) == EndOfEpoch(0, 3)
-        position.leader_id = 2
-        assert end_of_epoch(client, position) == "NOT_LEADER_OR_FOLLOWER"
+        found = ends_of_epochs(client, [first, second], S)
+        assert found == {FIRST: EndOfEpoch(0, 3), SECOND: EndOfEpoch(0, -1)}
+        cluster.brokers[2].stop()
+        second.leader_id = 2
+        found = ends_of_epochs(client, [first, second], S)
+        assert found == {FIRST: EndOfEpoch(0, 3), SECOND: None}

@@ -199,3 +199,33 @@ def test_a_leader_that_changes_is_noticed_while_following(
     tail.poll(0)
     assert [each.kind for each in tail.take_notices()] == [NoticeKind.LEADER_MOVED]
     assert tail.positions[PartitionKey("orders", 0)].leader_id == 2
+
+
+def test_a_tail_outlives_a_cluster_that_says_nothing_for_a_while(
+    client: ClusterClient, cluster: LogCluster
+) -> None:
+    """All brokers were down when it looked for new partitions; told once, tried again."""
+    tail = tail_of(client, offsets=["end"], ends=False)
+    for broker in cluster.brokers.values():
+        broker.stop()
+    for _ in range(3):
+        tail._refresh_at_ns = 0
+        assert values(tail, client, enough=0) == []
+        tail.poll(0)
+    kinds = [each.kind for each in tail.take_notices()]
+    assert NoticeKind.DISCONNECTED in kinds
+    assert len(kinds) <= 3
+
+
+def test_new_partitions_that_may_not_be_read_yet_are_looked_at_again(
+    client: ClusterClient, cluster: LogCluster
+) -> None:
+    """The tail goes on with the others."""
+    tail = tail_of(client, "ord*", offsets=["end"], ends=False)
+    denied = cluster.add("orders-dlq", 0)
+    denied.append(b"dlq")
+    denied.error = "TOPIC_AUTHORIZATION_FAILED"
+    tail._refresh_at_ns = 0
+    tail.poll(0)
+    denied.error, tail._refresh_at_ns = "NONE", 0
+    assert values(tail, client, enough=1) == [b"dlq"]
