@@ -8,11 +8,13 @@ Source: `OAuthBearerUnsecuredLoginCallbackHandler`, `OAuthBearerSaslClientCallba
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kdiag.client.config_jaas import JaasEntry, parse_jaas
 from kdiag.client.config_sources import Setting, read_small_file
 from kdiag.client.config_values import ConfigValues, Secret
+
+if TYPE_CHECKING:
+    from kdiag.client.config_jaas import JaasEntry
 
 _MODULES: Final = {
     "PlainLoginModule": ("PLAIN",),
@@ -65,7 +67,7 @@ class Credentials(NamedTuple):
     """
 
     settings: list[tuple[Setting, Setting]]
-    jaas: JaasEntry | None
+    jaas: "JaasEntry | None"
 
 
 def read_credentials(settings: Mapping[str, Setting]) -> Credentials:
@@ -80,6 +82,8 @@ def read_credentials(settings: Mapping[str, Setting]) -> Credentials:
     jaas = settings.get("sasl.jaas.config")
     if jaas is None:
         return Credentials(found, None)
+    from kdiag.client.config_jaas import parse_jaas  # noqa: PLC0415 - slow to load, rarely used
+
     try:
         entry = parse_jaas(jaas.value)
     except ValueError as error:
@@ -99,7 +103,7 @@ def _password_in(file: Setting) -> Setting:
     return Setting("sasl.password", password, f"{file.origin} {file.value}".strip(), file.name)
 
 
-def sasl_config(values: ConfigValues, jaas: JaasEntry | None) -> SaslConfig:
+def sasl_config(values: ConfigValues, jaas: "JaasEntry | None") -> SaslConfig:
     """Return how to log in.
 
     Raises:
@@ -127,7 +131,7 @@ def sasl_config(values: ConfigValues, jaas: JaasEntry | None) -> SaslConfig:
     return SaslConfig(mechanism, username, password, is_delegation_token=is_token)
 
 
-def mismatch(mechanism: str, jaas: JaasEntry | None) -> str | None:
+def mismatch(mechanism: str, jaas: "JaasEntry | None") -> str | None:
     """Return the mechanism's own login module where another one is configured."""
     module = "" if jaas is None else jaas.login_module.rpartition(".")[2]
     if module in _MODULES and mechanism not in _MODULES[module]:
