@@ -70,7 +70,8 @@ class NetworkReceive:
         self._pool = pool
         self._is_memory_allocated = False
         self._reserved_bytes = 0
-        self._buffer = bytearray()
+        self._chunks: list[bytearray] = []  # to be joined once: one that grew would be copied
+        self._free = 0
         self._filled = 0
 
     def __repr__(self) -> str:
@@ -118,8 +119,8 @@ class NetworkReceive:
             return count
         count += self._fill(transport, self.size)
         if self._filled == self.size and not self.is_completed:
-            self.payload = bytes(self._buffer)
-            self._buffer.clear()
+            self.payload = b"".join(self._chunks)
+            self._chunks.clear()
             self.last_byte_ns = clock.epoch_ns()
         return count
 
@@ -130,25 +131,26 @@ class NetworkReceive:
             self._reserved_bytes = 0
 
     def _fill(self, transport: Transport, stop: int) -> int:
-        """Read once into the buffer, which grows step by step up to `stop` bytes."""
+        """Read once into the last chunk; chunks are added step by step, up to `stop` bytes."""
         if self._filled == stop:
             return 0
-        if self._filled == len(self._buffer):
-            step = max(_STEP_BYTES, self._filled)
-            self._buffer.extend(bytes(min(step, stop - self._filled)))
-        with memoryview(self._buffer) as buffer, buffer[self._filled :] as free:
+        if not self._free:
+            self._free = min(max(_STEP_BYTES, self._filled), stop - self._filled)
+            self._chunks.append(bytearray(self._free))
+        with memoryview(self._chunks[-1]) as chunk, chunk[len(chunk) - self._free :] as free:
             count = transport.read_into(free)
+        self._free -= count
         self._filled += count
         return count
 
     def _read_size(self, transport: Transport) -> int:
         """Return the size that the prefix states, if a frame may have it."""
-        prefix = bytes(self._buffer)
+        prefix = b"".join(self._chunks)
         size: int = _LENGTH.unpack(prefix)[0]
         limit = min(self._max_bytes, self._pool.max_single_bytes or self._max_bytes)
         if not 0 <= size <= limit:
             raise _refusal(transport, prefix, limit)
-        self._buffer.clear()
+        self._chunks.clear()
         self._filled = 0
         return size
 
