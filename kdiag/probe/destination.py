@@ -122,11 +122,15 @@ def find_nodes(client: ClusterClient, destination: Destination) -> Nodes:
 
 
 def broker_id(client: ClusterClient, node_id: int) -> int | None:
-    """Return which broker a node is; None for a bootstrap server that none advertises."""
+    """Return which broker a node is; None for a bootstrap server that none advertises.
+
+    It may be advertised by its name or by the address that its name has led to.
+    """
     if node_id >= 0:
         return node_id
     node = client.node(node_id)
-    same = (each.id for each in client.brokers if (each.host, each.port) == (node.host, node.port))
+    hosts = {node.host, node.address.ip if node.address else node.host}
+    same = (each.id for each in client.brokers if each.host in hosts and each.port == node.port)
     return next(same, None)
 
 

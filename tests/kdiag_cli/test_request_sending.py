@@ -139,6 +139,14 @@ def test_bootstrap_servers_are_asked_without_metadata(cluster: ScriptedCluster) 
     assert asked(cluster, "Metadata") == []
 
 
+def test_a_server_is_known_by_the_address_that_its_name_leads_to(cluster: ScriptedCluster) -> None:
+    """Brokers advertise 127.0.0.1, and `localhost` is asked."""
+    server = f"localhost:{cluster.brokers[2].port}"
+    done = run_kdiag("request", "-b", server, "DescribeCluster", "-o", "json")
+    (only,) = data(done)
+    assert (only["node_id"], only["address"]) == (2, server)
+
+
 def test_what_may_change_something_must_be_confirmed(cluster: ScriptedCluster) -> None:
     """It is shown instead, with what it would touch; nothing is connected to."""
     done = request(cluster, "CreateTopics", TOPICS)

@@ -102,7 +102,7 @@ def test_any_is_a_node_that_is_connected(cluster: ScriptedCluster) -> None:
 def test_a_bootstrap_server_is_the_broker_that_advertises_its_address(
     cluster: ScriptedCluster,
 ) -> None:
-    """Before the cluster is known, and where nobody advertises it, it is none."""
+    """Where nobody advertises it, it is none."""
     with cluster.client() as client:
         node_id = client.any_node()
         port = client.node(node_id).port
