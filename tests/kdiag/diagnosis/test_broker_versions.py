@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kdiag.diagnosis.broker_versions import api_rows, feature_rows, find
+from kdiag.diagnosis.broker_versions import api_rows, feature_rows, find, newest_release
 from kdiag.wire.api.api_versions import (
     ApiVersion,
     ApiVersionsResponse,
@@ -107,3 +107,16 @@ def test_a_level_without_a_known_name_has_none(level: int) -> None:
 def test_no_brokers_make_no_rows() -> None:
     """An empty cluster is no error here."""
     assert (api_rows({}), feature_rows({})) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("level", "release"), [(21, "3.9"), (25, "4.0"), (30, "4.3"), (None, None), (999, None)]
+)
+def test_the_newest_metadata_version_of_a_broker_tells_its_release(
+    level: int | None, release: str | None
+) -> None:
+    """Brokers before 3.3 name none, those newer than kdiag an unknown one."""
+    features = [SupportedFeatureKey("kraft.version", 0, 1)]
+    if level is not None:
+        features.append(SupportedFeatureKey("metadata.version", 7, level))
+    assert newest_release(ApiVersionsResponse(supported_features=features)) == release

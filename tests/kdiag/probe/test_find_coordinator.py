@@ -214,3 +214,11 @@ def test_a_configuration_that_may_not_be_read_is_not_needed(cluster: ScriptedClu
         report = report_on("orders", find_coordinators(client, ["orders"], GROUP))
     assert report.partition is not None
     assert report.partition.min_isr is None
+
+
+def test_only_some_brokers_may_be_asked(cluster: ScriptedCluster) -> None:
+    """Who knows that the others cannot be reached does not wait for them again."""
+    with cluster.client() as client:
+        facts = find_coordinators(client, ["orders"], GROUP, among={1, 3})
+    assert [each.node_id for each in facts.answers["orders"]] == [1, 3]
+    assert not cluster.brokers[2].asked("ListGroups")
