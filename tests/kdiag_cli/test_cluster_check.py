@@ -16,6 +16,10 @@ from kdiag_program import Done, kdiag
 from scripted_cluster import ScriptedCluster
 
 SECURITY = "org.apache.kafka.common.security"
+OAUTHBEARER = f"{SECURITY}.oauthbearer.OAuthBearerLoginModule"
+SCRAM = f"{SECURITY}.scram.ScramLoginModule"
+CAROL = 'unsecuredLoginStringClaim_sub="carol"'
+DELEGATION_TOKEN = 'username="id" password="hidden" tokenauth="true"'
 
 
 @pytest.fixture
@@ -127,16 +131,14 @@ def test_what_was_said_can_be_printed_and_kept(cluster: ScriptedCluster, tmp_pat
         (
             [
                 "sasl.mechanism=OAUTHBEARER",
-                f"sasl.jaas.config={SECURITY}.oauthbearer.OAuthBearerLoginModule required "
-                + 'unsecuredLoginStringClaim_sub="carol";',
+                f"sasl.jaas.config={OAUTHBEARER} required {CAROL};",
             ],
             "OAUTHBEARER as carol",
         ),
         (
             [
                 "sasl.mechanism=SCRAM-SHA-256",
-                f"sasl.jaas.config={SECURITY}.scram.ScramLoginModule required "
-                + 'username="id" password="hidden" tokenauth="true";',
+                f"sasl.jaas.config={SCRAM} required {DELEGATION_TOKEN};",
             ],
             "SCRAM-SHA-256 with delegation token id",
         ),
