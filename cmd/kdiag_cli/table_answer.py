@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from kdiag_cli.live_document import print_document, print_table
-from kdiag_cli.terminal import Output, harmless
+from kdiag_cli.terminal import Output, clipped, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_MOST_COLUMNS: Final = 60
 _ENCODE: Final = msgspec.json.Encoder(decimal_format="number").encode
 
 
@@ -81,7 +82,9 @@ def print_answer(
         _print_csv(output, answer, has_headers=has_headers)
     else:
         headers = [harmless(name).upper().replace("_", "-") for name in answer.names]
-        rows = [tuple(_cell(value) for value in row) for row in answer.rows()]
+        rows = [[_cell(value) for value in row] for row in answer.rows()]
+        if output.is_terminal:
+            rows = [[*map(_clip, row[:-1]), row[-1]] for row in rows]
         print_table(output, headers, rows, has_headers=has_headers)
 
 
@@ -110,6 +113,11 @@ def _cell(value: Any) -> Any:
     if isinstance(value, list | dict):
         return _ENCODE(value).decode()
     return value
+
+
+def _clip(cell: Any) -> Any:
+    """Return a cell cut to what leaves room for others; the last one of a row needs no cutting."""
+    return clipped(cell, _MOST_COLUMNS) if isinstance(cell, str) else cell
 
 
 def _plain(value: Any) -> Any:  # noqa: PLR0911 - one return for each kind

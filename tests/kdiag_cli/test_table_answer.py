@@ -40,6 +40,15 @@ def test_people_get_a_table() -> None:
     assert len(printed(AnswerFormat.TABLE, has_headers=False).splitlines()) == 3
 
 
+def test_long_cells_leave_room_for_others_on_a_terminal() -> None:
+    """But for the last one, and in a pipe nothing is cut."""
+    batch = pa.RecordBatch.from_arrays([pa.array(["x" * 100]), pa.array(["y" * 100])], ["a", "b"])
+    for width, shown in ((80, "x" * 59 + "…"), (None, "x" * 100)):
+        output = Printed(width)
+        print_answer(output, Answer(["a", "b"], [batch]), AnswerFormat.TABLE, command="query")
+        assert output.lines[1].split() == [shown, "y" * 100]
+
+
 def test_programs_get_one_document_or_a_line_for_each_row() -> None:
     """The same objects."""
     document = json.loads(printed(AnswerFormat.JSON))

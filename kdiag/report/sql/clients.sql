@@ -67,9 +67,9 @@ SELECT
     seen.sasl_mechanism,
     seen.connections,
     seen.requests,
-    spoken.apis,
     seen.first_seen,
-    seen.last_seen
+    seen.last_seen,
+    spoken.apis
 FROM seen
 JOIN spoken
     ON spoken.client_host = seen.client_host

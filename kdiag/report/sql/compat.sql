@@ -114,6 +114,7 @@ SELECT
     software_version,
     CAST(sum(requests) AS BIGINT) AS requests,
     CAST(sum(CASE WHEN severity > 0 THEN requests ELSE 0 END) AS BIGINT) AS too_old,
+    max(CASE WHEN api = 'ApiVersions' THEN 1 ELSE 0 END) = 1 AS asks_api_versions,
     string_agg(
         CASE
             WHEN severity = 0 THEN NULL
@@ -123,8 +124,7 @@ SELECT
         END,
         ', '
         ORDER BY api, version
-    ) AS too_old_requests,
-    max(CASE WHEN api = 'ApiVersions' THEN 1 ELSE 0 END) = 1 AS asks_api_versions
+    ) AS too_old_requests
 FROM judged
 GROUP BY client_host, client_id, software, software_version
 ORDER BY
