@@ -1,15 +1,14 @@
 """`kdiag check` on real brokers: what is well, and each fault by its layer, finding, exit code."""
 
-import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import pytest
 
 from certificate_files import PASSWORD
 from client_peers import closed_port
+from json_run import said, settings, trusting
 from kafka_cluster import KafkaCluster, free_ports
 from kdiag.client.config import ConfigSources, load_config
 from kdiag.client.configured_client import configured_client
@@ -22,69 +21,13 @@ from kdiag.wire.api.create_topics import (
     CreateTopicsResponse,
 )
 from kdiag_program import Done, kdiag
-from secure_cluster import USERS, Listener, SecureCluster
+from secure_cluster import Listener, SecureCluster
 
 pytestmark = pytest.mark.java
 
 VERSIONS: Final = {"3.9.1": "3.9", "4.3.1": "4.3", "4.4.0": "4.4"}
 CLOCK = SystemClock()
-SOON_S: Final = 3.0
-"""Every fault is named in less than this."""
 TRIES: Final = 60
-
-
-class Said(NamedTuple):
-    """What one run said."""
-
-    code: int
-    document: dict[str, Any]
-
-    @property
-    def ids(self) -> list[str]:
-        """Return the ids of the findings."""
-        return [each["id"] for each in self.document["findings"]]
-
-    def rows(self, stage: str) -> list[dict[str, Any]]:
-        """Return the rows of a stage."""
-        return [each for each in self.document["data"] if each["stage"] == stage]
-
-
-def said(command: str, address: str, *arguments: object) -> Said:
-    """Run a command that must be done soon."""
-    began_s = time.monotonic()
-    done = kdiag(*command.split(), "-b", address, *arguments, "-o", "json")
-    took_s = time.monotonic() - began_s
-    assert took_s < SOON_S, f"{took_s:.1f} s"
-    return Said(done.code, json.loads(done.out))
-
-
-def settings(**properties: object) -> list[str]:
-    """Return options for settings; names have underscores for dots."""
-    pairs = [f"{key.replace('_', '.')}={value}" for key, value in properties.items()]
-    return [option for pair in pairs for option in ("-X", pair)]
-
-
-def trusting(cluster: SecureCluster, protocol: str = "SSL") -> list[str]:
-    """Return options for TLS with the cluster's authority."""
-    return settings(security_protocol=protocol, ssl_ca_location=cluster.certificates.authority)
-
-
-@pytest.fixture
-def secure(get_secure_cluster: Callable[[str], SecureCluster]) -> SecureCluster:
-    """Return a running broker of 4.3.1 with every kind of listener."""
-    return get_secure_cluster("4.3.1")
-
-
-@pytest.fixture
-def log_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Return what logs a user in, and gives the options for it."""
-
-    def log_in(user: str, mechanism: str, protocol: str, password: str | None = None) -> list[str]:
-        monkeypatch.setenv("KDIAG_SASL_USERNAME", user)
-        monkeypatch.setenv("KDIAG_SASL_PASSWORD", password or USERS[user])
-        return settings(security_protocol=protocol, sasl_mechanism=mechanism)
-
-    return log_in
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -140,107 +83,6 @@ def test_a_quick_check_ends_with_the_first_answer(
         "ApiVersions",
         "Metadata",
     ]
-
-
-Options = Callable[[SecureCluster, Callable[..., list[str]]], list[str]]
-FAULTS: Final[dict[str, tuple[Listener, Options, str, str, int]]] = {
-    "plaintext to a TLS port": (Listener.SSL, lambda *_: [], "TLS", "KD1401", 3),
-    "TLS to a plaintext port": (
-        Listener.PLAINTEXT,
-        lambda cluster, _: trusting(cluster),
-        "TLS",
-        "KD1201",
-        3,
-    ),
-    "plaintext SASL to a TLS port": (
-        Listener.SASL_SSL,
-        lambda _, log_in: log_in("alice", "PLAIN", "SASL_PLAINTEXT"),
-        "TLS",
-        "KD1401",
-        3,
-    ),
-    "expired certificate": (
-        Listener.EXPIRED,
-        lambda cluster, _: trusting(cluster),
-        "TLS",
-        "KD1202",
-        3,
-    ),
-    "wrong host name": (
-        Listener.OTHER_HOST,
-        lambda cluster, _: trusting(cluster),
-        "TLS",
-        "KD1203",
-        3,
-    ),
-    "unknown issuer": (
-        Listener.SSL,
-        lambda *_: settings(security_protocol="SSL"),
-        "TLS",
-        "KD1204",
-        3,
-    ),
-    "client certificate required": (
-        Listener.MTLS,
-        lambda cluster, _: trusting(cluster),
-        "TLS",
-        "KD1205",
-        3,
-    ),
-    "wrong password (PLAIN)": (
-        Listener.SASL_PLAINTEXT,
-        lambda _, log_in: log_in("alice", "PLAIN", "SASL_PLAINTEXT", "wrong"),
-        "SASL",
-        "KD1301",
-        4,
-    ),
-    "wrong password (SCRAM)": (
-        Listener.SASL_PLAINTEXT,
-        lambda _, log_in: log_in("alice", "SCRAM-SHA-512", "SASL_PLAINTEXT", "wrong"),
-        "SASL",
-        "KD1301",
-        4,
-    ),
-    "mechanism not enabled": (
-        Listener.SCRAM_ONLY,
-        lambda _, log_in: log_in("alice", "PLAIN", "SASL_PLAINTEXT"),
-        "SASL",
-        "KD1302",
-        4,
-    ),
-    "SASL to a port without": (
-        Listener.PLAINTEXT,
-        lambda _, log_in: log_in("alice", "PLAIN", "SASL_PLAINTEXT"),
-        "SASL",
-        "KD1303",
-        4,
-    ),
-    "no SASL to a port with it": (
-        Listener.SASL_PLAINTEXT,
-        lambda *_: [],
-        "Metadata",
-        "KD1304",
-        3,
-    ),
-}
-
-
-@pytest.mark.parametrize("command", ["check", "check --quick", "find-coordinator orders"])
-@pytest.mark.parametrize("fault", FAULTS)
-def test_each_fault_of_a_client_has_its_layer_its_finding_and_its_exit_code(
-    fault: str, command: str, secure: SecureCluster, log_in: Callable[..., list[str]]
-) -> None:
-    """And what is to be done about it, in less than three seconds."""
-    listener, options, stage, finding, code = FAULTS[fault]
-
-    done = said(command, secure.address(listener), *options(secure, log_in))
-
-    assert (done.code, done.ids) == (code, [finding])
-    assert done.document["findings"][0]["fix"]
-    failed = [each for each in done.document["data"] if each["status"] == "error"]
-    if command != "find-coordinator orders":
-        assert [each["stage"] for each in failed] == [stage]
-        assert failed[0]["took_ms"] is not None
 
 
 def test_certificates_are_told_though_they_are_refused(secure: SecureCluster) -> None:
