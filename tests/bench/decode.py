@@ -209,7 +209,10 @@ def machine() -> str:
         answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         said.append(f"{Path(program).name} {re.findall(r'[0-9.]+[0-9]', answer)[0]}")
     processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    said += [f"Python {sys.version.split()[0]}", processor[1] if processor else "unknown CPU"]
+    said += [
+        f"Python {sys.version.split()[0]}",
+        f"{os.cpu_count()} cores of {processor[1] if processor else 'an unknown CPU'}",
+    ]
     return ", ".join(said)
 
 
