@@ -1,7 +1,11 @@
 """`kdiag request`: what it takes."""
 
+import shlex
+from pathlib import Path
+
 import pytest
 
+from kdiag_cli.request import EXAMPLES
 from kdiag_program import kdiag
 
 
@@ -47,6 +51,32 @@ def test_fields_are_listed_without_a_broker() -> None:
         "keyType\tint8\t1-6\t-\t-\t0",
         "coordinatorKeys\t[]string\t4-6\t-\t-\t[]",
     ]
+
+
+def example_lines() -> list[str]:
+    """Return the examples of the help."""
+    lines = (line.strip().partition(" > ")[0] for line in EXAMPLES.splitlines())
+    return [line for line in lines if line.startswith("kdiag request")]
+
+
+@pytest.mark.parametrize("line", example_lines())
+def test_the_examples_in_the_help_can_be_sent(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is a request of its API; nothing is sent here."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("offsets.json", "quorum.json"):
+        (tmp_path / name).write_text("{}")
+    arguments = shlex.split(line)[1:]
+    shows = {"--template", "--fields", "--dry-run"} & set(arguments)
+    done = kdiag(*arguments, *([] if shows else ["--dry-run"]))
+    assert (done.code, done.err) == (0, "")
+    assert done.out
+
+
+def test_the_help_has_examples() -> None:
+    """The test above has something to test."""
+    assert len(example_lines()) >= 8
 
 
 def test_nothing_listens_is_said_with_the_fix() -> None:
