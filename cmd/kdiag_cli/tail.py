@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kdiag_cli import completion_values
 from kdiag_cli.live_options import (
     BootstrapServers,
     ConfigFile,
@@ -64,12 +65,22 @@ class Isolation(StrEnum):
 def tail(  # noqa: PLR0913 - a parameter for each option
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TOPIC", help="A name, a pattern, or topic:0,3,5-7. Repeatable."),
+        typer.Argument(
+            metavar="TOPIC",
+            help="A name, a pattern, or topic:0,3,5-7. Repeatable.",
+            autocompletion=completion_values.topics,
+        ),
     ] = None,
     *,
     topic: Annotated[
         list[str] | None,
-        typer.Option("--topic", "-t", metavar="TOPIC", help="The same as TOPIC. Repeatable."),
+        typer.Option(
+            "--topic",
+            "-t",
+            metavar="TOPIC",
+            help="The same as TOPIC. Repeatable.",
+            autocompletion=completion_values.topics,
+        ),
     ] = None,
     partitions: Annotated[
         str | None,

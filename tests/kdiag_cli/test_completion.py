@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.wire.api.list_groups import ListedGroup, ListGroupsResponse
+from kdiag.wire.api.metadata import MetadataResponseTopic
 from kdiag_cli.completion import SCRIPTS, Shell
 from kdiag_program import kdiag
 from scripted_cluster import ScriptedCluster
@@ -146,6 +147,13 @@ def test_bash_completes_the_groups_of_the_cluster(bash: Complete, cluster: Scrip
     assert bash(f"{line}pay") == ["payments"]
     assert bash(f"{line}--group=pay") == ["payments"]
     assert bash(f"kdiag request -b {cluster.bootstrap} X --to coordinator:pa") == ["payments"]
+
+
+def test_bash_completes_the_topics_of_the_cluster(bash: Complete, cluster: ScriptedCluster) -> None:
+    """For whoever follows them."""
+    cluster.topics = [MetadataResponseTopic(name=name) for name in ("clicks", "carts")]
+    assert bash(f"kdiag tail -b {cluster.bootstrap} c") == ["carts", "clicks"]
+    assert bash(f"kdiag tail -b {cluster.bootstrap} -t cl") == ["clicks"]
 
 
 def test_fish_completes_the_groups_of_the_cluster(fish: Complete, cluster: ScriptedCluster) -> None:
