@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 import kdiag_cli.app
+from kdiag.finding import RULES
 from kdiag_cli.help import TOPICS, topic_text, topic_titles
 from kdiag_cli.markdown_text import markdown_lines
 from kdiag_program import Printed, kdiag
@@ -72,6 +73,14 @@ def test_the_commands_in_topics_can_be_typed(line: str) -> None:
 def test_topics_have_examples() -> None:
     """The test above has something to test."""
     assert len(list(examples())) > 15
+
+
+@pytest.mark.parametrize("topic", FILES)
+def test_the_findings_that_a_topic_names_exist(topic: str) -> None:
+    """An id that nobody raises would be looked for in vain."""
+    text = topic_text(topic)
+    assert text is not None
+    assert set(re.findall(r"\bKD\d{4}\b", text)) <= set(RULES)
 
 
 def test_a_finding_is_explained_by_its_id() -> None:
