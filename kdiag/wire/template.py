@@ -84,18 +84,19 @@ def _rows(
         versions = _shared(field.versions, parent)
         if not _shared(versions, (asked,)):
             continue
-        path = f"{prefix}{field.json_name}{'[]' if field.is_array else ''}"
-        is_struct = not isinstance(field.kind, Kind)
+        path = f"{prefix}{field.json_name}"
+        is_plain = isinstance(field.kind, Kind)
         yield FieldRow(
-            path=path.removesuffix("[]"),
+            path=path,
             type=_type(field),
             versions=_text(versions),
             nullable=_text(_shared(field.nullable, versions)) or None,
             tag=field.tag,
-            default=None if is_struct and not field.is_array else _json(field),
+            default=_json(field) if is_plain or field.is_array else None,
         )
         if not isinstance(field.kind, Kind):
-            yield from _rows(field.kind, asked, f"{path}.", versions)
+            inside = f"{path}[]." if field.is_array else f"{path}."
+            yield from _rows(field.kind, asked, inside, versions)
 
 
 def _type(field: Field) -> str:
