@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
@@ -35,16 +35,60 @@ class Database:
     program. What does not fit into memory goes to a temporary folder.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, scratch: Any) -> None:
-        """Take a connection in which the tables are views; see `open_folder`, `open_tables`."""
-        self._connection = connection
-        self._scratch = scratch
+    def __init__(self, memory_limit: str | None = None) -> None:
+        """Make an empty database; see `open_folder` and `open_tables`."""
+        self._scratch = tempfile.TemporaryDirectory(prefix="kdiag-duckdb-")
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "temp_directory": self._scratch.name,
+            "python_enable_replacements": False,
+            "autoload_known_extensions": False,
+            "autoinstall_known_extensions": False,
+        }
+        if memory_limit is not None:
+            config["memory_limit"] = memory_limit
+        self._connection = duckdb.connect(config=config)
+        self._connection.execute("SET TimeZone = 'UTC'")
+        self._files: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def add_files(self, name: str, files: Sequence[Path], *, are_partitions: bool) -> None:
+        """Add a table that Parquet files hold.
+
+        Args:
+            name: of the table.
+            files: of which one at least.
+            are_partitions: whether `key=value` in their paths is a column, and columns may be
+                missing in some.
+
+        Raises:
+            ReportError: if they cannot be read.
+        """
+        paths = [_without_wildcards(file) for file in files]
+        try:
+            self._connection.read_parquet(
+                paths, union_by_name=are_partitions, hive_partitioning=are_partitions
+            ).create_view(name)
+        except duckdb.Error as error:
+            raise ReportError(str(files[0]), f"cannot be read: {error}") from error
+        # DuckDB checks a path as it was given, and again what it was expanded to.
+        self._files.update(paths, map(str, files))
+
+    def add_table(self, name: str, table: pa.Table) -> None:
+        """Add a table that is in memory."""
+        self._connection.register(name, table)
+
+    def lock(self) -> Self:
+        """Close the database to everything but its tables, for good; return it."""
+        execute = self._connection.execute
+        execute("SET allowed_paths = $files", {"files": sorted(self._files)})
+        execute("SET enable_external_access = false")
+        execute("SET lock_configuration = true")
+        return self
 
     def close(self) -> None:
         """Forget the tables."""
@@ -86,22 +130,17 @@ def open_folder(folder: Path, memory_limit: str | None = None) -> Database:
     folder = folder.resolve()
     if not holds_tables(folder):
         raise ReportError(str(folder), "holds no tables: there is no exchanges.parquet")
-    connection, scratch = _connect(memory_limit)
-    database = Database(connection, scratch)
+    database = Database(memory_limit)
     try:
         for name in TABLES:
-            files = [_without_wildcards(file) for file in _files(folder, name)]
+            files = _files(folder, name)
             if files:
-                is_partitioned = not table_file(folder, name).is_file()
-                source = connection.read_parquet(
-                    files, union_by_name=is_partitioned, hive_partitioning=is_partitioned
-                )
-                source.create_view(name)
-    except duckdb.Error as error:
+                is_whole = files == [table_file(folder, name)]
+                database.add_files(name, files, are_partitions=not is_whole)
+    except ReportError:
         database.close()
-        raise ReportError(str(folder), f"cannot be read: {error}") from error
-    _lock(connection, folder)
-    return database
+        raise
+    return database.lock()
 
 
 def holds_tables(folder: Path) -> bool:
@@ -111,11 +150,22 @@ def holds_tables(folder: Path) -> bool:
 
 def open_tables(tables: Mapping[str, pa.Table], memory_limit: str | None = None) -> Database:
     """Return tables that are in memory, by name."""
-    connection, scratch = _connect(memory_limit)
+    database = Database(memory_limit)
     for name, table in tables.items():
-        connection.register(name, table)
-    _lock(connection, None)
-    return Database(connection, scratch)
+        database.add_table(name, table)
+    return database.lock()
+
+
+def rows_of(answer: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of an answer.
+
+    Raises:
+        ReportError: DuckDB cannot go on, for a value has no such form or there is no room.
+    """
+    try:
+        yield from answer
+    except (pa.ArrowException, duckdb.Error, OSError) as error:
+        raise ReportError("query", str(error)) from error
 
 
 def ask_spark(session: SqlSession, query: Query) -> Any:
@@ -139,47 +189,8 @@ def _without_wildcards(file: Path) -> str:
     return _WILDCARD.sub(r"[\g<0>]", str(file))
 
 
-def _connect(
-    memory_limit: str | None,
-) -> tuple[duckdb.DuckDBPyConnection, "tempfile.TemporaryDirectory[str]"]:
-    scratch = tempfile.TemporaryDirectory(prefix="kdiag-duckdb-")
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "temp_directory": scratch.name,
-        "python_enable_replacements": False,
-        "autoload_known_extensions": False,
-        "autoinstall_known_extensions": False,
-    }
-    if memory_limit is not None:
-        config["memory_limit"] = memory_limit
-    connection = duckdb.connect(config=config)
-    connection.execute("SET TimeZone = 'UTC'")
-    return connection, scratch
-
-
-def _lock(connection: duckdb.DuckDBPyConnection, folder: Path | None) -> None:
-    """Close the database to all files but those of its tables, for good."""
-    if folder is not None:
-        # The check is made of the path as it was given, and again of what it was expanded to.
-        folders = sorted({f"{folder}/", f"{_without_wildcards(folder)}/"})
-        connection.execute("SET allowed_directories = $folders", {"folders": folders})
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
-
-
 def _refusal(error: duckdb.Error) -> ReportError:
     why = str(error)
     if "Table with name records does not exist" in why:
         why = f"there is no table records: it is written only when asked for (--values)\n{why}"
     return ReportError("query", why)
-
-
-def rows_of(answer: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of an answer.
-
-    Raises:
-        ReportError: DuckDB cannot go on, for a value has no such form or there is no room.
-    """
-    try:
-        yield from answer
-    except (pa.ArrowException, duckdb.Error, OSError) as error:
-        raise ReportError("query", str(error)) from error

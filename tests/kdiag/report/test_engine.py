@@ -106,6 +106,9 @@ SECRET = "nobody may read this"
         "SELECT * FROM '{file}'",
         "SELECT * FROM glob('{parent}/*')",
         "SELECT * FROM read_blob('{tables}/../secret.csv')",
+        "SELECT * FROM read_csv('{tables}/secret.csv')",
+        "SELECT * FROM read_csv('{tables}/*.csv')",
+        "SELECT * FROM enable_logging(storage = 'file', storage_config = {{'path': '{parent}'}})",
         "SELECT * FROM local_variable",
         "COPY exchanges TO '{parent}/out.csv'",
         "COPY exchanges TO '{tables}/exchanges.parquet'",
@@ -127,7 +130,8 @@ def test_a_question_reads_the_tables_and_nothing_else(
     local_variable = pa.table({"secret": [SECRET]})
     tables = write(tmp_path / "tables")
     file = tmp_path / "secret.csv"
-    file.write_text(SECRET)
+    for each in (file, tables / "secret.csv"):
+        each.write_text(SECRET)
     before = sorted(tmp_path.rglob("*")), (tables / "exchanges.parquet").read_bytes()
     text = sql.format(file=file, parent=tmp_path, tables=tables)
     with open_folder(tables) if is_folder else open_tables(TABLES) as database:
