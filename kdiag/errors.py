@@ -103,6 +103,7 @@ class Fault(StrEnum):
     WANTS_TLS = "wants TLS"
     SILENT = "silent"
     NOT_KAFKA = "not Kafka"
+    CONTROLLER = "controller"
     BROKEN_PROTOCOL = "broken protocol"
     CLOSED = "closed"
 

@@ -87,7 +87,7 @@ def seen(wanted: Wanted, options: LiveOptions, clock: Clock | None = None) -> Pa
 
 def exit_code(report: Part, fail_on: Severity) -> ExitCode:
     """Return how a check ends: what kept clients from the cluster counts most."""
-    return exit_code_of([*report.errors, *report.error_names], report.findings, fail_on)
+    return exit_code_of(report.problems, report.findings, fail_on, is_partial=report.is_partial)
 
 
 def login_text(config: ClientConfig) -> str | None:

@@ -81,7 +81,7 @@ def run_plugin(
 
 def plugin_status(report: Part) -> PluginStatus:
     """Return how bad a report is."""
-    code = exit_code_of([*report.errors, *report.error_names])
+    code = exit_code_of(report.problems, is_partial=report.is_partial)
     by_code = _BY_EXIT_CODE.get(code, PluginStatus.OK)
     severity = worst(report.findings)
     return max(by_code, PluginStatus.OK if severity is None else _of(severity))

@@ -12,13 +12,13 @@ Source: Kafka's `NetworkClient` bootstraps one server at a time; KIP-302 (all ad
 from collections.abc import Iterable
 from typing import Final
 
-from kdiag.client.connection_failure import most_telling
+from kdiag.client.connection_failure import most_telling, no_metadata
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
 from kdiag.client.metadata import Cluster, metadata_request
 from kdiag.client.network_client import NetworkClient
 from kdiag.client.node import Node
 from kdiag.client.node_connections import Lookup
-from kdiag.errors import ConnectError, Layer, UnsupportedVersionError
+from kdiag.errors import ConnectError
 from kdiag.net.lookups import look_up_all
 from kdiag.wire.api.metadata import MetadataResponse
 
@@ -27,8 +27,6 @@ ASK_ANOTHER_AFTER_NS: Final = 300_000_000
 
 DNS_LIMIT_NS: Final = 2_500_000_000
 """How long the look-up of the servers may take: who waits at a terminal wants to know soon."""
-
-_IS_CONTROLLER: Final = "Give a broker's address: this is a controller's listener, as it seems"
 
 
 class Bootstrap:
@@ -116,11 +114,5 @@ class Bootstrap:
         if error is not None:
             return error
         future = self._asked.get(node.id)
-        if future is None or not future.failed:
-            return ConnectError(
-                node.endpoint, Layer.KAFKA, "it did not answer in time", "See the broker's log"
-            )
-        problem = future.error()
-        is_controller = isinstance(problem, UnsupportedVersionError)  # all brokers know Metadata
-        fix = _IS_CONTROLLER if is_controller else "See the broker's log"
-        return ConnectError(node.endpoint, Layer.KAFKA, str(problem), fix)
+        is_failed = future is not None and future.failed
+        return no_metadata(node.endpoint, future.error() if future and is_failed else None)

@@ -8,7 +8,7 @@ import errno
 from enum import Enum
 from typing import Final, NamedTuple
 
-from kdiag.errors import ConnectError, Fault, Layer
+from kdiag.errors import ConnectError, Fault, KdiagError, Layer, UnsupportedVersionError
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.transport import EndOfStreamError
 
@@ -109,6 +109,10 @@ _SILENT_FIX: Final = {
 }
 
 
+_CONTROLLER_FIX: Final = (
+    "Give the port of a listener for clients: one in `listeners` of the broker that is not in its "
+    "controller.listener.names"
+)
 _CUT_SHORT_FIX: Final = (
     "Check that the port is a Kafka listener's; if it is, something on the way loses packets: look "
     "for a too large MTU, or a proxy that cuts"
@@ -173,6 +177,24 @@ def cut_short(address: str, stage: Stage, receive: NetworkReceive, waited_ns: in
         f" come within {waited_ns / _S:.3g} s"
     )
     return ConnectError(address, _LAYER[stage], why, _CUT_SHORT_FIX, Fault.BROKEN_PROTOCOL)
+
+
+def no_metadata(address: str, problem: KdiagError | None) -> ConnectError:
+    """Return why a node is of no use that told its versions, but no metadata.
+
+    Args:
+        address: as above.
+        problem: how the question ended; None if it was not answered in time.
+    """
+    if problem is None:
+        why = "it told its versions, but did not answer Metadata in time"
+        return ConnectError(
+            address, Layer.KAFKA, why, _SILENT_FIX[Stage.FIRST_REQUEST], Fault.SILENT
+        )
+    if isinstance(problem, UnsupportedVersionError):  # all brokers know Metadata
+        why = f"this is a controller's listener, as it seems: {problem}"
+        return ConnectError(address, Layer.KAFKA, why, _CONTROLLER_FIX, Fault.CONTROLLER)
+    return ConnectError(address, Layer.KAFKA, str(problem), "See the broker's log", Fault.CLOSED)
 
 
 def _not_connected(address: str, error: Exception | None) -> ConnectError:

@@ -43,7 +43,7 @@ def operation_names(bits: int) -> list[str] | None:
 
 def judge_rights(facts: CheckFacts) -> Part:
     """Return what the user may do with the cluster, the topics and the group that are asked for."""
-    part = Part(rows=[_cluster_row(facts)])
+    part = Part(rows=[_cluster_row(facts)], is_partial="wanted" in facts.failures)
     if facts.wanted is not None:
         for topic in facts.wanted.topics:
             part.rows += _topic_rows(topic)

@@ -67,6 +67,7 @@ class Part(msgspec.Struct, kw_only=True):
         errors: why connections failed that clients need.
         error_names: Kafka's names of errors that kept a question from its answer.
         warnings: what made the result less than it could be.
+        is_partial: whether something that was asked for is missing.
     """
 
     rows: list[Row] = []
@@ -74,6 +75,12 @@ class Part(msgspec.Struct, kw_only=True):
     errors: list[ConnectError] = []
     error_names: list[str] = []
     warnings: list[str] = []
+    is_partial: bool = False
+
+    @property
+    def problems(self) -> list[ConnectError | str]:
+        """Return what decides on the exit code before findings do."""
+        return [*self.errors, *self.error_names]
 
 
 def joined(parts: Iterable[Part]) -> Part:
@@ -85,6 +92,7 @@ def joined(parts: Iterable[Part]) -> Part:
         whole.errors += part.errors
         whole.error_names += part.error_names
         whole.warnings += part.warnings
+        whole.is_partial |= part.is_partial
     return whole
 
 

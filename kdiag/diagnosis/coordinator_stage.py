@@ -12,8 +12,10 @@ def judge_coordinator(facts: CheckFacts) -> Part:
     Where nobody named a group, kdiag asks for one of its own; that the user may not is no fault.
     """
     if facts.coordinator is None:
-        why = facts.failures.get("coordinator") or "no group has been used yet; -g asks for one"
-        return Part(rows=[Row(stage=Stage.COORDINATOR, status=Status.SKIPPED, detail=why)])
+        failure = facts.failures.get("coordinator")
+        why = failure or "no group has been used yet; -g asks for one"
+        row = Row(stage=Stage.COORDINATOR, status=Status.SKIPPED, detail=why)
+        return Part(rows=[row], is_partial=failure is not None)
     ((key, _),) = facts.coordinator.answers.items()
     report = report_on(key, facts.coordinator)
     is_own = facts.group is None

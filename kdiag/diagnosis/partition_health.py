@@ -55,6 +55,7 @@ def judge_partitions(facts: CheckFacts) -> Part:
         return Part(
             rows=[Row(stage=Stage.PARTITIONS, status=Status.SKIPPED, detail=why)],
             warnings=[f"the topics are not known: {why}"],
+            is_partial=True,
         )
     source = facts.topics if facts.wanted is None else facts.wanted
     topics = [each for each in source.topics if not each.error_code]

@@ -156,6 +156,13 @@ RULES: Final = {
         "it was asked.",
         "See the broker's log for this connection.",
     ),
+    "KD1406": Rule(
+        _ERROR,
+        "{address} is a controller's listener",
+        "What answers there speaks Kafka's protocol, but no Metadata: controllers have listeners "
+        "of their own, which clients have no use for.",
+        "Give the port of a listener for clients.",
+    ),
     "KD1501": Rule(
         _ERROR,
         "broker {node_id} advertises {address}, which cannot be used from here: {why}",

@@ -5,22 +5,20 @@ how long every step took. One that fails is not repeated.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.connection_failure import no_metadata
 from kdiag.client.consumer_network_client import ResponseFuture
 from kdiag.client.metadata import metadata_request
 from kdiag.client.node import Node
 from kdiag.diagnosis.check_facts import Step, Visit
-from kdiag.errors import ConnectError, Fault, Layer
+from kdiag.errors import ConnectError
 from kdiag.net.timed_channel import Progress, TimedChannels
 from kdiag.wire.api.metadata import MetadataResponse
 
 if TYPE_CHECKING:
     from kdiag.wire.api.api_versions import ApiVersionsResponse
-
-_NO_ANSWER: Final = "it told its versions, but did not answer Metadata in time"
-_FIX: Final = "See the broker's log: it hangs or is overloaded"
 
 
 class _Visiting:
@@ -140,13 +138,12 @@ class Visits:
         error = future.error()
         if isinstance(error, ConnectError):
             return error
-        return ConnectError(visiting.node.endpoint, Layer.KAFKA, str(error), "", Fault.CLOSED)
+        return no_metadata(visiting.node.endpoint, error)
 
     def _too_slow(self, visiting: _Visiting) -> ConnectError:
         """Return what a visit still waits for."""
         silence = self._client.network.silence(visiting.node.id)
-        late = ConnectError(visiting.node.endpoint, Layer.KAFKA, _NO_ANSWER, _FIX, Fault.SILENT)
-        return silence or late
+        return silence or no_metadata(visiting.node.endpoint, None)
 
     def _steps(self, visiting: _Visiting, progress: Progress | None) -> tuple[dict[Step, int], int]:
         """Return how long each step took until ApiVersions, and when the last of them ended."""

@@ -201,6 +201,12 @@ def test_three_brokers_are_checked_by_the_addresses_that_they_advertise(
     assert done.rows("Metadata")[-1]["voters"] == [1, 2, 3]
 
 
+def test_the_port_of_a_controller_is_named(three: KafkaCluster) -> None:
+    """It speaks Kafka's protocol, and is of no use to a client."""
+    done = said("check", f"127.0.0.1:{three.ports[0].controller}")
+    assert (done.code, done.ids) == (3, ["KD1406"])
+
+
 def test_a_misspelt_topic_is_told_with_the_one_that_was_meant(three: KafkaCluster) -> None:
     """As no other tool does."""
     done = said("check", three.bootstrap, "-t", "order")

@@ -3,8 +3,15 @@ import os
 
 import pytest
 
-from kdiag.client.connection_failure import Stage, failure, most_telling, silence
-from kdiag.errors import AuthenticationError, ConnectError, Layer
+from kdiag.client.connection_failure import Stage, failure, most_telling, no_metadata, silence
+from kdiag.errors import (
+    AuthenticationError,
+    ConnectError,
+    DisconnectedError,
+    Fault,
+    Layer,
+    UnsupportedVersionError,
+)
 from kdiag.net.tls_failure import HandshakeBrokenError
 from kdiag.net.transport import EndOfStreamError
 
@@ -109,6 +116,19 @@ def test_the_most_telling_error_came_furthest() -> None:
     for count in range(1, 6):
         assert most_telling(errors[:count]) is errors[count - 1]
         assert most_telling(errors[count - 1 :: -1]) is errors[count - 1]
+
+
+def test_metadata_that_nobody_gives_has_three_reasons() -> None:
+    """Silence, a controller that does not know the question, or an end."""
+    silent = no_metadata(WHERE, None)
+    controller = no_metadata(WHERE, UnsupportedVersionError("not offered"))
+    ended = no_metadata(WHERE, DisconnectedError("gone"))
+
+    faults = [each.fault for each in (silent, controller, ended)]
+    assert faults == [Fault.SILENT, Fault.CONTROLLER, Fault.CLOSED]
+    assert "did not answer Metadata in time" in silent.why
+    assert controller.why == "this is a controller's listener, as it seems: not offered"
+    assert ended.why == "gone"
 
 
 def test_a_refused_connection_tells_more_than_dropped_packets() -> None:

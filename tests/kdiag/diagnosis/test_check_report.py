@@ -7,13 +7,15 @@ def test_parts_become_one() -> None:
     same = found("KD2007", node_id=3)
     row = Row(stage=Stage.TCP, status=Status.OK)
     first = Part(rows=[row], findings=[same], error_names=["A"], warnings=["w"])
-    second = Part(rows=[row], findings=[same, found("KD2007", node_id=4)], error_names=["B"])
+    second = Part(
+        rows=[row], findings=[same, found("KD2007", node_id=4)], error_names=["B"], is_partial=True
+    )
 
     whole = joined([first, second])
 
     assert len(whole.rows) == 2
     assert [each.evidence["node_id"] for each in whole.findings] == [3, 4]
-    assert (whole.error_names, whole.warnings) == (["A", "B"], ["w"])
+    assert (whole.error_names, whole.warnings, whole.is_partial) == (["A", "B"], ["w"], True)
     assert (first.findings, first.error_names) == ([same], ["A"])
 
 

@@ -70,3 +70,5 @@ def test_where_nobody_was_asked_the_stage_is_skipped() -> None:
     assert "-g asks for one" in judge_coordinator(facts()).rows[0].detail
     part = judge_coordinator(facts(failures={"coordinator": "timed out"}))
     assert (part.rows[0].status, part.rows[0].detail) == (Status.SKIPPED, "timed out")
+    assert part.is_partial
+    assert not judge_coordinator(facts()).is_partial

@@ -16,7 +16,7 @@ from kdiag.errors import Fault, Layer
 from kdiag.net.resolve import resolve
 from kdiag.probe.visits import Visits
 from kdiag.wire.api.metadata import MetadataResponse
-from scripted_broker import CLOSE, HOLD, ScriptedBroker
+from scripted_broker import CLOSE, HOLD, ScriptedBroker, offering
 
 S_NS = 1_000_000_000
 
@@ -106,6 +106,16 @@ def test_metadata_that_does_not_come_is_a_step_of_its_own(reply: object, fault: 
     assert visit.error is not None
     assert (visit.failed_step, visit.error.fault) == (Step.METADATA, fault)
     assert visit.versions is not None
+
+
+def test_a_controller_is_told_from_a_broker() -> None:
+    """It tells its versions, among which Metadata is not."""
+    with ScriptedBroker() as controller:
+        controller.on("ApiVersions", offering(Metadata=(0, -1)))
+        visit = visited(controller.port)
+
+    assert visit.error is not None
+    assert (visit.failed_step, visit.error.fault) == (Step.METADATA, Fault.CONTROLLER)
 
 
 def test_the_first_answer_can_be_enough() -> None:
