@@ -24,10 +24,15 @@ _encode = msgspec.json.Encoder().encode
 
 
 class LineTemplate:
-    """Makes lines out of runs of records."""
+    """Makes lines out of runs of records.
 
-    def __init__(self, parts: Sequence[bytes | Column]) -> None:
+    Attributes:
+        only_values: whether its columns look at nothing but values.
+    """
+
+    def __init__(self, parts: Sequence[bytes | Column], *, only_values: bool = False) -> None:
         """Take what a line is made of; a line feed at the end, too."""
+        self.only_values = only_values
         self._parts = parts
 
     def lines(self, run: RecordRun) -> bytes:
@@ -46,7 +51,7 @@ class LineTemplate:
         line = b"%b".join(text.replace(b"%", b"%%") for text in fixed)
         return b"".join(map(line.__mod__, zip(*columns, strict=True)))
 
-    def _pieces(self, run: RecordRun) -> "list[Piece]":
+    def _pieces(self, run: RecordRun) -> list[Piece]:
         pieces: list[Piece] = []
         for part in self._parts:
             if isinstance(part, bytes):

@@ -18,6 +18,7 @@ class ParquetPrinter:
             ReportError: if it cannot be written.
         """
         self.run_bytes = MAX_RUN_BYTES
+        self.only_values = False
         self._file = RecordFile(file)
 
     def write(self, run: RecordRun) -> None:

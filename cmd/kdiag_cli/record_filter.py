@@ -37,12 +37,13 @@ class RecordFilter(NamedTuple):
         origin = run.origin
         if not self.shows(is_control=origin.is_control, is_aborted=origin.is_aborted):
             return run._replace(cells=run.cells.only([]))
-        if self._takes_all:
+        if self.takes_all:
             return run
         return run._replace(cells=run.cells.only(self._rows(run)))
 
     @property
-    def _takes_all(self) -> bool:
+    def takes_all(self) -> bool:
+        """Return whether no record is left out for what is in it."""
         return not (self.pattern or self.keys or self.headers or self.before_ms is not None)
 
     def _rows(self, run: RecordRun) -> Sequence[int]:

@@ -103,6 +103,7 @@ class Reading:
         self._chosen = chosen
         self._left = said.limit
         self._is_partial = False
+        self._only_values = printer.only_values and chosen.takes_all and said.limit is None
         self._until_ns = None if chosen.before_ms is None else chosen.before_ms * _NS_PER_MS
         self._status = TailStatus(clock)
 
@@ -177,7 +178,7 @@ class Reading:
             self._status.clear()
         for each in batches:
             self.printed.setdefault(each.key, each.start)
-        for run in record_runs(batches, self._printer.run_bytes):
+        for run in record_runs(batches, self._printer.run_bytes, only_values=self._only_values):
             if isinstance(run, RecordRun):
                 next_offset = self._print_run(run)
             else:

@@ -22,6 +22,7 @@ from kdiag.errors import DecodeError
 from kdiag.wire.record import LOG_APPEND_TIME_BIT, Header, Record
 from kdiag.wire.record_batch import MAGIC_2, RecordBatch
 from kdiag.wire.record_body import read_headers
+from kdiag.wire.record_values import read_values
 
 if TYPE_CHECKING:
     from kdiag.wire.record_columns import Int64Array, RecordColumns
@@ -212,8 +213,58 @@ class ColumnCells:
         return pieces
 
 
+class ValueCells:
+    """The columns of records of which somebody wants the values; the others cost more here."""
+
+    def __init__(self, batches: Sequence[RecordBatch]) -> None:
+        """Read the values.
+
+        Raises:
+            DecodeError: if a batch is wrong.
+        """
+        self._batches = batches
+        self._all: Cells | None = None
+        self._values: list[bytes | None] = []
+        for each in batches:
+            body, count, *_ = _checked(each).body_and_bases()
+            self._values += read_values(body, count)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def offsets(self) -> list[int]:
+        """Return where in the partition each stands."""
+        return self._every().offsets()
+
+    def timestamps(self) -> list[int]:
+        """Return milliseconds since 1970, or -1."""
+        return self._every().timestamps()
+
+    def keys(self) -> list[bytes | None]:
+        """Return the keys."""
+        return self._every().keys()
+
+    def values(self) -> list[bytes | None]:
+        """Return the values."""
+        return self._values
+
+    def headers(self) -> list[tuple[Header, ...]]:
+        """Return the headers."""
+        return self._every().headers()
+
+    def only(self, rows: Sequence[int]) -> Cells:
+        """Return the records of some rows, counted from 0."""
+        return self._every().only(rows)
+
+    def _every(self) -> Cells:
+        """Return all columns."""
+        if self._all is None:
+            self._all = _read_columns(self._batches)
+        return self._all
+
+
 def record_runs(
-    batches: Iterable[FetchedBatch], max_bytes: int = MAX_RUN_BYTES
+    batches: Iterable[FetchedBatch], max_bytes: int = MAX_RUN_BYTES, *, only_values: bool = False
 ) -> Iterator[RecordRun | Unreadable]:
     """Return the wanted records of batches, in their order.
 
@@ -223,6 +274,7 @@ def record_runs(
     Args:
         batches: as a fetcher hands them out.
         max_bytes: about how large a run may be.
+        only_values: whether of most runs only the values will be looked at.
     """
     at_hand: AtHand = {}
     for _, group in groupby(batches, _Grouping(max_bytes)):
@@ -230,7 +282,7 @@ def record_runs(
         if _is_cut(fetched[0]):
             yield from (_read_some(each, at_hand) for each in fetched)
         else:
-            yield from _read(fetched)
+            yield from _read(fetched, only_values=only_values)
 
 
 class _Grouping:
@@ -272,11 +324,13 @@ def _is_cut(fetched: FetchedBatch) -> bool:
     return batch.base_offset < fetched.start or batch.last_offset >= fetched.stop
 
 
-def _read(fetched: Sequence[FetchedBatch]) -> Iterator[RecordRun | Unreadable]:
+def _read(
+    fetched: Sequence[FetchedBatch], *, only_values: bool
+) -> Iterator[RecordRun | Unreadable]:
     """Return the records of whole batches of magic 2 as one run, or one by one if any is wrong."""
     batches = [each.batch for each in fetched]
     few = sum(each.record_count for each in batches) <= _FEW
-    read = _read_records if few else _read_columns
+    read = ValueCells if only_values else _read_records if few else _read_columns
     try:
         yield RecordRun(_origin(fetched[0]), read(batches), _next_offset(fetched[-1]))
     except DecodeError as error:
@@ -284,7 +338,7 @@ def _read(fetched: Sequence[FetchedBatch]) -> Iterator[RecordRun | Unreadable]:
             yield Unreadable(_origin(fetched[0]), _next_offset(fetched[0]), _why(batches[0], error))
             return
         for each in fetched:
-            yield from _read([each])
+            yield from _read([each], only_values=only_values)
 
 
 def _read_records(batches: Sequence[RecordBatch]) -> Cells:

@@ -199,3 +199,34 @@ def test_records_that_contradict_their_batch_are_named() -> None:
 
     assert isinstance(run, Unreadable)
     assert "records[3]" in run.why
+
+
+@given(st.lists(st.integers(1, 90), min_size=1, max_size=9))
+def test_values_alone_can_be_had_faster_and_the_rest_is_still_there(counts: list[int]) -> None:
+    """Whoever asks for values only may look at the other columns after all."""
+    records: list[Record] = []
+    data = b""
+    for count in counts:
+        batch = numbered(len(records), count)
+        data += write_batch(batch, BatchHeader(compression="gzip"))
+        records += batch
+    runs = list(record_runs(fetched(data), only_values=True))
+
+    assert all(isinstance(run, RecordRun) for run in runs)
+    values = [value for run in runs if isinstance(run, RecordRun) for value in run.cells.values()]
+    assert values == [each.value for each in records]
+    assert [record for run in runs for record in rows(run)] == records
+    first = runs[0]
+    assert isinstance(first, RecordRun)
+    assert first.cells.only([0]).values() == values[:1]
+
+
+def test_a_wrong_batch_is_told_where_values_are_asked_for() -> None:
+    """What stands before it is read."""
+    wrong = bytearray(write_batch(numbered(3, 3)))
+    wrong[-1] ^= 1
+    batches = fetched(write_batch(numbered(0, 3)) + bytes(wrong))
+
+    runs = list(record_runs(batches, only_values=True))
+
+    assert [type(run) for run in runs] == [RecordRun, Unreadable]
