@@ -96,7 +96,7 @@ def check(client: ClusterClient, timed: TimedChannels, plan: CheckPlan) -> Check
     """Return what was seen of a cluster; nothing that goes wrong there is an error here.
 
     Args:
-        client: not connected yet.
+        client: not connected yet; its deadline may be moved nearer.
         timed: makes the client's channels.
         plan: what to check.
     """
@@ -126,7 +126,7 @@ class _Check:
         facts.failures, facts.took_ns = self._failures, self._took_ns
         servers = [(host, port, None) for host, port in self._client.settings.servers]
         lookups = self._begin(servers, plan.limit_ns)
-        self._visits.run(plan.limit_ns, until_first=True)
+        self._visits.run(self._left_ns(), until_first=True)
         first = self._visits.first_answer
         if first is not None:
             node, facts.metadata = first
@@ -137,6 +137,8 @@ class _Check:
                 self._visit_listeners(facts.metadata)
         facts.servers = self._endpoints(servers, lookups)
         if self._pending:
+            until_ns = self._client.clock.monotonic_ns() + 2 * plan.limit_ns
+            self._client.deadline_ns = min(self._client.deadline_ns, until_ns)
             self._take_answers()
             self._ask_min_isr()
             self._ask_coordinator()
@@ -173,10 +175,11 @@ class _Check:
         if "wanted" in self._pending:
             facts.wanted = self._answer("wanted", MetadataResponse)
         facts.quorum = self._answer("quorum", DescribeQuorumResponse)
-        facts.is_quorum_silent = not self._pending["quorum"].is_done
+        is_broker_well = facts.topics is not None
+        facts.is_quorum_silent = is_broker_well and not self._pending["quorum"].is_done
 
     def _left_ns(self) -> int:
-        """Return how long the second round may take."""
+        """Return how long a round may take: what is left of the limit, or a little."""
         passed_ns = self._client.clock.monotonic_ns() - self._began_ns
         return max(_LEAST_NS, self._plan.limit_ns - passed_ns)
 
@@ -258,7 +261,7 @@ class _Check:
             result.resource_name: int(config.value)
             for result in body.results
             for config in result.configs
-            if config.name == _MIN_ISR and config.value
+            if config.name == _MIN_ISR and (config.value or "").isdecimal()
         }
 
     def _ask_coordinator(self) -> None:
