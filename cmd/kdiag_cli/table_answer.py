@@ -46,7 +46,7 @@ class Answer:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows in values that JSON knows."""
         for batch in self._batches:
-            columns = [column.to_pylist() for column in batch.columns]
+            columns = [_values(column) for column in batch.columns]
             for row in zip(*columns, strict=True):
                 yield tuple(_plain(value) for value in row)
 
@@ -118,6 +118,15 @@ def _cell(value: Any) -> Any:
 def _clip(cell: Any) -> Any:
     """Return a cell cut to what leaves room for others; the last one of a row needs no cutting."""
     return clipped(cell, _MOST_COLUMNS) if isinstance(cell, str) else cell
+
+
+def _values(column: Any) -> list[Any]:
+    """Return the values of a column; with times that no calendar has it is one of numbers."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        values = column.cast("int64").to_pylist()
+    return values
 
 
 def _plain(value: Any) -> Any:  # noqa: PLR0911 - one return for each kind

@@ -108,6 +108,16 @@ def test_columns_of_the_same_name_are_told_apart() -> None:
     assert list(Answer(["a"] * 3, [batch]).documents()) == [{"a": 1, "a_2": 2, "a_3": 3}]
 
 
+def test_times_that_no_calendar_has_are_numbers() -> None:
+    """A damaged capture may hold any: here microseconds since 1970."""
+    times = pa.array([1 << 62, 0], pa.timestamp("us", tz="UTC"))
+    batch = pa.RecordBatch.from_arrays([times], ["t"])
+    output = Printed()
+    print_answer(output, Answer(["t"], [batch]), AnswerFormat.CSV, command="query")
+
+    assert output.lines == ["t", str(1 << 62), "0"]
+
+
 def test_truth_is_written_as_in_json() -> None:
     """Not as in Python."""
     batch = pa.RecordBatch.from_arrays([pa.array([True, False])], ["ok"])
