@@ -54,6 +54,8 @@ OWN_GROUP: Final = "kdiag-check"
 """Whose coordinator is asked for where nobody names a group; nobody joins it."""
 
 _LEAST_NS: Final = 800_000_000
+_QUESTIONS_NS: Final = 4_000_000_000
+"""How long all questions may take that come after the connections."""
 _METADATA: Final = API_BY_KEY[3]
 _DESCRIBE_GROUPS: Final = API_BY_KEY[15]
 _DESCRIBE_CLUSTER: Final = API_BY_KEY[60]
@@ -137,7 +139,7 @@ class _Check:
                 self._visit_listeners(facts.metadata)
         facts.servers = self._endpoints(servers, lookups)
         if self._pending:
-            until_ns = self._client.clock.monotonic_ns() + 2 * plan.limit_ns
+            until_ns = self._client.clock.monotonic_ns() + _QUESTIONS_NS
             self._client.deadline_ns = min(self._client.deadline_ns, until_ns)
             self._take_answers()
             self._ask_min_isr()
@@ -261,7 +263,7 @@ class _Check:
             result.resource_name: int(config.value)
             for result in body.results
             for config in result.configs
-            if config.name == _MIN_ISR and (config.value or "").isdecimal()
+            if config.name == _MIN_ISR and config.value and config.value.isdecimal()
         }
 
     def _ask_coordinator(self) -> None:
