@@ -5,16 +5,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 import kafka_jars
 import kafka_oracle
+from kdiag.pipeline.session import missing, open_session
 from secure_cluster import SecureCluster
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 IS_CI = os.environ.get("CI") == "true"
+
+SPARK_CONF = {
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
+}
 
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=300)
 settings.register_profile("dev", deadline=None, max_examples=50)
@@ -81,6 +91,19 @@ def kafka_reads(
         return kafka_oracle.decode(version, lines)
 
     return read
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator["SparkSession"]:
+    """Yield a session of Spark on two cores, which all tests share: starting it takes seconds."""
+    lack = missing()
+    if lack and IS_CI:
+        raise kafka_jars.UnavailableError(lack)
+    if lack:
+        pytest.skip(lack)
+    session = open_session("local[2]", SPARK_CONF, "tests")
+    yield session
+    session.stop()
 
 
 @pytest.fixture(scope="session")

@@ -8,14 +8,13 @@ that may hold it.
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.stream import Moment
-from kdiag.pipeline.segment_reader import ALWAYS, SegmentReader, TimeRange
+from kdiag.pipeline.segment_reader import ALWAYS, SegmentReader, TimeRange, stretches
 from kdiag.pipeline.split import Split
 
 _MAX_KEPT: Final = 4
@@ -33,8 +32,8 @@ class Moments:
             splits: all of the run, in order.
             times: which packets are part of the run.
         """
-        self._splits = [split for split in splits if split.overlaps(*times)]
-        self._following = dict(pairwise(splits))
+        self._splits = splits
+        self._stretches = {each.split: each for each in stretches(splits)}
         self._times = times
         self._last: Moment | None = None
         self._kept: OrderedDict[Split, _Times] = OrderedDict()
@@ -42,7 +41,8 @@ class Moments:
     def first_after(self, packet: int, time_ns: int) -> Moment | None:
         """Return the first TCP segment behind a packet that is later than a time, if any is."""
         for split in self._splits:
-            if split.first_packet + split.packets <= packet or split.last_ns <= time_ns:
+            is_before = split.first_packet + split.packets <= packet or split.last_ns <= time_ns
+            if is_before or not split.overlaps(*self._times):
                 continue
             packets, times = self._read(split)
             found = np.flatnonzero((packets > packet) & (times > time_ns))
@@ -64,7 +64,7 @@ class Moments:
     def _read(self, split: Split) -> _Times:
         """Return the numbers and times of a split's segments."""
         if split not in self._kept:
-            reader = SegmentReader(split, self._following.get(split), self._times)
+            reader = SegmentReader(self._stretches[split], self._times)
             batches = [(batch.packet, batch.time_ns) for batch in reader.read()]
             none: _Times = np.empty(0, np.int64), np.empty(0, np.int64)
             columns = list(zip(none, *batches, strict=True))

@@ -1,12 +1,12 @@
 """The TCP segments of a split, and those that a datagram begun in it brings later.
 
 IP fragments of one datagram may lie in two splits. The datagram belongs to the split with its first
-fragment: having read that, a reader goes on into the split behind it for as long as datagrams wait,
-and takes nothing else there.
+fragment: having read that, a reader goes on into the splits behind it for as long as datagrams
+wait, a megabyte or so, and takes nothing else there.
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,35 @@ class TimeRange(NamedTuple):
     to_ns: int | None = None
 
 
-ALWAYS = TimeRange()
+ALWAYS: Final = TimeRange()
+
+_BEHIND_BYTES: Final = 1 << 20
+_LEAST_HEADER_BYTES: Final = 20
+
+
+class Stretch(NamedTuple):
+    """A split to read.
+
+    Attributes:
+        split: what to read.
+        behind: the splits that follow it in the run, as far as its datagrams may reach.
+    """
+
+    split: Split
+    behind: list[Split]
+
+
+def stretches(splits: Sequence[Split]) -> Iterator[Stretch]:
+    """Yield the splits of a run, given in order, with those behind them."""
+    for number, split in enumerate(splits):
+        behind: list[Split] = []
+        size = 0
+        for each in splits[number + 1 :]:
+            if size >= _BEHIND_BYTES:
+                break
+            behind.append(each)
+            size += each.end - each.start
+        yield Stretch(split, behind)
 
 
 class SegmentReader:
@@ -38,18 +66,16 @@ class SegmentReader:
         warning: what ended the reading early; empty if nothing did.
     """
 
-    def __init__(self, split: Split, after: Split | None, times: TimeRange = ALWAYS) -> None:
+    def __init__(self, stretch: Stretch, times: TimeRange = ALWAYS) -> None:
         """Read nothing yet.
 
         Args:
-            split: what to read.
-            after: the split that follows it in the run.
+            stretch: the split, and those behind it.
             times: which packets are wanted.
         """
         self.index = PacketIndex()
         self.warning = ""
-        self._split = split
-        self._after = after
+        self._split, self._behind = stretch
         self._times = times
 
     def read(self) -> Iterator[SegmentBatch]:
@@ -60,9 +86,10 @@ class SegmentReader:
         """
         if self._split.overlaps(*self._times):
             yield from self._read(self._split)
-            if self.index.defragmenter.waiting and self._after is not None:
-                self.index.defragmenter.is_closed = True
-                yield from self._read(self._after)
+            self.index.defragmenter.is_closed = True
+            for split in self._behind:
+                if self.index.defragmenter.waiting:
+                    yield from self._read(split)
 
     def _read(self, split: Split) -> Iterator[SegmentBatch]:
         self.index.packets = split.first_packet - 1
@@ -71,11 +98,14 @@ class SegmentReader:
         try:
             for block in blocks:
                 batch = self.index.index_block(block)
-                yield self._chosen(batch, 0 if is_own else len(block.data))
+                # A datagram that was joined lies behind the block.
+                first = 0 if is_own else len(block.data) + _LEAST_HEADER_BYTES
+                yield self._chosen(batch, first)
                 if not is_own and not self.index.defragmenter.waiting:
                     break
         except CaptureError as error:
-            self.warning = str(error)
+            if is_own:
+                self.warning = str(error)
 
     def _chosen(self, batch: SegmentBatch, first_offset: int) -> SegmentBatch:
         """Return the segments of wanted packets whose payload lies behind a place."""

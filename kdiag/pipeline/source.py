@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 from kdiag.errors import CaptureError
 from kdiag.pipeline.packet_rows import PACKETS, PACKETS_DDL, PacketRows
 from kdiag.pipeline.place import expand
-from kdiag.pipeline.segment_reader import SegmentReader, TimeRange
+from kdiag.pipeline.segment_reader import SegmentReader, Stretch, TimeRange, stretches
 from kdiag.pipeline.split import Split, read_splits, splits_text, whole
 
 FORMAT: Final = "kdiag"
@@ -49,15 +49,6 @@ class CaptureSource(DataSource):
         return CaptureSourceReader(schema.fieldNames(), self.options)
 
 
-class _SplitPartition(InputPartition):
-    """A split, and the one behind it."""
-
-    def __init__(self, split: Split, after: Split | None) -> None:
-        super().__init__(None)
-        self.split = split
-        self.after = after
-
-
 class CaptureSourceReader(DataSourceReader):
     """Reads the splits of captures."""
 
@@ -80,11 +71,10 @@ class CaptureSourceReader(DataSourceReader):
             splits = read_splits(self._splits)
         else:
             splits = [whole(place) for place, _ in expand(_places(self._path))]
-        following: list[Split | None] = [*splits[1:], None]
         return [
-            _SplitPartition(split, after)
-            for split, after in zip(splits, following, strict=True)
-            if split.overlaps(*self._times)
+            InputPartition(stretch)
+            for stretch in stretches(splits)
+            if stretch.split.overlaps(*self._times)
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -93,14 +83,14 @@ class CaptureSourceReader(DataSourceReader):
         Raises:
             CaptureError: the file cannot be opened or, in the mode `failfast`, is damaged.
         """
-        assert isinstance(partition, _SplitPartition)
-        reader = SegmentReader(partition.split, partition.after, self._times)
+        stretch: Stretch = partition.value
+        reader = SegmentReader(stretch, self._times)
         rows = PacketRows(reader.index.addresses, self._columns)
         for segments in reader.read():
             if len(segments.packet):
                 yield rows.batch(segments)
         if reader.warning and self._is_strict:
-            raise CaptureError(partition.split.place, reader.warning)
+            raise CaptureError(stretch.split.place, reader.warning)
 
 
 def read_packets(

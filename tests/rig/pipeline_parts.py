@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from zlib import crc32
 
 import pyarrow as pa
@@ -14,14 +14,15 @@ from kdiag.pcap.topic_names import learn_all_names
 from kdiag.pipeline.flows import FlowRules, Part, decode_rows, resolve_unsure
 from kdiag.pipeline.moments import Moments
 from kdiag.pipeline.packet_rows import PacketRows
-from kdiag.pipeline.segment_reader import SegmentReader
+from kdiag.pipeline.segment_reader import SegmentReader, stretches
 from kdiag.pipeline.split import in_order, walk
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
 from kdiag.report.column import RUN_COLUMNS
 from kdiag.report.tables import TableBatches, TableChoice
 from kdiag.wire.topic_names import TopicNames
 
-CHOICE = TableChoice(bodies=True, records=True)
+CHOICE: Final = TableChoice(bodies=True, records=True)
+TABLE_NAMES: Final = ("exchanges", "batches", "records", "connections", "gaps")
 
 Tables = dict[str, list[pa.RecordBatch]]
 
@@ -40,32 +41,31 @@ def in_one_process(files: Sequence[Path], keylog: bytes = b"") -> Tables:
 
 def in_parts(files: Sequence[Path], parts: int, split_bytes: int, keylog: bytes = b"") -> Tables:
     """Return the tables that so many parts make, of splits of so many bytes."""
+    return tabulated(decoded(files, parts, split_bytes, keylog))
+
+
+def decoded(files: Sequence[Path], parts: int, split_bytes: int, keylog: bytes = b"") -> Tables:
+    """Return all that the parts emit."""
     walks = [walk(str(file), split_bytes) for file in files]
     splits = in_order(walks)
-    rules = FlowRules(
-        keylog=keylog, secrets=tuple(each for found in walks for each in found.secrets)
-    )
+    secrets = tuple(each for found in walks for each in found.secrets)
+    rules = FlowRules(keylog=keylog, secrets=secrets)
     outcome: Tables = defaultdict(list)
-    for index, rows in enumerate(shuffled(read_packets(splits), parts)):
-        moments = Moments(splits)
-        decode_rows(
-            rows,
-            lambda name, batch: outcome[name].append(batch),
-            Part(index, parts),
-            moments,
-            rules,
-        )
-    resolve_unsure(
-        outcome["unsure"], outcome["kinds"], lambda name, batch: outcome[name].append(batch)
-    )
-    return tabulated(outcome)
+
+    def emit(name: str, batch: pa.RecordBatch) -> None:
+        outcome[name].append(batch)
+
+    for number, rows in enumerate(shuffled(read_packets(splits), parts)):
+        decode_rows(rows, emit, Part(number, parts), Moments(splits), rules)
+    resolve_unsure(outcome["unsure"], outcome["kinds"], emit)
+    return outcome
 
 
 def read_packets(splits: Sequence[Any]) -> list[pa.RecordBatch]:
     """Return the packets of all splits."""
     batches = []
-    for split, after in zip(splits, [*splits[1:], None], strict=True):
-        reader = SegmentReader(split, after)
+    for stretch in stretches(splits):
+        reader = SegmentReader(stretch)
         rows = PacketRows(reader.index.addresses)
         batches += [rows.batch(batch) for batch in reader.read()]
     return batches

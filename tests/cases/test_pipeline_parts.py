@@ -1,0 +1,44 @@
+"""However a run is divided, its rows are those of one process, value for value."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from capture_sets import CaptureSet, recorded_sets, write_hard_cases
+from pipeline_parts import TABLE_NAMES, comparable, in_one_process, in_parts
+
+DIVISIONS: Final = ((1, 64 << 20), (2, 64 << 10), (7, 4 << 10))
+"""Parts of the connections, and bytes of a split."""
+LARGE_BYTES: Final = 1 << 20
+
+
+def divisions_of(capture: CaptureSet) -> tuple[tuple[int, int], ...]:
+    """Return how to divide a capture: a large one not into thousands of splits."""
+    size = sum(file.stat().st_size for file in capture.files)
+    return DIVISIONS if size < LARGE_BYTES else DIVISIONS[:2]
+
+
+def check(capture: CaptureSet) -> None:
+    """Compare what one process and what parts make of a capture."""
+    expected = in_one_process(capture.files, capture.keylog)
+    for parts, split_bytes in divisions_of(capture):
+        found = in_parts(capture.files, parts, split_bytes, capture.keylog)
+        for table in TABLE_NAMES:
+            is_same = comparable(found[table]) == comparable(expected[table])
+            assert is_same, f"{capture.name}: {table} in {parts} parts of {split_bytes} bytes"
+
+
+@pytest.mark.parametrize(
+    "capture",
+    [pytest.param(each, id=f"{each.files[0].parent.name}-{each.name}") for each in recorded_sets()],
+)
+def test_a_recorded_capture_gives_the_same_rows(capture: CaptureSet) -> None:
+    """Every client's traffic, with losses, rotation, TLS and sessions over connections."""
+    check(capture)
+
+
+def test_hard_cases_give_the_same_rows(tmp_path: Path) -> None:
+    """Loss, reordering, reuse, cut packets: the state machines are the same, and what they see."""
+    for capture in write_hard_cases(tmp_path):
+        check(capture)

@@ -1,0 +1,35 @@
+from pathlib import Path
+
+import pyarrow as pa
+
+from kdiag.pcap.decoder import decode_capture
+from kdiag.pipeline.frame_rows import FRAMES, frame_row, read_exchanges, row_bytes
+from kdiag.wire.exchange import Exchange
+
+CAPTURES = Path(__file__).parents[3] / "captures"
+
+
+def test_exchanges_come_back_as_they_were() -> None:
+    """With their frames to the last byte; of the connection, what rows tell of it."""
+    for file in sorted(CAPTURES.glob("*.pcap")):
+        exchanges = [each for each in decode_capture([file]) if isinstance(each, Exchange)]
+        columns = zip(*map(frame_row, exchanges), strict=True)
+        arrays = [
+            pa.array(column, field.type) for column, field in zip(columns, FRAMES, strict=True)
+        ]
+        back = list(read_exchanges(pa.RecordBatch.from_arrays(arrays, schema=FRAMES)))
+
+        for before, after in zip(exchanges, back, strict=True):
+            assert after.connection.connection_id == before.connection.connection_id
+            assert after.connection.client == before.connection.client
+            after.connection = before.connection
+            assert after == before
+
+
+def test_a_row_is_as_large_as_its_frames() -> None:
+    """So that many large ones do not come together."""
+    file = CAPTURES / "acks.pcap"
+    exchange = next(each for each in decode_capture([file]) if isinstance(each, Exchange))
+    frames = [frame for frame in (exchange.request, exchange.response) if frame]
+
+    assert row_bytes(exchange) == sum(len(frame.data) for frame in frames)

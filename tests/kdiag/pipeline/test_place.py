@@ -1,0 +1,53 @@
+from pathlib import Path
+
+import pytest
+
+from kdiag.errors import CaptureError
+from kdiag.pipeline.place import expand, open_file, remove_folder, resolve, size_of
+
+
+def test_a_path_and_a_uri_are_the_same_file(tmp_path: Path) -> None:
+    """What is local may be written either way."""
+    file = tmp_path / "a.pcap"
+    file.write_bytes(b"abc")
+
+    for place in (str(file), file.as_uri()):
+        assert size_of(place) == 3
+        with open_file(place) as opened:
+            opened.seek(1)
+            assert opened.read() == b"bc"
+
+
+def test_a_folder_stands_for_the_files_in_it(tmp_path: Path) -> None:
+    """They come by name, and are told from those that were named."""
+    (tmp_path / "folder" / "below").mkdir(parents=True)
+    for name in ("b", "a"):
+        (tmp_path / "folder" / name).touch()
+    (tmp_path / "c").touch()
+    folder, file = f"{tmp_path}/folder/", f"{tmp_path}/c"
+
+    found = [(place.removeprefix(str(tmp_path)), is_in) for place, is_in in expand([folder, file])]
+
+    assert found == [("/folder/a", True), ("/folder/b", True), ("/c", False)]
+
+
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+    """So is a file system that nobody knows."""
+    missing = str(tmp_path / "missing")
+    with pytest.raises(CaptureError, match="missing: cannot be opened"):
+        list(expand([missing]))
+    with pytest.raises(CaptureError, match="no such file"):
+        size_of(missing)
+    with pytest.raises(CaptureError, match="No such file"):
+        open_file(missing)
+    with pytest.raises(CaptureError, match="nosuch://host/a: cannot be opened"):
+        resolve("nosuch://host/a")
+
+
+def test_a_folder_is_removed_if_it_is_there(tmp_path: Path) -> None:
+    """Twice is once."""
+    (tmp_path / "folder" / "below").mkdir(parents=True)
+    for _ in range(2):
+        remove_folder(str(tmp_path / "folder"))
+
+        assert not (tmp_path / "folder").exists()

@@ -1,0 +1,119 @@
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from pyarrow import dataset
+
+from capture_sets import recorded_sets, write_hard_cases
+from kdiag.errors import CaptureError
+from kdiag.pipeline.flows import FlowRules
+from kdiag.pipeline.run import Job, run
+from kdiag.report.catalog import TABLES
+from pipeline_parts import CHOICE, TABLE_NAMES, Tables, comparable, in_one_process
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CAPTURES = Path(__file__).parents[3] / "captures"
+
+pytestmark = pytest.mark.spark
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Many captures that are read as one.
+
+    Attributes:
+        files: all of them.
+        keylog: the TLS secrets of all.
+    """
+
+    files: tuple[Path, ...]
+    keylog: bytes
+
+    @cache  # noqa: B019 - there is one of them
+    def rows(self) -> dict[str, list[str]]:
+        """Return the rows of each table that one process makes."""
+        tables = in_one_process(self.files, self.keylog)
+        return {name: comparable(tables[name]) for name in TABLE_NAMES}
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """Return all captures there are as one recording, in which many reuse the same ports."""
+    sets = [*recorded_sets(), *write_hard_cases(tmp_path_factory.mktemp("hard"))]
+    files = tuple(file for each in sets for file in each.files)
+    return Recording(files, b"".join(each.keylog for each in sets))
+
+
+def read_tables(folder: Path) -> Tables:
+    """Return the rows of all tables in a folder, columns as the tables have them."""
+    tables: Tables = {}
+    for name in TABLE_NAMES:
+        found = folder / name
+        tables[name] = []
+        if found.exists():
+            partitioning = dataset.partitioning(
+                pa.schema([("date", pa.string()), ("broker", pa.string())]), flavor="hive"
+            )
+            rows = dataset.dataset(found, partitioning=partitioning).to_table()
+            columns = [column.name for column in TABLES[name].columns]
+            tables[name] = rows.select(columns).to_batches()
+    return tables
+
+
+@pytest.mark.parametrize(("parts", "split_bytes"), [(1, 64 << 20), (2, 1 << 20), (7, 64 << 10)])
+def test_spark_gives_the_rows_of_one_process(
+    spark: "SparkSession", everything: Recording, parts: int, split_bytes: int, tmp_path: Path
+) -> None:
+    """Value for value, whatever the division; twice is once."""
+    job = Job(
+        tuple(map(str, everything.files)),
+        str(tmp_path),
+        choice=CHOICE,
+        rules=FlowRules(keylog=everything.keylog),
+        parts=parts,
+        split_bytes=split_bytes,
+    )
+    manifest = run(spark, job)
+    tables = read_tables(tmp_path)
+
+    for name, rows in everything.rows().items():
+        assert comparable(tables[name]) == rows, name
+        assert manifest.rows.get(name, 0) == len(rows)
+    assert not Path(job.staging).exists()
+
+
+def test_a_run_that_is_repeated_replaces_itself(spark: "SparkSession", tmp_path: Path) -> None:
+    """A folder stands for its captures, and what else lies in it does no harm."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "acks.pcap").write_bytes((CAPTURES / "acks.pcap").read_bytes())
+    (folder / "notes.txt").write_text("no capture, but long enough to be looked into\n")
+    job = Job((str(folder),), str(tmp_path / "out"), parts=2)
+    said: list[str] = []
+    first, second = (run(spark, job, said.append) for _ in range(2))
+
+    assert first == second
+    assert first.rows["exchanges"] == sum(
+        batch.num_rows for batch in read_tables(tmp_path / "out")["exchanges"]
+    )
+    assert said[0] == "finding the packets"
+
+
+def test_what_is_no_capture_is_refused(spark: "SparkSession", tmp_path: Path) -> None:
+    """So is damage, if that is asked for."""
+    text = tmp_path / "in" / "text"
+    text.parent.mkdir()
+    text.write_text("this is no capture, whatever else it may be\n")
+    with pytest.raises(CaptureError, match="neither pcap nor pcapng"):
+        run(spark, Job((str(text),), str(tmp_path / "out")))
+    with pytest.raises(CaptureError, match="holds no capture file"):
+        run(spark, Job((str(text.parent),), str(tmp_path / "out")))
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes((CAPTURES / "acks.pcap").read_bytes()[:-10])
+    with pytest.raises(CaptureError, match="failfast"):
+        run(spark, Job((str(cut),), str(tmp_path / "out"), mode="failfast"))
