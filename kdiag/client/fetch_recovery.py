@@ -65,6 +65,7 @@ class FetchRecovery:
             key for key, each in positions.items() if each.leader_id is None
         }
         self._out_of_range: set[PartitionKey] = set()
+        self._former_ids: set[bytes] = set()
         self._notices = FetchNotices(client.clock)
         self._backoff = ExponentialBackoff(_FIRST_RETRY_NS, _LAST_RETRY_NS)
         self._attempts = 0
@@ -133,8 +134,8 @@ class FetchRecovery:
         unsure = []
         for key, position in self._positions.items():
             topic = cluster.topics.get(key.topic)
-            if topic is None or position.is_done:
-                continue
+            if topic is None or position.is_done or topic.topic_id in self._former_ids:
+                continue  # of a former topic a broker tells that has not heard of its end
             if topic.error_code:
                 self._without_topic(position, error_name(topic.error_code))
                 continue
@@ -216,7 +217,9 @@ class FetchRecovery:
         return len(ids) > 1 and ZERO_UUID not in ids
 
     def _recreated(self, topic: Topic, position: FetchPosition) -> None:
+        self._former_ids.add(position.topic_id)
         position.topic_id = topic.topic_id
+        position.leader_id = position.replica_id = None
         position.fetched_epoch = position.leader_epoch = UNKNOWN_EPOCH
         self._notices.forget(position.key)
         offset = position.offset

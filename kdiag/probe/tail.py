@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch_notices import names
 from kdiag.client.fetch_position import (
     FetchedBatch,
     FetchPosition,
@@ -216,8 +217,7 @@ class Tail:
             self._client, cluster, new, spec, is_committed_only=True, stops_at_end=False
         )
         self._fetcher.add(self._positions(spans, cluster))
-        names = ", ".join(map(str, sorted(new)))
-        text = f"new: {names}; reading from the beginning"
+        text = f"new: {names(dict.fromkeys(new))}; reading from the beginning"
         self._notices.append(Notice(NoticeKind.ADDED, text))
 
     def _give_up_stranded(self) -> None:

@@ -305,3 +305,16 @@ def test_a_broker_that_answers_late_does_not_touch_what_another_leads_by_now(
     position.leader_id = 2
     recovery.lost(1, [KEY], DisconnectedError("no answer"))
     assert not recovery.holds(position)
+
+
+def test_who_has_not_heard_of_a_new_topic_is_not_believed(
+    client: ClusterClient, cluster: LogCluster, log: Log, position: FetchPosition
+) -> None:
+    """Brokers learn of it one after the other; and its leaders have not moved."""
+    recovery = recovery_of(client, position)
+    old = client.refresh(["orders"])
+    log.topic_id, log.leader = cluster.new_id(), 2
+    recovery.apply(client.refresh(["orders"]))
+    recovery.apply(old)
+    assert (position.topic_id, position.leader_id) == (log.topic_id, 2)
+    assert kinds(recovery) == [NoticeKind.RECREATED]
