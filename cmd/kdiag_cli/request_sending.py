@@ -17,7 +17,7 @@ from kdiag.client.config import load_config
 from kdiag.client.request_frame import request_parts
 from kdiag.errors import ConnectError
 from kdiag.finding import Severity
-from kdiag.probe.destination import Destination, Nodes, Way, broker_id, find_nodes
+from kdiag.probe.destination import Destination, broker_id, find_nodes
 from kdiag.wire.body import Bodies, BodyForm
 from kdiag.wire.connection import Connection
 from kdiag.wire.dissection import Dissection
@@ -26,10 +26,10 @@ from kdiag.wire.frame import Frame
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.side_effects import effect
 from kdiag.wire.topic_names import TopicNames
+from kdiag_cli.destination_session import destination_session, tell_nowhere
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live_document import LiveOutput, exit_code_of, print_document, say_findings
 from kdiag_cli.live_options import LiveOptions, config_sources
-from kdiag_cli.live_session import live_session
 from kdiag_cli.request_forms import pretty
 from kdiag_cli.request_message import RequestMessage
 from kdiag_cli.request_reply import Asked, Reply, frame_hex, reply_of
@@ -135,8 +135,7 @@ def _send(message: RequestMessage, order: Order, options: LiveOptions) -> ExitCo
         if exchange.api_key == message.api.key:
             exchanges[exchange.correlation_id] = exchange
 
-    connects = order.destination.way is not Way.BOOTSTRAP
-    with live_session(options, on_exchange=keep, connects=connects) as client:
+    with destination_session(order.destination, options, keep) as client:
         nodes = find_nodes(client, order.destination)
         if not nodes.ids:
             return tell_nowhere(COMMAND, nodes, options.output)
@@ -153,18 +152,6 @@ def _send(message: RequestMessage, order: Order, options: LiveOptions) -> ExitCo
         for node_id, answer in zip(nodes.ids, answers, strict=True)
     ]
     return _print(replies, order, options)
-
-
-def tell_nowhere(command: str, nodes: Nodes, form: LiveOutput) -> ExitCode:
-    """Tell why there is nobody to ask, and return how the command ends."""
-    if form is LiveOutput.JSON:
-        output = Output()
-        print_document(output, command, [], warnings=[nodes.why])
-        output.flush()
-    say(nodes.why)
-    if nodes.error is None:
-        return ExitCode.USAGE
-    return exit_code_of([nodes.error, ExitCode.FINDINGS])
 
 
 def _bodies(order: Order, names: TopicNames) -> Bodies:

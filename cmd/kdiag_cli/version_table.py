@@ -20,9 +20,10 @@ from kdiag.client.version_negotiation import SOFTWARE_NAME
 from kdiag.diagnosis.broker_versions import ApiRow, api_rows, feature_rows, find
 from kdiag.errors import ConnectError
 from kdiag.finding import Finding, Severity, found
-from kdiag.probe.destination import Destination, Way, broker_id, find_nodes
+from kdiag.probe.destination import Destination, broker_id, find_nodes
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.schema import Versions
+from kdiag_cli.destination_session import destination_session, tell_nowhere
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live_document import (
     LiveOutput,
@@ -32,8 +33,6 @@ from kdiag_cli.live_document import (
     say_findings,
 )
 from kdiag_cli.live_options import LiveOptions
-from kdiag_cli.live_session import live_session
-from kdiag_cli.request_sending import tell_nowhere
 from kdiag_cli.terminal import Output
 
 COMMAND: Final = "api-versions"
@@ -98,7 +97,7 @@ class Spoken(NamedTuple):
 
 def run(view: View, options: LiveOptions) -> ExitCode:
     """Print what the brokers speak."""
-    with live_session(options, connects=view.destination.way is not Way.BOOTSTRAP) as client:
+    with destination_session(view.destination, options) as client:
         nodes = find_nodes(client, view.destination)
         if not nodes.ids:
             return tell_nowhere(COMMAND, nodes, options.output)

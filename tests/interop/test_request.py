@@ -154,6 +154,7 @@ def test_a_controller_is_asked_at_its_own_listener(cluster: SecureCluster) -> No
     done = kdiag("request", "-b", controller(cluster), "DescribeQuorum", QUORUM)
     assert done.code == 3
     assert "a controller's listener" in done.err
+    assert "--to bootstrap" in done.err
 
 
 def test_what_a_user_may_not_do_is_exit_code_5(cluster: SecureCluster) -> None:
