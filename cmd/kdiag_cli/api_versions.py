@@ -7,20 +7,8 @@ import typer
 from kdiag.finding import Severity
 from kdiag_cli import completion_values
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live_document import LiveOutput
-from kdiag_cli.live_options import (
-    BootstrapServers,
-    ConfigFile,
-    LiveOptions,
-    OutputFormat,
-    PasswordFile,
-    Profile,
-    Properties,
-    Timeout,
-    Trace,
-    Write,
-    read_timeout_ns,
-)
+from kdiag_cli.live_command import NO_OPTIONS, live_command
+from kdiag_cli.live_options import FailOn, LiveOptions, NoHeaders
 from kdiag_cli.live_run import run_live
 
 EXAMPLES = """\b
@@ -42,6 +30,7 @@ Exit codes: 0 done, 1 a finding (--fail-on), 2 wrong usage, 3 cannot connect, 4 
 """
 
 
+@live_command
 def api_versions(  # noqa: PLR0913 - a parameter for each option
     *,
     apis: Annotated[
@@ -69,21 +58,9 @@ def api_versions(  # noqa: PLR0913 - a parameter for each option
             autocompletion=completion_values.destinations,
         ),
     ] = "all",
-    fail_on: Annotated[
-        Severity, typer.Option(help="The least severity of a finding that makes the exit code 1.")
-    ] = Severity.ERROR,
-    no_headers: Annotated[
-        bool, typer.Option("--no-headers", help="Print no line of column names.")
-    ] = False,
-    bootstrap_server: BootstrapServers = None,
-    properties: Properties = None,
-    config: ConfigFile = None,
-    profile: Profile = None,
-    password_file: PasswordFile = None,
-    timeout: Timeout = None,
-    trace: Trace = False,
-    write: Write = None,
-    output: OutputFormat = LiveOutput.TABLE,
+    fail_on: FailOn = Severity.ERROR,
+    no_headers: NoHeaders = False,
+    options: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Show which versions of Kafka's APIs the brokers speak, side by side."""
     # `--help` must not load what only the run needs.
@@ -97,20 +74,9 @@ def api_versions(  # noqa: PLR0913 - a parameter for each option
         fail_on=fail_on,
         has_headers=not no_headers,
     )
-    options = LiveOptions(
-        bootstrap_server,
-        properties,
-        config,
-        profile,
-        password_file,
-        read_timeout_ns(timeout),
-        output,
-        trace,
-        write,
-    )
 
     def work() -> ExitCode:
         return version_table.run(view, options)
 
-    code = run_live(work, options.timeout_ns, command=version_table.COMMAND, output=output)
+    code = run_live(work, options.timeout_ns, command=version_table.COMMAND, output=options.output)
     raise typer.Exit(code)

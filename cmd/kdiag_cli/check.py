@@ -5,20 +5,8 @@ from typing import Annotated
 import typer
 
 from kdiag.finding import Severity
-from kdiag_cli.live_document import LiveOutput
-from kdiag_cli.live_options import (
-    BootstrapServers,
-    ConfigFile,
-    LiveOptions,
-    OutputFormat,
-    PasswordFile,
-    Profile,
-    Properties,
-    Timeout,
-    Trace,
-    Write,
-    read_timeout_ns,
-)
+from kdiag_cli.live_command import NO_OPTIONS, live_command
+from kdiag_cli.live_options import FailOn, LiveOptions, NoHeaders
 
 EXAMPLES = """\b
 Examples:
@@ -40,6 +28,7 @@ With --nagios: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
 """
 
 
+@live_command
 def check(  # noqa: PLR0913 - a parameter for each option
     topic: Annotated[
         list[str] | None,
@@ -56,21 +45,9 @@ def check(  # noqa: PLR0913 - a parameter for each option
     is_nagios: Annotated[
         bool, typer.Option("--nagios", help="Print one status line; exit 0, 1, 2 or 3.")
     ] = False,
-    fail_on: Annotated[
-        Severity, typer.Option(help="The least severity of a finding that makes the exit code 1.")
-    ] = Severity.ERROR,
-    no_headers: Annotated[
-        bool, typer.Option("--no-headers", help="Print no line of column names.")
-    ] = False,
-    bootstrap_server: BootstrapServers = None,
-    properties: Properties = None,
-    config: ConfigFile = None,
-    profile: Profile = None,
-    password_file: PasswordFile = None,
-    timeout: Timeout = None,
-    trace: Trace = False,
-    write: Write = None,
-    output: OutputFormat = LiveOutput.TABLE,
+    fail_on: FailOn = Severity.ERROR,
+    no_headers: NoHeaders = False,
+    options: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Check the way to a cluster, layer by layer, and what state it is in."""
     from kdiag_cli import cluster_check  # noqa: PLC0415 - not for the help
@@ -82,16 +59,5 @@ def check(  # noqa: PLR0913 - a parameter for each option
         is_nagios=is_nagios,
         fail_on=fail_on,
         has_headers=not no_headers,
-    )
-    options = LiveOptions(
-        bootstrap_server,
-        properties,
-        config,
-        profile,
-        password_file,
-        read_timeout_ns(timeout),
-        output,
-        trace,
-        write,
     )
     raise typer.Exit(cluster_check.run(wanted, options))

@@ -7,20 +7,8 @@ import typer
 from kdiag.finding import Severity
 from kdiag_cli import completion_values
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live_document import LiveOutput
-from kdiag_cli.live_options import (
-    BootstrapServers,
-    ConfigFile,
-    LiveOptions,
-    OutputFormat,
-    PasswordFile,
-    Profile,
-    Properties,
-    Timeout,
-    Trace,
-    Write,
-    read_timeout_ns,
-)
+from kdiag_cli.live_command import NO_OPTIONS, live_command
+from kdiag_cli.live_options import FailOn, LiveOptions
 from kdiag_cli.live_run import run_live
 
 EXAMPLES = """\b
@@ -48,6 +36,7 @@ version, 8 some brokers did not answer.
 """
 
 
+@live_command
 def request(  # noqa: PLR0913 - a parameter for each option
     api: Annotated[
         str,
@@ -105,18 +94,8 @@ def request(  # noqa: PLR0913 - a parameter for each option
     show_secrets: Annotated[
         bool, typer.Option("--show-secrets", help="Print passwords and tokens.")
     ] = False,
-    fail_on: Annotated[
-        Severity, typer.Option(help="The least severity of a finding that makes the exit code 1.")
-    ] = Severity.ERROR,
-    bootstrap_server: BootstrapServers = None,
-    properties: Properties = None,
-    config: ConfigFile = None,
-    profile: Profile = None,
-    password_file: PasswordFile = None,
-    timeout: Timeout = None,
-    trace: Trace = False,
-    write: Write = None,
-    output: OutputFormat = LiveOutput.TABLE,
+    fail_on: FailOn = Severity.ERROR,
+    options: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Send any request of Kafka's protocol, and print the answer."""
     # `--help` must not load what only the run needs.
@@ -124,17 +103,6 @@ def request(  # noqa: PLR0913 - a parameter for each option
 
     asked = request_message.find_api(api)
     request_message.check_version(asked, version)
-    options = LiveOptions(
-        bootstrap_server,
-        properties,
-        config,
-        profile,
-        password_file,
-        read_timeout_ns(timeout),
-        output,
-        trace,
-        write,
-    )
     order = request_sending.Order(
         destination=request_message.read_destination(to),
         is_confirmed=yes,
@@ -148,11 +116,11 @@ def request(  # noqa: PLR0913 - a parameter for each option
 
     def work() -> ExitCode:
         if fields:
-            return request_forms.print_fields(asked, version, output)
+            return request_forms.print_fields(asked, version, options.output)
         if template:
             return request_forms.print_template(asked, version)
         message = request_message.read_message(asked, form, version)
         return request_sending.run(message, order, options)
 
-    code = run_live(work, options.timeout_ns, command="request", output=output)
+    code = run_live(work, options.timeout_ns, command="request", output=options.output)
     raise typer.Exit(code)
