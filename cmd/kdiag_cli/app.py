@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "tables": "Explain the tables that captures become, column by column.",
     "query": "Ask a question about captures in SQL.",
     "report": "Answer a question that many have about captures.",
+    "pipeline": "Make tables of captures on Spark, on this machine or on many.",
     "check": "Check the way to a cluster, layer by layer, and what state it is in.",
     "tail": "Follow topics: print their records, exactly, from any offset or time.",
     "find-coordinator": "Ask every broker who coordinates a group, and if that is healthy.",

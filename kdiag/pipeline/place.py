@@ -60,6 +60,12 @@ def size_of(place: str) -> int:
     return int(info.size)
 
 
+def is_folder(place: str) -> bool:
+    """Return whether a place is a folder."""
+    system, path = resolve(place)
+    return bool(system.get_file_info(path).type == fs.FileType.Directory)
+
+
 def expand(places: list[str]) -> Iterator[tuple[str, bool]]:
     """Yield the files that some places stand for, and whether they were found in a folder.
 

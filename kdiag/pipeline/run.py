@@ -40,6 +40,7 @@ from kdiag.wire.topic_names import TopicNames
 
 DEFAULT_PART_BYTES: Final = 128 << 20
 DEFAULT_CHUNK_BYTES: Final = 32 << 20
+_WALKS_PER_CORE: Final = 8
 _GC_THRESHOLD: Final = 20_000
 _RUN_NAME_DIGITS: Final = 12
 _RESULT_DDL: Final = "result binary"
@@ -157,9 +158,11 @@ def _parts(spark: SparkSession, job: Job, splits: Sequence[Split]) -> int:
     return max(-(-size // DEFAULT_PART_BYTES), spark.sparkContext.defaultParallelism)
 
 
-def _tasks(spark: SparkSession, count: int, do: Callable[[int], Iterator[Any]]) -> list[bytes]:
-    """Return the results of tasks that are given their numbers, in this order."""
-    numbers = spark.range(0, count, 1, count)
+def _tasks(
+    spark: SparkSession, count: int, do: Callable[[int], Iterator[Any]], tasks: int = 0
+) -> list[bytes]:
+    """Return what is done for each number, in their order; a task each, or so many tasks."""
+    numbers = spark.range(0, count, 1, tasks or count)
     answer = numbers.mapInArrow(partial(_do_numbered, do), f"number bigint, {_RESULT_DDL}")
     return [row["result"] for row in sorted(answer.collect(), key=lambda row: row["number"])]
 
@@ -184,7 +187,8 @@ def _walk(spark: SparkSession, job: Job) -> list[Walk]:
     files = list(expand([*job.inputs]))
     walks: list[Walk] = []
     if files:
-        found = _tasks(spark, len(files), partial(_walk_file, files, job.split_bytes))
+        tasks = min(len(files), _WALKS_PER_CORE * spark.sparkContext.defaultParallelism)
+        found = _tasks(spark, len(files), partial(_walk_file, files, job.split_bytes), tasks)
         walks = [msgspec.json.decode(each, type=Walk) for each in found]
     refused = next((each for each in walks if not each.splits), None)
     if refused is not None:

@@ -119,5 +119,5 @@ class SegmentReader:
             wanted &= batch.payload_offset >= first_offset
         if wanted.all():
             return batch
-        columns: Any = (column[wanted] for column in batch[1:])
+        columns: Any = (None if each is None else each[wanted] for each in batch[1:])
         return SegmentBatch(batch.data, *columns)

@@ -31,6 +31,8 @@ FORMAT: Final = "kdiag"
 PERMISSIVE: Final = "permissive"
 FAILFAST: Final = "failfast"
 
+_LEAST_TASKS: Final = 16
+
 
 class CaptureSource(DataSource):
     """Captures as tables of TCP segments."""
@@ -71,19 +73,19 @@ class CaptureSourceReader(DataSourceReader):
             splits = read_splits(self._splits)
         else:
             splits = [whole(place) for place, _ in expand(_places(self._path))]
-        return [
-            InputPartition(stretch)
-            for stretch in stretches(splits)
-            if stretch.split.overlaps(*self._times)
-        ]
+        wanted = [each for each in stretches(splits) if each.split.overlaps(*self._times)]
+        return [InputPartition(each) for each in _grouped(wanted)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the segments of a split.
+        """Yield the segments of splits.
 
         Raises:
-            CaptureError: the file cannot be opened or, in the mode `failfast`, is damaged.
+            CaptureError: a file cannot be opened or, in the mode `failfast`, is damaged.
         """
-        stretch: Stretch = partition.value
+        for stretch in partition.value:
+            yield from self._read(stretch)
+
+    def _read(self, stretch: Stretch) -> Iterator[pa.RecordBatch]:
         reader = SegmentReader(stretch, self._times)
         rows = PacketRows(reader.index.addresses, self._columns)
         for segments in reader.read():
@@ -117,6 +119,22 @@ def read_packets(
         if time_ns is not None:
             reader = reader.option(name, str(time_ns))
     return reader.option("splits", splits_text(splits)).option("mode", mode).load()
+
+
+def _grouped(stretches: Sequence[Stretch]) -> Iterator[list[Stretch]]:
+    """Yield splits for a task each: several small ones together, if there are many."""
+    sizes = [split.end - split.start for split, _ in stretches]
+    most = min(max(sizes, default=0), sum(sizes) // _LEAST_TASKS)
+    group: list[Stretch] = []
+    group_bytes = 0
+    for stretch, size in zip(stretches, sizes, strict=True):
+        if group and group_bytes + size > most:
+            yield group
+            group, group_bytes = [], 0
+        group.append(stretch)
+        group_bytes += size
+    if group:
+        yield group
 
 
 def _time(text: str | None) -> int | None:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from hard_captures import CASES, base, one_sided, retransmitted, write
+from hard_captures import CASES, Packets, base, one_sided, retransmitted, write
 
 ROOT: Final = Path(__file__).parents[2]
+_HOUR_S: Final = 3600
 REFERENCE: Final = Path(os.environ.get("KDIAG_REFERENCE", "")) / "captures"
 
 
@@ -37,16 +38,19 @@ def recorded_sets() -> Iterator[CaptureSet]:
 
 
 def write_hard_cases(folder: Path) -> Iterator[CaptureSet]:
-    """Write the hard cases of TCP and of recorders into a folder, and yield them."""
-    for name, (make, _) in CASES.items():
-        yield _with_keylog(name, [write(make(), folder / f"{name.replace('/', '-')}.pcap")])
-    for snap_bytes in (200, 96):
-        file = folder / f"snap-{snap_bytes}.pcap"
-        yield _with_keylog(file.stem, [write(base(), file, snap_bytes=snap_bytes)])
-    for port, name in ((40_000, "asked"), (9092, "told")):
-        file = folder / f"{name}.pcap"
-        yield _with_keylog(name, [write(one_sided(base(), source_port=port), file)])
-    yield _with_keylog("repeated", [write(retransmitted(), folder / "repeated.pcap")])
+    """Write the hard cases of TCP and of recorders into a folder, an hour apart, and yield them."""
+    cases: dict[str, tuple[Packets, int | None]] = {
+        name: (make(), None) for name, (make, _) in CASES.items()
+    }
+    cases |= {f"snap-{size}": (base(), size) for size in (200, 96)}
+    cases["asked"] = one_sided(base(), source_port=40_000), None
+    cases["told"] = one_sided(base(), source_port=9092), None
+    cases["repeated"] = retransmitted(), None
+    for number, (name, (packets, snap_bytes)) in enumerate(cases.items()):
+        for packet in packets:
+            packet.time = float(packet.time) + number * _HOUR_S
+        file = folder / f"{name.replace('/', '-')}.pcap"
+        yield _with_keylog(name, [write(packets, file, snap_bytes=snap_bytes)])
 
 
 def _with_keylog(name: str, files: list[Path]) -> CaptureSet:

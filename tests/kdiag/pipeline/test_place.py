@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import CaptureError
-from kdiag.pipeline.place import expand, open_file, remove_folder, resolve, size_of
+from kdiag.pipeline.place import expand, is_folder, open_file, remove_folder, resolve, size_of
 
 
 def test_a_path_and_a_uri_are_the_same_file(tmp_path: Path) -> None:
@@ -13,6 +13,7 @@ def test_a_path_and_a_uri_are_the_same_file(tmp_path: Path) -> None:
 
     for place in (str(file), file.as_uri()):
         assert size_of(place) == 3
+        assert not is_folder(place)
         with open_file(place) as opened:
             opened.seek(1)
             assert opened.read() == b"bc"
@@ -24,6 +25,7 @@ def test_a_folder_stands_for_the_files_in_it(tmp_path: Path) -> None:
     for name in ("b", "a"):
         (tmp_path / "folder" / name).touch()
     (tmp_path / "c").touch()
+    assert is_folder(f"{tmp_path}/folder")
     folder, file = f"{tmp_path}/folder/", f"{tmp_path}/c"
 
     found = [(place.removeprefix(str(tmp_path)), is_in) for place, is_in in expand([folder, file])]

@@ -1,0 +1,162 @@
+"""`kdiag pipeline`: tables of captures, made by many machines."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from kdiag_cli.live_document import LiveOutput
+from kdiag_cli.table_answer import AnswerFormat
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Make tables of captures on Spark, on this machine or on many.",
+)
+
+_RUN_EXAMPLES: Final = """\b
+Examples:
+  kdiag pipeline run captures/ --out tables
+  kdiag pipeline run s3://bucket/captures --out s3://bucket/tables --master spark://host:7077
+  kdiag pipeline run a.pcap b.pcap.gz --out tables --conf spark.driver.memory=4g
+  kdiag pipeline report clients tables
+
+\b
+Exit codes: 0 done, 2 wrong usage, an unreadable file, or no Spark, 8 partial (a file is damaged
+or cut), 130 interrupted.
+"""
+
+_REPORT_EXAMPLES: Final = """\b
+Examples:
+  kdiag pipeline report compat tables
+  kdiag pipeline report latency tables -p api=Produce -o csv
+  kdiag pipeline report clients hdfs://name:8020/tables --master spark://host:7077
+
+\b
+Exit codes: 0 done, 2 wrong usage, no tables, or no Spark, 130 interrupted.
+"""
+
+Master = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="Where Spark runs; by default all cores here."),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark, such as its memory."),
+]
+
+
+class Mode(StrEnum):
+    """What to do with a file that is damaged or cut."""
+
+    PERMISSIVE = "permissive"
+    FAILFAST = "failfast"
+
+
+@app.command(epilog=_RUN_EXAMPLES)
+def run(  # noqa: PLR0913 - a parameter for each option
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CAPTURE...", help="Captures and folders of captures: paths, s3://, hdfs://."
+        ),
+    ],
+    *,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="The folder of tables; all machines reach it.")
+    ],
+    master: Master = None,
+    conf: Conf = None,
+    name: Annotated[
+        str, typer.Option(help="Of the run: it replaces what a run of this name has written.")
+    ] = "",
+    parts: Annotated[
+        int, typer.Option(min=0, help="Parts that connections are divided into; 0 to choose.")
+    ] = 0,
+    split_mb: Annotated[
+        int, typer.Option(min=1, max=1024, help="About how long a split of a file is.")
+    ] = 64,
+    mode: Annotated[
+        Mode, typer.Option(help="A damaged file ends where the damage begins, or fails the run.")
+    ] = Mode.PERMISSIVE,
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="First packets: RFC 3339.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="No packets from then on.")
+    ] = None,
+    values: Annotated[
+        bool, typer.Option("--values", help="Make the table records, which is what users wrote.")
+    ] = False,
+    no_bodies: Annotated[
+        bool, typer.Option("--no-bodies", help="Leave request_body and response_body empty.")
+    ] = False,
+    port: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N", min=1, max=65535, help="Read this port as Kafka whatever the bytes are."
+        ),
+    ] = None,
+    topic_ids: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Names of topic ids: lines of `topic-id name`."),
+    ] = None,
+    keylog: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="TLS secrets (SSLKEYLOGFILE), to read what is inside."),
+    ] = None,
+    output: Annotated[
+        LiveOutput, typer.Option("--output", "-o", help="What is said at the end.")
+    ] = LiveOutput.TABLE,
+) -> None:
+    """Write the tables of captures as Parquet, by date and broker."""
+    # `--help` must not load what only the run needs.
+    from kdiag_cli import pipeline_run as doing  # noqa: PLC0415
+
+    job = doing.RunOptions(
+        inputs=inputs,
+        out=out,
+        name=name,
+        parts=parts,
+        split_bytes=split_mb << 20,
+        mode=mode.value,
+        first=from_,
+        last=to,
+        values=values,
+        bodies=not no_bodies,
+        ports=port or [],
+        topic_ids=topic_ids,
+        keylogs=keylog or [],
+    )
+    raise typer.Exit(doing.run_job(job, doing.SparkOptions(master, conf or []), output))
+
+
+@app.command(epilog=_REPORT_EXAMPLES)
+def report(  # noqa: PLR0913 - as above
+    name: Annotated[str, typer.Argument(help="Which report; `kdiag report --list` tells them.")],
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder of tables.")],
+    *,
+    master: Master = None,
+    conf: Conf = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="Tell the report something."),
+    ] = None,
+    output: Annotated[
+        AnswerFormat, typer.Option("--output", "-o", help="A table for people, or for programs.")
+    ] = AnswerFormat.TABLE,
+    no_headers: Annotated[
+        bool, typer.Option("--no-headers", help="Leave out the names of the columns.")
+    ] = False,
+) -> None:
+    """Answer a question that many have, on Spark; DuckDB's is `kdiag report NAME DIR`."""
+    from kdiag_cli import pipeline_run as doing  # noqa: PLC0415 - `--help`
+    from kdiag_cli import report_choice  # noqa: PLC0415
+
+    query = report_choice.choose(name, parameter or [])
+    spark = doing.SparkOptions(master, conf or [])
+    raise typer.Exit(
+        doing.report_tables(query, folder, spark, output, name, has_headers=not no_headers)
+    )

@@ -1,0 +1,21 @@
+import pytest
+
+from kdiag_program import kdiag
+
+
+@pytest.mark.parametrize("command", ["run", "report"])
+def test_help_of_each_command_has_examples(command: str) -> None:
+    """And says with which codes it ends."""
+    done = kdiag("pipeline", command, "--help")
+
+    assert done.code == 0
+    assert f"kdiag pipeline {command}" in done.out
+    assert "Exit codes: 0 done" in done.out
+
+
+def test_a_mode_that_there_is_not_is_refused() -> None:
+    """Before anything is started."""
+    done = kdiag("pipeline", "run", "a.pcap", "--out", "tables", "--mode", "other")
+
+    assert done.code == 2
+    assert "permissive" in done.err
