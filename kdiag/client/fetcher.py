@@ -7,9 +7,10 @@
         notices = fetcher.take_notices()
 
 A position moves on when its batches are handed out. What a broker answers is kept until it is
-asked for, within `max_buffered_bytes` over all brokers: while that much is held or on its way,
-nothing more is asked for. What goes wrong with a partition (its leader moved, the log begins later
-than the position, its topic was created anew) is `FetchRecovery`'s business.
+asked for, within `max_buffered_bytes` over all brokers, which share them. A batch that is larger
+than its broker's share comes whole: after such ones, fewer brokers are asked at a time. What goes
+wrong with a partition (its leader moved, the log begins later than the position, its topic was
+created anew) is `FetchRecovery`'s business.
 
 Source: Kafka's `Fetcher`, `AbstractFetch`; KIP-227 (sessions), KIP-392 (followers).
 """
@@ -33,7 +34,7 @@ from kdiag.wire.error_code import error_name
 from kdiag.wire.records import read_batches
 from kdiag.wire.schema import ZERO_UUID, Versions
 
-MAX_BUFFERED_BYTES: Final = 64 << 20
+MAX_BUFFERED_BYTES: Final = 32 << 20
 
 _FETCH: Final = API_BY_KEY[1]
 _NEWEST_BY_NAME: Final = 12
@@ -87,7 +88,8 @@ class Fetcher:
         )
         self._client = client
         self._limits = limits
-        self._max_fetches = max(1, max_buffered_bytes // limits.max_bytes)
+        self._max_buffered_bytes = max_buffered_bytes
+        self._largest_bytes = 1
         self._sessions: dict[int, FetchSession] = defaultdict(FetchSession)
         self._in_flight: dict[int, RequestFuture[ClientResponse]] = {}
         self._answered: deque[_Answered] = deque()
@@ -137,25 +139,30 @@ class Fetcher:
             else:
                 self.recovery.failed(each, _NO_SUCH_NODE)
         busy = {each.node_id for each in self._answered} | self._in_flight.keys()
+        share_bytes = self._max_buffered_bytes // max(1, len(by_node))
+        limits = self._limits._replace(max_bytes=min(self._limits.max_bytes, share_bytes))
+        max_fetches = max(1, self._max_buffered_bytes // self._largest_bytes)
         for node_id in sorted(by_node.keys() - busy, key=self._waits_since):
-            if len(self._in_flight) + len(self._answered) >= self._max_fetches:
+            if len(self._in_flight) + len(self._answered) >= max_fetches:
                 return
-            self._ask(node_id, by_node[node_id])
+            self._ask(node_id, by_node[node_id], limits)
 
     def _waits_since(self, node_id: int) -> int:
         """Return the number of the last Fetch to a broker: who has waited longest comes first."""
         return self._last_asked.get(node_id, 0)
 
-    def _ask(self, node_id: int, positions: Sequence[FetchPosition]) -> None:
+    def _ask(self, node_id: int, positions: Sequence[FetchPosition], limits: FetchLimits) -> None:
         self._asked_count += 1
         self._last_asked[node_id] = self._asked_count
+        turn = self._asked_count % len(positions)  # or the first would take all room for ever,
+        positions = [*positions[turn:], *positions[:turn]]  # where a broker has no session left
         asked = {each.key: each.offset for each in positions}
         session = self._sessions[node_id]
         has_ids = all(each.topic_id != ZERO_UUID for each in positions)
         newest = _FETCH.versions.high if has_ids else _NEWEST_BY_NAME
 
         def build(version: int) -> FetchRequest:
-            return session.request(positions, self._limits, version)
+            return session.request(positions, limits, version)
 
         builder = RequestBuilder(_FETCH, Versions(_OLDEST, newest), build)
         future = self._client.send(node_id, builder)
@@ -173,6 +180,7 @@ class Fetcher:
             response = future.value()
             body = response.body
             assert isinstance(body, FetchResponse)
+            self._largest_bytes = max(self._largest_bytes, _records_bytes(body))
             answered = _Answered(node_id, asked, body, None, response.version or 0)
         self._answered.append(answered)
 
@@ -255,6 +263,11 @@ class Fetcher:
                 start, position.offset = position.offset, batch.last_offset + 1
                 position.fetched_epoch = batch.partition_leader_epoch
                 yield FetchedBatch(position.key, batch, start, position.stop, is_aborted)
+
+
+def _records_bytes(response: FetchResponse) -> int:
+    """Return how many bytes of records came."""
+    return sum(len(data.records or b"") for each in response.responses for data in each.partitions)
 
 
 def _has_news(data: PartitionData) -> bool:

@@ -249,27 +249,50 @@ def test_brokers_without_topic_ids_are_asked_by_name(cluster: LogCluster) -> Non
     assert {each.header.version for each in cluster.brokers[1].asked("Fetch")} == {11}
 
 
-def test_only_as_much_is_asked_for_as_may_be_held(cluster: LogCluster) -> None:
-    """With room for one answer, brokers are asked one after the other."""
+def test_brokers_share_what_may_be_held(cluster: LogCluster) -> None:
+    """Each is asked for its part, and for no more than one answer may have."""
     cluster.add("orders", 0, leader=1).append(b"a")
     cluster.add("orders", 1, leader=2).append(b"b")
     with cluster.client() as client:
         fetcher = fetcher_of(client, cluster, max_buffered_bytes=QUICK.max_bytes)
-        fetcher._send()
-        assert fetcher._in_flight.keys() == {1}
         assert read(fetcher, client) == {"orders[0]": [b"a"], "orders[1]": [b"b"]}
+    asked = [each.wait_for("Fetch").message() for each in cluster.brokers.values()]
+    assert [getattr(each, "max_bytes", 0) for each in asked] == [QUICK.max_bytes // 2] * 2
 
 
-def test_who_has_waited_longest_is_asked_first(cluster: LogCluster) -> None:
-    """With room for one answer, a broker with much to tell does not silence the others."""
+def test_after_answers_as_large_as_what_may_be_held_one_broker_is_asked_at_a_time(
+    cluster: LogCluster,
+) -> None:
+    """And a broker with much to tell does not silence the others: who has waited comes first."""
     busy = cluster.add("orders", 0, leader=1)
     for n in range(9):
         busy.append(b"%d" % n)
     cluster.add("orders", 1, leader=2).append(b"b")
     cluster.max_batches = 1
     with cluster.client() as client:
-        fetcher = fetcher_of(client, cluster, max_buffered_bytes=QUICK.max_bytes)
+        fetcher = fetcher_of(client, cluster, max_buffered_bytes=1)
+        fetcher._largest_bytes = 60
+        fetcher._send()
+        assert fetcher._in_flight.keys() == {1}
         assert read(fetcher, client, polls=2) == {"orders[0]": [b"0"], "orders[1]": [b"b"]}
+        assert fetcher._largest_bytes > 60
+
+
+def test_every_partition_comes_first_in_turn(cluster: LogCluster) -> None:
+    """A broker without sessions fills its answer in the order in which it is asked."""
+    for partition in range(3):
+        log = cluster.add("orders", partition)
+        for _ in range(3):
+            log.append(b"a")
+    cluster.max_batches = 1
+    with cluster.client() as client:
+        read(fetcher_of(client, cluster), client)
+    first = []
+    for each in cluster.brokers[1].asked("Fetch"):
+        request = each.message()
+        assert isinstance(request, FetchRequest)
+        first.append(request.topics[0].partitions[0].partition)
+    assert sorted(first) == [0, 1, 2]
 
 
 def test_the_next_fetch_is_on_its_way_while_the_last_is_used(cluster: LogCluster) -> None:
