@@ -6,6 +6,7 @@
 Every node is broker and controller at once. A node counts as up when its own log says so.
 """
 
+import signal
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -113,6 +114,14 @@ class KafkaCluster:
             RuntimeError: if it ends, or is not up in time.
         """
         self._launch(number).wait_until_up()
+
+    def pause(self, number: int) -> None:
+        """Have a node hang, as one in a long garbage collection; its connections stay open."""
+        self._nodes[number].send_signal(signal.SIGSTOP)
+
+    def resume(self, number: int) -> None:
+        """Have a node that hangs go on."""
+        self._nodes[number].send_signal(signal.SIGCONT)
 
     def _kill_all(self) -> None:
         for number in list(self._nodes):
@@ -225,6 +234,10 @@ class _Node:
         self._up_or_ended.wait(_START_TIMEOUT_S)
         if not self._is_up:
             raise RuntimeError("Kafka did not start:\n" + "".join(self._log[-50:]))
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send the process a signal."""
+        self._process.send_signal(number)
 
     def stop(self) -> None:
         """End the process at once: its data is thrown away."""
