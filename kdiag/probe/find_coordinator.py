@@ -64,8 +64,8 @@ _LOADING: Final = CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"]
 _FENCED: Final = "it is down, or fenced: the cluster does not list it"
 _NOT_AVAILABLE: Final = "COORDINATOR_NOT_AVAILABLE"
 
-PATIENCE_NS: Final = 2_000_000_000
-"""How long to ask again while the internal topic is being created; it takes some tenths."""
+PATIENCE_NS: Final = 5_000_000_000
+"""How long to ask again while the internal topic is being created; busy brokers take seconds."""
 
 _RETRY_NS: Final = 100_000_000
 
