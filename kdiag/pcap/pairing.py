@@ -16,7 +16,7 @@ responses) and `SaslServerAuthenticator`.
 from collections import deque
 from itertools import chain
 from struct import Struct, error
-from typing import Final
+from typing import Any, Final
 
 from kdiag.pcap.lone_responses import (
     ENOUGH_REQUESTS,
@@ -122,6 +122,25 @@ class Pairing:
         self._last_answered = 0
         self._habits = run.lone_responses.habits(connection)
         self._held: list[int] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what to keep: the frames that are coming instead of their places in memory."""
+        state = {name: getattr(self, name) for name in self.__slots__}
+        state["_coming"] = [
+            (frame, exchange)
+            for exchange in self._coming.values()
+            for frame in (exchange.request, exchange.response)
+            if id(frame) in self._coming
+        ]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        coming = state["_coming"]
+        for name, value in {
+            **state,
+            "_coming": {id(frame): each for frame, each in coming},
+        }.items():
+            setattr(self, name, value)
 
     @property
     def outstanding(self) -> list[tuple[int, Asked]]:
