@@ -12,6 +12,7 @@ packets only, not on how they are divided into batches.
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Protocol
 
@@ -105,6 +106,7 @@ class CaptureDecoder:
 
     Attributes:
         counts: what was seen so far.
+        recording: tells of the packets that others are fed; None if this decoder gets all.
     """
 
     def __init__(
@@ -126,7 +128,7 @@ class CaptureDecoder:
             recording: tells of the packets that others are fed; None if this decoder gets all.
         """
         self.counts = Counts()
-        self._recording = recording
+        self.recording = recording
         self._run = Run(limits.max_outstanding, limits.max_outstanding_bytes)
         self._frames = Announcements([], [])
         frame_limits = FrameLimits(limits.max_frame_bytes, limits.max_search_bytes)
@@ -150,6 +152,10 @@ class CaptureDecoder:
         """Return what holds the responses whose requests were not seen."""
         return self._run.lone_responses
 
+    def follow_tcp(self) -> None:
+        """Fill in `Connection.tcp` of the connections that begin from now on."""
+        self._around = self._around._replace(has_tcp=True)
+
     def feed(self, batch: SegmentBatch) -> list[Item]:
         """Take the next segments; return what is complete now, not in any order.
 
@@ -170,6 +176,8 @@ class CaptureDecoder:
                 self._take_rows(rows, sorted_batch)
             else:
                 self._unresolved[flow] = None
+                if flow.tcp is not None:
+                    flow.tcp.take(batch, *sorted_batch.sides(rows))
         if self._closed:
             self._end_lingering(batch)
         return self._release(self._first_unresolved())
@@ -193,15 +201,24 @@ class CaptureDecoder:
                 and flow.take_stretches(batch.stretches(rows, first, last), batch.segments)
             ):
                 self._unresolved[flow] = None
+                if flow.tcp is not None:
+                    flow.tcp.take(batch.batch, *batch.sides_between(first, last))
                 first = last
                 continue
             last = min(last + 1, first + _LEAST_STRETCH, rows.last)
-            for row in batch.rows(first, last):
+            takers = [
                 self._take_row((rows.low, rows.high), row, batch)
+                for row in batch.rows(first, last)
+            ]
+            if self._around.has_tcp:
+                _follow_tcp(takers, first, batch)
             first = last
 
-    def _take_row(self, endpoints: tuple[int, int], row: Row, batch: SortedBatch) -> None:
-        """Take one packet between two endpoints; it may begin a connection and end another."""
+    def _take_row(self, endpoints: tuple[int, int], row: Row, batch: SortedBatch) -> Flow | None:
+        """Take one packet between two endpoints; it may begin a connection and end another.
+
+        Returns the connection it belongs to, if any.
+        """
         flow = self._flows.get(endpoints)
         if flow is not None and flow.is_over(row.time_ns):
             self._end(flow, self._moment_over(flow, batch.batch), "")
@@ -211,7 +228,7 @@ class CaptureDecoder:
             flow = None
         if flow is None:
             if endpoints in self._remembered and not row.size and not row.flags & SYN:
-                return  # a late echo of a connection that has ended
+                return None  # a late echo of a connection that has ended
             flow = Flow(self._around, endpoints, row)
             self._flows[endpoints] = flow
             self._new.append(flow)
@@ -219,6 +236,7 @@ class CaptureDecoder:
         if flow.closed_ns is not None:
             self._closed.setdefault(flow, row.packet)
         self._unresolved[flow] = None
+        return flow
 
     def _end(self, flow: Flow, moment: Moment, reason: str) -> None:
         """End a connection and forget it."""
@@ -243,8 +261,8 @@ class CaptureDecoder:
 
     def _moment_over(self, flow: Flow, batch: SegmentBatch) -> Moment:
         """Return the first packet at which a closed connection was over, of whichever it is."""
-        if self._recording is not None and not flow.is_settled:
-            moment = self._recording.first_after(self._closed[flow], flow.linger_until_ns)
+        if self.recording is not None and not flow.is_settled:
+            moment = self.recording.first_after(self._closed[flow], flow.linger_until_ns)
             if moment is not None:
                 return moment
         at = int((batch.time_ns > flow.linger_until_ns).argmax())
@@ -252,13 +270,13 @@ class CaptureDecoder:
 
     def _last_moment(self, flow: Flow) -> tuple[Moment, str]:
         """Return when a connection that did not end is ended, and why."""
-        if self._recording is None or flow.is_settled:
+        if self.recording is None or flow.is_settled:
             return self._now, _END_OF_CAPTURE
         if flow in self._closed:
-            moment = self._recording.first_after(self._closed[flow], flow.linger_until_ns)
+            moment = self.recording.first_after(self._closed[flow], flow.linger_until_ns)
             if moment is not None:
                 return moment, ""
-        return self._recording.last(), _END_OF_CAPTURE
+        return self.recording.last(), _END_OF_CAPTURE
 
     def _first_unresolved(self) -> int | None:
         """Return the first packet of which it is not known yet which frames start in it."""
@@ -305,6 +323,14 @@ class CaptureDecoder:
             self.counts.connections += 1
             flow.connection.number = self.counts.connections
         self._new.clear()
+
+
+def _follow_tcp(takers: Sequence[Flow | None], first: int, batch: SortedBatch) -> None:
+    """Have connections follow the TCP of rows, from `first` on, that they have taken."""
+    for flow, same in groupby(enumerate(takers, first), itemgetter(1)):
+        rows = [row for row, _ in same]
+        if flow is not None and flow.tcp is not None:
+            flow.tcp.take(batch.batch, *batch.sides_between(rows[0], rows[-1] + 1))
 
 
 def decode_capture(

@@ -25,7 +25,7 @@ from pyarrow import compute
 
 from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, Recording
 from kdiag.pcap.keylog import KeyLog
-from kdiag.pcap.lone_responses import asked_among, hosts_of
+from kdiag.pcap.lone_responses import LoneResponses, asked_among, hosts_of
 from kdiag.pcap.pcapng import Secrets
 from kdiag.pcap.trial import Asked
 from kdiag.pipeline.frame_rows import FRAMES, frame_row, read_exchanges, row_bytes
@@ -97,6 +97,10 @@ class Part(NamedTuple):
                 batch = batch.set_column(at, batch.schema.field(at), numbers)
         return batch
 
+    def emit_by(self, emit: Emit) -> Emit:
+        """Return what emits rows with numbers that no other part gives."""
+        return lambda name, batch: emit(name, self.renumbered(batch))
+
 
 def decode_rows(
     rows: Iterable[pa.RecordBatch],
@@ -114,28 +118,61 @@ def decode_rows(
         recording: tells of the packets of other parts.
         rules: how connections are read.
     """
-    segments = Segments()
-    keylog = KeyLog.parse(rules.keylog)
-    keylog.take(list(rules.secrets))
-    decoder = CaptureDecoder(
-        segments.addresses.endpoint_text,
-        ports=rules.ports,
-        keylog=keylog,
-        limits=rules.limits or Limits(),
-        recording=recording,
-    )
-    lone = decoder.lone_responses
+    decoder = PartDecoder(part, rules)
     unsure: list[Exchange] = []
-    lone.unsure = unsure
-    outcome = _Outcome(lambda name, batch: emit(name, part.renumbered(batch)))
-    for batch in rows:
-        if batch.num_rows:
-            outcome.take(decoder.feed(segments.batch(batch)))
-            outcome.take_unsure(unsure)
-    outcome.take(decoder.finish())
+    decoder.lone_responses.unsure = unsure
+    decoder.feed(rows, emit, recording)
+    decoder.finish(emit, recording)
+    outcome = _Outcome(part.emit_by(emit))
     outcome.take_unsure(unsure)
-    outcome.take_kinds(lone.asked_between)
+    outcome.take_kinds(decoder.lone_responses.asked_between)
     outcome.flush()
+
+
+class PartDecoder:
+    """Decodes the connections of a part, in one go or, kept in between, batch by batch."""
+
+    def __init__(self, part: Part, rules: FlowRules) -> None:
+        """Know nothing yet.
+
+        Args:
+            part: which part this is.
+            rules: how connections are read.
+        """
+        self._part = part
+        self._segments = Segments()
+        self._names = TopicNames()
+        self._places: dict[str, int] = {}
+        keylog = KeyLog.parse(rules.keylog)
+        keylog.take(list(rules.secrets))
+        self._decoder = CaptureDecoder(
+            self._segments.addresses.endpoint_text,
+            ports=rules.ports,
+            keylog=keylog,
+            limits=rules.limits or Limits(),
+        )
+
+    @property
+    def lone_responses(self) -> LoneResponses:
+        """Return what holds the responses whose requests were not seen."""
+        return self._decoder.lone_responses
+
+    def feed(self, rows: Iterable[pa.RecordBatch], emit: Emit, recording: Recording) -> None:
+        """Take the next packets, in the order of the capture."""
+        self._decoder.recording = recording
+        outcome = _Outcome(self._part.emit_by(emit), self._names, self._places)
+        for batch in rows:
+            if batch.num_rows:
+                outcome.take(self._decoder.feed(self._segments.batch(batch)))
+        outcome.flush()
+        self._decoder.recording = None
+
+    def finish(self, emit: Emit, recording: Recording) -> None:
+        """End all connections, for no more packets will come."""
+        self._decoder.recording = recording
+        outcome = _Outcome(self._part.emit_by(emit), self._names, self._places)
+        outcome.take(self._decoder.finish())
+        outcome.flush()
 
 
 def resolve_unsure(
@@ -172,8 +209,10 @@ def _rows_of(batch: pa.RecordBatch) -> Iterable[tuple[Any, ...]]:
 class _Outcome:
     """Makes rows of what a decoder has completed."""
 
-    def __init__(self, emit: Emit) -> None:
-        self._names = TopicNames()
+    def __init__(
+        self, emit: Emit, names: TopicNames | None = None, places: dict[str, int] | None = None
+    ) -> None:
+        self._names = TopicNames() if names is None else names
         self._known = self._names.known
         self._emit = emit
         self._tables = TableBatches(emit, self._names)
@@ -181,7 +220,7 @@ class _Outcome:
         self._fetches = _Rows("fetches", FETCHES, emit)
         self._unsure = _Rows("unsure", FRAMES, emit)
         self._kinds = _Rows("kinds", KINDS, emit)
-        self._places: dict[str, int] = {}
+        self._places = {} if places is None else places
 
     def take(self, items: Iterable[Item]) -> None:
         """Take what is complete, in its order."""
