@@ -9,29 +9,31 @@ from kdiag_cli.json_columns import records_of
 
 
 class ParquetPrinter:
-    """Writes records to a file, which has its name when it is complete."""
+    """Writes records to a file, which has its name when it is complete.
+
+    Attributes:
+        run_bytes: about how large the runs shall be.
+        only_values: whether it looks at nothing but values.
+    """
 
     def __init__(self, file: Path) -> None:
-        """Open the file.
-
-        Raises:
-            ReportError: if it cannot be written.
-        """
+        """Take the name of the file; nothing is written before there are records."""
         self.run_bytes = MAX_RUN_BYTES
         self.only_values = False
-        self._file = RecordFile(file)
+        self._path = file
+        self._opened: RecordFile | None = None
 
     def write(self, run: RecordRun) -> None:
         """Write a row for each record.
 
         Raises:
-            ReportError: if there is no room for them.
+            ReportError: if the file cannot be written, or there is no room for them.
         """
         origin, cells = run.origin, run.cells
         controls: list[str | None] = [None] * len(cells)
         if origin.is_control:
             controls = [control_json(each)["control"] for each in records_of(run)]
-        self._file.write(
+        self._file().write(
             RecordRows(
                 origin.key.topic,
                 origin.key.partition,
@@ -53,4 +55,10 @@ class ParquetPrinter:
         Raises:
             ReportError: if that fails.
         """
-        self._file.close()
+        self._file().close()
+
+    def _file(self) -> RecordFile:
+        """Return the file, opened."""
+        if self._opened is None:
+            self._opened = RecordFile(self._path)
+        return self._opened

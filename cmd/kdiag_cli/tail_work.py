@@ -8,10 +8,11 @@ from typing import Final
 from kdiag.client.fetch_position import FetchedBatch, PartitionKey
 from kdiag.client.fetch_session import FetchLimits
 from kdiag.clock import Clock, SystemClock
-from kdiag.probe.record_runs import RecordRun, record_runs
+from kdiag.probe.record_runs import RecordRun, Unreadable, record_runs
 from kdiag.probe.tail import Tail, TailRequest
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.format_string import parse_format
+from kdiag_cli.interruption import Interruption
 from kdiag_cli.json_columns import json_template
 from kdiag_cli.live_options import LiveOptions, client_config
 from kdiag_cli.live_session import live_session
@@ -51,9 +52,9 @@ def tail(said: Said, live: LiveOptions) -> ExitCode:
             is_control=fetched.batch.is_control, is_aborted=fetched.is_aborted
         ),
     )
+    printer = make_printer(said, Output())
     with live_session(live) as client:
         source = Tail(client, request)
-        printer = make_printer(said, Output())
         return Reading(client.clock, source, printer, said, chosen).run()
 
 
@@ -62,7 +63,6 @@ def make_printer(said: Said, output: Output) -> RecordPrinter:
 
     Raises:
         ConfigError: if the format string is wrong.
-        ReportError: if the file cannot be written.
     """
     shown = said.shown
     columns = TextColumns(output.is_terminal, shown.key_format, shown.value_format)
@@ -106,6 +106,7 @@ class Reading:
         self._only_values = printer.only_values and chosen.takes_all and said.limit is None
         self._until_ns = None if chosen.before_ms is None else chosen.before_ms * _NS_PER_MS
         self._status = TailStatus(clock)
+        self._interruption = Interruption()
 
     def run(self) -> ExitCode:
         """Print until it is enough; if something else ends it, say where it stopped.
@@ -114,7 +115,8 @@ class Reading:
             KdiagError: if the cluster cannot be read any more, or a file not be written.
         """
         try:
-            self._loop()
+            with self._interruption:
+                self._loop()
         except BrokenPipeError:
             raise
         except BaseException as error:
@@ -179,19 +181,19 @@ class Reading:
         for each in batches:
             self.printed.setdefault(each.key, each.start)
         for run in record_runs(batches, self._printer.run_bytes, only_values=self._only_values):
-            if isinstance(run, RecordRun):
+            with self._interruption.postponed():
                 next_offset = self._print_run(run)
-            else:
-                self._is_partial = True
-                say(f"{run.origin.key}: {run.why}")
-                next_offset = run.next_offset
-            key = run.origin.key
-            self.printed[key] = max(self.printed[key], next_offset)
+                key = run.origin.key
+                self.printed[key] = max(self.printed[key], next_offset)
             if self._left == 0:
                 return
 
-    def _print_run(self, run: RecordRun) -> int:
+    def _print_run(self, run: RecordRun | Unreadable) -> int:
         """Print what is wanted of a run, and return the offset to go on at."""
+        if isinstance(run, Unreadable):
+            self._is_partial = True
+            say(f"{run.origin.key}: {run.why}")
+            return run.next_offset
         chosen = self._chosen.choose(run)
         next_offset = run.next_offset
         if self._left is not None:

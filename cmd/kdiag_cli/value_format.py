@@ -87,10 +87,10 @@ def _text_reader(form: ValueFormat, *, is_pretty: bool) -> Reader | None:
     """Return what reads a value as text; None for what stays as it is."""
     if form is ValueFormat.JSON and is_pretty:
         return lambda value: msgspec.json.format(_json(value), indent=_INDENT)
-    if form is ValueFormat.SCHEMA:
-        return _schema_text
-    if form in {ValueFormat.HEX, ValueFormat.BASE64}:
-        return _HEXES[form]
+    if form in _TEXT_READERS:
+        return _TEXT_READERS[form]
+    if form in _NUMBERS:
+        return lambda value: _number(_NUMBERS[form], value).strip(b'"')  # of NaN
     return _json_reader(form)
 
 
@@ -145,9 +145,10 @@ def _schema_json(value: bytes) -> bytes:
     return _encode({**schema, "data_b64": rest})
 
 
-_HEXES: Final[dict[ValueFormat, Reader]] = {
+_TEXT_READERS: Final[dict[ValueFormat, Reader]] = {
     ValueFormat.HEX: lambda value: value.hex().encode(),
     ValueFormat.BASE64: b64encode,
+    ValueFormat.SCHEMA: _schema_text,
 }
 _JSON_READERS: Final[dict[ValueFormat, Reader]] = {
     ValueFormat.JSON: _json,

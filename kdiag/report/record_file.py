@@ -1,5 +1,6 @@
 """Records as one Parquet file, a row for each."""
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -120,7 +121,7 @@ class RecordFile:
             raise self._failure(error) from error
 
     def _failure(self, error: OSError) -> ReportError:
-        return ReportError(str(self._file), error.strerror or str(error))
+        return ReportError(str(self._file), os.strerror(error.errno) if error.errno else str(error))
 
 
 def _batch(rows: RecordRows) -> pa.RecordBatch:

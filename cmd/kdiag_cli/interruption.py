@@ -1,0 +1,66 @@
+"""Ctrl-C that knows what was printed: it waits for the end of a piece, but not for long.
+
+with Interruption() as interruption:
+    while True:
+        piece = wait_for_news()        # Ctrl-C ends it at once
+        with interruption.postponed():
+            print_it(piece)            # Ctrl-C ends it when this has been printed and noted,
+            note(piece)                # or after a moment, if nobody reads what is printed
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
+from typing import Any, Final, Self
+
+_GRACE_S: Final = 0.3
+"""How long a piece may take to be printed after Ctrl-C."""
+
+
+class Interruption:
+    """Handles SIGINT in the main thread while the `with` block runs."""
+
+    def __init__(self, grace_s: float = _GRACE_S) -> None:
+        self._grace_s = grace_s
+        self._is_postponed = False
+        self._is_due = False
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        """Take the signal over."""
+        self._before = signal.signal(signal.SIGINT, self._take)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give it back."""
+        signal.signal(signal.SIGINT, self._before)
+
+    @contextmanager
+    def postponed(self) -> Iterator[None]:
+        """Hold an interruption back until the block is left.
+
+        Raises:
+            KeyboardInterrupt: at the end of the block, or inside it after the time of grace.
+        """
+        self._is_postponed = True
+        try:
+            yield
+        finally:
+            self._is_postponed = False
+        if self._is_due:
+            raise KeyboardInterrupt
+
+    def _take(self, *_: object) -> None:
+        if not self._is_postponed or self._is_due:
+            raise KeyboardInterrupt
+        self._is_due = True
+        timer = Timer(self._grace_s, self._insist)
+        timer.daemon = True
+        timer.start()
+
+    def _insist(self) -> None:
+        """Interrupt a block that goes on: it waits for somebody who does not read."""
+        if self._is_postponed:
+            os.kill(os.getpid(), signal.SIGINT)
