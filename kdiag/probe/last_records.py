@@ -7,6 +7,8 @@ beginning is reached; of all these the N newest are kept.
     partition 0   ..... a  .  c  M         M is a marker, . was compacted away
     partition 1   ..... b  d
     the last 3:         b, c, d            by time, then by partition and offset
+
+Batches in which some were found are kept, but not large ones: these are read again in their turn.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,12 +16,16 @@ from heapq import heappush, heapreplace
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.client.fetch_position import FetchedBatch, FetchPosition, PartitionKey
+from kdiag.client.fetch_position import FetchedBatch, FetchPosition, Notice, PartitionKey
 from kdiag.client.fetch_session import FetchLimits
 from kdiag.client.fetcher import Fetcher
+from kdiag.wire.records import RecordBatch, read_batches
 
 _GROWTH: Final = 4
 _LEAST_STEP: Final = 16
+_POLL_NS: Final = 1_000_000_000
+_KEPT_BYTES: Final = 32 << 20
+_LEAST_KEPT_BYTES: Final = 64 << 10
 
 IsVisible = Callable[[FetchedBatch], bool]
 
@@ -31,17 +37,41 @@ class Span(NamedTuple):
     end: int
 
 
+class _Home(NamedTuple):
+    """The batch in which records were found.
+
+    Attributes:
+        batch: itself; None if it is too large to be kept.
+    """
+
+    batch: RecordBatch | None
+    is_aborted: bool
+
+
 class _Candidate(NamedTuple):
     """A record, ordered as it is printed."""
 
     timestamp: int
     key: PartitionKey
     offset: int
-    batch: FetchedBatch
+    home: _Home
+
+
+class _Run(NamedTuple):
+    """Neighbours of one batch, from `start` up to, not including, `stop`."""
+
+    key: PartitionKey
+    start: int
+    stop: int
+    home: _Home
 
 
 class LastRecords:
-    """Finds the last records; what it has read stays at hand as batches of single records."""
+    """Finds the last records.
+
+    Attributes:
+        notices: what happened while they were handed out.
+    """
 
     def __init__(
         self,
@@ -51,12 +81,14 @@ class LastRecords:
         count: int,
     ) -> None:
         """Look for `count` records in batches of which `is_visible` says that they count."""
+        self.notices: list[Notice] = []
         self._client = client
         self._limits = limits
         self._is_visible = is_visible
         self._count = count
         self._newest: list[_Candidate] = []
         self._found: dict[PartitionKey, int] = {}
+        self._max_kept_bytes = max(_LEAST_KEPT_BYTES, _KEPT_BYTES // count)
 
     def search(
         self, positions: Mapping[PartitionKey, FetchPosition], spans: Mapping[PartitionKey, Span]
@@ -87,28 +119,60 @@ class LastRecords:
         """Keep the records of a batch that are among the newest so far."""
         if not self._is_visible(fetched):
             return
+        home = None
         for record in fetched.batch.records():
             if not fetched.start <= record.offset < fetched.stop:
                 continue
             self._found[fetched.key] = self._found.get(fetched.key, 0) + 1
-            offset = record.offset
-            alone = FetchedBatch(fetched.key, fetched.batch, offset, offset + 1, fetched.is_aborted)
-            candidate = _Candidate(record.timestamp, fetched.key, offset, alone)
-            if len(self._newest) < self._count:
-                heappush(self._newest, candidate)
-            elif candidate[:3] > self._newest[0][:3]:
-                heapreplace(self._newest, candidate)
+            place = (record.timestamp, fetched.key, record.offset)
+            is_full = len(self._newest) >= self._count
+            if is_full and place < self._newest[0][:3]:
+                continue
+            home = home or self._home(fetched)
+            put = heapreplace if is_full else heappush
+            put(self._newest, _Candidate(*place, home))
 
-    def result(self) -> list[FetchedBatch]:
-        """Return the records in time order, neighbours of one batch together."""
-        merged: list[FetchedBatch] = []
-        for each in sorted(self._newest, key=lambda candidate: candidate[:3]):
-            last = merged[-1] if merged else None
-            if last is not None and last.batch is each.batch.batch and last.stop == each.offset:
-                last.stop = each.offset + 1
+    def hand_out(
+        self, positions: Mapping[PartitionKey, FetchPosition]
+    ) -> Iterator[list[FetchedBatch]]:
+        """Return the records in time order, neighbours of one batch together.
+
+        Args:
+            positions: whom to ask for what was not kept; they are not moved.
+        """
+        one_batch = self._limits._replace(max_bytes=1, partition_max_bytes=1)
+        again = Fetcher(self._client, [], one_batch)
+        at_hand: list[FetchedBatch] = []
+        for key, start, stop, home in self._runs():
+            if home.batch is not None:
+                at_hand.append(FetchedBatch(key, home.batch, start, stop, home.is_aborted))
+                continue
+            yield at_hand
+            at_hand = []
+            again.add([_copy(positions[key], Span(start, stop))])
+            while not again.is_done:
+                yield again.poll(self._client.clock.monotonic_ns() + _POLL_NS)
+                self.notices += again.take_notices()
+        yield at_hand
+
+    def _home(self, fetched: FetchedBatch) -> _Home:
+        """Return a batch alone, without what came with it, unless it is large."""
+        batch = fetched.batch
+        if batch.size_in_bytes > self._max_kept_bytes:
+            return _Home(None, fetched.is_aborted)
+        alone = bytes(batch.data[batch.start : batch.start + batch.size_in_bytes])
+        return _Home(read_batches(alone).batches[0], fetched.is_aborted)
+
+    def _runs(self) -> list[_Run]:
+        """Return what was found in time order."""
+        runs: list[_Run] = []
+        for _, key, offset, home in sorted(self._newest, key=lambda candidate: candidate[:3]):
+            last = runs[-1] if runs else None
+            if last is not None and last.home is home and last.stop == offset:
+                runs[-1] = last._replace(stop=offset + 1)
             else:
-                merged.append(each.batch)
-        return merged
+                runs.append(_Run(key, offset, offset + 1, home))
+        return runs
 
 
 def _copy(position: FetchPosition, window: Span) -> FetchPosition:

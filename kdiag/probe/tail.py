@@ -87,7 +87,7 @@ class Tail:
         self._notices: list[Notice] = []
         self._last: Iterator[list[FetchedBatch]] | None = None
         self._fetcher = Fetcher(client, self._positions(spans, cluster), request.limits)
-        if self._start.at is At.LAST:
+        if self._start.at is At.LAST and self._start.value:
             self._last = self._read_last(spans)
         self._unchecked = {key: span.asked for key, span in spans.items() if span.asked is not None}
         self._refresh_at_ns = client.clock.monotonic_ns() + REFRESH_NS
@@ -190,7 +190,10 @@ class Tail:
                     last.take(batch)
                 self._notices += fetcher.take_notices()
                 yield []
-        yield last.result()
+        for batches in last.hand_out(self._fetcher.positions):
+            self._notices += last.notices
+            last.notices.clear()
+            yield batches
 
     def _look_around(self) -> None:
         """Take up topics and partitions that are new, and leaders that have changed."""

@@ -79,6 +79,7 @@ def test_a_tail_that_stops_at_the_end_reads_everything(
     ("offsets", "expected"),
     [
         (["end"], []),
+        (["-0"], []),
         (["1"], [b"01", b"02", b"11", b"12"]),
         (["+2"], [b"02", b"12"]),
         (["0:1"], [b"00", b"10"]),
