@@ -2,6 +2,8 @@
 
 import os
 import re
+import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,10 +15,11 @@ from judge_consumer import JudgedRecord, judged
 from kafka_cluster import KafkaCluster, free_ports
 from kdiag.client.fetch_position import NoticeKind, PartitionKey
 from kdiag.client.fetch_session import FetchLimits
+from kdiag_program import start_kdiag
 from leader_killer import LeaderKiller
 from secure_cluster import USERS, Listener, SecureCluster
 from steady_writer import SteadyWriter
-from tail_reader import TailReader
+from tail_reader import CLOCK, TailReader
 from transaction_writer import TransactionWriter
 
 pytestmark = pytest.mark.java
@@ -228,3 +231,24 @@ def test_rights_that_are_withdrawn_and_given_back_are_a_line_each(
         "private[0-2]: not authorized (TOPIC_AUTHORIZATION_FAILED)",
         "private[0-2]: read again",
     ]
+
+
+def test_an_interrupt_ends_a_tail_at_once_while_all_brokers_hang(cluster: KafkaCluster) -> None:
+    """It waits for nobody, and says where it stopped."""
+    create(cluster, "interrupted", 1)
+    topic_maker.produce(cluster.bootstrap, "interrupted", [(None, b"read")])
+    arguments = ("tail", "-b", cluster.bootstrap, "interrupted")
+    with start_kdiag(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert b"read" in process.stdout.readline()
+        for number in (1, 2, 3):
+            cluster.pause(number)
+        before_ns = CLOCK.monotonic_ns()
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=30)
+        took_ns = CLOCK.monotonic_ns() - before_ns
+        for number in (1, 2, 3):
+            cluster.resume(number)
+    assert process.returncode == 130
+    assert b"to go on from here: kdiag tail interrupted:0@1" in told
+    assert took_ns < 2 * S_NS
