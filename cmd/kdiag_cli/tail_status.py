@@ -13,6 +13,8 @@ from kdiag.clock import Clock
 from kdiag_cli.terminal import clipped
 
 _EVERY_NS: Final = 200_000_000
+_PATIENCE_NS: Final = 1_000_000_000
+"""How long there is no line: what is done by then needs none."""
 _RATE_NS: Final = 1_000_000_000
 _NS_PER_S: Final = 1_000_000_000
 _CLEAR: Final = "\r\x1b[K"
@@ -33,7 +35,7 @@ class TailStatus:
         self._is_shown = False
         self._records = 0
         self._reconnects = 0
-        self._next_ns = 0
+        self._next_ns = clock.monotonic_ns() + _PATIENCE_NS
         self._rate = 0.0
         self._rate_since = (clock.monotonic_ns(), 0)
 
