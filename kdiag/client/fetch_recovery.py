@@ -128,6 +128,11 @@ class FetchRecovery:
         text = f"the cluster does not say who leads: {_why(error)}"
         self._notices.begins(None, NoticeKind.DISCONNECTED, text)
 
+    def unplaced(self, keys: Iterable[PartitionKey]) -> None:
+        """Take that nobody says where the logs of partitions begin and end."""
+        for key in keys:
+            self._notices.begins(key, NoticeKind.NO_LEADER, "no leader that answers")
+
     def apply(self, cluster: Cluster) -> None:
         """Take what metadata says of topics that are read."""
         self._notices.ends(None)

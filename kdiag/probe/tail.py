@@ -29,6 +29,7 @@ from kdiag.client.metadata import Cluster
 from kdiag.client.offset_spec import At, OffsetSpec, Position
 from kdiag.errors import ConfigError, KdiagError
 from kdiag.probe.last_records import LastRecords, Span
+from kdiag.probe.pause import pause
 from kdiag.probe.tail_offsets import StartAndStop, find_offsets
 from kdiag.probe.topic_selection import TopicSelector, may_grow, names_to_ask, select
 
@@ -38,6 +39,11 @@ REFRESH_NS: Final = 5 * _S
 
 STRANDED_NS: Final = 10 * _S
 """How long a tail that stops at the end waits for partitions that nobody can be asked for."""
+
+PATIENCE_NS: Final = 3 * _S
+"""How long the beginning waits for partitions that are just between two leaders."""
+
+_RETRY_NS: Final = _S // 5
 
 DEFAULT_LAST: Final = Position(At.LAST, 10)
 
@@ -82,14 +88,19 @@ class Tail:
         self._client = client
         self._request = request
         self._start = request.offsets.start or self._default_start()
-        cluster, found = self._select()
-        spans = self._find(found, cluster)
         self._notices: list[Notice] = []
         self._last: Iterator[list[FetchedBatch]] | None = None
-        self._fetcher = Fetcher(client, self._positions(spans, cluster), request.limits)
+        self._fetcher = Fetcher(client, [], request.limits)
+        self._unchecked: dict[PartitionKey, int] = {}
+        cluster, self._unplaced = self._select()
+        spans = self._place(cluster)
+        until_ns = client.clock.monotonic_ns() + PATIENCE_NS
+        while self._unplaced and client.clock.monotonic_ns() < until_ns:
+            pause(client, _RETRY_NS)
+            spans |= self._place(client.refresh(names_to_ask(request.topics)))
+        self._fetcher.recovery.unplaced(self._unplaced)
         if self._start.at is At.LAST and self._start.value:
             self._last = self._read_last(spans)
-        self._unchecked = {key: span.asked for key, span in spans.items() if span.asked is not None}
         self._refresh_at_ns = client.clock.monotonic_ns() + REFRESH_NS
         self._stranded_since_ns: int | None = None
 
@@ -101,12 +112,12 @@ class Tail:
     @property
     def is_done(self) -> bool:
         """Return whether all that was asked for has been read."""
-        return self._last is None and self._fetcher.is_done
+        return self._last is None and not self._unplaced and self._fetcher.is_done
 
     def take_notices(self) -> list[Notice]:
         """Return what has happened since this was asked last."""
         taken, self._notices = self._notices, []
-        return [*taken, *self._fetcher.take_notices()]
+        return [*self._fetcher.take_notices(), *taken]
 
     def poll(self, deadline_ns: int) -> list[FetchedBatch]:
         """Return batches in the order of offsets; empty if there was no news by the deadline.
@@ -120,10 +131,12 @@ class Tail:
                 return batches
             self._last = None
         now_ns = self._client.clock.monotonic_ns()
-        if now_ns >= self._refresh_at_ns and not self._request.stops_at_end:
+        if now_ns >= self._refresh_at_ns and (self._unplaced or not self._request.stops_at_end):
             self._look_around()
-            self._refresh_at_ns = now_ns + REFRESH_NS
+            self._refresh_at_ns = now_ns + (_S if self._unplaced else REFRESH_NS)
         until_ns = min(deadline_ns, max(self._refresh_at_ns, now_ns))
+        if self._unplaced and self._fetcher.is_done:
+            pause(self._client, max(0, until_ns - now_ns))
         batches = self._fetcher.poll(until_ns)
         self._give_up_stranded()
         if self._unchecked:
@@ -157,6 +170,17 @@ class Tail:
             stops_at_end=self._request.stops_at_end,
         )
 
+    def _place(self, cluster: Cluster) -> dict[PartitionKey, StartAndStop]:
+        """Find where to begin with partitions of which that was not known, and read them."""
+        keys = {key: own for key, own in self._unplaced.items() if cluster.partition(*key)}
+        spans = self._find(keys, cluster)
+        self._fetcher.add(self._positions(spans, cluster))
+        self._unchecked |= {
+            key: span.asked for key, span in spans.items() if span.asked is not None
+        }
+        self._unplaced = {key: own for key, own in self._unplaced.items() if key not in spans}
+        return spans
+
     def _positions(
         self, spans: Mapping[PartitionKey, StartAndStop], cluster: Cluster
     ) -> list[FetchPosition]:
@@ -165,13 +189,12 @@ class Tail:
         for key, span in spans.items():
             partition = cluster.partition(*key)
             assert partition is not None
-            has_leader = partition.leader_id in cluster.brokers
             position = FetchPosition(
                 key=key,
                 offset=span.start,
                 stop=span.stop,
                 topic_id=cluster.topics[key.topic].topic_id,
-                leader_id=partition.leader_id if has_leader else None,
+                leader_id=partition.leader_id,
                 leader_epoch=partition.leader_epoch,
             )
             positions.append(position)
@@ -200,6 +223,8 @@ class Tail:
         recovery = self._fetcher.recovery
         try:
             cluster = recovery.refresh(names_to_ask(self._request.topics))
+            if self._unplaced:
+                self._place(cluster)
             if may_grow(self._request.topics):
                 self._take_up_new(cluster)
         except KdiagError as error:
@@ -212,16 +237,18 @@ class Tail:
             KdiagError: if it cannot be looked up.
         """
         found = select(self._request.topics, cluster, must_exist=False)
-        new = {key: offset for key, offset in found.items() if key not in self.positions}
+        known = self.positions.keys() | self._unplaced.keys()
+        new = {key: offset for key, offset in found.items() if key not in known}
         if not new:
             return
         spec = OffsetSpec(start=Position(At.BEGINNING))
         spans = find_offsets(
             self._client, cluster, new, spec, is_committed_only=True, stops_at_end=False
         )
-        self._fetcher.add(self._positions(spans, cluster))
-        text = f"new: {names(dict.fromkeys(new))}; reading from the beginning"
-        self._notices.append(Notice(NoticeKind.ADDED, text))
+        if spans:
+            self._fetcher.add(self._positions(spans, cluster))
+            text = f"new: {names(dict.fromkeys(spans))}; reading from the beginning"
+            self._notices.append(Notice(NoticeKind.ADDED, text))
 
     def _give_up_stranded(self) -> None:
         """End a tail that only waits for partitions that nobody can be asked for."""
@@ -230,7 +257,7 @@ class Tail:
         stranded = self._fetcher.recovery.stranded()
         busy = [key for key, each in self.positions.items() if not each.is_done]
         now_ns = self._client.clock.monotonic_ns()
-        if not stranded or len(stranded) < len(busy):
+        if not (stranded or self._unplaced) or len(stranded) < len(busy):
             self._stranded_since_ns = None
         elif self._stranded_since_ns is None:
             self._stranded_since_ns = now_ns
@@ -241,6 +268,9 @@ class Tail:
                 text = f"{key}: given up: offsets {position.offset} to {position.stop - 1} not read"
                 self._notices.append(Notice(NoticeKind.NO_LEADER, text))
                 position.stop = position.offset
+            for key in self._unplaced:
+                self._notices.append(Notice(NoticeKind.NO_LEADER, f"{key}: given up: nothing read"))
+            self._unplaced = {}
 
     def _check_beginnings(self, batches: Sequence[FetchedBatch]) -> None:
         """Say where an offset that was asked for holds no record any more."""

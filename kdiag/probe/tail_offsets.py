@@ -12,6 +12,8 @@ from kdiag.errors import AuthorizationError
 
 _DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
 _NS_PER_MS: Final = 1_000_000
+_TIMEOUT_NS: Final = 10_000 * _NS_PER_MS
+"""How long a leader may take to find an offset; it may search large logs."""
 
 
 class StartAndStop(NamedTuple):
@@ -48,8 +50,7 @@ def find_offsets(  # noqa: PLR0913 - six facts that only meet here
 ) -> dict[PartitionKey, StartAndStop]:
     """Return where partitions start and stop.
 
-    A partition without a leader starts where it was asked to, or at 0: that is found out when it
-    can be read.
+    Of a partition that nobody can be asked for now, nothing is returned.
 
     Args:
         client: connected.
@@ -70,10 +71,11 @@ def find_offsets(  # noqa: PLR0913 - six facts that only meet here
     start_times = lookup.at_time(start)
     stop_times = lookup.at_time(spec.stop) if spec.stop else {}
     found = {}
-    for key, own in keys.items():
+    for key in lookup.known():
+        own = keys[key]
         wanted = start if own is None else Position(At.OFFSET, own)
-        first = _first(wanted, ends[key], start_times.get(key))
-        stop = _stop(spec.stop, ends[key], stop_times.get(key), now_ms)
+        first = _first(wanted, ends[key], start_times.get(key, NO_OFFSET))
+        stop = _stop(spec.stop, ends[key], stop_times.get(key, NO_OFFSET), now_ms)
         if stops_at_end:
             stop = min(stop, ends[key].end)
         asked = wanted.value if wanted.at is At.OFFSET else None
@@ -95,13 +97,16 @@ class _Lookup:
         self._client = client
         self._is_committed_only = is_committed_only
         self._leaders = {key: _leader(cluster, key) for key in keys}
+        self._unanswered: set[PartitionKey] = set()
+
+    def known(self) -> list[PartitionKey]:
+        """Return the partitions of which everything is known that was asked."""
+        return [key for key in self._leaders if key not in self._unanswered]
 
     def ends(self) -> dict[PartitionKey, _Ends]:
-        """Return where each log begins and ends; what cannot be asked begins and ends at 0."""
+        """Return where each log begins and ends."""
         first, end = self._ask(EARLIEST), self._ask(LATEST)
-        return {
-            key: _Ends(max(first[key].offset, 0), max(end[key].offset, 0)) for key in self._leaders
-        }
+        return {key: _Ends(first[key].offset, end[key].offset) for key in self._leaders}
 
     def at_time(self, position: Position) -> dict[PartitionKey, int]:
         """Return the first offsets that are not older than a time; -1 if all are."""
@@ -112,11 +117,16 @@ class _Lookup:
     def _ask(self, timestamp: int) -> dict[PartitionKey, FoundOffset]:
         timestamps = dict.fromkeys(self._leaders, timestamp)
         found = look_up(
-            self._client, timestamps, self._leaders, is_committed_only=self._is_committed_only
+            self._client,
+            timestamps,
+            self._leaders,
+            is_committed_only=self._is_committed_only,
+            timeout_ns=_TIMEOUT_NS,
         )
         denied = sorted(key for key, each in found.items() if each.error == _DENIED)
         if denied:
             raise AuthorizationError(f"topic {denied[0].topic}: not authorized to read it")
+        self._unanswered |= {key for key, each in found.items() if each.error}
         return found
 
 
@@ -125,7 +135,7 @@ def _leader(cluster: Cluster, key: PartitionKey) -> int | None:
     return None if broker is None else broker.id
 
 
-def _first(wanted: Position, ends: _Ends, at_time: int | None) -> int:
+def _first(wanted: Position, ends: _Ends, at_time: int) -> int:
     """Return the offset to start at."""
     match wanted.at:
         case At.BEGINNING:
@@ -137,15 +147,15 @@ def _first(wanted: Position, ends: _Ends, at_time: int | None) -> int:
         case At.AFTER_BEGINNING:
             return ends.first + wanted.value
         case At.TIMESTAMP:
-            return ends.end if at_time in {None, NO_OFFSET} else at_time or 0
+            return ends.end if at_time == NO_OFFSET else at_time
 
 
-def _stop(wanted: Position | None, ends: _Ends, at_time: int | None, now_ms: int) -> int:
+def _stop(wanted: Position | None, ends: _Ends, at_time: int, now_ms: int) -> int:
     """Return the offset to stop at; at a time to come, there is none yet."""
     if wanted is None or (wanted.at is At.TIMESTAMP and wanted.value > now_ms):
         return OPEN_END
     if wanted.at is At.OFFSET:
         return wanted.value
-    if wanted.at is At.TIMESTAMP and at_time not in {None, NO_OFFSET}:
-        return at_time or 0
+    if wanted.at is At.TIMESTAMP and at_time != NO_OFFSET:
+        return at_time
     return ends.end

@@ -9,11 +9,13 @@ from kdiag.client.fetch_position import NoticeKind, PartitionKey
 from kdiag.client.fetch_session import FetchLimits
 from kdiag.client.offset_spec import parse_offsets
 from kdiag.errors import AuthorizationError, ConfigError
+from kdiag.probe import tail as tail_module
 from kdiag.probe.tail import Tail, TailRequest
 from kdiag.probe.topic_selection import parse_selector
 from kdiag.wire.api.fetch import AbortedTransaction
 from kdiag.wire.record import ControlType
 from log_cluster import Log, LogCluster
+from scripted_broker import Received
 
 S_NS = 1_000_000_000
 NOW_MS = 10_000_000
@@ -230,3 +232,74 @@ def test_new_partitions_that_may_not_be_read_yet_are_looked_at_again(
     tail.poll(0)
     denied.error, tail._refresh_at_ns = "NONE", 0
     assert values(tail, client, enough=1) == [b"dlq"]
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have tails begin at once, whoever leads."""
+    monkeypatch.setattr(tail_module, "PATIENCE_NS", 0)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("offsets", "ends", "expected"),
+    [
+        ((), True, [b"00", b"01", b"02", b"10", b"11", b"12"]),
+        (["end"], False, [b"new"]),
+        (["-3"], False, [b"10", b"11", b"12", b"new"]),
+        (["s@0000000001020"], False, [b"02", b"12", b"new"]),
+    ],
+)
+def test_a_partition_without_a_leader_begins_where_it_should_once_it_has_one(
+    client: ClusterClient,
+    cluster: LogCluster,
+    offsets: Sequence[str],
+    ends: bool,  # noqa: FBT001 - a parameter of pytest
+    expected: list[bytes],
+) -> None:
+    """Where its log ends, or where a time is in it, nobody can say before."""
+    log = cluster.logs[PartitionKey("orders", 0)]
+    log.leader = -1
+    tail = tail_of(client, offsets=offsets, ends=ends)
+    before = values(tail, client, enough=3) if ends or offsets != ["end"] else []
+    assert not tail.is_done
+    log.leader, tail._refresh_at_ns = 1, 0
+    found = [*before, *values(tail, client, enough=3 if ends else 1)]
+    if not ends:
+        log.append(b"new")
+        found += values(tail, client, enough=1)
+    assert sorted(found) == expected
+    assert [each.text for each in tail.take_notices()] == ["orders[0]: no leader that answers"]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_partition_that_never_has_a_leader_is_given_up_and_told(
+    client: ClusterClient, cluster: LogCluster
+) -> None:
+    """A tail that stops at the end does not pass over it in silence."""
+    cluster.logs[PartitionKey("orders", 0)].leader = -1
+    tail = tail_of(client)
+    assert sorted(values(tail, client, enough=3)) == [b"10", b"11", b"12"]
+    tail._stranded_since_ns = 0
+    tail.poll(0)
+    assert tail.is_done
+    assert tail.is_partial
+    assert tail.take_notices()[-1].text == "orders[0]: given up: nothing read"
+
+
+def test_a_leader_that_has_just_moved_is_asked_again(
+    client: ClusterClient, cluster: LogCluster
+) -> None:
+    """Metadata may lag behind; nothing is told of what is settled at once."""
+    log = cluster.logs[PartitionKey("orders", 0)]
+    serves = cluster.brokers[1]._replies["ListOffsets"]
+    assert callable(serves)
+
+    def move(received: Received) -> None:
+        log.leader, log.epoch = 2, 1
+        serves(received)
+
+    cluster.brokers[1].on("ListOffsets", move)
+    tail = tail_of(client)
+    assert len(values(tail, client)) == 6
+    assert tail.take_notices() == []
