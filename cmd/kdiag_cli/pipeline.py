@@ -28,6 +28,17 @@ Exit codes: 0 done, 2 wrong usage, an unreadable file, or no Spark, 8 partial (a
 or cut), 130 interrupted.
 """
 
+_STREAM_EXAMPLES: Final = """\b
+Examples:
+  tcpdump -i eth0 -s 0 -w captures/%s.pcap -G 60 port 9092
+  kdiag pipeline stream captures/ --out tables --checkpoint checkpoint
+  kdiag pipeline stream captures/ --out tables --checkpoint checkpoint --once --close
+
+\b
+Exit codes: 0 done (with --once), 2 wrong usage, an unreadable file, or no Spark, 130 interrupted.
+What was interrupted or killed goes on where it was when it is started again.
+"""
+
 _REPORT_EXAMPLES: Final = """\b
 Examples:
   kdiag pipeline report compat tables
@@ -131,6 +142,73 @@ def run(  # noqa: PLR0913 - a parameter for each option
         keylogs=keylog or [],
     )
     raise typer.Exit(doing.run_job(job, doing.SparkOptions(master, conf or []), output))
+
+
+@app.command(epilog=_STREAM_EXAMPLES)
+def stream(  # noqa: PLR0913 - as above
+    folder: Annotated[
+        str, typer.Argument(metavar="IN_DIR", help="The folder that captures are written into.")
+    ],
+    *,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="The folder of tables; all machines reach it.")
+    ],
+    checkpoint: Annotated[
+        str, typer.Option(metavar="DIR", help="The folder that remembers how far the stream is.")
+    ],
+    master: Master = None,
+    conf: Conf = None,
+    name: Annotated[str, typer.Option(help="Of the stream; its files bear it.")] = "stream",
+    parts: Annotated[
+        int, typer.Option(min=1, help="Parts of the connections; fixed by the first batch.")
+    ] = 8,
+    every: Annotated[
+        int, typer.Option(min=0, metavar="SECONDS", help="How often to look into the folder.")
+    ] = 10,
+    quiet: Annotated[
+        int,
+        typer.Option(min=0, metavar="SECONDS", help="How long the newest capture must be quiet."),
+    ] = 60,
+    most_files: Annotated[
+        int, typer.Option(min=1, help="How many captures are read at a time.")
+    ] = 16,
+    once: Annotated[
+        bool, typer.Option("--once", help="End when all that is there is read.")
+    ] = False,
+    close: Annotated[
+        bool, typer.Option("--close", help="With --once: end open connections, and the stream.")
+    ] = False,
+    no_bodies: Annotated[
+        bool, typer.Option("--no-bodies", help="Leave request_body and response_body empty.")
+    ] = False,
+    port: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N", min=1, max=65535, help="Read this port as Kafka whatever the bytes are."
+        ),
+    ] = None,
+) -> None:
+    """Follow a folder that tcpdump rotates into; every exchange is written exactly once."""
+    from kdiag_cli import pipeline_stream as doing  # noqa: PLC0415 - `--help`
+    from kdiag_cli.pipeline_run import SparkOptions  # noqa: PLC0415
+
+    if close and not once:
+        raise typer.BadParameter("needs --once", param_hint="'--close'")
+    options = doing.StreamOptions(
+        folder=folder,
+        out=out,
+        checkpoint=checkpoint,
+        name=name,
+        parts=parts,
+        every_s=every,
+        quiet_s=quiet,
+        most_files=most_files,
+        is_once=once,
+        is_closing=close,
+        bodies=not no_bodies,
+        ports=port or [],
+    )
+    raise typer.Exit(doing.follow(options, SparkOptions(master, conf or [])))
 
 
 @app.command(epilog=_REPORT_EXAMPLES)

@@ -74,12 +74,12 @@ def run_job(options: RunOptions, spark: SparkOptions, output: LiveOutput) -> Exi
             parts=options.parts,
             split_bytes=options.split_bytes,
         )
-        manifest = run(session, job, _progress())
+        manifest = run(session, job, progress())
         say(*manifest.warnings)
         _print_manifest(manifest, output)
         return ExitCode.PARTIAL if manifest.warnings else ExitCode.DONE
 
-    return _with_spark(spark, do)
+    return with_spark(spark, do)
 
 
 def report_tables(  # noqa: PLR0913 - two are only passed on
@@ -108,10 +108,10 @@ def report_tables(  # noqa: PLR0913 - two are only passed on
         screen.flush()
         return ExitCode.DONE
 
-    return _with_spark(spark, do)
+    return with_spark(spark, do)
 
 
-def _with_spark(options: SparkOptions, do: "Callable[[SparkSession], ExitCode]") -> ExitCode:
+def with_spark(options: SparkOptions, do: "Callable[[SparkSession], ExitCode]") -> ExitCode:
     """Do something with a session of Spark, and end it; return the exit code."""
     try:
         with _session(options) as session:
@@ -136,7 +136,7 @@ def _session(options: SparkOptions) -> Iterator["SparkSession"]:
         if not equals:
             raise typer.BadParameter(f"{setting!r} is not key=value", param_hint="'--conf'")
         conf[key] = value
-    _progress()("starting Spark")
+    progress()("starting Spark")
     session = open_session(options.master, conf)
     try:
         yield session
@@ -144,7 +144,7 @@ def _session(options: SparkOptions) -> Iterator["SparkSession"]:
         session.stop()
 
 
-def _progress() -> Callable[[str], Any]:
+def progress() -> Callable[[str], Any]:
     """Return what says what is being done, where a person waits."""
     return say if sys.stderr.isatty() else lambda _: None
 

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import fs, parquet
 
-from kdiag.pipeline.place import resolve
+from kdiag.pipeline.place import create_parent, resolve
 from kdiag.report.catalog import TABLES
 from kdiag.report.tables import arrow_schema
 
@@ -165,7 +165,7 @@ def commit(folder: str, run: str, written: Sequence[Written], warnings: Sequence
     for each in written:
         _, source = resolve(each.place)
         target = f"{root}/{each.target}"
-        _make_parent(system, target)
+        create_parent(system, target)
         system.move(source, target)
     manifest = Manifest(run, is_complete=True, rows=rows, files=files, warnings=[*warnings])
     _write_manifest(folder, manifest)
@@ -195,13 +195,8 @@ def _manifest_place(folder: str, run: str) -> str:
 
 def _create(place: str) -> Any:
     system, path = resolve(place)
-    _make_parent(system, path)
+    create_parent(system, path)
     return system.open_output_stream(path)
-
-
-def _make_parent(system: fs.FileSystem, path: str) -> None:
-    if isinstance(system, fs.LocalFileSystem):
-        system.create_dir(path.rpartition("/")[0], recursive=True)
 
 
 def _delete(system: fs.FileSystem, path: str) -> None:

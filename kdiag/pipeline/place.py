@@ -86,6 +86,19 @@ def expand(places: list[str]) -> Iterator[tuple[str, bool]]:
                 yield f"{place.removesuffix('/')}/{PurePosixPath(each.path).name}", True
 
 
+def folders_in(place: str) -> list[str]:
+    """Return the names of the folders in a folder, which need not be there."""
+    system, path = resolve(place)
+    found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
+    return [str(each.base_name) for each in found if each.type == fs.FileType.Directory]
+
+
+def create_parent(system: fs.FileSystem, path: str) -> None:
+    """Make the folder that a file is to lie in, where a file system has folders."""
+    if isinstance(system, fs.LocalFileSystem):
+        system.create_dir(path.rpartition("/")[0], recursive=True)
+
+
 def remove_folder(place: str) -> None:
     """Remove a folder with all that is in it, if it is there."""
     system, path = resolve(place)

@@ -27,6 +27,7 @@ from pyspark.sql import SparkSession
 
 from kdiag.errors import CaptureError
 from kdiag.pipeline.flows import FETCHES, FlowRules, Part, decode_rows, resolve_unsure
+from kdiag.pipeline.kept import keep, kept
 from kdiag.pipeline.moments import Moments
 from kdiag.pipeline.partitions import RUNS, Manifest, TableFiles, Written, commit
 from kdiag.pipeline.place import expand, remove_folder
@@ -36,14 +37,15 @@ from kdiag.pipeline.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, wal
 from kdiag.pipeline.staging import Staged, Staging, read_all, read_staged
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
 from kdiag.report.tables import DEFAULT_CHOICE, TableBatches, TableChoice
+from kdiag.wire.fetch_session import FetchSessions
 from kdiag.wire.topic_names import TopicNames
 
 DEFAULT_PART_BYTES: Final = 128 << 20
 DEFAULT_CHUNK_BYTES: Final = 32 << 20
 _WALKS_PER_CORE: Final = 8
-_GC_THRESHOLD: Final = 20_000
+GC_THRESHOLD: Final = 20_000
 _RUN_NAME_DIGITS: Final = 12
-_RESULT_DDL: Final = "result binary"
+RESULT_DDL: Final = "result binary"
 _DDL: Final = {
     pa.int32(): "int",
     pa.int64(): "bigint",
@@ -101,17 +103,23 @@ class Job(NamedTuple):
         return f"{self.out}/{RUNS}/{self.run}.staging"
 
 
-class _Outcome(NamedTuple):
+class Outcome(NamedTuple):
     """What tasks have written."""
 
     staged: list[Staged]
     written: list[Written]
 
+    def row(self) -> pa.RecordBatch:
+        """Return it as the result of a task."""
+        text = pa.array([msgspec.json.encode(self)], pa.binary())
+        return pa.RecordBatch.from_arrays([text], schema=_RESULT)
+
     def of(self, name: str) -> list[Staged]:
         """Return the staged files of a name, by part."""
         return sorted(each for each in self.staged if each.name == name)
 
-    def add(self, other: "_Outcome") -> None:
+    def add(self, other: "Outcome") -> None:
+        """Add what other tasks have written."""
         self.staged.extend(other.staged)
         self.written.extend(other.written)
 
@@ -129,7 +137,7 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
     """
     remove_folder(job.staging)
     say("finding the packets")
-    walks = _walk(spark, job)
+    walks = walk_files(spark, job)
     warnings = [each.warning for each in walks if each.warning]
     if warnings and job.mode == FAILFAST:
         raise CaptureError(warnings[0], f"is damaged, and the mode is {FAILFAST}")
@@ -141,16 +149,16 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
         outcome.add(_resolve(spark, job, outcome))
     if outcome.of("fetches"):
         say("following fetch sessions")
-        outcome.add(_follow(spark, job, outcome, _parts(spark, job, splits)))
+        outcome.add(follow_fetches(spark, job, outcome, parts_of(spark, job, splits)))
     say("reading frames")
-    outcome.add(_tabulate(spark, job, outcome))
+    outcome.add(tabulate_frames(spark, job, outcome))
     say("putting the tables into place")
     manifest = commit(job.out, job.run, outcome.written, warnings)
     remove_folder(job.staging)
     return manifest
 
 
-def _parts(spark: SparkSession, job: Job, splits: Sequence[Split]) -> int:
+def parts_of(spark: SparkSession, job: Job, splits: Sequence[Split]) -> int:
     """Return how many parts the connections are divided into."""
     if job.parts:
         return job.parts
@@ -158,17 +166,17 @@ def _parts(spark: SparkSession, job: Job, splits: Sequence[Split]) -> int:
     return max(-(-size // DEFAULT_PART_BYTES), spark.sparkContext.defaultParallelism)
 
 
-def _tasks(
+def do_tasks(
     spark: SparkSession, count: int, do: Callable[[int], Iterator[Any]], tasks: int = 0
 ) -> list[bytes]:
     """Return what is done for each number, in their order; a task each, or so many tasks."""
     numbers = spark.range(0, count, 1, tasks or count)
-    answer = numbers.mapInArrow(partial(_do_numbered, do), f"number bigint, {_RESULT_DDL}")
+    answer = numbers.mapInArrow(partial(_do_numbered, do), f"number bigint, {RESULT_DDL}")
     return [row["result"] for row in sorted(answer.collect(), key=lambda row: row["number"])]
 
 
 def _do_numbered(do: Callable[[int], Iterator[Any]], batches: Rows) -> Iterator[pa.RecordBatch]:
-    gc.set_threshold(_GC_THRESHOLD)
+    gc.set_threshold(GC_THRESHOLD)
     for batch in batches:
         for number in batch.column(0).to_pylist():
             for each in do(number):
@@ -176,19 +184,25 @@ def _do_numbered(do: Callable[[int], Iterator[Any]], batches: Rows) -> Iterator[
                 yield pa.RecordBatch.from_arrays(columns, ["number", "result"])
 
 
-def _outcome(results: Iterable[bytes]) -> _Outcome:
-    total = _Outcome([], [])
+def outcome_of(results: Iterable[bytes]) -> Outcome:
+    """Return what all tasks have written, of what each has returned."""
+    total = Outcome([], [])
     for each in results:
-        total.add(msgspec.json.decode(each, type=_Outcome))
+        total.add(msgspec.json.decode(each, type=Outcome))
     return total
 
 
-def _walk(spark: SparkSession, job: Job) -> list[Walk]:
+def walk_files(spark: SparkSession, job: Job) -> list[Walk]:
+    """Find the splits of a job's inputs.
+
+    Raises:
+        CaptureError: an input is not a capture or cannot be opened, or a folder holds none.
+    """
     files = list(expand([*job.inputs]))
     walks: list[Walk] = []
     if files:
         tasks = min(len(files), _WALKS_PER_CORE * spark.sparkContext.defaultParallelism)
-        found = _tasks(spark, len(files), partial(_walk_file, files, job.split_bytes), tasks)
+        found = do_tasks(spark, len(files), partial(_walk_file, files, job.split_bytes), tasks)
         walks = [msgspec.json.decode(each, type=Walk) for each in found]
     refused = next((each for each in walks if not each.splits), None)
     if refused is not None:
@@ -209,53 +223,76 @@ def _walk_file(files: list[tuple[str, bool]], split_bytes: int, number: int) -> 
         yield Walk(place, 0, nothing if is_in_folder else [], error.why, [])
 
 
-def _decode(spark: SparkSession, job: Job, splits: list[Split], walks: list[Walk]) -> _Outcome:
+def _decode(spark: SparkSession, job: Job, splits: list[Split], walks: list[Walk]) -> Outcome:
     secrets = tuple(each for found in walks for each in found.secrets)
     job = job._replace(rules=job.rules._replace(secrets=secrets))
-    parts = _parts(spark, job, splits)
+    parts = parts_of(spark, job, splits)
     packets = read_packets(spark, splits, times=job.times, mode=job.mode)
     sorted_packets = packets.repartition(parts, "low", "high").sortWithinPartitions("packet")
-    answer = sorted_packets.mapInArrow(partial(_decode_part, job, splits, parts), _RESULT_DDL)
-    return _outcome(row["result"] for row in answer.collect())
+    answer = sorted_packets.mapInArrow(partial(_decode_part, job, splits, parts), RESULT_DDL)
+    return outcome_of(row["result"] for row in answer.collect())
 
 
 def _decode_part(job: Job, splits: list[Split], parts: int, rows: Rows) -> Iterator[pa.RecordBatch]:
-    gc.set_threshold(_GC_THRESHOLD)
+    gc.set_threshold(GC_THRESHOLD)
     context = TaskContext.get()
     assert context is not None
     part = Part(context.partitionId(), parts)
-    staging = Staging(job.staging, part.number)
-    files = TableFiles(job.staging, job.run, f"c{part.number}")
+    writers = PartWriters(job, part)
+    decode_rows(rows, writers.write, part, Moments(splits, job.times), job.rules)
+    yield writers.close().row()
 
-    def emit(name: str, batch: pa.RecordBatch) -> None:
-        write = files.write if name in ("connections", "gaps") else staging.write
+
+class PartWriters:
+    """Where the rows of a part go."""
+
+    def __init__(self, job: Job, part: Part) -> None:
+        self._staging = Staging(job.staging, part.number)
+        self._files = TableFiles(job.staging, job.run, f"c{part.number}")
+
+    def write(self, name: str, batch: pa.RecordBatch) -> None:
+        """Write rows of a table, or for tasks that follow."""
+        write = self._files.write if name in ("connections", "gaps") else self._staging.write
         write(name, batch)
 
-    decode_rows(rows, emit, part, Moments(splits, job.times), job.rules)
-    outcome = _Outcome(list(staging.close()), files.close())
-    yield pa.RecordBatch.from_arrays(
-        [pa.array([msgspec.json.encode(outcome)], pa.binary())], schema=_RESULT
-    )
+    def close(self) -> Outcome:
+        """Complete the files, and return them."""
+        return Outcome(list(self._staging.close()), self._files.close())
 
 
-def _resolve(spark: SparkSession, job: Job, outcome: _Outcome) -> _Outcome:
+def _resolve(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
     do = partial(_resolve_all, job, outcome.of("unsure"), outcome.of("kinds"))
-    return _outcome(_tasks(spark, 1, do))
+    return outcome_of(do_tasks(spark, 1, do))
 
 
-def _resolve_all(job: Job, unsure: list[Staged], kinds: list[Staged], _: int) -> Iterator[_Outcome]:
+def _resolve_all(job: Job, unsure: list[Staged], kinds: list[Staged], _: int) -> Iterator[Outcome]:
     staging = Staging(job.staging, -1)
     resolve_unsure(read_all(unsure), read_all(kinds), staging.write)
-    yield _Outcome(list(staging.close()), [])
+    yield Outcome(list(staging.close()), [])
 
 
-def _follow(spark: SparkSession, job: Job, outcome: _Outcome, parts: int) -> _Outcome:
+def follow_fetches(
+    spark: SparkSession,
+    job: Job,
+    outcome: Outcome,
+    parts: int,
+    places: tuple[str, str] | None = None,
+) -> Outcome:
+    """Find out what fetch sessions read.
+
+    Args:
+        spark: the session to run on.
+        job: what is done.
+        outcome: the fetches, staged.
+        parts: how many parts there are.
+        places: where an earlier run has left its sessions, and where to leave those of this.
+    """
     files = outcome.of("fetches")
-    numbers = spark.range(0, len(files), 1, len(files))
+    numbers = spark.range(0, len(files), 1, max(1, len(files)))
     fetches = numbers.mapInArrow(partial(_read_fetches, files), _FETCHES_DDL)
     ordered = fetches.repartition(parts, "broker").sortWithinPartitions("place", "number")
-    answer = ordered.mapInArrow(partial(_follow_brokers, job, parts), _RESULT_DDL)
-    return _outcome(row["result"] for row in answer.collect())
+    answer = ordered.mapInArrow(partial(_follow_brokers, job, parts, places), RESULT_DDL)
+    return outcome_of(row["result"] for row in answer.collect())
 
 
 def _read_fetches(files: list[Staged], numbers: Rows) -> Iterator[pa.RecordBatch]:
@@ -264,11 +301,17 @@ def _read_fetches(files: list[Staged], numbers: Rows) -> Iterator[pa.RecordBatch
             yield from read_staged(files[number].place)
 
 
-def _follow_brokers(job: Job, parts: int, fetches: Rows) -> Iterator[pa.RecordBatch]:
+def _follow_brokers(
+    job: Job, parts: int, places: tuple[str, str] | None, fetches: Rows
+) -> Iterator[pa.RecordBatch]:
     context = TaskContext.get()
     assert context is not None
     staging = Staging(job.staging, context.partitionId())
-    for batch in follow_sessions(fetches):
+    sessions = FetchSessions()
+    before, after = (f"{place}/sessions-{context.partitionId()}" for place in places or ("", ""))
+    if places is not None:
+        sessions = kept(before) or sessions
+    for batch in follow_sessions(fetches, sessions):
         part_of = pa.compute.subtract(
             batch.column("number"),
             pa.compute.multiply(pa.compute.divide(batch.column("number"), parts), parts),
@@ -276,10 +319,9 @@ def _follow_brokers(job: Job, parts: int, fetches: Rows) -> Iterator[pa.RecordBa
         for part in pa.compute.unique(part_of).to_pylist():
             rows = batch.filter(pa.compute.equal(part_of, part))
             staging.write(f"sessions-{part}", rows)
-    outcome = _Outcome(list(staging.close()), [])
-    yield pa.RecordBatch.from_arrays(
-        [pa.array([msgspec.json.encode(outcome)], pa.binary())], schema=_RESULT
-    )
+    if places is not None:
+        keep(after, sessions)
+    yield Outcome(list(staging.close()), []).row()
 
 
 class _Chunk(NamedTuple):
@@ -299,16 +341,17 @@ def _chunks(files: Sequence[Staged], chunk_bytes: int) -> Iterator[_Chunk]:
             yield _Chunk(file, first, last)
 
 
-def _tabulate(spark: SparkSession, job: Job, outcome: _Outcome) -> _Outcome:
+def tabulate_frames(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
+    """Make rows of the frames that are staged."""
     chunks = list(_chunks(outcome.of("frames"), job.chunk_bytes))
     if not chunks:
-        return _Outcome([], [])
-    return _outcome(_tasks(spark, len(chunks), partial(_tabulate_chunk, job, chunks, outcome)))
+        return Outcome([], [])
+    return outcome_of(do_tasks(spark, len(chunks), partial(_tabulate_chunk, job, chunks, outcome)))
 
 
 def _tabulate_chunk(
-    job: Job, chunks: list[_Chunk], outcome: _Outcome, number: int
-) -> Iterator[_Outcome]:
+    job: Job, chunks: list[_Chunk], outcome: Outcome, number: int
+) -> Iterator[Outcome]:
     file, first, last = chunks[number]
     names = dict(job.topic_names)
     for batch in read_all(outcome.of("names")):
@@ -317,4 +360,4 @@ def _tabulate_chunk(
     files = TableFiles(job.staging, job.run, f"e{number}")
     tables = TableBatches(files.write, TopicNames(names), job.choice)
     tabulate(read_staged(file.place, first, last), sessions, tables)
-    yield _Outcome([], files.close())
+    yield Outcome([], files.close())

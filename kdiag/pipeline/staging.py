@@ -12,7 +12,7 @@ from uuid import uuid4
 import pyarrow as pa
 from pyarrow import fs, ipc
 
-from kdiag.pipeline.place import resolve
+from kdiag.pipeline.place import create_parent, resolve
 
 
 class Staged(NamedTuple):
@@ -66,8 +66,7 @@ class _StagedFile:
     def __init__(self, place: str, schema: pa.Schema) -> None:
         self._place = place
         system, path = resolve(place)
-        if isinstance(system, fs.LocalFileSystem):
-            system.create_dir(path.rpartition("/")[0], recursive=True)
+        create_parent(system, path)
         self._stream = system.open_output_stream(path)
         self._writer = ipc.new_file(self._stream, schema)
         self._batches = self._rows = self._bytes = 0

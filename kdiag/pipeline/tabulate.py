@@ -27,13 +27,16 @@ _MAX_PARTITIONS: Final = 1_000_000
 SessionTopics = dict[int, list[tuple[str, int]]]
 
 
-def follow_sessions(fetches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def follow_sessions(
+    fetches: Iterable[pa.RecordBatch], sessions: FetchSessions | None = None
+) -> Iterator[pa.RecordBatch]:
     """Yield what incremental fetches read.
 
     Args:
         fetches: rows of `flows.FETCHES`, all those of some brokers, by their place.
+        sessions: those that are open before; none by default.
     """
-    sessions = FetchSessions()
+    sessions = FetchSessions() if sessions is None else sessions
     found: SessionTopics = {}
     size = 0
     for batch in fetches:

@@ -3,7 +3,7 @@ import pytest
 from kdiag_program import kdiag
 
 
-@pytest.mark.parametrize("command", ["run", "report"])
+@pytest.mark.parametrize("command", ["run", "stream", "report"])
 def test_help_of_each_command_has_examples(command: str) -> None:
     """And says with which codes it ends."""
     done = kdiag("pipeline", command, "--help")
@@ -19,3 +19,11 @@ def test_a_mode_that_there_is_not_is_refused() -> None:
 
     assert done.code == 2
     assert "permissive" in done.err
+
+
+def test_only_a_stream_that_ends_can_be_closed() -> None:
+    """Otherwise more may come."""
+    done = kdiag("pipeline", "stream", ".", "--out", "t", "--checkpoint", "c", "--close")
+
+    assert done.code == 2
+    assert "needs --once" in done.err

@@ -7,6 +7,7 @@ from typing import Any, Final
 from zlib import crc32
 
 import pyarrow as pa
+from pyarrow import dataset
 
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.keylog import KeyLog
@@ -17,6 +18,7 @@ from kdiag.pipeline.packet_rows import PacketRows
 from kdiag.pipeline.segment_reader import SegmentReader, stretches
 from kdiag.pipeline.split import in_order, walk
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
+from kdiag.report.catalog import TABLES
 from kdiag.report.column import RUN_COLUMNS
 from kdiag.report.tables import TableBatches, TableChoice
 from kdiag.wire.topic_names import TopicNames
@@ -97,6 +99,22 @@ def tabulated(outcome: Tables) -> Tables:
     names = TopicNames({each["topic_id"]: each["name"] for each in pairs})
     batches = TableBatches(lambda name, batch: tables[name].append(batch), names, CHOICE)
     tabulate(outcome["frames"], sessions, batches)
+    return tables
+
+
+def read_tables(folder: Path) -> Tables:
+    """Return the rows of all tables in a folder, columns as the tables have them."""
+    tables: Tables = {}
+    for name in TABLE_NAMES:
+        found = folder / name
+        tables[name] = []
+        if found.exists():
+            partitioning = dataset.partitioning(
+                pa.schema([("date", pa.string()), ("broker", pa.string())]), flavor="hive"
+            )
+            rows = dataset.dataset(found, partitioning=partitioning).to_table()
+            columns = [column.name for column in TABLES[name].columns]
+            tables[name] = rows.select(columns).to_batches()
     return tables
 
 

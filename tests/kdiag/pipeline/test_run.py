@@ -3,16 +3,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pytest
-from pyarrow import dataset
 
 from capture_sets import recorded_sets, write_hard_cases
 from kdiag.errors import CaptureError
 from kdiag.pipeline.flows import FlowRules
 from kdiag.pipeline.run import Job, run
-from kdiag.report.catalog import TABLES
-from pipeline_parts import CHOICE, TABLE_NAMES, Tables, comparable, in_one_process
+from pipeline_parts import CHOICE, TABLE_NAMES, comparable, in_one_process, read_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,22 +44,6 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     sets = [*recorded_sets(), *write_hard_cases(tmp_path_factory.mktemp("hard"))]
     files = tuple(file for each in sets for file in each.files)
     return Recording(files, b"".join(each.keylog for each in sets))
-
-
-def read_tables(folder: Path) -> Tables:
-    """Return the rows of all tables in a folder, columns as the tables have them."""
-    tables: Tables = {}
-    for name in TABLE_NAMES:
-        found = folder / name
-        tables[name] = []
-        if found.exists():
-            partitioning = dataset.partitioning(
-                pa.schema([("date", pa.string()), ("broker", pa.string())]), flavor="hive"
-            )
-            rows = dataset.dataset(found, partitioning=partitioning).to_table()
-            columns = [column.name for column in TABLES[name].columns]
-            tables[name] = rows.select(columns).to_batches()
-    return tables
 
 
 @pytest.mark.parametrize(("parts", "split_bytes"), [(1, 64 << 20), (2, 1 << 20), (7, 64 << 10)])

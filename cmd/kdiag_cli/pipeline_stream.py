@@ -1,0 +1,74 @@
+"""What `kdiag pipeline stream` does once its arguments are read."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kdiag.errors import ReportError
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.pipeline_run import SparkOptions, progress, with_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kdiag.pipeline.stream import StreamJob
+
+
+class StreamOptions(NamedTuple):
+    """What `kdiag pipeline stream` is told; see its options."""
+
+    folder: str
+    out: str
+    checkpoint: str
+    name: str
+    parts: int
+    every_s: int
+    quiet_s: int
+    most_files: int
+    is_once: bool
+    is_closing: bool
+    bodies: bool
+    ports: list[int]
+
+
+def follow(options: StreamOptions, spark: SparkOptions) -> ExitCode:
+    """Follow a folder; return the exit code."""
+
+    def do(session: "SparkSession") -> ExitCode:
+        from kdiag.pipeline.place import is_folder  # noqa: PLC0415 - pyarrow
+        from kdiag.pipeline.stream import close, drain, start, wait  # noqa: PLC0415
+
+        if not is_folder(options.folder):
+            raise ReportError(options.folder, "is no folder: name the one that captures come into")
+        job = _stream_job(options)
+        query = start(session, job, progress())
+        if not options.is_once:
+            wait(query)
+        drain(query)
+        if options.is_closing:
+            close(session, job)
+        return ExitCode.DONE
+
+    return with_spark(spark, do)
+
+
+def _stream_job(options: StreamOptions) -> "StreamJob":
+    from kdiag.pipeline.flows import FlowRules  # noqa: PLC0415 - pyarrow
+    from kdiag.pipeline.run import Job  # noqa: PLC0415
+    from kdiag.pipeline.stream import StreamJob  # noqa: PLC0415
+    from kdiag.report.tables import TableChoice  # noqa: PLC0415
+
+    job = Job(
+        (),
+        options.out.rstrip("/"),
+        name=options.name,
+        choice=TableChoice(bodies=options.bodies),
+        rules=FlowRules(tuple(options.ports)),
+        parts=options.parts,
+    )
+    return StreamJob(
+        options.folder,
+        options.checkpoint.rstrip("/"),
+        job,
+        quiet_s=options.quiet_s,
+        most_files=options.most_files,
+        every=f"{options.every_s} seconds",
+    )

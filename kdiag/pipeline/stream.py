@@ -1,0 +1,287 @@
+"""Tables that grow with a folder of captures: the pipeline, batch by batch, each exactly once.
+
+    batch 0    a.pcap           state 0    decoders of all parts, fetch sessions, names
+    batch 1    b.pcap c.pcap    state 1    the same, gone on from state 0
+
+A batch goes on with what the one before it has left, so connections may run through any number of
+captures. It writes the state behind it and then its tables, as a run of its own name. If it is
+broken off wherever, Spark repeats it: it begins with the same state again and replaces what it has
+written. What is still open when the stream stops waits in the state; `close` ends it.
+
+TLS is not decrypted, and what comes over hosts is not known: names of topic ids count from when
+they were seen, and a lone response is told by what its own part asks.
+"""
+
+import gc
+from collections.abc import Iterator
+from functools import partial
+from typing import Final, NamedTuple
+
+import msgspec
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+import kdiag
+from kdiag.errors import ReportError
+from kdiag.pipeline.flows import Part, PartDecoder
+from kdiag.pipeline.folder_source import FORMAT, FolderSource
+from kdiag.pipeline.kept import keep, kept, read_whole, write_whole
+from kdiag.pipeline.moments import Moments
+from kdiag.pipeline.partitions import commit
+from kdiag.pipeline.place import folders_in, remove_folder
+from kdiag.pipeline.run import (
+    GC_THRESHOLD,
+    RESULT_DDL,
+    Job,
+    Outcome,
+    PartWriters,
+    Rows,
+    Say,
+    do_tasks,
+    follow_fetches,
+    outcome_of,
+    tabulate_frames,
+    walk_files,
+)
+from kdiag.pipeline.source import read_packets
+from kdiag.pipeline.split import Split, in_order
+from kdiag.pipeline.staging import read_all
+
+DEFAULT_PARTS: Final = 8
+_NO_BATCH: Final = -1
+
+
+class StreamJob(NamedTuple):
+    """What a stream is to do.
+
+    Attributes:
+        folder: where captures appear, as a path or URI.
+        checkpoint: the folder that remembers how far the stream is.
+        job: what each batch does; its inputs and parts are given by the stream.
+        quiet_s: how long the newest capture must have been quiet to be read.
+        most_files: how many captures a batch has at most.
+        every: how often to look into the folder, as Spark writes it.
+    """
+
+    folder: str
+    checkpoint: str
+    job: Job
+    quiet_s: float = 60
+    most_files: int = 16
+    every: str = "10 seconds"
+
+
+class State(msgspec.Struct, frozen=True):
+    """What a batch leaves behind, besides decoders and sessions.
+
+    Attributes:
+        version: of kdiag.
+        parts: how many parts connections are divided into, the same in all batches.
+        packets: how many packets all batches had.
+        names: the names of topic ids.
+        splits: those of the batch and of the one before it.
+    """
+
+    version: str
+    parts: int
+    packets: int = 0
+    names: dict[str, str] = {}
+    splits: list[Split] = []
+
+
+def start(spark: SparkSession, stream: StreamJob, say: Say = lambda _: None) -> StreamingQuery:
+    """Start to follow a folder.
+
+    Raises:
+        ReportError: the checkpoint is another release's, or closed.
+    """
+    states = _States(stream)
+    if states.is_closed:
+        raise ReportError(stream.checkpoint, "is closed: begin another with a folder of its own")
+    states.last(None)
+    spark.dataSource.register(FolderSource)
+    captures = (
+        spark.readStream.format(FORMAT)
+        .option("log", f"{stream.checkpoint}/files.json")
+        .option("quiet_s", str(stream.quiet_s))
+        .option("most", str(stream.most_files))
+        .load(stream.folder)
+    )
+
+    def do(rows: DataFrame, batch: int) -> None:
+        files = tuple(row["place"] for row in rows.collect())
+        if files:
+            say(f"batch {batch}: {len(files)} captures")
+            _do_batch(spark, stream, states, files, batch)
+
+    return (
+        captures.writeStream.foreachBatch(do)
+        .option("checkpointLocation", f"{stream.checkpoint}/spark")
+        .trigger(processingTime=stream.every)
+        .start()
+    )
+
+
+def wait(query: StreamingQuery) -> None:
+    """Wait until the stream ends, which it does only if a batch fails.
+
+    Raises:
+        ReportError: a batch has failed.
+    """
+    try:
+        query.awaitTermination()
+    except PySparkException as error:
+        raise ReportError("stream", str(error)) from error
+    finally:
+        query.stop()
+
+
+def drain(query: StreamingQuery) -> None:
+    """Wait until all captures that are there are in the tables, and stop.
+
+    Raises:
+        ReportError: a batch has failed.
+    """
+    try:
+        query.processAllAvailable()
+    except PySparkException as error:
+        raise ReportError("stream", str(error)) from error
+    finally:
+        query.stop()
+
+
+def close(spark: SparkSession, stream: StreamJob) -> None:
+    """End all connections that are still open, and add to the tables what that completes.
+
+    The stream cannot go on after that.
+
+    Raises:
+        ReportError: the checkpoint is another release's.
+    """
+    states = _States(stream)
+    batch, state = states.last(None)
+    if batch == _NO_BATCH:
+        return
+    job = _job(stream, (), "end")
+    remove_folder(job.staging)
+    before = states.folder(batch)
+    outcome = outcome_of(do_tasks(spark, state.parts, partial(_end_part, job, state, before)))
+    _read_frames(spark, job, state, outcome, (before, f"{before}/end"))
+    commit(job.out, job.run, outcome.written, [])
+    remove_folder(job.staging)
+    states.mark_closed()
+
+
+class _States:
+    """The states of a stream, a folder for each batch."""
+
+    def __init__(self, stream: StreamJob) -> None:
+        self._folder = f"{stream.checkpoint}/state"
+        self._parts = stream.job.parts or DEFAULT_PARTS
+
+    @property
+    def is_closed(self) -> bool:
+        return read_whole(f"{self._folder}.closed") is not None
+
+    def mark_closed(self) -> None:
+        write_whole(f"{self._folder}.closed", b"")
+
+    def folder(self, batch: int) -> str:
+        return f"{self._folder}/{batch:08}"
+
+    def last(self, before: int | None) -> tuple[int, State]:
+        """Return the last state that is complete, or the last before a batch.
+
+        Raises:
+            ReportError: it is another release's.
+        """
+        for name in sorted(folders_in(self._folder), reverse=True):
+            data = read_whole(f"{self._folder}/{name}/state.json")
+            if data is not None and (before is None or int(name) < before):
+                state = msgspec.json.decode(data, type=State)
+                if state.version != kdiag.__version__:
+                    why = f"is of kdiag {state.version}: close it with that, and begin a new one"
+                    raise ReportError(self._folder, why)
+                return int(name), state
+        return _NO_BATCH, State(kdiag.__version__, self._parts)
+
+    def write(self, batch: int, state: State) -> None:
+        write_whole(f"{self.folder(batch)}/state.json", msgspec.json.encode(state))
+
+    def forget_before(self, batch: int) -> None:
+        for name in folders_in(self._folder):
+            if int(name) < batch:
+                remove_folder(f"{self._folder}/{name}")
+
+
+def _job(stream: StreamJob, files: tuple[str, ...], batch: str) -> Job:
+    name = stream.job.name or "stream"
+    return stream.job._replace(inputs=files, name=f"{name}-{batch}")
+
+
+def _do_batch(
+    spark: SparkSession, stream: StreamJob, states: _States, files: tuple[str, ...], batch: int
+) -> None:
+    """Make tables of the captures of a batch."""
+    earlier, state = states.last(batch)
+    job = _job(stream, files, f"{batch:08}")
+    remove_folder(job.staging)
+    walks = walk_files(spark, job)
+    new = [
+        split._replace(first_packet=state.packets + split.first_packet) for split in in_order(walks)
+    ]
+    places = states.folder(earlier), states.folder(batch)
+    packets = read_packets(spark, new, times=job.times, mode=job.mode)
+    parts = packets.repartition(state.parts, "low", "high").sortWithinPartitions("packet")
+    splits = [*state.splits, *new]
+    feed = partial(_feed_part, job, splits, state.parts, places)
+    outcome = outcome_of(row["result"] for row in parts.mapInArrow(feed, RESULT_DDL).collect())
+    warnings = [each.warning for each in walks if each.warning]
+    names = _read_frames(spark, job, state, outcome, places)
+    commit(job.out, job.run, outcome.written, warnings)
+    remove_folder(job.staging)
+    total = state.packets + sum(split.packets for split in new)
+    last = [*state.splits[-1:], *new]
+    states.write(batch, State(state.version, state.parts, total, names, last))
+    states.forget_before(earlier)
+
+
+def _read_frames(
+    spark: SparkSession, job: Job, state: State, outcome: Outcome, places: tuple[str, str]
+) -> dict[str, str]:
+    """Add the rows of what was decoded to the outcome; return the names known then."""
+    outcome.add(follow_fetches(spark, job, outcome, state.parts, places))
+    names = dict(state.names)
+    for batch in read_all(outcome.of("names")):
+        names.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    known = tuple({**dict(job.topic_names), **names}.items())
+    outcome.add(tabulate_frames(spark, job._replace(topic_names=known), outcome))
+    return names
+
+
+def _feed_part(
+    job: Job, splits: list[Split], parts: int, places: tuple[str, str], rows: Rows
+) -> Iterator[pa.RecordBatch]:
+    """Go on with the connections of a part."""
+    gc.set_threshold(GC_THRESHOLD)
+    context = TaskContext.get()
+    assert context is not None
+    part = Part(context.partitionId(), parts)
+    before, after = (f"{place}/part-{part.number}" for place in places)
+    decoder = kept(before) or PartDecoder(part, job.rules)
+    writers = PartWriters(job, part)
+    decoder.feed(rows, writers.write, Moments(splits, job.times))
+    keep(after, decoder)
+    yield writers.close().row()
+
+
+def _end_part(job: Job, state: State, before: str, number: int) -> Iterator[Outcome]:
+    """End the connections of a part."""
+    decoder = kept(f"{before}/part-{number}")
+    if decoder is not None:
+        writers = PartWriters(job, Part(number, state.parts))
+        decoder.finish(writers.write, Moments(state.splits, job.times))
+        yield writers.close()
