@@ -87,6 +87,7 @@ def test_every_module_has_its_test_file_and_every_test_file_its_module(
     tested = {
         path.relative_to(tests).with_name(path.name.removeprefix("test_"))
         for path in python_files(tests)
+        if path.stem != "conftest"
     }
     assert modules - untested - tested == set(), "modules without a test file"
     assert tested - modules == set(), "test files without a module"
