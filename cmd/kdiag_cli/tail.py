@@ -22,14 +22,14 @@ from kdiag_cli.live_options import (
 from kdiag_cli.live_run import run_live
 from kdiag_cli.value_format import ValueFormat
 
-EXAMPLES = r"""\b
+EXAMPLES = """\b
 Examples:
   kdiag tail -b localhost:9092 orders
   kdiag tail -b localhost:9092 orders --from-beginning -e
   kdiag tail -b localhost:9092 orders -o -20 -e
   kdiag tail -b localhost:9092 'orders*' 'payments:0,3,5-7' -o @-1h
   kdiag tail -b localhost:9092 orders -o @2026-01-15 --until 2026-01-16 -J
-  kdiag tail -b localhost:9092 orders -o beginning -n 3 -f '%t[%p]@%o %T %k %s\n'
+  kdiag tail -b localhost:9092 orders -o beginning -n 3 -f '%t[%p]@%o %T %k %s\\n'
   kdiag tail -b localhost:9092 orders --grep 'refused|timed out' --header region=eu
   kdiag tail -b localhost:9092 orders -e -J | jq -r '.value // .value_b64'
   kdiag tail -b localhost:9092 orders -e --output parquet --out orders.parquet
