@@ -14,6 +14,8 @@ frame_cutter.py   bytes in order -> frames; frame_stream.py searches for the nex
 pairing.py  frames -> exchanges
 lone_responses.py, trial.py   a response whose request was lost -> what it answers
 tls.py      the bytes of a TLS connection, with the secrets of keylog.py -> its application data
+tcp_tracker.py  the same segments, if asked: what TCP did. tcp_half.py looks at one direction,
+            tcp_odd.py at what came again, tcp_waits.py at who waited for whom
 decoder.py  all of it, streaming: `Exchange`, `Gap` and `Connection` values as they complete
 
 And back: exchange_writer.py makes the packets that would have carried exchanges, and a file of them

@@ -207,8 +207,7 @@ class CaptureDecoder:
                 continue
             last = min(last + 1, first + _LEAST_STRETCH, rows.last)
             takers = [
-                self._take_row((rows.low, rows.high), row, batch)
-                for row in batch.rows(first, last)
+                self._take_row((rows.low, rows.high), row, batch) for row in batch.rows(first, last)
             ]
             if self._around.has_tcp:
                 _follow_tcp(takers, first, batch)

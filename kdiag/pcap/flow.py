@@ -12,6 +12,7 @@ from kdiag.pcap.flow_rows import ACK, FIN, LEFT_OUT, NONE_SEEN, RST, SYN, FlowRo
 from kdiag.pcap.frame_stream import Skip
 from kdiag.pcap.segments import Segments
 from kdiag.pcap.stream import Direction, Moment
+from kdiag.pcap.tcp_tracker import TcpTracker
 from kdiag.wire.connection import Connection, Gap
 from kdiag.wire.frame import Frame
 
@@ -33,6 +34,7 @@ class Surroundings(NamedTuple):
         ended: where connections go after their last exchange.
         ports: those that carry Kafka whatever the bytes look like.
         endpoint_text: turns an endpoint into `ip:port`.
+        has_tcp: whether the facts of TCP are wanted.
     """
 
     rules: ReadingRules
@@ -41,6 +43,7 @@ class Surroundings(NamedTuple):
     ended: list[Connection]
     ports: frozenset[int]
     endpoint_text: Callable[[int], str]
+    has_tcp: bool = False
 
 
 class Flow:
@@ -51,6 +54,7 @@ class Flow:
         endpoints: its ends by number, the lower one first.
         first_packet: number of its first packet.
         closed_ns: when it ended, by RST or by FINs of both ends; None while it is open.
+        tcp: follows its TCP; None if nobody wants that.
     """
 
     __slots__ = (
@@ -63,6 +67,7 @@ class Flow:
         "connection",
         "endpoints",
         "first_packet",
+        "tcp",
     )
 
     def __init__(self, around: Surroundings, endpoints: tuple[int, int], row: Row) -> None:
@@ -70,6 +75,7 @@ class Flow:
         self.first_packet = row.packet
         self.closed_ns: int | None = None
         self.endpoints = endpoints
+        self.tcp = TcpTracker() if around.has_tcp else None
         self.connection = Connection(
             number=0,
             connection_id="",
@@ -210,6 +216,8 @@ class Flow:
         connection.request_bytes = asks.offset - asks.gap_bytes
         connection.response_bytes = answers.offset - answers.gap_bytes
         connection.duplicates = asks.duplicates + answers.duplicates
+        if self.tcp is not None:
+            connection.tcp = self.tcp.finish(self._client_side())
         self._around.ended.append(connection)
 
     def _close(self, reason: str, time_ns: int) -> None:

@@ -165,6 +165,17 @@ class SortedBatch:
             halves=(self._half_of(0, first, last), self._half_of(1, first, last)),
         )
 
+    def sides(self, flow: FlowRows) -> tuple[Integers, Integers]:
+        """Return which rows of the batch are a connection's, those of either end for itself."""
+        middle = flow.first + int(np.count_nonzero(~self._side[flow.first : flow.last]))
+        return self._order[flow.first : middle], self._order[middle : flow.last]
+
+    def sides_between(self, first: int, last: int) -> tuple[Integers, Integers]:
+        """Return the same of some rows of a connection, as `rows` counts them."""
+        place = self._place[first:last]
+        is_high = self._side[place]
+        return self._order[place[~is_high]], self._order[place[is_high]]
+
     def _half_of(self, side: int, first: int, last: int) -> Half:
         """Return what one side sent in some plain rows of a connection."""
         rows = self._place[first:last]

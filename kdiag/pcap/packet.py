@@ -51,6 +51,8 @@ class SegmentBatch(NamedTuple):
         payload_offset: where the payload starts in `data` (int64).
         payload_bytes: payload bytes in `data` (int64).
         wire_bytes: payload bytes on the wire, more than `payload_bytes` in a cut packet (int64).
+        header_bytes: size of the TCP header, which lies in `data` in front of the payload; 0 where
+            it was cut (uint8). None where `data` holds payloads alone.
     """
 
     data: bytes | memoryview
@@ -65,6 +67,7 @@ class SegmentBatch(NamedTuple):
     payload_offset: npt.NDArray[np.int64]
     payload_bytes: npt.NDArray[np.int64]
     wire_bytes: npt.NDArray[np.int64]
+    header_bytes: npt.NDArray[np.uint8] | None = None
 
 
 class PacketIndex:
@@ -183,4 +186,5 @@ class PacketIndex:
             payload.offset,
             np.maximum(payload.captured, 0),
             payload.wire,
+            np.where(payload.captured < 0, 0, header_bytes).astype(np.uint8),
         )

@@ -4,6 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
+from kdiag.wire.tcp_facts import TcpFacts
+
 
 class Protocol(StrEnum):
     """What a connection turned out to carry."""
@@ -34,6 +36,7 @@ class Connection(msgspec.Struct, kw_only=True):
         gaps, gap_bytes: holes declared in either direction and their size.
         close_reason: `fin`, `rst`, `reused` (a new SYN on its 4-tuple), `end of capture`.
         client_software: name and version that the client gave in ApiVersions (KIP-511).
+        tcp: what TCP did; None if nobody asked for it.
     """
 
     number: int
@@ -54,6 +57,7 @@ class Connection(msgspec.Struct, kw_only=True):
     gap_bytes: int = 0
     close_reason: str | None = None
     client_software: tuple[str, str] | None = None
+    tcp: TcpFacts | None = None
 
 
 class Gap(msgspec.Struct, kw_only=True):
