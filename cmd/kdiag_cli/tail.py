@@ -7,18 +7,8 @@ from typing import Annotated
 import typer
 
 from kdiag_cli import completion_values
-from kdiag_cli.live_options import (
-    BootstrapServers,
-    ConfigFile,
-    LiveOptions,
-    PasswordFile,
-    Profile,
-    Properties,
-    Timeout,
-    Trace,
-    Write,
-    read_timeout_ns,
-)
+from kdiag_cli.live_command import NO_OPTIONS, live_command
+from kdiag_cli.live_options import LiveOptions
 from kdiag_cli.live_run import run_live
 from kdiag_cli.value_format import ValueFormat
 
@@ -62,6 +52,7 @@ class Isolation(StrEnum):
     READ_UNCOMMITTED = "read_uncommitted"
 
 
+@live_command
 def tail(  # noqa: PLR0913 - a parameter for each option
     names: Annotated[
         list[str] | None,
@@ -163,28 +154,11 @@ def tail(  # noqa: PLR0913 - a parameter for each option
     is_quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Do not tell what happens to partitions.")
     ] = False,
-    bootstrap_server: BootstrapServers = None,
-    properties: Properties = None,
-    config: ConfigFile = None,
-    profile: Profile = None,
-    password_file: PasswordFile = None,
-    timeout: Timeout = None,
-    trace: Trace = False,
-    write: Write = None,
+    options: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Follow topics: print their records, exactly, from any offset or time."""
     from kdiag_cli import tail_choice, tail_work  # noqa: PLC0415 - not for the help
 
-    live = LiveOptions(
-        bootstrap_server,
-        properties,
-        config,
-        profile,
-        password_file,
-        read_timeout_ns(timeout),
-        trace=trace,
-        write=write,
-    )
     shown = tail_choice.Shown(
         TailOutput.JSON.value if is_json else output.value,
         out,
@@ -215,4 +189,4 @@ def tail(  # noqa: PLR0913 - a parameter for each option
         shown=shown,
     )
     tail_choice.check(said)
-    raise typer.Exit(run_live(lambda: tail_work.tail(said, live), live.timeout_ns))
+    raise typer.Exit(run_live(lambda: tail_work.tail(said, options), options.timeout_ns))

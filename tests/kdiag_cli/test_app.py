@@ -31,3 +31,4 @@ def test_the_line_of_a_command_is_the_first_of_its_own_help(name: str) -> None:
 
     assert usage.startswith(f"Usage: kdiag {name} [OPTIONS]")
     assert " ".join(line.split()) == COMMANDS[name]
+    assert "\\b" not in done.output, "examples keep their lines by a backspace, not by its name"
