@@ -14,6 +14,7 @@ import topic_maker
 from judge_consumer import JudgedRecord, judged
 from kafka_cluster import KafkaCluster, free_ports
 from kdiag.client.fetch_position import NoticeKind, PartitionKey
+from kdiag.client.fetch_recovery import ASK_NS
 from kdiag.client.fetch_session import FetchLimits
 from kdiag_program import start_kdiag
 from leader_killer import LeaderKiller
@@ -182,8 +183,9 @@ def test_records_that_are_deleted_before_they_were_read_are_told_with_offsets(
 
 
 def test_a_broker_that_hangs_does_not_hold_the_others(cluster: KafkaCluster) -> None:
-    """What others lead is read on; what it led is read from the next leader."""
-    create(cluster, "hangs", 3)
+    """What others lead is read on, but for one question that the broker does not answer."""
+    topic_maker.create(cluster.bootstrap, "hangs", 3)
+    topic_changes.await_topic(cluster.bootstrap, "hangs", 3)
     with (
         TailReader(cluster.bootstrap, "hangs", "beginning") as reader,
         SteadyWriter(cluster.bootstrap, "hangs", 3) as writer,
@@ -191,16 +193,15 @@ def test_a_broker_that_hangs_does_not_hold_the_others(cluster: KafkaCluster) -> 
         reader.read_until(lambda: reader.count > 100)
         victim = reader.leader(0)
         cluster.pause(victim)
+        there = reader.count
         reader.longest_silence_ns = 0
-        reader.read_until(lambda: reader.leader(0) != victim)
-        there = len(reader.values(0))
-        reader.read_until(lambda: len(reader.values(0)) > there + 100)
+        reader.read_until(lambda: reader.count > there + 4000)
+        assert reader.longest_silence_ns < 2 * ASK_NS
         cluster.resume(victim)
         writer.finish()
         reader.read_until(lambda: reader.count >= writer.count)
     assert [reader.values(n) for n in range(3)] == [writer.values(n) for n in range(3)]
-    assert reader.longest_silence_ns < 4 * S_NS
-    assert len(reader.notices) <= 6
+    assert len(reader.notices) <= 4
 
 
 def test_rights_that_are_withdrawn_and_given_back_are_a_line_each(
