@@ -27,11 +27,12 @@ from kdiag.client.fetch_session import FetchLimits
 from kdiag.client.fetcher import Fetcher
 from kdiag.client.metadata import Cluster
 from kdiag.client.offset_spec import At, OffsetSpec, Position
-from kdiag.errors import ConfigError, KdiagError
+from kdiag.errors import ConfigError, DecodeError, KdiagError
 from kdiag.probe.last_records import LastRecords, Span
 from kdiag.probe.pause import pause
 from kdiag.probe.tail_offsets import StartAndStop, find_offsets
 from kdiag.probe.topic_selection import TopicSelector, may_grow, names_to_ask, select
+from kdiag.wire.records import RecordBatch
 
 _S: Final = 1_000_000_000
 REFRESH_NS: Final = 5 * _S
@@ -54,7 +55,7 @@ class TailRequest(NamedTuple):
     Attributes:
         topics: which topics and partitions.
         offsets: where to start and to stop; without a start the last ten records come first, or
-            all of them if it stops at the end.
+            all of them if it has an end.
         stops_at_end: whether to end where the logs ended when it began.
         limits: how much to ask for at a time, isolation, rack.
         is_visible: returns whether a batch counts where the last records are counted.
@@ -110,6 +111,11 @@ class Tail:
         return self._fetcher.positions
 
     @property
+    def is_searching(self) -> bool:
+        """Return whether the last records are still being looked for; positions are behind them."""
+        return self._last is not None
+
+    @property
     def is_done(self) -> bool:
         """Return whether all that was asked for has been read."""
         return self._last is None and not self._unplaced and self._fetcher.is_done
@@ -154,7 +160,8 @@ class Tail:
             return everything, select(topics, everything)
 
     def _default_start(self) -> Position:
-        return Position(At.BEGINNING) if self._request.stops_at_end else DEFAULT_LAST
+        has_end = self._request.stops_at_end or self._request.offsets.stop is not None
+        return Position(At.BEGINNING) if has_end else DEFAULT_LAST
 
     def _find(
         self, keys: Mapping[PartitionKey, int | None], cluster: Cluster
@@ -278,11 +285,19 @@ class Tail:
             asked = self._unchecked.pop(fetched.key, None)
             if asked is None:
                 continue
-            offsets = [each.offset for each in fetched.batch.records() if each.offset >= asked]
-            first = min(offsets, default=fetched.batch.last_offset + 1)
+            first = _first_from(asked, fetched.batch)
             if first > asked:
                 text = (
                     f"{fetched.key}: offsets {asked} to {first - 1} hold no records any more "
                     "(compacted or deleted)"
                 )
                 self._notices.append(Notice(NoticeKind.REMOVED, text))
+
+
+def _first_from(asked: int, batch: RecordBatch) -> int:
+    """Return the first offset of a batch, from one on, that holds a record."""
+    try:
+        offsets = [each.offset for each in batch.records() if each.offset >= asked]
+    except DecodeError:
+        return asked  # whoever prints it says what is wrong
+    return min(offsets, default=batch.last_offset + 1)

@@ -132,6 +132,12 @@ def test_without_a_start_the_last_ten_come_first_and_then_what_is_new(
     assert not tail.is_done
 
 
+def test_with_a_stop_alone_it_starts_at_the_beginning(client: ClusterClient) -> None:
+    """The last ten may all lie behind the stop."""
+    tail = tail_of(client, offsets=["e@0000000001010"], ends=False)
+    assert sorted(values(tail, client)) == [b"00", b"10"]
+
+
 def test_each_partition_may_have_its_own_offset(client: ClusterClient) -> None:
     """What a tail that was interrupted tells can be given to the next."""
     assert sorted(values(tail_of(client, "orders:0@2,1@1"), client)) == [b"02", b"11", b"12"]
@@ -303,3 +309,22 @@ def test_a_leader_that_has_just_moved_is_asked_again(
     tail = tail_of(client)
     assert len(values(tail, client)) == 6
     assert tail.take_notices() == []
+
+
+@pytest.mark.parametrize(("offsets", "ends"), [(["0"], True), (["-5"], False)])
+def test_records_that_are_wrong_end_nothing(
+    client: ClusterClient,
+    cluster: LogCluster,
+    offsets: Sequence[str],
+    ends: bool,  # noqa: FBT001 - a parameter of pytest
+) -> None:
+    """Whoever prints them says so; where the last ones are looked for, that is told."""
+    log = cluster.logs[PartitionKey("orders", 0)]
+    first, after, data = log.batches[0]
+    log.batches[0] = (first, after, data[:-3] + b"\xff\xff\xff")
+    tail = tail_of(client, offsets=offsets, ends=ends)
+    found = []
+    while not tail.is_done and len(found) < 6 - (not ends):
+        found += tail.poll(client.clock.monotonic_ns() + S_NS)
+    told = [each.text for each in tail.take_notices()]
+    assert told == [] if ends else "orders[0]: unreadable up to offset 0: " in told[0]
