@@ -11,15 +11,22 @@ beginning is reached; of all these the N newest are kept.
 Batches in which some were found are kept, but not large ones: these are read again in their turn.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import heappush, heapreplace
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.client.fetch_position import FetchedBatch, FetchPosition, Notice, PartitionKey
+from kdiag.client.fetch_position import (
+    FetchedBatch,
+    FetchPosition,
+    Notice,
+    NoticeKind,
+    PartitionKey,
+)
 from kdiag.client.fetch_session import FetchLimits
 from kdiag.client.fetcher import Fetcher
-from kdiag.wire.records import RecordBatch, read_batches
+from kdiag.errors import DecodeError
+from kdiag.wire.records import Record, RecordBatch, read_batches
 
 _GROWTH: Final = 4
 _LEAST_STEP: Final = 16
@@ -70,7 +77,7 @@ class LastRecords:
     """Finds the last records.
 
     Attributes:
-        notices: what happened while they were handed out.
+        notices: what happened, but for what the fetchers tell.
     """
 
     def __init__(
@@ -120,7 +127,7 @@ class LastRecords:
         if not self._is_visible(fetched):
             return
         home = None
-        for record in fetched.batch.records():
+        for record in self._records(fetched):
             if not fetched.start <= record.offset < fetched.stop:
                 continue
             self._found[fetched.key] = self._found.get(fetched.key, 0) + 1
@@ -131,6 +138,15 @@ class LastRecords:
             home = home or self._home(fetched)
             put = heapreplace if is_full else heappush
             put(self._newest, _Candidate(*place, home))
+
+    def _records(self, fetched: FetchedBatch) -> Sequence[Record]:
+        """Return the records of a batch; none, and a notice, if they are wrong."""
+        try:
+            return fetched.batch.records()
+        except DecodeError as error:
+            text = f"{fetched.key}: unreadable up to offset {fetched.batch.last_offset}: {error}"
+            self.notices.append(Notice(NoticeKind.CORRUPT, text))
+            return ()
 
     def hand_out(
         self, positions: Mapping[PartitionKey, FetchPosition]

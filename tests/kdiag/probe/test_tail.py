@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.client.fetch_position import NoticeKind, PartitionKey
+from kdiag.client.fetch_position import FetchedBatch, NoticeKind, PartitionKey
 from kdiag.client.fetch_session import FetchLimits
 from kdiag.client.offset_spec import parse_offsets
 from kdiag.errors import AuthorizationError, ConfigError
@@ -323,7 +323,7 @@ def test_records_that_are_wrong_end_nothing(
     first, after, data = log.batches[0]
     log.batches[0] = (first, after, data[:-3] + b"\xff\xff\xff")
     tail = tail_of(client, offsets=offsets, ends=ends)
-    found = []
+    found: list[FetchedBatch] = []
     while not tail.is_done and len(found) < 6 - (not ends):
         found += tail.poll(client.clock.monotonic_ns() + S_NS)
     told = [each.text for each in tail.take_notices()]
