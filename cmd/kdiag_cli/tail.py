@@ -26,7 +26,7 @@ Examples:
   kdiag tail -b localhost:9092 __consumer_offsets -e
 
 \b
-Without -o the last ten records of all topics come first, with -e all of them. It waits for more
+Without -o the last ten records come first, with -e or --until all of them. It waits for more
 unless -e, -n or --until end it; it joins no group and commits nothing. Records of transactions
 are shown once these are committed (--isolation). `kdiag help tail` has offsets and format strings.
 

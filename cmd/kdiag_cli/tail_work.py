@@ -155,7 +155,7 @@ class Reading:
         if not isinstance(error, Exception):
             close_quietly()  # whoever reads stdout may have paused: an end must not wait for that
         self._printer.finish()
-        if self.printed:
+        if self.printed and not self._source.is_searching:
             say(f"stopped; to go on from here: kdiag tail {resume_text(self.printed)}")
 
     def _settle(self) -> None:

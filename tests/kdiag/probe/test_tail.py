@@ -121,6 +121,16 @@ def test_the_last_records_are_counted_by_what_can_be_seen(
     assert values(tail_of(client, "orders:0", offsets=["-2"]), client) == [b"01", b"02"]
 
 
+def test_positions_are_behind_the_last_records_while_these_are_looked_for(
+    client: ClusterClient,
+) -> None:
+    """Who stops then has not read what is before them."""
+    tail = tail_of(client, offsets=["-2"])
+    assert tail.is_searching
+    assert values(tail, client) == [b"02", b"12"]
+    assert not tail.is_searching
+
+
 def test_without_a_start_the_last_ten_come_first_and_then_what_is_new(
     client: ClusterClient, cluster: LogCluster
 ) -> None:
