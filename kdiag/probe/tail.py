@@ -137,10 +137,12 @@ class Tail:
                 return batches
             self._last = None
         now_ns = self._client.clock.monotonic_ns()
-        if now_ns >= self._refresh_at_ns and (self._unplaced or not self._request.stops_at_end):
-            self._look_around()
-            self._refresh_at_ns = now_ns + (_S if self._unplaced else REFRESH_NS)
-        until_ns = min(deadline_ns, max(self._refresh_at_ns, now_ns))
+        until_ns = deadline_ns
+        if self._unplaced or not self._request.stops_at_end:
+            if now_ns >= self._refresh_at_ns:
+                self._look_around()
+                self._refresh_at_ns = now_ns + (_S if self._unplaced else REFRESH_NS)
+            until_ns = min(deadline_ns, self._refresh_at_ns)
         if self._unplaced and self._fetcher.is_done:
             pause(self._client, max(0, until_ns - now_ns))
         batches = self._fetcher.poll(until_ns)

@@ -15,7 +15,7 @@ from kdiag.probe.topic_selection import parse_selector
 from kdiag.wire.api.fetch import AbortedTransaction
 from kdiag.wire.record import ControlType
 from log_cluster import Log, LogCluster
-from scripted_broker import Received
+from scripted_broker import HOLD, Received
 
 S_NS = 1_000_000_000
 NOW_MS = 10_000_000
@@ -338,3 +338,18 @@ def test_records_that_are_wrong_end_nothing(
         found += tail.poll(client.clock.monotonic_ns() + S_NS)
     told = [each.text for each in tail.take_notices()]
     assert told == [] if ends else "orders[0]: unreadable up to offset 0: " in told[0]
+
+
+def test_a_tail_that_stops_at_the_end_waits_as_long_as_it_may(
+    client: ClusterClient, cluster: LogCluster
+) -> None:
+    """However long it has read already, it does not turn round and round."""
+    log = cluster.logs[PartitionKey("orders", 0)]
+    tail = tail_of(client)
+    tail._refresh_at_ns = 0
+    log.batches.clear()
+    cluster.brokers[1].on("Fetch", HOLD)
+    values(tail, client, enough=3)
+    before_ns = client.clock.monotonic_ns()
+    assert tail.poll(before_ns + S_NS // 20) == []
+    assert client.clock.monotonic_ns() - before_ns >= S_NS // 20
