@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kdiag.finding_rules import clients, clusters, connections, coordinators
+from kdiag.finding_rules import clients, clusters, connections, coordinators, tcp
 from kdiag.finding_rules.rule import Rule, Severity
 
 __all__ = ["RULES", "Finding", "Rule", "Severity", "found", "is_at_least", "worst"]
@@ -18,6 +18,7 @@ RULES: Final[dict[str, Rule]] = {
     **clusters.RULES,
     **coordinators.RULES,
     **clients.RULES,
+    **tcp.RULES,
 }
 """What each id means, by ascending id."""
 

@@ -8,6 +8,7 @@ Each has a number that never changes its meaning, so that alerts can name it:
     KD3xxx  coordinators and groups
     KD4xxx  authorization
     KD5xxx  compatibility of clients and brokers
+    KD6xxx  TCP: what keeps bytes from going faster
 
 Who raises a finding adds its line; numbers are never given twice.
 """
