@@ -28,6 +28,7 @@ from kdiag_cli.tail_choice import Said, filter_of, offsets_of, selectors_of
 from kdiag_cli.tail_status import TailStatus
 from kdiag_cli.terminal import Output, close_quietly, say
 from kdiag_cli.text_columns import TextColumns
+from kdiag_cli.wide_pipe import widen
 
 _POLL_NS: Final = 250_000_000
 _NS_PER_MS: Final = 1_000_000
@@ -53,6 +54,7 @@ def tail(said: Said, live: LiveOptions) -> ExitCode:
         ),
     )
     printer = make_printer(said, Output())
+    widen(sys.stdout)
     with live_session(live) as client:
         source = Tail(client, request)
         return Reading(client.clock, source, printer, said, chosen).run()

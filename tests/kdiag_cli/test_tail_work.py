@@ -179,8 +179,8 @@ def test_an_interrupted_tail_says_how_to_go_on(cluster: LogCluster) -> None:
 def test_a_reader_who_has_paused_does_not_keep_it_from_ending(cluster: LogCluster) -> None:
     """It stops inside a write, and says what was written for certain."""
     log = cluster.add("large", 0)
-    for _ in range(40):
-        log.append(b"x" * 20_000)
+    for _ in range(80):
+        log.append(b"x" * 50_000)
     cluster.max_batches = 4
     with start_tail(cluster, "large", "-o", "beginning") as program:
         reading(program).read(1)  # so it has begun to write, and will fill the pipe
