@@ -111,9 +111,23 @@ def report_tables(  # noqa: PLR0913 - two are only passed on
     return with_spark(spark, do)
 
 
-def with_spark(options: SparkOptions, do: "Callable[[SparkSession], ExitCode]") -> ExitCode:
-    """Do something with a session of Spark, and end it; return the exit code."""
+def with_spark(
+    options: SparkOptions,
+    do: "Callable[[SparkSession], ExitCode]",
+    check: Callable[[], None] = lambda: None,
+) -> ExitCode:
+    """Do something with a session of Spark, and end it; return the exit code.
+
+    Args:
+        options: where Spark runs.
+        do: is given the session.
+        check: finds out before Spark is started what cannot work.
+    """
+    from kdiag.pipeline.session import require  # noqa: PLC0415 - `--help` needs it not
+
     try:
+        require()
+        check()
         with _session(options) as session:
             return do(session)
     except (CaptureError, ReportError) as error:

@@ -1,5 +1,6 @@
 """What `kdiag pipeline stream` does once its arguments are read."""
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdiag.errors import ReportError
@@ -33,11 +34,8 @@ def follow(options: StreamOptions, spark: SparkOptions) -> ExitCode:
     """Follow a folder; return the exit code."""
 
     def do(session: "SparkSession") -> ExitCode:
-        from kdiag.pipeline.place import is_folder  # noqa: PLC0415 - pyarrow
         from kdiag.pipeline.stream import close, drain, start, wait  # noqa: PLC0415
 
-        if not is_folder(options.folder):
-            raise ReportError(options.folder, "is no folder: name the one that captures come into")
         job = _stream_job(options)
         query = start(session, job, progress())
         if not options.is_once:
@@ -47,7 +45,19 @@ def follow(options: StreamOptions, spark: SparkOptions) -> ExitCode:
             close(session, job)
         return ExitCode.DONE
 
-    return with_spark(spark, do)
+    return with_spark(spark, do, partial(_require_folder, options.folder))
+
+
+def _require_folder(folder: str) -> None:
+    """Do nothing if a folder is there.
+
+    Raises:
+        ReportError: it is not.
+    """
+    from kdiag.pipeline.place import is_folder  # noqa: PLC0415 - pyarrow
+
+    if not is_folder(folder):
+        raise ReportError(folder, "is no folder: name the one that captures come into")
 
 
 def _stream_job(options: StreamOptions) -> "StreamJob":

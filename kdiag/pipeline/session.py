@@ -41,6 +41,17 @@ def missing() -> str:
     return f"this needs Java: {INSTALL_JAVA}"
 
 
+def require() -> None:
+    """Do nothing if this machine can run Spark.
+
+    Raises:
+        ReportError: pyspark or Java is missing; with how to get it.
+    """
+    lack = missing()
+    if lack:
+        raise ReportError("Spark", lack)
+
+
 def open_session(
     master: str | None = None, conf: Mapping[str, str] | None = None, name: str = "kdiag"
 ) -> "SparkSession":
@@ -54,9 +65,7 @@ def open_session(
     Raises:
         ReportError: pyspark or Java is missing, or Spark does not start.
     """
-    lack = missing()
-    if lack:
-        raise ReportError("Spark", lack)
+    require()
     from pyspark.errors import PySparkException  # noqa: PLC0415 - it may be missing
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
