@@ -238,7 +238,7 @@ def test_an_interrupt_ends_a_tail_at_once_while_all_brokers_hang(cluster: KafkaC
     """It waits for nobody, and says where it stopped."""
     create(cluster, "interrupted", 1)
     topic_maker.produce(cluster.bootstrap, "interrupted", [(None, b"read")])
-    arguments = ("tail", "-b", cluster.bootstrap, "interrupted")
+    arguments = ("tail", "-b", cluster.bootstrap, "interrupted", "-o", "beginning")
     with start_kdiag(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert b"read" in process.stdout.readline()
