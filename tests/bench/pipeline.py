@@ -1,11 +1,11 @@
 """Measures the pipeline on this machine: wall and CPU time, shuffled bytes, memory of workers.
 
-    python tests/bench/pipeline.py large.pcap [large.pcap ...] [--master local[1] --master local[2]]
+    python tests/bench/pipeline.py large.pcap --alone --master 'local[1]' --master 'local[2]'
 
-Runs each capture, or set of captures given together, once to warm Spark up and then `--rounds` times
-on each master, and once with the decoder alone (`--alone`) for comparison. Prints one JSON object a
-line. CPU time is that of the JVM and of all Python processes, so it tells something on a busy
-machine too, which wall time does not.
+Runs the captures, as one recording, once to warm Spark up and then `--rounds` times on each master,
+and once with the decoder alone (`--alone`) for comparison. Prints one JSON object a line. CPU time
+is that of the JVM and of all Python processes, so it tells something on a busy machine too, which
+wall time does not.
 """
 
 import argparse
@@ -16,6 +16,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -124,6 +126,21 @@ def shuffled_bytes(scratch: Path) -> int:
     return sum(file.stat().st_size for file in scratch.rglob("shuffle_*.data"))
 
 
+class Steps:
+    """How long each step of a run took."""
+
+    def __init__(self) -> None:
+        self._begun: list[tuple[str, float]] = []
+
+    def begin(self, name: str) -> None:
+        """Begin a step, which ends the one before it."""
+        self._begun.append((name, time.monotonic()))
+
+    def took(self) -> dict[str, float]:
+        """Return the seconds of each step but the last, which moves files."""
+        return {name: round(end - start, 2) for (name, start), (_, end) in pairwise(self._begun)}
+
+
 def print_line(**columns: Any) -> None:
     """Print an object as a line."""
     sys.stdout.write(json.dumps(columns) + "\n")
@@ -137,20 +154,12 @@ def measure_spark(files: list[str], master: str, rounds: int) -> None:
         conf = {"spark.driver.memory": "2g", "spark.local.dir": str(scratch)}
         session = open_session(master, conf, "bench")
         job = Job(tuple(files), f"{folder}/out", choice=CHOICE)
-        times: list[tuple[str, float]] = []
-        run(session, job)
-        for number in range(rounds):
-            before = shuffled_bytes(scratch)
-            times.clear()
-            taken = measured(
-                lambda: run(session, job, lambda text: times.append((text, time.monotonic())))
-            )
-            steps = {
-                text: round(end - start, 2)
-                for (text, start), (_, end) in zip(times, times[1:], strict=False)
-            }
-            shuffled = shuffled_bytes(scratch) - before
-            print_line(what=master, round=number, **taken, shuffled_mb=shuffled // 10**6, **steps)
+        for number in range(rounds + 1):
+            before, steps = shuffled_bytes(scratch), Steps()
+            taken = measured(partial(run, session, job, steps.begin))
+            shuffled = (shuffled_bytes(scratch) - before) // 10**6
+            if number:
+                print_line(what=master, **taken, shuffled_mb=shuffled, **steps.took())
         session.stop()
 
 

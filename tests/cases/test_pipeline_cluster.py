@@ -1,0 +1,53 @@
+"""A real cluster, and an executor that is killed in the middle of a run."""
+
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from capture_sets import recorded_sets
+from kdiag.pipeline.session import missing
+from kdiag_program import start_kdiag
+from pipeline_parts import comparable, in_one_process, read_tables
+
+if TYPE_CHECKING:
+    from spark_cluster import SparkCluster
+
+TABLES = ("exchanges", "batches", "connections", "gaps")
+
+pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(missing()), reason=missing())]
+
+
+def wait_and_kill(process: "subprocess.Popen[bytes]", cluster: "SparkCluster", out: Path) -> bool:
+    """Wait for a run; kill an executor once tasks have begun to write. Return whether that was."""
+    is_killed = False
+    while process.poll() is None:
+        if not is_killed and any(out.glob("_runs/*.staging/*")):
+            is_killed = cluster.kill_executor()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.02)
+    return is_killed
+
+
+def test_a_cluster_gives_the_rows_of_one_process_though_an_executor_is_killed(
+    tmp_path: Path,
+) -> None:
+    """Its tasks are done again elsewhere, and nothing that it wrote counts."""
+    from spark_cluster import spark_cluster  # noqa: PLC0415 - pyspark may be missing
+
+    files = [file for each in recorded_sets() if not each.keylog for file in each.files]
+    (tmp_path / "cluster").mkdir()
+    with spark_cluster(tmp_path / "cluster", 2) as cluster:
+        arguments = ["pipeline", "run", *files, "--out", tmp_path / "out", "--parts", 4]
+        arguments += ["--master", cluster.master, "--conf", "spark.executor.memory=1g"]
+        arguments += ["--conf", "spark.driver.memory=1g", "--conf", "spark.driver.host=127.0.0.1"]
+        process = start_kdiag(*arguments)
+        is_killed = wait_and_kill(process, cluster, tmp_path / "out")
+
+    assert is_killed
+    assert process.returncode in (0, 8)
+    found, expected = read_tables(tmp_path / "out"), in_one_process(files)
+    for name in TABLES:
+        assert comparable(found[name]) == comparable(expected[name]), name
