@@ -17,9 +17,8 @@ from kdiag_cli.table_answer import Answer, AnswerFormat, print_answer
 from kdiag_cli.terminal import Output, close_quietly, say
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from kdiag.pipeline.partitions import Manifest
+    from kdiag.pipeline.session import Session
     from kdiag.report.sql_report import Query
 
 _NS_PER_US = 1000
@@ -56,7 +55,7 @@ def run_job(options: RunOptions, spark: SparkOptions, output: LiveOutput) -> Exi
     times = _time(options.first, "'--from'"), _time(options.last, "'--to'")
     topic_names = read_topic_ids(options.topic_ids)
 
-    def do(session: "SparkSession") -> ExitCode:
+    def do(session: "Session") -> ExitCode:
         from kdiag.pipeline.flows import FlowRules  # noqa: PLC0415 - pyarrow
         from kdiag.pipeline.run import Job, run  # noqa: PLC0415
         from kdiag.pipeline.segment_reader import TimeRange  # noqa: PLC0415
@@ -93,7 +92,7 @@ def report_tables(  # noqa: PLR0913 - two are only passed on
 ) -> ExitCode:
     """Print the answer of Spark to a report; return the exit code."""
 
-    def do(session: "SparkSession") -> ExitCode:
+    def do(session: "Session") -> ExitCode:
         from kdiag.pipeline.tables import ask  # noqa: PLC0415 - pyarrow
 
         answer = ask(session, folder, query)
@@ -113,7 +112,7 @@ def report_tables(  # noqa: PLR0913 - two are only passed on
 
 def with_spark(
     options: SparkOptions,
-    do: "Callable[[SparkSession], ExitCode]",
+    do: "Callable[[Session], ExitCode]",
     check: Callable[[], None] = lambda: None,
 ) -> ExitCode:
     """Do something with a session of Spark, and end it; return the exit code.
@@ -141,7 +140,7 @@ def with_spark(
 
 
 @contextmanager
-def _session(options: SparkOptions) -> Iterator["SparkSession"]:
+def _session(options: SparkOptions) -> Iterator["Session"]:
     from kdiag.pipeline.session import open_session  # noqa: PLC0415 - `--help` needs it not
 
     conf = {}

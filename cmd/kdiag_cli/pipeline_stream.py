@@ -8,8 +8,7 @@ from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.pipeline_run import SparkOptions, progress, with_spark
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
+    from kdiag.pipeline.session import Session
     from kdiag.pipeline.stream import StreamJob
 
 
@@ -33,7 +32,7 @@ class StreamOptions(NamedTuple):
 def follow(options: StreamOptions, spark: SparkOptions) -> ExitCode:
     """Follow a folder; return the exit code."""
 
-    def do(session: "SparkSession") -> ExitCode:
+    def do(session: "Session") -> ExitCode:
         from kdiag.pipeline.stream import close, drain, start, wait  # noqa: PLC0415
 
         job = _stream_job(options)

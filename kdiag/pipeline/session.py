@@ -6,12 +6,15 @@ import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kdiag.errors import ReportError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    Session: TypeAlias = SparkSession
+    """What others, who know no Spark, are handed."""
 
 INSTALL: Final = "pip install 'kdiag[spark]'"
 INSTALL_JAVA: Final = "apt-get install openjdk-17-jre-headless (or any Java 17), or set JAVA_HOME"
