@@ -18,7 +18,7 @@ def test_a_finding_is_explained() -> None:
     assert text is not None
     assert text.startswith("# KD1501 (error): broker <node_id> advertises <address>,")
     assert rule.explanation in text
-    assert "**What to do:** Set advertised.listeners of broker <node_id>" in text
+    assert "**What to do:** Start broker <node_id> if it is down" in text
 
 
 def test_what_is_no_finding_has_no_text() -> None:
