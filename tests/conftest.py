@@ -3,15 +3,17 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
+import delayed_path
 import kafka_jars
 import kafka_oracle
+from delayed_path import DelayedPath
 from kdiag.pipeline.session import missing, open_session
 from secure_cluster import SecureCluster
 
@@ -91,6 +93,14 @@ def kafka_reads(
         return kafka_oracle.decode(version, lines)
 
     return read
+
+
+@pytest.fixture
+def make_delayed_path(tmp_path: Path) -> Callable[..., DelayedPath]:
+    """Return a function from options of `delayed_link` to a path with a delay, which needs root."""
+    with _skipping_unless_ci():
+        delayed_path.require_rights()
+    return partial(DelayedPath, tmp_path)
 
 
 @pytest.fixture(scope="session")

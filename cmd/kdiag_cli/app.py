@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "query": "Ask a question about captures in SQL.",
     "report": "Answer a question that many have about captures.",
     "pipeline": "Make tables of captures on Spark, on this machine or on many.",
+    "tune-buffers": "Say what limits each connection of a capture: buffers, network or programs.",
     "check": "Check the way to a cluster, layer by layer, and what state it is in.",
     "tail": "Follow topics: print their records, exactly, from any offset or time.",
     "find-coordinator": "Ask every broker who coordinates a group, and if that is healthy.",

@@ -11,6 +11,7 @@ Examples:
   kdiag decode traffic.pcap
   kdiag decode traffic.pcap --summary
   kdiag decode traffic.pcap --api Produce,Fetch --topic 'order*' --min-latency 50ms
+  kdiag decode traffic.pcap --summary --tcp
   kdiag decode traffic.pcap --errors
   kdiag decode traffic.pcap --show 12 --values
   kdiag decode traffic.pcap --explain 12
@@ -99,6 +100,12 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     raw: Annotated[
         bool, typer.Option("--raw", help="Kafka's exact JSON: records and nested bytes in base64.")
     ] = False,
+    tcp: Annotated[
+        bool,
+        typer.Option(
+            "--tcp", help="Also tell what TCP did: round trips, losses, windows, per connection."
+        ),
+    ] = False,
     sort: Annotated[
         bool, typer.Option("--sort", help="Order by time; keeps everything in memory.")
     ] = False,
@@ -175,6 +182,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         summary=summary,
         show=show,
         explain=explain,
+        tcp=tcp,
         sort=sort,
         keylogs=keylog or [],
         live=live,

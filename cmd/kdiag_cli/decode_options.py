@@ -26,6 +26,8 @@ _NS: Final = {
 }
 _SIZE: Final = re.compile(r"(\d{1,12})\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 _SHIFTS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
+_RATE: Final = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([kmg])bit(?:/s)?", re.IGNORECASE)
+_BITS: Final = {"k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _WORDS_PER_LINE: Final = 2
 
 
@@ -43,6 +45,7 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
         topic_names: names that are known beforehand, by topic id.
         summary: whether to count instead of listing.
         show, explain: the number of the one exchange to print in full, or byte by byte.
+        tcp: whether to tell what TCP did on each connection.
         sort: whether to order by time.
         keylogs: files with the secrets of TLS connections.
         live: the interface to capture from instead of reading files.
@@ -61,6 +64,7 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
     summary: bool = False
     show: int | None = None
     explain: int | None = None
+    tcp: bool = False
     sort: bool = False
     keylogs: list[Path] = []
     live: str | None = None
@@ -105,6 +109,16 @@ def read_size(text: str, hint: str) -> int:
         raise typer.BadParameter(why, param_hint=hint)
     number, unit = match.groups()
     return int(number) << _SHIFTS[unit.lower()]
+
+
+def read_bits_per_s(text: str) -> int:
+    """Return a rate such as `1Gbit` or `200Mbit` in bits per second."""
+    match = _RATE.fullmatch(text.strip())
+    if match is None:
+        why = f"{text!r} is not a rate: give one such as 1Gbit or 200Mbit"
+        raise typer.BadParameter(why, param_hint="'--rate'")
+    number, unit = match.groups()
+    return round(float(number) * _BITS[unit.lower()])
 
 
 def read_topic_ids(file: Path | None) -> dict[str, str]:

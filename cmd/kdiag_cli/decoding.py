@@ -10,11 +10,13 @@ from kdiag.errors import CaptureError, ReportError
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.packet import SegmentBatch
 from kdiag.pcap.topic_names import can_read_twice, learn_all_names
+from kdiag.wire.connection import Connection
 from kdiag.wire.dissection import Dissection
 from kdiag.wire.document import DocumentEncoder, Documents
 from kdiag.wire.selection import is_in_order
 from kdiag.wire.subject.phrase import count
 from kdiag.wire.summary import Totals
+from kdiag.wire.tcp_document import tcp_document
 from kdiag.wire.topic_names import TopicNames
 from kdiag_cli.decode_options import DecodeOptions
 from kdiag_cli.exchange_lines import ExchangeLines
@@ -27,7 +29,8 @@ from kdiag_cli.report_extra import open_parquet_tables
 from kdiag_cli.single_exchange import SingleExchange, absence_text
 from kdiag_cli.sorted_printer import SortedPrinter
 from kdiag_cli.summary_text import print_summary
-from kdiag_cli.terminal import Output, close_quietly, say
+from kdiag_cli.tcp_text import tcp_lines
+from kdiag_cli.terminal import BOLD, Output, close_quietly, say
 from kdiag_cli.traffic import note_disorder, note_drops, open_traffic, read_keylogs
 
 _MACHINE_PRINTERS: Final[dict[str, Callable[[Output, Documents], Printer]]] = {
@@ -72,6 +75,8 @@ class _Decoding:
             keylog=self._keylog,
             limits=options.limits,
         )
+        if options.tcp:
+            self._decoder.follow_tcp()
         self._names = TopicNames(options.topic_names)
         self._documents = Documents(self._names, options.form)
         number = options.show or options.explain
@@ -130,7 +135,7 @@ class _Decoding:
                 self._take(self._decoder.feed(batch))
                 if progress is not None:
                     progress.update(self._reader.bytes_read)
-                if self._single is not None and self._single.found is not None:
+                if self._has_found():
                     return False
         except KeyboardInterrupt:
             is_interrupted = True
@@ -139,6 +144,11 @@ class _Decoding:
                 progress.clear()
         self._take(self._decoder.finish())
         return is_interrupted
+
+    def _has_found(self) -> bool:
+        """Return whether the one exchange wanted is here, and with it all that is to be told."""
+        is_found = self._single is not None and self._single.found is not None
+        return is_found and not self._options.tcp
 
     def _take(self, items: list[Item]) -> None:
         self._pipeline.take(items)
@@ -214,7 +224,9 @@ class _Decoding:
 
     def _document(self, dissection: Dissection) -> object:
         if self._options.show is not None:
-            return self._documents.exchange(dissection)
+            document = self._documents.exchange(dissection)
+            facts = dissection.exchange.connection.tcp
+            return document if facts is None else document | {"tcp": tcp_document(facts)}
         show_secrets = self._options.form.show_secrets
         return explanation_document(dissection, show_secrets=show_secrets)
 
@@ -222,8 +234,17 @@ class _Decoding:
         view = ExchangeView(self._output, self._names, self._documents)
         if self._options.show is not None:
             view.show(dissection)
+            self._show_tcp(dissection.exchange.connection)
         else:
             view.explain(dissection, show_secrets=self._options.form.show_secrets)
+
+    def _show_tcp(self, connection: Connection) -> None:
+        """Print what TCP did on a connection, if that was asked for."""
+        if connection.tcp is not None:
+            self._output.line("")
+            self._output.line(self._output.paint(f"tcp of connection {connection.number}", BOLD))
+            for line in tcp_lines(connection.tcp):
+                self._output.line(line)
 
     def _say_if_nothing_was_found(self, totals: Totals) -> None:
         """Tell what there was instead, if there was no exchange at all."""

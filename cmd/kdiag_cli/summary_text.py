@@ -6,6 +6,7 @@ from typing import Final
 
 from kdiag.wire.subject.phrase import count, size
 from kdiag.wire.summary import Summary, Totals, kind_text
+from kdiag_cli.tcp_text import HEADERS, tcp_row
 from kdiag_cli.terminal import BOLD, YELLOW, Output, harmless, table
 
 _NS_PER_S: Final = 1_000_000_000
@@ -30,6 +31,7 @@ def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
         ("PROTOCOL", protocols if set(protocols) - {"kafka"} else Counter()),
     ):
         _print_counts(output, title, counts)
+    _print_tcp(output, summary)
     losses = []
     if totals.duplicates:
         losses.append(f"{count(totals.duplicates, 'segment')} carried nothing new")
@@ -70,6 +72,17 @@ def _print_counts(output: Output, title: str, counts: "Counter[str]") -> None:
         rest = sum(counts.values()) - sum(number for _, number in most)
         rows.append((f"… {len(counts) - _MOST} more", f"{rest:,}".rjust(width)))
     _print_table(output, rows)
+
+
+def _print_tcp(output: Output, summary: Summary) -> None:
+    """Print what TCP did on the connections with the most bytes."""
+    largest = sorted(summary.tcp, key=lambda each: -each.request_bytes - each.response_bytes)
+    rows = [tcp_row(each, each.tcp) for each in largest[:_MOST] if each.tcp is not None]
+    if not rows:
+        return
+    _print_table(output, [HEADERS, *rows])
+    if len(largest) > _MOST:
+        output.line(f"… {count(len(largest) - _MOST, 'connection')} more, with fewer bytes")
 
 
 def _print_table(output: Output, rows: Sequence[tuple[str, ...]]) -> None:

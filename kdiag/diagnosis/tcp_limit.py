@@ -3,6 +3,7 @@
 How it works. `TcpFacts` divide the time of a direction by what the sender waited for. What is left,
 "held", had bytes in flight and room in the window. It goes to
 
+    the network     if much time went to making up for losses
     the program     if all that its requests in flight hold was in flight at once: TCP held nothing
     the network     if segments were lost, or round trips grew, which is a queue on the way
     the send buffer else: a sender in the middle of a message sends on as soon as its buffer lets
@@ -20,16 +21,18 @@ from typing import Final
 import msgspec
 
 from kdiag.diagnosis.turns import Frames, Turns
-from kdiag.wire.tcp_facts import TcpDirection, TcpFacts
+from kdiag.wire.tcp_facts import TcpDirection, TcpFacts, WindowScaling
 
 _LEAST_BYTES: Final = 64 << 10
 _LOST_SEGMENTS: Final = 0.001
 _LEAST_LOST: Final = 3
+_RECOVERY: Final = 0.1
 _WHOLE_TURN: Final = 0.85
 _LOADED_RTT: Final = 1.25
 _LOADED_NS: Final = 2_000_000
 _HELD_ROUND_TRIPS: Final = 5
 _MS: Final = 1_000_000
+_NEARLY_UNSCALED: Final = 48 << 10  # what is left of 64 KiB when some is not read yet
 _DIGITS: Final = 2
 
 
@@ -42,6 +45,8 @@ class Limit(StrEnum):
     """The program: it had nothing to send, or waited for answers."""
     SEND_BUFFER = "send_buffer"
     RECEIVE_BUFFER = "receive_buffer"
+    WINDOW_SCALING = "window_scaling"
+    """The receive buffer may be larger, but no window above 64 KiB can be told."""
     READER = "reader"
     """The program that receives: it leaves bytes unread."""
     NETWORK = "network"
@@ -117,7 +122,7 @@ def _limit(facts: TcpFacts, direction: TcpDirection, turn_bytes: int | None) -> 
     span_ns = direction.last_ns - direction.first_ns
     waits = {
         Limit.APPLICATION: direction.idle_ns,
-        Limit.RECEIVE_BUFFER: direction.window_full_ns,
+        _full_window(facts, direction): direction.window_full_ns,
         Limit.READER: direction.window_closed_ns,
         Limit.NETWORK: direction.recovery_ns,
     }
@@ -127,7 +132,9 @@ def _limit(facts: TcpFacts, direction: TcpDirection, turn_bytes: int | None) -> 
     share = waits[limit] / span_ns if span_ns > 0 else 0.0
     if direction.bytes < _LEAST_BYTES or span_ns <= 0:
         limit, share = Limit.QUIET, 0.0
-    bound_bytes = _bound_bytes(limit, direction, turn_bytes)
+    bound_bytes = (
+        turn_bytes if limit is Limit.APPLICATION else _bound_bytes(limit, facts, direction)
+    )
     return DirectionLimit(
         limit=limit,
         share=round(share, _DIGITS),
@@ -141,9 +148,19 @@ def _limit(facts: TcpFacts, direction: TcpDirection, turn_bytes: int | None) -> 
     )
 
 
+def _full_window(facts: TcpFacts, direction: TcpDirection) -> Limit:
+    """Return why the receiver's window is not larger."""
+    is_scaled = facts.window_scaling in {WindowScaling.ON, WindowScaling.UNKNOWN}
+    is_largest = direction.window is not None and direction.window.most >= _NEARLY_UNSCALED
+    return Limit.RECEIVE_BUFFER if is_scaled or not is_largest else Limit.WINDOW_SCALING
+
+
 def _holder(facts: TcpFacts, direction: TcpDirection, turn_bytes: int | None) -> Limit:
     """Return who held a sender back that had bytes in flight and room for more."""
     in_flight = direction.in_flight
+    is_recovering = direction.recovery_ns > _RECOVERY * (direction.last_ns - direction.first_ns)
+    if is_lossy(direction) and is_recovering:
+        return Limit.NETWORK
     if turn_bytes and in_flight and in_flight.p95 >= _WHOLE_TURN * turn_bytes:
         return Limit.APPLICATION
     if is_lossy(direction) or _is_loaded(facts):
@@ -162,13 +179,17 @@ def _is_loaded(facts: TcpFacts) -> bool:
     return usual > _LOADED_RTT * least and usual - least > _LOADED_NS
 
 
-def _bound_bytes(limit: Limit, direction: TcpDirection, turn_bytes: int | None) -> int | None:
-    """Return how many bytes the limit lets go in one round trip."""
-    if limit is Limit.RECEIVE_BUFFER and direction.window is not None:
-        return direction.window.median
-    if limit in {Limit.SEND_BUFFER, Limit.SENDER} and direction.in_flight is not None:
-        return direction.in_flight.median
-    return turn_bytes if limit is Limit.APPLICATION else None
+def _bound_bytes(limit: Limit, facts: TcpFacts, direction: TcpDirection) -> int | None:
+    """Return how many bytes a buffer lets go in one round trip; None if none is the limit.
+
+    The size of a send buffer is not on the wire: what was in flight on average tells it.
+    """
+    if limit in {Limit.RECEIVE_BUFFER, Limit.WINDOW_SCALING}:
+        return None if direction.window is None else direction.window.median
+    usual_ns, span_ns = loaded_rtt_ns(facts), direction.last_ns - direction.first_ns
+    if limit in {Limit.SEND_BUFFER, Limit.SENDER} and usual_ns is not None:
+        return direction.bytes * usual_ns // span_ns
+    return None
 
 
 def mb_per_s(size: int, time_ns: int) -> float:

@@ -102,8 +102,6 @@ class _Subject:
                 yield found("KD6006", **evidence, loaded_rtt_ms=_ms(loaded_ns))
             case Limit.SENDER if not self._is_short:
                 yield found("KD6009", **evidence, why=self._why_unsure(direction, limited))
-            case Limit.RECEIVE_BUFFER if self._facts.window_scaling in _SCALING:
-                return  # buffers of any size make no difference
             case Limit.RECEIVE_BUFFER | Limit.SEND_BUFFER if not self._is_short:
                 yield found(_BUFFER_RULES[limited.limit], **evidence)
             case Limit.APPLICATION:
@@ -151,6 +149,7 @@ class _Subject:
             "percent": round(100 * limited.share),
             "mb_per_s": limited.mb_per_s,
             "ceiling_mb_per_s": limited.ceiling_mb_per_s,
+            "bound_bytes": limited.bound_bytes,
             "rtt_ms": _ms(self._rtt_ns),
             "window_bytes": None if direction.window is None else direction.window.median,
             "in_flight_bytes": None if direction.in_flight is None else direction.in_flight.median,

@@ -20,7 +20,7 @@ RULES: Final = {
     "KD6002": Rule(
         _WARNING,
         "the receive buffer of the {receiver} holds {what} down to {mb_per_s} MB/s: "
-        "{window_bytes} bytes per round trip of {rtt_ms} ms",
+        "{bound_bytes} bytes per round trip of {rtt_ms} ms",
         "No more can be on its way than the receiver has room for, so the rate is at most its "
         "window divided by the round trip.",
         "Set {receive_setting} to -1, which leaves it to the kernel, or to {needed_bytes} or more; "
@@ -37,7 +37,7 @@ RULES: Final = {
     ),
     "KD6004": Rule(
         _WARNING,
-        "the send buffer of the {sender} holds {what} down to {mb_per_s} MB/s: {in_flight_bytes} "
+        "the send buffer of the {sender} holds {what} down to {mb_per_s} MB/s: {bound_bytes} "
         "bytes per round trip of {rtt_ms} ms",
         "What was sent stays in the send buffer until it is acknowledged, so the rate is at most "
         "its size divided by the round trip. The receiver's window had room for more, nothing was "

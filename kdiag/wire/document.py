@@ -19,6 +19,7 @@ from kdiag.wire.frame import Frame
 from kdiag.wire.record_batch import RecordBatch
 from kdiag.wire.record_json import records_json
 from kdiag.wire.side import Side, Why
+from kdiag.wire.tcp_document import tcp_document
 from kdiag.wire.topic_names import TopicNames
 
 SCHEMA: Final = 1
@@ -166,6 +167,7 @@ class Documents:
     def connection(self, connection: Connection) -> dict[str, Any]:
         """Return the document of a connection that has ended, or whose capture has."""
         software = connection.client_software
+        tcp = {} if connection.tcp is None else {"tcp": tcp_document(connection.tcp)}
         return {
             "schema": SCHEMA,
             "kind": "connection",
@@ -188,6 +190,7 @@ class Documents:
             "gap_bytes": connection.gap_bytes,
             "close_reason": connection.close_reason,
             "client_software": None if software is None else " ".join(software).strip(),
+            **tcp,
         }
 
 

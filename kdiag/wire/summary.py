@@ -13,6 +13,7 @@ from kdiag.wire.document import SCHEMA
 from kdiag.wire.error_code import error_name
 from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.likeness import Likeness
+from kdiag.wire.tcp_document import tcp_document
 from kdiag.wire.topic_names import TopicNames
 
 _NS_PER_S: Final = 1_000_000_000
@@ -72,11 +73,13 @@ class Summary:
     Attributes:
         software: connections by what the client called itself (KIP-511).
         protocols: connections by what they carry.
+        tcp: the connections of which it is known what TCP did.
     """
 
     def __init__(self, names: TopicNames) -> None:
         self.software: Counter[str] = Counter()
         self.protocols: Counter[Protocol] = Counter()
+        self.tcp: list[Connection] = []
         self._names = names
         self._alike: dict[_Alike, _Tally] = {}
         self._likeness: Likeness[_Tally] | None = None
@@ -114,6 +117,8 @@ class Summary:
     def add_connection(self, connection: Connection) -> None:
         """Count a connection that has ended."""
         self.protocols[connection.protocol] += 1
+        if connection.tcp is not None:
+            self.tcp.append(connection)
         if connection.client_software is not None:
             self.software[" ".join(connection.client_software).strip()] += 1
 
@@ -168,6 +173,23 @@ class Summary:
 
     def document(self, totals: Totals) -> dict[str, Any]:
         """Return the document of `--summary --output json`."""
+        return self._counts(totals) | ({"tcp": self._tcp_documents()} if self.tcp else {})
+
+    def _tcp_documents(self) -> list[dict[str, Any]]:
+        """Return what TCP did, by connection."""
+        return [
+            {
+                "connection": each.number,
+                "client": each.client,
+                "broker": each.broker,
+                **tcp_document(each.tcp),
+            }
+            for each in sorted(self.tcp, key=lambda known: known.number)
+            if each.tcp is not None
+        ]
+
+    def _counts(self, totals: Totals) -> dict[str, Any]:
+        """Return all that is counted."""
         return {
             "schema": SCHEMA,
             "packets": totals.packets,

@@ -5,7 +5,8 @@
     path.captures["client"]
 
 Client and broker are sockets of this process, each in its own network namespace, which send frames
-of Kafka's protocol to each other as fast as they are let. Needs root.
+of Kafka's protocol to each other as fast as they are let. Congestion control is Reno, which every
+Linux has and which minds every loss. Needs root.
 """
 
 import os
@@ -106,7 +107,6 @@ class DelayedPath:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        _require_rights()
         with ExitStack() as stack:
             for name in self._names.values():
                 stack.enter_context(_namespace(name))
@@ -155,6 +155,7 @@ class DelayedPath:
         broker.settimeout(_TIMEOUT_S)
         for end in (client, broker):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
         return client, broker
 
     @contextmanager
@@ -172,8 +173,12 @@ class DelayedPath:
             link.stdin.close()
 
 
-def _require_rights() -> None:
-    """Check that this process may make namespaces, devices and captures."""
+def require_rights() -> None:
+    """Check that this process may make namespaces, devices and captures.
+
+    Raises:
+        UnavailableError: saying what it lacks.
+    """
     missing = [each for each in ("ip", "tcpdump") if shutil.which(each) is None]
     if missing:
         raise UnavailableError(f"not installed: {', '.join(missing)}")
@@ -181,13 +186,17 @@ def _require_rights() -> None:
         raise UnavailableError("only root can make network namespaces")
     if not Path("/dev/net/tun").exists():
         raise UnavailableError("there is no /dev/net/tun")
+    try:
+        with _namespace(f"kdiag-{os.getpid()}-probe"):
+            pass
+    except subprocess.CalledProcessError as error:
+        why = error.stderr.decode().strip()
+        raise UnavailableError(f"cannot make a network namespace: {why}") from None
 
 
 @contextmanager
 def _namespace(name: str) -> Iterator[None]:
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False)
-    if made.returncode:
-        raise UnavailableError(f"cannot make a network namespace: {made.stderr.decode().strip()}")
+    subprocess.run(["ip", "netns", "add", name], capture_output=True, check=True)
     try:
         yield
     finally:

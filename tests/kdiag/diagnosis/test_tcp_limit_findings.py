@@ -76,11 +76,14 @@ def test_a_follower_has_a_setting_of_its_own() -> None:
 
 
 def test_without_scaling_no_buffer_is_blamed() -> None:
-    """Windows stay below 64 KiB whatever the buffers are."""
-    facts = facts_of(direction(window_full_ns=ALL_NS, window_scale=None))
+    """Windows stay below 64 KiB whatever the buffers are, unless these are smaller still."""
+    window = Spread(60_000, 65_535, 65_535, 65_535)
+    facts = facts_of(direction(window_full_ns=ALL_NS, window_scale=None, window=window))
     (finding,) = findings(facts)
     assert finding.id == "KD6001"
     assert "only the client offers window scaling" in finding.title
+    facts.requests.window = Spread(16_000, 16_000, 16_000, 16_000)
+    assert [each.id for each in findings(facts)] == ["KD6001", "KD6002"]
 
 
 def test_on_a_short_path_buffers_are_not_blamed() -> None:
