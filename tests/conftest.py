@@ -1,6 +1,7 @@
 """What every test can ask for: a real Kafka, its jars, Kafka as judge, the reference material."""
 
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
@@ -19,6 +20,10 @@ from secure_cluster import SecureCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As in a shell's background job: programs that tests start, and interrupt, would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 IS_CI = os.environ.get("CI") == "true"
 
