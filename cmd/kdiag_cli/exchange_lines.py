@@ -17,6 +17,7 @@ from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.subject.line import Subjects
 from kdiag.wire.subject.phrase import size
 from kdiag.wire.topic_names import TopicNames
+from kdiag_cli.tcp_text import tcp_phrase
 from kdiag_cli.terminal import (
     BOLD,
     CYAN,
@@ -115,14 +116,21 @@ class ExchangeLines:
         self._take(_Row(seconds, "", self._time(seconds, rest), endpoints, "", "gap", "", about))
 
     def connection(self, connection: Connection) -> None:
-        """Print that a connection was not Kafka's, or hidden."""
-        if connection.protocol in {Protocol.KAFKA, Protocol.EMPTY}:
-            return
-        seconds, rest = divmod(connection.first_ns, _NS_PER_S)
+        """Print that a connection was not Kafka's, or hidden; what TCP did, if that is known."""
+        if connection.tcp is not None:
+            about = [(tcp_phrase(connection.tcp), DIM)]
+            self._take_connection(connection, connection.last_ns, "TCP", about)
+        if connection.protocol not in {Protocol.KAFKA, Protocol.EMPTY}:
+            about = [(connection_text(connection), DIM)]
+            self._take_connection(connection, connection.first_ns, "not Kafka", about)
+
+    def _take_connection(
+        self, connection: Connection, time_ns: int, kind: str, about: "list[tuple[str, int]]"
+    ) -> None:
+        seconds, rest = divmod(time_ns, _NS_PER_S)
         endpoints = self._endpoints(connection)
-        about = [(connection_text(connection), DIM)]
         time = self._time(seconds, rest)
-        self._take(_Row(seconds, "", time, endpoints, "", "not Kafka", "", about))
+        self._take(_Row(seconds, "", time, endpoints, "", kind, "", about))
 
     def finish(self) -> None:
         """Print what waits."""

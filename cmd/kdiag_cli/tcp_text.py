@@ -38,6 +38,18 @@ def tcp_row(connection: Connection, facts: TcpFacts) -> tuple[str, ...]:
     )
 
 
+def tcp_phrase(facts: TcpFacts) -> str:
+    """Return the most important of what TCP did on one connection."""
+    return ", ".join(
+        (
+            f"RTT {ms_text(facts.rtt_ns)} ms",
+            count(facts.retransmits, "retransmit"),
+            count(facts.zero_windows, "zero window"),
+            f"stalled {ms_text(facts.stalled_ns)} ms",
+        )
+    )
+
+
 def tcp_lines(facts: TcpFacts) -> Sequence[str]:
     """Return what TCP did on one connection in lines."""
     head = (

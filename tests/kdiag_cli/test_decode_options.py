@@ -3,7 +3,20 @@ from pathlib import Path
 import pytest
 import typer
 
-from kdiag_cli.decode_options import read_apis, read_duration_ns, read_topic_ids
+from kdiag_cli.decode_options import (
+    read_apis,
+    read_bits_per_s,
+    read_duration_ns,
+    read_topic_ids,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "bits_per_s"), [("1Gbit", 10**9), ("2.5 mbit/s", 2_500_000), ("64kbit", 64_000)]
+)
+def test_rates_are_in_bits(text: str, bits_per_s: int) -> None:
+    """As links are sold; k, M and G are powers of 1000."""
+    assert read_bits_per_s(text) == bits_per_s
 
 
 def test_apis_are_given_by_name_in_any_case_or_by_key() -> None:

@@ -1,4 +1,6 @@
 import fcntl
+import json
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataR
 from kdiag_cli.decode_options import DecodeOptions
 from kdiag_cli.decoding import run
 from kdiag_cli.exit_code import ExitCode
+from kdiag_program import kdiag
 
 ROOT = Path(__file__).parent.parent.parent
 GROUP = ROOT / "captures" / "produce_consume_group.pcap"
@@ -193,3 +196,40 @@ def test_an_interrupted_document_is_still_a_document() -> None:
     assert (program.returncode, b"ApiVersions v3" in out) == (8, True)
     assert b"ends" in out
     assert err == b""
+
+
+def test_what_tcp_did_is_told_where_it_is_asked_for() -> None:
+    """As a line when a connection ends, and nowhere else."""
+    plain, told = kdiag("decode", GROUP), kdiag("decode", GROUP, "--tcp")
+    lines = [line for line in told.out.splitlines() if " TCP " in line]
+    assert [line for line in told.out.splitlines() if line not in lines] == plain.out.splitlines()
+    assert len(lines) == 5
+    assert re.search(r"RTT 0\.0 ms, 0 retransmits, 0 zero windows, stalled 0\.0 ms$", lines[0])
+
+
+def test_a_summary_has_a_row_for_the_tcp_of_each_connection() -> None:
+    """And a list of them for programs; without --tcp there is neither."""
+    assert "RETRANSMITS" not in kdiag("decode", GROUP, "--summary").out
+    assert "RETRANSMITS" in kdiag("decode", GROUP, "--summary", "--tcp").out
+    done = kdiag("decode", GROUP, "--summary", "--tcp", "-o", "json")
+    told = json.loads(done.out)["tcp"]
+    assert [each["connection"] for each in told] == [1, 2, 3, 4, 5]
+    assert told[0]["window_scaling"] == "on"
+
+
+def test_an_exchange_is_shown_with_the_tcp_of_its_whole_connection() -> None:
+    """Though the exchange is the first of it."""
+    done = kdiag("decode", GROUP, "--show", "1", "--tcp")
+    assert "tcp of connection 1" in done.out
+    assert "requests: 2 segments, 0 retransmits" in done.out
+    document = json.loads(kdiag("decode", GROUP, "--show", "1", "--tcp", "-o", "json").out)
+    assert document["tcp"]["requests"]["segments"] == 2
+
+
+def test_documents_of_connections_have_their_tcp() -> None:
+    """The key is there if it was asked for."""
+    for arguments, has_tcp in (([], False), (["--tcp"], True)):
+        done = kdiag("decode", GROUP, "-o", "jsonl", *arguments)
+        documents = [json.loads(line) for line in done.out.splitlines()]
+        connections = [each for each in documents if each["kind"] == "connection"]
+        assert [("tcp" in each) for each in connections] == [has_tcp] * len(connections)

@@ -1,4 +1,4 @@
-from kdiag_cli.tcp_text import HEADERS, ms_text, tcp_lines, tcp_row
+from kdiag_cli.tcp_text import HEADERS, ms_text, tcp_lines, tcp_phrase, tcp_row
 from limited_connection import MS, connection_of, direction, facts_of
 
 
@@ -22,6 +22,12 @@ def test_lines_tell_each_direction_that_carries_anything() -> None:
             "window 1.0 MB (most 1.0 MB), in flight 60 kB (most 66 kB)"
         ),
     )
+
+
+def test_a_phrase_tells_what_slows_a_connection_down() -> None:
+    """Losses and stalls of both directions together."""
+    facts = facts_of(direction(retransmits=1), direction(retransmits=2, stalled_ns=MS))
+    assert tcp_phrase(facts) == "RTT 20.0 ms, 3 retransmits, 0 zero windows, stalled 1.0 ms"
 
 
 def test_what_is_not_known_is_told() -> None:
