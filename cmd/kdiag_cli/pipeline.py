@@ -89,6 +89,13 @@ def run(  # noqa: PLR0913 - a parameter for each option
     split_mb: Annotated[
         int, typer.Option(min=1, max=1024, help="About how long a split of a file is.")
     ] = 64,
+    index_only: Annotated[
+        bool,
+        typer.Option(
+            "--index-only",
+            help="Shuffle no payloads: all machines reach the captures as files, quickly.",
+        ),
+    ] = False,
     mode: Annotated[
         Mode, typer.Option(help="A damaged file ends where the damage begins, or fails the run.")
     ] = Mode.PERMISSIVE,
@@ -132,6 +139,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
         name=name,
         parts=parts,
         split_bytes=split_mb << 20,
+        is_indexed=index_only,
         mode=mode.value,
         first=from_,
         last=to,

@@ -40,6 +40,7 @@ class RunOptions(NamedTuple):
     name: str
     parts: int
     split_bytes: int
+    is_indexed: bool
     mode: str
     first: str | None
     last: str | None
@@ -72,6 +73,7 @@ def run_job(options: RunOptions, spark: SparkOptions, output: LiveOutput) -> Exi
             mode=options.mode,
             parts=options.parts,
             split_bytes=options.split_bytes,
+            is_indexed=options.is_indexed,
         )
         manifest = run(session, job, progress())
         say(*manifest.warnings)

@@ -29,7 +29,7 @@ from kdiag.pcap.lone_responses import LoneResponses, asked_among, hosts_of
 from kdiag.pcap.pcapng import Secrets
 from kdiag.pcap.trial import Asked
 from kdiag.pipeline.frame_rows import FRAMES, frame_row, read_exchanges, row_bytes
-from kdiag.pipeline.packet_rows import Segments
+from kdiag.pipeline.packet_rows import MappedFiles, Segments
 from kdiag.report.tables import TableBatches
 from kdiag.wire.connection import Connection
 from kdiag.wire.dissection import Dissection
@@ -53,6 +53,7 @@ KINDS: Final = pa.schema(
 NAMES: Final = pa.schema([("topic_id", pa.string()), ("name", pa.string())])
 
 _RESPONSE_HEAD_BYTES: Final = 64
+NO_FILES: Final = MappedFiles(())
 _AT_THE_END: Final = 1 << 62
 _MAX_ROWS: Final = 8192
 _MAX_BYTES: Final = 16 << 20
@@ -68,12 +69,14 @@ class FlowRules(NamedTuple):
         keylog: secrets of TLS connections, in the form of a key log.
         secrets: those that the captures brought along.
         limits: what bounds the memory; None for the usual limits.
+        files: the captures, where payloads stay in them.
     """
 
     ports: tuple[int, ...] = ()
     keylog: bytes = b""
     secrets: tuple[Secrets, ...] = ()
     limits: Limits | None = None
+    files: tuple[str, ...] = ()
 
 
 class Part(NamedTuple):
@@ -121,7 +124,7 @@ def decode_rows(
     decoder = PartDecoder(part, rules)
     unsure: list[Exchange] = []
     decoder.lone_responses.unsure = unsure
-    decoder.feed(rows, emit, recording)
+    decoder.feed(rows, emit, recording, MappedFiles(rules.files))
     decoder.finish(emit, recording)
     outcome = _Outcome(part.emit_by(emit))
     outcome.take_unsure(unsure)
@@ -157,13 +160,20 @@ class PartDecoder:
         """Return what holds the responses whose requests were not seen."""
         return self._decoder.lone_responses
 
-    def feed(self, rows: Iterable[pa.RecordBatch], emit: Emit, recording: Recording) -> None:
+    def feed(
+        self,
+        rows: Iterable[pa.RecordBatch],
+        emit: Emit,
+        recording: Recording,
+        files: MappedFiles = NO_FILES,
+    ) -> None:
         """Take the next packets, in the order of the capture."""
         self._decoder.recording = recording
         outcome = _Outcome(self._part.emit_by(emit), self._names, self._places)
         for batch in rows:
             if batch.num_rows:
-                outcome.take(self._decoder.feed(self._segments.batch(batch)))
+                for segments in self._segments.batches(batch, files):
+                    outcome.take(self._decoder.feed(segments))
         outcome.flush()
         self._decoder.recording = None
 

@@ -6,9 +6,15 @@ A row has the addresses and the payload themselves:
     low, high   the ends of the connection: address (4 or 16 bytes), then port (2); the ends of all
                 its segments in the same order, so that together they are its key
     is_high     whether the end `high` sent it
+
+Where all machines read the same files at the speed of memory, payloads can stay there: `file`,
+`offset` and `captured` tell where. `payload` is then empty, but for a datagram joined of fragments,
+which lies nowhere in one piece.
 """
 
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,6 +23,7 @@ import pyarrow as pa
 
 from kdiag.pcap.address import AddressBook
 from kdiag.pcap.packet import SegmentBatch
+from kdiag.pipeline.place import map_file
 
 PACKETS: Final = pa.schema(
     [
@@ -35,12 +42,35 @@ PACKETS: Final = pa.schema(
 )
 """The columns, named and typed as Spark has them."""
 
+PLACES: Final = pa.schema([("file", pa.int32()), ("offset", pa.int64()), ("captured", pa.int32())])
+"""More columns, for payloads that stay where they are."""
+
+PLACES_DDL: Final = "file int, offset bigint, captured int"
+NO_FILE: Final = -1
+
 PACKETS_DDL: Final = (
     "packet bigint, time_ns bigint, low binary, high binary, is_high boolean, sequence bigint, "
     "acknowledgment bigint, flags smallint, window int, wire_bytes int, payload binary"
 )
 
 _IPV4_END_BYTES: Final = 6
+
+
+class Place(NamedTuple):
+    """Where the block lies that segments were found in.
+
+    Attributes:
+        file: the number of the file in the run; `NO_FILE` if the block is in no file as it is.
+        position: where the block begins in the file.
+        size: how many bytes it has; what is behind them in its data is in no file.
+    """
+
+    file: int
+    position: int
+    size: int
+
+
+NOWHERE: Final = Place(NO_FILE, 0, 0)
 
 
 class _Ends(NamedTuple):
@@ -64,18 +94,29 @@ class PacketRows:
         self._addresses = addresses
         self._known: dict[int, bytes] = {}
         names = PACKETS.names if columns is None else columns
-        self.schema = pa.schema([PACKETS.field(name) for name in names])
+        fields = {field.name: field for field in (*PACKETS, *PLACES)}
+        self.schema = pa.schema([fields[name] for name in names])
 
-    def batch(self, segments: SegmentBatch) -> pa.RecordBatch:
-        """Return segments as rows."""
+    def batch(self, segments: SegmentBatch, place: Place = NOWHERE) -> pa.RecordBatch:
+        """Return segments as rows.
+
+        Args:
+            segments: what to make rows of.
+            place: where their payloads lie, if there are columns that tell.
+        """
         ends: _Ends | None = None
+        placed = _placed(segments, place)
+        is_here = "offset" not in self.schema.names
         arrays = []
         for name in self.schema.names:
             if name in _Ends._fields:
                 ends = ends or self._ends(segments)
                 column = getattr(ends, name)
             elif name == "payload":
-                column = _payloads(segments)
+                here = None if is_here else placed.captured * (placed.file == NO_FILE)
+                column = _payloads(segments, segments.payload_bytes if here is None else here)
+            elif name in _Placed._fields:
+                column = getattr(placed, name)
             else:
                 column = getattr(segments, name)
             type_ = self.schema.field(name).type
@@ -106,10 +147,26 @@ class PacketRows:
         return end
 
 
-def _payloads(segments: SegmentBatch) -> pa.Array:
+class _Placed(NamedTuple):
+    """The columns of `PLACES`."""
+
+    file: npt.NDArray[np.int64]
+    offset: npt.NDArray[np.int64]
+    captured: npt.NDArray[np.int64]
+
+
+def _placed(segments: SegmentBatch, place: Place) -> _Placed:
+    is_placed = segments.payload_offset + segments.payload_bytes <= place.size
+    return _Placed(
+        np.where(is_placed, place.file, NO_FILE).astype(np.int64),
+        segments.payload_offset + place.position,
+        segments.payload_bytes,
+    )
+
+
+def _payloads(segments: SegmentBatch, size: npt.NDArray[np.int64]) -> pa.Array:
     count = len(segments.packet)
     view = memoryview(segments.data)
-    size = segments.payload_bytes
     offsets = np.zeros(count + 1, np.int32)
     np.cumsum(size, out=offsets[1:])
     start = segments.payload_offset
@@ -128,8 +185,32 @@ class Segments:
         self.addresses = AddressBook()
         self._known: dict[bytes, int] = {}
 
+    def batches(self, rows: pa.RecordBatch, files: "MappedFiles") -> Iterator[SegmentBatch]:
+        """Yield rows as segments, those of each file for themselves.
+
+        Args:
+            rows: they have all columns of `PACKETS`, and may have those of `PLACES`.
+            files: where payloads lie that are not in the rows.
+        """
+        if "file" not in rows.schema.names:
+            yield self.batch(rows)
+            return
+        column = rows.column("file").to_numpy()
+        edges = [0, *(np.flatnonzero(np.diff(column)) + 1).tolist(), len(column)]
+        for first, last in pairwise(edges):
+            part = rows.slice(first, last - first)
+            batch = self.batch(part)
+            number = int(column[first])
+            if number != NO_FILE:
+                batch = batch._replace(
+                    data=files.view(number),
+                    payload_offset=part.column("offset").to_numpy(),
+                    payload_bytes=part.column("captured").to_numpy().astype(np.int64),
+                )
+            yield batch
+
     def batch(self, rows: pa.RecordBatch) -> SegmentBatch:
-        """Return rows, which have all columns, as segments."""
+        """Return rows, which have all columns of `PACKETS`, as segments."""
         low, high = self._endpoints(rows.column("low")), self._endpoints(rows.column("high"))
         is_high = rows.column("is_high").to_numpy(zero_copy_only=False)
         payload = rows.column("payload")
@@ -168,3 +249,22 @@ class Segments:
             endpoint = (number << 16) | int.from_bytes(end[-2:], "big")
         self._known[end] = endpoint
         return endpoint
+
+
+class MappedFiles:
+    """The files of a run in memory, as far as they are looked at."""
+
+    def __init__(self, places: Sequence[str]) -> None:
+        """Open none yet; a file's number is its index."""
+        self._places = places
+        self._views: dict[int, memoryview] = {}
+
+    def view(self, number: int) -> memoryview:
+        """Return the bytes of a file.
+
+        Raises:
+            CaptureError: it cannot be opened, or lies in no file system of this machine.
+        """
+        if number not in self._views:
+            self._views[number] = map_file(self._places[number])
+        return self._views[number]

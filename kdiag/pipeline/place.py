@@ -47,6 +47,21 @@ def open_file(place: str) -> BinaryIO:
         raise CaptureError(place, f"cannot be opened: {why}") from error
 
 
+def map_file(place: str) -> memoryview:
+    """Return the bytes of a file that lies in a file system of this machine.
+
+    Raises:
+        CaptureError: it does not, or cannot be opened.
+    """
+    system, path = resolve(place)
+    if not isinstance(system, fs.LocalFileSystem):
+        raise CaptureError(place, "cannot be mapped into memory: it lies in no folder here")
+    try:
+        return memoryview(pa.memory_map(path).read_buffer())
+    except OSError as error:
+        raise CaptureError(place, f"cannot be opened: {error}") from error
+
+
 def size_of(place: str) -> int:
     """Return how many bytes a file has.
 

@@ -29,11 +29,12 @@ from kdiag.errors import CaptureError
 from kdiag.pipeline.flows import FETCHES, FlowRules, Part, decode_rows, resolve_unsure
 from kdiag.pipeline.kept import keep, kept
 from kdiag.pipeline.moments import Moments
+from kdiag.pipeline.packet_rows import PACKETS, PLACES
 from kdiag.pipeline.partitions import RUNS, Manifest, TableFiles, Written, commit
 from kdiag.pipeline.place import expand, remove_folder
 from kdiag.pipeline.segment_reader import ALWAYS, TimeRange
 from kdiag.pipeline.source import FAILFAST, PERMISSIVE, read_packets
-from kdiag.pipeline.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, walk
+from kdiag.pipeline.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, places_of, walk
 from kdiag.pipeline.staging import Staged, Staging, read_all, read_staged
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
 from kdiag.report.tables import DEFAULT_CHOICE, TableBatches, TableChoice
@@ -76,6 +77,8 @@ class Job(NamedTuple):
         parts: how many parts the connections are divided into; 0 to choose by the size.
         split_bytes: about how long a split is.
         chunk_bytes: about how many bytes of frames one task makes rows of.
+        is_indexed: whether payloads stay in the captures until a connection is taken apart, which
+            spares the shuffle; all machines must reach them as files.
     """
 
     inputs: tuple[str, ...]
@@ -89,6 +92,7 @@ class Job(NamedTuple):
     parts: int = 0
     split_bytes: int = DEFAULT_SPLIT_BYTES
     chunk_bytes: int = DEFAULT_CHUNK_BYTES
+    is_indexed: bool = False
 
     @property
     def run(self) -> str:
@@ -227,7 +231,11 @@ def _decode(spark: SparkSession, job: Job, splits: list[Split], walks: list[Walk
     secrets = tuple(each for found in walks for each in found.secrets)
     job = job._replace(rules=job.rules._replace(secrets=secrets))
     parts = parts_of(spark, job, splits)
-    packets = read_packets(spark, splits, times=job.times, mode=job.mode)
+    columns = PACKETS.names
+    if job.is_indexed:
+        columns = [*PACKETS.names, *PLACES.names]
+        job = job._replace(rules=job.rules._replace(files=tuple(places_of(splits))))
+    packets = read_packets(spark, splits, columns=columns, times=job.times, mode=job.mode)
     sorted_packets = packets.repartition(parts, "low", "high").sortWithinPartitions("packet")
     answer = sorted_packets.mapInArrow(partial(_decode_part, job, splits, parts), RESULT_DDL)
     return outcome_of(row["result"] for row in answer.collect())

@@ -12,7 +12,8 @@ import numpy as np
 
 from kdiag.errors import CaptureError
 from kdiag.pcap.packet import PacketIndex, SegmentBatch
-from kdiag.pipeline.split import Split, read_split
+from kdiag.pipeline.packet_rows import NOWHERE, Place
+from kdiag.pipeline.split import Split, read_placed
 
 
 class TimeRange(NamedTuple):
@@ -64,6 +65,7 @@ class SegmentReader:
     Attributes:
         index: what finds the segments; its `addresses` are those of the segments.
         warning: what ended the reading early; empty if nothing did.
+        place: where the block lies whose segments were yielded last, as of file 0.
     """
 
     def __init__(self, stretch: Stretch, times: TimeRange = ALWAYS) -> None:
@@ -75,6 +77,7 @@ class SegmentReader:
         """
         self.index = PacketIndex()
         self.warning = ""
+        self.place = NOWHERE
         self._split, self._behind = stretch
         self._times = times
 
@@ -93,11 +96,12 @@ class SegmentReader:
 
     def _read(self, split: Split) -> Iterator[SegmentBatch]:
         self.index.packets = split.first_packet - 1
-        blocks = read_split(split)
         is_own = split is self._split
         try:
-            for block in blocks:
+            for position, block in read_placed(split):
                 batch = self.index.index_block(block)
+                is_placed = is_own and position is not None
+                self.place = Place(0, position or 0, len(block.data)) if is_placed else NOWHERE
                 # A datagram that was joined lies behind the block.
                 first = 0 if is_own else len(block.data) + _LEAST_HEADER_BYTES
                 yield self._chosen(batch, first)

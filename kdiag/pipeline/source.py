@@ -22,10 +22,10 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kdiag.errors import CaptureError
-from kdiag.pipeline.packet_rows import PACKETS, PACKETS_DDL, PacketRows
+from kdiag.pipeline.packet_rows import NO_FILE, PACKETS, PACKETS_DDL, PLACES, PLACES_DDL, PacketRows
 from kdiag.pipeline.place import expand
 from kdiag.pipeline.segment_reader import SegmentReader, Stretch, TimeRange, stretches
-from kdiag.pipeline.split import Split, read_splits, splits_text, whole
+from kdiag.pipeline.split import Split, places_of, read_splits, splits_text, whole
 
 FORMAT: Final = "kdiag"
 PERMISSIVE: Final = "permissive"
@@ -55,7 +55,7 @@ class CaptureSourceReader(DataSourceReader):
     """Reads the splits of captures."""
 
     def __init__(self, columns: list[str], options: Mapping[str, str]) -> None:
-        unknown = [name for name in columns if name not in PACKETS.names]
+        unknown = [name for name in columns if name not in (*PACKETS.names, *PLACES.names)]
         if unknown:
             raise ValueError(f"no such column: {', '.join(unknown)}")
         mode = options.get("mode", PERMISSIVE).lower()
@@ -74,7 +74,11 @@ class CaptureSourceReader(DataSourceReader):
         else:
             splits = [whole(place) for place, _ in expand(_places(self._path))]
         wanted = [each for each in stretches(splits) if each.split.overlaps(*self._times)]
-        return [InputPartition(each) for each in _grouped(wanted)]
+        numbers = {place: number for number, place in enumerate(places_of(splits))}
+        return [
+            InputPartition([(numbers[each.split.place], each) for each in group])
+            for group in _grouped(wanted)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the segments of splits.
@@ -82,15 +86,17 @@ class CaptureSourceReader(DataSourceReader):
         Raises:
             CaptureError: a file cannot be opened or, in the mode `failfast`, is damaged.
         """
-        for stretch in partition.value:
-            yield from self._read(stretch)
+        for file, stretch in partition.value:
+            yield from self._read(file, stretch)
 
-    def _read(self, stretch: Stretch) -> Iterator[pa.RecordBatch]:
+    def _read(self, file: int, stretch: Stretch) -> Iterator[pa.RecordBatch]:
         reader = SegmentReader(stretch, self._times)
         rows = PacketRows(reader.index.addresses, self._columns)
         for segments in reader.read():
             if len(segments.packet):
-                yield rows.batch(segments)
+                is_placed = reader.place.file != NO_FILE
+                place = reader.place._replace(file=file) if is_placed else reader.place
+                yield rows.batch(segments, place)
         if reader.warning and self._is_strict:
             raise CaptureError(stretch.split.place, reader.warning)
 
@@ -108,12 +114,14 @@ def read_packets(
     Args:
         spark: the session.
         splits: all of a run, in order.
-        columns: those wanted; all by default.
+        columns: those wanted; all of `PACKETS` by default, and none of `PLACES`.
         times: which packets are wanted; all by default.
         mode: what to do with a file that is damaged.
     """
     spark.dataSource.register(CaptureSource)
-    wanted = [part for part in PACKETS_DDL.split(", ") if not columns or part.split()[0] in columns]
+    known = f"{PACKETS_DDL}, {PLACES_DDL}".split(", ")
+    columns = columns or PACKETS.names
+    wanted = [part for part in known if part.split()[0] in columns]
     reader = spark.read.format(FORMAT).schema(", ".join(wanted))
     for name, time_ns in zip(("from", "to"), times or (), strict=False):
         if time_ns is not None:

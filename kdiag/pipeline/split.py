@@ -161,6 +161,11 @@ def in_order(walks: Sequence[Walk]) -> list[Split]:
     return splits
 
 
+def places_of(splits: Sequence[Split]) -> list[str]:
+    """Return the files of splits, each once; its index is its number."""
+    return list(dict.fromkeys(split.place for split in splits))
+
+
 def whole(place: str) -> Split:
     """Return a file as one split, whatever is in it.
 
@@ -186,9 +191,26 @@ def read_split(split: Split, block_bytes: int = BLOCK_BYTES) -> Iterator[PacketB
     Raises:
         CaptureError: the file cannot be read any further; what is before was yielded.
     """
+    for _, block in read_placed(split, block_bytes):
+        yield block
+
+
+def read_placed(
+    split: Split, block_bytes: int = BLOCK_BYTES
+) -> Iterator[tuple[int | None, PacketBlock]]:
+    """Yield the packets of a split, and where each block begins in the file.
+
+    That is None in a compressed file, and the first block of a split begins with its preamble: what
+    lies in that, none of the packets, would be before the split.
+
+    Raises:
+        CaptureError: the file cannot be read any further; what is before was yielded.
+    """
     place, start, end, preamble, *_ = split
     with _open_split(place, start, end, preamble, block_bytes) as window:
-        yield from read_blocks(window, [])
+        for block in read_blocks(window, []):
+            position = start - len(preamble) + window.offset
+            yield None if window.is_compressed else position, block
 
 
 @contextmanager

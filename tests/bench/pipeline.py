@@ -147,13 +147,13 @@ def print_line(**columns: Any) -> None:
     sys.stdout.flush()
 
 
-def measure_spark(files: list[str], master: str, rounds: int) -> None:
+def measure_spark(files: list[str], master: str, rounds: int, *, is_indexed: bool) -> None:
     """Print what the pipeline takes on a master, Spark being up and warm."""
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder, "scratch")
         conf = {"spark.driver.memory": "2g", "spark.local.dir": str(scratch)}
         session = open_session(master, conf, "bench")
-        job = Job(tuple(files), f"{folder}/out", choice=CHOICE)
+        job = Job(tuple(files), f"{folder}/out", choice=CHOICE, is_indexed=is_indexed)
         for number in range(rounds + 1):
             before, steps = shuffled_bytes(scratch), Steps()
             taken = measured(partial(run, session, job, steps.begin))
@@ -169,6 +169,7 @@ def main() -> None:
     parser.add_argument("captures", nargs="+")
     parser.add_argument("--master", action="append")
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--index-only", action="store_true")
     parser.add_argument("--alone", action="store_true")
     options = parser.parse_args()
     size = sum(Path(file).stat().st_size for file in options.captures)
@@ -178,7 +179,7 @@ def main() -> None:
             taken = measured(lambda: decode_alone(options.captures, Path(folder)))
             print_line(what="one process", **taken)
     for master in options.master or ["local[1]", "local[2]"]:
-        measure_spark(options.captures, master, options.rounds)
+        measure_spark(options.captures, master, options.rounds, is_indexed=options.index_only)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,9 @@ def check(capture: CaptureSet) -> None:
     expected = in_one_process(capture.files, capture.keylog)
     for parts, split_bytes in divisions_of(capture):
         found = in_parts(capture.files, parts, split_bytes, capture.keylog)
+        indexed = in_parts(capture.files, parts, split_bytes, capture.keylog, is_indexed=True)
         for table in TABLE_NAMES:
+            assert comparable(indexed[table]) == comparable(found[table]), f"{table}, indexed"
             is_same = comparable(found[table]) == comparable(expected[table])
             assert is_same, f"{capture.name}: {table} in {parts} parts of {split_bytes} bytes"
 

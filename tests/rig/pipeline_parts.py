@@ -14,9 +14,9 @@ from kdiag.pcap.keylog import KeyLog
 from kdiag.pcap.topic_names import learn_all_names
 from kdiag.pipeline.flows import FlowRules, Part, decode_rows, resolve_unsure
 from kdiag.pipeline.moments import Moments
-from kdiag.pipeline.packet_rows import PacketRows
+from kdiag.pipeline.packet_rows import NO_FILE, PACKETS, PLACES, PacketRows
 from kdiag.pipeline.segment_reader import SegmentReader, stretches
-from kdiag.pipeline.split import in_order, walk
+from kdiag.pipeline.split import in_order, places_of, walk
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
 from kdiag.report.catalog import TABLES
 from kdiag.report.column import RUN_COLUMNS
@@ -41,35 +41,56 @@ def in_one_process(files: Sequence[Path], keylog: bytes = b"") -> Tables:
     return tables
 
 
-def in_parts(files: Sequence[Path], parts: int, split_bytes: int, keylog: bytes = b"") -> Tables:
+def in_parts(
+    files: Sequence[Path],
+    parts: int,
+    split_bytes: int,
+    keylog: bytes = b"",
+    *,
+    is_indexed: bool = False,
+) -> Tables:
     """Return the tables that so many parts make, of splits of so many bytes."""
-    return tabulated(decoded(files, parts, split_bytes, keylog))
+    return tabulated(decoded(files, parts, split_bytes, keylog, is_indexed=is_indexed))
 
 
-def decoded(files: Sequence[Path], parts: int, split_bytes: int, keylog: bytes = b"") -> Tables:
+def decoded(
+    files: Sequence[Path],
+    parts: int,
+    split_bytes: int,
+    keylog: bytes = b"",
+    *,
+    is_indexed: bool = False,
+) -> Tables:
     """Return all that the parts emit."""
     walks = [walk(str(file), split_bytes) for file in files]
     splits = in_order(walks)
     secrets = tuple(each for found in walks for each in found.secrets)
-    rules = FlowRules(keylog=keylog, secrets=secrets)
+    rules = FlowRules(keylog=keylog, secrets=secrets, files=tuple(places_of(splits)))
+    packets = read_packets(splits, is_indexed=is_indexed)
     outcome: Tables = defaultdict(list)
 
     def emit(name: str, batch: pa.RecordBatch) -> None:
         outcome[name].append(batch)
 
-    for number, rows in enumerate(shuffled(read_packets(splits), parts)):
+    for number, rows in enumerate(shuffled(packets, parts)):
         decode_rows(rows, emit, Part(number, parts), Moments(splits), rules)
     resolve_unsure(outcome["unsure"], outcome["kinds"], emit)
     return outcome
 
 
-def read_packets(splits: Sequence[Any]) -> list[pa.RecordBatch]:
+def read_packets(splits: Sequence[Any], *, is_indexed: bool = False) -> list[pa.RecordBatch]:
     """Return the packets of all splits."""
     batches = []
+    columns = [*PACKETS.names, *(PLACES.names if is_indexed else ())]
+    numbers = places_of(splits)
     for stretch in stretches(splits):
         reader = SegmentReader(stretch)
-        rows = PacketRows(reader.index.addresses)
-        batches += [rows.batch(batch) for batch in reader.read()]
+        rows = PacketRows(reader.index.addresses, columns)
+        file = numbers.index(stretch.split.place)
+        for batch in reader.read():
+            is_placed = reader.place.file != NO_FILE
+            place = reader.place._replace(file=file) if is_placed else reader.place
+            batches.append(rows.batch(batch, place))
     return batches
 
 

@@ -58,6 +58,7 @@ def test_spark_gives_the_rows_of_one_process(
         rules=FlowRules(keylog=everything.keylog),
         parts=parts,
         split_bytes=split_bytes,
+        is_indexed=parts == 2,
     )
     manifest = run(spark, job)
     tables = read_tables(tmp_path)
