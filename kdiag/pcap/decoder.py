@@ -154,7 +154,9 @@ class CaptureDecoder:
 
     def follow_tcp(self) -> None:
         """Fill in `Connection.tcp` of the connections that begin from now on."""
-        self._around = self._around._replace(has_tcp=True)
+        from kdiag.pcap.tcp_tracker import TcpTracker  # noqa: PLC0415 - few need it
+
+        self._around = self._around._replace(make_tracker=TcpTracker)
 
     def feed(self, batch: SegmentBatch) -> list[Item]:
         """Take the next segments; return what is complete now, not in any order.
@@ -209,7 +211,7 @@ class CaptureDecoder:
             takers = [
                 self._take_row((rows.low, rows.high), row, batch) for row in batch.rows(first, last)
             ]
-            if self._around.has_tcp:
+            if self._around.make_tracker is not None:
                 _follow_tcp(takers, first, batch)
             first = last
 

@@ -5,16 +5,18 @@ until they do the end with the higher port is taken for it.
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kdiag.pcap.content import Content, ReadingRules, Unresolved
 from kdiag.pcap.flow_rows import ACK, FIN, LEFT_OUT, NONE_SEEN, RST, SYN, FlowRows, Row
 from kdiag.pcap.frame_stream import Skip
 from kdiag.pcap.segments import Segments
 from kdiag.pcap.stream import Direction, Moment
-from kdiag.pcap.tcp_tracker import TcpTracker
 from kdiag.wire.connection import Connection, Gap
 from kdiag.wire.frame import Frame
+
+if TYPE_CHECKING:
+    from kdiag.pcap.tcp_tracker import TcpTracker
 
 LINGER_NS: Final = 1_000_000_000
 """How long after its end packets still belong to a connection."""
@@ -34,7 +36,7 @@ class Surroundings(NamedTuple):
         ended: where connections go after their last exchange.
         ports: those that carry Kafka whatever the bytes look like.
         endpoint_text: turns an endpoint into `ip:port`.
-        has_tcp: whether the facts of TCP are wanted.
+        make_tracker: makes what finds the facts of TCP; None if nobody wants them.
     """
 
     rules: ReadingRules
@@ -43,7 +45,7 @@ class Surroundings(NamedTuple):
     ended: list[Connection]
     ports: frozenset[int]
     endpoint_text: Callable[[int], str]
-    has_tcp: bool = False
+    make_tracker: "Callable[[], TcpTracker] | None" = None
 
 
 class Flow:
@@ -75,7 +77,7 @@ class Flow:
         self.first_packet = row.packet
         self.closed_ns: int | None = None
         self.endpoints = endpoints
-        self.tcp = TcpTracker() if around.has_tcp else None
+        self.tcp = None if around.make_tracker is None else around.make_tracker()
         self.connection = Connection(
             number=0,
             connection_id="",
