@@ -41,7 +41,7 @@ def segments_of(index: PacketIndex, batch: SegmentBatch) -> list[Segment]:
     name = index.addresses.endpoint_text
     ends = batch.payload_offset + batch.payload_bytes
     columns = batch._replace(payload_bytes=ends)[1:]
-    rows: list[list[Any]] = [column.tolist() for column in columns]
+    rows: list[list[Any]] = [column.tolist() for column in columns if column is not None]
     return [
         Segment._make(
             (
