@@ -6,6 +6,7 @@ tells the distances at once: the SYN comes back from the broker as SYN/ACK, and 
 as ACK.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from kdiag.pcap.tcp_waits import Integers
 from kdiag.wire.tcp_facts import TcpFacts
 
 _ENOUGH_ROWS: Final = 2048
+_LONGEST_NS: Final = 3_600_000_000_000
 _LEAST_HEADER_BYTES: Final = 20
 
 
@@ -95,7 +97,7 @@ class TcpTracker:
         if is_answer:
             answers.start(int(batch.acknowledgment[row]))
             if other is not None and not self._repeated_syns:
-                self._handshake_rtt_ns[side] = time_ns - other.time_ns
+                self._handshake_rtt_ns[side] = _elapsed_ns(other.time_ns, time_ns)
         if syn.options is None or other is None or other.options is None:
             return
         shifts = [syn.options.window_scale, other.options.window_scale]
@@ -107,10 +109,7 @@ class TcpTracker:
         """Look at what waits."""
         if not self._rows:
             return
-        low, high = (
-            Columns(*map(np.concatenate, zip(*part, strict=True)))
-            for part in zip(*self._waiting, strict=True)
-        )
+        low, high = (self._joined(part) for part in zip(*self._waiting, strict=True))
         self._waiting.clear()
         self._rows = 0
         self._end_handshake((low, high))
@@ -120,18 +119,29 @@ class TcpTracker:
         for side, (sent, answers) in enumerate(seen):
             self._halves[side].take_waits(sent, answers, self._rtt_ns(side) or 0)
 
+    def _joined(self, parts: Sequence[Columns]) -> Columns:
+        """Return segments of one end together; no time is before one that was looked at."""
+        columns = Columns(*map(np.concatenate, zip(*parts, strict=True)))
+        time_ns = np.maximum.accumulate(np.maximum(columns.time_ns, self._last_ns))
+        return columns._replace(time_ns=time_ns)
+
     def _end_handshake(self, sides: tuple[Columns, Columns]) -> None:
         """Measure from the SYN/ACK to the ACK that ends the handshake, once that has come."""
         for side, columns in enumerate(sides):
             syn = self._syns[1 - side]
             is_due = syn is not None and syn.is_answer and self._handshake_rtt_ns[side] is None
             if is_due and syn is not None and len(columns.packet) and not self._repeated_syns:
-                self._handshake_rtt_ns[side] = max(0, int(columns.time_ns[0]) - syn.time_ns)
+                self._handshake_rtt_ns[side] = _elapsed_ns(syn.time_ns, int(columns.time_ns[0]))
 
     def _rtt_ns(self, side: int) -> int | None:
         """Return the least round trip between the vantage point and an end."""
         known = (self._handshake_rtt_ns[side], self._halves[1 - side].ack_rtt_ns.least)
         return min((each for each in known if each is not None), default=None)
+
+
+def _elapsed_ns(first_ns: int, last_ns: int) -> int:
+    """Return the time between packets; clocks that jump make it nonsense, but never too large."""
+    return min(max(0, last_ns - first_ns), _LONGEST_NS)
 
 
 def _columns(batch: SegmentBatch, rows: Integers) -> Columns:

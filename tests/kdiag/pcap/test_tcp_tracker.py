@@ -1,7 +1,15 @@
+import random
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kdiag.pcap import tcp_tracker
+from kdiag.pcap.decoder import CaptureDecoder
+from kdiag.wire.connection import Connection
 from kdiag.wire.tcp_facts import Vantage, WindowScaling
+from segment_tape import BROKER, CLIENT, Segment, batch_of
 from tcp_story import MS, OPTIONS, Story
 
 UNSCALED = [each for each in OPTIONS if each[0] != "WScale"]
@@ -86,3 +94,37 @@ def test_much_is_looked_at_together_and_little_at_the_end() -> None:
     for number in range(tcp_tracker._ENOUGH_ROWS // 2 + 10):
         story.client(30 + number, size=10).broker(30.5 + number)
     assert story.facts().requests.segments == tcp_tracker._ENOUGH_ROWS // 2 + 10
+
+
+def nonsense(dice: random.Random) -> Segment:
+    """Return a segment with numbers that have nothing to do with those before."""
+    ends = dice.choice([(CLIENT, BROKER), (BROKER, CLIENT)])
+    near = dice.randrange(4000)
+    sequence, acknowledgment = (dice.choice([near, dice.randrange(2**32)]) for _ in range(2))
+    flags = dice.choice([16, 16, 16, 16, 24, 2, 18, 17, 4, 0])
+    return Segment(*ends, sequence, acknowledgment, flags, bytes(dice.choice([0, 1, 700])))
+
+
+@given(st.integers(0, 2**32), st.integers(1, 60), st.booleans())
+def test_nonsense_is_followed_to_its_end(seed: int, size: int, is_long_ago: bool) -> None:  # noqa: FBT001 - hypothesis
+    """Whatever numbers and times packets have, every wait lies between first and last segment."""
+    dice = random.Random(seed)
+    decoder = CaptureDecoder(hex)
+    decoder.follow_tcp()
+    items = []
+    for number in range(3):
+        batch = batch_of([nonsense(dice) for _ in range(size)], 1 + number * size)
+        span = (0, 2**62) if is_long_ago else (0, 10**9)
+        items += decoder.feed(
+            batch._replace(
+                time_ns=np.array([dice.randrange(*span) for _ in range(size)], np.int64),
+                window=np.array([dice.choice([0, 9, 65535]) for _ in range(size)], np.uint16),
+            )
+        )
+    for each in items + decoder.finish():
+        if isinstance(each, Connection):
+            assert each.tcp is not None
+            for way in (each.tcp.requests, each.tcp.responses):
+                waits = (way.idle_ns, way.window_full_ns, way.window_closed_ns, way.recovery_ns)
+                assert min(*waits, way.held_ns, way.stalled_ns, way.bytes, way.segments) >= 0
+                assert sum(waits) + way.held_ns == way.last_ns - way.first_ns
