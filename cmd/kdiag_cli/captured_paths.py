@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from kdiag.diagnosis import tcp_limit_findings
-from kdiag.diagnosis.tcp_limit import ConnectionLimits, limits_of
+from kdiag.diagnosis.tcp_limit import SHORT_PATH_NS, ConnectionLimits, limits_of
 from kdiag.diagnosis.turns import Turns
 from kdiag.errors import CaptureError
 from kdiag.finding import Finding, Severity
@@ -125,9 +125,7 @@ def _notes(paths: list[Path]) -> list[str]:
     """Return what makes the result less than it could be."""
     short, late = [], []
     for path in paths:
-        if path.is_busy and (path.facts.rtt_ns or tcp_limit_findings.SHORT_PATH_NS) < (
-            tcp_limit_findings.SHORT_PATH_NS
-        ):
+        if path.is_busy and (path.facts.rtt_ns or SHORT_PATH_NS) < SHORT_PATH_NS:
             short.append(path)
         if path.is_busy and not path.facts.has_handshake:
             late.append(path)

@@ -23,6 +23,9 @@ import msgspec
 from kdiag.diagnosis.turns import Frames, Turns
 from kdiag.wire.tcp_facts import TcpDirection, TcpFacts, WindowScaling
 
+SHORT_PATH_NS: Final = 1_000_000
+"""Round trip below which buffers of any usual size make no difference."""
+
 _LEAST_BYTES: Final = 64 << 10
 _LOST_SEGMENTS: Final = 0.001
 _LEAST_LOST: Final = 3
@@ -103,6 +106,12 @@ def is_lossy(direction: TcpDirection) -> bool:
     return lost >= _LEAST_LOST and lost >= _LOST_SEGMENTS * direction.segments
 
 
+def is_recovering(direction: TcpDirection) -> bool:
+    """Return whether making up for losses took much of the time."""
+    span_ns = direction.last_ns - direction.first_ns
+    return is_lossy(direction) and direction.recovery_ns > _RECOVERY * span_ns
+
+
 def loaded_rtt_ns(facts: TcpFacts) -> int | None:
     """Return the usual round trip between the ends while data was sent; None if not known."""
     parts = (facts.requests.ack_rtt_ns, facts.responses.ack_rtt_ns)
@@ -140,9 +149,7 @@ def _limit(facts: TcpFacts, direction: TcpDirection, turn_bytes: int | None) -> 
         share=round(share, _DIGITS),
         mb_per_s=mb_per_s(direction.bytes, span_ns),
         bound_bytes=bound_bytes,
-        ceiling_mb_per_s=(
-            mb_per_s(bound_bytes, facts.rtt_ns) if bound_bytes and facts.rtt_ns else None
-        ),
+        ceiling_mb_per_s=_ceiling_mb_per_s(facts, bound_bytes),
         turn_bytes=turn_bytes,
         waits_ms={each.value: round(ns / _MS, 1) for each, ns in waits.items() if ns},
     )
@@ -158,8 +165,7 @@ def _full_window(facts: TcpFacts, direction: TcpDirection) -> Limit:
 def _holder(facts: TcpFacts, direction: TcpDirection, turn_bytes: int | None) -> Limit:
     """Return who held a sender back that had bytes in flight and room for more."""
     in_flight = direction.in_flight
-    is_recovering = direction.recovery_ns > _RECOVERY * (direction.last_ns - direction.first_ns)
-    if is_lossy(direction) and is_recovering:
+    if is_recovering(direction):
         return Limit.NETWORK
     if turn_bytes and in_flight and in_flight.p95 >= _WHOLE_TURN * turn_bytes:
         return Limit.APPLICATION
@@ -190,6 +196,13 @@ def _bound_bytes(limit: Limit, facts: TcpFacts, direction: TcpDirection) -> int 
     if limit in {Limit.SEND_BUFFER, Limit.SENDER} and usual_ns is not None:
         return direction.bytes * usual_ns // span_ns
     return None
+
+
+def _ceiling_mb_per_s(facts: TcpFacts, bound_bytes: int | None) -> float | None:
+    """Return the rate at which so much goes in each round trip, where that takes its time."""
+    if not bound_bytes or not facts.rtt_ns or facts.rtt_ns < SHORT_PATH_NS:
+        return None
+    return mb_per_s(bound_bytes, facts.rtt_ns)
 
 
 def mb_per_s(size: int, time_ns: int) -> float:

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kdiag.diagnosis.tcp_limit import (
+    SHORT_PATH_NS,
     ConnectionLimits,
     DirectionLimit,
     Limit,
     is_lossy,
+    is_recovering,
     loaded_rtt_ns,
 )
 from kdiag.diagnosis.turns import FETCH_KEY, PRODUCE_KEY, Turns
@@ -16,9 +18,6 @@ from kdiag.wire.connection import Connection
 from kdiag.wire.tcp_facts import TcpDirection, TcpFacts, WindowScaling
 
 DEFAULT_BITS_PER_S: Final = 1_000_000_000
-SHORT_PATH_NS: Final = 1_000_000
-"""Round trip below which buffers of any usual size make no difference."""
-
 _MS: Final = 1_000_000
 _BITS: Final = 8
 _NS_PER_S: Final = 1_000_000_000
@@ -42,6 +41,7 @@ _TURN_RULES: Final[dict[tuple[str, int | None], str]] = {
     ("requests", PRODUCE_KEY): "KD6007",
     ("responses", FETCH_KEY): "KD6008",
 }
+_LEAST_MB_PER_S: Final = 0.1  # slower ones have little to say, not little room to say it
 _WAITING: Final = 0.5  # requests in flight, on average: it waits most of the time
 
 
@@ -92,12 +92,12 @@ class _Subject:
         """Find what limits one direction."""
         direction = self._facts.requests if name == "requests" else self._facts.responses
         evidence = self._evidence(name, limited, direction)
+        if is_recovering(direction) or (limited.limit is Limit.NETWORK and is_lossy(direction)):
+            yield found("KD6005", **evidence)
         match limited.limit:
             case Limit.READER:
                 yield found("KD6003", **evidence, address=evidence["receiver_address"])
-            case Limit.NETWORK if is_lossy(direction):
-                yield found("KD6005", **evidence)
-            case Limit.NETWORK if not self._is_short:
+            case Limit.NETWORK if not self._is_short and not is_lossy(direction):
                 loaded_ns = loaded_rtt_ns(self._facts) or 0
                 yield found("KD6006", **evidence, loaded_rtt_ms=_ms(loaded_ns))
             case Limit.SENDER if not self._is_short:
@@ -118,7 +118,9 @@ class _Subject:
             return
         client_rtt_ns = self._facts.client_rtt_ns or 0
         latency_ns = frames.latency_ns + client_rtt_ns
-        if self._turns.in_flight(client_rtt_ns) >= _WAITING and latency_ns < 2 * self._rtt_ns:
+        is_waiting = self._turns.in_flight(client_rtt_ns) >= _WAITING
+        is_transfer = limited.mb_per_s >= _LEAST_MB_PER_S
+        if is_waiting and is_transfer and latency_ns < 2 * self._rtt_ns:
             yield found(rule_id, **evidence, latency_ms=_ms(latency_ns))
 
     def _why_unsure(self, direction: TcpDirection, limited: DirectionLimit) -> str:

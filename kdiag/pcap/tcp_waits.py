@@ -137,14 +137,17 @@ class Waits:
         growing = np.maximum.accumulate(np.append(self._largest_window, known.window))[1:]
         if at[-1] >= 0:
             self._largest_window = int(growing[at[-1]])
-        largest, window = (_before_any(each, was, _NEVER) for each in (growing, known.window))
+        largest = _before_any(growing, was, _NEVER)
         goals = np.minimum(flown, _NEVER - largest // _ROOM_DIVISOR) + largest // _ROOM_DIVISOR
-        opened = _first_reaching(known.time_ns, known.edge, goals)
+        opener = np.searchsorted(known.edge, goals)
+        opened = np.append(known.time_ns, _NEVER)[opener]
         opened = np.where(opened > start, opened + slack_ns, start)
-        emptied = _first_reaching(known.time_ns, known.acknowledged, flown)
+        emptied = np.append(known.time_ns, _NEVER)[np.searchsorted(known.acknowledged, flown)]
         blocked = np.where(was < 0, 0, np.minimum(opened, stop) - start)
         idle = stop - np.clip(np.maximum(emptied, start + blocked), start, stop)
         rest = stop - start - blocked - idle
+        last_closed = np.maximum(np.minimum(opener - 1, at), was)
+        window = _before_any(known.window, last_closed, _NEVER)
         is_closed = window < largest // _CLOSED_DIVISOR
         direction.window_closed_ns += int(blocked[is_closed].sum())
         direction.window_full_ns += int(blocked[~is_closed].sum())
@@ -156,10 +159,4 @@ class Waits:
 def _before_any(values: Integers, at: Integers, otherwise: int) -> Integers:
     """Return the values at places; `otherwise` at place -1."""
     found: Integers = np.append(values, otherwise)[at]
-    return found
-
-
-def _first_reaching(time_ns: Integers, values: Integers, goals: Integers) -> Integers:
-    """Return the times at which a column that never decreases reaches some goals."""
-    found: Integers = np.append(time_ns, _NEVER)[np.searchsorted(values, goals)]
     return found

@@ -70,8 +70,8 @@ class TcpDirection(msgspec.Struct, kw_only=True):
         in_flight: bytes that the sender had sent and not seen acknowledged, after each segment.
         idle_ns: everything was acknowledged: there was nothing to send.
         window_full_ns: as much was in flight as the receiver's window takes.
-        window_closed_ns: likewise, but the window was less than half of its largest: the
-            receiving program left bytes unread.
+        window_closed_ns: likewise, but before it opened the window was less than half of its
+            largest: the receiving program left bytes unread.
         recovery_ns: something had been lost.
         held_ns: none of these: bytes were in flight, and the window had room for more.
     """

@@ -1,5 +1,6 @@
 """Who limits a connection, told from captures of real ones over a path of 20 ms, at either end."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -129,3 +130,15 @@ def assert_near(limited: DirectionLimit, facts: TcpFacts) -> None:
     if limited.limit in {Limit.RECEIVE_BUFFER, Limit.SEND_BUFFER}:
         assert limited.bound_bytes is not None
         assert SMALL <= limited.bound_bytes <= 3 * SMALL, "the kernel doubles what is set"
+
+
+@pytest.mark.parametrize(
+    ("capture", "rule_id"),
+    [("zero_window_confluent_stopped", "KD6003"), ("lossy_link_queue_drops_confluent", "KD6005")],
+)
+def test_recorded_connections_of_librdkafka_are_judged_rightly(
+    reference: Path, capture: str, rule_id: str
+) -> None:
+    """A consumer that was stopped for four seconds, and a link with a short queue."""
+    done = kdiag("tune-buffers", reference / "captures" / f"{capture}.pcap")
+    assert re.findall(r"KD\d+", done.err) == [rule_id]

@@ -65,6 +65,13 @@ def test_the_ceiling_is_what_goes_in_a_round_trip() -> None:
     assert (limited.bound_bytes, limited.ceiling_mb_per_s, limited.mb_per_s) == (40_000, 2.0, 3.0)
 
 
+def test_a_short_path_has_no_ceiling() -> None:
+    """What a window allows there is more than any program can use."""
+    facts = facts_of(direction(window_full_ns=ALL_NS))
+    facts.client_rtt_ns = facts.broker_rtt_ns = 20_000
+    assert limits_of(facts, LARGE).requests.ceiling_mb_per_s is None
+
+
 def test_responses_are_judged_as_requests_are() -> None:
     """A consumer's data comes the other way."""
     responses = direction(held_ns=ALL_NS)

@@ -104,6 +104,19 @@ def test_a_broker_that_takes_its_time_is_not_the_path() -> None:
     assert findings(facts_of(direction(idle_ns=ALL_NS)), turns) == []
 
 
+def test_losses_are_told_though_there_was_little_to_send() -> None:
+    """A tenth of the time went to making up for them."""
+    changes = {"idle_ns": 800 * MS, "recovery_ns": 200 * MS, "retransmits": 90}
+    found = findings(facts_of(direction(**changes)), bits_per_s=10**8)
+    assert [each.id for each in found] == ["KD6005"]
+
+
+def test_a_trickle_is_no_transfer() -> None:
+    """Small messages now and then wait for each other, and nobody minds."""
+    facts = facts_of(direction(held_ns=ALL_NS, bytes=90_000))
+    assert findings(facts, turns_of(12_500, in_flight=5)) == []
+
+
 def test_turns_that_fill_the_path_are_large_enough() -> None:
     """At 10 Mbit/s 20 ms hold 25 kB."""
     turns = turns_of(12_500, in_flight=5)
