@@ -28,6 +28,7 @@ _NEVER: Final = 1 << 62
 _ROOM_DIVISOR: Final = 4  # senders wait rather than send little (RFC 9293, 3.8.6.2.1; Linux's TSO)
 _CLOSED_DIVISOR: Final = 2
 _SLACK_DIVISOR: Final = 8
+_MOST_ANSWERS: Final = 1 << 14
 
 
 class Sent(NamedTuple):
@@ -108,7 +109,8 @@ class Waits:
         known = self._answers.followed_by(delayed)
         known = known._replace(time_ns=np.maximum.accumulate(known.time_ns))
         self._answers = known
-        if not len(sent.time_ns):
+        if not len(sent.time_ns):  # a capture may have one direction only
+            self._answers = known.since(max(0, len(known.time_ns) - _MOST_ANSWERS))
             return np.zeros(0, np.int64)
         at = np.searchsorted(known.time_ns, sent.time_ns, "right") - 1
         acknowledged = _before_any(known.acknowledged, at, 0)

@@ -85,6 +85,15 @@ def test_a_window_of_unknown_scale_blocks_nobody() -> None:
     assert (direction.window_full_ns, direction.held_ns) == (0, 19 * MS)
 
 
+def test_answers_to_segments_that_are_not_captured_are_bounded() -> None:
+    """A capture of one direction takes no more memory the longer it is."""
+    waits = Waits()
+    for number in range(30):
+        answers = told(*((number * 1000 + n, number * 1000 + n, 4000) for n in range(1000)))
+        waits.take(Sent.none(), answers, 0, TcpDirection())
+    assert len(waits._answers.time_ns) == 1 << 14
+
+
 def test_it_makes_no_difference_how_segments_are_grouped() -> None:
     """Times are the same whether everything is looked at at once or step by step."""
     segments = [(n * 5.0, n * 1000, n * 1000 + 1000) for n in range(20)]
