@@ -1,16 +1,14 @@
 """A cluster of Spark on this machine, from the pip package: each of its parts is a process."""
 
-import json
 import os
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 from typing import Final
-from urllib.request import urlopen
 
 import pyspark
 
@@ -19,6 +17,7 @@ _CLASS: Final = "org.apache.spark.deploy"
 _EXECUTOR: Final = b"CoarseGrainedExecutorBackend"
 _HOST: Final = "127.0.0.1"
 _DEADLINE_S: Final = 180
+_HAS_COME: Final = b"Successfully registered with master"
 
 
 class SparkCluster:
@@ -51,15 +50,19 @@ def spark_cluster(folder: Path, workers: int) -> Iterator[SparkCluster]:
     """Run a cluster of workers with a core each, whose files go into a folder."""
     port, web_port = _free_port(), _free_port()
     url = f"spark://{_HOST}:{port}"
-    started = []
+    started: list[subprocess.Popen[bytes]] = []
+    come: list[Event] = []
     try:
         started.append(_start(folder, "master.Master", "--port", port, "--webui-port", web_port))
+        _watch(started[0], folder / "master.log")
         for number in range(workers):
             place = folder / f"work-{number}"
             options = ("--cores", 1, "--memory", "1500m", "--work-dir", place)
             free = ("--port", _free_port(), "--webui-port", _free_port())
             started.append(_start(folder, "worker.Worker", url, *free, *options))
-        _await(web_port, workers)
+            come.append(_watch(started[-1], folder / f"worker-{number}.log"))
+        if not all(each.wait(_DEADLINE_S) for each in come):
+            raise TimeoutError("the workers of Spark's cluster did not come")
         yield SparkCluster(url, [process.pid for process in started[1:]])
     finally:
         for process in reversed(started):
@@ -76,28 +79,29 @@ def _start(folder: Path, name: str, *arguments: object) -> "subprocess.Popen[byt
         "SPARK_LOCAL_DIRS": str(folder / "scratch"),
     }
     command = [_HOME / "bin" / "spark-class", f"{_CLASS}.{name}", "--host", _HOST, *arguments]
-    with (folder / f"{name}.log").open("ab") as log:
-        return subprocess.Popen(
-            list(map(str, command)), env=environment, stdout=log, stderr=log, cwd=folder
-        )
+    return subprocess.Popen(
+        list(map(str, command)),
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=folder,
+    )
 
 
-def _await(web_port: int, workers: int) -> None:
-    """Wait until all workers have come.
+def _watch(process: "subprocess.Popen[bytes]", log: Path) -> Event:
+    """Keep what a process prints, and return what is set once it is a worker of the master."""
+    has_come = Event()
 
-    Raises:
-        TimeoutError: they do not.
-    """
-    deadline = time.monotonic() + _DEADLINE_S
-    while time.monotonic() < deadline:
-        try:
-            with urlopen(f"http://{_HOST}:{web_port}/json/", timeout=5) as answer:
-                if json.load(answer)["aliveworkers"] == workers:
-                    return
-        except OSError:
-            pass
-        time.sleep(0.2)
-    raise TimeoutError("the workers of Spark's cluster did not come")
+    def read() -> None:
+        assert process.stdout is not None
+        with process.stdout as lines, log.open("wb") as kept:
+            for line in lines:
+                kept.write(line)
+                if _HAS_COME in line:
+                    has_come.set()
+
+    Thread(target=read, daemon=True).start()
+    return has_come
 
 
 def _free_port() -> int:
