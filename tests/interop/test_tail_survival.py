@@ -98,6 +98,7 @@ def test_transactions_are_read_as_their_isolation_wants_while_leaders_are_killed
         TailReader(cluster.bootstrap, "txn", "beginning", limits=uncommitted) as everything,
         TransactionWriter(cluster.bootstrap, "txn", 3) as writer,
     ):
+        everything.read_until(lambda: everything.count > 24)  # some transactions of either kind
         killer.start()
         while killer.is_alive():
             committed.read_once()
