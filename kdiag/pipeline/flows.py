@@ -16,7 +16,7 @@ connection, from however many files. What comes out, in batches:
 The state machines are those of `kdiag decode`. Numbers are made unique over the parts of a run.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -30,6 +30,7 @@ from kdiag.pcap.pcapng import Secrets
 from kdiag.pcap.trial import Asked
 from kdiag.pipeline.frame_rows import FRAMES, frame_row, read_exchanges, row_bytes
 from kdiag.pipeline.packet_rows import MappedFiles, Segments
+from kdiag.report.row_batches import Emit, RowBatches
 from kdiag.report.tables import TableBatches
 from kdiag.wire.connection import Connection
 from kdiag.wire.dissection import Dissection
@@ -57,8 +58,6 @@ NO_FILES: Final = MappedFiles(())
 _AT_THE_END: Final = 1 << 62
 _MAX_ROWS: Final = 8192
 _MAX_BYTES: Final = 16 << 20
-
-Emit = Callable[[str, pa.RecordBatch], object]
 
 
 class FlowRules(NamedTuple):
@@ -226,10 +225,10 @@ class _Outcome:
         self._known = self._names.known
         self._emit = emit
         self._tables = TableBatches(emit, self._names)
-        self._frames = _Rows("frames", FRAMES, emit)
-        self._fetches = _Rows("fetches", FETCHES, emit)
-        self._unsure = _Rows("unsure", FRAMES, emit)
-        self._kinds = _Rows("kinds", KINDS, emit)
+        self._frames = _rows("frames", FRAMES, emit)
+        self._fetches = _rows("fetches", FETCHES, emit)
+        self._unsure = _rows("unsure", FRAMES, emit)
+        self._kinds = _rows("kinds", KINDS, emit)
         self._places = {} if places is None else places
 
     def take(self, items: Iterable[Item]) -> None:
@@ -286,36 +285,9 @@ class _Outcome:
         self._fetches.add((*frame_row(short), place), row_bytes(short))
 
 
-class _Rows:
-    """Rows that are not emitted yet."""
-
-    def __init__(self, name: str, schema: pa.Schema, emit: Emit) -> None:
-        self._name = name
-        self._schema = schema
-        self._emit = emit
-        self._rows: list[tuple[Any, ...]] = []
-        self._bytes = 0
-
-    def add(self, row: tuple[Any, ...], size: int) -> None:
-        """Add a row; emit a batch if it is full."""
-        self._rows.append(row)
-        self._bytes += size
-        if len(self._rows) >= _MAX_ROWS or self._bytes >= _MAX_BYTES:
-            self.flush()
-
-    def flush(self) -> None:
-        """Emit the rows, if there are any."""
-        if not self._rows:
-            return
-        columns = zip(*self._rows, strict=True)
-        arrays = [
-            pa.array(column, field.type)
-            for column, field in zip(columns, self._schema, strict=True)
-        ]
-        self._rows.clear()
-        self._bytes = 0
-        self._emit(self._name, pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-
-
 def _head_of(frame: Frame) -> Frame:
     return msgspec.structs.replace(frame, data=frame.data[:_RESPONSE_HEAD_BYTES])
+
+
+def _rows(name: str, schema: pa.Schema, emit: Emit) -> RowBatches:
+    return RowBatches(name, schema, emit, _MAX_ROWS, _MAX_BYTES)

@@ -10,8 +10,7 @@ a table are of one schema, `arrow_schema(TABLES[name])`, and plain columns only:
 Arrow takes them, Spark's included.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -39,6 +38,7 @@ from kdiag.report.column import (
 )
 from kdiag.report.connection_rows import connection_row, gap_row
 from kdiag.report.exchange_row import BodyTexts, exchange_row
+from kdiag.report.row_batches import Emit, RowBatches
 from kdiag.wire.connection import Connection, Gap
 from kdiag.wire.dissection import Dissection
 from kdiag.wire.exchange import Exchange
@@ -62,8 +62,6 @@ _ARROW: Final = {
         pa.struct([(name, pa.int32()) for name in ("api_key", "min_version", "max_version")])
     ),
 }
-
-Emit: TypeAlias = Callable[[str, pa.RecordBatch], object]
 
 
 class TableChoice(NamedTuple):
@@ -127,7 +125,8 @@ class TableBatches:
         if choice.bodies:
             self._bodies = BodyTexts(names, show_secrets=choice.show_secrets)
         self._rows = {
-            table.name: _Rows(table, emit, max_rows, max_bytes) for table in choice.tables
+            table.name: RowBatches(table.name, arrow_schema(table), emit, max_rows, max_bytes)
+            for table in choice.tables
         }
 
     def take(self, item: Item) -> None:
@@ -181,51 +180,3 @@ class TableBatches:
 
 
 _REQUEST_BODY: Final = [each.name for each in TABLES["exchanges"].columns].index("request_body")
-
-
-class _Rows:
-    """The rows of a table that are not emitted yet."""
-
-    def __init__(self, table: Table, emit: Emit, max_rows: int, max_bytes: int) -> None:
-        self._name = table.name
-        self._schema = arrow_schema(table)
-        self._emit = emit
-        self._max_rows = max_rows
-        self._max_bytes = max_bytes
-        self._rows: list[tuple[Any, ...]] = []
-        self._bytes = 0
-
-    def add(self, row: tuple[Any, ...], size: int) -> None:
-        """Add a row with so many bytes of text that count; emit a batch if it is full."""
-        self._rows.append(row)
-        self._bytes += size
-        if len(self._rows) >= self._max_rows or self._bytes >= self._max_bytes:
-            self.flush()
-
-    def flush(self) -> None:
-        """Emit the rows, if there are any."""
-        if not self._rows:
-            return
-        columns = zip(*self._rows, strict=True)
-        arrays = [
-            _array(column, field.type) for column, field in zip(columns, self._schema, strict=True)
-        ]
-        self._rows.clear()
-        self._bytes = 0
-        self._emit(self._name, pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-
-
-def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
-    """Return values as a column; text that is not Unicode gets replacement characters."""
-    try:
-        return pa.array(values, type_)
-    except UnicodeEncodeError:
-        return pa.array([_without_surrogates(value) for value in values], type_)
-
-
-def _without_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    if isinstance(value, list | tuple):
-        return [_without_surrogates(each) for each in value]
-    return value

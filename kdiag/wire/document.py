@@ -296,17 +296,17 @@ class DocumentEncoder:
             return self._encode(value)
         except UnicodeEncodeError:
             self._texts.clear()
-            return self._encode(_without_surrogates(value))
+            return self._encode(without_surrogates(value))
 
 
-def _without_surrogates(value: Any) -> Any:
+def without_surrogates(value: Any) -> Any:
     """Return a JSON tree in which bytes that were not UTF-8 are replaced."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(each) for key, each in value.items()}
+        return {without_surrogates(key): without_surrogates(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_surrogates(each) for each in value]
+        return [without_surrogates(each) for each in value]
     if isinstance(value, msgspec.Struct):
-        return _without_surrogates(msgspec.structs.asdict(value))
+        return without_surrogates(msgspec.structs.asdict(value))
     return value
