@@ -15,7 +15,6 @@ from kdiag.client.network_settings import NetworkSettings
 from kdiag.client.node_api_versions import newest_version
 from kdiag.client.node_connections import NodeConnections
 from kdiag.client.observed import ExchangeObserver
-from kdiag.client.response_reader import RESERVED_FOR_SASL
 from kdiag.client.throttle import throttle_ns
 from kdiag.clock import Clock
 from kdiag.errors import (
@@ -33,6 +32,7 @@ from kdiag.errors import (
 from kdiag.net.selector import Selector
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.catalog import API_VERSIONS_KEY
+from kdiag.wire.header import RESERVED_FOR_SASL
 
 _NO_BROKER: Final = "Give the address of a Kafka broker; if it is one, its answer is a bug"
 

@@ -11,12 +11,10 @@ from kdiag.client.version_negotiation import UNSUPPORTED_VERSION
 from kdiag.errors import DecodeError
 from kdiag.wire.catalog import API_VERSIONS_KEY
 from kdiag.wire.codec import decode
-from kdiag.wire.header import read_response_header
+from kdiag.wire.header import RESERVED_FOR_SASL, read_response_header
 from kdiag.wire.schema import Struct
 
 _ERROR_CODE: Final = Layout(">h")
-RESERVED_FOR_SASL: Final = range(2**31 - 8, 2**31)
-"""Correlation ids that Kafka's own clients use for SASL requests only."""
 
 
 def read_response(asked: InFlightRequest, payload: bytes) -> Struct:

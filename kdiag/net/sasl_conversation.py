@@ -26,12 +26,8 @@ from kdiag.wire.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeRes
 from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY
 from kdiag.wire.codec import decode, encode
 from kdiag.wire.error_code import CODE_BY_NAME, ERROR_BY_CODE, error_name
-from kdiag.wire.header import read_response_header
+from kdiag.wire.header import RESERVED_FOR_SASL, read_response_header
 from kdiag.wire.schema import Struct, info_of
-
-MIN_RESERVED_CORRELATION_ID: Final = (1 << 31) - 8
-MAX_RESERVED_CORRELATION_ID: Final = (1 << 31) - 1
-"""These and those between are for SASL alone, so that its answers can be told from others."""
 
 _HANDSHAKE_KEY: Final = 17
 _AUTHENTICATE_KEY: Final = 36
@@ -80,7 +76,7 @@ class SaslConversation:
         self._mechanism = mechanism
         self._client_id = client_id
         self._versions: _Versions | None = None
-        self._next_correlation_id = MIN_RESERVED_CORRELATION_ID
+        self._next_correlation_id = RESERVED_FOR_SASL[0]
 
     def talk(self) -> Generator[Question, bytes, int]:
         """Return a new conversation; it returns the session's lifetime in milliseconds, 0 is none.
@@ -205,8 +201,9 @@ class SaslConversation:
     def _correlation_id(self) -> int:
         """Return the next reserved correlation id; after the last comes the first."""
         taken = self._next_correlation_id
-        is_last = taken == MAX_RESERVED_CORRELATION_ID
-        self._next_correlation_id = MIN_RESERVED_CORRELATION_ID if is_last else taken + 1
+        following = taken + 1
+        is_left = following in RESERVED_FOR_SASL
+        self._next_correlation_id = following if is_left else RESERVED_FOR_SASL[0]
         return taken
 
 

@@ -23,6 +23,12 @@ from kdiag.wire.varint import VarintError, read_unsigned
 REQUEST_START: Final = Struct(">hhi")
 """API key, version and correlation id: the start of every request."""
 
+RESERVED_FOR_SASL: Final = range((1 << 31) - 8, 1 << 31)
+"""The correlation ids of SASL requests, so that answers to them can be told from others.
+
+Source: Kafka's `SaslClientAuthenticator`.
+"""
+
 _CORRELATION_ID: Final = Struct(">i")
 _INT16: Final = Struct(">h")
 _NEWEST_REQUEST_HEADER: Final = 2

@@ -2,13 +2,13 @@ import pytest
 
 from kdiag.client.client_request import ClientRequest, builder_of
 from kdiag.client.in_flight import InFlightRequest
-from kdiag.client.response_reader import RESERVED_FOR_SASL, read_response
+from kdiag.client.response_reader import read_response
 from kdiag.errors import DecodeError
-from kdiag.net.sasl_conversation import MAX_RESERVED_CORRELATION_ID, MIN_RESERVED_CORRELATION_ID
 from kdiag.net.send import NetworkSend
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kdiag.wire.codec import encode
+from kdiag.wire.header import RESERVED_FOR_SASL
 from kdiag.wire.schema import Struct
 
 
@@ -47,9 +47,9 @@ def test_another_correlation_id_is_told() -> None:
 
 def test_a_correlation_id_of_sasl_is_told_as_such() -> None:
     """An authenticator has not waited for its answer."""
-    assert min(RESERVED_FOR_SASL) == MIN_RESERVED_CORRELATION_ID
-    assert max(RESERVED_FOR_SASL) == MAX_RESERVED_CORRELATION_ID
-    late = MIN_RESERVED_CORRELATION_ID.to_bytes(4)
+    assert min(RESERVED_FOR_SASL) == (1 << 31) - 8
+    assert max(RESERVED_FOR_SASL) == (1 << 31) - 1
+    late = min(RESERVED_FOR_SASL).to_bytes(4)
     with pytest.raises(DecodeError, match="the answer to a SASL request, which came late"):
         read_response(asked(ApiVersionsRequest(), 0), late + bytes(20))
 
