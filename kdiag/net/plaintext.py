@@ -3,9 +3,9 @@
 Source: Kafka's `PlaintextTransportLayer`.
 """
 
-import os
 import socket
 
+from kdiag.net.tcp import finish_connect
 from kdiag.net.transport import EndOfStreamError
 
 
@@ -39,9 +39,7 @@ class PlaintextTransport:
         Raises:
             OSError: if it failed; `errno` tells how.
         """
-        number = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        if number:
-            raise OSError(number, os.strerror(number), self.peer)
+        finish_connect(self._socket, self.peer)
 
     def handshake(self) -> None:
         """Do nothing: plaintext is ready from the start."""

@@ -57,3 +57,14 @@ def peer_of(sock: socket.socket) -> tuple[str, int]:
     if sock.family in _INTERNET:
         return name[0], name[1]
     return str(name) or "local", 0
+
+
+def finish_connect(sock: socket.socket, peer: str) -> None:
+    """Take the outcome of a non-blocking connect.
+
+    Raises:
+        OSError: if it failed; `errno` tells how, and `peer` is its file name.
+    """
+    number = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if number:
+        raise OSError(number, os.strerror(number), peer)

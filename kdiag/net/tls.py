@@ -11,7 +11,6 @@ until the first data has arrived, and an alert in that state is a refusal.
 Source: Kafka's `SslTransportLayer`; RFC 8446, sections 4.6 and 6; RFC 5246, section 7.4.1.1.
 """
 
-import os
 import socket
 import ssl
 import sys
@@ -20,6 +19,7 @@ from enum import Enum, auto
 from typing import Final, cast
 
 from kdiag.errors import AuthenticationError, ConnectError, DecodeError
+from kdiag.net.tcp import finish_connect
 from kdiag.net.tls_failure import FIRST_BYTES, Handshake, broken, refusal, unanswered
 from kdiag.net.transport import EndOfStreamError
 
@@ -133,9 +133,7 @@ class TlsTransport:
         Raises:
             OSError: if it failed; `errno` tells how.
         """
-        number = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        if number:
-            raise OSError(number, os.strerror(number), self.peer)
+        finish_connect(self._socket, self.peer)
 
     def handshake(self) -> None:
         """Go on with the handshake as far as the socket allows; nothing to do when it is ready.

@@ -5,7 +5,7 @@ import pytest
 
 from echo_server import SETTINGS, Loopback
 from kdiag.net.address import Address
-from kdiag.net.tcp import configure, peer_of, start_connect
+from kdiag.net.tcp import configure, finish_connect, peer_of, start_connect
 
 KIB = 1024
 
@@ -87,3 +87,16 @@ def test_a_connect_may_be_over_at_once_or_later(loopback: Loopback) -> None:
         stream.settimeout(0)
         assert not start_connect(stream, loopback.address)
         assert start_connect(datagrams, loopback.address)
+
+
+def test_a_connect_that_has_failed_says_why() -> None:
+    """The error has number and text of the system, and names the broker; it is told once."""
+    with socket.socket() as silent, socket.socket() as sock:
+        silent.bind(("127.0.0.1", 0))
+        sock.settimeout(0)
+        sock.connect_ex(silent.getsockname())
+        with pytest.raises(ConnectionRefusedError) as caught:
+            finish_connect(sock, "broker:9092")
+        finish_connect(sock, "broker:9092")
+
+    assert caught.value.filename == "broker:9092"
