@@ -13,7 +13,7 @@ they were seen, and a lone response is told by what its own part asks.
 """
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -131,12 +131,7 @@ def wait(query: StreamingQuery) -> None:
     Raises:
         ReportError: a batch has failed.
     """
-    try:
-        query.awaitTermination()
-    except PySparkException as error:
-        raise ReportError("stream", str(error)) from error
-    finally:
-        query.stop()
+    _until(query.awaitTermination, query)
 
 
 def drain(query: StreamingQuery) -> None:
@@ -145,8 +140,13 @@ def drain(query: StreamingQuery) -> None:
     Raises:
         ReportError: a batch has failed.
     """
+    _until(query.processAllAvailable, query)
+
+
+def _until(is_over: Callable[[], object], query: StreamingQuery) -> None:
+    """Wait for something of a stream, and stop it."""
     try:
-        query.processAllAvailable()
+        is_over()
     except PySparkException as error:
         raise ReportError("stream", str(error)) from error
     finally:
