@@ -185,16 +185,6 @@ def read_splits(text: str) -> list[Split]:
     return msgspec.json.decode(text, type=list[Split])
 
 
-def read_split(split: Split, block_bytes: int = BLOCK_BYTES) -> Iterator[PacketBlock]:
-    """Yield the packets of a split.
-
-    Raises:
-        CaptureError: the file cannot be read any further; what is before was yielded.
-    """
-    for _, block in read_placed(split, block_bytes):
-        yield block
-
-
 def read_placed(
     split: Split, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[tuple[int | None, PacketBlock]]:
