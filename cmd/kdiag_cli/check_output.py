@@ -11,10 +11,9 @@ from itertools import groupby
 from typing import Any, Final
 
 from kdiag.diagnosis.check_report import NOT_COME_TO, Row, Status, listed
-from kdiag_cli.live_document import print_table
+from kdiag_cli.live_document import milliseconds, print_table
 from kdiag_cli.terminal import BOLD, DIM, GREEN, RED, YELLOW, Output, harmless, table
 
-_NS_PER_MS: Final = 1_000_000
 _SHOWN_TARGETS: Final = 8
 _COLOURS: Final[dict[str, int]] = {
     Status.ERROR: RED,
@@ -31,7 +30,7 @@ def document(row: Row) -> dict[str, Any]:
         "stage": row.stage,
         "status": row.status,
         "target": row.target or None,
-        "took_ms": _ms(row.took_ns),
+        "took_ms": milliseconds(row.took_ns),
         "detail": row.detail,
         **row.facts,
     }
@@ -42,7 +41,7 @@ def print_rows(output: Output, rows: Sequence[Row], *, has_headers: bool = True)
     if not output.is_terminal:
         headers = ("STATUS", "STAGE", "MS", "TARGET", "DETAIL")
         cells = [
-            (row.status, row.stage, _ms(row.took_ns), row.target or None, row.detail)
+            (row.status, row.stage, milliseconds(row.took_ns), row.target or None, row.detail)
             for row in rows
         ]
         print_table(output, headers, cells, has_headers=has_headers)
@@ -76,9 +75,5 @@ def _sameness(row: Row) -> tuple[str, str, str]:
 
 
 def _time(took_ns: int | None) -> str:
-    took_ms = _ms(took_ns)
+    took_ms = milliseconds(took_ns)
     return "" if took_ms is None else f"{took_ms:.1f} ms"
-
-
-def _ms(took_ns: int | None) -> float | None:
-    return None if took_ns is None else round(took_ns / _NS_PER_MS, 2)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from kdiag.net.address import host_and_port
 from kdiag.probe.group_spread import BrokerGroups, group_spread
 from kdiag_cli.coordinator_search import COMMAND, Search
 from kdiag_cli.exit_code import ExitCode
@@ -30,7 +31,7 @@ def moves(search: Search, options: LiveOptions) -> ExitCode:
 def _row(broker: BrokerGroups) -> tuple[object, ...]:
     return (
         broker.node_id,
-        f"{broker.host}:{broker.port}",
+        host_and_port(broker.host, broker.port),
         broker.rack,
         broker.groups,
         _counts(broker.types),

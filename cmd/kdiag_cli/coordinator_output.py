@@ -19,10 +19,9 @@ from kdiag.diagnosis.coordinator import (
     PartitionPlace,
 )
 from kdiag.wire.coordinator_partition import CoordinatorKind
-from kdiag_cli.live_document import print_table
+from kdiag_cli.live_document import milliseconds, print_table
 from kdiag_cli.terminal import BOLD, DIM, GREEN, RED, YELLOW, Output, harmless
 
-_NS_PER_MS: Final = 1_000_000
 _SHOWN_ANSWERS: Final = 8
 """More answers than this are counted where they agree, not listed."""
 
@@ -95,7 +94,7 @@ def _coordinator_rtt_ms(report: CoordinatorReport) -> float | None:
     """Return how long the coordinator itself took to answer."""
     for answer in report.answers:
         if report.coordinator and answer.node_id == report.coordinator.node_id:
-            return _ms(answer.rtt_ns)
+            return milliseconds(answer.rtt_ns)
     return None
 
 
@@ -158,12 +157,12 @@ def _answer_text(output: Output, answer: BrokerAnswer) -> str:
     if answer.failure is not None:
         return output.paint(f"{answer.node_id}: {harmless(answer.failure)}", RED)
     said = answer.error or (answer.coordinator and answer.coordinator.node_id)
-    return f"{answer.node_id}: {said} in {_ms(answer.rtt_ns)} ms"
+    return f"{answer.node_id}: {said} in {milliseconds(answer.rtt_ns)} ms"
 
 
 def _span_text(answers: Sequence[BrokerAnswer]) -> str:
     times = [answer.rtt_ns for answer in answers if answer.rtt_ns is not None]
-    return f"{_ms(min(times))} to {_ms(max(times))} ms" if times else "no time"
+    return f"{milliseconds(min(times))} to {milliseconds(max(times))} ms" if times else "no time"
 
 
 def _answer_document(answer: BrokerAnswer) -> dict[str, Any]:
@@ -172,7 +171,7 @@ def _answer_document(answer: BrokerAnswer) -> dict[str, Any]:
         "node_id": answer.node_id,
         "coordinator_id": None if named is None else named.node_id,
         "error": answer.error or answer.failure,
-        "rtt_ms": _ms(answer.rtt_ns),
+        "rtt_ms": milliseconds(answer.rtt_ns),
     }
 
 
@@ -186,10 +185,6 @@ def _partition_document(place: PartitionPlace | None) -> dict[str, Any] | None:
         "replicas": place.replicas,
         "isr": place.isr,
     }
-
-
-def _ms(time_ns: int | None) -> float | None:
-    return None if time_ns is None else round(time_ns / _NS_PER_MS, 2)
 
 
 def _ids(nodes: Sequence[int], separator: str = ", ") -> str:

@@ -26,6 +26,7 @@ from kdiag_cli.terminal import BOLD, Output, harmless, say, table
 SCHEMA: Final = 1
 
 _NOTHING: Final = "-"
+_NS_PER_MS: Final = 1_000_000
 _AUTHORIZATION: Final = "_AUTHORIZATION_FAILED"
 _CODES: Final[tuple[tuple[type[KdiagError], ExitCode], ...]] = (
     (WakeupError, ExitCode.INTERRUPTED),
@@ -148,6 +149,11 @@ def _aligned(
         width = max(map(len, column)) if is_number else 0
         columns.append([text.rjust(width) for text in column])
     return zip(*columns, strict=True) if columns else texts
+
+
+def milliseconds(time_ns: int | None) -> float | None:
+    """Return a time as tables and documents have it: milliseconds, to the hundredth."""
+    return None if time_ns is None else round(time_ns / _NS_PER_MS, 2)
 
 
 def say_findings(findings: Iterable[Finding], warnings: Iterable[str] = ()) -> None:

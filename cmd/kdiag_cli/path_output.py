@@ -16,10 +16,9 @@ from kdiag.wire.connection import Connection
 from kdiag.wire.subject.phrase import count
 from kdiag.wire.tcp_document import tcp_document
 from kdiag.wire.tcp_facts import Spread, TcpDirection, TcpFacts
-from kdiag_cli.live_document import print_table
+from kdiag_cli.live_document import milliseconds, print_table
 from kdiag_cli.terminal import Output
 
-_MS: Final = 1_000_000
 _HEADERS: Final = (
     "CONNECTION",
     "CLIENT",
@@ -74,7 +73,7 @@ def document(path: Path) -> dict[str, Any]:
         "client_id": path.turns.client_id,
         "protocol": connection.protocol,
         "path": {
-            "rtt_ms": _ms(facts.rtt_ns),
+            "rtt_ms": milliseconds(facts.rtt_ns),
             "mss": min(filter(None, (facts.requests.mss, facts.responses.mss)), default=None),
             "window_scale": {"client": scales[0], "broker": scales[1]},
             "congestion_control": None,
@@ -108,18 +107,14 @@ def _rows(path: Path) -> Iterator[tuple[object, ...]]:
             round(100 * limited.share),
             limited.mb_per_s,
             limited.ceiling_mb_per_s,
-            _ms(path.facts.rtt_ns),
+            milliseconds(path.facts.rtt_ns),
             _median(direction.window),
             _median(direction.in_flight),
             direction.retransmits,
             direction.zero_windows,
-            _ms(direction.stalled_ns),
+            milliseconds(direction.stalled_ns),
         )
 
 
 def _median(spread: Spread | None) -> int | None:
     return None if spread is None else spread.median
-
-
-def _ms(time_ns: int | None) -> float | None:
-    return None if time_ns is None else round(time_ns / _MS, 2)

@@ -1,6 +1,6 @@
 """What a broker replied to a request, for people and for programs."""
 
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from kdiag.client.cluster_client import Answer
 from kdiag.diagnosis.connection_finding import connection_finding
@@ -11,8 +11,7 @@ from kdiag.wire.dissection import Dissection
 from kdiag.wire.exchange import Exchange
 from kdiag.wire.frame import LENGTH_BYTES, Frame
 from kdiag.wire.schema import Struct
-
-_NS_PER_MS: Final = 1_000_000
+from kdiag_cli.live_document import milliseconds
 
 
 class Asked(NamedTuple):
@@ -60,7 +59,7 @@ class Reply(NamedTuple):
     def title(self) -> str:
         """Return what it is, in a line."""
         version = "" if self.version is None else f" v{self.version}"
-        rtt = "no response" if self.rtt_ns is None else f"{rtt_ms(self.rtt_ns)} ms"
+        rtt = "no response" if self.rtt_ns is None else f"{milliseconds(self.rtt_ns)} ms"
         error = f", {self.error_name}" if self.error_name else ""
         return f"{self.asked}: {self.asked.api}{version}, {rtt}{error}"
 
@@ -86,7 +85,7 @@ class Reply(NamedTuple):
             "address": self.asked.address,
             "api": self.asked.api,
             "version": self.version,
-            "rtt_ms": rtt_ms(self.rtt_ns),
+            "rtt_ms": milliseconds(self.rtt_ns),
             "response": self.body,
             "error": self.error_name or (str(self.error) if self.error else None),
         }
@@ -128,8 +127,3 @@ def frame_hex(frame: Frame | None) -> str | None:
     if frame is None:
         return None
     return (frame.size.to_bytes(LENGTH_BYTES) + frame.data).hex()
-
-
-def rtt_ms(time_ns: int | None) -> float | None:
-    """Return a time in milliseconds."""
-    return None if time_ns is None else round(time_ns / _NS_PER_MS, 2)

@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
+from kdiag.net.address import host_and_port
 from kdiag.wire.coordinator_partition import CoordinatorKind, coordinator_partition
 
 
@@ -25,8 +26,7 @@ class BrokerNode(msgspec.Struct, frozen=True):
     rack: str | None = None
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        return host_and_port(self.host, self.port)
 
 
 class BrokerAnswer(msgspec.Struct, kw_only=True):

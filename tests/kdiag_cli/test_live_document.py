@@ -6,7 +6,13 @@ import pytest
 from kdiag import errors
 from kdiag.finding import Severity, found
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live_document import exit_code_of, print_document, print_table, say_findings
+from kdiag_cli.live_document import (
+    exit_code_of,
+    milliseconds,
+    print_document,
+    print_table,
+    say_findings,
+)
 from kdiag_program import Printed
 
 ERROR = found("KD1101", address="10.0.0.7:9092")
@@ -136,3 +142,9 @@ def test_findings_fail_a_command_from_the_severity_that_was_asked_for() -> None:
     assert exit_code_of([], [WARNING]) == 0
     assert exit_code_of([], [WARNING], Severity.WARNING) == 1
     assert exit_code_of([], [ERROR], is_partial=True) == 8
+
+
+def test_times_are_milliseconds_to_the_hundredth() -> None:
+    """What was not measured has none."""
+    assert milliseconds(1_234_567) == 1.23
+    assert milliseconds(None) is None

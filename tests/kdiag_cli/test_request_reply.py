@@ -5,7 +5,8 @@ from kdiag.errors import ConnectError, Fault, Layer, RequestTimeoutError
 from kdiag.wire.body import Bodies, BodyForm
 from kdiag.wire.frame import Frame
 from kdiag.wire.topic_names import TopicNames
-from kdiag_cli.request_reply import Asked, Reply, frame_hex, reply_of, rtt_ms
+from kdiag_cli.live_document import milliseconds
+from kdiag_cli.request_reply import Asked, Reply, frame_hex, reply_of
 
 BROKER = Asked(2, "kafka-2:9092", "Metadata")
 
@@ -71,4 +72,4 @@ def test_a_failure_has_neither_body_nor_frame() -> None:
 def test_frames_are_shown_with_their_length() -> None:
     """What does not exist is not shown."""
     assert frame_hex(Frame(b"abc", 3, 0, 0)) == "00000003616263"
-    assert (frame_hex(None), rtt_ms(None)) == (None, None)
+    assert (frame_hex(None), milliseconds(None)) == (None, None)
