@@ -8,17 +8,17 @@ import msgspec
 from kdiag.diagnosis import tcp_limit_findings
 from kdiag.diagnosis.tcp_limit import SHORT_PATH_NS, ConnectionLimits, limits_of
 from kdiag.diagnosis.turns import Turns
-from kdiag.errors import CaptureError
 from kdiag.finding import Finding, Severity
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.wire.connection import Connection
 from kdiag.wire.exchange import Exchange
 from kdiag.wire.subject.phrase import count
+from kdiag_cli.capture_run import run_on_captures
 from kdiag_cli.decode_options import DecodeOptions
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live_document import LiveOutput, exit_code_of, print_document, say_findings
 from kdiag_cli.path_output import Path, document, print_paths
-from kdiag_cli.terminal import Output, close_quietly, say
+from kdiag_cli.terminal import Output
 from kdiag_cli.traffic import open_traffic, read_keylogs
 
 COMMAND: Final = "tune-buffers"
@@ -44,22 +44,11 @@ class PathOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(options: PathOptions) -> ExitCode:
     """Look at captures as the options say; return the exit code."""
-    try:
-        output = Output(sys.stdout)
-        code = _run(options, output)
-        output.flush()
-    except CaptureError as error:
-        say(str(error))
-        return ExitCode.USAGE
-    except BrokenPipeError:
-        close_quietly()
-        return ExitCode.DONE
-    except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
-    return code
+    return run_on_captures(lambda: _run(options))
 
 
-def _run(options: PathOptions, output: Output) -> ExitCode:
+def _run(options: PathOptions) -> ExitCode:
+    output = Output(sys.stdout)
     paths, warnings, is_partial = _read(options)
     findings = [finding for path in paths for finding in path.findings]
     if options.output is LiveOutput.JSON:
@@ -67,7 +56,8 @@ def _run(options: PathOptions, output: Output) -> ExitCode:
         print_document(output, COMMAND, data, warnings=warnings, findings=findings)
     else:
         print_paths(output, paths, has_headers=options.has_headers)
-        output.flush()
+    output.flush()
+    if options.output is LiveOutput.TABLE:
         say_findings(findings, warnings)
     return exit_code_of([], findings, options.fail_on, is_partial=is_partial)
 

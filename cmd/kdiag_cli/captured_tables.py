@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kdiag.errors import ReportError
 from kdiag_cli import decoding
+from kdiag_cli.capture_run import run_on_captures
 from kdiag_cli.decode_options import DecodeOptions
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.terminal import close_quietly, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,16 +27,7 @@ def ask_tables(options: DecodeOptions, ask: "Callable[[Database], None]") -> Exi
         options: the captures, or one folder that `kdiag decode --output parquet` has written.
         ask: is given the database, prints the answer.
     """
-    try:
-        return _ask(options, ask)
-    except ReportError as error:
-        say(*str(error).splitlines())
-        return ExitCode.USAGE
-    except BrokenPipeError:
-        close_quietly()
-        return ExitCode.DONE
-    except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
+    return run_on_captures(lambda: _ask(options, ask))
 
 
 def _ask(options: DecodeOptions, ask: "Callable[[Database], None]") -> ExitCode:

@@ -6,7 +6,8 @@ import typer
 
 from kdiag.finding import Severity
 from kdiag_cli.live_command import NO_OPTIONS, live_command
-from kdiag_cli.live_options import FailOn, LiveOptions, NoHeaders
+from kdiag_cli.live_options import LiveOptions
+from kdiag_cli.result_options import FailOn, NoHeaders
 
 EXAMPLES = """\b
 Examples:

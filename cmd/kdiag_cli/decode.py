@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from kdiag_cli.capture_options import KeyLogs, Ports, TopicIds
+
 EXAMPLES = """\b
 Examples:
   kdiag decode traffic.pcap
@@ -81,12 +83,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         str | None,
         typer.Option(metavar="TIME", help="Only answered this late or later: 50ms, 1.5s, 800us."),
     ] = None,
-    port: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="N", min=1, max=65535, help="Read this port as Kafka whatever the bytes are."
-        ),
-    ] = None,
+    port: Ports = None,
     summary: Annotated[bool, typer.Option("--summary", help="Count instead of listing.")] = False,
     show: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Exchange number N in full, as a tree.")
@@ -109,14 +106,8 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     sort: Annotated[
         bool, typer.Option("--sort", help="Order by time; keeps everything in memory.")
     ] = False,
-    topic_ids: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Names of topic ids: lines of `topic-id name`."),
-    ] = None,
-    keylog: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="TLS secrets (SSLKEYLOGFILE), to read what is inside."),
-    ] = None,
+    topic_ids: TopicIds = None,
+    keylog: KeyLogs = None,
     live: Annotated[
         str | None,
         typer.Option(metavar="IFACE", help="Capture from this interface instead of reading files."),

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from os import fstat
 from typing import Final
 
-from kdiag.errors import CaptureError, ReportError
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.packet import SegmentBatch
 from kdiag.pcap.topic_names import can_read_twice, learn_all_names
@@ -18,6 +17,7 @@ from kdiag.wire.subject.phrase import count
 from kdiag.wire.summary import Totals
 from kdiag.wire.tcp_document import tcp_document
 from kdiag.wire.topic_names import TopicNames
+from kdiag_cli.capture_run import run_on_captures
 from kdiag_cli.decode_options import DecodeOptions
 from kdiag_cli.exchange_lines import ExchangeLines
 from kdiag_cli.exchange_pipeline import ExchangePipeline
@@ -30,7 +30,7 @@ from kdiag_cli.single_exchange import SingleExchange, absence_text
 from kdiag_cli.sorted_printer import SortedPrinter
 from kdiag_cli.summary_text import print_summary
 from kdiag_cli.tcp_text import tcp_lines
-from kdiag_cli.terminal import BOLD, Output, close_quietly, say
+from kdiag_cli.terminal import BOLD, Output, say
 from kdiag_cli.traffic import note_disorder, note_drops, open_traffic, read_keylogs
 
 _MACHINE_PRINTERS: Final[dict[str, Callable[[Output, Documents], Printer]]] = {
@@ -42,22 +42,17 @@ _MACHINE_PRINTERS: Final[dict[str, Callable[[Output, Documents], Printer]]] = {
 
 def run(options: DecodeOptions) -> ExitCode:
     """Decode captures as the options say; return the exit code."""
+    return run_on_captures(lambda: _run(options))
+
+
+def _run(options: DecodeOptions) -> ExitCode:
+    output = Output(sys.stdout)
+    work = _Decoding(options, output)
     try:
-        output = Output(sys.stdout)
-        work = _Decoding(options, output)
-        try:
-            code = work.run()
-        finally:
-            work.close()
-        output.flush()
-    except (CaptureError, ReportError) as error:
-        say(str(error))
-        return ExitCode.USAGE
-    except BrokenPipeError:
-        close_quietly()
-        return ExitCode.DONE
-    except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
+        code = work.run()
+    finally:
+        work.close()
+    output.flush()
     return code
 
 

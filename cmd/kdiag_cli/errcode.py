@@ -7,6 +7,7 @@ import typer
 from kdiag_cli import completion_values
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live_document import LiveOutput, print_document, print_table
+from kdiag_cli.result_options import NoHeaders
 from kdiag_cli.terminal import BOLD, Output, harmless, say
 
 if TYPE_CHECKING:
@@ -45,9 +46,7 @@ def errcode(
     output: Annotated[
         LiveOutput, typer.Option("--output", "-o", help="Text for people, or JSON for programs.")
     ] = LiveOutput.TABLE,
-    no_headers: Annotated[
-        bool, typer.Option("--no-headers", help="Leave out the headers of lists.")
-    ] = False,
+    no_headers: NoHeaders = False,
 ) -> None:
     """Explain an error code: what it means and what to do.
 

@@ -8,8 +8,9 @@ from kdiag.finding import Severity
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag_cli import completion_values
 from kdiag_cli.live_command import NO_OPTIONS, live_command
-from kdiag_cli.live_options import FailOn, LiveOptions, NoHeaders, read_timeout_ns
+from kdiag_cli.live_options import LiveOptions, read_timeout_ns
 from kdiag_cli.live_run import run_live
+from kdiag_cli.result_options import FailOn, NoHeaders
 
 EXAMPLES = """\b
 Examples:

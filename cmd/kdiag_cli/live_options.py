@@ -14,7 +14,6 @@ import typer
 from kdiag.client.config import ClientConfig, ConfigSources, load_config
 from kdiag.client.config_sources import Setting
 from kdiag.errors import ConfigError
-from kdiag.finding import Severity
 from kdiag_cli import completion_values
 from kdiag_cli.live_document import LiveOutput
 
@@ -69,11 +68,6 @@ Write = Annotated[
     Path | None,
     typer.Option("--write", metavar="FILE.pcap", help="Keep what was said as a capture."),
 ]
-
-FailOn = Annotated[
-    Severity, typer.Option(help="The least severity of a finding that makes the exit code 1.")
-]
-NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Print no line of column names.")]
 
 _TIMEOUT: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|m|h|)", re.IGNORECASE)
 _NS: Final = {

@@ -1,12 +1,13 @@
 """`kdiag pipeline`: tables of captures, made by many machines."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from kdiag_cli.capture_options import KeyLogs, NoBodies, Ports, TopicIds, WithRecords
 from kdiag_cli.live_document import LiveOutput
+from kdiag_cli.result_options import NoHeaders
 from kdiag_cli.table_answer import AnswerFormat
 
 app = typer.Typer(
@@ -105,26 +106,11 @@ def run(  # noqa: PLR0913 - a parameter for each option
     to: Annotated[
         str | None, typer.Option("--to", metavar="TIME", help="No packets from then on.")
     ] = None,
-    values: Annotated[
-        bool, typer.Option("--values", help="Make the table records, which is what users wrote.")
-    ] = False,
-    no_bodies: Annotated[
-        bool, typer.Option("--no-bodies", help="Leave request_body and response_body empty.")
-    ] = False,
-    port: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="N", min=1, max=65535, help="Read this port as Kafka whatever the bytes are."
-        ),
-    ] = None,
-    topic_ids: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Names of topic ids: lines of `topic-id name`."),
-    ] = None,
-    keylog: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="TLS secrets (SSLKEYLOGFILE), to read what is inside."),
-    ] = None,
+    values: WithRecords = False,
+    no_bodies: NoBodies = False,
+    port: Ports = None,
+    topic_ids: TopicIds = None,
+    keylog: KeyLogs = None,
     output: Annotated[
         LiveOutput, typer.Option("--output", "-o", help="What is said at the end.")
     ] = LiveOutput.TABLE,
@@ -186,15 +172,8 @@ def stream(  # noqa: PLR0913 - as above
     close: Annotated[
         bool, typer.Option("--close", help="With --once: end open connections, and the stream.")
     ] = False,
-    no_bodies: Annotated[
-        bool, typer.Option("--no-bodies", help="Leave request_body and response_body empty.")
-    ] = False,
-    port: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="N", min=1, max=65535, help="Read this port as Kafka whatever the bytes are."
-        ),
-    ] = None,
+    no_bodies: NoBodies = False,
+    port: Ports = None,
 ) -> None:
     """Follow a folder that tcpdump rotates into; every exchange is written exactly once."""
     from kdiag_cli import pipeline_stream as doing  # noqa: PLC0415 - `--help`
@@ -233,9 +212,7 @@ def report(  # noqa: PLR0913 - as above
     output: Annotated[
         AnswerFormat, typer.Option("--output", "-o", help="A table for people, or for programs.")
     ] = AnswerFormat.TABLE,
-    no_headers: Annotated[
-        bool, typer.Option("--no-headers", help="Leave out the names of the columns.")
-    ] = False,
+    no_headers: NoHeaders = False,
 ) -> None:
     """Answer a question that many have, on Spark; DuckDB's is `kdiag report NAME DIR`."""
     from kdiag_cli import pipeline_run as doing  # noqa: PLC0415 - `--help`

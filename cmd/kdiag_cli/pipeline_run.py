@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from kdiag.errors import CaptureError, ReportError
+from kdiag.errors import CaptureError
+from kdiag_cli.capture_run import run_on_captures
 from kdiag_cli.decode_options import read_topic_ids
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live_document import LiveOutput, print_document, print_table
 from kdiag_cli.table_answer import Answer, AnswerFormat, print_answer
-from kdiag_cli.terminal import Output, close_quietly, say
+from kdiag_cli.terminal import Output, say
 
 if TYPE_CHECKING:
     from kdiag.pipeline.partitions import Manifest
@@ -126,19 +127,13 @@ def with_spark(
     """
     from kdiag.pipeline.session import require  # noqa: PLC0415 - `--help` needs it not
 
-    try:
+    def work() -> ExitCode:
         require()
         check()
         with _session(options) as session:
             return do(session)
-    except (CaptureError, ReportError) as error:
-        say(*str(error).splitlines())
-        return ExitCode.USAGE
-    except BrokenPipeError:
-        close_quietly()
-        return ExitCode.DONE
-    except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
+
+    return run_on_captures(work)
 
 
 @contextmanager

@@ -1,11 +1,12 @@
 """`kdiag query`: a question in SQL about captures."""
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kdiag_cli.capture_options import KeyLogs, NoBodies, Ports, TopicIds, WithRecords
+from kdiag_cli.result_options import NoHeaders
 from kdiag_cli.table_answer import AnswerFormat
 
 if TYPE_CHECKING:
@@ -40,29 +41,12 @@ def query(  # noqa: PLR0913 - a parameter for each option
     output: Annotated[
         AnswerFormat, typer.Option("--output", "-o", help="A table for people, or for programs.")
     ] = AnswerFormat.TABLE,
-    no_headers: Annotated[
-        bool, typer.Option("--no-headers", help="Leave out the names of the columns.")
-    ] = False,
-    values: Annotated[
-        bool, typer.Option("--values", help="Make the table records, which is what users wrote.")
-    ] = False,
-    no_bodies: Annotated[
-        bool, typer.Option("--no-bodies", help="Leave request_body and response_body empty.")
-    ] = False,
-    port: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="N", min=1, max=65535, help="Read this port as Kafka whatever the bytes are."
-        ),
-    ] = None,
-    topic_ids: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Names of topic ids: lines of `topic-id name`."),
-    ] = None,
-    keylog: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="TLS secrets (SSLKEYLOGFILE), to read what is inside."),
-    ] = None,
+    no_headers: NoHeaders = False,
+    values: WithRecords = False,
+    no_bodies: NoBodies = False,
+    port: Ports = None,
+    topic_ids: TopicIds = None,
+    keylog: KeyLogs = None,
 ) -> None:
     """Ask a question about captures in SQL.
 

@@ -2,11 +2,12 @@
 
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from kdiag_cli.capture_options import KeyLogs, Ports, TopicIds
+from kdiag_cli.result_options import NoHeaders
 from kdiag_cli.table_answer import AnswerFormat
 
 EXAMPLES = """\b
@@ -49,23 +50,10 @@ def report(  # noqa: PLR0913 - a parameter for each option
     output: Annotated[
         AnswerFormat, typer.Option("--output", "-o", help="A table for people, or for programs.")
     ] = AnswerFormat.TABLE,
-    no_headers: Annotated[
-        bool, typer.Option("--no-headers", help="Leave out the names of the columns.")
-    ] = False,
-    port: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="N", min=1, max=65535, help="Read this port as Kafka whatever the bytes are."
-        ),
-    ] = None,
-    topic_ids: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Names of topic ids: lines of `topic-id name`."),
-    ] = None,
-    keylog: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="TLS secrets (SSLKEYLOGFILE), to read what is inside."),
-    ] = None,
+    no_headers: NoHeaders = False,
+    port: Ports = None,
+    topic_ids: TopicIds = None,
+    keylog: KeyLogs = None,
 ) -> None:
     """Answer a question that many have about captures.
 

@@ -6,6 +6,7 @@ import typer
 
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live_document import LiveOutput, print_document, print_table
+from kdiag_cli.result_options import NoHeaders
 from kdiag_cli.terminal import BOLD, Output, say
 
 if TYPE_CHECKING:
@@ -32,9 +33,7 @@ def tables(
     output: Annotated[
         LiveOutput, typer.Option("--output", "-o", help="Text for people, or JSON for programs.")
     ] = LiveOutput.TABLE,
-    no_headers: Annotated[
-        bool, typer.Option("--no-headers", help="Leave out the headers of lists.")
-    ] = False,
+    no_headers: NoHeaders = False,
 ) -> None:
     """Explain the tables that captures become, column by column.
 

@@ -1,12 +1,13 @@
 """`kdiag tune-buffers`: what it takes. The work is in `captured_paths`, imported when it runs."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kdiag.finding_rules.rule import Severity
+from kdiag_cli.capture_options import KeyLogs, Ports
 from kdiag_cli.live_document import LiveOutput
+from kdiag_cli.result_options import FailOn, NoHeaders
 
 EXAMPLES = """\b
 Examples:
@@ -33,22 +34,10 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
     output: Annotated[
         LiveOutput, typer.Option("--output", "-o", help="A table for people, or for programs.")
     ] = LiveOutput.TABLE,
-    no_headers: Annotated[
-        bool, typer.Option("--no-headers", help="Leave out the names of the columns.")
-    ] = False,
-    port: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="N", min=1, max=65535, help="Read this port as Kafka whatever the bytes are."
-        ),
-    ] = None,
-    keylog: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="TLS secrets (SSLKEYLOGFILE), to read what is inside."),
-    ] = None,
-    fail_on: Annotated[
-        Severity, typer.Option("--fail-on", help="The least severity that makes the exit code 1.")
-    ] = Severity.ERROR,
+    no_headers: NoHeaders = False,
+    port: Ports = None,
+    keylog: KeyLogs = None,
+    fail_on: FailOn = Severity.ERROR,
 ) -> None:
     """Say what limits each connection of a capture: buffers, network or programs.
 
