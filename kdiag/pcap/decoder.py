@@ -39,6 +39,7 @@ Item = Exchange | Gap | Connection
 
 _ORDER = itemgetter(0)
 _END_OF_CAPTURE = "end of capture"
+_IDLE = "idle"
 _MAX_REMEMBERED = 65_536
 _LEAST_STRETCH = 16  # rows from which on taking them together is cheaper than one by one
 
@@ -189,6 +190,17 @@ class CaptureDecoder:
         for flow in list(self._flows.values()):
             self._end(flow, *self._last_moment(flow))
         return self._release(None)
+
+    def end_idle(self, before_ns: int) -> list[Item]:
+        """End the connections whose last packet was before a time; return what that completes.
+
+        If one goes on nevertheless, it is another from then on, which was open before.
+        """
+        idle = [each for each in self._flows.values() if each.connection.last_ns < before_ns]
+        for flow in idle:
+            moment = self._now if self.recording is None else self.recording.last()
+            self._end(flow, moment, _IDLE)
+        return self._release(self._first_unresolved())
 
     def _take_rows(self, rows: FlowRows, batch: SortedBatch) -> None:
         """Take a connection's packets: where possible in stretches, else one by one."""

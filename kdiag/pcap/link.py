@@ -11,42 +11,66 @@ import numpy.typing as npt
 
 from kdiag.pcap.block import gather, is_any
 from kdiag.pcap.layer import Layer
+from kdiag.pcap.network import Networks
 
 _U16: Final = np.dtype([("value", ">u2")])
+_TAG: Final = np.dtype([("control", ">u2"), ("ethertype", ">u2")])
 ETHERTYPE_IPV4: Final = 0x0800
 ETHERTYPE_IPV6: Final = 0x86DD
 _VLAN_TAGS: Final = (0x8100, 0x88A8, 0x9100)
 _VLAN_BYTES: Final = 4
+_VLAN_ID: Final = 0x0FFF
 _VLAN_DEPTH: Final = 4
 _FAMILY_BYTES: Final = 4
 
-Strip: TypeAlias = Callable[[npt.NDArray[np.uint8], Layer], Layer]
+Strip: TypeAlias = Callable[[npt.NDArray[np.uint8], Layer, Networks | None], Layer]
 
 
-def strip_ethernet(data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
-    """Return the IP packets inside Ethernet frames, VLAN tags taken off."""
-    return _strip_ethertype(data, frames, type_at=12, header_bytes=14)
+def strip_ethernet(
+    data: npt.NDArray[np.uint8], frames: Layer, networks: Networks | None = None
+) -> Layer:
+    """Return the IP packets inside Ethernet frames, VLAN tags taken off.
+
+    Args:
+        data: where the frames lie.
+        frames: those.
+        networks: learns of the VLANs, if it is given.
+    """
+    return _strip_ethertype(data, frames, networks, type_at=12, header_bytes=14)
 
 
-def _strip_sll(data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
-    return _strip_ethertype(data, frames, type_at=14, header_bytes=16)
+def _strip_sll(
+    data: npt.NDArray[np.uint8], frames: Layer, networks: Networks | None = None
+) -> Layer:
+    return _strip_ethertype(data, frames, networks, type_at=14, header_bytes=16)
 
 
-def _strip_sll2(data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
-    return _strip_ethertype(data, frames, type_at=0, header_bytes=20)
+def _strip_sll2(
+    data: npt.NDArray[np.uint8], frames: Layer, networks: Networks | None = None
+) -> Layer:
+    return _strip_ethertype(data, frames, networks, type_at=0, header_bytes=20)
 
 
-def _strip_family(_data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
+def _strip_family(
+    _data: npt.NDArray[np.uint8], frames: Layer, _networks: Networks | None = None
+) -> Layer:
     """Skip the address family, whose number for IPv6 differs by system; the IP version decides."""
     return frames.skip(_FAMILY_BYTES).pick(frames.captured > _FAMILY_BYTES)
 
 
-def _strip_nothing(_data: npt.NDArray[np.uint8], frames: Layer) -> Layer:
+def _strip_nothing(
+    _data: npt.NDArray[np.uint8], frames: Layer, _networks: Networks | None = None
+) -> Layer:
     return frames
 
 
 def _strip_ethertype(
-    data: npt.NDArray[np.uint8], frames: Layer, *, type_at: int, header_bytes: int
+    data: npt.NDArray[np.uint8],
+    frames: Layer,
+    networks: Networks | None,
+    *,
+    type_at: int,
+    header_bytes: int,
 ) -> Layer:
     frames = frames.pick(frames.captured >= header_bytes)
     ethertype = gather(data, frames.offset + type_at, _U16)["value"].astype(np.int64)
@@ -55,7 +79,10 @@ def _strip_ethertype(
         tagged = is_any(ethertype, _VLAN_TAGS) & (frames.captured >= _VLAN_BYTES)
         if not tagged.any():
             break
-        ethertype[tagged] = gather(data, frames.offset[tagged] + 2, _U16)["value"]
+        tag = gather(data, frames.offset[tagged], _TAG)
+        ethertype[tagged] = tag["ethertype"]
+        if networks is not None:
+            networks.enter(frames.row[tagged], tag["control"] & _VLAN_ID)
         frames = frames.skip(tagged * np.int64(_VLAN_BYTES))
     return frames.pick((ethertype == ETHERTYPE_IPV4) | (ethertype == ETHERTYPE_IPV6))
 

@@ -67,19 +67,27 @@ class LiveCapture:
         secrets, warnings, total_bytes: as of `CaptureReader`; always empty and None here.
     """
 
-    def __init__(self, interface: str, *, write: Path | None = None, idle_ms: int = 200) -> None:
+    def __init__(
+        self,
+        interface: str,
+        *,
+        write: Path | None = None,
+        idle_ms: int = 200,
+        separates_networks: bool = False,
+    ) -> None:
         """Start to capture.
 
         Args:
             interface: its name, such as `eth0` or `lo`.
             write: a file that gets every packet, as pcap with nanoseconds.
             idle_ms: how long to wait before an empty batch is yielded.
+            separates_networks: as for `PacketIndex`.
 
         Raises:
             CaptureError: there is no such interface, the right to capture is missing, or this is
                 not Linux.
         """
-        self.index = PacketIndex()
+        self.index = PacketIndex(separates_networks=separates_networks)
         self.dropped = 0
         self.secrets: list[Secrets] = []
         self.warnings: list[CaptureError] = []

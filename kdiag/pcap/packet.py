@@ -12,6 +12,7 @@ from kdiag.pcap.defragment import Defragmenter
 from kdiag.pcap.ip import read_ipv4, read_ipv6, strip_extensions
 from kdiag.pcap.layer import PROTOCOL_TCP, Layer, Payloads, joined
 from kdiag.pcap.link import STRIP
+from kdiag.pcap.network import Networks
 from kdiag.pcap.tunnel import unwrap
 
 _TCP: Final = np.dtype(
@@ -88,7 +89,13 @@ class PacketIndex:
         defragmenter: keeps the fragments of datagrams that are not whole.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, separates_networks: bool = False) -> None:
+        """Begin.
+
+        Args:
+            separates_networks: whether ends of the same address are others in another VLAN or
+                VXLAN network.
+        """
         self.addresses = AddressBook()
         self.packets = 0
         self.bytes = 0
@@ -98,16 +105,20 @@ class PacketIndex:
         self.cut_packets = 0
         self.unread_link_types: Counter[int] = Counter()
         self.defragmenter = Defragmenter()
+        self._separates_networks = separates_networks
 
     def index_block(self, block: PacketBlock) -> SegmentBatch:
         """Return the TCP segments of a block, in the order of its packets, and count these."""
-        data, waiting = block.data, self._strip_link(block)
+        networks = Networks(len(block.offset)) if self._separates_networks else None
+        data, waiting = block.data, self._strip_link(block, networks)
         found: list[Payloads] = []
         for _ in range(_TUNNEL_DEPTH):
             payloads = [part for packets in waiting for part in self._read_ip(data, packets)]
+            if networks is not None:
+                payloads = [networks.apart(part, self.addresses) for part in payloads]
             data, payloads = self._join_fragments(data, block.time_ns, payloads)
             found += payloads
-            waiting = [packets for part in payloads for packets in unwrap(data, part)]
+            waiting = [packets for part in payloads for packets in unwrap(data, part, networks)]
         batch = self._read_tcp(data, block.time_ns, found)
         self.packets += len(block.offset)
         self.bytes += int(block.captured.sum())
@@ -115,7 +126,7 @@ class PacketIndex:
         self.tcp_packets += len(batch.packet)
         return batch
 
-    def _strip_link(self, block: PacketBlock) -> list[Layer]:
+    def _strip_link(self, block: PacketBlock, networks: Networks | None) -> list[Layer]:
         """Return the IP packets of a block, by link type."""
         rows = np.arange(len(block.offset))
         frames = Layer(rows, block.offset, block.captured, block.original)
@@ -123,7 +134,7 @@ class PacketIndex:
         for link_type in distinct(block.link_type):
             chosen = block.link_type == link_type
             if link_type in STRIP:
-                parts.append(STRIP[link_type](block.data, frames.pick(chosen)))
+                parts.append(STRIP[link_type](block.data, frames.pick(chosen), networks))
             else:
                 self.unread_link_types[link_type] += int(np.count_nonzero(chosen))
         return parts

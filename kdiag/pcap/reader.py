@@ -46,8 +46,19 @@ class CaptureReader:
         total_bytes: size of all inputs as they are stored; None when one is a pipe.
     """
 
-    def __init__(self, sources: Sequence[Source], *, block_bytes: int = BLOCK_BYTES) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        *,
+        block_bytes: int = BLOCK_BYTES,
+        separates_networks: bool = False,
+    ) -> None:
         """Look into the files, without reading them.
+
+        Args:
+            sources: files, folders and pipes.
+            block_bytes: how much is read at once.
+            separates_networks: as for `PacketIndex`.
 
         Raises:
             CaptureError: a file cannot be opened, is empty or not a capture, or a folder holds
@@ -55,7 +66,7 @@ class CaptureReader:
         """
         inputs = _in_order(sources)
         self.inputs = [known.source for known in inputs]
-        self.index = PacketIndex()
+        self.index = PacketIndex(separates_networks=separates_networks)
         self.secrets: list[Secrets] = []
         self.warnings: list[CaptureError] = []
         sizes = [known.stored_bytes for known in inputs]

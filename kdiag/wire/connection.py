@@ -34,7 +34,8 @@ class Connection(msgspec.Struct, kw_only=True):
         request_bytes, response_bytes: TCP payload bytes, without retransmissions.
         duplicates: segments that carried nothing new.
         gaps, gap_bytes: holes declared in either direction and their size.
-        close_reason: `fin`, `rst`, `reused` (a new SYN on its 4-tuple), `end of capture`.
+        close_reason: `fin`, `rst`, `reused` (a new SYN on its 4-tuple), `end of capture` or `idle`,
+            where a stream has given it up.
         client_software: name and version that the client gave in ApiVersions (KIP-511).
         tcp: what TCP did; None if nobody asked for it.
     """

@@ -121,3 +121,24 @@ WRAPPED: Final[dict[str, Callable[[], bytes]]] = {
     "IP length 0": offloaded,
 }
 """Row 19 of the table of hard cases."""
+
+
+def tenants(*wraps: Callable[[Packet], Packet]) -> bytes:
+    """Return a capture in which every IP packet comes once for each tenant."""
+    return file_of([bytes(wrap(packet)) for packet in datagrams() for wrap in wraps])
+
+
+def overlay(number: int) -> Callable[[Packet], Packet]:
+    """Return what puts an IP packet into a VXLAN network."""
+    outer = Ether() / IP(src="10.9.0.1", dst="10.9.0.2") / UDP() / VXLAN(vni=number) / Ether()
+    return lambda packet: outer / packet
+
+
+TENANTS: Final[dict[str, Callable[[], bytes]]] = {
+    "VLANs": lambda: tenants(*(lambda ip, n=n: Ether() / Dot1Q(vlan=n) / ip for n in (7, 8))),
+    "a VLAN and none": lambda: tenants(
+        lambda packet: Ether() / packet, lambda packet: Ether() / Dot1Q(vlan=8) / packet
+    ),
+    "VXLAN networks": lambda: tenants(overlay(5), overlay(6)),
+}
+"""Captures of two tenants with the same addresses, by what tells them apart."""

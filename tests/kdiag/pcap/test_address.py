@@ -1,4 +1,4 @@
-from ipaddress import IPv6Address
+from ipaddress import IPv6Address, ip_address
 
 import numpy as np
 import numpy.typing as npt
@@ -39,3 +39,17 @@ def test_an_address_keeps_its_number() -> None:
     assert (book.number_ipv6(packed("::1", "::2", "::1")) - 2**32).tolist() == [0, 1, 0]
     assert (book.number_ipv6(packed("::3", "::2")) - 2**32).tolist() == [2, 1]
     assert book.address_text((2**32 + 2) << 16) == "::3"
+
+
+@pytest.mark.parametrize("text", ["10.0.0.1", "::1"])
+@pytest.mark.parametrize("network", [0, 5])
+def test_the_bytes_of_an_address_mean_the_same_in_another_book(text: str, network: int) -> None:
+    """With its network, if it has one; the text does not tell of that."""
+    book, other = AddressBook(), AddressBook()
+    bare = np.array([book.number_of(ip_address(text).packed)], np.uint64)
+    endpoint = int(book.number_within(np.array([network]), bare)[0]) << 16 | 9092
+    there = other.number_of(book.address_bytes(endpoint)) << 16 | 9092
+
+    assert other.address_bytes(there) == book.address_bytes(endpoint)
+    assert other.address_text(there) == text
+    assert (book.address_bytes(endpoint) == ip_address(text).packed) is (network == 0)

@@ -157,6 +157,30 @@ def test_a_reused_4_tuple_is_a_new_connection() -> None:
     assert (old.connection.number, new.connection.number) == (1, 2)
 
 
+def test_an_idle_connection_is_ended_and_goes_on_as_another() -> None:
+    """What was open in it is told as at the end of a capture."""
+    quiet = Talk().open().ask(request(1)).tell(response(1)).ask(request(2))
+    count = len(quiet.segments)
+    busy = Talk(CLIENT + 1).open().ask(request(7)).tell(response(7))
+    quiet.ask(request(3)).tell(response(3))
+    tape = [*quiet.segments[:count], *busy.segments, *quiet.segments[count:]]
+    first, second = batches(tape, count + len(busy.segments))
+    decoder = CaptureDecoder(hex)
+    items = decoder.feed(first)
+    assert decoder.end_idle(int(first.time_ns[0])) == []
+    ended = decoder.end_idle(int(first.time_ns[count]))
+    items += [*ended, *decoder.feed(second), *decoder.finish()]
+
+    assert [each.close_reason for each in connections(ended)] == ["idle"]
+    assert [each.pairing for each in exchanges(ended)] == [Status.UNANSWERED]
+    assert [each.correlation_id for each in exchanges(items)] == [1, 2, 7, 3]
+    assert [each.close_reason for each in connections(items)] == [
+        "idle",
+        "end of capture",
+        "end of capture",
+    ]
+
+
 def test_a_syn_that_is_sent_again_is_the_same_connection() -> None:
     """The number is the same."""
     talk = Talk().open()

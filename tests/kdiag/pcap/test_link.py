@@ -16,9 +16,8 @@ def strip(link_type: int, *frames: bytes) -> list[tuple[int, bytes]]:
     """Return row and bytes of the IP packets inside frames."""
     block = block_of(frames, link_type)
     rows = np.arange(len(frames))
-    packets = STRIP[link_type](
-        block.data, Layer(rows, block.offset, block.captured, block.original)
-    )
+    layer = Layer(rows, block.offset, block.captured, block.original)
+    packets = STRIP[link_type](block.data, layer, None)
     return [
         (row, block.data[offset : offset + captured].tobytes())
         for row, offset, captured in zip(*(c.tolist() for c in packets[:3]), strict=True)
