@@ -23,13 +23,15 @@ import msgspec
 import pyarrow as pa
 from pyarrow import compute
 
+from kdiag.pcap.address import AddressBook
 from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, Recording
 from kdiag.pcap.keylog import KeyLog
 from kdiag.pcap.lone_responses import LoneResponses, asked_among, hosts_of
 from kdiag.pcap.pcapng import Secrets
 from kdiag.pcap.trial import Asked
+from kdiag.pipeline.frame_places import LEAST_BYTES, FramePlaces
 from kdiag.pipeline.frame_rows import FRAMES, frame_row, read_exchanges, row_bytes
-from kdiag.pipeline.packet_rows import MappedFiles, Segments
+from kdiag.pipeline.packet_rows import NO_FILE, NO_FILES, MappedFiles, Segments
 from kdiag.report.row_batches import Emit, RowBatches
 from kdiag.report.tables import TableBatches
 from kdiag.wire.connection import Connection
@@ -54,10 +56,12 @@ KINDS: Final = pa.schema(
 NAMES: Final = pa.schema([("topic_id", pa.string()), ("name", pa.string())])
 
 _RESPONSE_HEAD_BYTES: Final = 64
-NO_FILES: Final = MappedFiles(())
 _AT_THE_END: Final = 1 << 62
 _MAX_ROWS: Final = 8192
 _MAX_BYTES: Final = 16 << 20
+
+
+_NO_PLACES: Final = FramePlaces(AddressBook())
 
 
 class FlowRules(NamedTuple):
@@ -69,6 +73,7 @@ class FlowRules(NamedTuple):
         secrets: those that the captures brought along.
         limits: what bounds the memory; None for the usual limits.
         files: the captures, where payloads stay in them.
+        placed_bytes: from which size on frames stay there too, until they are looked into.
     """
 
     ports: tuple[int, ...] = ()
@@ -76,6 +81,7 @@ class FlowRules(NamedTuple):
     secrets: tuple[Secrets, ...] = ()
     limits: Limits | None = None
     files: tuple[str, ...] = ()
+    placed_bytes: int = LEAST_BYTES
 
 
 class Part(NamedTuple):
@@ -145,6 +151,7 @@ class PartDecoder:
         self._segments = Segments()
         self._names = TopicNames()
         self._places: dict[str, int] = {}
+        self._placed_bytes = rules.placed_bytes
         keylog = KeyLog.parse(rules.keylog)
         keylog.take(list(rules.secrets))
         self._decoder = CaptureDecoder(
@@ -168,11 +175,22 @@ class PartDecoder:
     ) -> None:
         """Take the next packets, in the order of the capture."""
         self._decoder.recording = recording
-        outcome = _Outcome(self._part.emit_by(emit), self._names, self._places)
+        frame_places = FramePlaces(self._segments.addresses, self._placed_bytes)
+        outcome = _Outcome(self._part.emit_by(emit), self._names, self._places, frame_places)
         for batch in rows:
             if batch.num_rows:
-                for segments in self._segments.batches(batch, files):
+                for file, segments in self._segments.batches(batch, files):
+                    if file != NO_FILE:
+                        frame_places.take(file, segments)
                     outcome.take(self._decoder.feed(segments))
+        outcome.flush()
+        self._decoder.recording = None
+
+    def end_idle(self, before_ns: int, emit: Emit, recording: Recording) -> None:
+        """End the connections whose last packet was before a time."""
+        self._decoder.recording = recording
+        outcome = _Outcome(self._part.emit_by(emit), self._names, self._places)
+        outcome.take(self._decoder.end_idle(before_ns))
         outcome.flush()
         self._decoder.recording = None
 
@@ -219,7 +237,11 @@ class _Outcome:
     """Makes rows of what a decoder has completed."""
 
     def __init__(
-        self, emit: Emit, names: TopicNames | None = None, places: dict[str, int] | None = None
+        self,
+        emit: Emit,
+        names: TopicNames | None = None,
+        places: dict[str, int] | None = None,
+        frame_places: FramePlaces = _NO_PLACES,
     ) -> None:
         self._names = TopicNames() if names is None else names
         self._known = self._names.known
@@ -230,12 +252,13 @@ class _Outcome:
         self._unsure = _rows("unsure", FRAMES, emit)
         self._kinds = _rows("kinds", KINDS, emit)
         self._places = {} if places is None else places
+        self._frame_places = frame_places
 
     def take(self, items: Iterable[Item]) -> None:
         """Take what is complete, in its order."""
         for item in items:
             if isinstance(item, Exchange):
-                self._frames.add(frame_row(item), row_bytes(item))
+                self._frames.add(frame_row(item, self._frame_places.of(item)), row_bytes(item))
                 if may_tell_names(item):
                     self._names.learn(Dissection(item))
                 if item.api_key == FETCH_KEY and (item.version or 0) >= FIRST_WITH_SESSIONS:

@@ -3,17 +3,17 @@
 A `SegmentBatch` numbers IPv6 addresses as its process met them and points into a block of packets.
 A row has the addresses and the payload themselves:
 
-    low, high   the ends of the connection: address (4 or 16 bytes), then port (2); the ends of all
-                its segments in the same order, so that together they are its key
+    low, high   the ends of the connection: address (4 or 16 bytes, and its network in front where
+                networks are told apart), then port (2); the ends of all its segments in the same
+                order, so that together they are its key
     is_high     whether the end `high` sent it
 
 Where all machines read the same files at the speed of memory, payloads can stay there: `file`,
-`offset` and `captured` tell where. `payload` is then empty, but for a datagram joined of fragments,
-which lies nowhere in one piece.
+`offset` and `captured` tell where. `payload` is then empty, but for what lies nowhere in one piece
+as it is: in a compressed file, in an object store, or in a datagram joined of fragments.
 """
 
-from collections.abc import Iterator, Sequence
-from ipaddress import ip_address
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -53,7 +53,7 @@ PACKETS_DDL: Final = (
     "acknowledgment bigint, flags smallint, window int, wire_bytes int, payload binary"
 )
 
-_IPV4_END_BYTES: Final = 6
+_PORT_BYTES: Final = 2
 
 
 class Place(NamedTuple):
@@ -78,6 +78,15 @@ class _Ends(NamedTuple):
 
     low: pa.Array
     high: pa.Array
+    is_high: npt.NDArray[np.bool_]
+
+
+class _CodedEnds(NamedTuple):
+    """The ends in a batch, sorted, and in columns the numbers of those of each connection."""
+
+    ends: list[bytes]
+    low: npt.NDArray[np.int64]
+    high: npt.NDArray[np.int64]
     is_high: npt.NDArray[np.bool_]
 
 
@@ -126,24 +135,42 @@ class PacketRows:
             )
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
+    def keys(self, segments: SegmentBatch) -> tuple[list[bytes], npt.NDArray[np.int64]]:
+        """Return the keys of connections, `low` and then `high`, and which of them each row has."""
+        ends, low, high, _ = self._coded(segments)
+        pairs, index = np.unique(low * len(ends) + high, return_inverse=True)
+        return [ends[pair // len(ends)] + ends[pair % len(ends)] for pair in pairs.tolist()], index
+
+    def parts(
+        self, segments: SegmentBatch, part_of: Callable[[bytes], int]
+    ) -> npt.NDArray[np.int64]:
+        """Return the part of each row, as a function tells it from a connection's key."""
+        keys, index = self.keys(segments)
+        return np.array([part_of(key) for key in keys], np.int64)[index]
+
     def _ends(self, segments: SegmentBatch) -> _Ends:
+        ends, low, high, is_high = self._coded(segments)
+        known = pa.array(ends, pa.binary())
+        return _Ends(known.take(pa.array(low)), known.take(pa.array(high)), is_high)
+
+    def _coded(self, segments: SegmentBatch) -> _CodedEnds:
         both = np.concatenate([segments.source, segments.destination])
         numbers, index = np.unique(both, return_inverse=True)
         ends = [self._known.get(each) or self._learn(each) for each in numbers.tolist()]
+        order = sorted(range(len(ends)), key=ends.__getitem__)
         rank = np.empty(len(ends), np.int64)
-        rank[sorted(range(len(ends)), key=ends.__getitem__)] = np.arange(len(ends))
-        source, destination = np.split(index, 2)
-        is_high = rank[source] > rank[destination]
-        known = pa.array(ends, pa.binary())
-        return _Ends(
-            known.take(pa.array(np.where(is_high, destination, source))),
-            known.take(pa.array(np.where(is_high, source, destination))),
-            is_high,
+        rank[order] = np.arange(len(ends))
+        source, destination = np.split(rank[index], 2)
+        return _CodedEnds(
+            [ends[each] for each in order],
+            np.minimum(source, destination),
+            np.maximum(source, destination),
+            source > destination,
         )
 
     def _learn(self, endpoint: int) -> bytes:
-        address = ip_address(self._addresses.address_text(endpoint)).packed
-        end = self._known[endpoint] = address + (endpoint & 0xFFFF).to_bytes(2, "big")
+        address = self._addresses.address_bytes(endpoint)
+        end = self._known[endpoint] = address + (endpoint & 0xFFFF).to_bytes(_PORT_BYTES, "big")
         return end
 
 
@@ -185,15 +212,17 @@ class Segments:
         self.addresses = AddressBook()
         self._known: dict[bytes, int] = {}
 
-    def batches(self, rows: pa.RecordBatch, files: "MappedFiles") -> Iterator[SegmentBatch]:
-        """Yield rows as segments, those of each file for themselves.
+    def batches(
+        self, rows: pa.RecordBatch, files: "MappedFiles"
+    ) -> Iterator[tuple[int, SegmentBatch]]:
+        """Yield rows as segments, those of each file for themselves, behind the file's number.
 
         Args:
             rows: they have all columns of `PACKETS`, and may have those of `PLACES`.
             files: where payloads lie that are not in the rows.
         """
         if "file" not in rows.schema.names:
-            yield self.batch(rows)
+            yield NO_FILE, self.batch(rows)
             return
         column = rows.column("file").to_numpy()
         edges = [0, *(np.flatnonzero(np.diff(column)) + 1).tolist(), len(column)]
@@ -207,7 +236,7 @@ class Segments:
                     payload_offset=part.column("offset").to_numpy(),
                     payload_bytes=part.column("captured").to_numpy().astype(np.int64),
                 )
-            yield batch
+            yield number, batch
 
     def batch(self, rows: pa.RecordBatch) -> SegmentBatch:
         """Return rows, which have all columns of `PACKETS`, as segments."""
@@ -241,13 +270,9 @@ class Segments:
         return np.array(known, np.uint64)[rows]
 
     def _learn(self, end: bytes) -> int:
-        if len(end) == _IPV4_END_BYTES:
-            endpoint = int.from_bytes(end, "big")
-        else:
-            address = np.array([end[:-2]], "V16")
-            number = int(self.addresses.number_ipv6(address)[0])
-            endpoint = (number << 16) | int.from_bytes(end[-2:], "big")
-        self._known[end] = endpoint
+        number = self.addresses.number_of(end[:-_PORT_BYTES])
+        port = int.from_bytes(end[-_PORT_BYTES:], "big")
+        endpoint = self._known[end] = (number << 16) | port
         return endpoint
 
 
@@ -268,3 +293,6 @@ class MappedFiles:
         if number not in self._views:
             self._views[number] = map_file(self._places[number])
         return self._views[number]
+
+
+NO_FILES: Final = MappedFiles(())

@@ -62,6 +62,12 @@ def map_file(place: str) -> memoryview:
         raise CaptureError(place, f"cannot be opened: {error}") from error
 
 
+def is_here(place: str) -> bool:
+    """Return whether a place lies in a file system of this machine."""
+    system, _ = resolve(place)
+    return isinstance(system, fs.LocalFileSystem)
+
+
 def size_of(place: str) -> int:
     """Return how many bytes a file has.
 

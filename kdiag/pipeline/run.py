@@ -13,40 +13,47 @@ one that has most of a capture's bytes holds nobody up for long: its frames are 
 of the work, in chunks by all.
 """
 
-import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from kdiag.errors import CaptureError
+from kdiag.pcap.pcapng import Secrets
+from kdiag.pipeline.bundles import unbundle
+from kdiag.pipeline.collector import settle
+from kdiag.pipeline.division import Division, Weights, divide
 from kdiag.pipeline.flows import FETCHES, FlowRules, Part, decode_rows, resolve_unsure
 from kdiag.pipeline.kept import keep, kept
 from kdiag.pipeline.moments import Moments
-from kdiag.pipeline.packet_rows import PACKETS, PLACES
-from kdiag.pipeline.partitions import RUNS, Manifest, TableFiles, Written, commit
+from kdiag.pipeline.packet_rows import PACKETS, PLACES, MappedFiles
+from kdiag.pipeline.partitions import RUNS, Manifest, TableFiles, commit
 from kdiag.pipeline.place import expand, remove_folder
 from kdiag.pipeline.segment_reader import ALWAYS, TimeRange
-from kdiag.pipeline.source import FAILFAST, PERMISSIVE, read_packets
+from kdiag.pipeline.source import FAILFAST, PERMISSIVE, Reading, read_bundles
 from kdiag.pipeline.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, places_of, walk
 from kdiag.pipeline.staging import Staged, Staging, read_all, read_staged
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
+from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of
 from kdiag.report.tables import DEFAULT_CHOICE, TableBatches, TableChoice
 from kdiag.wire.fetch_session import FetchSessions
 from kdiag.wire.topic_names import TopicNames
 
 DEFAULT_PART_BYTES: Final = 128 << 20
-DEFAULT_CHUNK_BYTES: Final = 32 << 20
+DEFAULT_CHUNK_BYTES: Final = 1 << 30
 _WALKS_PER_CORE: Final = 8
-GC_THRESHOLD: Final = 20_000
+_FEW_FETCHES: Final = 2000
+_EXCHANGE_BYTES: Final = 50_000  # that take as long as an exchange takes, however small it is
+_CHUNKS_PER_CORE: Final = 4
+_LEAST_CHUNK_BYTES: Final = 32 << 20
 _RUN_NAME_DIGITS: Final = 12
-RESULT_DDL: Final = "result binary"
 _DDL: Final = {
     pa.int32(): "int",
     pa.int64(): "bigint",
@@ -55,9 +62,7 @@ _DDL: Final = {
     pa.bool_(): "boolean",
 }
 _FETCHES_DDL: Final = ", ".join(f"{field.name} {_DDL[field.type]}" for field in FETCHES)
-_RESULT: Final = pa.schema([("result", pa.binary())])
 
-Rows = Iterable[pa.RecordBatch]
 Say = Callable[[str], object]
 
 
@@ -76,9 +81,11 @@ class Job(NamedTuple):
         mode: what to do with a damaged file, `permissive` or `failfast`.
         parts: how many parts the connections are divided into; 0 to choose by the size.
         split_bytes: about how long a split is.
-        chunk_bytes: about how many bytes of frames one task makes rows of.
+        chunk_bytes: about how many bytes of frames one task makes rows of at most; an exchange
+            counts for 50,000 on top of its own.
         is_indexed: whether payloads stay in the captures until a connection is taken apart, which
-            spares the shuffle; all machines must reach them as files.
+            spares the shuffle, where these are plain files; all machines must reach them.
+        separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
     """
 
     inputs: tuple[str, ...]
@@ -92,7 +99,8 @@ class Job(NamedTuple):
     parts: int = 0
     split_bytes: int = DEFAULT_SPLIT_BYTES
     chunk_bytes: int = DEFAULT_CHUNK_BYTES
-    is_indexed: bool = False
+    is_indexed: bool = True
+    separates_networks: bool = False
 
     @property
     def run(self) -> str:
@@ -102,30 +110,19 @@ class Job(NamedTuple):
         return sha256("\n".join(sorted(self.inputs)).encode()).hexdigest()[:_RUN_NAME_DIGITS]
 
     @property
+    def packet_schema(self) -> pa.Schema:
+        """Return the columns of packets on their way to a part."""
+        return pa.schema([*PACKETS, *(PLACES if self.is_indexed else ())])
+
+    @property
     def staging(self) -> str:
         """Return the folder for what the run's tasks hand on."""
         return f"{self.out}/{RUNS}/{self.run}.staging"
 
-
-class Outcome(NamedTuple):
-    """What tasks have written."""
-
-    staged: list[Staged]
-    written: list[Written]
-
-    def row(self) -> pa.RecordBatch:
-        """Return it as the result of a task."""
-        text = pa.array([msgspec.json.encode(self)], pa.binary())
-        return pa.RecordBatch.from_arrays([text], schema=_RESULT)
-
-    def of(self, name: str) -> list[Staged]:
-        """Return the staged files of a name, by part."""
-        return sorted(each for each in self.staged if each.name == name)
-
-    def add(self, other: "Outcome") -> None:
-        """Add what other tasks have written."""
-        self.staged.extend(other.staged)
-        self.written.extend(other.written)
+    def on(self, splits: Sequence[Split], secrets: tuple[Secrets, ...] = ()) -> "Job":
+        """Return it for splits whose captures have brought secrets along."""
+        files = tuple(places_of(splits)) if self.is_indexed else ()
+        return self._replace(rules=self.rules._replace(files=files, secrets=secrets))
 
 
 def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
@@ -146,6 +143,8 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
     if warnings and job.mode == FAILFAST:
         raise CaptureError(warnings[0], f"is damaged, and the mode is {FAILFAST}")
     splits = in_order(walks)
+    secrets = tuple(each for found in walks for each in found.secrets)
+    job = job.on(splits, secrets)
     say("taking connections apart")
     outcome = _decode(spark, job, splits, walks)
     if outcome.of("unsure"):
@@ -163,37 +162,12 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
 
 
 def parts_of(spark: SparkSession, job: Job, splits: Sequence[Split]) -> int:
-    """Return how many parts the connections are divided into."""
+    """Return how many parts the connections are divided into: as many for each core."""
     if job.parts:
         return job.parts
     size = sum(split.end - split.start for split in splits)
-    return max(-(-size // DEFAULT_PART_BYTES), spark.sparkContext.defaultParallelism)
-
-
-def do_tasks(
-    spark: SparkSession, count: int, do: Callable[[int], Iterator[Any]], tasks: int = 0
-) -> list[bytes]:
-    """Return what is done for each number, in their order; a task each, or so many tasks."""
-    numbers = spark.range(0, count, 1, tasks or count)
-    answer = numbers.mapInArrow(partial(_do_numbered, do), f"number bigint, {RESULT_DDL}")
-    return [row["result"] for row in sorted(answer.collect(), key=lambda row: row["number"])]
-
-
-def _do_numbered(do: Callable[[int], Iterator[Any]], batches: Rows) -> Iterator[pa.RecordBatch]:
-    gc.set_threshold(GC_THRESHOLD)
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            for each in do(number):
-                columns = [pa.array([number]), pa.array([msgspec.json.encode(each)], pa.binary())]
-                yield pa.RecordBatch.from_arrays(columns, ["number", "result"])
-
-
-def outcome_of(results: Iterable[bytes]) -> Outcome:
-    """Return what all tasks have written, of what each has returned."""
-    total = Outcome([], [])
-    for each in results:
-        total.add(msgspec.json.decode(each, type=Outcome))
-    return total
+    cores = spark.sparkContext.defaultParallelism
+    return cores * max(1, -(-size // (DEFAULT_PART_BYTES * cores)))
 
 
 def walk_files(spark: SparkSession, job: Job) -> list[Walk]:
@@ -224,30 +198,36 @@ def _walk_file(files: list[tuple[str, bool]], split_bytes: int, number: int) -> 
     except CaptureError as error:
         # A folder may hold other files too; what is named must be a capture.
         nothing = [Split(place, 0, 0, b"", 1, 0, 0, 0)]
-        yield Walk(place, 0, nothing if is_in_folder else [], error.why, [])
+        yield Walk(place, 0, nothing if is_in_folder else [], error.why, [], Weights())
 
 
 def _decode(spark: SparkSession, job: Job, splits: list[Split], walks: list[Walk]) -> Outcome:
-    secrets = tuple(each for found in walks for each in found.secrets)
-    job = job._replace(rules=job.rules._replace(secrets=secrets))
     parts = parts_of(spark, job, splits)
-    columns = PACKETS.names
-    if job.is_indexed:
-        columns = [*PACKETS.names, *PLACES.names]
-        job = job._replace(rules=job.rules._replace(files=tuple(places_of(splits))))
-    packets = read_packets(spark, splits, columns=columns, times=job.times, mode=job.mode)
-    sorted_packets = packets.repartition(parts, "low", "high").sortWithinPartitions("packet")
-    answer = sorted_packets.mapInArrow(partial(_decode_part, job, splits, parts), RESULT_DDL)
+    division = divide(parts, [each.weights for each in walks])
+    bundles = bundles_by_part(spark, job, splits, division)
+    answer = bundles.mapInArrow(partial(_decode_part, job, splits, parts), RESULT_DDL)
     return outcome_of(row["result"] for row in answer.collect())
 
 
+def bundles_by_part(
+    spark: SparkSession, job: Job, splits: Sequence[Split], division: Division
+) -> DataFrame:
+    """Return the packets of splits in bundles, those of a part together and in their order."""
+    columns = tuple(job.packet_schema.names)
+    reading = Reading(columns, job.times, job.mode, job.separates_networks)
+    bundles = read_bundles(spark, splits, reading, division)
+    parts = bundles.repartitionById(division.parts, "part")
+    return parts.drop("part").sortWithinPartitions("packet")
+
+
 def _decode_part(job: Job, splits: list[Split], parts: int, rows: Rows) -> Iterator[pa.RecordBatch]:
-    gc.set_threshold(GC_THRESHOLD)
+    settle()
     context = TaskContext.get()
     assert context is not None
     part = Part(context.partitionId(), parts)
     writers = PartWriters(job, part)
-    decode_rows(rows, writers.write, part, Moments(splits, job.times), job.rules)
+    packets = unbundle(rows, job.packet_schema)
+    decode_rows(packets, writers.write, part, Moments(splits, job.times), job.rules)
     yield writers.close().row()
 
 
@@ -296,11 +276,22 @@ def follow_fetches(
         places: where an earlier run has left its sessions, and where to leave those of this.
     """
     files = outcome.of("fetches")
+    if places is None and sum(file.rows for file in files) <= _FEW_FETCHES:
+        return _follow_few(job, parts, files)
     numbers = spark.range(0, len(files), 1, max(1, len(files)))
     fetches = numbers.mapInArrow(partial(_read_fetches, files), _FETCHES_DDL)
     ordered = fetches.repartition(parts, "broker").sortWithinPartitions("place", "number")
     answer = ordered.mapInArrow(partial(_follow_brokers, job, parts, places), RESULT_DDL)
     return outcome_of(row["result"] for row in answer.collect())
+
+
+def _follow_few(job: Job, parts: int, files: list[Staged]) -> Outcome:
+    """Find out here what few fetches read: starting tasks would take longer."""
+    fetches = pa.Table.from_batches(read_all(files), FETCHES)
+    ordered = fetches.sort_by([("place", "ascending"), ("number", "ascending")])
+    staging = Staging(job.staging, 0)
+    _stage_sessions(follow_sessions(ordered.to_batches()), parts, staging)
+    return Outcome(list(staging.close()), [])
 
 
 def _read_fetches(files: list[Staged], numbers: Rows) -> Iterator[pa.RecordBatch]:
@@ -319,17 +310,18 @@ def _follow_brokers(
     before, after = (f"{place}/sessions-{context.partitionId()}" for place in places or ("", ""))
     if places is not None:
         sessions = kept(before) or sessions
-    for batch in follow_sessions(fetches, sessions):
-        part_of = pa.compute.subtract(
-            batch.column("number"),
-            pa.compute.multiply(pa.compute.divide(batch.column("number"), parts), parts),
-        )
-        for part in pa.compute.unique(part_of).to_pylist():
-            rows = batch.filter(pa.compute.equal(part_of, part))
-            staging.write(f"sessions-{part}", rows)
+    _stage_sessions(follow_sessions(fetches, sessions), parts, staging)
     if places is not None:
         keep(after, sessions)
     yield Outcome(list(staging.close()), []).row()
+
+
+def _stage_sessions(rows: Rows, parts: int, staging: Staging) -> None:
+    """Write what fetches read for the parts that these come from."""
+    for batch in rows:
+        part_of = batch.column("number").to_numpy() % parts
+        for part in np.unique(part_of).tolist():
+            staging.write(f"sessions-{part}", batch.filter(pa.array(part_of == part)))
 
 
 class _Chunk(NamedTuple):
@@ -343,15 +335,21 @@ class _Chunk(NamedTuple):
 def _chunks(files: Sequence[Staged], chunk_bytes: int) -> Iterator[_Chunk]:
     """Yield the frames of all files in chunks of about a size."""
     for file in files:
-        count = max(1, min(file.batches, round(file.bytes / chunk_bytes)))
+        count = max(1, min(file.batches, round(_weight(file) / chunk_bytes)))
         edges = [file.batches * index // count for index in range(count + 1)]
         for first, last in pairwise(edges):
             yield _Chunk(file, first, last)
 
 
+def _weight(file: Staged) -> int:
+    return file.bytes + file.rows * _EXCHANGE_BYTES
+
+
 def tabulate_frames(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
     """Make rows of the frames that are staged."""
-    chunks = list(_chunks(outcome.of("frames"), job.chunk_bytes))
+    files = outcome.of("frames")
+    wanted = sum(map(_weight, files)) // (_CHUNKS_PER_CORE * spark.sparkContext.defaultParallelism)
+    chunks = list(_chunks(files, min(max(wanted, _LEAST_CHUNK_BYTES), job.chunk_bytes)))
     if not chunks:
         return Outcome([], [])
     return outcome_of(do_tasks(spark, len(chunks), partial(_tabulate_chunk, job, chunks, outcome)))
@@ -367,5 +365,6 @@ def _tabulate_chunk(
     sessions = read_sessions(read_all(outcome.of(f"sessions-{file.part}")))
     files = TableFiles(job.staging, job.run, f"e{number}")
     tables = TableBatches(files.write, TopicNames(names), job.choice)
-    tabulate(read_staged(file.place, first, last), sessions, tables)
+    captures = MappedFiles(job.rules.files)
+    tabulate(read_staged(file.place, first, last), sessions, tables, captures)
     yield Outcome([], files.close())

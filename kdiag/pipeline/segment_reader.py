@@ -68,14 +68,17 @@ class SegmentReader:
         place: where the block lies whose segments were yielded last, as of file 0.
     """
 
-    def __init__(self, stretch: Stretch, times: TimeRange = ALWAYS) -> None:
+    def __init__(
+        self, stretch: Stretch, times: TimeRange = ALWAYS, *, separates_networks: bool = False
+    ) -> None:
         """Read nothing yet.
 
         Args:
             stretch: the split, and those behind it.
             times: which packets are wanted.
+            separates_networks: as for `PacketIndex`.
         """
-        self.index = PacketIndex()
+        self.index = PacketIndex(separates_networks=separates_networks)
         self.warning = ""
         self.place = NOWHERE
         self._split, self._behind = stretch

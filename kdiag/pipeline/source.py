@@ -2,29 +2,50 @@
 
     spark.dataSource.register(CaptureSource)
     spark.read.format("kdiag").load("capture.pcap")                one split a file
-    read_packets(spark, splits, columns=["packet", "time_ns"])     splits inside files
+    read_packets(spark, splits, Reading(("packet", "time_ns")))    splits inside files
 
 Options: `path`, a file or a JSON list of files; `splits`, what `split.walk` has found, as
 `split.splits_text` writes it; `from` and `to`, in nanoseconds since 1970; `mode`, `permissive`
-(a damaged file ends where the damage begins) or `failfast` (it fails the job). The columns are
-those of the schema that is asked for, so that no other is made: `.schema("packet bigint")`.
+(a damaged file ends where the damage begins) or `failfast` (it fails the job); `networks`, true to
+tell the same addresses in other VLANs and VXLAN networks apart. The columns are those of the schema
+that is asked for, so that no other is made: `.schema("packet bigint")`.
+
+With the schema of bundles, segments come many in one row (`bundles`), divided by `division`, as
+JSON; with `places` true, payloads that lie in plain files stay there.
 
 A reader opens its file where it runs. The driver never sees what is in a capture.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kdiag.errors import CaptureError
-from kdiag.pipeline.packet_rows import NO_FILE, PACKETS, PACKETS_DDL, PLACES, PLACES_DDL, PacketRows
-from kdiag.pipeline.place import expand
-from kdiag.pipeline.segment_reader import SegmentReader, Stretch, TimeRange, stretches
+from kdiag.pipeline.bundles import BUNDLES, BUNDLES_DDL, bundle
+from kdiag.pipeline.collector import settle
+from kdiag.pipeline.division import Division, divide_evenly
+from kdiag.pipeline.packet_rows import (
+    NO_FILE,
+    NOWHERE,
+    PACKETS,
+    PACKETS_DDL,
+    PLACES,
+    PLACES_DDL,
+    PacketRows,
+)
+from kdiag.pipeline.place import expand, is_here
+from kdiag.pipeline.segment_reader import (
+    ALWAYS,
+    SegmentReader,
+    Stretch,
+    TimeRange,
+    stretches,
+)
 from kdiag.pipeline.split import Split, places_of, read_splits, splits_text, whole
 
 FORMAT: Final = "kdiag"
@@ -55,6 +76,10 @@ class CaptureSourceReader(DataSourceReader):
     """Reads the splits of captures."""
 
     def __init__(self, columns: list[str], options: Mapping[str, str]) -> None:
+        self._bundles = columns == BUNDLES.names
+        if self._bundles:
+            is_placed = _is_true(options, "places")
+            columns = [*PACKETS.names, *(PLACES.names if is_placed else ())]
         unknown = [name for name in columns if name not in (*PACKETS.names, *PLACES.names)]
         if unknown:
             raise ValueError(f"no such column: {', '.join(unknown)}")
@@ -64,8 +89,13 @@ class CaptureSourceReader(DataSourceReader):
         self._columns = columns
         self._is_strict = mode == FAILFAST
         self._times = TimeRange(*(_time(options.get(name)) for name in ("from", "to")))
+        self._separates_networks = _is_true(options, "networks")
         self._splits = options.get("splits")
         self._path = options.get("path", "[]")
+        division = options.get("division")
+        self._division = divide_evenly(1)
+        if division is not None:
+            self._division = msgspec.json.decode(division, type=Division)
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return the splits that may hold wanted packets."""
@@ -86,47 +116,74 @@ class CaptureSourceReader(DataSourceReader):
         Raises:
             CaptureError: a file cannot be opened or, in the mode `failfast`, is damaged.
         """
+        settle()
         for file, stretch in partition.value:
             yield from self._read(file, stretch)
 
     def _read(self, file: int, stretch: Stretch) -> Iterator[pa.RecordBatch]:
-        reader = SegmentReader(stretch, self._times)
+        apart = self._separates_networks
+        reader = SegmentReader(stretch, self._times, separates_networks=apart)
         rows = PacketRows(reader.index.addresses, self._columns)
+        may_stay = is_here(stretch.split.place)
         for segments in reader.read():
             if len(segments.packet):
-                is_placed = reader.place.file != NO_FILE
-                place = reader.place._replace(file=file) if is_placed else reader.place
-                yield rows.batch(segments, place)
+                is_placed = may_stay and reader.place.file != NO_FILE
+                place = reader.place._replace(file=file) if is_placed else NOWHERE
+                batch = rows.batch(segments, place)
+                if self._bundles:
+                    yield from bundle(batch, rows.parts(segments, self._division.part_of))
+                else:
+                    yield batch
         if reader.warning and self._is_strict:
             raise CaptureError(stretch.split.place, reader.warning)
 
 
-def read_packets(
-    spark: SparkSession,
-    splits: Sequence[Split],
-    *,
-    columns: Sequence[str] = (),
-    times: TimeRange | None = None,
-    mode: str = PERMISSIVE,
-) -> DataFrame:
-    """Return the TCP segments of splits.
+class Reading(NamedTuple):
+    """What is read of splits.
 
-    Args:
-        spark: the session.
-        splits: all of a run, in order.
-        columns: those wanted; all of `PACKETS` by default, and none of `PLACES`.
-        times: which packets are wanted; all by default.
+    Attributes:
+        columns: those wanted; all of `PACKETS` by default, and no others.
+        times: which packets are wanted.
         mode: what to do with a file that is damaged.
+        separates_networks: whether the same addresses in other networks are others.
     """
-    spark.dataSource.register(CaptureSource)
+
+    columns: tuple[str, ...] = tuple(PACKETS.names)
+    times: TimeRange = ALWAYS
+    mode: str = PERMISSIVE
+    separates_networks: bool = False
+
+
+_ALL: Final = Reading()
+
+
+def read_packets(
+    spark: SparkSession, splits: Sequence[Split], reading: Reading = _ALL
+) -> DataFrame:
+    """Return the TCP segments of splits, which are all of a run, in order."""
     known = f"{PACKETS_DDL}, {PLACES_DDL}".split(", ")
-    columns = columns or PACKETS.names
-    wanted = [part for part in known if part.split()[0] in columns]
-    reader = spark.read.format(FORMAT).schema(", ".join(wanted))
-    for name, time_ns in zip(("from", "to"), times or (), strict=False):
+    wanted = [part for part in known if part.split()[0] in reading.columns]
+    return _reader(spark, splits, reading).schema(", ".join(wanted)).load()
+
+
+def read_bundles(
+    spark: SparkSession, splits: Sequence[Split], reading: Reading, division: Division
+) -> DataFrame:
+    """Return the TCP segments of splits in bundles for the parts of a division."""
+    is_placed = "offset" in reading.columns
+    reader = _reader(spark, splits, reading).option("places", str(is_placed))
+    reader = reader.option("division", msgspec.json.encode(division).decode())
+    return reader.schema(BUNDLES_DDL).load()
+
+
+def _reader(spark: SparkSession, splits: Sequence[Split], reading: Reading) -> DataFrameReader:
+    spark.dataSource.register(CaptureSource)
+    reader = spark.read.format(FORMAT).option("splits", splits_text(splits))
+    for name, time_ns in zip(("from", "to"), reading.times, strict=True):
         if time_ns is not None:
             reader = reader.option(name, str(time_ns))
-    return reader.option("splits", splits_text(splits)).option("mode", mode).load()
+    reader = reader.option("networks", str(reading.separates_networks))
+    return reader.option("mode", reading.mode)
 
 
 def _grouped(stretches: Sequence[Stretch]) -> Iterator[list[Stretch]]:
@@ -143,6 +200,10 @@ def _grouped(stretches: Sequence[Stretch]) -> Iterator[list[Stretch]]:
         group_bytes += size
     if group:
         yield group
+
+
+def _is_true(options: Mapping[str, str], name: str) -> bool:
+    return options.get(name, "").lower() == "true"
 
 
 def _time(text: str | None) -> int | None:

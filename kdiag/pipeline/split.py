@@ -24,6 +24,7 @@ from kdiag.pcap.block import PacketBlock
 from kdiag.pcap.file import BLOCK_BYTES, Window, open_window
 from kdiag.pcap.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.reader import read_blocks
+from kdiag.pipeline.division import Scale, Weights
 from kdiag.pipeline.place import open_file, size_of
 
 DEFAULT_SPLIT_BYTES: Final = 64 << 20
@@ -68,6 +69,7 @@ class Walk(NamedTuple):
         splits: its parts, packets numbered from 1 in this file.
         warning: what ended the walk before the end of the file; empty if nothing did.
         secrets: the TLS key logs in it.
+        weights: what its connections have to do, as far as it was looked at.
     """
 
     place: str
@@ -75,6 +77,7 @@ class Walk(NamedTuple):
     splits: list[Split]
     warning: str
     secrets: list[Secrets]
+    weights: Weights
 
 
 def walk(place: str, split_bytes: int = DEFAULT_SPLIT_BYTES) -> Walk:
@@ -98,7 +101,7 @@ def walk(place: str, split_bytes: int = DEFAULT_SPLIT_BYTES) -> Walk:
         splits = walker.splits(size)
     first_ns = walker.file_first_ns
     keys = [each for each in secrets if each.kind == TLS_KEY_LOG]
-    return Walk(place, first_ns, splits, warning, keys)
+    return Walk(place, first_ns, splits, warning, keys, walker.scale.weights)
 
 
 class _Walker:
@@ -106,6 +109,7 @@ class _Walker:
 
     def __init__(self, place: str, window: Window, split_bytes: int) -> None:
         self.file_first_ns = _NEVER_NS
+        self.scale = Scale()
         self._place = place
         self._window = window
         self._split_bytes = split_bytes
@@ -128,6 +132,7 @@ class _Walker:
             self._first_packet += self._packets
             self._packets = 0
             self._first_ns, self._last_ns = _NEVER_NS, -_NEVER_NS
+        self.scale.take(block)
         self._packets += len(block.time_ns)
         self._first_ns = min(self._first_ns, int(block.time_ns.min()))
         self._last_ns = max(self._last_ns, int(block.time_ns.max()))

@@ -12,6 +12,7 @@ from uuid import uuid4
 import pyarrow as pa
 from pyarrow import fs, ipc
 
+from kdiag.pipeline.frame_rows import placed_bytes
 from kdiag.pipeline.place import create_parent, resolve
 
 
@@ -24,7 +25,7 @@ class Staged(NamedTuple):
         place: where it lies.
         batches: how many record batches it has.
         rows: how many rows.
-        bytes: their size in memory.
+        bytes: their size in memory, and that of frames which they only tell the places of.
     """
 
     name: str
@@ -75,7 +76,7 @@ class _StagedFile:
         self._writer.write_batch(batch)
         self._batches += 1
         self._rows += batch.num_rows
-        self._bytes += batch.nbytes
+        self._bytes += batch.nbytes + placed_bytes(batch)
 
     def close(self) -> tuple[str, int, int, int]:
         self._writer.close()

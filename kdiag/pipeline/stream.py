@@ -8,11 +8,14 @@ captures. It writes the state behind it and then its tables, as a run of its own
 broken off wherever, Spark repeats it: it begins with the same state again and replaces what it has
 written. What is still open when the stream stops waits in the state; `close` ends it.
 
+A connection without packets for long, an hour of the captures by default, is ended and leaves the
+state: Kafka itself closes one after ten minutes, so most likely its end was not captured. What was
+open in it is told as at the end of a capture. If it goes on, it is another from then on.
+
 TLS is not decrypted, and what comes over hosts is not known: names of topic ids count from when
 they were seen, and a lone response is told by what its own part asks.
 """
 
-import gc
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, NamedTuple
@@ -26,31 +29,32 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import kdiag
 from kdiag.errors import ReportError
+from kdiag.pipeline.bundles import unbundle
+from kdiag.pipeline.collector import settle
+from kdiag.pipeline.division import divide_evenly
 from kdiag.pipeline.flows import Part, PartDecoder
 from kdiag.pipeline.folder_source import FORMAT, FolderSource
 from kdiag.pipeline.kept import keep, kept, read_whole, write_whole
 from kdiag.pipeline.moments import Moments
+from kdiag.pipeline.packet_rows import MappedFiles
 from kdiag.pipeline.partitions import commit
 from kdiag.pipeline.place import folders_in, remove_folder
 from kdiag.pipeline.run import (
-    GC_THRESHOLD,
-    RESULT_DDL,
     Job,
-    Outcome,
     PartWriters,
-    Rows,
     Say,
-    do_tasks,
+    bundles_by_part,
     follow_fetches,
-    outcome_of,
     tabulate_frames,
     walk_files,
 )
-from kdiag.pipeline.source import read_packets
 from kdiag.pipeline.split import Split, in_order
 from kdiag.pipeline.staging import read_all
+from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of
 
 DEFAULT_PARTS: Final = 8
+DEFAULT_IDLE_S: Final = 3600
+_NS_PER_S: Final = 1_000_000_000
 _NO_BATCH: Final = -1
 
 
@@ -64,6 +68,7 @@ class StreamJob(NamedTuple):
         quiet_s: how long the newest capture must have been quiet to be read.
         most_files: how many captures a batch has at most.
         every: how often to look into the folder, as Spark writes it.
+        idle_s: how long a connection may be without packets; 0 for ever.
     """
 
     folder: str
@@ -72,6 +77,7 @@ class StreamJob(NamedTuple):
     quiet_s: float = 60
     most_files: int = 16
     every: str = "10 seconds"
+    idle_s: int = DEFAULT_IDLE_S
 
 
 class State(msgspec.Struct, frozen=True):
@@ -234,11 +240,10 @@ def _do_batch(
         split._replace(first_packet=state.packets + split.first_packet) for split in in_order(walks)
     ]
     places = states.folder(earlier), states.folder(batch)
-    packets = read_packets(spark, new, times=job.times, mode=job.mode)
-    parts = packets.repartition(state.parts, "low", "high").sortWithinPartitions("packet")
-    splits = [*state.splits, *new]
-    feed = partial(_feed_part, job, splits, state.parts, places)
-    outcome = outcome_of(row["result"] for row in parts.mapInArrow(feed, RESULT_DDL).collect())
+    job = job.on(new)
+    bundles = bundles_by_part(spark, job, new, divide_evenly(state.parts))
+    feed = partial(_feed_part, job, state, _New(new, stream.idle_s), places)
+    outcome = outcome_of(row["result"] for row in bundles.mapInArrow(feed, RESULT_DDL).collect())
     warnings = [each.warning for each in walks if each.warning]
     names = _read_frames(spark, job, state, outcome, places)
     commit(job.out, job.run, outcome.written, warnings)
@@ -262,18 +267,36 @@ def _read_frames(
     return names
 
 
+class _New(NamedTuple):
+    """What a batch brings: its splits, and how long connections may be idle."""
+
+    splits: list[Split]
+    idle_s: int
+
+    @property
+    def idle_before_ns(self) -> int | None:
+        """Return when a connection's last packet must have been for it to be ended."""
+        if not self.idle_s:
+            return None
+        return max(split.last_ns for split in self.splits) - self.idle_s * _NS_PER_S
+
+
 def _feed_part(
-    job: Job, splits: list[Split], parts: int, places: tuple[str, str], rows: Rows
+    job: Job, state: State, new: _New, places: tuple[str, str], rows: Rows
 ) -> Iterator[pa.RecordBatch]:
     """Go on with the connections of a part."""
-    gc.set_threshold(GC_THRESHOLD)
+    settle()
     context = TaskContext.get()
     assert context is not None
-    part = Part(context.partitionId(), parts)
+    part = Part(context.partitionId(), state.parts)
     before, after = (f"{place}/part-{part.number}" for place in places)
     decoder = kept(before) or PartDecoder(part, job.rules)
     writers = PartWriters(job, part)
-    decoder.feed(rows, writers.write, Moments(splits, job.times))
+    recording = Moments([*state.splits, *new.splits], job.times)
+    packets = unbundle(rows, job.packet_schema)
+    decoder.feed(packets, writers.write, recording, MappedFiles(job.rules.files))
+    if new.idle_before_ns is not None:
+        decoder.end_idle(new.idle_before_ns, writers.write, recording)
     keep(after, decoder)
     yield writers.close().row()
 

@@ -1,6 +1,9 @@
 """The tables that runs have written, as views of Spark in which reports are answered."""
 
+from typing import Final
+
 import pyarrow as pa
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
@@ -12,6 +15,9 @@ from kdiag.report.catalog import TABLES
 from kdiag.report.column import Table
 from kdiag.report.engine import ask_spark
 from kdiag.report.sql_report import Query
+
+_HADOOP_AWS: Final = "org.apache.hadoop:hadoop-aws:3.5.0"
+_STACK: Final = "\n\tat "
 
 
 def open_tables(spark: SparkSession, folder: str) -> None:
@@ -34,8 +40,12 @@ def open_tables(spark: SparkSession, folder: str) -> None:
 
 
 def _open(spark: SparkSession, table: Table, place: str) -> None:
+    place = place.replace("s3://", "s3a://", 1)  # as Hadoop calls it, through which Spark reads
     reader = spark.read.option("basePath", place).option("mergeSchema", "true")
-    rows = reader.parquet(place)
+    try:
+        rows = reader.parquet(place)
+    except (PySparkException, Py4JError) as error:
+        raise ReportError(place, _why_unread(str(error))) from error
     known = {*rows.columns}
     columns = [
         (f.col(each.name) if each.name in known else f.lit(None)).cast(each.type).alias(each.name)
@@ -43,6 +53,13 @@ def _open(spark: SparkSession, table: Table, place: str) -> None:
     ]
     date = f.col("date").cast(StringType()).cast("date").alias("date")
     rows.select(*columns, date).createOrReplaceTempView(table.name)
+
+
+def _why_unread(error: str) -> str:
+    """Return why Spark cannot read files, and what to do if it knows no such file system."""
+    if "ClassNotFoundException" in error or "No FileSystem for scheme" in error:
+        return f"Spark lacks what reads it: give --conf spark.jars.packages={_HADOOP_AWS} for S3"
+    return f"Spark cannot read it: {error.partition(_STACK)[0].strip()}"
 
 
 def ask(spark: SparkSession, folder: str, query: Query) -> pa.Table:

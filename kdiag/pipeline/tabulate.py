@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from kdiag.pipeline.frame_rows import read_exchanges
+from kdiag.pipeline.packet_rows import NO_FILES, MappedFiles
 from kdiag.report.tables import TableBatches
 from kdiag.wire.dissection import Dissection
 from kdiag.wire.fetch_session import FetchSessions
@@ -77,6 +78,7 @@ def tabulate(
     frames: Iterable[pa.RecordBatch],
     sessions: Mapping[int, list[tuple[str, int]]],
     tables: TableBatches,
+    files: MappedFiles = NO_FILES,
 ) -> None:
     """Read exchanges and give their rows to the tables.
 
@@ -84,9 +86,10 @@ def tabulate(
         frames: rows of `frame_rows.FRAMES`.
         sessions: what incremental fetches read, by the exchange's number.
         tables: gets the rows; it knows the names of all topic ids.
+        files: the captures, where frames lie in them.
     """
     for batch in frames:
-        for exchange in read_exchanges(batch):
+        for exchange in read_exchanges(batch, files):
             exchange.session_topics = sessions.get(exchange.number)
             tables.exchange(Dissection(exchange))
     tables.flush()

@@ -38,7 +38,7 @@ CONNECTIONS: Final = Table(
         Column("duplicates", BIGINT, "", "Segments that carried nothing new."),
         Column("gaps", BIGINT, "", "Holes in what was captured, in either direction."),
         Column("gap_bytes", BIGINT, "bytes", "What is missing in them."),
-        Column("close_reason", STRING, "", "`fin`, `rst`, `reused` or `end of capture`."),
+        Column("close_reason", STRING, "", "`fin`, `rst`, `reused`, `end of capture` or `idle`."),
         Column("client_software_name", STRING, "", "What the client called itself (KIP-511)."),
         Column("client_software_version", STRING, "", "The version that it gave."),
     ),

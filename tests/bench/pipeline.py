@@ -1,25 +1,34 @@
-"""Measures the pipeline on this machine: wall and CPU time, shuffled bytes, memory of workers.
+"""Measures the pipeline on this machine: time, CPU of the JVM and of Python, shuffle, memory.
 
-    python tests/bench/pipeline.py large.pcap --alone --master 'local[1]' --master 'local[2]'
+    python tests/bench/pipeline.py large.pcap
+    python tests/bench/pipeline.py large.pcap --master 'local[2]' --shuffle-payloads --rounds 5
+    python tests/bench/pipeline.py even.pcap --against elephant.pcap --master 'local[2]'
+    python tests/bench/pipeline.py 0.pcap --against 0.pcap 1.pcap --master 'local[2]'
 
-Runs the captures, as one recording, once to warm Spark up and then `--rounds` times on each master,
-and once with the decoder alone (`--alone`) for comparison. Prints one JSON object a line. CPU time
-is that of the JVM and of all Python processes, so it tells something on a busy machine too, which
-wall time does not.
+Runs the captures, as one recording, on each master and, for comparison, in one process with the
+decoder alone, which writes the same tables; `--against` names another recording to run in the same
+way. Each is a program of its own that stays up: it runs once to be warm, and then in `--rounds`
+rounds, one after the other in each, so that what else the machine does falls on all alike. Prints
+one JSON object a line: every run, then for each the median of its runs and how many times as long
+that is as the shortest.
 """
 
 import argparse
 import json
+import multiprocessing
 import os
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
+from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
-from typing import Any, Final
+from statistics import median
+from typing import Any, Final, NamedTuple
 
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pipeline.run import Job, run
@@ -36,28 +45,46 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _UTIME: Final = 11  # of the fields of /proc/PID/stat behind the name
 _SAMPLE_S: Final = 0.2
+ALONE: Final = "one process"
 CHOICE: Final = TableChoice(bodies=False)
 
 
-def family() -> Iterator[tuple[int, list[str]]]:
-    """Yield this process and all below it: number, and what the kernel tells of it."""
-    stats = {}
+class Family(NamedTuple):
+    """A process below this one, or this one itself.
+
+    Attributes:
+        pid: its number.
+        name: of its program.
+        stat: what the kernel tells of it.
+    """
+
+    pid: int
+    name: str
+    stat: list[str]
+
+
+def family() -> Iterator[Family]:
+    """Yield this process and all below it."""
+    found: dict[int, Family] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            text = (folder / "stat").read_text()
+            head, _, tail = (folder / "stat").read_text().rpartition(") ")
         except OSError:
             continue
-        stats[int(folder.name)] = text.rpartition(") ")[2].split()
-    found = {os.getpid()}
-    while more := {pid for pid, stat in stats.items() if int(stat[1]) in found} - found:
-        found |= more
-    for pid in found & stats.keys():
-        yield pid, stats[pid]
+        each = Family(int(folder.name), head.partition("(")[2], tail.split())
+        found[each.pid] = each
+    ours = {os.getpid()}
+    while more := {each.pid for each in found.values() if int(each.stat[1]) in ours} - ours:
+        ours |= more
+    yield from (found[pid] for pid in ours & found.keys())
 
 
-def cpu_s() -> float:
-    """Return the CPU time of all of them, those that have ended too."""
-    return sum(sum(map(int, stat[_UTIME : _UTIME + 4])) for _, stat in family()) / _TICKS
+def cpu_s() -> tuple[float, float]:
+    """Return the CPU time of the JVM, and of all else, those that have ended too."""
+    used = {True: 0, False: 0}
+    for each in family():
+        used[each.name == "java"] += sum(map(int, each.stat[_UTIME : _UTIME + 4]))
+    return used[True] / _TICKS, used[False] / _TICKS
 
 
 class Workers(threading.Thread):
@@ -75,13 +102,14 @@ class Workers(threading.Thread):
     def run(self) -> None:
         """Look until told to stop."""
         while not self._is_over.wait(_SAMPLE_S):
-            for pid, stat in family():
+            for each in family():
                 try:
-                    command = Path(f"/proc/{pid}/cmdline").read_bytes()
+                    status = Path(f"/proc/{each.pid}/status").read_text()
+                    command = Path(f"/proc/{each.pid}/cmdline").read_bytes()
                 except OSError:
                     continue
                 if b"pyspark.daemon" in command:
-                    self.most_bytes = max(self.most_bytes, int(stat[21]) * _PAGE_BYTES)
+                    self.most_bytes = max(self.most_bytes, own_bytes(status))
 
     def stop(self) -> int:
         """Return the most memory that one had."""
@@ -90,35 +118,45 @@ class Workers(threading.Thread):
         return self.most_bytes
 
 
-def measured(do: Callable[[], Any]) -> dict[str, float]:
-    """Return what doing something takes."""
+def own_bytes(status: str) -> int:
+    """Return the memory of a process without what it has mapped of files."""
+    line = next((line for line in status.splitlines() if line.startswith("RssAnon:")), "")
+    return int(line.split()[1]) * 1024 if line else 0
+
+
+def measured(do: Callable[[], Any]) -> dict[str, Any]:
+    """Return what doing something takes, and what it tells itself."""
     workers = Workers()
     workers.start()
     start_s, before_s = time.monotonic(), cpu_s()
-    do()
-    wall_s, used_s = time.monotonic() - start_s, cpu_s() - before_s
+    told = do()
+    wall_s, after_s = time.monotonic() - start_s, cpu_s()
     return {
         "wall_s": round(wall_s, 2),
-        "cpu_s": round(used_s, 2),
+        "jvm_cpu_s": round(after_s[0] - before_s[0], 2),
+        "python_cpu_s": round(after_s[1] - before_s[1], 2),
         "worker_mb": workers.stop() // 1_000_000,
+        **told,
     }
 
 
-def decode_alone(files: list[str], folder: Path) -> None:
+def decode_alone(files: Sequence[str]) -> dict[str, Any]:
     """Write the tables with one decoder, as `kdiag decode --output parquet --no-bodies` does."""
     names, sessions = TopicNames(), FetchSessions()
-    tables = ParquetTables(folder, names, CHOICE)
-    for item in decode_capture(files):
-        if isinstance(item, Exchange):
-            dissection = Dissection(item)
-            names.learn(dissection)
-            sessions.follow(dissection)
-            tables.exchange(dissection)
-        elif isinstance(item, Connection):
-            tables.connection(item)
-        else:
-            tables.gap(item)
-    tables.finish()
+    with tempfile.TemporaryDirectory() as folder:
+        tables = ParquetTables(Path(folder), names, CHOICE)
+        for item in decode_capture(list(files)):
+            if isinstance(item, Exchange):
+                dissection = Dissection(item)
+                names.learn(dissection)
+                sessions.follow(dissection)
+                tables.exchange(dissection)
+            elif isinstance(item, Connection):
+                tables.connection(item)
+            else:
+                tables.gap(item)
+        tables.finish()
+    return {}
 
 
 def shuffled_bytes(scratch: Path) -> int:
@@ -137,8 +175,65 @@ class Steps:
         self._begun.append((name, time.monotonic()))
 
     def took(self) -> dict[str, float]:
-        """Return the seconds of each step but the last, which moves files."""
+        """Return the seconds of each step."""
+        self.begin("")
         return {name: round(end - start, 2) for (name, start), (_, end) in pairwise(self._begun)}
+
+
+class Subject(NamedTuple):
+    """What is measured.
+
+    Attributes:
+        files: the captures.
+        master: where Spark runs; `ALONE` for the decoder without Spark.
+        is_indexed: whether payloads stay in the captures where they can.
+        conf: more settings of Spark.
+    """
+
+    files: tuple[str, ...]
+    master: str
+    is_indexed: bool
+    conf: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Return what to call it."""
+        size = sum(Path(file).stat().st_size for file in self.files) // 10**6
+        first = Path(self.files[0]).name
+        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        return f"{self.master}: {first}{more}, {size} MB"
+
+
+@contextmanager
+def ready(subject: Subject) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Give what runs a subject once, Spark being up."""
+    if subject.master == ALONE:
+        yield partial(decode_alone, subject.files)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder, "scratch")
+        conf = {"spark.driver.memory": "2g", "spark.local.dir": str(scratch)}
+        conf |= {key: value for key, _, value in (each.partition("=") for each in subject.conf)}
+        session = open_session(subject.master, conf, "bench")
+        job = Job(subject.files, f"{folder}/out", choice=CHOICE, is_indexed=subject.is_indexed)
+
+        def do() -> dict[str, Any]:
+            before, steps = shuffled_bytes(scratch), Steps()
+            run(session, job, steps.begin)
+            shuffled = max(0, shuffled_bytes(scratch) - before)
+            return {"shuffled_mb": round(shuffled / 10**6, 1), **steps.took()}
+
+        yield do
+        session.stop()
+
+
+def serve(subject: Subject, pipe: Pipe) -> None:
+    """Run a subject whenever told to, and send what it took; the first time is for warmth."""
+    with ready(subject) as do:
+        do()
+        pipe.send({})
+        while pipe.recv():
+            pipe.send(measured(do))
 
 
 def print_line(**columns: Any) -> None:
@@ -147,39 +242,47 @@ def print_line(**columns: Any) -> None:
     sys.stdout.flush()
 
 
-def measure_spark(files: list[str], master: str, rounds: int, *, is_indexed: bool) -> None:
-    """Print what the pipeline takes on a master, Spark being up and warm."""
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder, "scratch")
-        conf = {"spark.driver.memory": "2g", "spark.local.dir": str(scratch)}
-        session = open_session(master, conf, "bench")
-        job = Job(tuple(files), f"{folder}/out", choice=CHOICE, is_indexed=is_indexed)
-        for number in range(rounds + 1):
-            before, steps = shuffled_bytes(scratch), Steps()
-            taken = measured(partial(run, session, job, steps.begin))
-            shuffled = (shuffled_bytes(scratch) - before) // 10**6
-            if number:
-                print_line(what=master, **taken, shuffled_mb=shuffled, **steps.took())
-        session.stop()
+def measure(subjects: Sequence[Subject], rounds: int) -> None:
+    """Print every run of all subjects, and their medians."""
+    spawn = multiprocessing.get_context("spawn")
+    pipes: list[Pipe] = []
+    for subject in subjects:
+        ours, theirs = spawn.Pipe()
+        spawn.Process(target=serve, args=(subject, theirs)).start()
+        ours.recv()
+        pipes.append(ours)
+    walls: list[list[float]] = [[] for _ in subjects]
+    for _ in range(rounds):
+        for subject, pipe, wall_s in zip(subjects, pipes, walls, strict=True):
+            pipe.send("run")
+            taken = pipe.recv()
+            wall_s.append(taken["wall_s"])
+            print_line(what=subject.name, **taken)
+    for pipe in pipes:
+        pipe.send("")
+    medians = [median(wall_s) for wall_s in walls]
+    for subject, middle in zip(subjects, medians, strict=True):
+        ratio = round(middle / min(medians), 2)
+        print_line(what=subject.name, median_s=round(middle, 2), ratio=ratio)
 
 
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser()
     parser.add_argument("captures", nargs="+")
+    parser.add_argument("--against", action="append", nargs="+", default=[])
     parser.add_argument("--master", action="append")
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--index-only", action="store_true")
-    parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--shuffle-payloads", action="store_true")
+    parser.add_argument("--conf", action="append", default=[])
     options = parser.parse_args()
-    size = sum(Path(file).stat().st_size for file in options.captures)
-    print_line(what="input", mb=round(size / 10**6, 1), files=len(options.captures))
-    if options.alone:
-        with tempfile.TemporaryDirectory() as folder:
-            taken = measured(lambda: decode_alone(options.captures, Path(folder)))
-            print_line(what="one process", **taken)
-    for master in options.master or ["local[1]", "local[2]"]:
-        measure_spark(options.captures, master, options.rounds, is_indexed=options.index_only)
+    is_indexed = not options.shuffle_payloads
+    subjects = [
+        Subject(tuple(files), master, is_indexed, tuple(options.conf))
+        for files in (options.captures, *options.against)
+        for master in options.master or ("local[1]", "local[2]", ALONE)
+    ]
+    measure(subjects, options.rounds)
 
 
 if __name__ == "__main__":

@@ -3,20 +3,29 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from zlib import crc32
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import dataset
 
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.keylog import KeyLog
 from kdiag.pcap.topic_names import learn_all_names
+from kdiag.pipeline.bundles import bundle, unbundle
 from kdiag.pipeline.flows import FlowRules, Part, decode_rows, resolve_unsure
 from kdiag.pipeline.moments import Moments
-from kdiag.pipeline.packet_rows import NO_FILE, PACKETS, PLACES, PacketRows
+from kdiag.pipeline.packet_rows import (
+    NO_FILE,
+    NO_FILES,
+    PACKETS,
+    PLACES,
+    MappedFiles,
+    PacketRows,
+)
 from kdiag.pipeline.segment_reader import SegmentReader, stretches
-from kdiag.pipeline.split import in_order, places_of, walk
+from kdiag.pipeline.split import Split, in_order, walk
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
 from kdiag.report.catalog import TABLES
 from kdiag.report.column import RUN_COLUMNS
@@ -50,7 +59,8 @@ def in_parts(
     is_indexed: bool = False,
 ) -> Tables:
     """Return the tables that so many parts make, of splits of so many bytes."""
-    return tabulated(decoded(files, parts, split_bytes, keylog, is_indexed=is_indexed))
+    outcome = decoded(files, parts, split_bytes, keylog, is_indexed=is_indexed)
+    return tabulated(outcome, MappedFiles(list(map(str, files))))
 
 
 def decoded(
@@ -65,8 +75,10 @@ def decoded(
     walks = [walk(str(file), split_bytes) for file in files]
     splits = in_order(walks)
     secrets = tuple(each for found in walks for each in found.secrets)
-    rules = FlowRules(keylog=keylog, secrets=secrets, files=tuple(places_of(splits)))
-    packets = read_packets(splits, is_indexed=is_indexed)
+    captures = tuple(map(str, files))
+    # No frame is too small to stay where it is.
+    rules = FlowRules(keylog=keylog, secrets=secrets, files=captures, placed_bytes=1)
+    packets = read_packets(splits, captures, is_indexed=is_indexed)
     outcome: Tables = defaultdict(list)
 
     def emit(name: str, batch: pa.RecordBatch) -> None:
@@ -78,15 +90,16 @@ def decoded(
     return outcome
 
 
-def read_packets(splits: Sequence[Any], *, is_indexed: bool = False) -> list[pa.RecordBatch]:
+def read_packets(
+    splits: Sequence[Split], files: Sequence[str], *, is_indexed: bool = False
+) -> list[pa.RecordBatch]:
     """Return the packets of all splits."""
     batches = []
     columns = [*PACKETS.names, *(PLACES.names if is_indexed else ())]
-    numbers = places_of(splits)
     for stretch in stretches(splits):
         reader = SegmentReader(stretch)
         rows = PacketRows(reader.index.addresses, columns)
-        file = numbers.index(stretch.split.place)
+        file = files.index(stretch.split.place)
         for batch in reader.read():
             is_placed = reader.place.file != NO_FILE
             place = reader.place._replace(file=file) if is_placed else reader.place
@@ -96,17 +109,18 @@ def read_packets(splits: Sequence[Any], *, is_indexed: bool = False) -> list[pa.
 
 def shuffled(batches: list[pa.RecordBatch], parts: int) -> list[list[pa.RecordBatch]]:
     """Return the packets of each part, in their order."""
-    table = pa.Table.from_batches(batches)
-    keys = zip(table["low"].to_pylist(), table["high"].to_pylist(), strict=True)
-    part_of = pa.array([crc32(low + high) % parts for low, high in keys], pa.int64())
-    found = []
-    for part in range(parts):
-        rows = table.filter(pa.compute.equal(part_of, part)).sort_by("packet")
-        found.append(rows.to_batches(max_chunksize=1000))
-    return found
+    bundles: list[list[pa.RecordBatch]] = [[] for _ in range(parts)]
+    for batch in batches:
+        keys = zip(batch["low"].to_pylist(), batch["high"].to_pylist(), strict=True)
+        part_of = np.array([crc32(low + high) % parts for low, high in keys], np.int64)
+        for each in bundle(batch, part_of):
+            bundles[each["part"][0].as_py()].append(each)
+    for each in bundles:
+        each.sort(key=lambda row: row["packet"][0].as_py())
+    return [list(unbundle(each, batches[0].schema)) for each in bundles]
 
 
-def tabulated(outcome: Tables) -> Tables:
+def tabulated(outcome: Tables, files: MappedFiles = NO_FILES) -> Tables:
     """Return the tables of what all parts have emitted."""
     tables: Tables = defaultdict(list)
     for name in ("connections", "gaps"):
@@ -119,7 +133,7 @@ def tabulated(outcome: Tables) -> Tables:
     pairs = [each for batch in outcome["names"] for each in batch.to_pylist()]
     names = TopicNames({each["topic_id"]: each["name"] for each in pairs})
     batches = TableBatches(lambda name, batch: tables[name].append(batch), names, CHOICE)
-    tabulate(outcome["frames"], sessions, batches)
+    tabulate(outcome["frames"], sessions, batches, files)
     return tables
 
 

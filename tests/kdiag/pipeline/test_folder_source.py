@@ -4,13 +4,12 @@ from pathlib import Path
 
 from kdiag.pipeline.folder_source import FolderReader, FolderSource
 
-NOW_S = time.time()
-
 
 def add(folder: Path, name: str, age_s: float) -> None:
     """Write a capture that was last written some time ago."""
     (folder / name).touch()
-    os.utime(folder / name, (NOW_S - age_s, NOW_S - age_s))
+    written_s = time.time() - age_s
+    os.utime(folder / name, (written_s, written_s))
 
 
 def reader(folder: Path, **options: str) -> FolderReader:

@@ -7,6 +7,9 @@ import pytest
 from kdiag.pcap.packet import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pipeline.packet_rows import PACKETS, PacketRows, Segments
+from kdiag.pipeline.segment_reader import SegmentReader, Stretch
+from kdiag.pipeline.split import walk
+from wrapped_captures import TENANTS
 
 CAPTURES = Path(__file__).parents[3] / "captures"
 
@@ -61,9 +64,39 @@ def test_both_directions_have_the_same_key() -> None:
     assert len(set(ends)) < len(set(zip(batch.source, batch.destination, strict=True)))
 
 
+@pytest.mark.parametrize("tenants", TENANTS)
+def test_networks_that_are_told_apart_stay_apart(tenants: str, tmp_path: Path) -> None:
+    """The keys of tenants' connections differ, also where the rows are read again."""
+    file = tmp_path / "tenants.pcap"
+    file.write_bytes(TENANTS[tenants]())
+    ends = []
+    for apart in (False, True):
+        stretch = Stretch(walk(str(file)).splits[0], [])
+        reader = SegmentReader(stretch, separates_networks=apart)
+        (batch,) = reader.read()
+        rows, back = PacketRows(reader.index.addresses).batch(batch), Segments()
+        found = {*back.batch(rows).source.tolist()}
+        ends.append(len(found))
+        assert len({*rows["low"].to_pylist()}) == len(found) / 2
+        assert len({back.addresses.endpoint_text(end) for end in found}) == 2
+
+    assert ends == [2, 4]
+
+
 def test_only_the_columns_that_are_wanted_are_made() -> None:
     """In the order of the schema."""
     reader, (batch, *_) = read(CAPTURES / "acks.pcap")
     rows = PacketRows(reader.addresses, ["packet", "is_high"]).batch(batch)
 
     assert rows.schema == pa.schema([PACKETS.field("packet"), PACKETS.field("is_high")])
+
+
+def test_rows_of_a_connection_have_the_same_part() -> None:
+    """It is told by the key, which is the ends as the rows have them."""
+    reader, (batch, *_) = read(CAPTURES / "acks.pcap")
+    packet_rows = PacketRows(reader.addresses, ["low", "high"])
+    ends = (column.to_pylist() for column in packet_rows.batch(batch).columns)
+    parts = packet_rows.parts(batch, lambda key: key[-1]).tolist()
+
+    for low, high, part in zip(*ends, parts, strict=True):
+        assert part == (low + high)[-1]

@@ -7,7 +7,13 @@ from pyspark.errors import PySparkException
 from kdiag.errors import CaptureError
 from kdiag.pipeline.packet_rows import PACKETS
 from kdiag.pipeline.segment_reader import TimeRange
-from kdiag.pipeline.source import FAILFAST, CaptureSource, CaptureSourceReader, read_packets
+from kdiag.pipeline.source import (
+    FAILFAST,
+    CaptureSource,
+    CaptureSourceReader,
+    Reading,
+    read_packets,
+)
 from kdiag.pipeline.split import in_order, splits_text, walk
 from pipeline_parts import read_packets as read_here
 
@@ -68,12 +74,12 @@ def test_damage_ends_a_file_or_fails_the_job(tmp_path: Path) -> None:
 def test_spark_reads_what_is_read_here(spark: "SparkSession") -> None:
     """All columns of all splits, or some of some times; a column that is not there fails."""
     splits = in_order([walk(str(file), 16 << 10) for file in FILES])
-    rows = [row for batch in read_here(splits) for row in batch.to_pylist()]
+    rows = [row for batch in read_here(splits, list(map(str, FILES))) for row in batch.to_pylist()]
     found = read_packets(spark, splits).orderBy("packet").collect()
     assert [row.asDict() for row in found] == rows
     assert list(found[0].asDict()) == PACKETS.names
     times = TimeRange(rows[5]["time_ns"], rows[-5]["time_ns"])
-    some = read_packets(spark, splits, columns=["packet"], times=times).collect()
+    some = read_packets(spark, splits, Reading(("packet",), times)).collect()
     wanted = [row["packet"] for row in rows if times[0] <= row["time_ns"] < times[1]]
     assert sorted(row["packet"] for row in some) == wanted
     with pytest.raises(PySparkException, match="no such column"):

@@ -2,8 +2,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -27,21 +25,32 @@ _FIRST_S: Final = 1_000_000_000
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def rotated(tmp_path: Path, count: int) -> Path:
     """Return a folder of captures that were rotated: connections run through many of them."""
     data = (CAPTURES / "transaction.pcap").read_bytes()
-    whole, packets = data[:24], [24]
-    while packets[-1] < len(data):
-        size = int.from_bytes(data[packets[-1] + 8 : packets[-1] + 12], "little")
-        packets.append(packets[-1] + 16 + size)
-    edges = [packets[len(packets) * number // 6] for number in range(6)] + [len(data)]
+    whole, packets = data[:24], packet_starts(data)
+    edges = [packets[len(packets) * number // count] for number in range(count)] + [len(data)]
     (tmp_path / "in").mkdir()
     for number, (first, last) in enumerate(pairwise(edges)):
-        file = tmp_path / "in" / f"{number}.pcap"
+        file = tmp_path / "in" / f"{number:02}.pcap"
         file.write_bytes(whole + data[first:last])
         os.utime(file, (_FIRST_S + number, _FIRST_S + number))
     return tmp_path / "in"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder of six captures."""
+    return rotated(tmp_path, 6)
+
+
+def packet_starts(data: bytes | bytearray) -> list[int]:
+    """Return where the packets of a pcap file begin, and behind them its end."""
+    packets = [24]
+    while packets[-1] < len(data):
+        size = int.from_bytes(data[packets[-1] + 8 : packets[-1] + 12], "little")
+        packets.append(packets[-1] + 16 + size)
+    return packets
 
 
 def check(found: Tables, folder: Path) -> None:
@@ -63,7 +72,7 @@ def test_a_stream_gives_the_rows_of_one_process(spark: "SparkSession", folder: P
     later = folder.parent / "later"
     later.mkdir()
     for number in (3, 4, 5):
-        shutil.move(folder / f"{number}.pcap", later)
+        shutil.move(folder / f"{number:02}.pcap", later)
     stream = job_of(folder, most_files=2)
     said: list[str] = []
     drain(start(spark, stream, said.append))
@@ -80,6 +89,36 @@ def test_a_stream_gives_the_rows_of_one_process(spark: "SparkSession", folder: P
         start(spark, stream)
 
 
+def test_an_idle_connection_leaves_the_state(spark: "SparkSession", tmp_path: Path) -> None:
+    """Its exchanges are those of one process, and it is told as idle."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    early, late = folder / "early.pcap", folder / "late.pcap"
+    data = bytearray((CAPTURES / "transaction.pcap").read_bytes())
+    starts = packet_starts(data)
+    early.write_bytes(data[: starts[len(starts) // 2]])
+    data = bytearray((CAPTURES / "acks.pcap").read_bytes())
+    for at in packet_starts(data)[:-1]:
+        second = int.from_bytes(data[at : at + 4], "little") + 2 * 365 * 86_400
+        data[at : at + 4] = second.to_bytes(4, "little")
+    late.write_bytes(data)
+    for number, file in enumerate((early, late)):
+        os.utime(file, (_FIRST_S + number, _FIRST_S + number))
+    drain(start(spark, job_of(folder, most_files=1)))
+    found, expected = read_tables(tmp_path / "out"), in_one_process([early])
+    still_open = {
+        row["connection_id"]
+        for batch in expected["connections"]
+        for row in batch.to_pylist()
+        if row["close_reason"] == "end of capture"
+    }
+    rows = [row for batch in found["connections"] for row in batch.to_pylist()]
+
+    assert still_open
+    assert {row["connection_id"] for row in rows if row["close_reason"] == "idle"} == still_open
+    assert set(comparable(expected["exchanges"])) <= set(comparable(found["exchanges"]))
+
+
 def test_a_checkpoint_of_another_release_is_refused(spark: "SparkSession", folder: Path) -> None:
     """Decoders are kept as they are, and are no format."""
     stream = job_of(folder, most_files=2)
@@ -91,18 +130,19 @@ def test_a_checkpoint_of_another_release_is_refused(spark: "SparkSession", folde
         start(spark, stream)
 
 
-def test_a_stream_that_is_killed_goes_on_where_it_was(folder: Path) -> None:
+def test_a_stream_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     """At whatever moment; no exchange is lost or doubled."""
+    folder = rotated(tmp_path, 3 * KILLS)
     chance = random.Random(7)
     arguments: list[object] = ["pipeline", "stream", folder, "--out", folder.parent / "out"]
     arguments += ["--checkpoint", folder.parent / "checkpoint", "--parts", 2, "--most-files", 1]
     arguments += ["--every", 0, "--once", "--close", "--master", "local[2]"]
     arguments += ["--conf", "spark.driver.memory=1g"]
     killed = sum(is_killed(arguments, folder.parent, chance.randint(0, 30)) for _ in range(KILLS))
-    assert killed
-    ended = start_kdiag(*arguments).wait()
-    assert ended == (2 if killed < KILLS else 0)  # it was closed already, or is now
 
+    assert killed == KILLS
+    is_closed = (folder.parent / "checkpoint" / "state.closed").exists()  # killed as it ended
+    assert is_closed or start_kdiag(*arguments).wait() == 0
     check(read_tables(folder.parent / "out"), folder)
 
 
@@ -110,14 +150,11 @@ def is_killed(arguments: list[object], folder: Path, files: int) -> bool:
     """Start the program, and kill it when it has written so many files; false if it ends before."""
     most = files + count_files(folder)
     process = start_kdiag(*arguments, start_new_session=True)
-    while process.poll() is None:
-        if count_files(folder) > most:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            return True
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(0.02)
-    return False
+    if not process.lasts_until(lambda: count_files(folder) > most):
+        return False
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return True
 
 
 def count_files(folder: Path) -> int:

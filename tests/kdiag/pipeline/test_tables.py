@@ -8,7 +8,7 @@ from capture_sets import recorded_sets
 from kdiag.errors import ReportError
 from kdiag.pipeline.flows import FlowRules
 from kdiag.pipeline.run import Job, run
-from kdiag.pipeline.tables import ask
+from kdiag.pipeline.tables import _why_unread, ask
 from kdiag.report.engine import Database, open_folder, rows_of
 from kdiag.report.sql_report import Query, load_report, report_names
 
@@ -69,3 +69,11 @@ def test_what_cannot_be_answered_is_said(spark: "SparkSession", folder: Path) ->
         ask(spark, "/nowhere", Query("SELECT 1", {}))
     with pytest.raises(ReportError, match="nothing"):
         ask(spark, str(folder), Query("SELECT nothing FROM exchanges", {}))
+
+
+def test_who_lacks_a_file_system_of_spark_is_told_how_to_get_it() -> None:
+    """Spark reads object stores by Hadoop's connectors, which it does not bring along."""
+    error = "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem"
+
+    assert "--conf spark.jars.packages=org.apache.hadoop:hadoop-aws" in _why_unread(error)
+    assert _why_unread("no\n\tat java.base") == "Spark cannot read it: no"

@@ -1,0 +1,68 @@
+"""Tasks of a run, and what they have written.
+
+A task is a function of a number, which yields values that become JSON.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from kdiag.pipeline.collector import settle
+from kdiag.pipeline.partitions import Written
+from kdiag.pipeline.staging import Staged
+
+RESULT_DDL: Final = "result binary"
+_RESULT: Final = pa.schema([("result", pa.binary())])
+
+Rows = Iterable[pa.RecordBatch]
+
+
+class Outcome(NamedTuple):
+    """What tasks have written."""
+
+    staged: list[Staged]
+    written: list[Written]
+
+    def row(self) -> pa.RecordBatch:
+        """Return it as the result of a task."""
+        text = pa.array([msgspec.json.encode(self)], pa.binary())
+        return pa.RecordBatch.from_arrays([text], schema=_RESULT)
+
+    def of(self, name: str) -> list[Staged]:
+        """Return the staged files of a name, by part."""
+        return sorted(each for each in self.staged if each.name == name)
+
+    def add(self, other: "Outcome") -> None:
+        """Add what other tasks have written."""
+        self.staged.extend(other.staged)
+        self.written.extend(other.written)
+
+
+def do_tasks(
+    spark: SparkSession, count: int, do: Callable[[int], Iterator[Any]], tasks: int = 0
+) -> list[bytes]:
+    """Return what is done for each number, in their order; a task each, or so many tasks."""
+    numbers = spark.range(0, count, 1, tasks or count)
+    answer = numbers.mapInArrow(partial(_do_numbered, do), f"number bigint, {RESULT_DDL}")
+    return [row["result"] for row in sorted(answer.collect(), key=lambda row: row["number"])]
+
+
+def _do_numbered(do: Callable[[int], Iterator[Any]], batches: Rows) -> Iterator[pa.RecordBatch]:
+    settle()
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            for each in do(number):
+                columns = [pa.array([number]), pa.array([msgspec.json.encode(each)], pa.binary())]
+                yield pa.RecordBatch.from_arrays(columns, ["number", "result"])
+
+
+def outcome_of(results: Iterable[bytes]) -> Outcome:
+    """Return what all tasks have written, of what each has returned."""
+    total = Outcome([], [])
+    for each in results:
+        total.add(msgspec.json.decode(each, type=Outcome))
+    return total

@@ -1,0 +1,41 @@
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kdiag.pipeline.partitions import Written
+from kdiag.pipeline.staging import Staged
+from kdiag.pipeline.tasks import Outcome, do_tasks, outcome_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FRAMES = Staged("frames", 1, "there", 2, 3, 4)
+NAMES = Staged("names", 0, "there", 2, 3, 4)
+GAPS = Written("gaps", "here", "there", 5)
+
+
+def twice(number: int) -> Iterator[int]:
+    """Yield a number two times."""
+    yield number
+    yield number
+
+
+def test_an_outcome_is_the_sum_of_what_tasks_return() -> None:
+    """Files of a name come by their parts."""
+    rows = [
+        Outcome([FRAMES], [GAPS]).row(),
+        Outcome([NAMES, FRAMES._replace(part=0)], []).row(),
+    ]
+    total = outcome_of(row.column("result")[0].as_py() for row in rows)
+
+    assert [each.part for each in total.of("frames")] == [0, 1]
+    assert total.of("names") == [NAMES]
+    assert total.written == [GAPS]
+
+
+@pytest.mark.spark
+def test_results_come_in_the_order_of_the_numbers(spark: "SparkSession") -> None:
+    """In however many tasks."""
+    for tasks in (0, 2):
+        assert do_tasks(spark, 3, twice, tasks) == [b"0", b"0", b"1", b"1", b"2", b"2"]
