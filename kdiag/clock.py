@@ -28,6 +28,24 @@ class SystemClock:
         return time.time_ns()
 
 
+class SteadyClock:
+    """The machine's clock for measuring: both readings advance by the same, whoever sets the time.
+
+    The wall clock is read once; since then `epoch_ns` is what has passed on the monotonic one.
+    """
+
+    def __init__(self) -> None:
+        self._offset_ns = time.time_ns() - time.monotonic_ns()
+
+    def monotonic_ns(self) -> int:
+        """Return the system's monotonic clock."""
+        return time.monotonic_ns()
+
+    def epoch_ns(self) -> int:
+        """Return the wall clock's time when this clock was made, and what has passed since."""
+        return time.monotonic_ns() + self._offset_ns
+
+
 class ManualClock:
     """A clock that stands still until it is told to advance, for tests and replays."""
 

@@ -177,11 +177,11 @@ class ConfigError(KdiagError):
         return f"{place}: {self.why}"
 
 
-class ReportError(KdiagError):
-    """A report, a query or a parameter is wrong, or tables cannot be read or written.
+class _SubjectError(KdiagError):
+    """Something cannot be done, for a reason.
 
     Attributes:
-        what: the report, the file or the query it is about.
+        what: the thing it is about.
         why: what was expected, what was found and what to do.
     """
 
@@ -192,3 +192,11 @@ class ReportError(KdiagError):
 
     def __str__(self) -> str:
         return f"{self.what}: {self.why}"
+
+
+class ReportError(_SubjectError):
+    """A report, a query or a parameter is wrong, or tables cannot be read or written."""
+
+
+class ProbeError(_SubjectError):
+    """A probe cannot do its work on a topic, a group or a broker, or cannot undo it."""

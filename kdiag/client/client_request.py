@@ -92,6 +92,8 @@ class ClientResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         body: the answer; None if there is none, as for Produce with acks=0.
         received_ns: when the answer was complete, or the request given up, on the monotonic clock.
         rtt_ns: from the request's last byte to the response's first; None without an answer.
+        written_ns: when the request's last byte was handed over, since 1970; None if it was not.
+        last_byte_ns: when the response's last byte was read, since 1970; None without an answer.
         error: why there is no body: the connection ended, the time was over, no version is shared,
             or the bytes are no such response. None if all is well.
         is_disconnected: whether the connection ended before the answer.
@@ -103,6 +105,8 @@ class ClientResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     body: Struct | None
     received_ns: int
     rtt_ns: int | None = None
+    written_ns: int | None = None
+    last_byte_ns: int | None = None
     error: KdiagError | None = None
     is_disconnected: bool = False
     is_timed_out: bool = False

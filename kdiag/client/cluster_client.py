@@ -26,6 +26,7 @@ from kdiag.clock import Clock
 from kdiag.errors import ConnectError, DisconnectedError, KdiagError, RequestTimeoutError
 from kdiag.net.selector import MakeChannel, Selector
 from kdiag.net.selector_settings import SelectorSettings
+from kdiag.net.tcp_info import SocketFacts
 from kdiag.wire.api.metadata import MetadataResponse
 from kdiag.wire.schema import Struct
 
@@ -335,6 +336,10 @@ class ClusterClient:
     def api_versions(self, node_id: int) -> NodeApiVersions | None:
         """Return what a node said that it speaks; None if it is not connected."""
         return self._network.api_versions(str(node_id))
+
+    def socket_facts(self, node_id: int) -> SocketFacts | None:
+        """Return what the system tells now of the connection to a node; None without one."""
+        return self._network.socket_facts(str(node_id))
 
     def close(self) -> None:
         """Close every connection."""

@@ -68,7 +68,11 @@ class Correspondence:
         asked = self.in_flight.complete_last_sent(send.channel_id)
         self._tell_unanswered(asked)
         return ClientResponse(
-            request=asked.request, version=asked.version, body=None, received_ns=now_ns
+            request=asked.request,
+            version=asked.version,
+            body=None,
+            received_ns=now_ns,
+            written_ns=send.last_write_ns,
         )
 
     def answered(self, receive: NetworkReceive, now_ns: int) -> ClientResponse:
@@ -95,6 +99,8 @@ class Correspondence:
             body=body,
             received_ns=now_ns,
             rtt_ns=_rtt_ns(asked.send, receive),
+            written_ns=asked.send.last_write_ns,
+            last_byte_ns=receive.last_byte_ns,
             error=error,
         )
 

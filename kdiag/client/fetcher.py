@@ -26,19 +26,18 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch_position import FetchedBatch, FetchPosition, Notice, PartitionKey
 from kdiag.client.fetch_recovery import FetchRecovery
 from kdiag.client.fetch_session import FetchLimits, FetchSession
+from kdiag.client.record_versions import record_versions
 from kdiag.client.request_future import RequestFuture
 from kdiag.errors import DecodeError, KdiagError
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, PartitionData
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
 from kdiag.wire.records import read_batches
-from kdiag.wire.schema import ZERO_UUID, Versions
+from kdiag.wire.schema import ZERO_UUID
 
 MAX_BUFFERED_BYTES: Final = 32 << 20
 
 _FETCH: Final = API_BY_KEY[1]
-_NEWEST_BY_NAME: Final = 12
-_OLDEST: Final = 4
 _NO_SUCH_NODE: Final = "LEADER_NOT_AVAILABLE"
 _SESSION_ERRORS: Final = frozenset(
     {
@@ -159,12 +158,12 @@ class Fetcher:
         asked = {each.key: each.offset for each in positions}
         session = self._sessions[node_id]
         has_ids = all(each.topic_id != ZERO_UUID for each in positions)
-        newest = _FETCH.versions.high if has_ids else _NEWEST_BY_NAME
+        versions = record_versions(_FETCH.key, has_topic_ids=has_ids)
 
         def build(version: int) -> FetchRequest:
             return session.request(positions, limits, version)
 
-        builder = RequestBuilder(_FETCH, Versions(_OLDEST, newest), build)
+        builder = RequestBuilder(_FETCH, versions, build)
         future = self._client.send(node_id, builder)
         self._in_flight[node_id] = future
         future.add_listener(partial(self._take, node_id, asked))

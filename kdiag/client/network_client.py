@@ -35,6 +35,7 @@ from kdiag.client.poll_steps import PollSteps
 from kdiag.clock import Clock
 from kdiag.errors import ConnectError, DisconnectedError
 from kdiag.net.selector import Selector
+from kdiag.net.tcp_info import SocketFacts, read_socket_facts
 
 
 class NetworkClient:
@@ -136,6 +137,11 @@ class NetworkClient:
     def api_versions(self, node_id: str) -> NodeApiVersions | None:
         """Return the versions that a connected node speaks, as far as known."""
         return self._connections.negotiation.known(node_id)
+
+    def socket_facts(self, node_id: str) -> SocketFacts | None:
+        """Return what the system tells now of the connection to a node; None without one."""
+        channel = self._selector.channel(node_id)
+        return None if channel is None else read_socket_facts(channel.transport.fileno())
 
     def in_flight_count(self, node_id: str | None = None) -> int:
         """Return how many requests are in flight to a node, or to all."""

@@ -45,7 +45,9 @@ class Readiness:
         """Stop watching a socket, before it is closed; nothing to do if it was not watched."""
         watched = self._watched.pop(channel_id, None)
         if watched is not None:
-            self._selector.unregister(watched[0])
+            # `modify` forgets a socket if a signal's handler raises while it is at work.
+            with suppress(KeyError):
+                self._selector.unregister(watched[0])
 
     def wait(self, timeout_ns: int | None) -> dict[str, int]:
         """Return which of the watched sockets are ready for what; wait until one is.

@@ -1,6 +1,6 @@
 import pytest
 
-from kdiag.clock import ManualClock, SystemClock
+from kdiag.clock import ManualClock, SteadyClock, SystemClock
 
 
 def test_a_manual_clock_moves_only_when_told() -> None:
@@ -19,3 +19,14 @@ def test_the_system_clock_counts_nanoseconds_since_1970() -> None:
 
     assert clock.epoch_ns() > 1_577_836_800 * 10**9
     assert clock.monotonic_ns() <= clock.monotonic_ns()
+
+
+def test_the_readings_of_a_steady_clock_stay_as_far_apart_as_they_were() -> None:
+    """A wall clock that is set meanwhile would change what is measured with it."""
+    clock = SteadyClock()
+    before_ns, between_ns, after_ns = clock.monotonic_ns(), clock.epoch_ns(), clock.monotonic_ns()
+    offset_ns = clock.epoch_ns() - clock.monotonic_ns()
+
+    assert before_ns <= between_ns - clock._offset_ns <= after_ns
+    assert abs(offset_ns - clock._offset_ns) < 10**9
+    assert abs(clock.epoch_ns() - SystemClock().epoch_ns()) < 10**9

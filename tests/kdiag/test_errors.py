@@ -1,4 +1,4 @@
-from kdiag.errors import CaptureError, DecodeError, EncodeError
+from kdiag.errors import CaptureError, DecodeError, EncodeError, ProbeError
 
 
 def test_a_decode_error_says_where_and_why() -> None:
@@ -18,3 +18,8 @@ def test_a_capture_error_says_file_offset_and_packet() -> None:
     assert str(CaptureError("a.pcap", "not a capture")) == "a.pcap: not a capture"
     whole = CaptureError("a.pcap", "cut", offset=120, packet=3)
     assert str(whole) == "a.pcap, byte 120 (after packet 3): cut"
+
+
+def test_a_probe_error_says_what_it_is_about_and_why() -> None:
+    """Both stand in its text."""
+    assert str(ProbeError("topic orders", "cannot be created")) == "topic orders: cannot be created"

@@ -188,7 +188,8 @@ class ScriptedBroker:
         with connection, connection.makefile("rb") as stream:
             while prefix := stream.read(_SIZE.size):
                 (size,) = _SIZE.unpack(prefix)
-                if not self._take(stream.read(size), connection):
+                frame = stream.read(size)
+                if len(frame) < size or not self._take(frame, connection):
                     break
 
     def _take(self, frame: bytes, connection: socket.socket) -> bool:

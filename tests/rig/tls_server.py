@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from child_program import ChildProgram
 from tls_capture import Stretch
 from tls_pair import HOST, make_certificate
 
@@ -132,7 +133,7 @@ def openssl_server(folder: Path, *options: str) -> Iterator[tuple[subprocess.Pop
     certificate = str(make_certificate(folder))
     command = ["openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", certificate, *options]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+    with ChildProgram(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
         try:
             yield server, _port(server)
         finally:

@@ -75,6 +75,16 @@ def test_one_broker_is_asked(client: ClusterClient, cluster: ScriptedCluster) ->
     assert client.api_versions(3) is None
 
 
+def test_what_the_system_knows_of_a_connection_is_told(client: ClusterClient) -> None:
+    """Of one that is there."""
+    client.ask(2, QUESTION, FindCoordinatorResponse)
+    facts = client.socket_facts(2)
+
+    assert facts is not None
+    assert facts.rtt_ns is not None
+    assert client.socket_facts(3) is None
+
+
 def test_all_brokers_are_asked_at_the_same_time(
     client: ClusterClient, cluster: ScriptedCluster
 ) -> None:

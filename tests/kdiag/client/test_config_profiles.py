@@ -114,10 +114,10 @@ def test_a_file_that_is_no_text_is_a_configuration_error(file: Path) -> None:
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ({"HOME": "/home/a"}, "/home/a/.config/kdiag/config.toml"),
-        ({"HOME": "/home/a", "XDG_CONFIG_HOME": "/etc/a"}, "/etc/a/kdiag/config.toml"),
-        ({"HOME": "/home/a", "XDG_CONFIG_HOME": "a"}, "/home/a/.config/kdiag/config.toml"),
-        ({"HOME": "/home/a", "XDG_CONFIG_HOME": ""}, "/home/a/.config/kdiag/config.toml"),
+        ({"HOME": "/a"}, "/a/.config/kdiag/config.toml"),
+        ({"HOME": "/a", "XDG_CONFIG_HOME": "/etc/a"}, "/etc/a/kdiag/config.toml"),
+        ({"HOME": "/a", "XDG_CONFIG_HOME": "a"}, "/a/.config/kdiag/config.toml"),
+        ({"HOME": "/a", "XDG_CONFIG_HOME": ""}, "/a/.config/kdiag/config.toml"),
     ],
 )
 def test_profiles_are_kept_where_configurations_are(

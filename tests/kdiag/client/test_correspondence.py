@@ -70,6 +70,7 @@ def test_an_answer_belongs_to_the_oldest_request(talk: Talk) -> None:
     assert response.request is request
     assert response.body == HeartbeatResponse(error_code=27)
     assert (response.version, response.rtt_ns, response.received_ns) == (4, 3_000, 5_000)
+    assert (response.written_ns, response.last_byte_ns) == (0, 3_000)
 
 
 def test_the_answer_to_another_request_is_none(talk: Talk) -> None:

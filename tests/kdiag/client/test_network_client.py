@@ -72,6 +72,20 @@ def test_a_node_that_is_not_ready_cannot_be_sent_anything(client: RecordingClien
         client.send(client.request("1", HEARTBEAT))
 
 
+def test_what_the_system_knows_of_a_connection_is_told(
+    client: RecordingClient, broker: ScriptedBroker
+) -> None:
+    """For as long as there is one."""
+    assert client.socket_facts("1") is None
+    connect(client, broker.node())
+    facts = client.socket_facts("1")
+    client.disconnect("1")
+
+    assert facts is not None
+    assert facts.send_buffer_bytes > 0
+    assert client.socket_facts("1") is None
+
+
 def test_without_discovery_a_connection_is_ready_at_once(
     make_client: Callable[..., RecordingClient], broker: ScriptedBroker
 ) -> None:

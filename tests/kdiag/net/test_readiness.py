@@ -2,6 +2,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
@@ -86,3 +87,23 @@ def test_waking_up_what_is_closed_does_nothing() -> None:
     readiness = Readiness()
     readiness.close()
     readiness.wakeup()
+
+
+def test_a_socket_is_forgotten_also_after_an_interruption(
+    readiness: Readiness,
+    ends: tuple[socket.socket, socket.socket],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ctrl-C may come while the system is told what to watch for, and then all is closed."""
+    readiness.watch("1", ends[0].fileno(), READ)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(readiness._selector, "_selector", SimpleNamespace(modify=interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            readiness.watch("1", ends[0].fileno(), READ | WRITE)
+    readiness.forget("1")
+
+    assert readiness.wait(0) == {}
