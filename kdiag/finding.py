@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kdiag.finding_rules import clients, clusters, connections, coordinators, tcp
+from kdiag.finding_rules import buffers, clients, clusters, connections, coordinators, latency, tcp
 from kdiag.finding_rules.rule import Rule, Severity
 
 __all__ = ["RULES", "Finding", "Rule", "Severity", "found", "is_at_least", "worst"]
@@ -19,6 +19,8 @@ RULES: Final[dict[str, Rule]] = {
     **coordinators.RULES,
     **clients.RULES,
     **tcp.RULES,
+    **buffers.RULES,
+    **latency.RULES,
 }
 """What each id means, by ascending id."""
 

@@ -33,6 +33,7 @@ _RECOVERY: Final = 0.1
 _WHOLE_TURN: Final = 0.85
 _LOADED_RTT: Final = 1.25
 _LOADED_NS: Final = 2_000_000
+_NEAR: Final = 0.1  # of a round trip
 _HELD_ROUND_TRIPS: Final = 5
 _MS: Final = 1_000_000
 _NEARLY_UNSCALED: Final = 48 << 10  # what is left of 64 KiB when some is not read yet
@@ -113,10 +114,23 @@ def is_recovering(direction: TcpDirection) -> bool:
 
 
 def loaded_rtt_ns(facts: TcpFacts) -> int | None:
-    """Return the usual round trip between the ends while data was sent; None if not known."""
-    parts = (facts.requests.ack_rtt_ns, facts.responses.ack_rtt_ns)
-    known = [each.median for each in parts if each is not None]
-    return sum(known) if len(known) == len(parts) else None
+    """Return the usual round trip between the ends while data was sent; None if not known.
+
+    The way to an end that is near has no queue: what its acknowledgements take is their delay.
+    """
+    legs = (
+        (facts.broker_rtt_ns, facts.requests.ack_rtt_ns),
+        (facts.client_rtt_ns, facts.responses.ack_rtt_ns),
+    )
+    total_ns = 0
+    for least_ns, loaded in legs:
+        if least_ns is not None and least_ns < _NEAR * (facts.rtt_ns or 0):
+            total_ns += least_ns
+        elif loaded is not None:
+            total_ns += loaded.median
+        else:
+            return None
+    return total_ns
 
 
 def _turn_bytes(facts: TcpFacts, turns: Turns, frames: Frames) -> int | None:

@@ -9,6 +9,7 @@ Each has a number that never changes its meaning, so that alerts can name it:
     KD4xxx  authorization
     KD5xxx  compatibility of clients and brokers
     KD6xxx  TCP: what keeps bytes from going faster
+    KD7xxx  latency: what makes answers come late
 
 Who raises a finding adds its line; numbers are never given twice.
 """

@@ -1,5 +1,6 @@
 from typing import Any
 
+import msgspec
 import pytest
 
 from kdiag.diagnosis.tcp_limit import Limit, limits_of, mb_per_s
@@ -49,6 +50,15 @@ def test_round_trips_that_grow_are_a_queue_on_the_way() -> None:
     loaded = Spread(10 * MS, 50 * MS, 60 * MS, 70 * MS)
     facts = facts_of(direction(held_ns=ALL_NS, ack_rtt_ns=loaded))
     assert limits_of(facts, LARGE).requests.limit is Limit.NETWORK
+
+
+def test_late_acknowledgements_of_the_near_end_are_no_queue() -> None:
+    """A client beside the capture puts them off, or sends them along with what it sends next."""
+    late = direction(**QUIET, ack_rtt_ns=Spread(MS // 100, 9 * MS, 13 * MS, 15 * MS))
+    sent = direction(held_ns=ALL_NS, ack_rtt_ns=Spread(20 * MS, 21 * MS, 22 * MS, 30 * MS))
+    facts = facts_of(sent, late)
+    near = msgspec.structs.replace(facts, client_rtt_ns=MS // 100, broker_rtt_ns=20 * MS)
+    assert limits_of(near, LARGE).requests.limit is Limit.SEND_BUFFER
 
 
 def test_two_losses_are_none() -> None:
