@@ -6,17 +6,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
-import delayed_path
+import browser
+import delayed_network
 import kafka_jars
 import kafka_oracle
 from delayed_path import DelayedPath
 from kdiag.pipeline.session import missing, open_session
 from secure_cluster import SecureCluster
+from wan_cluster import WanCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -104,8 +107,31 @@ def kafka_reads(
 def make_delayed_path(tmp_path: Path) -> Callable[..., DelayedPath]:
     """Return a function from options of `delayed_link` to a path with a delay, which needs root."""
     with _skipping_unless_ci():
-        delayed_path.require_rights()
+        delayed_network.require_rights()
     return partial(DelayedPath, tmp_path)
+
+
+@pytest.fixture
+def make_wan_cluster(
+    tmp_path: Path, get_kafka_jars: Callable[[str], Path]
+) -> Callable[..., WanCluster]:
+    """Return a function from a version and options to a Kafka behind a delayed link."""
+    with _skipping_unless_ci():
+        delayed_network.require_rights()
+
+    def make(version: str, *link_options: str, **options: Any) -> WanCluster:
+        get_kafka_jars(version)
+        return WanCluster(version, Path(mkdtemp(dir=tmp_path)), *link_options, **options)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def get_shown_page() -> Callable[[Path], str]:
+    """Return `browser.shown`: a page as Chromium has it."""
+    with _skipping_unless_ci():
+        browser.require_browser()
+    return browser.shown
 
 
 @pytest.fixture(scope="session")

@@ -10,24 +10,17 @@ Linux has and which minds every loss. Needs root.
 """
 
 import os
-import shutil
-import signal
 import socket
 import struct
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
 from typing import NamedTuple, Self
 
-import delayed_link
+from delayed_network import ADDRESSES, DelayedNetwork
 from exchange_maker import make_batch, request_bytes, response_bytes
-from kafka_jars import UnavailableError
 from kdiag.wire.api import fetch, produce
 
-ADDRESSES = {"client": "10.99.0.1", "broker": "10.99.0.2"}
 PORT = 9092
 
 _TIMEOUT_S = 60.0
@@ -102,17 +95,14 @@ class DelayedPath:
 
     def __init__(self, folder: Path, *link_options: str) -> None:
         self.captures = {end: folder / f"{end}.pcap" for end in ADDRESSES}
-        self._link_options = link_options
-        self._names = {end: f"kdiag-{os.getpid()}-{end}" for end in ADDRESSES}
+        self._network = DelayedNetwork(*link_options)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            for name in self._names.values():
-                stack.enter_context(_namespace(name))
-            stack.enter_context(self._link())
+            stack.enter_context(self._network)
             for end, file in self.captures.items():
-                stack.enter_context(_recording(self._names[end], file))
+                stack.enter_context(self._network.recording(end, file))
             self._stack = stack.pop_all()
         return self
 
@@ -139,14 +129,14 @@ class DelayedPath:
 
     def _connect(self, buffers: Buffers, stack: ExitStack) -> tuple[socket.socket, socket.socket]:
         """Return the two ends of a new connection."""
-        with delayed_link.inside(self._names["broker"]):
+        with self._network.inside("broker"):
             listener = stack.enter_context(socket.socket())
         _set_buffers(listener, buffers.broker_send, buffers.broker_receive)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((ADDRESSES["broker"], PORT))
         listener.listen()
         listener.settimeout(_TIMEOUT_S)
-        with delayed_link.inside(self._names["client"]):
+        with self._network.inside("client"):
             client = socket.socket()
         _set_buffers(client, buffers.client_send, buffers.client_receive)
         client.settimeout(_TIMEOUT_S)
@@ -157,70 +147,6 @@ class DelayedPath:
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
         return client, broker
-
-    @contextmanager
-    def _link(self) -> Iterator[None]:
-        ends = [(self._names[end], address) for end, address in ADDRESSES.items()]
-        command = [sys.executable, str(delayed_link.PROGRAM), *ends[0], *ends[1]]
-        command += self._link_options
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, stdin=pipe, stdout=pipe) as link:
-            assert link.stdin is not None
-            assert link.stdout is not None
-            if link.stdout.readline() != b"ready\n":
-                raise RuntimeError("the delayed link does not start")
-            yield
-            link.stdin.close()
-
-
-def require_rights() -> None:
-    """Check that this process may make namespaces, devices and captures.
-
-    Raises:
-        UnavailableError: saying what it lacks.
-    """
-    missing = [each for each in ("ip", "tcpdump") if shutil.which(each) is None]
-    if missing:
-        raise UnavailableError(f"not installed: {', '.join(missing)}")
-    if os.geteuid():
-        raise UnavailableError("only root can make network namespaces")
-    if not Path("/dev/net/tun").exists():
-        raise UnavailableError("there is no /dev/net/tun")
-    try:
-        with _namespace(f"kdiag-{os.getpid()}-probe"):
-            pass
-    except subprocess.CalledProcessError as error:
-        why = error.stderr.decode().strip()
-        raise UnavailableError(f"cannot make a network namespace: {why}") from None
-
-
-@contextmanager
-def _namespace(name: str) -> Iterator[None]:
-    subprocess.run(["ip", "netns", "add", name], capture_output=True, check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["ip", "netns", "delete", name], check=True)
-
-
-@contextmanager
-def _recording(namespace: str, file: Path) -> Iterator[None]:
-    """Have tcpdump record the device of a namespace."""
-    tcpdump = ["tcpdump", "-i", delayed_link.DEVICE, "-U", "-B", "16384", "-Z", "root"]
-    command = ["ip", "netns", "exec", namespace, *tcpdump, "-w", str(file), "tcp"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as recorder:
-        assert recorder.stderr is not None
-        for line in recorder.stderr:
-            if b"listening on" in line:
-                break
-        try:
-            yield
-            Event().wait(1.5)  # tcpdump gets packets from the kernel a second late
-        finally:
-            recorder.send_signal(signal.SIGINT)
-            said = recorder.stderr.read().decode()
-    if "\n0 packets dropped by kernel" not in said:
-        raise RuntimeError(f"tcpdump lost packets: {said}")
 
 
 def _set_buffers(end: socket.socket, send: int, receive: int) -> None:

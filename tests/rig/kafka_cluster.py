@@ -1,4 +1,4 @@
-"""A real Kafka for tests: one to three KRaft nodes on free ports, on loopback.
+"""A real Kafka for tests: one to three KRaft nodes on free ports, on loopback unless told else.
 
     with KafkaCluster("4.3.1", folder, ports=free_ports(3)) as cluster:
         ...  # cluster.bootstrap is "127.0.0.1:40001,127.0.0.1:40002,127.0.0.1:40003"
@@ -38,16 +38,31 @@ class Ports(NamedTuple):
     controller: int
 
 
+class Place(NamedTuple):
+    """Where nodes run.
+
+    Attributes:
+        host: their address there.
+        runner: the command that runs another there.
+    """
+
+    host: str = "127.0.0.1"
+    runner: Sequence[str] = ()
+
+
 class KafkaCluster:
     """Real Kafka nodes that run while the `with` block does.
 
     Attributes:
         version: Kafka's version.
         folder: where configurations and data are: `data-1` and so on.
+        place: where the nodes run.
         bootstrap: the brokers as clients take them.
         sasl_bootstrap: the same for SASL/PLAIN over plaintext; of use with `users` only.
         ports: the ports of each node.
     """
+
+    place = Place()
 
     def __init__(
         self,
@@ -75,8 +90,9 @@ class KafkaCluster:
         self._users = dict(users or {})
         self._running = ExitStack()
         self._nodes: dict[int, _Node] = {}
-        self.bootstrap = ",".join(f"127.0.0.1:{ports.plaintext}" for ports in self.ports)
-        self.sasl_bootstrap = ",".join(f"127.0.0.1:{ports.sasl}" for ports in self.ports)
+        host = self.place.host
+        self.bootstrap = ",".join(f"{host}:{ports.plaintext}" for ports in self.ports)
+        self.sasl_bootstrap = ",".join(f"{host}:{ports.sasl}" for ports in self.ports)
 
     def __enter__(self) -> Self:
         """Start all nodes and wait until each is up.
@@ -128,7 +144,7 @@ class KafkaCluster:
             self.kill(number)
 
     def _launch(self, number: int) -> "_Node":
-        self._nodes[number] = _Node(self._jars, self._config(number))
+        self._nodes[number] = _Node(self._jars, self._config(number), self.place)
         return self._nodes[number]
 
     def _config(self, number: int) -> Path:
@@ -155,17 +171,17 @@ class KafkaCluster:
 
     def node_properties(self, number: int) -> dict[str, str]:
         """Return the `server.properties` of one node."""
-        ports = self.ports[number - 1]
-        voters = [f"{i}@127.0.0.1:{each.controller}" for i, each in enumerate(self.ports, 1)]
-        clients = f"PLAINTEXT://127.0.0.1:{ports.plaintext}"
+        ports, host = self.ports[number - 1], self.place.host
+        voters = [f"{i}@{host}:{each.controller}" for i, each in enumerate(self.ports, 1)]
+        clients = f"PLAINTEXT://{host}:{ports.plaintext}"
         if self._users:
-            clients += f",SASL_PLAINTEXT://127.0.0.1:{ports.sasl}"
+            clients += f",SASL_PLAINTEXT://{host}:{ports.sasl}"
         replication = str(len(self.ports))
         return {
             "process.roles": "broker,controller",
             "node.id": str(number),
             "controller.quorum.voters": ",".join(voters),
-            "listeners": f"{clients},CONTROLLER://127.0.0.1:{ports.controller}",
+            "listeners": f"{clients},CONTROLLER://{host}:{ports.controller}",
             "advertised.listeners": clients,
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
@@ -201,12 +217,12 @@ class KafkaCluster:
 class _Node:
     """One Kafka process, and a thread that reads its log."""
 
-    def __init__(self, jars: Path, config: Path) -> None:
+    def __init__(self, jars: Path, config: Path, place: Place) -> None:
         self._log: list[str] = []
         self._is_up = False
         self._up_or_ended = Event()
         self._process = subprocess.Popen(
-            ["java", *_JVM_OPTIONS, "-cp", f"{jars}/*", "kafka.Kafka", str(config)],
+            [*place.runner, "java", *_JVM_OPTIONS, "-cp", f"{jars}/*", "kafka.Kafka", str(config)],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -3,10 +3,11 @@
 import io
 import subprocess
 import sys
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from typer.testing import CliRunner
 
+from child_program import ChildProgram
 from kdiag_cli.app import app
 from kdiag_cli.terminal import Output
 
@@ -28,9 +29,19 @@ def kdiag(*arguments: object, stdin: bytes = b"") -> Done:
     return Done(result.exit_code, result.stdout, result.stderr)
 
 
-def start_kdiag(*arguments: object, **streams: int | IO[Any] | None) -> "subprocess.Popen[bytes]":
+def kdiag_apart(*arguments: object) -> Done:
+    """Run the program as a process of its own.
+
+    So must what a process has but one of, such as a session of Spark, and what is measured.
+    """
+    with start_kdiag(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        out, err = process.communicate()
+    return Done(process.returncode, out.decode(), err.decode())
+
+
+def start_kdiag(*arguments: object, **streams: Any) -> ChildProgram:
     """Start the program as a process of its own."""
-    return subprocess.Popen([*COMMAND, *map(str, arguments)], **streams)  # type: ignore[call-overload,no-any-return]
+    return ChildProgram([*COMMAND, *map(str, arguments)], **streams)
 
 
 class Screen(io.TextIOWrapper):

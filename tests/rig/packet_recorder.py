@@ -17,6 +17,8 @@ from pathlib import Path
 from threading import Thread
 from typing import IO, Final
 
+from child_program import ChildProgram
+
 _QUIET_S: Final = 2.0
 _CHUNK_BYTES: Final = 1 << 16
 _COUNTS: Final = re.compile(r"(\d+) packets? captured\n(\d+) packets? received by filter\n(\d+) ")
@@ -31,7 +33,7 @@ def recording(file: Path, ports: Collection[int]) -> Iterator[None]:
     """
     expression = " or ".join(f"tcp port {port}" for port in ports)
     command = ["tcpdump", "-i", "lo", "-s", "0", "-U", "--immediate-mode", "-w", "-", expression]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tcpdump:
+    with ChildProgram(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tcpdump:
         assert tcpdump.stdout is not None
         assert tcpdump.stderr is not None
         said = _read_until_it_listens(tcpdump.stderr)

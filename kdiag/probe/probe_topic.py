@@ -1,0 +1,194 @@
+"""A topic of kdiag's own, for probes that write: made for them, and removed on every way out.
+
+    with probe_topic(client, ProbeTopicSettings([1, 2])) as topic:
+        topic.leaders  # {0: 1, 1: 2}: partition 0 is led by broker 1, partition 1 by broker 2
+
+Nothing is ever written to a topic of a user's. Removal has a few seconds of its own, so that the
+topic goes away also when the command is interrupted or its time is up.
+
+Source: Kafka's CreateTopics and DeleteTopics; KIP-516 (topic ids), KIP-590 (any broker forwards).
+"""
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Final, NamedTuple, TypeVar
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.errors import (
+    AuthorizationError,
+    KdiagError,
+    ProbeError,
+    RequestTimeoutError,
+)
+from kdiag.probe.pause import pause
+from kdiag.wire.api.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kdiag.wire.api.delete_topics import (
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+from kdiag.wire.error_code import error_name
+from kdiag.wire.schema import ZERO_UUID, Struct
+
+A = TypeVar("A", bound=Struct)
+
+PREFIX: Final = "_kdiag_probe_"
+"""What the names of all these topics begin with."""
+
+CLEANUP_NS: Final = 5_000_000_000
+"""How long the removal may take beyond the time of the command."""
+
+_CREATION_NS: Final = 30_000_000_000
+_RETRY_NS: Final = 100_000_000
+_NS_PER_MS: Final = 1_000_000
+_NONE: Final = "NONE"
+_GONE: Final = frozenset((_NONE, "UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"))
+_ELSEWHERE: Final = frozenset(("NOT_CONTROLLER", "COORDINATOR_LOAD_IN_PROGRESS"))
+_DENIED: Final = frozenset(("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"))
+
+
+class ProbeTopicSettings(NamedTuple):
+    """Which topic to make.
+
+    Attributes:
+        partition_leaders: the broker that shall lead each partition, by partition.
+        configs: settings of the topic, by Kafka's names.
+        replication_factor: the other replicas are on the brokers that follow the leader.
+    """
+
+    partition_leaders: Sequence[int]
+    configs: Mapping[str, str] = {}
+    replication_factor: int = 1
+
+
+class ProbeTopic(NamedTuple):
+    """A topic that is there.
+
+    Attributes:
+        name: its name.
+        topic_id: sixteen bytes; zeros before Kafka 2.8.
+        leaders: the broker that leads each partition.
+    """
+
+    name: str
+    topic_id: bytes
+    leaders: Mapping[int, int]
+
+
+@contextmanager
+def probe_topic(client: ClusterClient, settings: ProbeTopicSettings) -> Iterator[ProbeTopic]:
+    """Make a topic, and remove it at the end.
+
+    Args:
+        client: connected; used for the topic alone, so that it is not busy when the topic goes.
+        settings: which topic.
+
+    Raises:
+        AuthorizationError: if this user may not create topics.
+        ProbeError: if the cluster refuses for another reason, or the topic cannot be removed.
+        RequestTimeoutError: if its partitions have no leaders in time.
+        KdiagError: if no broker can be asked.
+    """
+    name = PREFIX + secrets.token_hex(4)
+    until_ns = min(client.clock.monotonic_ns() + _CREATION_NS, client.deadline_ns)
+    with ExitStack() as ending:
+        # The topic may be there also if no answer comes.
+        ending.callback(_remove, client, name)
+        try:
+            _create(client, name, settings, until_ns)
+        except (AuthorizationError, ProbeError):
+            ending.pop_all()
+            raise
+        yield _led(client, name, len(settings.partition_leaders), until_ns)
+
+
+def _create(client: ClusterClient, name: str, settings: ProbeTopicSettings, until_ns: int) -> None:
+    assignments = [
+        CreatableReplicaAssignment(index, _replicas(client, leader, settings.replication_factor))
+        for index, leader in enumerate(settings.partition_leaders)
+    ]
+    configs = [CreatableTopicConfig(*each) for each in settings.configs.items()]
+    topic = CreatableTopic(name, -1, -1, assignments, configs)
+    request = CreateTopicsRequest([topic], timeout_ms=_CREATION_NS // _NS_PER_MS)
+
+    def create() -> tuple[str, str | None]:
+        result = _ask_controller(client, request, CreateTopicsResponse, until_ns).topics[0]
+        return error_name(result.error_code), result.error_message
+
+    error, message = _repeated(client, create, until_ns)
+    if error in _DENIED:
+        raise AuthorizationError(f"topic {name}: not authorized to create it ({error})")
+    if error != _NONE:
+        raise ProbeError(f"topic {name}", f"cannot be created: {error}: {message or 'no reason'}")
+
+
+def _replicas(client: ClusterClient, leader: int, replication_factor: int) -> list[int]:
+    """Return the brokers of a partition: its leader, and those that follow it by number."""
+    others = sorted(
+        (each.id for each in client.brokers if each.id != leader),
+        key=lambda each: (each < leader, each),
+    )
+    return [leader, *others[: replication_factor - 1]]
+
+
+def _led(client: ClusterClient, name: str, partitions: int, until_ns: int) -> ProbeTopic:
+    """Return the topic once all its partitions have leaders."""
+    while True:
+        topic = client.refresh([name]).topics.get(name)
+        if topic is not None and not topic.error_code:
+            leaders = {each.partition_index: each.leader_id for each in topic.partitions}
+            if len(leaders) == partitions and min(leaders.values()) >= 0:
+                return ProbeTopic(name, topic.topic_id, leaders)
+        if client.clock.monotonic_ns() >= until_ns:
+            raise RequestTimeoutError(f"topic {name}: its partitions have no leaders in time")
+        pause(client, _RETRY_NS)
+
+
+def _remove(client: ClusterClient, name: str) -> None:
+    until_ns = client.clock.monotonic_ns() + CLEANUP_NS
+    client.deadline_ns = max(client.deadline_ns, until_ns)
+    request = DeleteTopicsRequest(
+        topics=[DeleteTopicState(name, ZERO_UUID)],
+        topic_names=[name],
+        timeout_ms=CLEANUP_NS // _NS_PER_MS,
+    )
+
+    def delete() -> tuple[str, str | None]:
+        result = _ask_controller(client, request, DeleteTopicsResponse, until_ns).responses[0]
+        return error_name(result.error_code), result.error_message
+
+    try:
+        error, message = _repeated(client, delete, until_ns)
+    except KdiagError as failure:
+        raise ProbeError(f"topic {name}", f"remove it yourself: {failure}") from failure
+    if error not in _GONE:
+        why = f"remove it yourself, for it could not be: {error}: {message or 'no reason'}"
+        raise ProbeError(f"topic {name}", why)
+
+
+def _repeated(
+    client: ClusterClient, do: Callable[[], tuple[str, str | None]], until_ns: int
+) -> tuple[str, str | None]:
+    """Return the error and the message of the first answer of the controller itself."""
+    while True:
+        error, message = do()
+        if error not in _ELSEWHERE or client.clock.monotonic_ns() >= until_ns:
+            return error, message
+        pause(client, _RETRY_NS)
+        client.refresh()
+
+
+def _ask_controller(client: ClusterClient, request: Struct, answer: type[A], until_ns: int) -> A:
+    """Return the controller's answer; with KRaft any broker hands the request on to it."""
+    timeout_ns = max(0, until_ns - client.clock.monotonic_ns())
+    controller = client.cluster.controller_id
+    if controller in client.cluster.brokers:
+        return client.ask(controller, request, answer, timeout_ns=timeout_ns)
+    return client.ask_any(request, answer, timeout_ns=timeout_ns)
