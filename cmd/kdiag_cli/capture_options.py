@@ -27,6 +27,13 @@ KeyLogs = Annotated[
         "--keylog", metavar="FILE", help="TLS secrets (SSLKEYLOGFILE), to read what is inside."
     ),
 ]
+SeparateNetworks = Annotated[
+    bool,
+    typer.Option(
+        "--separate-networks",
+        help="Tell the same addresses in other VLANs and VXLAN networks apart.",
+    ),
+]
 WithRecords = Annotated[
     bool, typer.Option("--values", help="Make the table records, which is what users wrote.")
 ]

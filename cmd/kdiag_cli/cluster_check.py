@@ -1,6 +1,7 @@
 """`kdiag check`: makes the connections, has the cluster checked, and prints what was seen."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from kdiag.client.config import ClientConfig
@@ -12,11 +13,10 @@ from kdiag.finding import Severity
 from kdiag.probe.check import LIMIT_NS, CheckPlan, check
 from kdiag_cli.check_output import document, print_rows
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live_document import LiveOutput, exit_code_of, print_document, say_findings
+from kdiag_cli.live_document import LiveOutput, Result, exit_code_of, print_result
 from kdiag_cli.live_options import LiveOptions, client_config
 from kdiag_cli.live_run import run_live
 from kdiag_cli.live_session import observing
-from kdiag_cli.terminal import Output, say
 
 COMMAND: Final = "check"
 _NS_PER_MS: Final = 1_000_000
@@ -111,15 +111,12 @@ def _limit_ns(config: ClientConfig, timeout_ns: int | None) -> int:
 
 
 def _print(report: Part, wanted: Wanted, form: LiveOutput) -> ExitCode:
-    output = Output()
-    if form is LiveOutput.JSON:
-        data = [document(row) for row in report.rows]
-        print_document(output, COMMAND, data, warnings=report.warnings, findings=report.findings)
-    else:
-        print_rows(output, report.rows, has_headers=wanted.has_headers)
-    output.flush()
-    if form is LiveOutput.TABLE:
-        say_findings(report.findings, report.warnings)
-    else:
-        say(*report.warnings)
+    result = Result(
+        COMMAND,
+        lambda: [document(row) for row in report.rows],
+        partial(print_rows, rows=report.rows, has_headers=wanted.has_headers),
+        report.warnings,
+        report.findings,
+    )
+    print_result(result, form)
     return exit_code(report, wanted.fail_on)

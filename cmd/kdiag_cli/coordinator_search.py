@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
@@ -13,10 +14,9 @@ from kdiag.probe.share_keys import share_keys
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag_cli.coordinator_output import document, print_reports
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live_document import LiveOutput, exit_code_of, print_document, say_findings
+from kdiag_cli.live_document import Result, exit_code_of, print_result
 from kdiag_cli.live_options import LiveOptions
 from kdiag_cli.live_session import live_session
-from kdiag_cli.terminal import Output
 
 COMMAND: Final = "find-coordinator"
 _MAX_NAMES: Final = 100_000
@@ -50,14 +50,13 @@ def once(search: Search, options: LiveOptions) -> ExitCode:
         facts = find_coordinators(client, keys, search.kind)
     reports = [report_on(key, facts) for key in keys]
     findings = find(reports, facts)
-    output = Output()
-    if options.output is LiveOutput.JSON:
-        print_document(output, COMMAND, [document(each) for each in reports], findings=findings)
-    else:
-        print_reports(output, reports, has_headers=search.has_headers)
-    output.flush()
-    if options.output is LiveOutput.TABLE:
-        say_findings(findings)
+    result = Result(
+        COMMAND,
+        lambda: [document(each) for each in reports],
+        partial(print_reports, reports=reports, has_headers=search.has_headers),
+        findings=findings,
+    )
+    print_result(result, options.output)
     return exit_code(reports, facts, findings, search.fail_on)
 
 

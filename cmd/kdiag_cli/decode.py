@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kdiag_cli.capture_options import KeyLogs, Ports, TopicIds
+from kdiag_cli.capture_options import KeyLogs, Ports, SeparateNetworks, TopicIds
 
 EXAMPLES = """\b
 Examples:
@@ -108,6 +108,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     ] = False,
     topic_ids: TopicIds = None,
     keylog: KeyLogs = None,
+    separate_networks: SeparateNetworks = False,
     live: Annotated[
         str | None,
         typer.Option(metavar="IFACE", help="Capture from this interface instead of reading files."),
@@ -176,6 +177,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         tcp=tcp,
         sort=sort,
         keylogs=keylog or [],
+        separates_networks=separate_networks,
         live=live,
         write=write,
         limits=Limits(

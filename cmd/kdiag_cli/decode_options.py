@@ -48,6 +48,7 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
         tcp: whether to tell what TCP did on each connection.
         sort: whether to order by time.
         keylogs: files with the secrets of TLS connections.
+        separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
         live: the interface to capture from instead of reading files.
         write: the file that keeps what is captured.
         limits: what bounds the memory of the decoder.
@@ -67,6 +68,7 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
     tcp: bool = False
     sort: bool = False
     keylogs: list[Path] = []
+    separates_networks: bool = False
     live: str | None = None
     write: Path | None = None
     limits: Limits = DEFAULT_LIMITS

@@ -24,6 +24,7 @@ from kdiag_cli.exchange_pipeline import ExchangePipeline
 from kdiag_cli.exchange_tree import ExchangeView, explanation_document
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.machine_output import CsvRows, JsonDocument, JsonLines, Printer
+from kdiag_cli.out_pipe import require_reader
 from kdiag_cli.progress import Progress
 from kdiag_cli.report_extra import open_parquet_tables
 from kdiag_cli.single_exchange import SingleExchange, absence_text
@@ -149,6 +150,8 @@ class _Decoding:
         self._pipeline.take(items)
         if self._output.is_prompt:
             self._output.flush()
+            if self._tables is None:
+                require_reader(sys.stdout)
 
     def _note_times(self, batch: SegmentBatch) -> None:
         if len(batch.time_ns):

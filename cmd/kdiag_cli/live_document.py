@@ -1,8 +1,8 @@
 """What live commands print, and how they end: one JSON document, or a table, and the exit code."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -67,6 +67,24 @@ class LiveOutput(StrEnum):
     JSON = "json"
 
 
+class Result(NamedTuple):
+    """What a live command has found.
+
+    Attributes:
+        command: its name, such as `find-coordinator`.
+        documents: returns the data of the document.
+        print_text: prints the text for people.
+        warnings: what made the result less than it could be.
+        findings: what is wrong.
+    """
+
+    command: str
+    documents: Callable[[], Sequence[Any]]
+    print_text: Callable[[Output], None]
+    warnings: Sequence[str] = ()
+    findings: Sequence[Finding] = ()
+
+
 def print_document(
     output: Output,
     command: str,
@@ -92,6 +110,19 @@ def print_document(
         "findings": findings,
     }
     output.write(encode(document) + b"\n")
+
+
+def print_result(result: Result, form: LiveOutput) -> None:
+    """Print what a live command has found; warnings go to stderr in either form."""
+    output = Output()
+    if form is LiveOutput.JSON:
+        warnings, findings = result.warnings, result.findings
+        data = result.documents()
+        print_document(output, result.command, data, warnings=warnings, findings=findings)
+    else:
+        result.print_text(output)
+    output.flush()
+    say_findings(result.findings if form is LiveOutput.TABLE else (), result.warnings)
 
 
 def encode(document: dict[str, Any]) -> bytes:

@@ -105,8 +105,12 @@ class LiveOptions(NamedTuple):
     write: Path | None = None
 
 
-def read_timeout_ns(text: str | None) -> int | None:
+def read_timeout_ns(text: str | None, option: str = "--timeout") -> int | None:
     """Return a time such as `10s`, `500ms`, `2m` or `10`, which is seconds; None for none.
+
+    Args:
+        text: what was given.
+        option: by which option.
 
     Raises:
         typer.BadParameter: if it is none.
@@ -117,7 +121,7 @@ def read_timeout_ns(text: str | None) -> int | None:
     timeout_ns = round(float(match[1]) * _NS[match[2].lower()]) if match else 0
     if timeout_ns <= 0:
         why = f"{text!r} is no time to wait: give one such as 10s or 500ms"
-        raise typer.BadParameter(why, param_hint="'--timeout'")
+        raise typer.BadParameter(why, param_hint=f"'{option}'")
     return timeout_ns
 
 

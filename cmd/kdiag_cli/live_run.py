@@ -27,6 +27,7 @@ def run_live(
     *,
     command: str = "",
     output: LiveOutput = LiveOutput.TABLE,
+    cleanup_ns: int = 0,
 ) -> ExitCode:
     """Run the work of a live command and return the exit code of the program.
 
@@ -39,6 +40,7 @@ def run_live(
         timeout_ns: the longest it may take by the wall clock, whatever it waits for; None for ever.
         command: the name in the document.
         output: whether JSON was asked for.
+        cleanup_ns: how long the work may still undo what it did, once its time is up.
     """
     is_json = output is LiveOutput.JSON
 
@@ -49,7 +51,7 @@ def run_live(
         say(message)
 
     try:
-        with _limited(timeout_ns, tell_late):
+        with _limited(timeout_ns, tell_late, cleanup_ns):
             code = work()
             sys.stdout.flush()
     except KdiagError as error:
@@ -86,7 +88,7 @@ def print_failure(command: str, problem: KdiagError | str) -> None:
 
 
 @contextmanager
-def _limited(timeout_ns: int | None, tell: Callable[[], None]) -> Iterator[None]:
+def _limited(timeout_ns: int | None, tell: Callable[[], None], cleanup_ns: int) -> Iterator[None]:
     """Raise _TimeUp when the time is up; if that does not help, tell it and end the program.
 
     A signal interrupts whatever Python waits for, but not the C library while it looks up a name;
@@ -98,7 +100,7 @@ def _limited(timeout_ns: int | None, tell: Callable[[], None]) -> Iterator[None]
     from threading import Timer  # noqa: PLC0415 - only when there is a limit
 
     seconds = timeout_ns / 1e9
-    last_resort = Timer(seconds + _GRACE_S, _exit, [tell])
+    last_resort = Timer(seconds + _GRACE_S + cleanup_ns / 1e9, _exit, [tell])
     last_resort.daemon = True
     before = signal.signal(signal.SIGALRM, _raise_time_up)
     last_resort.start()

@@ -5,7 +5,14 @@ from typing import Annotated, Final
 
 import typer
 
-from kdiag_cli.capture_options import KeyLogs, NoBodies, Ports, TopicIds, WithRecords
+from kdiag_cli.capture_options import (
+    KeyLogs,
+    NoBodies,
+    Ports,
+    SeparateNetworks,
+    TopicIds,
+    WithRecords,
+)
 from kdiag_cli.live_document import LiveOutput
 from kdiag_cli.result_options import NoHeaders
 from kdiag_cli.table_answer import AnswerFormat
@@ -90,11 +97,11 @@ def run(  # noqa: PLR0913 - a parameter for each option
     split_mb: Annotated[
         int, typer.Option(min=1, max=1024, help="About how long a split of a file is.")
     ] = 64,
-    index_only: Annotated[
+    shuffle_payloads: Annotated[
         bool,
         typer.Option(
-            "--index-only",
-            help="Shuffle no payloads: all machines reach the captures as files, quickly.",
+            "--shuffle-payloads",
+            help="Read each capture once and send payloads on, though they lie in plain files.",
         ),
     ] = False,
     mode: Annotated[
@@ -111,6 +118,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
     port: Ports = None,
     topic_ids: TopicIds = None,
     keylog: KeyLogs = None,
+    separate_networks: SeparateNetworks = False,
     output: Annotated[
         LiveOutput, typer.Option("--output", "-o", help="What is said at the end.")
     ] = LiveOutput.TABLE,
@@ -118,6 +126,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
     """Write the tables of captures as Parquet, by date and broker."""
     # `--help` must not load what only the run needs.
     from kdiag_cli import pipeline_run as doing  # noqa: PLC0415
+    from kdiag_cli.spark_run import SparkOptions  # noqa: PLC0415
 
     job = doing.RunOptions(
         inputs=inputs,
@@ -125,7 +134,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
         name=name,
         parts=parts,
         split_bytes=split_mb << 20,
-        is_indexed=index_only,
+        is_indexed=not shuffle_payloads,
         mode=mode.value,
         first=from_,
         last=to,
@@ -134,8 +143,9 @@ def run(  # noqa: PLR0913 - a parameter for each option
         ports=port or [],
         topic_ids=topic_ids,
         keylogs=keylog or [],
+        separates_networks=separate_networks,
     )
-    raise typer.Exit(doing.run_job(job, doing.SparkOptions(master, conf or []), output))
+    raise typer.Exit(doing.run_job(job, SparkOptions(master, conf or []), output))
 
 
 @app.command(epilog=_STREAM_EXAMPLES)
@@ -166,6 +176,14 @@ def stream(  # noqa: PLR0913 - as above
     most_files: Annotated[
         int, typer.Option(min=1, help="How many captures are read at a time.")
     ] = 16,
+    idle: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="SECONDS",
+            help="End a connection that is without packets for so long; 0 for never.",
+        ),
+    ] = 3600,
     once: Annotated[
         bool, typer.Option("--once", help="End when all that is there is read.")
     ] = False,
@@ -174,10 +192,14 @@ def stream(  # noqa: PLR0913 - as above
     ] = False,
     no_bodies: NoBodies = False,
     port: Ports = None,
+    separate_networks: SeparateNetworks = False,
 ) -> None:
-    """Follow a folder that tcpdump rotates into; every exchange is written exactly once."""
+    """Follow a folder that tcpdump rotates into; every exchange is written exactly once.
+
+    TLS is not decrypted: for that, run the pipeline on captures that are complete.
+    """
     from kdiag_cli import pipeline_stream as doing  # noqa: PLC0415 - `--help`
-    from kdiag_cli.pipeline_run import SparkOptions  # noqa: PLC0415
+    from kdiag_cli.spark_run import SparkOptions  # noqa: PLC0415
 
     if close and not once:
         raise typer.BadParameter("needs --once", param_hint="'--close'")
@@ -190,10 +212,12 @@ def stream(  # noqa: PLR0913 - as above
         every_s=every,
         quiet_s=quiet,
         most_files=most_files,
+        idle_s=idle,
         is_once=once,
         is_closing=close,
         bodies=not no_bodies,
         ports=port or [],
+        separates_networks=separate_networks,
     )
     raise typer.Exit(doing.follow(options, SparkOptions(master, conf or [])))
 
@@ -217,9 +241,10 @@ def report(  # noqa: PLR0913 - as above
     """Answer a question that many have, on Spark; DuckDB's is `kdiag report NAME DIR`."""
     from kdiag_cli import pipeline_run as doing  # noqa: PLC0415 - `--help`
     from kdiag_cli import report_choice  # noqa: PLC0415
+    from kdiag_cli.spark_run import SparkOptions  # noqa: PLC0415
 
     query = report_choice.choose(name, parameter or [])
-    spark = doing.SparkOptions(master, conf or [])
+    spark = SparkOptions(master, conf or [])
     raise typer.Exit(
         doing.report_tables(query, folder, spark, output, name, has_headers=not no_headers)
     )

@@ -1,19 +1,16 @@
 """What `kdiag pipeline` does once its arguments are read."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from kdiag.errors import CaptureError
-from kdiag_cli.capture_run import run_on_captures
 from kdiag_cli.decode_options import read_topic_ids
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live_document import LiveOutput, print_document, print_table
+from kdiag_cli.spark_run import SparkOptions, progress, with_spark
 from kdiag_cli.table_answer import Answer, AnswerFormat, print_answer
 from kdiag_cli.terminal import Output, say
 
@@ -24,13 +21,6 @@ if TYPE_CHECKING:
 
 _NS_PER_US = 1000
 _US_PER_S = 1_000_000
-
-
-class SparkOptions(NamedTuple):
-    """Where Spark runs, and its settings as `key=value`."""
-
-    master: str | None
-    conf: list[str]
 
 
 class RunOptions(NamedTuple):
@@ -50,6 +40,7 @@ class RunOptions(NamedTuple):
     ports: list[int]
     topic_ids: Path | None
     keylogs: list[Path]
+    separates_networks: bool
 
 
 def run_job(options: RunOptions, spark: SparkOptions, output: LiveOutput) -> ExitCode:
@@ -75,6 +66,7 @@ def run_job(options: RunOptions, spark: SparkOptions, output: LiveOutput) -> Exi
             parts=options.parts,
             split_bytes=options.split_bytes,
             is_indexed=options.is_indexed,
+            separates_networks=options.separates_networks,
         )
         manifest = run(session, job, progress())
         say(*manifest.warnings)
@@ -111,52 +103,6 @@ def report_tables(  # noqa: PLR0913 - two are only passed on
         return ExitCode.DONE
 
     return with_spark(spark, do)
-
-
-def with_spark(
-    options: SparkOptions,
-    do: "Callable[[Session], ExitCode]",
-    check: Callable[[], None] = lambda: None,
-) -> ExitCode:
-    """Do something with a session of Spark, and end it; return the exit code.
-
-    Args:
-        options: where Spark runs.
-        do: is given the session.
-        check: finds out before Spark is started what cannot work.
-    """
-    from kdiag.pipeline.session import require  # noqa: PLC0415 - `--help` needs it not
-
-    def work() -> ExitCode:
-        require()
-        check()
-        with _session(options) as session:
-            return do(session)
-
-    return run_on_captures(work)
-
-
-@contextmanager
-def _session(options: SparkOptions) -> Iterator["Session"]:
-    from kdiag.pipeline.session import open_session  # noqa: PLC0415 - `--help` needs it not
-
-    conf = {}
-    for setting in options.conf:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"{setting!r} is not key=value", param_hint="'--conf'")
-        conf[key] = value
-    progress()("starting Spark")
-    session = open_session(options.master, conf)
-    try:
-        yield session
-    finally:
-        session.stop()
-
-
-def progress() -> Callable[[str], Any]:
-    """Return what says what is being done, where a person waits."""
-    return say if sys.stderr.isatty() else lambda _: None
 
 
 def _print_manifest(manifest: "Manifest", output: LiveOutput) -> None:

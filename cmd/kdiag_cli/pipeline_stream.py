@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kdiag.errors import ReportError
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.pipeline_run import SparkOptions, progress, with_spark
+from kdiag_cli.spark_run import SparkOptions, progress, with_spark
 
 if TYPE_CHECKING:
     from kdiag.pipeline.session import Session
@@ -23,10 +23,12 @@ class StreamOptions(NamedTuple):
     every_s: int
     quiet_s: int
     most_files: int
+    idle_s: int
     is_once: bool
     is_closing: bool
     bodies: bool
     ports: list[int]
+    separates_networks: bool
 
 
 def follow(options: StreamOptions, spark: SparkOptions) -> ExitCode:
@@ -72,6 +74,7 @@ def _stream_job(options: StreamOptions) -> "StreamJob":
         choice=TableChoice(bodies=options.bodies),
         rules=FlowRules(tuple(options.ports)),
         parts=options.parts,
+        separates_networks=options.separates_networks,
     )
     return StreamJob(
         options.folder,
@@ -80,4 +83,5 @@ def _stream_job(options: StreamOptions) -> "StreamJob":
         quiet_s=options.quiet_s,
         most_files=options.most_files,
         every=f"{options.every_s} seconds",
+        idle_s=options.idle_s,
     )

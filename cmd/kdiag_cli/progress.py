@@ -1,9 +1,9 @@
 """How far reading has come, on stderr, while a person waits."""
 
-import sys
 from typing import Final
 
 from kdiag.clock import Clock, SystemClock
+from kdiag_cli.terminal import write_over
 
 _EVERY_NS: Final = 200_000_000
 _PATIENCE_NS: Final = 1_000_000_000
@@ -33,9 +33,7 @@ class Progress:
         if now_ns >= self._next_ns:
             self._next_ns = now_ns + _EVERY_NS
             self._is_shown = True
-            text = self.text(bytes_read, now_ns - self._start_ns)
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
+            write_over(self.text(bytes_read, now_ns - self._start_ns))
 
     def text(self, bytes_read: int, elapsed_ns: int) -> str:
         """Return rate, part and time left."""
@@ -51,5 +49,4 @@ class Progress:
         """Remove the line, so that something else can be written."""
         if self._is_shown:
             self._is_shown = False
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            write_over()

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kdiag_cli.capture_options import KeyLogs, NoBodies, Ports, TopicIds, WithRecords
+from kdiag_cli.capture_options import (
+    KeyLogs,
+    NoBodies,
+    Ports,
+    SeparateNetworks,
+    TopicIds,
+    WithRecords,
+)
 from kdiag_cli.result_options import NoHeaders
 from kdiag_cli.table_answer import AnswerFormat
 
@@ -47,6 +54,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
     port: Ports = None,
     topic_ids: TopicIds = None,
     keylog: KeyLogs = None,
+    separate_networks: SeparateNetworks = False,
 ) -> None:
     """Ask a question about captures in SQL.
 
@@ -71,6 +79,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
         ports=frozenset(port or ()),
         topic_names=read_topic_ids(topic_ids),
         keylogs=keylog or [],
+        separates_networks=separate_networks,
     )
     ask = partial(print_result, Query(sql, {}), output, command="query", has_headers=not no_headers)
     raise typer.Exit(ask_tables(options, ask))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kdiag_cli.capture_options import KeyLogs, Ports, TopicIds
+from kdiag_cli.capture_options import KeyLogs, Ports, SeparateNetworks, TopicIds
 from kdiag_cli.result_options import NoHeaders
 from kdiag_cli.table_answer import AnswerFormat
 
@@ -54,6 +54,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
     port: Ports = None,
     topic_ids: TopicIds = None,
     keylog: KeyLogs = None,
+    separate_networks: SeparateNetworks = False,
 ) -> None:
     """Answer a question that many have about captures.
 
@@ -86,6 +87,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
         ports=frozenset(port or ()),
         topic_names=read_topic_ids(topic_ids),
         keylogs=keylog or [],
+        separates_networks=separate_networks,
     )
     ask = partial(print_result, query, output, command=f"report {name}", has_headers=not no_headers)
     raise typer.Exit(ask_tables(options, ask))

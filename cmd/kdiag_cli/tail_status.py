@@ -10,14 +10,13 @@ from typing import Final, TextIO
 
 from kdiag.client.fetch_position import FetchPosition, Notice, NoticeKind
 from kdiag.clock import Clock
-from kdiag_cli.terminal import clipped
+from kdiag_cli.terminal import clipped, write_over
 
 _EVERY_NS: Final = 200_000_000
 _PATIENCE_NS: Final = 1_000_000_000
 """How long there is no line: what is done by then needs none."""
 _RATE_NS: Final = 1_000_000_000
 _NS_PER_S: Final = 1_000_000_000
-_CLEAR: Final = "\r\x1b[K"
 
 
 class TailStatus:
@@ -52,16 +51,14 @@ class TailStatus:
         self._next_ns = now_ns + _EVERY_NS
         self._is_shown = True
         width = shutil.get_terminal_size().columns
-        self._stream.write(_CLEAR + clipped(self.text(list(positions), now_ns), width - 1))
-        self._stream.flush()
+        write_over(clipped(self.text(list(positions), now_ns), width - 1), self._stream)
 
     def clear(self) -> None:
         """Remove the line, so that something else can be written."""
         if self._is_shown:
             self._is_shown = False
             self._next_ns = 0
-            self._stream.write(_CLEAR)
-            self._stream.flush()
+            write_over(stream=self._stream)
 
     def text(self, positions: list[FetchPosition], now_ns: int) -> str:
         """Return the line."""

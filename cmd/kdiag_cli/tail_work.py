@@ -16,6 +16,7 @@ from kdiag_cli.interruption import Interruption
 from kdiag_cli.json_columns import json_template
 from kdiag_cli.live_options import LiveOptions, client_config
 from kdiag_cli.live_session import live_session
+from kdiag_cli.out_pipe import require_reader, widen
 from kdiag_cli.record_filter import RecordFilter
 from kdiag_cli.record_printer import (
     JsonPrinter,
@@ -28,7 +29,6 @@ from kdiag_cli.tail_choice import Said, filter_of, offsets_of, selectors_of
 from kdiag_cli.tail_status import TailStatus
 from kdiag_cli.terminal import Output, close_quietly, say
 from kdiag_cli.text_columns import TextColumns
-from kdiag_cli.wide_pipe import widen
 
 _POLL_NS: Final = 250_000_000
 _NS_PER_MS: Final = 1_000_000
@@ -140,6 +140,8 @@ class Reading:
             if self._left == 0:
                 break
             self._settle()
+            if self._said.shown.out is None:
+                require_reader(sys.stdout)
             if not self._said.shown.is_quiet:
                 self._status.show(source.positions.values())
         self._tell()

@@ -13,8 +13,13 @@ from functools import lru_cache
 from typing import Final, TextIO
 
 _FLUSH_BYTES: Final = 1 << 16
+_CLEAR: Final = "\r\x1b[K"
 _UNPRINTABLE: Final = re.compile(r"[^ -~]")
-_PLAIN: Final = str.maketrans({"→": "->", "…": "..", "µ": "u", "─": "-", "│": "|"})
+_PLAIN: Final = str.maketrans(
+    {"→": "->", "…": "..", "µ": "u", "─": "-", "│": "|"}
+    | dict.fromkeys("█▉▊▋▌", "#")
+    | dict.fromkeys("▍▎▏", ".")
+)
 _DEFAULT_WIDTH: Final = 100
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = 1, 2, 31, 32, 33, 36
@@ -97,6 +102,16 @@ def say(*texts: str) -> None:
     for text in texts:
         sys.stderr.write(f"kdiag: {harmless(text)}\n")
     sys.stderr.flush()
+
+
+def write_over(text: str = "", stream: TextIO | None = None) -> None:
+    """Write a line in place of the last one, on stderr unless told otherwise; empty to remove it.
+
+    It is for terminals, which whoever calls has to see to; the text must be harmless.
+    """
+    stream = stream or sys.stderr
+    stream.write(f"{_CLEAR}{text}")
+    stream.flush()
 
 
 def columns_of(text: str) -> int:

@@ -19,9 +19,10 @@ def open_traffic(options: DecodeOptions) -> Traffic:
     Raises:
         CaptureError: a file is not a capture, or the interface cannot be captured from.
     """
+    apart = options.separates_networks
     if options.live is None:
-        return CaptureReader(options.files)
-    return LiveCapture(options.live, write=options.write)
+        return CaptureReader(options.files, separates_networks=apart)
+    return LiveCapture(options.live, write=options.write, separates_networks=apart)
 
 
 def read_keylogs(files: list[Path]) -> KeyLog:

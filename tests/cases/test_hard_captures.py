@@ -32,7 +32,8 @@ from kdiag.wire.document import DocumentEncoder, Documents
 from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.records import BatchHeader, Record, read_batches, write_batch
 from kdiag.wire.topic_names import TopicNames
-from wrapped_captures import WRAPPED
+from kdiag_program import kdiag
+from wrapped_captures import TENANTS, WRAPPED
 
 TLS = Path(__file__).parents[1] / "captures_tls"
 TLS_CAPTURES = [("tls12_aiokafka", "TLS 1.2"), ("tls13_kafkapython", "TLS 1.3")]
@@ -104,6 +105,24 @@ def test_what_carries_the_packets_changes_nothing(name: str, tmp_path: Path) -> 
     ends = {connections[0].client.rpartition(":")[0], connections[0].broker.rpartition(":")[0]}
     inside = {"[2001:db8::1]", "[2001:db8::2]"} if name == "IPv6" else {"10.0.0.1", "10.0.0.2"}
     assert ends == inside
+
+
+@pytest.mark.parametrize(("options", "times"), [((), 1), (("--separate-networks",), 2)])
+@pytest.mark.parametrize("tenants", TENANTS)
+def test_tenants_with_the_same_addresses_are_told_apart_where_asked_for(
+    tenants: str, options: tuple[str, ...], times: int, tmp_path: Path
+) -> None:
+    """Else the second packet of each pair is taken for a duplicate, as of a mirrored port."""
+    capture = tmp_path / "tenants.pcap"
+    capture.write_bytes(TENANTS[tenants]())
+    alone = kdiag("decode", write(base(), tmp_path / "alone.pcap"), "-o", "jsonl").out
+    done = kdiag("decode", capture, "-o", "jsonl", *options)
+
+    count = alone.count('"kind":"exchange"')
+    assert count > 0
+    assert done.out.count('"kind":"exchange"') == times * count
+    assert done.out.count('"kind":"connection"') == times
+    assert done.code == 0
 
 
 @pytest.mark.parametrize("snap_bytes", [200, 96])

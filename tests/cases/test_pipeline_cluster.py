@@ -1,13 +1,12 @@
 """A real cluster, and an executor that is killed in the middle of a run."""
 
-import subprocess
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from capture_sets import recorded_sets
+from child_program import ChildProgram
 from kdiag.pipeline.session import missing
 from kdiag_program import start_kdiag
 from pipeline_parts import comparable, in_one_process, read_tables
@@ -20,14 +19,14 @@ TABLES = ("exchanges", "batches", "connections", "gaps")
 pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(missing()), reason=missing())]
 
 
-def wait_and_kill(process: "subprocess.Popen[bytes]", cluster: "SparkCluster", out: Path) -> bool:
+def wait_and_kill(process: ChildProgram, cluster: "SparkCluster", out: Path) -> bool:
     """Wait for a run; kill an executor once tasks have begun to write. Return whether that was."""
-    is_killed = False
-    while process.poll() is None:
-        if not is_killed and any(out.glob("_runs/*.staging/*")):
-            is_killed = cluster.kill_executor()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(0.02)
+
+    def is_hit() -> bool:
+        return any(out.glob("_runs/*.staging/*")) and cluster.kill_executor()
+
+    is_killed = process.lasts_until(is_hit)
+    process.wait()
     return is_killed
 
 

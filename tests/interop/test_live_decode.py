@@ -5,7 +5,6 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from broker_socket import BrokerSocket
 from expected_exchanges import decode_lines
 from kafka_cluster import KafkaCluster
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kdiag_program import start_kdiag
 
 pytestmark = [
     pytest.mark.java,
@@ -44,15 +44,10 @@ def test_live_exchanges_are_printed_at_once_and_kept(
     """A line comes while both sides still talk; Ctrl-C ends with 130; the kept file reads alike."""
     get_kafka_jars(KAFKA)
     kept = tmp_path / "kept.pcap"
-    program = "from kdiag_cli.app import main; main()"
     options = ["--live", "lo", "--api", "ApiVersions", "-o", "jsonl", "--write", str(kept)]
     with (
         KafkaCluster(KAFKA, tmp_path) as cluster,
-        subprocess.Popen(
-            [sys.executable, "-c", program, "decode", *options],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as kdiag,
+        start_kdiag("decode", *options, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as kdiag,
         BrokerSocket(cluster.bootstrap) as broker,
     ):
         line = first_line(kdiag, broker)
@@ -70,3 +65,15 @@ def test_live_exchanges_are_printed_at_once_and_kept(
     assert {each["time"] for each in printed if each["kind"] == "exchange"} == {
         each["time"] for each in again if each["kind"] == "exchange" and each["api"] == line["api"]
     }
+
+
+def test_a_reader_that_has_gone_ends_it() -> None:
+    """Also where nothing is said that it would have to print."""
+    pipe = subprocess.PIPE
+    command = ["decode", "--live", "lo", "--api", "ControlledShutdown"]
+    with start_kdiag(*command, stdout=pipe, stderr=pipe) as kdiag:
+        assert kdiag.stdout is not None
+        kdiag.stdout.close()
+        assert kdiag.wait(20) == 0
+        assert kdiag.stderr is not None
+        assert kdiag.stderr.read() == b""

@@ -1,6 +1,7 @@
 """`kdiag tail` on a real broker, where other tools are wrong or hang."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,11 @@ def bootstrap(
         where = cluster.bootstrap
         topic_maker.create(where, "plain", 3)
         sender = topic_maker.producer(where)
+        first_ms = round(time.time() * 1000) - 60
         for n in range(60):
-            record = (b"user-%d" % (n % 10), b"value %d" % n)
-            topic_maker.send(sender, "plain", [record], partition=n % 3)
+            key, value = b"user-%d" % (n % 10), b"value %d" % n
+            # No two are of the same millisecond, or their order would be open.
+            sender.produce("plain", value, key, partition=n % 3, timestamp=first_ms + n)
             topic_maker.finish(sender)
         topic_maker.create(where, "odd")
         odd = [(BINARY_KEY, b"binary key"), (b"tombstone", None), (b"empty", b"")]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from child_program import ChildProgram
 from kdiag.wire.api.list_groups import ListedGroup, ListGroupsResponse
 from kdiag.wire.api.metadata import MetadataResponseTopic
 from kdiag_cli.completion import SCRIPTS, Shell
@@ -176,7 +177,7 @@ def test_zsh_completes_on_a_terminal(
     """What kdiag knows and what the cluster knows; nothing in a name is run."""
     ours, its = pty.openpty()
     command = [need("zsh"), "-f", "-i"]
-    with subprocess.Popen(
+    with ChildProgram(
         command,
         stdin=its,
         stdout=its,

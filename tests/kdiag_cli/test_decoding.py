@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from child_program import ChildProgram
 from exchange_maker import capture_of, make_batch, request_bytes, response_bytes
 from kdiag.wire.api.fetch import (
     FetchableTopicResponse,
@@ -33,11 +34,11 @@ PROGRAM = (
 ID = bytes(15) + b"\x09"
 
 
-def start(*arguments: str) -> subprocess.Popen[bytes]:
+def start(*arguments: str) -> ChildProgram:
     """Start the program `kdiag` with pipes."""
     command = [sys.executable, "-c", PROGRAM, f"{ROOT}:{ROOT / 'cmd'}", *arguments]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+    return ChildProgram(command, stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 def write_capture(folder: Path, *frames: tuple[bool, bytes]) -> str:

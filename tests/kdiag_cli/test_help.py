@@ -106,7 +106,8 @@ def test_what_is_neither_is_wrong_usage(topic: str) -> None:
     done = kdiag("help", topic)
 
     assert (done.code, done.out) == (2, "")
-    assert "connecting, decode, exit-codes, findings, output" in done.err.replace("config, ", "")
+    topics = done.err.replace("config, ", "")
+    assert "connecting, decode, exit-codes, findings, latency, output" in topics
 
 
 def test_a_topic_on_a_terminal_is_shown_with_colours(monkeypatch: pytest.MonkeyPatch) -> None:

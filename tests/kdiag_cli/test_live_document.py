@@ -7,9 +7,12 @@ from kdiag import errors
 from kdiag.finding import Severity, found
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live_document import (
+    LiveOutput,
+    Result,
     exit_code_of,
     milliseconds,
     print_document,
+    print_result,
     print_table,
     say_findings,
 )
@@ -148,3 +151,22 @@ def test_times_are_milliseconds_to_the_hundredth() -> None:
     """What was not measured has none."""
     assert milliseconds(1_234_567) == 1.23
     assert milliseconds(None) is None
+
+
+@pytest.mark.parametrize("form", LiveOutput)
+def test_a_result_is_printed_in_either_form(
+    form: LiveOutput, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Warnings are told beside both; findings are in the document, or told beside the text."""
+    result = Result(
+        "check", lambda: [Broker(1)], lambda output: output.line("broker 1"), ["odd"], [ERROR]
+    )
+    print_result(result, form)
+    printed = capsys.readouterr()
+
+    assert "kdiag: odd\n" in printed.err
+    assert (ERROR.title in printed.err) is (form is LiveOutput.TABLE)
+    if form is LiveOutput.TABLE:
+        assert printed.out == "broker 1\n"
+    else:
+        assert json.loads(printed.out)["findings"][0]["id"] == ERROR.id

@@ -3,10 +3,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
+from child_program import ChildProgram
 from kdiag.errors import (
     AuthenticationError,
     ConfigError,
@@ -135,7 +137,7 @@ def test_an_interrupt_has_an_exit_code_of_its_own() -> None:
 def test_a_reader_that_is_gone_is_no_error() -> None:
     """As `head` leaves the programs before it."""
     command = [sys.executable, "-c", WITHOUT_READER]
-    with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1) as program:
+    with ChildProgram(command, stdin=-1, stdout=-1, stderr=-1) as program:
         assert program.stdout is not None
         program.stdout.close()
         assert program.stdin is not None
@@ -164,6 +166,22 @@ def test_the_time_limit_interrupts_what_waits(capsys: pytest.CaptureFixture[str]
     assert 50 * MS_NS <= took_ns < 300 * MS_NS
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_what_has_to_be_undone_gets_its_time() -> None:
+    """The program is not ended while it undoes what it did, for as long as that may take."""
+    done: list[str] = []
+
+    def work() -> ExitCode:
+        try:
+            threading.Event().wait()
+        finally:
+            threading.Event().wait(0.4)
+            done.append("undone")
+        return ExitCode.DONE
+
+    assert run_live(work, 50 * MS_NS, cleanup_ns=5_000 * MS_NS) is ExitCode.TIMEOUT
+    assert done == ["undone"]
 
 
 def test_the_time_limit_ends_what_cannot_be_interrupted() -> None:

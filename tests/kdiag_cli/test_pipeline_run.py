@@ -1,38 +1,12 @@
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from kdiag.pipeline.session import INSTALL_JAVA
 from kdiag_cli.exit_code import ExitCode
-from kdiag_program import Done, kdiag, start_kdiag
+from kdiag_program import kdiag, kdiag_apart
 
 CAPTURES = Path(__file__).parents[2] / "captures"
-
-
-def kdiag_apart(*arguments: object) -> Done:
-    """Run the program as a process of its own: a session of Spark is one for a process."""
-    process = start_kdiag(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    out, err = process.communicate()
-    return Done(process.returncode, out.decode(), err.decode())
-
-
-@pytest.fixture
-def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Let no Java be found."""
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-
-@pytest.mark.usefixtures("no_java")
-def test_what_is_missing_is_said_with_the_line_that_installs_it(tmp_path: Path) -> None:
-    """In one line, without a traceback."""
-    for arguments in (("run", CAPTURES, "--out", tmp_path), ("report", "clients", tmp_path)):
-        done = kdiag("pipeline", *arguments)
-
-        assert (done.code, done.out) == (ExitCode.USAGE, "")
-        assert f"Spark: this needs Java: {INSTALL_JAVA}" in done.err
 
 
 @pytest.mark.parametrize(
@@ -68,5 +42,5 @@ def test_tables_are_written_and_asked(tmp_path: Path) -> None:
     here = kdiag("report", "clients", out, "-o", "csv")
     there = kdiag_apart("pipeline", "report", "clients", out, "-o", "csv")
 
-    assert (there.code, there.out) == (ExitCode.DONE, here.out)
+    assert (there.code, there.out, there.err) == (ExitCode.DONE, here.out, "")
     assert len(here.out.splitlines()) > 1

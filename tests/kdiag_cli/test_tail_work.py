@@ -198,11 +198,14 @@ def test_time_that_is_up_is_told(cluster: LogCluster) -> None:
     assert b"gave up after 3 s" in err
 
 
-def test_a_reader_that_has_gone_ends_it_without_a_word(cluster: LogCluster) -> None:
-    """As with `head`."""
+@pytest.mark.parametrize("value_bytes", [10, 20_000])
+def test_a_reader_that_has_gone_ends_it_without_a_word(
+    cluster: LogCluster, value_bytes: int
+) -> None:
+    """As with `head`: in the middle of a write, and while there is nothing left to write."""
     log = cluster.add("large", 0)
     for _ in range(100):
-        log.append(b"x" * 10_000)
+        log.append(b"x" * value_bytes)
     with start_tail(cluster, "large", "-o", "beginning") as program:
         reading(program).read(10)
         reading(program).close()

@@ -17,6 +17,7 @@ from kdiag_cli.terminal import (
     padded,
     say,
     table,
+    write_over,
 )
 from kdiag_program import Printed, Screen
 
@@ -188,3 +189,11 @@ def test_a_wide_character_is_not_cut_in_two() -> None:
 def test_tables_count_columns() -> None:
     """Cells with wide characters line up with others."""
     assert table([("注文", "1"), ("plain", "2")]) == ["注文   1", "plain  2"]
+
+
+def test_a_line_is_written_in_place_of_the_last(capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty one removes it."""
+    write_over("half")
+    write_over()
+
+    assert capsys.readouterr().err == "\r\x1b[Khalf\r\x1b[K"

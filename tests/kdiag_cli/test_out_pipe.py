@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kdiag_cli.wide_pipe import widen
+from kdiag_cli.out_pipe import require_reader, widen
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can change the size of a pipe")
@@ -23,3 +23,16 @@ def test_what_is_no_pipe_stays_as_it_is(tmp_path: Path) -> None:
     with (tmp_path / "file").open("w", encoding="utf-8") as stream:
         widen(stream)
     widen(io.StringIO())
+
+
+def test_a_pipe_without_a_reader_is_told(tmp_path: Path) -> None:
+    """Before anything is written; all other streams may be read by somebody, at some time."""
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "w", encoding="utf-8") as stream:
+        require_reader(stream)
+        os.close(reader)
+        with pytest.raises(BrokenPipeError):
+            require_reader(stream)
+    with (tmp_path / "file").open("w", encoding="utf-8") as stream:
+        require_reader(stream)
+    require_reader(io.StringIO())
