@@ -20,7 +20,7 @@ from kdiag.finding import Finding, Severity
 from kdiag.probe.latency import measure
 from kdiag.probe.latency_group import ProbeGroup, probe_group
 from kdiag.probe.latency_plan import LatencyTarget
-from kdiag.probe.latency_results import LatencyResults, Series
+from kdiag.probe.latency_results import LatencyResults, Series, SeriesKind
 from kdiag.probe.latency_target import chosen_nodes, existing_target, own_target
 from kdiag.probe.probe_topic import CLEANUP_NS
 from kdiag_cli.exit_code import ExitCode
@@ -158,7 +158,7 @@ class _Latency:
     def _print(self) -> ExitCode:
         """Tell what was measured; return the exit code."""
         results = self._results
-        findings = [finding for each in results.series.values() for finding in _judged(each)]
+        findings = list(find([_judged(each) for each in results.series.values() if _counts(each)]))
         for each in [*failures(results), *unknown(results), *lacking(results)]:
             results.warn(each)
         if results.is_late:
@@ -199,9 +199,13 @@ def _with_room(live: LiveOptions) -> LiveOptions:
     return live._replace(properties=[*(live.properties or ()), f"{_IN_FLIGHT}={_MOST_IN_FLIGHT}"])
 
 
-def _judged(series: Series) -> Iterator[Finding]:
-    """Find what makes latencies of a kind late."""
-    if series.latencies.count:
-        median = series.latencies.percentile(0.5).split
-        nodes = {node: NodeLatency(each.count, each.mean) for node, each in series.nodes.items()}
-        yield from find(JudgedSeries(name_of(series), median, series.stalls.stalls(), nodes))
+def _counts(series: Series) -> bool:
+    """Return whether latencies tell of something that others do not tell of already."""
+    return bool(series.latencies.count) and series.kind is not SeriesKind.COMMITTED
+
+
+def _judged(series: Series) -> JudgedSeries:
+    """Return latencies of a kind as they are judged."""
+    median = series.latencies.percentile(0.5).split
+    nodes = {node: NodeLatency(each.count, each.mean) for node, each in series.nodes.items()}
+    return JudgedSeries(name_of(series), median, series.stalls.stalls(), nodes)

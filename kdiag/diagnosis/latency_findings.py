@@ -47,26 +47,44 @@ class JudgedSeries(NamedTuple):
     nodes: Mapping[int, NodeLatency]
 
 
-def find(series: JudgedSeries) -> Iterator[Finding]:
-    """Find what makes the answers of a kind late."""
-    sure = {each.stall_ms for each in series.stalls if each.place is StallPlace.ANSWER}
-    for stall in series.stalls:
-        if stall.place is StallPlace.BROKER and stall.stall_ms in sure:
+def find(every: Sequence[JudgedSeries]) -> Iterator[Finding]:
+    """Find what makes answers late."""
+    yield from _stalls(every)
+    for series in every:
+        yield from _waits(series)
+        yield from _slow_nodes(series)
+
+
+def _stalls(every: Sequence[JudgedSeries]) -> Iterator[Finding]:
+    """Find each timer once, with all that waits for it."""
+    seen: dict[tuple[StallPlace, int], list[tuple[str, Stall]]] = {}
+    for series in every:
+        for stall in series.stalls:
+            seen.setdefault((stall.place, stall.stall_ms), []).append((series.what, stall))
+    for (place, stall_ms), stalled in seen.items():
+        if place is StallPlace.BROKER and (StallPlace.ANSWER, stall_ms) in seen:
             continue  # one piece of an answer also holds back the next answer
+        count = sum(stall.count for _, stall in stalled)
+        all_count = sum(stall.count / stall.share for _, stall in stalled)
         yield found(
-            _RULES[stall.place],
-            what=series.what,
-            stall_ms=stall.stall_ms,
-            count=stall.count,
-            percent=round(100 * stall.share),
+            _RULES[place],
+            what=", ".join(what for what, _ in stalled),
+            stall_ms=stall_ms,
+            count=count,
+            percent=round(100 * count / all_count),
         )
+
+
+def _waits(series: JudgedSeries) -> Iterator[Finding]:
+    """Find what waits before it is asked for."""
     queued_ns = series.median.queued_ns
     if queued_ns >= _LATE_NS and queued_ns * _MOSTLY >= series.median.total_ns:
         yield found("KD7003", what=series.what, queued_ms=_ms(queued_ns))
     asking_ns = series.median.asking_ns
-    if asking_ns >= _LATE_NS and asking_ns * _NOTABLY >= series.median.total_ns:
+    is_late = asking_ns >= _LATE_NS and asking_ns * _NOTABLY >= series.median.total_ns
+    # Where answers stall, the next fetch is late because of them.
+    if is_late and not any(each.place is StallPlace.ANSWER for each in series.stalls):
         yield found("KD7005", what=series.what, asking_ms=_ms(asking_ns))
-    yield from _slow_nodes(series)
 
 
 def _slow_nodes(series: JudgedSeries) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from kdiag.errors import Fault, Layer
 from kdiag.net.resolve import resolve
 from kdiag.probe.visits import Visits
 from kdiag.wire.api.metadata import MetadataResponse
-from scripted_broker import CLOSE, HOLD, ScriptedBroker, offering
+from scripted_broker import CLOSE, HOLD, Received, ScriptedBroker, offering
 
 S_NS = 1_000_000_000
 
@@ -121,7 +121,12 @@ def test_a_controller_is_told_from_a_broker() -> None:
 def test_the_first_answer_can_be_enough() -> None:
     """The others go on, and can be waited for afterwards."""
     with ScriptedBroker() as fast, ScriptedBroker() as slow, visits() as some:
-        fast.on("Metadata", MetadataResponse(cluster_id="here"))
+
+        def answer_when_both_are_asked(asked: Received) -> None:
+            slow.wait_for("Metadata")
+            asked.reply(MetadataResponse(cluster_id="here"))
+
+        fast.on("Metadata", answer_when_both_are_asked)
         slow.on("Metadata", HOLD)
         some.begin([node(slow.port, "1"), node(fast.port, "2")])
         before = some.first_answer
