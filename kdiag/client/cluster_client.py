@@ -108,6 +108,7 @@ class ClusterClient:
             self._network, request_timeout_ns=settings.network.request_timeout_ns
         )
         self._bootstrap_nodes: dict[int, Node] = {}
+        self._former_nodes: dict[int, Node] = {}
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -167,6 +168,7 @@ class ClusterClient:
             KdiagError: as `ask_any`.
         """
         answer = self.ask_any(metadata_request(topics), MetadataResponse, timeout_ns=timeout_ns)
+        self._former_nodes |= {each.id: each.node for each in self.brokers}
         self.cluster = Cluster.from_response(answer)
         bootstrap = [each for each in self._updater.known if each.id.startswith("-")]
         self._updater.known = [*bootstrap, *self.cluster.nodes()]
@@ -298,16 +300,20 @@ class ClusterClient:
     def node(self, node_id: int) -> Node:
         """Return where to connect to a broker, or to a bootstrap server (-1, -2 ...).
 
+        A broker that has left the cluster meanwhile is where it was: asking it tells that it is
+        gone.
+
         Raises:
-            ValueError: if there is no such node.
+            ValueError: if there never was such a node.
         """
         node = self._bootstrap_nodes.get(node_id)
         if node is not None:
             return node
         broker = self.cluster.brokers.get(node_id)
-        if broker is None:
+        node = self._former_nodes.get(node_id) if broker is None else broker.node
+        if node is None:
             raise ValueError(f"the cluster has no broker {node_id}")
-        return broker.node
+        return node
 
     def any_node(self) -> int:
         """Return the node that `ask_any` would ask first: after `connect`, one that is connected.

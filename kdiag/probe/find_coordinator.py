@@ -63,9 +63,13 @@ _MIN_ISR: Final = "min.insync.replicas"
 _LOADING: Final = CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"]
 _FENCED: Final = "it is down, or fenced: the cluster does not list it"
 _NOT_AVAILABLE: Final = "COORDINATOR_NOT_AVAILABLE"
+_UNKNOWN_TOPIC: Final = "UNKNOWN_TOPIC_OR_PARTITION"
 
 PATIENCE_NS: Final = 5_000_000_000
 """How long to ask again while the internal topic is being created; busy brokers take seconds."""
+
+_LAG_NS: Final = 1_000_000_000
+"""How much later than others a broker may hear of the topic; what is no Kafka may not have it."""
 
 _RETRY_NS: Final = 100_000_000
 
@@ -86,20 +90,18 @@ def find_coordinators(
         client: connected.
         keys: what to look for; of share partitions `group:topic id:partition`.
         kind: what the keys are.
-        patience_ns: how long to ask again while the internal topic does not exist.
+        patience_ns: how long to ask again at most while the internal topic is not there.
         among: the brokers to ask; None for all.
 
     Raises:
         KdiagError: if no broker can be asked for the internal topic.
     """
     nodes = [each.id for each in client.brokers if among is None or each.id in among]
-    answers, unreachable = _ask_every_broker(client, keys, kind, nodes)
-    topic = _internal_topic(client, kind)
-    until_ns = client.clock.monotonic_ns() + patience_ns
-    while _is_being_created(answers, topic) and client.clock.monotonic_ns() < until_ns:
+    answers, unreachable, topic = _look(client, keys, kind, nodes)
+    began_ns = client.clock.monotonic_ns()
+    while client.clock.monotonic_ns() < began_ns + min(patience_ns, _worth_ns(answers, topic)):
         pause(client, _RETRY_NS)
-        answers, unreachable = _ask_every_broker(client, keys, kind, nodes)
-        topic = _internal_topic(client, kind)
+        answers, unreachable, topic = _look(client, keys, kind, nodes)
     _add_missing(client, topic, answers, unreachable)
     asked = {node_id: keys for node_id, keys in _named(answers).items() if node_id in nodes}
     groups, loading = _states(client, kind, asked)
@@ -252,6 +254,26 @@ def _min_isr(client: ClusterClient, topic: str) -> int | None:
     return None
 
 
+def _look(
+    client: ClusterClient, keys: Sequence[str], kind: CoordinatorKind, nodes: Sequence[int]
+) -> tuple[_Answers, dict[int, str], InternalTopic]:
+    """Return what brokers answer, why some could not be reached, and where the partitions are."""
+    return *_ask_every_broker(client, keys, kind, nodes), _internal_topic(client, kind)
+
+
+def _worth_ns(answers: _Answers, topic: InternalTopic) -> int:
+    """Return for how long it may help to ask again."""
+    if _is_being_created(answers, topic):
+        return PATIENCE_NS
+    is_unheard_of = not topic.partitions and topic.error in {None, _UNKNOWN_TOPIC}
+    is_lagging = any(
+        any(each.coordinator for each in said)
+        and (is_unheard_of or any(each.error == _NOT_AVAILABLE for each in said))
+        for said in answers.values()
+    )
+    return _LAG_NS if is_lagging else 0
+
+
 def _is_being_created(answers: _Answers, topic: InternalTopic) -> bool:
     """Return whether a coordinator is missing because its topic is not there yet."""
     if any(each.leader is None and not each.isr for each in topic.partitions.values()):
@@ -275,7 +297,8 @@ def _add_missing(
     for node_id in sorted(holders - alive):
         unreachable[node_id] = _FENCED
         for said in answers.values():
-            said.append(BrokerAnswer(node_id=node_id, failure=_FENCED))
+            if all(each.node_id != node_id for each in said):
+                said.append(BrokerAnswer(node_id=node_id, failure=_FENCED))
 
 
 def _named(answers: _Answers) -> dict[int, list[str]]:

@@ -141,7 +141,7 @@ class LogCluster(ScriptedCluster):
     ) -> Callable[[Received], None]:
         return lambda received: answer(number, received)
 
-    def _tell(self, received: Received) -> None:
+    def tell(self, received: Received) -> None:
         """Answer Metadata from the logs."""
         topics: dict[str, MetadataResponseTopic] = {}
         for key, log in self.logs.items():
@@ -155,7 +155,7 @@ class LogCluster(ScriptedCluster):
                 )
             )
         self.topics = list(topics.values())
-        super()._tell(received)
+        super().tell(received)
 
     def _refusal(self, number: int, log: Log | None) -> str:
         if log is None:

@@ -41,7 +41,7 @@ class ScriptedCluster:
         """Start all brokers."""
         for broker in self.brokers.values():
             self._opened.enter_context(broker)
-        self.on("Metadata", self._tell)
+        self.on("Metadata", self.tell)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -72,8 +72,8 @@ class ScriptedCluster:
             client.connect()
             yield client
 
-    def _tell(self, received: Received) -> None:
-        """Answer Metadata."""
+    def tell(self, received: Received) -> None:
+        """Answer Metadata, as every broker does unless it is told else."""
         request = received.message()
         assert isinstance(request, MetadataRequest)
         asked = request.topics

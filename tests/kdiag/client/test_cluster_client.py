@@ -16,6 +16,7 @@ from kdiag.errors import (
     UnsupportedVersionError,
 )
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kdiag.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
 from kdiag.wire.api.metadata import (
     MetadataResponse,
     MetadataResponseBroker,
@@ -280,6 +281,20 @@ def test_a_request_may_be_sent_without_waiting(client: ClusterClient) -> None:
     client.client.await_future(future)
 
     assert future.value().body == FindCoordinatorResponse(throttle_time_ms=2)
+
+
+def test_a_broker_that_has_left_is_asked_where_it_was(
+    client: ClusterClient, cluster: ScriptedCluster
+) -> None:
+    """Between two questions it may go, or be fenced; its answer tells, or that there is none."""
+    client.refresh()
+    left = cluster.brokers.pop(2)
+    assert list(client.refresh().brokers) == [1, 3]
+    left.on("ListGroups", ListGroupsResponse(throttle_time_ms=2))
+    assert client.ask(2, ListGroupsRequest(), ListGroupsResponse).throttle_time_ms == 2
+    left.stop()
+    with pytest.raises(ConnectError):
+        client.ask(2, ListGroupsRequest(), ListGroupsResponse)
 
 
 def test_an_unknown_broker_is_the_callers_mistake(client: ClusterClient) -> None:

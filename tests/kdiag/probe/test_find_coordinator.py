@@ -194,6 +194,65 @@ def test_while_the_internal_topic_is_being_created_the_brokers_are_asked_again(
     assert all(len(each.asked("FindCoordinator")) == 2 for each in cluster.brokers.values())
 
 
+def test_a_broker_that_has_not_heard_of_the_internal_topic_is_asked_again(
+    cluster: ScriptedCluster,
+) -> None:
+    """Others name coordinators already; where it never hears of one, that takes a second."""
+    topics, cluster.topics = cluster.topics, []
+    asked: list[int] = []
+
+    def hear_late(received: Received) -> None:
+        asked.append(received.header.correlation_id)
+        cluster.topics = topics if len(asked) > 2 else []
+        cluster.tell(received)
+
+    with cluster.client() as client:
+        cluster.on("Metadata", hear_late)
+        report = report_on("orders", find_coordinators(client, ["orders"], GROUP))
+    assert report.coordinator is not None
+    assert report.partition is not None
+    assert len(asked) == 3
+
+
+def test_a_broker_that_hears_of_the_coordinator_later_than_others_is_asked_again(
+    cluster: ScriptedCluster,
+) -> None:
+    """A topic that was just created is known to one broker before the next."""
+    name_the_second = cluster.brokers[3]._replies["FindCoordinator"]
+    assert callable(name_the_second)
+    refusal = FindCoordinatorResponse(
+        coordinators=[Coordinator("orders", error_code=NOT_AVAILABLE)]
+    )
+
+    def refuse_once(received: Received) -> None:
+        cluster.brokers[3].on("FindCoordinator", name_the_second)
+        received.reply(refusal)
+
+    cluster.brokers[3].on("FindCoordinator", refuse_once)
+    with cluster.client() as client:
+        report = report_on("orders", find_coordinators(client, ["orders"], GROUP))
+    assert report.agreement
+    assert all(len(each.asked("FindCoordinator")) == 2 for each in cluster.brokers.values())
+
+
+def test_a_coordinator_may_leave_while_it_is_looked_for(cluster: ScriptedCluster) -> None:
+    """It was named and asked for, is gone, and counts as one that is down."""
+    port = cluster.brokers[2].port
+    coordinator = Coordinator("orders", 2, "127.0.0.1", port)
+    named = FindCoordinatorResponse(coordinators=[coordinator])
+
+    def leave(received: Received) -> None:
+        cluster.brokers.pop(2).stop()
+        received.reply(named)
+
+    cluster.on("FindCoordinator", named)
+    cluster.brokers[3].on("FindCoordinator", leave)
+    with cluster.client() as client:
+        facts = find_coordinators(client, ["orders"], GROUP)
+    assert 2 in facts.unreachable
+    assert sorted(each.node_id for each in facts.answers["orders"]) == [1, 2, 3]
+
+
 def test_without_patience_the_first_answer_counts(cluster: ScriptedCluster) -> None:
     """Who watches looks again by itself."""
     cluster.topics = []
