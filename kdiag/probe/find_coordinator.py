@@ -99,7 +99,7 @@ def find_coordinators(
     nodes = [each.id for each in client.brokers if among is None or each.id in among]
     answers, unreachable, topic = _look(client, keys, kind, nodes)
     began_ns = client.clock.monotonic_ns()
-    while client.clock.monotonic_ns() < began_ns + min(patience_ns, _worth_ns(answers, topic)):
+    while client.clock.monotonic_ns() < began_ns + _worth_ns(answers, topic, patience_ns):
         pause(client, _RETRY_NS)
         answers, unreachable, topic = _look(client, keys, kind, nodes)
     _add_missing(client, topic, answers, unreachable)
@@ -261,17 +261,17 @@ def _look(
     return *_ask_every_broker(client, keys, kind, nodes), _internal_topic(client, kind)
 
 
-def _worth_ns(answers: _Answers, topic: InternalTopic) -> int:
+def _worth_ns(answers: _Answers, topic: InternalTopic, patience_ns: int) -> int:
     """Return for how long it may help to ask again."""
     if _is_being_created(answers, topic):
-        return PATIENCE_NS
+        return patience_ns
     is_unheard_of = not topic.partitions and topic.error in {None, _UNKNOWN_TOPIC}
     is_lagging = any(
         any(each.coordinator for each in said)
         and (is_unheard_of or any(each.error == _NOT_AVAILABLE for each in said))
         for said in answers.values()
     )
-    return _LAG_NS if is_lagging else 0
+    return min(_LAG_NS, patience_ns) if is_lagging else 0
 
 
 def _is_being_created(answers: _Answers, topic: InternalTopic) -> bool:
