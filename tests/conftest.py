@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-import browser
-import delayed_network
-import kafka_jars
-import kafka_oracle
-from delayed_path import DelayedPath
+from delays import delayed_network
+from delays.delayed_path import DelayedPath
 from kdiag.pipeline.session import missing, open_session
-from secure_cluster import SecureCluster
-from wan_cluster import WanCluster
+from programs import browser
+from real_kafka import kafka_jars, kafka_oracle
+from real_kafka.secure_cluster import SecureCluster
+from real_kafka.wan_cluster import WanCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,12 +1,12 @@
 import gzip
 import json
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-ORACLE = Path(__file__).parent / "oracle"
+from folders import ORACLE
+
 KAFKA_VERSIONS = ("3.9.1", "4.3.1", "4.4.0")
 
 

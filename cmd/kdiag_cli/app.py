@@ -11,24 +11,72 @@ import kdiag
 from kdiag_cli.lazy_command import add_commands
 
 COMMANDS: Final = {
-    "decode": "Name every request and response in packet captures.",
-    "tables": "Explain the tables that captures become, column by column.",
-    "query": "Ask a question about captures in SQL.",
-    "report": "Answer a question that many have about captures.",
-    "pipeline": "Make tables of captures on Spark, on this machine or on many.",
-    "tune-buffers": "Say which socket buffers are best: try them on brokers, or read captures.",
-    "latency": "Measure how long records take, and where: client, network or broker.",
-    "check": "Check the way to a cluster, layer by layer, and what state it is in.",
-    "tail": "Follow topics: print their records, exactly, from any offset or time.",
-    "find-coordinator": "Ask every broker who coordinates a group, and if that is healthy.",
-    "request": "Send any request of Kafka's protocol, and print the answer.",
-    "api-versions": "Show which versions of Kafka's APIs the brokers speak, side by side.",
-    "completion": "Print a script that has a shell complete what you type.",
-    "config": "Show the settings of the client and where each comes from.",
-    "errcode": "Explain an error code: what it means and what to do.",
-    "help": "Explain a topic, or list the topics.",
+    "decode": (
+        "kdiag_cli.commands.decode.command",
+        "Name every request and response in packet captures.",
+    ),
+    "tables": (
+        "kdiag_cli.commands.report.tables",
+        "Explain the tables that captures become, column by column.",
+    ),
+    "query": (
+        "kdiag_cli.commands.report.query",
+        "Ask a question about captures in SQL.",
+    ),
+    "report": (
+        "kdiag_cli.commands.report.report",
+        "Answer a question that many have about captures.",
+    ),
+    "pipeline": (
+        "kdiag_cli.commands.pipeline.command",
+        "Make tables of captures on Spark, on this machine or on many.",
+    ),
+    "tune-buffers": (
+        "kdiag_cli.commands.tune_buffers.command",
+        "Say which socket buffers are best: try them on brokers, or read captures.",
+    ),
+    "latency": (
+        "kdiag_cli.commands.latency.command",
+        "Measure how long records take, and where: client, network or broker.",
+    ),
+    "check": (
+        "kdiag_cli.commands.check.command",
+        "Check the way to a cluster, layer by layer, and what state it is in.",
+    ),
+    "tail": (
+        "kdiag_cli.commands.tail.command",
+        "Follow topics: print their records, exactly, from any offset or time.",
+    ),
+    "find-coordinator": (
+        "kdiag_cli.commands.find_coordinator.command",
+        "Ask every broker who coordinates a group, and if that is healthy.",
+    ),
+    "request": (
+        "kdiag_cli.commands.request.command",
+        "Send any request of Kafka's protocol, and print the answer.",
+    ),
+    "api-versions": (
+        "kdiag_cli.commands.api_versions.command",
+        "Show which versions of Kafka's APIs the brokers speak, side by side.",
+    ),
+    "completion": (
+        "kdiag_cli.commands.completion.command",
+        "Print a script that has a shell complete what you type.",
+    ),
+    "config": (
+        "kdiag_cli.commands.config",
+        "Show the settings of the client and where each comes from.",
+    ),
+    "errcode": (
+        "kdiag_cli.commands.errcode",
+        "Explain an error code: what it means and what to do.",
+    ),
+    "help": (
+        "kdiag_cli.commands.help.command",
+        "Explain a topic, or list the topics.",
+    ),
 }
-"""The line of each command in the help: the first of its docstring, which is not imported."""
+"""The module of each command, imported when it runs, and its line in the program's help."""
 
 _GC_THRESHOLD: Final = 20_000
 """New objects until the next search for cycles. There are hardly any, and with Python's own 700 the

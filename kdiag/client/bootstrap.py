@@ -12,12 +12,12 @@ Source: Kafka's `NetworkClient` bootstraps one server at a time; KIP-302 (all ad
 from collections.abc import Iterable
 from typing import Final
 
-from kdiag.client.connection_failure import most_telling, no_metadata
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
-from kdiag.client.metadata import Cluster, metadata_request
-from kdiag.client.network_client import NetworkClient
-from kdiag.client.node import Node
-from kdiag.client.node_connections import Lookup
+from kdiag.client.network.connections import Lookup
+from kdiag.client.network.failure import most_telling, no_metadata
+from kdiag.client.network.metadata import Cluster, metadata_request
+from kdiag.client.network.network_client import NetworkClient
+from kdiag.client.network.node import Node
 from kdiag.errors import ConnectError
 from kdiag.net.lookups import look_up_all
 from kdiag.wire.api.metadata import MetadataResponse

@@ -10,19 +10,19 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from kdiag.client.config import ClientConfig
-from kdiag.client.config_sasl import SaslConfig
+from kdiag.client.config.load import ClientConfig
+from kdiag.client.config.sasl import SaslConfig
 from kdiag.clock import Clock
 from kdiag.net.authenticator import Authenticator, NoAuthenticator
 from kdiag.net.channel import Channel
 from kdiag.net.plaintext import PlaintextTransport
-from kdiag.net.selector import MakeChannel
+from kdiag.net.selector.selector import MakeChannel
 from kdiag.net.transport import Transport
 
 if TYPE_CHECKING:  # each is needed by some configurations only
-    from kdiag.net.sasl import SaslExchange
-    from kdiag.net.sasl_mechanism import SaslMechanism
-    from kdiag.net.sasl_token import TokenSource
+    from kdiag.net.sasl.authenticator import SaslExchange
+    from kdiag.net.sasl.mechanism import SaslMechanism
+    from kdiag.net.sasl.tokens import TokenSource
 
 _NS_PER_MS: Final = 1_000_000
 
@@ -53,8 +53,8 @@ def _transports(config: ClientConfig) -> Callable[[Any, str, str], Transport]:
     """Return what makes a transport from a socket, its peer and its host."""
     if not config.has_tls:
         return lambda sock, peer, _: PlaintextTransport(sock, peer)
-    from kdiag.net.tls import TlsTransport  # noqa: PLC0415 - plaintext does without
-    from kdiag.net.tls_context import TlsSettings, client_context  # noqa: PLC0415 - as above
+    from kdiag.net.tls.context import TlsSettings, client_context  # noqa: PLC0415 - as above
+    from kdiag.net.tls.transport import TlsTransport  # noqa: PLC0415 - plaintext does without
 
     origins = {each.key: each.origin for each in config.values.in_force(with_defaults=True)}
     context = client_context(TlsSettings(**config.tls._asdict(), origins=origins))
@@ -69,7 +69,7 @@ def _authenticators(
     """Return what makes an authenticator from the id of its channel."""
     if config.sasl is None:
         return lambda _: NoAuthenticator()
-    from kdiag.net.sasl import SaslAuthenticator  # noqa: PLC0415 - only where one logs in
+    from kdiag.net.sasl.authenticator import SaslAuthenticator  # noqa: PLC0415 - only where one logs in
 
     mechanism = sasl_mechanism(config, config.sasl, clock)
     return lambda channel_id: SaslAuthenticator(
@@ -84,11 +84,11 @@ def sasl_mechanism(config: ClientConfig, sasl: SaslConfig, clock: Clock) -> "Sas
         ConfigError: if a token cannot be made as the settings want it.
     """
     if sasl.mechanism == "PLAIN":
-        from kdiag.net.sasl_plain import Plain  # noqa: PLC0415 - one of three is needed
+        from kdiag.net.sasl.sasl_plain import Plain  # noqa: PLC0415 - one of three is needed
 
         return Plain(sasl.username, sasl.password)
     if sasl.mechanism.startswith("SCRAM-"):
-        from kdiag.net.sasl_scram import Scram  # noqa: PLC0415 - as above
+        from kdiag.net.sasl.scram import Scram  # noqa: PLC0415 - as above
 
         return Scram(
             sasl.mechanism,
@@ -96,7 +96,7 @@ def sasl_mechanism(config: ClientConfig, sasl: SaslConfig, clock: Clock) -> "Sas
             sasl.password,
             is_delegation_token=sasl.is_delegation_token,
         )
-    from kdiag.net.sasl_oauthbearer import OauthBearer  # noqa: PLC0415 - as above
+    from kdiag.net.sasl.oauthbearer import OauthBearer  # noqa: PLC0415 - as above
 
     source = _token_source(config, sasl, clock)
     try:
@@ -108,7 +108,7 @@ def sasl_mechanism(config: ClientConfig, sasl: SaslConfig, clock: Clock) -> "Sas
 def _token_source(config: ClientConfig, sasl: SaslConfig, clock: Clock) -> "TokenSource":
     from pathlib import Path  # noqa: PLC0415 - as above
 
-    from kdiag.net import sasl_token  # noqa: PLC0415 - as above
+    from kdiag.net.sasl import tokens as sasl_token  # noqa: PLC0415 - as above
 
     if sasl.token is not None:
         return sasl_token.LiteralToken(sasl.token)

@@ -12,20 +12,20 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from kdiag.client.bootstrap import Bootstrap
-from kdiag.client.client_request import RequestBuilder, builder_of
-from kdiag.client.connection_states import FOREVER_NS, ConnectionTimes
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
-from kdiag.client.metadata import Broker, Cluster, metadata_request
-from kdiag.client.metadata_updater import ManualMetadataUpdater
-from kdiag.client.network_client import NetworkClient
-from kdiag.client.network_settings import NetworkSettings
-from kdiag.client.node import Node
-from kdiag.client.node_api_versions import NodeApiVersions
-from kdiag.client.observed import ExchangeObserver
+from kdiag.client.network.connection_states import FOREVER_NS, ConnectionTimes
+from kdiag.client.network.metadata import Broker, Cluster, metadata_request
+from kdiag.client.network.metadata_updater import ManualMetadataUpdater
+from kdiag.client.network.network_client import NetworkClient
+from kdiag.client.network.network_settings import NetworkSettings
+from kdiag.client.network.node import Node
+from kdiag.client.network.node_api_versions import NodeApiVersions
+from kdiag.client.network.observer import ExchangeObserver
+from kdiag.client.network.request import RequestBuilder, builder_of
 from kdiag.clock import Clock
 from kdiag.errors import ConnectError, DisconnectedError, KdiagError, RequestTimeoutError
-from kdiag.net.selector import MakeChannel, Selector
-from kdiag.net.selector_settings import SelectorSettings
+from kdiag.net.selector.selector import MakeChannel, Selector
+from kdiag.net.selector.settings import SelectorSettings
 from kdiag.net.tcp_info import SocketFacts
 from kdiag.wire.api.metadata import MetadataResponse
 from kdiag.wire.schema import Struct

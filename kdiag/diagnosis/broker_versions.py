@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from kdiag.finding import Finding, found
+from kdiag.findings.finding import Finding, found
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.schema import NO_VERSIONS, Versions

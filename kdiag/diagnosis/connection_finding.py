@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from kdiag.errors import ConnectError, Fault, Layer
-from kdiag.finding import Finding, found
+from kdiag.findings.finding import Finding, found
 
 _BY_FAULT: Final = {
     Fault.UNRESOLVED: "KD1001",

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kdiag.diagnosis.coordinator import CoordinatorFacts, CoordinatorReport
-from kdiag.finding import Finding, found
+from kdiag.findings.finding import Finding, found
 
 NOT_AUTHORIZED: Final = frozenset(
     {

@@ -9,7 +9,7 @@ import socket
 from typing import Final
 
 from kdiag.net.address import Address
-from kdiag.net.selector_settings import SYSTEM_DEFAULT, SelectorSettings
+from kdiag.net.selector.settings import SYSTEM_DEFAULT, SelectorSettings
 
 _INTERNET: Final = frozenset((socket.AF_INET, socket.AF_INET6))
 

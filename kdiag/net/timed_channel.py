@@ -16,7 +16,7 @@ from kdiag.net.channel import Channel
 from kdiag.net.transport import Transport
 
 if TYPE_CHECKING:  # plaintext does without
-    from kdiag.net.tls_certificate import Certificate
+    from kdiag.net.tls.certificate import Certificate
 
 _FAILURES: Final = (OSError, KdiagError)
 
@@ -135,8 +135,8 @@ class TimedChannels:
 
 
 def _tls_facts(transport: Transport) -> TlsFacts | None:
-    from kdiag.net.tls import TlsTransport  # noqa: PLC0415 - plaintext does without
-    from kdiag.net.tls_certificate import read_certificate  # noqa: PLC0415 - as above
+    from kdiag.net.tls.certificate import read_certificate  # noqa: PLC0415 - as above
+    from kdiag.net.tls.transport import TlsTransport  # noqa: PLC0415 - plaintext does without
 
     if not isinstance(transport, TlsTransport):
         return None

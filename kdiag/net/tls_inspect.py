@@ -17,10 +17,10 @@ from kdiag.clock import Clock
 from kdiag.errors import ConnectError, Layer
 from kdiag.net.address import Address
 from kdiag.net.tcp import start_connect
-from kdiag.net.tls import TlsTransport
-from kdiag.net.tls_certificate import Certificate, read_certificate
-from kdiag.net.tls_context import TlsSettings, client_context
-from kdiag.net.tls_failure import HandshakeBrokenError
+from kdiag.net.tls.certificate import Certificate, read_certificate
+from kdiag.net.tls.context import TlsSettings, client_context
+from kdiag.net.tls.failure import HandshakeBrokenError
+from kdiag.net.tls.transport import TlsTransport
 
 _GOODBYE_NS: Final = 1_000_000_000
 _NS_PER_S: Final = 1_000_000_000

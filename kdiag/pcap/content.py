@@ -11,17 +11,17 @@ the rest:
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
-from kdiag.pcap.conversation import Announcements, Conversation
-from kdiag.pcap.detect import detect, is_bare_token
-from kdiag.pcap.frame_stream import FrameLimits, Skip
-from kdiag.pcap.keylog import KeyLog
-from kdiag.pcap.opening import Opening, OpeningSide, Verdict
-from kdiag.pcap.pairing import Pairing, Run
-from kdiag.pcap.segments import Segments
-from kdiag.pcap.stream import Consumer
-from kdiag.pcap.tls_stream import TlsStream
-from kdiag.wire.connection import Connection
-from kdiag.wire.connection import Protocol as Carried
+from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Protocol as Carried
+from kdiag.pcap.kafka.conversation import Announcements, Conversation
+from kdiag.pcap.kafka.detection import detect, is_bare_token
+from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
+from kdiag.pcap.kafka.matching import Pairing, Run
+from kdiag.pcap.kafka.opening import Opening, OpeningSide, Verdict
+from kdiag.pcap.tcp.reassembly import Consumer
+from kdiag.pcap.tcp.segments import Segments
+from kdiag.pcap.tls.keylog import KeyLog
+from kdiag.pcap.tls.stream import TlsStream
 
 _MIDSTREAM: Final = "the capture starts in the middle of the connection"
 

@@ -18,21 +18,21 @@ from typing import Protocol
 
 import msgspec
 
+from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Connection, Gap
 from kdiag.pcap.content import ReadingRules
-from kdiag.pcap.conversation import Announcements
 from kdiag.pcap.flow import Flow, Surroundings
-from kdiag.pcap.flow_rows import SYN, FlowRows, Row, SortedBatch
-from kdiag.pcap.frame_stream import FrameLimits
-from kdiag.pcap.keylog import KeyLog
-from kdiag.pcap.lone_responses import LoneResponses
-from kdiag.pcap.order import MAX_WAIT_PACKETS
-from kdiag.pcap.packet import SegmentBatch
-from kdiag.pcap.pairing import DEFAULT_MAX_OUTSTANDING, DEFAULT_MAX_OUTSTANDING_BYTES, Run
+from kdiag.pcap.kafka.conversation import Announcements
+from kdiag.pcap.kafka.frame_stream import FrameLimits
+from kdiag.pcap.kafka.matching import DEFAULT_MAX_OUTSTANDING, DEFAULT_MAX_OUTSTANDING_BYTES, Run
+from kdiag.pcap.kafka.order import MAX_WAIT_PACKETS
+from kdiag.pcap.kafka.resync import DEFAULT_MAX_SEARCH_BYTES
+from kdiag.pcap.kafka.unmatched_responses import LoneResponses
+from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader, Source
-from kdiag.pcap.resync import DEFAULT_MAX_SEARCH_BYTES
-from kdiag.pcap.stream import DEFAULT_MAX_WAITING_BYTES, Moment
-from kdiag.wire.connection import Connection, Gap
-from kdiag.wire.exchange import Exchange
+from kdiag.pcap.tcp.reassembly import DEFAULT_MAX_WAITING_BYTES, Moment
+from kdiag.pcap.tcp.sorted_batch import SYN, FlowRows, Row, SortedBatch
+from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 
 Item = Exchange | Gap | Connection
@@ -155,7 +155,7 @@ class CaptureDecoder:
 
     def follow_tcp(self) -> None:
         """Fill in `Connection.tcp` of the connections that begin from now on."""
-        from kdiag.pcap.tcp_tracker import TcpTracker  # noqa: PLC0415 - few need it
+        from kdiag.pcap.tcp.tracker import TcpTracker  # noqa: PLC0415 - few need it
 
         self._around = self._around._replace(make_tracker=TcpTracker)
 

@@ -7,16 +7,16 @@ until they do the end with the higher port is taken for it.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kdiag.exchange.model import Connection, Gap
 from kdiag.pcap.content import Content, ReadingRules, Unresolved
-from kdiag.pcap.flow_rows import ACK, FIN, LEFT_OUT, NONE_SEEN, RST, SYN, FlowRows, Row
-from kdiag.pcap.frame_stream import Skip
-from kdiag.pcap.segments import Segments
-from kdiag.pcap.stream import Direction, Moment
-from kdiag.wire.connection import Connection, Gap
+from kdiag.pcap.kafka.frame_stream import Skip
+from kdiag.pcap.tcp.reassembly import Direction, Moment
+from kdiag.pcap.tcp.segments import Segments
+from kdiag.pcap.tcp.sorted_batch import ACK, FIN, LEFT_OUT, NONE_SEEN, RST, SYN, FlowRows, Row
 from kdiag.wire.frame import Frame
 
 if TYPE_CHECKING:
-    from kdiag.pcap.tcp_tracker import TcpTracker
+    from kdiag.pcap.tcp.tracker import TcpTracker
 
 LINGER_NS: Final = 1_000_000_000
 """How long after its end packets still belong to a connection."""

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Self
 import numpy as np
 
 from kdiag.errors import CaptureError
-from kdiag.pcap.address import AddressBook
-from kdiag.pcap.block import PacketBlock
-from kdiag.pcap.packet import PacketIndex, SegmentBatch
-from kdiag.pcap.savefile_writer import LINKTYPE_RAW, file_header
+from kdiag.pcap.files.block import PacketBlock
+from kdiag.pcap.files.savefile_writer import LINKTYPE_RAW, file_header
+from kdiag.pcap.packets.address import AddressBook
+from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
 
 if TYPE_CHECKING:
-    from kdiag.pcap.pcapng import Secrets
+    from kdiag.pcap.files.pcapng import Secrets
 
 RING_BLOCKS: Final = 32
 RING_BLOCK_BYTES: Final = 1 << 20

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 from kdiag.errors import CaptureError
-from kdiag.pcap.address import AddressBook
-from kdiag.pcap.block import PacketBlock
-from kdiag.pcap.file import BLOCK_BYTES, STDIN, Window, open_window
-from kdiag.pcap.packet import PacketIndex, SegmentBatch
-from kdiag.pcap.pcapng import Secrets, is_pcapng, read_pcapng
-from kdiag.pcap.savefile import SAVEFILE_HEADER_BYTES, is_savefile, read_savefile
+from kdiag.pcap.files.block import PacketBlock
+from kdiag.pcap.files.pcap import SAVEFILE_HEADER_BYTES, is_savefile, read_savefile
+from kdiag.pcap.files.pcapng import Secrets, is_pcapng, read_pcapng
+from kdiag.pcap.files.window import BLOCK_BYTES, STDIN, Window, open_window
+from kdiag.pcap.packets.address import AddressBook
+from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
 
 Source: TypeAlias = str | Path | BinaryIO
 

@@ -26,25 +26,25 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from kdiag.errors import CaptureError
-from kdiag.pcap.pcapng import Secrets
-from kdiag.pipeline.bundles import unbundle
+from kdiag.exchange.fetch_session import FetchSessions
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pipeline.collector import settle
-from kdiag.pipeline.division import Division, Weights, divide
-from kdiag.pipeline.flows import FETCHES, FlowRules, Part, decode_rows, resolve_unsure
-from kdiag.pipeline.kept import keep, kept
-from kdiag.pipeline.moments import Moments
-from kdiag.pipeline.packet_rows import PACKETS, PLACES, MappedFiles
-from kdiag.pipeline.partitions import RUNS, Manifest, TableFiles, commit
+from kdiag.pipeline.decode import FETCHES, FlowRules, Part, decode_rows, resolve_unsure
+from kdiag.pipeline.input.moments import Moments
+from kdiag.pipeline.input.segment_reader import ALWAYS, TimeRange
+from kdiag.pipeline.input.source import FAILFAST, PERMISSIVE, Reading, read_bundles
+from kdiag.pipeline.input.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, places_of, walk
+from kdiag.pipeline.output.checkpoint import keep, kept
+from kdiag.pipeline.output.partitions import RUNS, Manifest, TableFiles, commit
+from kdiag.pipeline.output.staging import Staged, Staging, read_all, read_staged
 from kdiag.pipeline.place import expand, remove_folder
-from kdiag.pipeline.segment_reader import ALWAYS, TimeRange
-from kdiag.pipeline.source import FAILFAST, PERMISSIVE, Reading, read_bundles
-from kdiag.pipeline.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, places_of, walk
-from kdiag.pipeline.staging import Staged, Staging, read_all, read_staged
+from kdiag.pipeline.rows.bundles import unbundle
+from kdiag.pipeline.rows.division import Division, Weights, divide
+from kdiag.pipeline.rows.packets import PACKETS, PLACES, MappedFiles
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of
-from kdiag.report.tables import DEFAULT_CHOICE, TableBatches, TableChoice
-from kdiag.wire.fetch_session import FetchSessions
-from kdiag.wire.topic_names import TopicNames
+from kdiag.report.arrow import DEFAULT_CHOICE, TableBatches, TableChoice
 
 DEFAULT_PART_BYTES: Final = 128 << 20
 DEFAULT_CHUNK_BYTES: Final = 1 << 30

@@ -29,16 +29,18 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import kdiag
 from kdiag.errors import ReportError
-from kdiag.pipeline.bundles import unbundle
 from kdiag.pipeline.collector import settle
-from kdiag.pipeline.division import divide_evenly
-from kdiag.pipeline.flows import Part, PartDecoder
-from kdiag.pipeline.folder_source import FORMAT, FolderSource
-from kdiag.pipeline.kept import keep, kept, read_whole, write_whole
-from kdiag.pipeline.moments import Moments
-from kdiag.pipeline.packet_rows import MappedFiles
-from kdiag.pipeline.partitions import commit
+from kdiag.pipeline.decode import Part, PartDecoder
+from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
+from kdiag.pipeline.input.moments import Moments
+from kdiag.pipeline.input.split import Split, in_order
+from kdiag.pipeline.output.checkpoint import keep, kept, read_whole, write_whole
+from kdiag.pipeline.output.partitions import commit
+from kdiag.pipeline.output.staging import read_all
 from kdiag.pipeline.place import folders_in, remove_folder
+from kdiag.pipeline.rows.bundles import unbundle
+from kdiag.pipeline.rows.division import divide_evenly
+from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.run import (
     Job,
     PartWriters,
@@ -48,8 +50,6 @@ from kdiag.pipeline.run import (
     tabulate_frames,
     walk_files,
 )
-from kdiag.pipeline.split import Split, in_order
-from kdiag.pipeline.staging import read_all
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of
 
 DEFAULT_PARTS: Final = 8

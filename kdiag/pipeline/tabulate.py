@@ -8,11 +8,11 @@ from typing import Final
 
 import pyarrow as pa
 
-from kdiag.pipeline.frame_rows import read_exchanges
-from kdiag.pipeline.packet_rows import NO_FILES, MappedFiles
-from kdiag.report.tables import TableBatches
-from kdiag.wire.dissection import Dissection
-from kdiag.wire.fetch_session import FetchSessions
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.fetch_session import FetchSessions
+from kdiag.pipeline.rows.frames import read_exchanges
+from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
+from kdiag.report.arrow import TableBatches
 
 SESSIONS: Final = pa.schema(
     [

@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kdiag.pipeline.collector import settle
-from kdiag.pipeline.partitions import Written
-from kdiag.pipeline.staging import Staged
+from kdiag.pipeline.output.partitions import Written
+from kdiag.pipeline.output.staging import Staged
 
 RESULT_DDL: Final = "result binary"
 _RESULT: Final = pa.schema([("result", pa.binary())])

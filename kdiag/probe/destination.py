@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.probe.find_coordinator import PATIENCE_NS, coordinator_request
+from kdiag.probe.coordinator.search import PATIENCE_NS, coordinator_request
 from kdiag.probe.pause import pause
 from kdiag.wire.api.find_coordinator import Coordinator, FindCoordinatorResponse
 from kdiag.wire.coordinator_partition import CoordinatorKind

@@ -10,9 +10,9 @@ import duckdb
 import pyarrow as pa
 
 from kdiag.errors import ReportError
-from kdiag.report.catalog import TABLES
-from kdiag.report.parquet_tables import table_file
+from kdiag.report.parquet import table_file
 from kdiag.report.sql_report import SPARK, Query
+from kdiag.report.tables.catalog import TABLES
 
 DEFAULT_BATCH_ROWS: Final = 10_000
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from kdiag.errors import ReportError
-from kdiag.wire.record import Header
+from kdiag.wire.records.record import Header
 
 _COMPRESSION: Final = "zstd"
 _GROUP_ROWS: Final = 100_000

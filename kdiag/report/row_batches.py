@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from kdiag.wire.document import without_surrogates
+from kdiag.exchange.documents.document import without_surrogates
 
 Emit: TypeAlias = Callable[[str, pa.RecordBatch], object]
 """Takes a name and a batch."""

@@ -1,7 +1,7 @@
 """The smallest parts of the wire format: fixed-size numbers, varints, tag sections, uuids.
 
-The compiled codecs (`kdiag.wire.codec`) inline the common cases and call these for the rest.
-Reading functions raise `RefusedError` without saying where: `kdiag.wire.explain` then reads the
+The compiled codecs (`codec.messages`) inline the common cases and call these for the rest.
+Reading functions raise `RefusedError` without saying where: `codec.explain` then reads the
 same bytes again, slowly, and names the place.
 
 Source: the protocol guide's "Protocol Primitive Types"; Kafka's `ByteUtils` and `RawTaggedField`.

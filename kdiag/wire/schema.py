@@ -13,7 +13,7 @@ reads: `replicaId` is an int32 that ends with version 14; `maxWaitMs` is in ever
 `clusterId` is a nullable string from version 12, a tagged field with tag 0, and dropped silently
 when it is set and the version lacks it. A field that is not ignorable refuses that instead.
 
-`fields_of` reads the annotations once per class; `kdiag.wire.codec` compiles them per version.
+`fields_of` reads the annotations once per class; `codec.messages` compiles them per version.
 
 Source: Kafka's `clients/src/main/resources/common/message/README.md`; KIP-482 (tagged fields),
 KIP-893 (nullable structs).
@@ -147,7 +147,7 @@ Uuid = Annotated[bytes, Kind.UUID]
 String = Annotated[str, Kind.STRING]
 Bytes = Annotated[bytes, Kind.BYTES]
 Records = Annotated[bytes, Kind.RECORDS]
-"""Record batches as they lie on the wire; `kdiag.wire.records` reads them."""
+"""Record batches as they lie on the wire; `kdiag.wire.records.batches` reads them."""
 
 TopicName = Annotated[str, Kind.STRING, Entity.TOPIC_NAME]
 GroupId = Annotated[str, Kind.STRING, Entity.GROUP_ID]

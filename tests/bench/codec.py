@@ -32,7 +32,7 @@ from kdiag.wire.api.metadata import (
     MetadataResponseTopic,
 )
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from kdiag.wire.codec import decode, encode
+from kdiag.wire.codec.messages import decode, encode
 from kdiag.wire.schema import Struct
 
 TURNS: Final = 15

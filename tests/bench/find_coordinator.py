@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_cluster import KafkaCluster, free_ports
+from real_kafka.kafka_cluster import KafkaCluster, free_ports
 
 VERSION: Final = "4.3.1"
 BROKERS: Final = 3

@@ -30,16 +30,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.fetch_session import FetchSessions
+from kdiag.exchange.model import Connection
+from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pipeline.run import Job, run
 from kdiag.pipeline.session import open_session
-from kdiag.report.parquet_tables import ParquetTables
-from kdiag.report.tables import TableChoice
-from kdiag.wire.connection import Connection
-from kdiag.wire.dissection import Dissection
-from kdiag.wire.exchange import Exchange
-from kdiag.wire.fetch_session import FetchSessions
-from kdiag.wire.topic_names import TopicNames
+from kdiag.report.arrow import TableChoice
+from kdiag.report.parquet import ParquetTables
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")

@@ -30,8 +30,8 @@ from typing import Any, Final, NamedTuple
 
 from kafka import KafkaConsumer, KafkaProducer
 
-import kafka_jars
-from kafka_cluster import KafkaCluster, Ports
+from real_kafka import kafka_jars
+from real_kafka.kafka_cluster import KafkaCluster, Ports
 
 KAFKA: Final = "4.3.1"
 PORTS: Final = Ports(9092, 9093, 9094)

@@ -35,8 +35,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "rig"))
 
 from confluent_kafka import Producer
 
-import topic_maker
-from kafka_cluster import KafkaCluster
+from real_kafka import topic_maker
+from real_kafka.kafka_cluster import KafkaCluster
 
 KDIAG: Final = str(Path(sys.executable).with_name("kdiag"))
 MAX_RSS_MB: Final = 200

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from client_peers import closed_port, full_server, silent_server
-from foreign_server import CUT_SHORT, HTTP, TOO_LONG, saying
-from json_run import said, settings
+from client_ends.client_peers import closed_port, full_server, silent_server
+from programs.json_run import said, settings
+from scripted_kafka.foreign_server import CUT_SHORT, HTTP, TOO_LONG, saying
 
 TLS: Final = settings(security_protocol="SSL")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from expected_exchanges import CAPTURES
-from kdiag_cli.decode import EXAMPLES
-from kdiag_program import kdiag
+from folders import CAPTURES, TLS_CAPTURES
+from kdiag_cli.commands.decode.command import EXAMPLES
+from programs.kdiag_program import kdiag
 
 GROUP = CAPTURES / "produce_consume_group.pcap"
 ACKS = CAPTURES / "acks.pcap"
@@ -30,7 +30,7 @@ def test_the_examples_in_the_help_run(
     """They are typed as they stand by whoever reads them."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "traffic.pcap").write_bytes(GROUP.read_bytes())
-    keylog = CAPTURES.parent / "tests" / "captures_tls" / "tls12_aiokafka.keylog"
+    keylog = TLS_CAPTURES / "tls12_aiokafka.keylog"
     (tmp_path / "keys.log").write_bytes(keylog.read_bytes())
 
     done = kdiag("decode", *arguments, stdin=ACKS.read_bytes())

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import pytest
 
-from delayed_path import Buffers, DelayedPath, Load
-from kdiag.diagnosis.tcp_limit import DirectionLimit, Limit, limits_of, loaded_rtt_ns, mb_per_s
-from kdiag.diagnosis.turns import Turns
+from delays.delayed_path import Buffers, DelayedPath, Load
+from kdiag.diagnosis.tcp.limit import DirectionLimit, Limit, limits_of, loaded_rtt_ns, mb_per_s
+from kdiag.diagnosis.tcp.turns import Turns
+from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Connection
+from kdiag.exchange.tcp_facts import TcpFacts, Vantage
 from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.reader import CaptureReader
-from kdiag.wire.connection import Connection
-from kdiag.wire.exchange import Exchange
-from kdiag.wire.tcp_facts import TcpFacts, Vantage
-from kdiag_program import kdiag
+from programs.kdiag_program import kdiag
 
 SMALL = 32 << 10
 LARGE = 256 << 10

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from capture_sets import recorded_sets
-from child_program import ChildProgram
 from kdiag.pipeline.session import missing
-from kdiag_program import start_kdiag
-from pipeline_parts import comparable, in_one_process, read_tables
+from programs.child_program import ChildProgram
+from programs.kdiag_program import start_kdiag
+from recordings.capture_sets import recorded_sets
+from spark_runs.pipeline_parts import comparable, in_one_process, read_tables
 
 if TYPE_CHECKING:
-    from spark_cluster import SparkCluster
+    from spark_runs.spark_cluster import SparkCluster
 
 TABLES = ("exchanges", "batches", "connections", "gaps")
 
@@ -34,7 +34,7 @@ def test_a_cluster_gives_the_rows_of_one_process_though_an_executor_is_killed(
     tmp_path: Path,
 ) -> None:
     """Its tasks are done again elsewhere, and nothing that it wrote counts."""
-    from spark_cluster import spark_cluster  # noqa: PLC0415 - pyspark may be missing
+    from spark_runs.spark_cluster import spark_cluster  # noqa: PLC0415 - pyspark may be missing
 
     files = [file for each in recorded_sets() if not each.keylog for file in each.files]
     (tmp_path / "cluster").mkdir()

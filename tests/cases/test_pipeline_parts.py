@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
-from capture_sets import CaptureSet, recorded_sets, write_hard_cases
-from pipeline_parts import TABLE_NAMES, comparable, in_one_process, in_parts
+from recordings.capture_sets import CaptureSet, recorded_sets, write_hard_cases
+from spark_runs.pipeline_parts import TABLE_NAMES, comparable, in_one_process, in_parts
 
 DIVISIONS: Final = ((1, 64 << 20), (2, 64 << 10), (7, 4 << 10))
 """Parts of the connections, and bytes of a split."""

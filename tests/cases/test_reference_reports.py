@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from capture_tables import report_rows, tables_of
-from kdiag.report.catalog import TABLES
+from kdiag.report.tables.catalog import TABLES
+from recordings.capture_tables import report_rows, tables_of
 
 FOLDER = Path(os.environ.get("KDIAG_REFERENCE", "")) / "captures"
 TRUTHS = sorted(FOLDER.glob("*.json")) if "KDIAG_REFERENCE" in os.environ else []

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capture_tables import WITHOUT_BODIES, report_rows
-from exchange_maker import START_NS, make_connection, make_exchange, whole_frame
+from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Connection
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.report.arrow import TableBatches, arrow_schema
 from kdiag.report.sql_report import load_report, report_names
-from kdiag.report.tables import TableBatches, arrow_schema
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.catalog import API_BY_KEY, APIS
-from kdiag.wire.connection import Connection
-from kdiag.wire.exchange import Exchange
-from kdiag.wire.topic_names import TopicNames
+from recordings.capture_tables import WITHOUT_BODIES, report_rows
+from recordings.exchange_maker import START_NS, make_connection, make_exchange, whole_frame
 
 PRODUCE, METADATA, FIND_COORDINATOR, JOIN_GROUP, SASL_HANDSHAKE, DELETE_GROUPS = (
     0,

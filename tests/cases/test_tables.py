@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from expected_exchanges import CAPTURES
-from kdiag.report.catalog import TABLES
-from kdiag.report.column import EXCHANGE_KEY
-from kdiag_program import kdiag
-from table_facts import (
+from folders import CAPTURES
+from kdiag.report.tables.catalog import TABLES
+from kdiag.report.tables.column import EXCHANGE_KEY
+from programs.kdiag_program import kdiag
+from recordings.table_facts import (
     batch_facts,
     connection_facts,
     exchange_facts,

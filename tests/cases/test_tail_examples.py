@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.wire.record import Record
-from kdiag_cli.help import topic_text
-from kdiag_cli.tail import EXAMPLES
-from kdiag_program import kdiag
-from log_cluster import LogCluster
+from kdiag.wire.records.record import Record
+from kdiag_cli.commands.help.command import topic_text
+from kdiag_cli.commands.tail.command import EXAMPLES
+from programs.kdiag_program import kdiag
+from scripted_kafka.log_cluster import LogCluster
 
 ENDING = frozenset({"-e", "-n", "--until"})
 OFFSET_KEY = bytes.fromhex("0001 0001 67 0001 74 00000002")

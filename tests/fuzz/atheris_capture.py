@@ -20,7 +20,7 @@ import atheris
 sys.path.insert(0, str(Path(__file__).parents[1] / "rig"))
 
 with atheris.instrument_imports(include=["kdiag"]):
-    import fuzz_target
+    from made_values import fuzz_target
 
 COLLECT_SHARE: Final = 20
 MAX_INPUT_S: Final = 2.0

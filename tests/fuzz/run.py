@@ -19,7 +19,7 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "rig"))
 
-import fuzz_target
+from made_values import fuzz_target
 
 MAX_INPUT_S: Final = 2.0
 MAX_MEMORY_BYTES: Final = 300 << 20

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from json_run import settings
-from secure_cluster import USERS, SecureCluster
+from programs.json_run import settings
+from real_kafka.secure_cluster import USERS, SecureCluster
 
 
 @pytest.fixture

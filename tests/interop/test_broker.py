@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_socket import BrokerSocket
-from kafka_cluster import KafkaCluster
+from client_ends.broker_socket import BrokerSocket
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
@@ -17,9 +16,10 @@ from kdiag.wire.api.produce import (
     TopicProduceData,
 )
 from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY
-from kdiag.wire.codec import decode
+from kdiag.wire.codec.messages import decode
 from kdiag.wire.error_code import error_name
-from kdiag.wire.records import BatchHeader, Record, read_batches, write_batch
+from kdiag.wire.records.batches import BatchHeader, Record, read_batches, write_batch
+from real_kafka.kafka_cluster import KafkaCluster
 
 pytestmark = pytest.mark.java
 

@@ -7,11 +7,8 @@ from typing import Final
 
 import pytest
 
-from certificate_files import PASSWORD
-from client_peers import closed_port
-from json_run import Said, said, settings, trusting
-from kafka_cluster import KafkaCluster, free_ports
-from kdiag.client.config import ConfigSources, load_config
+from client_ends.client_peers import closed_port
+from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.configured_client import configured_client
 from kdiag.clock import SystemClock
 from kdiag.wire.api.create_topics import (
@@ -21,8 +18,11 @@ from kdiag.wire.api.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from kdiag_program import Done, kdiag
-from secure_cluster import Listener, SecureCluster
+from programs.json_run import Said, said, settings, trusting
+from programs.kdiag_program import Done, kdiag
+from real_kafka.kafka_cluster import KafkaCluster, free_ports
+from real_kafka.secure_cluster import Listener, SecureCluster
+from secure_ends.certificate_files import PASSWORD
 
 pytestmark = pytest.mark.java
 

@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
-from json_run import said, settings, trusting
-from secure_cluster import Listener, SecureCluster
+from programs.json_run import said, settings, trusting
+from real_kafka.secure_cluster import Listener, SecureCluster
 
 pytestmark = pytest.mark.java
 

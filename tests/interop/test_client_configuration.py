@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from certificate_files import PASSWORD
-from kdiag.client.config import ConfigSources, load_config
+from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.configured_client import configured_client
 from kdiag.clock import SystemClock
 from kdiag.errors import AuthenticationError, ConfigError, ConnectError, Layer
-from kdiag.wire.exchange import Exchange
-from secure_cluster import USERS, Listener, SecureCluster
+from kdiag.exchange.exchange import Exchange
+from real_kafka.secure_cluster import USERS, Listener, SecureCluster
+from secure_ends.certificate_files import PASSWORD
 
 pytestmark = pytest.mark.java
 

@@ -10,9 +10,8 @@ from typing import Any
 import confluent_kafka
 import pytest
 
-from kafka_cluster import KafkaCluster, free_ports
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.client.config import ConfigSources, load_config
+from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.configured_client import configured_client
 from kdiag.clock import SystemClock
 from kdiag.wire.api.create_topics import (
@@ -33,8 +32,9 @@ from kdiag.wire.api.streams_group_heartbeat import (
 )
 from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag.wire.schema import Struct
-from kdiag_program import Done, kdiag, start_kdiag
-from secure_cluster import USERS, Listener, SecureCluster
+from programs.kdiag_program import Done, kdiag, start_kdiag
+from real_kafka.kafka_cluster import KafkaCluster, free_ports
+from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 
 pytestmark = pytest.mark.java
 TOPIC = "orders"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kdiag.wire.catalog import API_BY_KEY, Api
-from kdiag.wire.codec import decode, encode
-from kdiag.wire.layout import is_flexible
+from kdiag.wire.codec.layout import is_flexible
+from kdiag.wire.codec.messages import decode, encode
 from kdiag.wire.schema import Field, Kind, Struct, fields_of, snake_to_camel
 
 schema = pytest.importorskip("kio.schema", reason="kio is not installed")

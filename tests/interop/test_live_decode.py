@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from broker_socket import BrokerSocket
-from expected_exchanges import decode_lines
-from kafka_cluster import KafkaCluster
+from client_ends.broker_socket import BrokerSocket
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kdiag_program import start_kdiag
+from programs.kdiag_program import start_kdiag
+from real_kafka.kafka_cluster import KafkaCluster
+from recordings.expected_exchanges import decode_lines
 
 pytestmark = [
     pytest.mark.java,

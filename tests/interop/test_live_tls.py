@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
-from certificate_files import OTHER_HOST, PASSWORD
-from kafka_jars import TOOLS_VERSIONS
 from kdiag.clock import SystemClock
 from kdiag.errors import AuthenticationError
 from kdiag.net.address import Address
-from kdiag.net.tls_context import TlsSettings
+from kdiag.net.tls.context import TlsSettings
 from kdiag.net.tls_inspect import Inspection, inspect_tls
-from secure_cluster import Listener, SecureCluster
+from real_kafka.kafka_jars import TOOLS_VERSIONS
+from real_kafka.secure_cluster import Listener, SecureCluster
+from secure_ends.certificate_files import OTHER_HOST, PASSWORD
 
 TIMEOUT_NS = 20_000_000_000
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from client_peers import plaintext
-from kafka_cluster import KafkaCluster, free_ports
+from client_ends.client_peers import plaintext
 from kdiag.client.cluster_client import Answer, ClusterClient, ClusterSettings
 from kdiag.client.consumer_network_client import ResponseFuture
-from kdiag.client.observed import ExchangeObserver, OnExchange
+from kdiag.client.network.observer import ExchangeObserver, OnExchange
 from kdiag.clock import SystemClock
 from kdiag.errors import ConnectError, Fault
+from kdiag.exchange.exchange import Exchange, Status
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
@@ -20,8 +20,8 @@ from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordina
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
-from kdiag.wire.exchange import Exchange, Status
 from kdiag.wire.schema import Versions
+from real_kafka.kafka_cluster import KafkaCluster, free_ports
 
 pytestmark = pytest.mark.java
 S = 1_000_000_000

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from kdiag.wire.batch_writer import write_batch
 from kdiag.wire.catalog import API_BY_KEY, api_named
 from kdiag.wire.error_code import error_name
-from kdiag.wire.record import Record
+from kdiag.wire.records.record import Record
+from kdiag.wire.records.writer import write_batch
 from kdiag.wire.side_effects import READ_ONLY
-from kdiag_program import Done, kdiag
-from secure_cluster import USERS, Listener, SecureCluster
+from programs.kdiag_program import Done, kdiag
+from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 
 pytestmark = pytest.mark.java
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from broker_socket import BrokerSocket
+from client_ends.broker_socket import BrokerSocket
 from kdiag.clock import SystemClock
 from kdiag.errors import AuthenticationError, ConnectError, Layer
 from kdiag.net.receive import NetworkReceive
-from kdiag.net.sasl import SaslExchange
-from kdiag.net.sasl_mechanism import SaslMechanism
-from kdiag.net.sasl_oauthbearer import OauthBearer
-from kdiag.net.sasl_plain import Plain
-from kdiag.net.sasl_scram import Scram
-from kdiag.net.sasl_token import FileToken, UnsecuredToken
+from kdiag.net.sasl.authenticator import SaslExchange
+from kdiag.net.sasl.mechanism import SaslMechanism
+from kdiag.net.sasl.oauthbearer import OauthBearer
+from kdiag.net.sasl.sasl_plain import Plain
+from kdiag.net.sasl.scram import Scram
+from kdiag.net.sasl.tokens import FileToken, UnsecuredToken
 from kdiag.wire.api.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -31,8 +31,8 @@ from kdiag.wire.api.create_delegation_token import (
 from kdiag.wire.api.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
 from kdiag.wire.error_code import error_name
-from sasl_client import CHANNEL, SaslClient
-from secure_cluster import USERS, Listener, SecureCluster
+from real_kafka.secure_cluster import USERS, Listener, SecureCluster
+from secure_ends.sasl_client import CHANNEL, SaslClient
 
 pytestmark = pytest.mark.java
 

@@ -43,7 +43,11 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[typer.Typer
     program = typer.Typer(
         rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
     )
-    add_commands(program, {"one-thing": "Do one thing.", "many-things": "Do many things."})
+    commands = {
+        "one-thing": ("kdiag_cli.one_thing", "Do one thing."),
+        "many-things": ("kdiag_cli.many_things", "Do many things."),
+    }
+    add_commands(program, commands)
     yield program
     for name in ("one_thing", "many_things"):
         sys.modules.pop(f"kdiag_cli.{name}", None)

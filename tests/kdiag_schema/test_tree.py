@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from folders import ROOT
 from kdiag.wire.api.request_header import RequestHeader
 from kdiag.wire.api.response_header import ResponseHeader
 from kdiag.wire.catalog import API_BY_KEY, NEWEST_KAFKA
@@ -16,7 +17,6 @@ from kdiag.wire.schema import Field, Kind, Struct, fields_of, info_of
 from kdiag_schema.release import read_release
 from kdiag_schema.tree import tree_of, write_tree
 
-ROOT = Path(__file__).parents[2]
 RELEASES = ("3.9.1", "4.3.1", "4.4.0")
 FOLDERS = ("kdiag/wire/api", "kdiag/wire/internal")
 

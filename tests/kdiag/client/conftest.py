@@ -6,14 +6,14 @@ from contextlib import ExitStack
 
 import pytest
 
-from client_peers import STEADY, RecordingClient, Security, in_the_clear, network_client
-from kdiag.client.network_settings import NetworkSettings
-from kdiag.net.tls import TlsTransport
-from kdiag.net.tls_context import client_context, server_context
+from client_ends.client_peers import STEADY, RecordingClient, Security, in_the_clear, network_client
+from kdiag.client.network.network_settings import NetworkSettings
+from kdiag.net.tls.context import client_context, server_context
+from kdiag.net.tls.transport import TlsTransport
 from kdiag.net.transport import Transport
 from kdiag.wire.api.heartbeat import HeartbeatResponse
-from scripted_broker import ScriptedBroker
-from tls_sockets import HOST, SERVING, TRUSTING
+from scripted_kafka.scripted_broker import ScriptedBroker
+from secure_ends.tls_sockets import HOST, SERVING, TRUSTING
 
 
 @pytest.fixture(params=["plaintext", "tls"])

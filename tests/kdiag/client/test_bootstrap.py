@@ -4,17 +4,25 @@ from threading import Barrier, Event, Thread
 
 import pytest
 
-from client_peers import MS, STEADY, RecordingClient, S, closed_port, full_server, network_client
+from client_ends.client_peers import (
+    MS,
+    STEADY,
+    RecordingClient,
+    S,
+    closed_port,
+    full_server,
+    network_client,
+)
 from kdiag.client.bootstrap import Bootstrap
-from kdiag.client.connection_states import FOREVER_NS
 from kdiag.client.consumer_network_client import ConsumerNetworkClient
-from kdiag.client.metadata import Cluster
-from kdiag.client.node import Node
+from kdiag.client.network.connection_states import FOREVER_NS
+from kdiag.client.network.metadata import Cluster
+from kdiag.client.network.node import Node
 from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.net.address import Address
 from kdiag.net.resolve import resolve
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
-from scripted_broker import CLOSE, HOLD, ScriptedBroker, offering
+from scripted_kafka.scripted_broker import CLOSE, HOLD, ScriptedBroker, offering
 
 ANSWER = MetadataResponse(
     brokers=[MetadataResponseBroker(node_id=7, host="kafka.example", port=9092)]

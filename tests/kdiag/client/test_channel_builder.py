@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from certificate_files import make_certificates
 from kdiag.client.channel_builder import channel_maker
-from kdiag.client.config import ClientConfig, ConfigSources, load_config
+from kdiag.client.config.load import ClientConfig, ConfigSources, load_config
 from kdiag.clock import ManualClock
 from kdiag.errors import ConfigError
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel
 from kdiag.net.plaintext import PlaintextTransport
-from kdiag.net.sasl import SaslAuthenticator
-from kdiag.net.tls import TlsTransport
+from kdiag.net.sasl.authenticator import SaslAuthenticator
+from kdiag.net.tls.transport import TlsTransport
+from secure_ends.certificate_files import make_certificates
 
 PASSWORD = ("sasl.username=alice", "sasl.password=s3cret")
 SUB = "unsecuredLoginStringClaim_sub"
@@ -165,7 +165,7 @@ def test_plaintext_imports_neither_tls_nor_sasl() -> None:
     program = (
         "import sys\n"
         "from kdiag.client.channel_builder import channel_maker\n"
-        "from kdiag.client.config import ConfigSources, load_config\n"
+        "from kdiag.client.config.load import ConfigSources, load_config\n"
         "from kdiag.clock import SystemClock\n"
         "channel_maker(load_config(ConfigSources()), SystemClock())\n"
         "print(*sys.modules)\n"
@@ -174,5 +174,11 @@ def test_plaintext_imports_neither_tls_nor_sasl() -> None:
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
     assert "kdiag.net.channel" in loaded
-    for module in ("ssl", "kdiag.net.tls", "kdiag.net.sasl", "javaproperties", "tomllib"):
+    for module in (
+        "ssl",
+        "kdiag.net.tls.transport",
+        "kdiag.net.sasl.authenticator",
+        "javaproperties",
+        "tomllib",
+    ):
         assert module not in loaded

@@ -2,10 +2,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from client_peers import closed_port, full_server, plaintext
-from kdiag.client.client_request import RequestBuilder
+from client_ends.client_peers import closed_port, full_server, plaintext
 from kdiag.client.cluster_client import Answer, ClusterClient, ClusterSettings
-from kdiag.client.metadata import Broker
+from kdiag.client.network.metadata import Broker
+from kdiag.client.network.request import RequestBuilder
 from kdiag.clock import ManualClock
 from kdiag.errors import (
     ConnectError,
@@ -25,8 +25,8 @@ from kdiag.wire.api.metadata import (
 from kdiag.wire.api.produce import ProduceRequest, ProduceResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.schema import Struct, Versions
-from scripted_broker import CLOSE, HOLD, Received, offering
-from scripted_cluster import ScriptedCluster
+from scripted_kafka.scripted_broker import CLOSE, HOLD, Received, offering
+from scripted_kafka.scripted_cluster import ScriptedCluster
 
 MS = 1_000_000
 QUESTION = FindCoordinatorRequest(coordinator_keys=["orders"])

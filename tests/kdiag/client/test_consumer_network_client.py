@@ -3,7 +3,7 @@ from threading import Event, Thread
 
 import pytest
 
-from client_peers import (
+from client_ends.client_peers import (
     MS,
     STEADY,
     RecordingClient,
@@ -13,11 +13,11 @@ from client_peers import (
     network_client,
     silent_server,
 )
-from kdiag.client.client_request import builder_of
-from kdiag.client.connection_states import FOREVER_NS
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
-from kdiag.client.network_settings import NetworkSettings
-from kdiag.client.node import Node
+from kdiag.client.network.connection_states import FOREVER_NS
+from kdiag.client.network.network_settings import NetworkSettings
+from kdiag.client.network.node import Node
+from kdiag.client.network.request import builder_of
 from kdiag.errors import (
     AuthenticationError,
     ConnectError,
@@ -29,7 +29,7 @@ from kdiag.errors import (
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.schema import Versions
-from scripted_broker import HOLD, ScriptedBroker
+from scripted_kafka.scripted_broker import HOLD, ScriptedBroker
 
 HEARTBEAT = builder_of(HeartbeatRequest(group_id="orders"))
 FIND = builder_of(FindCoordinatorRequest(coordinator_keys=["orders"]))

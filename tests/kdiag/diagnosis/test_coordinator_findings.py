@@ -13,7 +13,7 @@ from kdiag.diagnosis.coordinator import (
     report_on,
 )
 from kdiag.diagnosis.coordinator_findings import find
-from kdiag.finding import Finding
+from kdiag.findings.finding import Finding
 from kdiag.wire.coordinator_partition import CoordinatorKind
 
 NODES = {number: BrokerNode(number, f"kafka-{number}", 9092) for number in (1, 2, 3)}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import tls_pair
-from echo_server import PLAINTEXT, SETTINGS, Loopback, Security
-from kdiag.net.selector_settings import SelectorSettings
-from kdiag.net.tls import TlsTransport
+from client_ends.echo_server import PLAINTEXT, SETTINGS, Loopback, Security
+from kdiag.net.selector.settings import SelectorSettings
+from kdiag.net.tls.transport import TlsTransport
+from secure_ends import tls_pair
 
 MakeLoopback = Callable[..., Loopback]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from echo_server import SETTINGS, Loopback, Security
+from client_ends.echo_server import SETTINGS, Loopback, Security
 from kdiag.clock import ManualClock
 from kdiag.errors import AuthenticationError, Layer
 from kdiag.net.authenticator import Authenticator, NoAuthenticator
@@ -8,7 +8,7 @@ from kdiag.net.channel import ChannelState
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.send import NetworkSend
 from kdiag.net.transport import Transport
-from memory_transport import MemoryTransport
+from secure_ends.memory_transport import MemoryTransport
 
 CLOCK = ManualClock()
 TOKEN = b"token"

@@ -8,7 +8,7 @@ from kdiag.net.memory_pool import UNLIMITED, SimpleMemoryPool
 from kdiag.net.mute import MuteEvent, MuteState
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.send import NetworkSend
-from memory_transport import MemoryTransport
+from secure_ends.memory_transport import MemoryTransport
 
 FRAME = b"\0\0\0\x04body"
 SECOND_NS = 1_000_000_000

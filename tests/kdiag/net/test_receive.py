@@ -10,7 +10,7 @@ from kdiag.errors import AuthenticationError, ConnectError, Layer
 from kdiag.net.memory_pool import SimpleMemoryPool
 from kdiag.net.receive import InvalidReceiveError, NetworkReceive
 from kdiag.net.transport import EndOfStreamError
-from memory_transport import MemoryTransport
+from secure_ends.memory_transport import MemoryTransport
 
 
 def refuse(first: bytes, max_bytes: int = 100) -> InvalidReceiveError:

@@ -2,7 +2,7 @@ import pytest
 
 from kdiag.clock import ManualClock
 from kdiag.net.send import NetworkSend
-from memory_transport import MemoryTransport
+from secure_ends.memory_transport import MemoryTransport
 
 
 def test_a_frame_is_written_behind_its_length() -> None:

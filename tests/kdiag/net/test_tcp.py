@@ -3,7 +3,7 @@ import socket
 
 import pytest
 
-from echo_server import SETTINGS, Loopback
+from client_ends.echo_server import SETTINGS, Loopback
 from kdiag.net.address import Address
 from kdiag.net.tcp import configure, finish_connect, peer_of, start_connect
 

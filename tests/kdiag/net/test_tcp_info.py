@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from delayed_path import Buffers, DelayedPath
+from delays.delayed_path import Buffers, DelayedPath
 from kdiag.net.tcp_info import SocketFacts, read_socket_facts, with_tcp_info
 
 MS = 1_000_000

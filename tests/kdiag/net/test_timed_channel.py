@@ -7,11 +7,11 @@ from kdiag.errors import AuthenticationError, Layer
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel
 from kdiag.net.timed_channel import TimedChannel, TimedChannels
-from kdiag.net.tls import TlsTransport
-from kdiag.net.tls_context import TlsSettings, client_context, server_context
+from kdiag.net.tls.context import TlsSettings, client_context, server_context
+from kdiag.net.tls.transport import TlsTransport
 from kdiag.net.transport import Transport
-from memory_transport import MemoryTransport
-from tls_sockets import HOST, SERVING, STRANGER, TRUSTING
+from secure_ends.memory_transport import MemoryTransport
+from secure_ends.tls_sockets import HOST, SERVING, STRANGER, TRUSTING
 
 OTHERS = TlsSettings(truststore_certificates=STRANGER.pem)
 

@@ -5,14 +5,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from certificates import EXPIRED
 from kdiag.clock import SystemClock
 from kdiag.errors import AuthenticationError, ConfigError, Layer
 from kdiag.net.address import Address
-from kdiag.net.tls import TlsTransport
-from kdiag.net.tls_context import TlsSettings
+from kdiag.net.tls.context import TlsSettings
+from kdiag.net.tls.transport import TlsTransport
 from kdiag.net.tls_inspect import Inspection, inspect_tls
-from tls_sockets import (
+from secure_ends.certificates import EXPIRED
+from secure_ends.tls_sockets import (
     AUTHORITY,
     CLIENT,
     HOST,

@@ -1,7 +1,7 @@
 from kdiag.net.plaintext import PlaintextTransport
-from kdiag.net.tls import TlsTransport
+from kdiag.net.tls.transport import TlsTransport
 from kdiag.net.transport import EndOfStreamError, Transport
-from memory_transport import MemoryTransport
+from secure_ends.memory_transport import MemoryTransport
 
 
 def test_every_transport_has_what_a_channel_asks_for() -> None:

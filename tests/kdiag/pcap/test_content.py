@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from kdiag.exchange.exchange import Status
+from kdiag.exchange.model import Connection, Protocol
 from kdiag.pcap.content import Content, ReadingRules
-from kdiag.pcap.conversation import Announcements
-from kdiag.pcap.frame_stream import FrameLimits, Skip
-from kdiag.pcap.keylog import KeyLog
-from kdiag.pcap.opening import Verdict
-from kdiag.pcap.pairing import Run
-from kdiag.wire.connection import Connection, Protocol
-from kdiag.wire.exchange import Status
-from segment_tape import request, response, sized, stretch
-from tls_capture import Stretch
-from tls_pair import HOST, Talk, make_peers
+from kdiag.pcap.kafka.conversation import Announcements
+from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
+from kdiag.pcap.kafka.matching import Run
+from kdiag.pcap.kafka.opening import Verdict
+from kdiag.pcap.tls.keylog import KeyLog
+from recordings.segment_tape import request, response, sized, stretch
+from recordings.tls_capture import Stretch
+from secure_ends.tls_pair import HOST, Talk, make_peers
 
 GSSAPI_TOKEN = sized(bytes.fromhex("6082025a06092a864886f71201020201006e82") + bytes(100))
 NOISE = random.Random(7).randbytes(90)

@@ -9,12 +9,23 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Connection, Protocol
 from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, decode_capture
 from kdiag.pcap.reader import CaptureReader
 from kdiag.wire.catalog import API_BY_KEY
-from kdiag.wire.connection import Connection, Protocol
-from kdiag.wire.exchange import Exchange, Status
-from segment_tape import ACK, BROKER, CLIENT, SYN, Segment, Talk, batches, request, response, sized
+from recordings.segment_tape import (
+    ACK,
+    BROKER,
+    CLIENT,
+    SYN,
+    Segment,
+    Talk,
+    batches,
+    request,
+    response,
+    sized,
+)
 
 _CLOUDED = ("drops", "midstream", "snaplen", "rotated", "lossy")
 

@@ -2,16 +2,16 @@ from collections.abc import Iterable
 
 import pytest
 
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Connection, Gap, Protocol
 from kdiag.pcap.content import ReadingRules
-from kdiag.pcap.conversation import Announcements
 from kdiag.pcap.flow import LINGER_NS, Flow, Surroundings
-from kdiag.pcap.flow_rows import Row, SortedBatch
-from kdiag.pcap.frame_stream import FrameLimits
-from kdiag.pcap.pairing import Run
-from kdiag.pcap.stream import Moment
-from kdiag.wire.connection import Connection, Gap, Protocol
-from kdiag.wire.exchange import Exchange, Status
-from segment_tape import (
+from kdiag.pcap.kafka.conversation import Announcements
+from kdiag.pcap.kafka.frame_stream import FrameLimits
+from kdiag.pcap.kafka.matching import Run
+from kdiag.pcap.tcp.reassembly import Moment
+from kdiag.pcap.tcp.sorted_batch import Row, SortedBatch
+from recordings.segment_tape import (
     ACK,
     BROKER,
     CLIENT,

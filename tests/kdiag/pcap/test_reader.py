@@ -12,13 +12,12 @@ import pytest
 from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap, wrpcapng
 
-from capture_writer import NS_PER_S, Packet, Section, savefile, tcp_frame
+from folders import CAPTURES
 from kdiag.errors import CaptureError
-from kdiag.pcap.file import open_window
-from kdiag.pcap.pcapng import Secrets
+from kdiag.pcap.files.pcapng import Secrets
+from kdiag.pcap.files.window import open_window
 from kdiag.pcap.reader import CaptureReader, Source, read_blocks
-
-CAPTURES = Path(__file__).parents[3] / "captures"
+from recordings.capture_writer import NS_PER_S, Packet, Section, savefile, tcp_frame
 
 
 def capture(*payloads: bytes, second: int = 0) -> bytes:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hard_captures import base
+from recordings.hard_captures import base
 
 
 def _block(order: str, kind: int, body: bytes) -> bytes:

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from capture_sets import recorded_sets, write_hard_cases
+from folders import CAPTURES
 from kdiag.errors import CaptureError
-from kdiag.pipeline.flows import FlowRules
+from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.run import Job, run
-from pipeline_parts import CHOICE, TABLE_NAMES, comparable, in_one_process, read_tables
+from recordings.capture_sets import recorded_sets, write_hard_cases
+from spark_runs.pipeline_parts import CHOICE, TABLE_NAMES, comparable, in_one_process, read_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CAPTURES = Path(__file__).parents[3] / "captures"
 
 pytestmark = pytest.mark.spark
 

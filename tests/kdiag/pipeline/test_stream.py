@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from folders import CAPTURES
 from kdiag.errors import ReportError
 from kdiag.pipeline.run import Job
 from kdiag.pipeline.stream import State, StreamJob, close, drain, start
-from kdiag_program import start_kdiag
-from pipeline_parts import Tables, comparable, in_one_process, read_tables
+from programs.kdiag_program import start_kdiag
+from spark_runs.pipeline_parts import Tables, comparable, in_one_process, read_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CAPTURES: Final = Path(__file__).parents[3] / "captures"
 TABLES: Final = ("exchanges", "batches", "connections", "gaps")
 KILLS: Final = int(os.environ.get("KDIAG_STREAM_KILLS", "2"))
 _FIRST_S: Final = 1_000_000_000

@@ -1,15 +1,13 @@
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from folders import CAPTURES
+from kdiag.exchange.topic_names import TopicNames
 from kdiag.pipeline.tabulate import SESSIONS, follow_sessions, read_sessions, tabulate
-from kdiag.report.tables import TableBatches
-from kdiag.wire.topic_names import TopicNames
-from pipeline_parts import decoded
+from kdiag.report.arrow import TableBatches
+from spark_runs.pipeline_parts import decoded
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-CAPTURES = Path(__file__).parents[3] / "captures"
 
 
 def test_sessions_are_followed_from_their_first_fetch_on() -> None:

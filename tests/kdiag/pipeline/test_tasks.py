@@ -3,8 +3,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kdiag.pipeline.partitions import Written
-from kdiag.pipeline.staging import Staged
+from kdiag.pipeline.output.partitions import Written
+from kdiag.pipeline.output.staging import Staged
 from kdiag.pipeline.tasks import Outcome, do_tasks, outcome_of
 
 if TYPE_CHECKING:

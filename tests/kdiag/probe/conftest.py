@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kdiag.client.cluster_client import ClusterClient
-from scripted_cluster import ScriptedCluster
+from scripted_kafka.scripted_cluster import ScriptedCluster
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from coordinating_cluster import coordinating_cluster
 from kdiag.probe.destination import (
     Destination,
     Nodes,
@@ -22,8 +21,9 @@ from kdiag.wire.api.metadata import (
 )
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.error_code import CODE_BY_NAME
-from scripted_broker import Received, offering
-from scripted_cluster import ScriptedCluster
+from scripted_kafka.coordinating_cluster import coordinating_cluster
+from scripted_kafka.scripted_broker import Received, offering
+from scripted_kafka.scripted_cluster import ScriptedCluster
 
 UNKNOWN = "UNKNOWN_TOPIC_OR_PARTITION"
 

@@ -2,7 +2,7 @@
 
 from kdiag.clock import SystemClock
 from kdiag.probe.pause import pause
-from scripted_cluster import ScriptedCluster
+from scripted_kafka.scripted_cluster import ScriptedCluster
 
 MS_NS = 1_000_000
 

@@ -1,4 +1,4 @@
-from kdiag.probe.load import Target
+from kdiag.probe.buffers.load import Target
 from kdiag.probe.topic_requests import produce_request, request_about
 from kdiag.wire.api.fetch import FetchRequest
 from kdiag.wire.api.produce import ProduceRequest

@@ -5,11 +5,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from capture_tables import tables_of
-from expected_exchanges import CAPTURES
+from folders import CAPTURES
 from kdiag.errors import ReportError
 from kdiag.report.engine import Database, ask_spark, holds_tables, open_folder, open_tables, rows_of
 from kdiag.report.sql_report import Query, load_report
+from recordings.capture_tables import tables_of
 
 TABLES = tables_of([CAPTURES / "produce_consume_group.pcap"])
 

@@ -1,15 +1,14 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from folders import ORACLE
 from kdiag.wire.catalog import API_BY_KEY, NEWEST_KAFKA, api_named
 from kdiag.wire.schema import MAX_VERSION, Versions, info_of
 
-ORACLE = Path(__file__).parents[2] / "oracle"
 RELEASES = ("3.9.1", "4.3.1", "4.4.0")
 
 

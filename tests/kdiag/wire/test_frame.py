@@ -1,7 +1,7 @@
 import pytest
 
-from exchange_maker import cut_frame, whole_frame
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES, LENGTH_BYTES
+from recordings.exchange_maker import cut_frame, whole_frame
 
 
 def test_a_frame_is_whole_when_all_bytes_that_it_states_are_there() -> None:

@@ -1,17 +1,17 @@
 import gzip
 import json
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from folders import ORACLE
 from kdiag.errors import DecodeError
 from kdiag.wire.header import RequestHeader, read_request_header, read_response_header
 
-_VECTORS = sorted((Path(__file__).parents[2] / "oracle").glob("headers-*.jsonl.gz"))
+_VECTORS = sorted(ORACLE.glob("headers-*.jsonl.gz"))
 
 
 def _lines(kind: str) -> list[dict[str, Any]]:

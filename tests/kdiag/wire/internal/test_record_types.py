@@ -1,10 +1,10 @@
 import gzip
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from folders import ORACLE
 from kdiag.wire.internal.record_types import (
     CONTROL_RECORDS,
     COORDINATOR_RECORDS,
@@ -14,7 +14,6 @@ from kdiag.wire.internal.record_types import (
 )
 from kdiag.wire.schema import info_of
 
-ORACLE = Path(__file__).parents[3] / "oracle"
 TABLES = {**COORDINATOR_RECORDS, **METADATA_RECORDS}
 
 

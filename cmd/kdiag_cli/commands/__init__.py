@@ -1,0 +1,1 @@
+"""The commands of `kdiag`: a folder each."""

@@ -1,0 +1,84 @@
+"""`kdiag api-versions`: what it takes. The work is in `version_table`."""
+
+from typing import Annotated
+
+import typer
+
+from kdiag.findings.finding import Severity
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.run import run_live
+from kdiag_cli.options import completion as completion_values
+from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.options.live_command import NO_OPTIONS, live_command
+from kdiag_cli.options.results import FailOn, NoHeaders
+
+EXAMPLES = """\b
+Examples:
+  kdiag api-versions -b localhost:9092
+  kdiag api-versions -b localhost:9092 --wide
+  kdiag api-versions -b localhost:9092 --api Produce --api fetch
+  kdiag api-versions -b localhost:9092 --features
+  kdiag api-versions -b localhost:9093 --to bootstrap
+  kdiag api-versions -b localhost:9092 -o json | jq '.data[] | select(.mixed)'
+
+\b
+Where all brokers agree there is one column for them; where they do not, as during an upgrade, a
+column for each. USABLE is what every broker and kdiag speak.
+
+\b
+Exit codes: 0 done, 1 a finding (--fail-on), 2 wrong usage, 3 cannot connect, 4 authentication,
+6 timeout, 8 some brokers did not answer.
+"""
+
+
+@live_command
+def api_versions(  # noqa: PLR0913 - a parameter for each option
+    *,
+    apis: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--api",
+            "-a",
+            metavar="NAME",
+            help="Only this API. Repeatable.",
+            autocompletion=completion_values.apis,
+        ),
+    ] = None,
+    features: Annotated[
+        bool, typer.Option("--features", help="Show features instead: supported and finalized.")
+    ] = False,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="Show a column for each broker in any case.")
+    ] = False,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="WHERE",
+            help="Whom to ask, as kdiag request does: all, 2, bootstrap.",
+            autocompletion=completion_values.destinations,
+        ),
+    ] = "all",
+    fail_on: FailOn = Severity.ERROR,
+    no_headers: NoHeaders = False,
+    options: LiveOptions = NO_OPTIONS,
+) -> None:
+    """Show which versions of Kafka's APIs the brokers speak, side by side."""
+    # `--help` must not load what only the run needs.
+    from kdiag_cli.commands.api_versions import run as version_table  # noqa: PLC0415
+    from kdiag_cli.commands.request import message as request_message  # noqa: PLC0415
+
+    view = version_table.View(
+        apis=frozenset(request_message.find_api(each).key for each in apis or ()),
+        is_features=features,
+        is_wide=wide,
+        destination=request_message.read_destination(to),
+        fail_on=fail_on,
+        has_headers=not no_headers,
+    )
+
+    def work() -> ExitCode:
+        return version_table.run(view, options)
+
+    code = run_live(work, options.timeout_ns, command=version_table.COMMAND, output=options.output)
+    raise typer.Exit(code)

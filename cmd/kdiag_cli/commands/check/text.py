@@ -1,0 +1,79 @@
+"""The rows of a check, for people and for programs.
+
+    ok       TCP            0.1 ms  localhost:9092 (127.0.0.1)
+    error    Listeners      0.2 ms  broker 2 at localhost:9093: TCP: connection refused ...
+
+On a terminal, rows of one stage that say the same are one line.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from kdiag.diagnosis.check.report import NOT_COME_TO, Row, Status, listed
+from kdiag_cli.live.result import milliseconds, print_table
+from kdiag_cli.output.terminal import BOLD, DIM, GREEN, RED, YELLOW, Output, harmless, table
+
+_SHOWN_TARGETS: Final = 8
+_COLOURS: Final[dict[str, int]] = {
+    Status.ERROR: RED,
+    Status.WARNING: YELLOW,
+    Status.INFO: BOLD,
+    Status.OK: GREEN,
+    Status.SKIPPED: DIM,
+}
+
+
+def document(row: Row) -> dict[str, Any]:
+    """Return a row in the shape that `--output json` promises."""
+    return {
+        "stage": row.stage,
+        "status": row.status,
+        "target": row.target or None,
+        "took_ms": milliseconds(row.took_ns),
+        "detail": row.detail,
+        **row.facts,
+    }
+
+
+def print_rows(output: Output, rows: Sequence[Row], *, has_headers: bool = True) -> None:
+    """Print the rows: in few lines on a terminal, one by one in a pipe."""
+    if not output.is_terminal:
+        headers = ("STATUS", "STAGE", "MS", "TARGET", "DETAIL")
+        cells = [
+            (row.status, row.stage, milliseconds(row.took_ns), row.target or None, row.detail)
+            for row in rows
+        ]
+        print_table(output, headers, cells, has_headers=has_headers)
+        return
+    lines = list(_lines(rows))
+    if has_headers:
+        lines.insert(0, ("STATUS", "STAGE", "TIME", "WHAT"))
+    width = max(len(time) for _, _, time, _ in lines)
+    aligned = table((status, stage, time.rjust(width), what) for status, stage, time, what in lines)
+    for line, (status, *_) in zip(aligned, lines, strict=True):
+        rest = line.removeprefix(status)
+        output.line(output.paint(status, _COLOURS.get(status, BOLD)) + rest)
+
+
+def _lines(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield status, stage, time and text; rows that say the same are one line."""
+    missed = [row.stage for row in rows if row.detail == NOT_COME_TO]
+    rows = [row for row in rows if row.detail != NOT_COME_TO]
+    for (stage, status, detail), same in groupby(rows, _sameness):
+        alike = list(same)
+        targets = list(dict.fromkeys(row.target for row in alike if row.target))
+        times = [row.took_ns for row in alike if row.took_ns is not None]
+        what = ": ".join(filter(None, (listed(targets, _SHOWN_TARGETS), detail)))
+        yield status, stage, _time(max(times, default=None)), harmless(what)
+    if missed:
+        yield Status.SKIPPED, "", "", f"{NOT_COME_TO}: {', '.join(missed)}"
+
+
+def _sameness(row: Row) -> tuple[str, str, str]:
+    return row.stage, row.status, row.detail
+
+
+def _time(took_ns: int | None) -> str:
+    took_ms = milliseconds(took_ns)
+    return "" if took_ms is None else f"{took_ms:.1f} ms"

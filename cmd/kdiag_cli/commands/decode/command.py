@@ -1,0 +1,198 @@
+"""`kdiag decode`: what it takes. The work is in `decoding`, imported when the command runs."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kdiag_cli.options.captures import KeyLogs, Ports, SeparateNetworks, TopicIds
+
+EXAMPLES = """\b
+Examples:
+  kdiag decode traffic.pcap
+  kdiag decode traffic.pcap --summary
+  kdiag decode traffic.pcap --api Produce,Fetch --topic 'order*' --min-latency 50ms
+  kdiag decode traffic.pcap --summary --tcp
+  kdiag decode traffic.pcap --errors
+  kdiag decode traffic.pcap --show 12 --values
+  kdiag decode traffic.pcap --explain 12
+  kdiag decode traffic.pcap -o jsonl | jq -r 'select(.error) | .error'
+  kdiag decode traffic.pcap -o parquet --out tables
+  kdiag decode traffic.pcap --keylog keys.log
+  tcpdump -i any -U -w - 'tcp port 9092' | kdiag decode -
+  kdiag decode --live lo --write traffic.pcap
+
+\b
+Exit codes: 0 done, 2 wrong usage or an unreadable file, 8 partial (bytes are missing, malformed
+or the file is cut), 130 interrupted.
+"""
+
+
+class OutputFormat(StrEnum):
+    """How results are written."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+    JSON = "json"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+def decode(  # noqa: PLR0913 - a parameter for each option
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE", help="Captures, folders of captures, or - for stdin."),
+    ] = None,
+    *,
+    output: Annotated[
+        OutputFormat, typer.Option("--output", "-o", help="Lines for people, or for programs.")
+    ] = OutputFormat.TEXT,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --output parquet: the folder for the tables."),
+    ] = None,
+    no_bodies: Annotated[
+        bool, typer.Option("--no-bodies", help="With --output parquet: without the bodies.")
+    ] = False,
+    api: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this API, by name or key. Repeatable."),
+    ] = None,
+    client: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Only this client: id, IP or IP:port. Repeatable."),
+    ] = None,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option("--topic", "-t", metavar="PATTERN", help="Only about this topic. Repeatable."),
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", "-g", metavar="PATTERN", help="Only about this group. Repeatable."),
+    ] = None,
+    connection: Annotated[
+        list[str] | None,
+        typer.Option(metavar="N", help="Only this connection, by number or id. Repeatable."),
+    ] = None,
+    errors: Annotated[
+        bool,
+        typer.Option("--errors", help="Only with a Kafka error, unanswered, cut or malformed."),
+    ] = False,
+    min_latency: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Only answered this late or later: 50ms, 1.5s, 800us."),
+    ] = None,
+    port: Ports = None,
+    summary: Annotated[bool, typer.Option("--summary", help="Count instead of listing.")] = False,
+    show: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Exchange number N in full, as a tree.")
+    ] = None,
+    explain: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Exchange number N, byte by byte.")
+    ] = None,
+    values: Annotated[
+        bool, typer.Option("--values", help="Show the records inside record batches.")
+    ] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Kafka's exact JSON: records and nested bytes in base64.")
+    ] = False,
+    tcp: Annotated[
+        bool,
+        typer.Option(
+            "--tcp", help="Also tell what TCP did: round trips, losses, windows, per connection."
+        ),
+    ] = False,
+    sort: Annotated[
+        bool, typer.Option("--sort", help="Order by time; keeps everything in memory.")
+    ] = False,
+    topic_ids: TopicIds = None,
+    keylog: KeyLogs = None,
+    separate_networks: SeparateNetworks = False,
+    live: Annotated[
+        str | None,
+        typer.Option(metavar="IFACE", help="Capture from this interface instead of reading files."),
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --live: keep the packets in a pcap.")
+    ] = None,
+    max_frame: Annotated[
+        str, typer.Option(metavar="SIZE", help="The largest frame that is believed.")
+    ] = "100M",
+    max_waiting: Annotated[
+        str,
+        typer.Option(
+            metavar="SIZE", help="What may wait, per direction, for bytes out of order or lost."
+        ),
+    ] = "16M",
+    show_secrets: Annotated[
+        bool, typer.Option("--show-secrets", help="Do not redact passwords and tokens.")
+    ] = False,
+) -> None:
+    """Name every request and response in packet captures.
+
+    Reads pcap and pcapng, also packed with gzip, zstd or lz4, and finds Kafka on any port. Prints
+    one line for each request with its response.
+    """
+    if summary + (show is not None) + (explain is not None) > 1:
+        raise typer.BadParameter("choose one of --summary, --show and --explain")
+    if bool(files) == (live is not None):
+        raise typer.BadParameter("give captures to read, or --live IFACE", param_hint="FILE")
+    if write is not None and live is None:
+        raise typer.BadParameter("is for --live: files are kept already", param_hint="'--write'")
+    if output is OutputFormat.CSV and (summary or show is not None or explain is not None):
+        raise typer.BadParameter("--output csv lists exchanges; the rest is text or JSON")
+    if output is OutputFormat.PARQUET:
+        if summary or show is not None or explain is not None or raw:
+            raise typer.BadParameter("--output parquet writes tables, nothing else")
+        _require_folder(out)
+    elif out is not None or no_bodies:
+        raise typer.BadParameter("is for --output parquet", param_hint="'--out' and '--no-bodies'")
+    # `--help` must not load what only the run needs.
+    from kdiag.exchange.documents.body import BodyForm  # noqa: PLC0415
+    from kdiag.exchange.selection import Selection  # noqa: PLC0415
+    from kdiag.pcap.decoder import Limits  # noqa: PLC0415
+    from kdiag_cli.commands.decode import options as decode_options  # noqa: PLC0415
+    from kdiag_cli.commands.decode import run as decoding  # noqa: PLC0415 - as above
+
+    options = decode_options.DecodeOptions(
+        files=files or [],
+        output=output.value,
+        out=out,
+        bodies=not no_bodies,
+        form=BodyForm(raw=raw, values=values, show_secrets=show_secrets),
+        selection=Selection(
+            api_keys=decode_options.read_apis(api or []),
+            clients=tuple(client or ()),
+            topics=tuple(topic or ()),
+            groups=tuple(group or ()),
+            connections=frozenset(connection or ()),
+            errors=errors,
+            min_latency_ns=decode_options.read_duration_ns(min_latency),
+        ),
+        ports=frozenset(port or ()),
+        topic_names=decode_options.read_topic_ids(topic_ids),
+        summary=summary,
+        show=show,
+        explain=explain,
+        tcp=tcp,
+        sort=sort,
+        keylogs=keylog or [],
+        separates_networks=separate_networks,
+        live=live,
+        write=write,
+        limits=Limits(
+            max_frame_bytes=decode_options.read_size(max_frame, "'--max-frame'"),
+            max_waiting_bytes=decode_options.read_size(max_waiting, "'--max-waiting'"),
+        ),
+    )
+    raise typer.Exit(decoding.run(options))
+
+
+def _require_folder(out: Path | None) -> None:
+    """End the program if there is no folder for tables, or nothing that writes them."""
+    from kdiag_cli.captures.report_extra import require_report_extra  # noqa: PLC0415 - as above
+
+    if out is None:
+        raise typer.BadParameter("--output parquet needs a folder: --out DIR", param_hint="'--out'")
+    require_report_extra()

@@ -1,0 +1,153 @@
+"""The options of `kdiag decode`, checked and turned into what the library takes."""
+
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import typer
+
+from kdiag.exchange.documents.body import BodyForm
+from kdiag.exchange.selection import Selection
+from kdiag.pcap.decoder import DEFAULT_LIMITS, Limits
+from kdiag.wire.catalog import APIS, api_named
+from kdiag.wire.primitives import uuid_bytes
+
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s|m|)", re.IGNORECASE)
+_NS: Final = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "ms": 1_000_000,
+    "": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+}
+_SIZE: Final = re.compile(r"(\d{1,12})\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+_SHIFTS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
+_RATE: Final = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([kmg])bit(?:/s)?", re.IGNORECASE)
+_BITS: Final = {"k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+_WORDS_PER_LINE: Final = 2
+
+
+class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `kdiag decode` shall do.
+
+    Attributes:
+        files: the captures.
+        output: `text`, `jsonl`, `json`, `csv` or `parquet`.
+        out: the folder for the tables of `parquet`; None with every other output.
+        bodies: whether these tables hold the bodies.
+        form: how bodies are shown.
+        selection: which exchanges are wanted.
+        ports: those that carry Kafka whatever the bytes look like.
+        topic_names: names that are known beforehand, by topic id.
+        summary: whether to count instead of listing.
+        show, explain: the number of the one exchange to print in full, or byte by byte.
+        tcp: whether to tell what TCP did on each connection.
+        sort: whether to order by time.
+        keylogs: files with the secrets of TLS connections.
+        separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
+        live: the interface to capture from instead of reading files.
+        write: the file that keeps what is captured.
+        limits: what bounds the memory of the decoder.
+    """
+
+    files: list[str]
+    output: str = "text"
+    out: Path | None = None
+    bodies: bool = True
+    form: BodyForm = BodyForm()
+    selection: Selection = Selection()
+    ports: frozenset[int] = frozenset()
+    topic_names: dict[str, str] = {}
+    summary: bool = False
+    show: int | None = None
+    explain: int | None = None
+    tcp: bool = False
+    sort: bool = False
+    keylogs: list[Path] = []
+    separates_networks: bool = False
+    live: str | None = None
+    write: Path | None = None
+    limits: Limits = DEFAULT_LIMITS
+
+
+def read_apis(names: list[str]) -> frozenset[int]:
+    """Return the keys of APIs given by name, in any case, or by key."""
+    return frozenset(_api_key(name) for each in names for name in each.split(","))
+
+
+def _api_key(name: str) -> int:
+    if re.fullmatch(r"-?\d{1,5}", name):
+        return int(name)
+    api = api_named(name.strip())
+    if api is not None:
+        return api.key
+    names = {each.name.lower(): each.name for each in APIS}
+    near = [names[each] for each in get_close_matches(name.lower(), names, 3)]
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise typer.BadParameter(f"there is no API {name!r}{hint}", param_hint="'--api'")
+
+
+def read_duration_ns(text: str | None) -> int | None:
+    """Return a duration such as `50ms`, `1.5s` or `800us`; a bare number is milliseconds."""
+    if text is None:
+        return None
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        why = f"{text!r} is not a duration: give one such as 50ms, 1.5s or 800us"
+        raise typer.BadParameter(why, param_hint="'--min-latency'")
+    number, unit = match.groups()
+    return round(float(number) * _NS[unit.lower()])
+
+
+def read_size(text: str, hint: str) -> int:
+    """Return a size such as `100M`, `64k` or `1000` in bytes; k, M and G are powers of 1024."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        why = f"{text!r} is not a size: give one such as 100M, 64k or 4096"
+        raise typer.BadParameter(why, param_hint=hint)
+    number, unit = match.groups()
+    return int(number) << _SHIFTS[unit.lower()]
+
+
+def read_bits_per_s(text: str) -> int:
+    """Return a rate such as `1Gbit` or `200Mbit` in bits per second."""
+    match = _RATE.fullmatch(text.strip())
+    if match is None:
+        why = f"{text!r} is not a rate: give one such as 1Gbit or 200Mbit"
+        raise typer.BadParameter(why, param_hint="'--rate'")
+    number, unit = match.groups()
+    return round(float(number) * _BITS[unit.lower()])
+
+
+def read_topic_ids(file: Path | None) -> dict[str, str]:
+    """Return the names in a file of `topic-id<space>name` lines, by topic id."""
+    if file is None:
+        return {}
+    hint = "'--topic-ids'"
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise typer.BadParameter(f"{file}: {why}", param_hint=hint) from None
+    names = {}
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != _WORDS_PER_LINE or not _is_uuid(words[0]):
+            why = f"{file}, line {number}: expected a topic id, a space and a name"
+            raise typer.BadParameter(why, param_hint=hint)
+        names[words[0]] = words[1]
+    return names
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        uuid_bytes(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,99 @@
+"""From what the decoder completes to what is printed: followed, chosen, named."""
+
+from collections.abc import Callable, Iterable
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.fetch_session import FETCH_KEY, FetchSessions
+from kdiag.exchange.late_names import DEFAULT_MAX_EXCHANGES, LateNames
+from kdiag.exchange.model import Connection
+from kdiag.exchange.selection import Selection, is_in_order
+from kdiag.exchange.summary.counts import Summary
+from kdiag.exchange.topic_names import TopicNames, may_tell_names
+from kdiag.pcap.decoder import Item
+from kdiag_cli.commands.decode.printers import Printer
+
+
+class ExchangePipeline:
+    """Passes the exchanges of a run to a printer, as they are chosen and can be named.
+
+    Attributes:
+        summary: counts what was chosen.
+        is_partial: whether an exchange that was chosen is cut or malformed.
+    """
+
+    def __init__(
+        self,
+        names: TopicNames,
+        selection: Selection,
+        printer: Printer | None,
+        look_ahead: Callable[[], None] | None,
+        *,
+        may_wait: bool = True,
+    ) -> None:
+        """Connect the parts.
+
+        Args:
+            names: the topic names, which grow with what is read.
+            selection: which exchanges are wanted.
+            printer: gets them; None to count only, which needs neither order nor names.
+            look_ahead: adds to `names` what the rest of the input tells; None if it cannot.
+            may_wait: whether exchanges may wait for names that the input will tell.
+        """
+        self.summary = Summary(names)
+        self.is_partial = False
+        self._names = names
+        self._selection = selection
+        self._printer = printer
+        self._late = None
+        if printer is not None:
+            most = DEFAULT_MAX_EXCHANGES if may_wait else 0
+            self._late = LateNames(names, look_ahead, max_exchanges=most)
+        is_fetch_wanted = not selection.api_keys or FETCH_KEY in selection.api_keys
+        self._sessions = FetchSessions() if printer is not None and is_fetch_wanted else None
+        self._counts_all = printer is None and selection == Selection()
+
+    def take(self, items: Iterable[Item]) -> None:
+        """Take what the decoder has completed."""
+        for item in items:
+            if isinstance(item, Exchange):
+                self._take_exchange(item)
+            elif isinstance(item, Connection):
+                self.summary.add_connection(item)
+                if self._printer is not None and self._selection.takes_connection(item):
+                    self._printer.connection(item)
+            elif self._printer is not None and self._selection.takes_connection(item.connection):
+                self._printer.gap(item)
+
+    def finish(self) -> None:
+        """Pass on what still waits for names, and end the printer."""
+        if self._late is not None:
+            for dissection in self._late.finish():
+                self._pass(dissection)
+        if self._printer is not None:
+            self._printer.finish()
+
+    def _take_exchange(self, exchange: Exchange) -> None:
+        if self._counts_all and not may_tell_names(exchange) and self.summary.add_like(exchange):
+            return
+        dissection = Dissection(exchange)
+        self._names.learn(dissection)
+        if self._sessions is not None:
+            self._sessions.follow(dissection)
+        if not self._selection.may_take(exchange):
+            return
+        if self._late is None:
+            self._pass(dissection)
+        else:
+            for each in self._late.take(dissection):
+                self._pass(each)
+
+    def _pass(self, dissection: Dissection) -> None:
+        """Count and print an exchange if it is wanted."""
+        if not self._selection.takes(dissection, self._names):
+            return
+        if not is_in_order(dissection.status):
+            self.is_partial = True
+        self.summary.add(dissection)
+        if self._printer is not None:
+            self._printer.exchange(dissection)

@@ -1,0 +1,120 @@
+"""Exchanges, gaps and connections for programs: JSON lines, one JSON document, CSV."""
+
+import csv
+import io
+from typing import Any, Protocol
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.documents.document import SCALARS, SCHEMA, DocumentEncoder, Documents
+from kdiag.exchange.model import Connection, Gap
+from kdiag_cli.output.terminal import Output, harmless
+
+
+class Printer(Protocol):
+    """What prints the things that a capture is made of, one after the other."""
+
+    def exchange(self, dissection: Dissection) -> None:
+        """Print an exchange."""
+        ...
+
+    def gap(self, gap: Gap) -> None:
+        """Print a gap."""
+        ...
+
+    def connection(self, connection: Connection) -> None:
+        """Print a connection that has ended."""
+        ...
+
+    def finish(self) -> None:
+        """Print what remains when everything was given."""
+        ...
+
+
+class JsonLines:
+    """One document on a line for each."""
+
+    def __init__(self, output: Output, documents: Documents) -> None:
+        self._output = output
+        self._documents = documents
+        self._encode = DocumentEncoder().encode
+
+    def exchange(self, dissection: Dissection) -> None:
+        """Print an exchange."""
+        for piece in self._documents.exchange_text(dissection):
+            self._output.write(piece)
+        self._output.write(b"\n")
+
+    def gap(self, gap: Gap) -> None:
+        """Print a gap."""
+        self._output.write(self._encode(self._documents.gap(gap)) + b"\n")
+
+    def connection(self, connection: Connection) -> None:
+        """Print a connection that has ended."""
+        self._output.write(self._encode(self._documents.connection(connection)) + b"\n")
+
+    def finish(self) -> None:
+        """Print nothing more."""
+
+
+class JsonDocument:
+    """One document for all; exchanges are written as they come, the rest is kept for the end."""
+
+    def __init__(self, output: Output, documents: Documents) -> None:
+        self._output = output
+        self._documents = documents
+        self._encode = DocumentEncoder().encode
+        self._connections: list[dict[str, Any]] = []
+        self._gaps: list[dict[str, Any]] = []
+        self._separator = b""
+        output.write(b'{"schema":%d,"exchanges":[' % SCHEMA)
+
+    def exchange(self, dissection: Dissection) -> None:
+        """Print an exchange."""
+        self._output.write(self._separator)
+        for piece in self._documents.exchange_text(dissection):
+            self._output.write(piece)
+        self._separator = b",\n"
+
+    def gap(self, gap: Gap) -> None:
+        """Keep a gap."""
+        self._gaps.append(self._documents.gap(gap))
+
+    def connection(self, connection: Connection) -> None:
+        """Keep a connection that has ended."""
+        self._connections.append(self._documents.connection(connection))
+
+    def finish(self) -> None:
+        """Print connections and gaps, and end the document."""
+        self._output.write(b'],"connections":' + self._encode(self._connections))
+        self._output.write(b',"gaps":' + self._encode(self._gaps) + b"}\n")
+
+
+class CsvRows:
+    """A row for each exchange, its plain values only."""
+
+    def __init__(self, output: Output, documents: Documents) -> None:
+        self._output = output
+        self._documents = documents
+        self._row(SCALARS)
+
+    def exchange(self, dissection: Dissection) -> None:
+        """Print an exchange."""
+        document = self._documents.scalars(dissection)
+        values = ["" if document[key] is None else str(document[key]) for key in SCALARS]
+        if self._output.is_terminal:
+            values = [harmless(value) for value in values]
+        self._row(values)
+
+    def gap(self, gap: Gap) -> None:
+        """Print nothing: a gap is no exchange."""
+
+    def connection(self, connection: Connection) -> None:
+        """Print nothing: a connection is no exchange."""
+
+    def finish(self) -> None:
+        """Print nothing more."""
+
+    def _row(self, values: "tuple[str, ...] | list[str]") -> None:
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\n").writerow(values)
+        self._output.write(line.getvalue().encode("utf-8", "replace"))

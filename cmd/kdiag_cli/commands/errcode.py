@@ -1,0 +1,130 @@
+"""`kdiag errcode`: what an error code means, why it comes about, and what to do."""
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.result import LiveOutput, print_document, print_table
+from kdiag_cli.options import completion as completion_values
+from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.output.terminal import BOLD, Output, harmless, say
+
+if TYPE_CHECKING:
+    from kdiag.diagnosis.error_codes.catalog import KnownError
+
+EXAMPLES = """\b
+Examples:
+  kdiag errcode 15
+  kdiag errcode NOT_COORDINATOR 27
+  kdiag errcode coordinator
+  kdiag errcode NotLeaderOrFollowerException
+  kdiag errcode _TRANSPORT
+  kdiag errcode -o json 15
+
+\b
+Exit codes: 0 done, 2 wrong usage or no such error.
+"""
+
+_WIDTH: Final = 100
+_INDENT: Final = "  "
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(epilog=EXAMPLES, context_settings={"ignore_unknown_options": True})
+def errcode(
+    errors: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CODE|NAME",
+            help="A code, a name or a part of one, or a Java exception.",
+            autocompletion=completion_values.errors,
+        ),
+    ] = None,
+    *,
+    output: Annotated[
+        LiveOutput, typer.Option("--output", "-o", help="Text for people, or JSON for programs.")
+    ] = LiveOutput.TABLE,
+    no_headers: NoHeaders = False,
+) -> None:
+    """Explain an error code: what it means and what to do.
+
+    Knows every error of Kafka, and those that librdkafka makes up. Without an error, lists all.
+    """
+    # `--help` must not load what only the run needs.
+    from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS  # noqa: PLC0415
+    from kdiag.diagnosis.error_codes.search import find_errors  # noqa: PLC0415
+
+    found = {text: find_errors(text) for text in errors or ()}
+    unknown = [text for text, matches in found.items() if not matches]
+    if unknown:
+        _say_unknown(unknown)
+        raise typer.Exit(ExitCode.USAGE)
+    screen = Output()
+    if output is LiveOutput.JSON:
+        every = [each for matches in found.values() for each in matches]
+        print_document(screen, "errcode", every if errors else KNOWN_ERRORS)
+    elif errors:
+        for number, matches in enumerate(found.values()):
+            if number:
+                screen.line("")
+            _print_matches(screen, matches, has_headers=not no_headers)
+    else:
+        _print_list(screen, list(KNOWN_ERRORS), has_headers=not no_headers)
+    screen.flush()
+
+
+def _say_unknown(texts: list[str]) -> None:
+    from kdiag.diagnosis.error_codes.search import near_names  # noqa: PLC0415 - as above
+
+    for text in texts:
+        near = near_names(text)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ": kdiag errcode lists all"
+        say(f"no error is called {text!r}{hint}")
+
+
+def _print_matches(screen: Output, matches: "list[KnownError]", *, has_headers: bool) -> None:
+    if len(matches) == 1:
+        _print_one(screen, matches[0])
+    else:
+        _print_list(screen, matches, has_headers=has_headers)
+
+
+def _print_list(screen: Output, errors: "list[KnownError]", *, has_headers: bool) -> None:
+    headers = ("CODE", "NAME", "RETRIABLE", "MEANING")
+    rows = [(each.code, each.name, _yes_no(each.is_retriable), each.meaning) for each in errors]
+    print_table(screen, headers, rows, has_headers=has_headers)
+
+
+def _print_one(screen: Output, error: "KnownError") -> None:
+    screen.line(f"{screen.paint(error.name, BOLD)} ({error.code})")
+    _print_wrapped(screen, error.meaning)
+    if error.causes:
+        screen.line(screen.paint("Usual causes", BOLD))
+        for cause in error.causes:
+            _print_wrapped(screen, cause, bullet="- ")
+    screen.line(screen.paint("What to do", BOLD))
+    _print_wrapped(screen, error.fix)
+    facts = [
+        ("Retriable", _yes_no(error.is_retriable)),
+        ("Told by", ", ".join(error.apis)),
+        ("In Java", error.java_exception),
+        ("Of", "librdkafka, never on the wire" if error.source == "librdkafka" else None),
+    ]
+    for name, value in facts:
+        if value:
+            screen.line(f"{name}: {value}")
+
+
+def _print_wrapped(screen: Output, text: str, bullet: str = "") -> None:
+    from textwrap import wrap  # noqa: PLC0415 - lists do without
+
+    width = min(screen.width or _WIDTH, _WIDTH)
+    rest = _INDENT + " " * len(bullet)
+    for line in wrap(text, width, initial_indent=_INDENT + bullet, subsequent_indent=rest):
+        screen.line(harmless(line))
+
+
+def _yes_no(is_true: bool | None) -> str | None:  # noqa: FBT001 - the value to be written
+    return None if is_true is None else "yes" if is_true else "no"

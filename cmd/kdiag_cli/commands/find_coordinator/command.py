@@ -1,0 +1,111 @@
+"""`kdiag find-coordinator`: what it takes. The work is in `coordinator_search`."""
+
+from typing import Annotated
+
+import typer
+
+from kdiag.findings.finding import Severity
+from kdiag.wire.coordinator_partition import CoordinatorKind
+from kdiag_cli.live.run import run_live
+from kdiag_cli.options import completion as completion_values
+from kdiag_cli.options.live import LiveOptions, read_timeout_ns
+from kdiag_cli.options.live_command import NO_OPTIONS, live_command
+from kdiag_cli.options.results import FailOn, NoHeaders
+
+EXAMPLES = """\b
+Examples:
+  kdiag find-coordinator -b localhost:9092 orders
+  kdiag find-coordinator -b localhost:9092 orders payments -o json
+  kdiag find-coordinator -b localhost:9092 --txn order-writer-1
+  kdiag find-coordinator -b localhost:9092 --share fulfilment
+  kdiag find-coordinator -b localhost:9092 orders --watch
+  kdiag find-coordinator -b localhost:9092 --moves
+  kcat -b localhost:9092 -L -J | jq -r '.groups[]?' | kdiag find-coordinator -b localhost:9092 -
+
+\b
+The name of a group that does not exist yet is fine: its coordinator is settled already. The first
+question of its kind makes the brokers create the internal topic, as any client's would.
+
+\b
+Exit codes: 0 done, 1 a finding (--fail-on), 2 wrong usage, 3 cannot connect, 4 authentication,
+5 authorization, 6 timeout, 7 not supported by the brokers, 8 some brokers did not answer.
+"""
+
+
+@live_command
+def find_coordinator(  # noqa: PLR0913 - a parameter for each option
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Groups or other names; - reads them from stdin.",
+            autocompletion=completion_values.groups,
+        ),
+    ] = None,
+    *,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group",
+            "-g",
+            "-G",
+            metavar="NAME",
+            help="The same as NAME. Repeatable.",
+            autocompletion=completion_values.groups,
+        ),
+    ] = None,
+    txn: Annotated[
+        bool, typer.Option("--txn", help="The names are transactional ids, not groups.")
+    ] = False,
+    share: Annotated[
+        bool,
+        typer.Option(
+            "--share", help="The names are share groups, or GROUP:TOPIC:PARTITION of one."
+        ),
+    ] = False,
+    is_watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Go on asking, and tell what changes.")
+    ] = False,
+    interval: Annotated[
+        str, typer.Option(metavar="TIME", help="With --watch: how often to ask.")
+    ] = "1s",
+    count: Annotated[
+        int | None,
+        typer.Option("--count", "-n", min=1, help="With --watch: end after so many looks."),
+    ] = None,
+    is_moves: Annotated[
+        bool, typer.Option("--moves", help="Show how all groups spread over the brokers instead.")
+    ] = False,
+    fail_on: FailOn = Severity.ERROR,
+    no_headers: NoHeaders = False,
+    options: LiveOptions = NO_OPTIONS,
+) -> None:
+    """Ask every broker who coordinates a group, and if that is healthy."""
+    from kdiag_cli.commands.find_coordinator import run as coordinator_search  # noqa: PLC0415 - not for the help
+
+    if txn and share:
+        raise typer.BadParameter("choose one of --txn and --share")
+    kind = CoordinatorKind.TRANSACTION if txn else CoordinatorKind.GROUP
+    keys = [*(names or []), *(group or [])]
+    if bool(keys) == is_moves:
+        raise typer.BadParameter("give names, or --moves alone", param_hint="NAME")
+    search = coordinator_search.Search(
+        names=keys,
+        kind=CoordinatorKind.SHARE if share else kind,
+        fail_on=fail_on,
+        has_headers=not no_headers,
+        interval_ns=read_timeout_ns(interval) or 0,
+        looks=count,
+    )
+    work = coordinator_search.once
+    if is_moves:
+        from kdiag_cli.commands.find_coordinator.moves import moves as work  # noqa: PLC0415 - as above
+    elif is_watch:
+        from kdiag_cli.commands.find_coordinator.watch import watch as work  # noqa: PLC0415 - as above
+    code = run_live(
+        lambda: work(search, options),
+        options.timeout_ns,
+        command=coordinator_search.COMMAND,
+        output=options.output,
+    )
+    raise typer.Exit(code)

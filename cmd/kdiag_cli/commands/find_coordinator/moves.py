@@ -1,0 +1,45 @@
+"""`kdiag find-coordinator --moves`: how all groups spread over the brokers."""
+
+from collections.abc import Mapping
+
+from kdiag.net.address import host_and_port
+from kdiag.probe.coordinator.spread import BrokerGroups, group_spread
+from kdiag_cli.commands.find_coordinator.run import COMMAND, Search
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.result import LiveOutput, exit_code_of, print_document, print_table
+from kdiag_cli.live.session import live_session
+from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.output.terminal import Output
+
+_HEADERS = ("NODE-ID", "ADDRESS", "RACK", "GROUPS", "TYPES", "STATES", "PARTITIONS-LED", "ERROR")
+
+
+def moves(search: Search, options: LiveOptions) -> ExitCode:
+    """Print the groups that each broker coordinates."""
+    with live_session(options) as client:
+        brokers = group_spread(client)
+    output = Output()
+    if options.output is LiveOutput.JSON:
+        print_document(output, COMMAND, brokers)
+    else:
+        print_table(output, _HEADERS, map(_row, brokers), has_headers=search.has_headers)
+    output.flush()
+    errors = [each.error for each in brokers if each.error]
+    return exit_code_of(errors, fail_on=search.fail_on, is_partial=bool(errors))
+
+
+def _row(broker: BrokerGroups) -> tuple[object, ...]:
+    return (
+        broker.node_id,
+        host_and_port(broker.host, broker.port),
+        broker.rack,
+        broker.groups,
+        _counts(broker.types),
+        _counts(broker.states),
+        broker.partitions,
+        broker.error,
+    )
+
+
+def _counts(counts: Mapping[str, int]) -> str | None:
+    return " ".join(f"{name} {count}" for name, count in sorted(counts.items())) or None

@@ -1,0 +1,161 @@
+"""What `kdiag latency --output json` promises; `kdiag help latency` explains it."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kdiag.diagnosis.latency.confidence import CONFIDENCE, least_count
+from kdiag.diagnosis.latency.fetch_waits import FetchReturn, FetchTally, explanation
+from kdiag.diagnosis.latency.histogram import Percentile
+from kdiag.diagnosis.latency.split import Split
+from kdiag.net.tcp_info import SocketFacts
+from kdiag.probe.latency.plan import ACKS_TEXTS
+from kdiag.probe.latency.results import LatencyResults, Series
+
+QUANTILES: Final = (0.5, 0.95, 0.99, 0.999)
+"""The percentiles that are told, as parts of one."""
+
+_NS_PER_MS: Final = 1_000_000
+_DIGITS: Final = 3
+
+
+def milliseconds(time_ns: int | None) -> float | None:
+    """Return a time in milliseconds, to the microsecond."""
+    return None if time_ns is None else round(time_ns / _NS_PER_MS, _DIGITS)
+
+
+def acks_text(acks: int | None) -> str | None:
+    """Return acks as clients' configurations have them."""
+    return None if acks is None else ACKS_TEXTS[acks]
+
+
+def name_of(series: Series) -> str:
+    """Return what people call a kind of latencies: `end-to-end acks=all`."""
+    name = series.kind.replace("end_to_end", "end-to-end").replace("_", " ")
+    acks = acks_text(series.acks)
+    return name if acks is None else f"{name} acks={acks}"
+
+
+def percent_text(quantile: float) -> str:
+    """Return the name of a percentile: `p99.9`."""
+    return f"p{100 * quantile:g}"
+
+
+def told(percentile: Percentile) -> bool:
+    """Return whether there are enough latencies to tell a percentile."""
+    return percentile.lower_ns is not None and percentile.upper_ns is not None
+
+
+def document(results: LatencyResults) -> list[dict[str, Any]]:
+    """Return everything that was measured."""
+    return [
+        *(_series(each) for each in results.series.values()),
+        *(_fetch_wait(each) for each in results.sweep),
+        *(_connection(*place, facts) for place, facts in sorted(results.facts.items())),
+    ]
+
+
+def unknown(results: LatencyResults) -> Iterator[str]:
+    """Yield what this system does not tell."""
+    facts = results.facts.values()
+    if facts and all(each.min_rtt_ns is None for each in facts):
+        yield "this system tells no round trips: the network's part is counted as the broker's"
+
+
+def failures(results: LatencyResults) -> Iterator[str]:
+    """Yield what went wrong, and how often."""
+    for series in results.series.values():
+        for error, count in series.errors.items():
+            yield f"{name_of(series)}: {count} of them failed: {error}"
+
+
+def lacking(results: LatencyResults) -> Iterator[str]:
+    """Yield which percentiles there are not enough latencies for."""
+    counts = [each.latencies.count for each in results.series.values() if each.latencies.count]
+    fewest = min(counts, default=0)
+    rare = [each for each in QUANTILES if fewest < least_count(each)]
+    if counts and rare:
+        takes = ", ".join(f"{percent_text(each)} takes {least_count(each)}" for each in rare)
+        yield f"not enough samples: {takes}, some have {fewest}; raise --rate or --duration"
+
+
+def _series(series: Series) -> dict[str, Any]:
+    latencies = series.latencies
+    said: dict[str, Any] = {
+        "kind": series.kind,
+        "acks": acks_text(series.acks),
+        "count": latencies.count,
+        "errors": series.errors,
+    }
+    if not latencies.count:
+        return said
+    return said | {
+        "min_ms": milliseconds(latencies.least.total_ns),
+        "mean_ms": milliseconds(latencies.mean.total_ns),
+        "max_ms": milliseconds(latencies.most.total_ns),
+        "mean_parts_ms": parts(latencies.mean),
+        "confidence": CONFIDENCE,
+        "percentiles": [_percentile(latencies.percentile(each)) for each in QUANTILES],
+        "brokers": [
+            {
+                "node_id": node_id,
+                "count": each.count,
+                "mean_ms": milliseconds(each.mean.total_ns),
+                "mean_parts_ms": parts(each.mean),
+            }
+            for node_id, each in sorted(series.nodes.items())
+        ],
+        "histogram": latencies.encoded(),
+    }
+
+
+def _percentile(percentile: Percentile) -> dict[str, Any]:
+    quantile = percentile.quantile
+    said: dict[str, Any] = {"percentile": round(100 * quantile, _DIGITS), "ms": None}
+    if not told(percentile):
+        return said | {"needed_count": least_count(quantile)}
+    return said | {
+        "ms": milliseconds(percentile.split.total_ns),
+        "low_ms": milliseconds(percentile.lower_ns),
+        "high_ms": milliseconds(percentile.upper_ns),
+        "parts_ms": parts(percentile.split),
+    }
+
+
+def parts(split: Split) -> dict[str, Any]:
+    """Return the parts of a latency: three, and what they are made of."""
+    return {
+        "network": milliseconds(split.network_ns),
+        "broker": milliseconds(split.broker_ns),
+        "client": milliseconds(split.client_ns),
+        "detail": {
+            name.removesuffix("_ns"): milliseconds(time_ns)
+            for name, time_ns in split._asdict().items()
+        },
+    }
+
+
+def _fetch_wait(tally: FetchTally) -> dict[str, Any]:
+    count = tally.latencies.count
+    median = tally.latencies.percentile(0.5).split if count else None
+    return {
+        "kind": "fetch_wait",
+        "min_bytes": tally.wait.min_bytes,
+        "max_wait_ms": tally.wait.max_wait_ms,
+        "count": count,
+        "returned": {each: tally.returned.get(each, 0) for each in FetchReturn},
+        "bytes": tally.bytes,
+        "median_ms": None if median is None else milliseconds(median.total_ns),
+        "explanation": explanation(tally),
+    }
+
+
+def _connection(node_id: int, purpose: str, facts: SocketFacts) -> dict[str, Any]:
+    return {
+        "kind": "connection",
+        "node_id": node_id,
+        "purpose": purpose,
+        "min_rtt_ms": milliseconds(facts.min_rtt_ns),
+        "rtt_ms": milliseconds(facts.rtt_ns),
+        "retransmits": facts.retransmits,
+        "congestion_control": facts.congestion_control,
+    }

@@ -1,0 +1,211 @@
+"""`kdiag latency`: measures, and tells it.
+
+What was measured is printed whatever ends it, after topic and group of kdiag's own are gone.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.configured_client import configured_client
+from kdiag.clock import SteadyClock
+from kdiag.diagnosis.latency.findings import JudgedSeries, NodeLatency, find
+from kdiag.diagnosis.latency.histogram import LatencyHistogram
+from kdiag.errors import AuthorizationError, KdiagError, ProbeError
+from kdiag.findings.finding import Finding, Severity
+from kdiag.probe.latency.latency_group import ProbeGroup, probe_group
+from kdiag.probe.latency.measure import measure
+from kdiag.probe.latency.plan import LatencyTarget
+from kdiag.probe.latency.results import LatencyResults, Series, SeriesKind
+from kdiag.probe.latency.target import chosen_nodes, existing_target, own_target
+from kdiag.probe.topic import CLEANUP_NS
+from kdiag_cli.commands.latency.document import document, failures, lacking, name_of, unknown
+from kdiag_cli.commands.latency.options import Choice
+from kdiag_cli.commands.latency.text import print_results
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.result import Result, exit_code_of, print_result
+from kdiag_cli.live.run import run_live
+from kdiag_cli.live.session import live_session
+from kdiag_cli.options.live import LiveOptions, client_config
+from kdiag_cli.output.terminal import write_over
+
+COMMAND: Final = "latency"
+
+_IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
+_MOST_IN_FLIGHT: Final = 1000
+_EVERY_NS: Final = 200_000_000
+
+
+class Shown(NamedTuple):
+    """How it is told.
+
+    Attributes:
+        html: the page to write as well.
+        fail_on: the least severity of a finding that makes the exit code 1.
+        has_headers: whether tables have a line of column names.
+    """
+
+    html: Path | None = None
+    fail_on: Severity = Severity.ERROR
+    has_headers: bool = True
+
+
+def run(choice: Choice, shown: Shown, live: LiveOptions) -> ExitCode:
+    """Measure and print; return the exit code of the program.
+
+    It keeps the time itself: an alarm while topic and group are removed would leave them there.
+    """
+    timeout_ns = live.timeout_ns
+    return run_live(
+        _Latency(choice, shown, live).run,
+        None if timeout_ns is None else timeout_ns + CLEANUP_NS,
+        command=COMMAND,
+        output=live.output,
+        cleanup_ns=CLEANUP_NS,
+    )
+
+
+class _Latency:
+    """One run of the command."""
+
+    def __init__(self, choice: Choice, shown: Shown, live: LiveOptions) -> None:
+        self._choice = choice
+        self._shown = shown
+        self._live = live
+        self._clock = SteadyClock()
+        self._results = LatencyResults()
+        self._next_ns = 0
+
+    def run(self) -> ExitCode:
+        """Measure and print.
+
+        Raises:
+            KdiagError: if nothing could be measured.
+        """
+        LatencyHistogram()  # tells what has to be installed, before anything is made
+        if self._shown.html is not None:
+            from kdiag_cli.output.html_page import require_drawer  # noqa: PLC0415 - only for pages
+
+            require_drawer()
+        try:
+            self._measure()
+        except KeyboardInterrupt:
+            if self._results.has_latencies:
+                self._print()
+            raise
+        except KdiagError as error:
+            if not self._results.has_latencies:
+                raise
+            self._results.fail(error)
+            self._results.warn(str(error))
+        return self._print()
+
+    def _measure(self) -> None:
+        live = _with_room(self._live)
+        with live_session(live, self._clock) as client, self._target(client) as place:
+            if self._live.timeout_ns is not None:  # so that there is time left to tell and to undo
+                now_ns = self._clock.monotonic_ns()
+                client.deadline_ns = now_ns + (client.deadline_ns - now_ns) * 8 // 10
+            target, group = place
+            on_time = self._tell if sys.stderr.isatty() else None
+            try:
+                measure(
+                    client, target, self._choice.plan, self._results, group=group, on_time=on_time
+                )
+            finally:
+                if on_time is not None:
+                    write_over()
+
+    @contextmanager
+    def _target(self, client: ClusterClient) -> Iterator[tuple[LatencyTarget, ProbeGroup | None]]:
+        """Return the topic to use, and the group that commits in it."""
+        nodes = chosen_nodes(client, self._choice.brokers)
+        with ExitStack() as opened:
+            if not self._choice.writes:
+                assert self._choice.topic is not None
+                yield existing_target(client, self._choice.topic, frozenset(nodes)), None
+                return
+            admin = configured_client(client_config(self._live), self._clock)
+            opened.enter_context(admin)
+            admin.deadline_ns = client.deadline_ns
+            admin.connect()
+            if self._choice.topic is None:
+                target = opened.enter_context(own_target(admin, nodes))
+            else:
+                target = existing_target(client, self._choice.topic, frozenset(nodes))
+            group = self._group(admin, opened) if self._choice.plan.is_end_to_end else None
+            yield target, group
+
+    def _group(self, admin: ClusterClient, opened: ExitStack) -> ProbeGroup | None:
+        """Return the group, if this user may have one."""
+        try:
+            return opened.enter_context(probe_group(admin))
+        except (AuthorizationError, ProbeError) as error:
+            self._results.warn(f"offsets are not committed: {error}")
+            return None
+
+    def _tell(self, what: str, part: float) -> None:
+        """Show how far it is."""
+        now_ns = self._clock.monotonic_ns()
+        if now_ns >= self._next_ns:
+            self._next_ns = now_ns + _EVERY_NS
+            write_over(f"{what}: {max(0.0, min(1.0, part)):.0%}")
+
+    def _print(self) -> ExitCode:
+        """Tell what was measured; return the exit code."""
+        results = self._results
+        findings = list(find([_judged(each) for each in results.series.values() if _counts(each)]))
+        for each in [*failures(results), *unknown(results), *lacking(results)]:
+            results.warn(each)
+        if results.is_late:
+            results.warn("the time was up before everything was measured (--timeout)")
+        result = Result(
+            COMMAND,
+            partial(document, results),
+            partial(print_results, results=results, has_headers=self._shown.has_headers),
+            results.warnings,
+            findings,
+        )
+        print_result(result, self._live.output)
+        if self._shown.html is not None:
+            from kdiag_cli.commands.latency.page import write_latency_page  # noqa: PLC0415 - only for pages
+
+            write_latency_page(self._shown.html, results)
+        return self._exit_code(findings)
+
+    def _exit_code(self, findings: list[Finding]) -> ExitCode:
+        results = self._results
+        problems: list[KdiagError | str | ExitCode] = []
+        if results.is_late:
+            problems.append(ExitCode.TIMEOUT)
+        if not results.has_latencies:
+            problems += results.problems.values()
+        is_partial = results.has_errors
+        return exit_code_of(problems, findings, self._shown.fail_on, is_partial=is_partial)
+
+
+def _with_room(live: LiveOptions) -> LiveOptions:
+    """Return options with which requests need not wait for others, unless somebody wants them to.
+
+    The five that clients have by default are used up at 25 requests a second to a broker that takes
+    200 ms; what is due would wait then, and the latencies be those of a queue.
+    """
+    if client_config(live).values.setting(_IN_FLIGHT) is not None:
+        return live
+    return live._replace(properties=[*(live.properties or ()), f"{_IN_FLIGHT}={_MOST_IN_FLIGHT}"])
+
+
+def _counts(series: Series) -> bool:
+    """Return whether latencies tell of something that others do not tell of already."""
+    return bool(series.latencies.count) and series.kind is not SeriesKind.COMMITTED
+
+
+def _judged(series: Series) -> JudgedSeries:
+    """Return latencies of a kind as they are judged."""
+    median = series.latencies.percentile(0.5).split
+    nodes = {node: NodeLatency(each.count, each.mean) for node, each in series.nodes.items()}
+    return JudgedSeries(name_of(series), median, series.stalls.stalls(), nodes)

@@ -1,0 +1,250 @@
+"""`kdiag pipeline`: tables of captures, made by many machines."""
+
+from enum import StrEnum
+from typing import Annotated, Final
+
+import typer
+
+from kdiag_cli.commands.report.answer import AnswerFormat
+from kdiag_cli.live.result import LiveOutput
+from kdiag_cli.options.captures import (
+    KeyLogs,
+    NoBodies,
+    Ports,
+    SeparateNetworks,
+    TopicIds,
+    WithRecords,
+)
+from kdiag_cli.options.results import NoHeaders
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Make tables of captures on Spark, on this machine or on many.",
+)
+
+_RUN_EXAMPLES: Final = """\b
+Examples:
+  kdiag pipeline run captures/ --out tables
+  kdiag pipeline run s3://bucket/captures --out s3://bucket/tables --master spark://host:7077
+  kdiag pipeline run a.pcap b.pcap.gz --out tables --conf spark.driver.memory=4g
+  kdiag pipeline report clients tables
+
+\b
+Exit codes: 0 done, 2 wrong usage, an unreadable file, or no Spark, 8 partial (a file is damaged
+or cut), 130 interrupted.
+"""
+
+_STREAM_EXAMPLES: Final = """\b
+Examples:
+  tcpdump -i eth0 -s 0 -w captures/%s.pcap -G 60 port 9092
+  kdiag pipeline stream captures/ --out tables --checkpoint checkpoint
+  kdiag pipeline stream captures/ --out tables --checkpoint checkpoint --once --close
+
+\b
+Exit codes: 0 done (with --once), 2 wrong usage, an unreadable file, or no Spark, 130 interrupted.
+What was interrupted or killed goes on where it was when it is started again.
+"""
+
+_REPORT_EXAMPLES: Final = """\b
+Examples:
+  kdiag pipeline report compat tables
+  kdiag pipeline report latency tables -p api=Produce -o csv
+  kdiag pipeline report clients hdfs://name:8020/tables --master spark://host:7077
+
+\b
+Exit codes: 0 done, 2 wrong usage, no tables, or no Spark, 130 interrupted.
+"""
+
+Master = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="Where Spark runs; by default all cores here."),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark, such as its memory."),
+]
+
+
+class Mode(StrEnum):
+    """What to do with a file that is damaged or cut."""
+
+    PERMISSIVE = "permissive"
+    FAILFAST = "failfast"
+
+
+@app.command(epilog=_RUN_EXAMPLES)
+def run(  # noqa: PLR0913 - a parameter for each option
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CAPTURE...", help="Captures and folders of captures: paths, s3://, hdfs://."
+        ),
+    ],
+    *,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="The folder of tables; all machines reach it.")
+    ],
+    master: Master = None,
+    conf: Conf = None,
+    name: Annotated[
+        str, typer.Option(help="Of the run: it replaces what a run of this name has written.")
+    ] = "",
+    parts: Annotated[
+        int, typer.Option(min=0, help="Parts that connections are divided into; 0 to choose.")
+    ] = 0,
+    split_mb: Annotated[
+        int, typer.Option(min=1, max=1024, help="About how long a split of a file is.")
+    ] = 64,
+    shuffle_payloads: Annotated[
+        bool,
+        typer.Option(
+            "--shuffle-payloads",
+            help="Read each capture once and send payloads on, though they lie in plain files.",
+        ),
+    ] = False,
+    mode: Annotated[
+        Mode, typer.Option(help="A damaged file ends where the damage begins, or fails the run.")
+    ] = Mode.PERMISSIVE,
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="First packets: RFC 3339.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="No packets from then on.")
+    ] = None,
+    values: WithRecords = False,
+    no_bodies: NoBodies = False,
+    port: Ports = None,
+    topic_ids: TopicIds = None,
+    keylog: KeyLogs = None,
+    separate_networks: SeparateNetworks = False,
+    output: Annotated[
+        LiveOutput, typer.Option("--output", "-o", help="What is said at the end.")
+    ] = LiveOutput.TABLE,
+) -> None:
+    """Write the tables of captures as Parquet, by date and broker."""
+    # `--help` must not load what only the run needs.
+    from kdiag_cli.commands.pipeline import run as doing  # noqa: PLC0415
+    from kdiag_cli.commands.pipeline.spark import SparkOptions  # noqa: PLC0415
+
+    job = doing.RunOptions(
+        inputs=inputs,
+        out=out,
+        name=name,
+        parts=parts,
+        split_bytes=split_mb << 20,
+        is_indexed=not shuffle_payloads,
+        mode=mode.value,
+        first=from_,
+        last=to,
+        values=values,
+        bodies=not no_bodies,
+        ports=port or [],
+        topic_ids=topic_ids,
+        keylogs=keylog or [],
+        separates_networks=separate_networks,
+    )
+    raise typer.Exit(doing.run_job(job, SparkOptions(master, conf or []), output))
+
+
+@app.command(epilog=_STREAM_EXAMPLES)
+def stream(  # noqa: PLR0913 - as above
+    folder: Annotated[
+        str, typer.Argument(metavar="IN_DIR", help="The folder that captures are written into.")
+    ],
+    *,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="The folder of tables; all machines reach it.")
+    ],
+    checkpoint: Annotated[
+        str, typer.Option(metavar="DIR", help="The folder that remembers how far the stream is.")
+    ],
+    master: Master = None,
+    conf: Conf = None,
+    name: Annotated[str, typer.Option(help="Of the stream; its files bear it.")] = "stream",
+    parts: Annotated[
+        int, typer.Option(min=1, help="Parts of the connections; fixed by the first batch.")
+    ] = 8,
+    every: Annotated[
+        int, typer.Option(min=0, metavar="SECONDS", help="How often to look into the folder.")
+    ] = 10,
+    quiet: Annotated[
+        int,
+        typer.Option(min=0, metavar="SECONDS", help="How long the newest capture must be quiet."),
+    ] = 60,
+    most_files: Annotated[
+        int, typer.Option(min=1, help="How many captures are read at a time.")
+    ] = 16,
+    idle: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="SECONDS",
+            help="End a connection that is without packets for so long; 0 for never.",
+        ),
+    ] = 3600,
+    once: Annotated[
+        bool, typer.Option("--once", help="End when all that is there is read.")
+    ] = False,
+    close: Annotated[
+        bool, typer.Option("--close", help="With --once: end open connections, and the stream.")
+    ] = False,
+    no_bodies: NoBodies = False,
+    port: Ports = None,
+    separate_networks: SeparateNetworks = False,
+) -> None:
+    """Follow a folder that tcpdump rotates into; every exchange is written exactly once.
+
+    TLS is not decrypted: for that, run the pipeline on captures that are complete.
+    """
+    from kdiag_cli.commands.pipeline import stream as doing  # noqa: PLC0415 - `--help`
+    from kdiag_cli.commands.pipeline.spark import SparkOptions  # noqa: PLC0415
+
+    if close and not once:
+        raise typer.BadParameter("needs --once", param_hint="'--close'")
+    options = doing.StreamOptions(
+        folder=folder,
+        out=out,
+        checkpoint=checkpoint,
+        name=name,
+        parts=parts,
+        every_s=every,
+        quiet_s=quiet,
+        most_files=most_files,
+        idle_s=idle,
+        is_once=once,
+        is_closing=close,
+        bodies=not no_bodies,
+        ports=port or [],
+        separates_networks=separate_networks,
+    )
+    raise typer.Exit(doing.follow(options, SparkOptions(master, conf or [])))
+
+
+@app.command(epilog=_REPORT_EXAMPLES)
+def report(  # noqa: PLR0913 - as above
+    name: Annotated[str, typer.Argument(help="Which report; `kdiag report --list` tells them.")],
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder of tables.")],
+    *,
+    master: Master = None,
+    conf: Conf = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="Tell the report something."),
+    ] = None,
+    output: Annotated[
+        AnswerFormat, typer.Option("--output", "-o", help="A table for people, or for programs.")
+    ] = AnswerFormat.TABLE,
+    no_headers: NoHeaders = False,
+) -> None:
+    """Answer a question that many have, on Spark; DuckDB's is `kdiag report NAME DIR`."""
+    from kdiag_cli.commands.pipeline import run as doing  # noqa: PLC0415 - `--help`
+    from kdiag_cli.commands.pipeline.spark import SparkOptions  # noqa: PLC0415
+    from kdiag_cli.commands.report import options as report_choice  # noqa: PLC0415
+
+    query = report_choice.choose(name, parameter or [])
+    spark = SparkOptions(master, conf or [])
+    raise typer.Exit(
+        doing.report_tables(query, folder, spark, output, name, has_headers=not no_headers)
+    )

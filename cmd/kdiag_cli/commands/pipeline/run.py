@@ -1,0 +1,145 @@
+"""What `kdiag pipeline` does once its arguments are read."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+
+from kdiag.errors import CaptureError
+from kdiag_cli.commands.decode.options import read_topic_ids
+from kdiag_cli.commands.pipeline.spark import SparkOptions, progress, with_spark
+from kdiag_cli.commands.report.answer import Answer, AnswerFormat, print_answer
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.result import LiveOutput, print_document, print_table
+from kdiag_cli.output.terminal import Output, say
+
+if TYPE_CHECKING:
+    from kdiag.pipeline.output.partitions import Manifest
+    from kdiag.pipeline.session import Session
+    from kdiag.report.sql_report import Query
+
+_NS_PER_US = 1000
+_US_PER_S = 1_000_000
+
+
+class RunOptions(NamedTuple):
+    """What `kdiag pipeline run` is told; see its options."""
+
+    inputs: list[str]
+    out: str
+    name: str
+    parts: int
+    split_bytes: int
+    is_indexed: bool
+    mode: str
+    first: str | None
+    last: str | None
+    values: bool
+    bodies: bool
+    ports: list[int]
+    topic_ids: Path | None
+    keylogs: list[Path]
+    separates_networks: bool
+
+
+def run_job(options: RunOptions, spark: SparkOptions, output: LiveOutput) -> ExitCode:
+    """Write tables; return the exit code."""
+    times = _time(options.first, "'--from'"), _time(options.last, "'--to'")
+    topic_names = read_topic_ids(options.topic_ids)
+
+    def do(session: "Session") -> ExitCode:
+        from kdiag.pipeline.decode import FlowRules  # noqa: PLC0415 - pyarrow
+        from kdiag.pipeline.input.segment_reader import TimeRange  # noqa: PLC0415
+        from kdiag.pipeline.run import Job, run  # noqa: PLC0415
+        from kdiag.report.arrow import TableChoice  # noqa: PLC0415
+
+        job = Job(
+            tuple(options.inputs),
+            options.out.rstrip("/"),
+            name=options.name,
+            choice=TableChoice(bodies=options.bodies, records=options.values),
+            rules=FlowRules(tuple(options.ports), _keylog(options.keylogs)),
+            topic_names=tuple(topic_names.items()),
+            times=TimeRange(*times),
+            mode=options.mode,
+            parts=options.parts,
+            split_bytes=options.split_bytes,
+            is_indexed=options.is_indexed,
+            separates_networks=options.separates_networks,
+        )
+        manifest = run(session, job, progress())
+        say(*manifest.warnings)
+        _print_manifest(manifest, output)
+        return ExitCode.PARTIAL if manifest.warnings else ExitCode.DONE
+
+    return with_spark(spark, do)
+
+
+def report_tables(  # noqa: PLR0913 - two are only passed on
+    query: "Query",
+    folder: str,
+    spark: SparkOptions,
+    output: AnswerFormat,
+    name: str,
+    *,
+    has_headers: bool,
+) -> ExitCode:
+    """Print the answer of Spark to a report; return the exit code."""
+
+    def do(session: "Session") -> ExitCode:
+        from kdiag.pipeline.output.views import ask  # noqa: PLC0415 - pyarrow
+
+        answer = ask(session, folder, query)
+        screen = Output()
+        print_answer(
+            screen,
+            Answer(answer.schema.names, answer.to_batches()),
+            output,
+            command=f"report {name}",
+            has_headers=has_headers,
+        )
+        screen.flush()
+        return ExitCode.DONE
+
+    return with_spark(spark, do)
+
+
+def _print_manifest(manifest: "Manifest", output: LiveOutput) -> None:
+    screen = Output()
+    if output is LiveOutput.JSON:
+        data = [{"run": manifest.run, "rows": manifest.rows, "files": len(manifest.files)}]
+        print_document(screen, "pipeline run", data, warnings=manifest.warnings)
+    else:
+        print_table(screen, ("TABLE", "ROWS"), list(manifest.rows.items()))
+    screen.flush()
+
+
+def _keylog(files: list[Path]) -> bytes:
+    """Return the secrets of all key logs.
+
+    Raises:
+        CaptureError: a file cannot be read.
+    """
+    found = []
+    for file in files:
+        try:
+            found.append(file.read_bytes())
+        except OSError as error:
+            raise CaptureError(str(file), f"cannot be opened: {error.strerror}") from error
+    return b"\n".join(found)
+
+
+def _time(text: str | None, hint: str) -> int | None:
+    """Return a time in nanoseconds since 1970."""
+    if text is None:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a time", param_hint=hint) from None
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    since = time - datetime.fromtimestamp(0, UTC)
+    us = (since.days * 86_400 + since.seconds) * _US_PER_S + since.microseconds
+    return us * _NS_PER_US

@@ -1,0 +1,1 @@
+"""`kdiag report`, `kdiag query` and `kdiag tables`."""

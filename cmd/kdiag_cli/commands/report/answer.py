@@ -1,0 +1,162 @@
+"""The answer to a question about tables: aligned for people, JSON, JSON lines or CSV."""
+
+import csv
+import io
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from kdiag_cli.live.result import print_document, print_table
+from kdiag_cli.output.terminal import Output, clipped, harmless
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MOST_COLUMNS: Final = 60
+_ENCODE: Final = msgspec.json.Encoder(decimal_format="number").encode
+
+
+class AnswerFormat(StrEnum):
+    """How an answer is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+class Answer:
+    """Rows with names for their columns, which are read once and may be many.
+
+    Attributes:
+        names: of the columns; of equal ones the second becomes `name_2`.
+    """
+
+    def __init__(self, names: "Sequence[str]", batches: Iterable[Any]) -> None:
+        """Take the names of the columns and the record batches of the rows."""
+        self.names = _distinct(names)
+        self._batches = batches
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows in values that JSON knows."""
+        for batch in self._batches:
+            columns = [_values(column) for column in batch.columns]
+            for row in zip(*columns, strict=True):
+                yield tuple(_plain(value) for value in row)
+
+    def documents(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows as JSON objects."""
+        for row in self.rows():
+            yield dict(zip(self.names, row, strict=True))
+
+
+def print_answer(
+    output: Output,
+    answer: Answer,
+    form: AnswerFormat,
+    *,
+    command: str,
+    has_headers: bool = True,
+) -> None:
+    """Print an answer.
+
+    Args:
+        output: where to.
+        answer: what to print; a table and a JSON document keep all its rows.
+        form: how.
+        command: the name that the JSON document bears.
+        has_headers: whether the names of the columns stand above a table and in CSV.
+    """
+    if form is AnswerFormat.JSON:
+        print_document(output, command, [msgspec.Raw(_ENCODE(each)) for each in answer.documents()])
+    elif form is AnswerFormat.JSONL:
+        for document in answer.documents():
+            output.write(_ENCODE(document) + b"\n")
+    elif form is AnswerFormat.CSV:
+        _print_csv(output, answer, has_headers=has_headers)
+    else:
+        headers = [harmless(name).upper().replace("_", "-") for name in answer.names]
+        rows = [[_cell(value) for value in row] for row in answer.rows()]
+        if output.is_terminal:
+            rows = [[*map(_clip, row[:-1]), row[-1]] for row in rows]
+        print_table(output, headers, rows, has_headers=has_headers)
+
+
+def _print_csv(output: Output, answer: Answer, *, has_headers: bool) -> None:
+    rows: Iterable[Iterable[Any]] = answer.rows()
+    if has_headers:
+        rows = _with_head(answer.names, rows)
+    for row in rows:
+        cells = ["" if value is None else str(_cell(value)) for value in row]
+        if output.is_terminal:
+            cells = [harmless(cell) for cell in cells]
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\n").writerow(cells)
+        output.write(line.getvalue().encode("utf-8", "replace"))
+
+
+def _with_head(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[Iterable[Any]]:
+    yield names
+    yield from rows
+
+
+def _cell(value: Any) -> Any:
+    """Return a value that is one text or number; lists and structs become JSON."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | dict):
+        return _ENCODE(value).decode()
+    return value
+
+
+def _clip(cell: Any) -> Any:
+    """Return a cell cut to what leaves room for others; the last one of a row needs no cutting."""
+    return clipped(cell, _MOST_COLUMNS) if isinstance(cell, str) else cell
+
+
+def _values(column: Any) -> list[Any]:
+    """Return the values of a column; with times that no calendar has it is one of numbers."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        values = column.cast("int64").to_pylist()
+    return values
+
+
+def _plain(value: Any) -> Any:  # noqa: PLR0911 - one return for each kind
+    """Return a value of Arrow as JSON has it: the output contract's forms of bytes and numbers."""
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else _NOT_FINITE[str(value)]
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else value
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return str(value)
+
+
+_NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def _distinct(names: "Sequence[str]") -> list[str]:
+    distinct: list[str] = []
+    for name in names:
+        candidate, number = name, 1
+        while candidate in distinct:
+            number += 1
+            candidate = f"{name}_{number}"
+        distinct.append(candidate)
+    return distinct

@@ -1,0 +1,93 @@
+"""`kdiag report`: questions that many have, answered from captures."""
+
+from enum import StrEnum
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from kdiag_cli.commands.report.answer import AnswerFormat
+from kdiag_cli.options.captures import KeyLogs, Ports, SeparateNetworks, TopicIds
+from kdiag_cli.options.results import NoHeaders
+
+EXAMPLES = """\b
+Examples:
+  kdiag report --list
+  kdiag report clients traffic.pcap
+  kdiag report compat traffic.pcap -p target=4.0
+  kdiag report latency traffic.pcap -p api=Produce -o csv
+  kdiag report throughput tables -p 'topic=order%' -o json
+  kdiag report errors --sql spark
+
+\b
+Exit codes: 0 done, 2 wrong usage or an unreadable file, 8 partial (bytes are missing, malformed
+or the file is cut), 130 interrupted.
+"""
+
+
+class Dialect(StrEnum):
+    """Whose SQL a report is printed in."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+
+
+def report(  # noqa: PLR0913 - a parameter for each option
+    name: Annotated[str | None, typer.Argument(help="Which report; --list tells them.")] = None,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="CAPTURE...", help="Captures, or a folder of tables."),
+    ] = None,
+    *,
+    list_all: Annotated[bool, typer.Option("--list", help="List the reports.")] = False,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="Tell the report something."),
+    ] = None,
+    sql: Annotated[
+        Dialect | None, typer.Option("--sql", help="Print the report's SQL instead of running it.")
+    ] = None,
+    output: Annotated[
+        AnswerFormat, typer.Option("--output", "-o", help="A table for people, or for programs.")
+    ] = AnswerFormat.TABLE,
+    no_headers: NoHeaders = False,
+    port: Ports = None,
+    topic_ids: TopicIds = None,
+    keylog: KeyLogs = None,
+    separate_networks: SeparateNetworks = False,
+) -> None:
+    """Answer a question that many have about captures.
+
+    Clients and their libraries, who breaks on Kafka 4, latency, errors, throughput, TCP splits.
+    """
+    # `--help` must not load what only the run needs.
+    from kdiag_cli.commands.report import options as report_choice  # noqa: PLC0415
+
+    if list_all:
+        report_choice.print_reports(output, has_headers=not no_headers)
+        return
+    if name is None:
+        raise typer.BadParameter("name a report, or --list them", param_hint="NAME")
+    query = report_choice.choose(name, parameter or [])
+    if sql is not None:
+        report_choice.print_sql(query, sql.value)
+        return
+    if not files:
+        raise typer.BadParameter("give captures or a folder of tables", param_hint="CAPTURE...")
+    from kdiag_cli.captures.report_extra import require_report_extra  # noqa: PLC0415
+
+    require_report_extra()
+    from kdiag_cli.captures.tables import ask_tables  # noqa: PLC0415
+    from kdiag_cli.commands.decode.options import DecodeOptions, read_topic_ids  # noqa: PLC0415
+    from kdiag_cli.commands.report.query import print_result  # noqa: PLC0415
+
+    options = DecodeOptions(
+        files=files,
+        bodies=False,
+        ports=frozenset(port or ()),
+        topic_names=read_topic_ids(topic_ids),
+        keylogs=keylog or [],
+        separates_networks=separate_networks,
+    )
+    ask = partial(print_result, query, output, command=f"report {name}", has_headers=not no_headers)
+    raise typer.Exit(ask_tables(options, ask))

@@ -1,0 +1,78 @@
+"""`kdiag tables`: what there is to ask about, column by column."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.result import LiveOutput, print_document, print_table
+from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.output.terminal import BOLD, Output, say
+
+if TYPE_CHECKING:
+    from kdiag.report.tables.column import Table
+
+EXAMPLES = """\b
+Examples:
+  kdiag tables
+  kdiag tables exchanges batches
+  kdiag tables -o json
+
+\b
+Exit codes: 0 done, 2 wrong usage or no such table.
+"""
+
+_HEADERS: Final = ("COLUMN", "TYPE", "UNIT", "MEANING")
+
+
+def tables(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="TABLE", help="Only these tables.")
+    ] = None,
+    *,
+    output: Annotated[
+        LiveOutput, typer.Option("--output", "-o", help="Text for people, or JSON for programs.")
+    ] = LiveOutput.TABLE,
+    no_headers: NoHeaders = False,
+) -> None:
+    """Explain the tables that captures become, column by column.
+
+    They are what kdiag query and kdiag report read, and what kdiag decode --output parquet writes.
+    """
+    # `--help` must not load what only the run needs.
+    from kdiag.report.tables.catalog import TABLES  # noqa: PLC0415
+
+    unknown = [name for name in names or () if name not in TABLES]
+    if unknown:
+        say(f"there is no table {unknown[0]!r}; there are {', '.join(TABLES)}")
+        raise typer.Exit(ExitCode.USAGE)
+    chosen = [TABLES[name] for name in names or TABLES]
+    screen = Output()
+    if output is LiveOutput.JSON:
+        print_document(screen, "tables", [_document(table) for table in chosen])
+    else:
+        _print(screen, chosen, has_headers=not no_headers)
+    screen.flush()
+
+
+def _document(table: "Table") -> dict[str, Any]:
+    return {
+        "table": table.name,
+        "meaning": table.meaning,
+        "key": table.key,
+        "columns": [column._asdict() for column in table.columns],
+    }
+
+
+def _print(screen: Output, tables: "list[Table]", *, has_headers: bool) -> None:
+    """Print a paragraph for each table on a terminal, else one list of all columns."""
+    if not screen.is_terminal:
+        rows = [(table.name, *column) for table in tables for column in table.columns]
+        print_table(screen, ("TABLE", *_HEADERS), rows, has_headers=has_headers)
+        return
+    for number, table in enumerate(tables):
+        if number:
+            screen.line("")
+        screen.line(f"{screen.paint(table.name, BOLD)}: {table.meaning}")
+        screen.line(f"key: {', '.join(table.key)}")
+        print_table(screen, _HEADERS, table.columns, has_headers=has_headers)

@@ -1,0 +1,44 @@
+"""`kdiag request --template` and `--fields`: what a request can hold, for whoever writes one."""
+
+from typing import Any
+
+import msgspec
+
+from kdiag.wire.catalog import Api
+from kdiag.wire.codec.template import FieldRow, field_rows, template
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.result import LiveOutput, encode, print_document, print_table
+from kdiag_cli.output.terminal import Output
+
+
+def print_template(api: Api, version: int | None) -> ExitCode:
+    """Print the JSON of a request with its defaults, by default of the newest version."""
+    form = template(api.request_class(), api.versions.high if version is None else version)
+    output = Output()
+    output.write(pretty(form) + b"\n")
+    output.flush()
+    return ExitCode.DONE
+
+
+def print_fields(api: Api, version: int | None, form: LiveOutput) -> ExitCode:
+    """Print the fields of a request, by default those of all versions."""
+    rows = field_rows(api.request_class(), version)
+    output = Output()
+    if form is LiveOutput.JSON:
+        print_document(output, "request", [each._asdict() for each in rows])
+    else:
+        headers = ("FIELD", "TYPE", "VERSIONS", "NULLABLE", "TAG", "DEFAULT")
+        print_table(output, headers, map(_row, rows))
+    output.flush()
+    return ExitCode.DONE
+
+
+def pretty(form: dict[str, Any]) -> bytes:
+    """Return JSON for people: a field a line."""
+    return msgspec.json.format(encode(form), indent=2)
+
+
+def _row(row: FieldRow) -> tuple[object, ...]:
+    is_object = row.type.endswith("object")
+    shown = None if is_object else msgspec.json.encode(row.default).decode()
+    return row.path, row.type, row.versions, row.nullable, row.tag, shown

@@ -1,0 +1,207 @@
+"""`kdiag request`: sends a request to the brokers that are meant, and prints their answers.
+
+    $ kdiag request -b localhost:9092 FindCoordinator '{"coordinatorKeys": ["orders"]}'
+    kdiag: broker 1 (localhost:9092): FindCoordinator v6, 1.21 ms
+    {
+      "throttleTimeMs": 0,
+      ...
+
+The bodies alone are on stdout, so that a pipe gets nothing but JSON.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.config.load import load_config
+from kdiag.client.network.request_frame import request_parts
+from kdiag.errors import ConnectError
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.documents.body import Bodies, BodyForm
+from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Connection
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.findings.finding import Severity
+from kdiag.probe.destination import Destination, broker_id, find_nodes
+from kdiag.wire.frame import Frame
+from kdiag.wire.primitives import uuid_text
+from kdiag.wire.side_effects import effect
+from kdiag_cli.commands.request.forms import pretty
+from kdiag_cli.commands.request.message import RequestMessage
+from kdiag_cli.commands.request.reply import Asked, Reply, frame_hex, reply_of
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.destination import destination_session, tell_nowhere
+from kdiag_cli.live.result import LiveOutput, exit_code_of, print_document, say_findings
+from kdiag_cli.options.live import LiveOptions, config_sources
+from kdiag_cli.output.terminal import Output, say
+
+COMMAND: Final = "request"
+
+
+class Order(NamedTuple):
+    """What is to be done with a request.
+
+    Attributes:
+        destination: where it goes.
+        is_confirmed: whether it may change something.
+        is_dry_run: whether it is only shown.
+        raw: whether bodies are Kafka's exact JSON.
+        with_bytes: whether its frame is shown.
+        show_secrets: whether passwords and tokens are shown.
+        fail_on: the least severity of a finding that makes the exit code 1.
+    """
+
+    destination: Destination
+    is_confirmed: bool
+    is_dry_run: bool
+    raw: bool
+    with_bytes: bool
+    show_secrets: bool
+    fail_on: Severity
+
+
+def run(message: RequestMessage, order: Order, options: LiveOptions) -> ExitCode:
+    """Send a request, if that may be, and print the replies; else print what would be sent."""
+    newest = message.versions.high
+    change = effect(message.api, message.build(newest), newest)
+    if order.is_dry_run:
+        _show(message, order, options)
+        return ExitCode.DONE
+    if change is not None and not order.is_confirmed:
+        _show(message, order, options, change)
+        return ExitCode.USAGE
+    return _send(message, order, options)
+
+
+def _show(
+    message: RequestMessage, order: Order, options: LiveOptions, change: str | None = None
+) -> None:
+    """Print what would be sent, and what has to be confirmed before it is."""
+    exchange = _unsent(message, load_config(config_sources(options)).client_id)
+    dissection = Dissection(exchange)
+    assert dissection.request is not None
+    body, _ = _bodies(order, TopicNames()).make(dissection, dissection.request, is_response=False)
+    assert body is not None
+    reply = Reply(Asked(None, None, message.api.name), exchange.version, frame=exchange.request)
+    warnings = [] if change is None else [_refusal(reply, dissection, change)]
+    output = Output()
+    if options.output is LiveOutput.JSON:
+        document = {**reply.document(with_bytes=order.with_bytes), "request": body}
+        print_document(output, COMMAND, [document], warnings=warnings)
+    else:
+        _print_frame(output, reply, order)
+        if not order.with_bytes:
+            output.write(pretty(body) + b"\n")
+    output.flush()
+    say(*warnings)
+
+
+def _refusal(reply: Reply, dissection: Dissection, change: str) -> str:
+    """Return why a request was not sent, and what it would touch."""
+    kinds = (
+        ("topics", dissection.topics | dissection.topic_ids),
+        ("groups", dissection.groups),
+        ("transactional ids", dissection.transactional_ids),
+    )
+    touched = "; ".join(f"{kind} {', '.join(sorted(names))}" for kind, names in kinds if names)
+    about = f" for {touched}" if touched else ""
+    request = f"{reply.asked.api} v{reply.version}{about}"
+    return f"{request} was not sent: {change}. --yes sends it"
+
+
+def _unsent(message: RequestMessage, client_id: str) -> Exchange:
+    """Return the exchange that a request would begin, in the newest version that can say it."""
+    api, version = message.api, message.versions.high
+    data = b"".join(request_parts(message.build(version), api, version, 0, client_id))
+    return Exchange(
+        number=1,
+        connection=Connection(
+            number=1, connection_id="", client="", broker="", first_ns=0, last_ns=0
+        ),
+        api_key=api.key,
+        version=version,
+        correlation_id=0,
+        client_id=client_id,
+        request=Frame(data, len(data), 0, 0),
+        response=None,
+    )
+
+
+def _send(message: RequestMessage, order: Order, options: LiveOptions) -> ExitCode:
+    """Send a request and print the replies."""
+    exchanges: dict[int | None, Exchange] = {}
+
+    def keep(exchange: Exchange) -> None:
+        if exchange.api_key == message.api.key:
+            exchanges[exchange.correlation_id] = exchange
+
+    with destination_session(order.destination, options, keep) as client:
+        nodes = find_nodes(client, order.destination)
+        if not nodes.ids:
+            return tell_nowhere(COMMAND, nodes, options.output)
+        questions = [(node_id, message.builder) for node_id in nodes.ids]
+        answers = client.ask_each(questions, message.api.response_class())
+    bodies = _bodies(order, _topic_names(client))
+    replies = [
+        reply_of(
+            Asked(broker_id(client, node_id), client.node(node_id).endpoint, message.api.name),
+            answer,
+            exchanges.get(answer.correlation_id),
+            bodies,
+        )
+        for node_id, answer in zip(nodes.ids, answers, strict=True)
+    ]
+    return _print(replies, order, options)
+
+
+def _bodies(order: Order, names: TopicNames) -> Bodies:
+    form = BodyForm(raw=order.raw, values=True, show_secrets=order.show_secrets)
+    return Bodies(names, form)
+
+
+def _topic_names(client: ClusterClient) -> TopicNames:
+    """Return the topic ids that were met on the way to a leader."""
+    topics = client.cluster.topics.values()
+    return TopicNames({uuid_text(each.topic_id): each.name for each in topics})
+
+
+def _print(replies: Sequence[Reply], order: Order, options: LiveOptions) -> ExitCode:
+    """Print replies, and return how the command ends."""
+    findings = [finding for each in replies if (finding := each.finding) is not None]
+    warnings = [each.warning for each in replies if each.warning is not None]
+    output = Output()
+    if options.output is LiveOutput.JSON:
+        documents = [each.document(with_bytes=order.with_bytes) for each in replies]
+        print_document(output, COMMAND, documents, warnings=warnings, findings=findings)
+    else:
+        for each in replies:
+            if output.is_terminal or len(replies) > 1:
+                output.flush()
+                say(each.title)
+            _print_reply(output, each, order)
+        output.flush()
+        refused = [each.finding for each in replies if each.error_name is not None]
+        say_findings((each for each in refused if each is not None), warnings)
+    output.flush()
+    errors = [each.error for each in replies if each.error is not None]
+    problems: list[Any] = [each.error_name for each in replies if each.error_name is not None]
+    if len(errors) == len(replies):
+        problems += errors
+    return exit_code_of(problems, findings, order.fail_on, is_partial=bool(errors))
+
+
+def _print_reply(output: Output, reply: Reply, order: Order) -> None:
+    _print_frame(output, reply, order)
+    if reply.body is not None:
+        output.write(pretty(reply.body) + b"\n")
+        return
+    if reply.error is not None:
+        say(f"{reply.asked}: {reply.error}")
+        if isinstance(reply.error, ConnectError) and reply.error.fix:
+            say(f"  {reply.error.fix}")
+
+
+def _print_frame(output: Output, reply: Reply, order: Order) -> None:
+    text = frame_hex(reply.frame) if order.with_bytes else None
+    if text is not None:
+        output.line(text)

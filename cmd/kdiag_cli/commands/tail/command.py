@@ -1,0 +1,193 @@
+"""`kdiag tail`: what it takes. The work is in `tail_work`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kdiag_cli.commands.tail.value_format import ValueFormat
+from kdiag_cli.live.run import run_live
+from kdiag_cli.options import completion as completion_values
+from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.options.live_command import NO_OPTIONS, live_command
+
+EXAMPLES = """\b
+Examples:
+  kdiag tail -b localhost:9092 orders
+  kdiag tail -b localhost:9092 orders --from-beginning -e
+  kdiag tail -b localhost:9092 orders -o -20 -e
+  kdiag tail -b localhost:9092 'orders*' 'payments:0,3,5-7' -o @-1h
+  kdiag tail -b localhost:9092 orders -o @2026-01-15 --until 2026-01-16 -J
+  kdiag tail -b localhost:9092 orders -o beginning -n 3 -f '%t[%p]@%o %T %k %s\\n'
+  kdiag tail -b localhost:9092 orders --grep 'refused|timed out' --header region=eu
+  kdiag tail -b localhost:9092 orders -e -J | jq -r '.value // .value_b64'
+  kdiag tail -b localhost:9092 orders -e --output parquet --out orders.parquet
+  kdiag tail -b localhost:9092 __consumer_offsets -e
+
+\b
+Without -o the last ten records come first, with -e or --until all of them. It waits for more
+unless -e, -n or --until end it; it joins no group and commits nothing. Records of transactions
+are shown once these are committed (--isolation). `kdiag help tail` has offsets and format strings.
+
+\b
+Exit codes: 0 done, 2 wrong usage, 3 cannot connect, 4 authentication, 5 authorization, 6 timeout,
+7 not supported by the brokers, 8 partitions or batches could not be read, 130 interrupted.
+"""
+
+
+class TailOutput(StrEnum):
+    """How records are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+class Isolation(StrEnum):
+    """Which records of transactions are read; the names are those of `isolation.level`."""
+
+    READ_COMMITTED = "read_committed"
+    READ_UNCOMMITTED = "read_uncommitted"
+
+
+@live_command
+def tail(  # noqa: PLR0913 - a parameter for each option
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TOPIC",
+            help="A name, a pattern, or topic:0,3,5-7. Repeatable.",
+            autocompletion=completion_values.topics,
+        ),
+    ] = None,
+    *,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--topic",
+            "-t",
+            metavar="TOPIC",
+            help="The same as TOPIC. Repeatable.",
+            autocompletion=completion_values.topics,
+        ),
+    ] = None,
+    partitions: Annotated[
+        str | None,
+        typer.Option("--partition", "-p", metavar="0,3,5-7", help="Only these partitions."),
+    ] = None,
+    offsets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--offset",
+            "-o",
+            metavar="OFFSET",
+            help="Where to start: beginning, end, 42, +42, -42 (the last 42 of all), @-1h,"
+            " @2026-01-15; 0:100, s@TIME, e@TIME. Repeatable.",
+        ),
+    ] = None,
+    is_from_beginning: Annotated[
+        bool, typer.Option("--from-beginning", help="The same as -o beginning.")
+    ] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="End before the first record that is not older."),
+    ] = None,
+    is_to_end: Annotated[
+        bool, typer.Option("--exit", "-e", help="End where the topic ended at the start.")
+    ] = False,
+    is_follow: Annotated[
+        bool, typer.Option("--follow", "-F", help="Wait for more: the default.")
+    ] = False,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", "-n", "-c", "--max-messages", min=1, help="End after so many."),
+    ] = None,
+    grep: Annotated[
+        str | None, typer.Option(metavar="REGEX", help="Only if found in key or value.")
+    ] = None,
+    keys: Annotated[
+        list[str] | None,
+        typer.Option("--key", metavar="KEY", help="Only records with this key. Repeatable: any."),
+    ] = None,
+    headers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--header", metavar="K=V", help="Only records with this header. Repeatable: all."
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", "-f", metavar="FORMAT", help="Such as '%t[%p]@%o %k %s\\n'."),
+    ] = None,
+    output: Annotated[
+        TailOutput, typer.Option("--output", help="Lines of text or JSON, or a Parquet file.")
+    ] = TailOutput.TEXT,
+    is_json: Annotated[
+        bool, typer.Option("--json", "-J", help="The same as --output json.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The file of --output parquet.")
+    ] = None,
+    key_format: Annotated[
+        ValueFormat, typer.Option("--key-format", help="What keys are taken for.")
+    ] = ValueFormat.AUTO,
+    value_format: Annotated[
+        ValueFormat, typer.Option("--value-format", help="What values are taken for.")
+    ] = ValueFormat.AUTO,
+    isolation: Annotated[
+        Isolation, typer.Option("--isolation", help="Which records of transactions are read.")
+    ] = Isolation.READ_COMMITTED,
+    is_showing_aborted: Annotated[
+        bool, typer.Option("--show-aborted", help="Show aborted records as well, marked.")
+    ] = False,
+    is_showing_control: Annotated[
+        bool, typer.Option("--show-control", help="Show control records as well.")
+    ] = False,
+    rack: Annotated[
+        str, typer.Option("--rack", metavar="RACK", help="Fetch from replicas in this rack.")
+    ] = "",
+    is_wide: Annotated[
+        bool, typer.Option("--wide", "-w", help="Do not cut lines to the terminal's width.")
+    ] = False,
+    is_quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Do not tell what happens to partitions.")
+    ] = False,
+    options: LiveOptions = NO_OPTIONS,
+) -> None:
+    """Follow topics: print their records, exactly, from any offset or time."""
+    from kdiag_cli.commands.tail import options as tail_choice  # noqa: PLC0415 - not for the help
+    from kdiag_cli.commands.tail import run as tail_work  # noqa: PLC0415 - as above
+
+    shown = tail_choice.Shown(
+        TailOutput.JSON.value if is_json else output.value,
+        out,
+        form,
+        key_format,
+        value_format,
+        is_wide=is_wide,
+        is_quiet=is_quiet,
+    )
+    chosen = tail_choice.Chosen(
+        grep,
+        keys or (),
+        headers or (),
+        shows_aborted=is_showing_aborted,
+        shows_control=is_showing_control,
+    )
+    said = tail_choice.Said(
+        topics=[*(names or []), *(topic or [])],
+        partitions=partitions,
+        offsets=[*(offsets or []), *(["beginning"] if is_from_beginning else [])],
+        until=until,
+        stops_at_end=is_to_end,
+        follows=is_follow,
+        limit=count,
+        is_committed_only=isolation is Isolation.READ_COMMITTED,
+        rack=rack,
+        chosen=chosen,
+        shown=shown,
+    )
+    tail_choice.check(said)
+    raise typer.Exit(run_live(lambda: tail_work.tail(said, options), options.timeout_ns))

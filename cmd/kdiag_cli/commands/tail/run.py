@@ -1,0 +1,222 @@
+"""`kdiag tail`: reads, prints, tells what happens, and where it stopped."""
+
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from kdiag.client.fetch.position import FetchedBatch, PartitionKey
+from kdiag.client.fetch.session import FetchLimits
+from kdiag.clock import Clock, SystemClock
+from kdiag.probe.tail.follower import Tail, TailRequest
+from kdiag.probe.tail.record_runs import RecordRun, Unreadable, record_runs
+from kdiag_cli.commands.tail.filter import RecordFilter
+from kdiag_cli.commands.tail.format_string import parse_format
+from kdiag_cli.commands.tail.json_columns import json_template
+from kdiag_cli.commands.tail.options import Said, filter_of, offsets_of, selectors_of
+from kdiag_cli.commands.tail.printer import (
+    JsonPrinter,
+    LinePrinter,
+    RecordPrinter,
+    TerminalPrinter,
+    default_template,
+)
+from kdiag_cli.commands.tail.status import TailStatus
+from kdiag_cli.commands.tail.text_columns import TextColumns
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.interruption import Interruption
+from kdiag_cli.live.session import live_session
+from kdiag_cli.options.live import LiveOptions, client_config
+from kdiag_cli.output.pipe import require_reader, widen
+from kdiag_cli.output.terminal import Output, close_quietly, say
+
+_POLL_NS: Final = 250_000_000
+_NS_PER_MS: Final = 1_000_000
+
+
+def tail(said: Said, live: LiveOptions) -> ExitCode:
+    """Print records until it is enough.
+
+    Raises:
+        KdiagError: if something that was said is wrong, or the cluster cannot be read.
+    """
+    now_ms = SystemClock().epoch_ns() // _NS_PER_MS
+    offsets = offsets_of(said, now_ms)
+    chosen = filter_of(said.chosen, offsets, now_ms)
+    rack = said.rack or client_config(live).client_rack
+    request = TailRequest(
+        topics=selectors_of(said),
+        offsets=offsets,
+        stops_at_end=said.stops_at_end,
+        limits=FetchLimits(is_committed_only=said.is_committed_only, rack=rack),
+        is_visible=lambda fetched: chosen.shows(
+            is_control=fetched.batch.is_control, is_aborted=fetched.is_aborted
+        ),
+    )
+    printer = make_printer(said, Output())
+    widen(sys.stdout)
+    with live_session(live) as client:
+        source = Tail(client, request)
+        return Reading(client.clock, source, printer, said, chosen).run()
+
+
+def make_printer(said: Said, output: Output) -> RecordPrinter:
+    """Return what prints the records.
+
+    Raises:
+        ConfigError: if the format string is wrong.
+    """
+    shown = said.shown
+    columns = TextColumns(output.is_terminal, shown.key_format, shown.value_format)
+    if shown.out is not None:
+        from kdiag_cli.commands.tail.parquet import ParquetPrinter  # noqa: PLC0415 - pyarrow
+
+        return ParquetPrinter(shown.out)
+    if shown.format is not None:
+        return LinePrinter(output, parse_format(shown.format, columns))
+    if shown.output != "text":
+        return JsonPrinter(output, json_template(shown.key_format, shown.value_format))
+    if output.is_terminal:
+        return TerminalPrinter(output, columns, is_wide=shown.is_wide)
+    has_marks = said.chosen.shows_aborted or said.chosen.shows_control
+    return LinePrinter(output, default_template(columns, has_marks=has_marks))
+
+
+class Reading:
+    """Polls a tail and prints what comes.
+
+    Attributes:
+        printed: up to where each partition was printed, and written out, for certain.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        source: Tail,
+        printer: RecordPrinter,
+        said: Said,
+        chosen: RecordFilter,
+    ) -> None:
+        self.printed: dict[PartitionKey, int] = {}
+        self._clock = clock
+        self._source = source
+        self._printer = printer
+        self._said = said
+        self._chosen = chosen
+        self._left = said.limit
+        self._is_partial = False
+        self._only_values = printer.only_values and chosen.takes_all and said.limit is None
+        self._until_ns = None if chosen.before_ms is None else chosen.before_ms * _NS_PER_MS
+        self._status = TailStatus(clock)
+        self._interruption = Interruption()
+
+    def run(self) -> ExitCode:
+        """Print until it is enough; if something else ends it, say where it stopped.
+
+        Raises:
+            KdiagError: if the cluster cannot be read any more, or a file not be written.
+        """
+        try:
+            with self._interruption:
+                self._loop()
+        except BrokenPipeError:
+            raise
+        except BaseException as error:
+            self._stop(error)
+            raise
+        self._status.clear()
+        self._printer.finish()
+        is_partial = self._is_partial or self._source.is_partial
+        return ExitCode.PARTIAL if is_partial else ExitCode.DONE
+
+    def _loop(self) -> None:
+        source = self._source
+        self._settle()
+        self._begin()
+        while not source.is_done and self._left != 0 and not self._is_late():
+            batches = source.poll(self._clock.monotonic_ns() + _POLL_NS)
+            self._tell()
+            self._print(batches)
+            if self._left == 0:
+                break
+            self._settle()
+            if self._said.shown.out is None:
+                require_reader(sys.stdout)
+            if not self._said.shown.is_quiet:
+                self._status.show(source.positions.values())
+        self._tell()
+
+    def _begin(self) -> None:
+        """Tell a person what is going to be read."""
+        if sys.stderr.isatty() and not self._said.shown.is_quiet:
+            topics = ", ".join(sorted({key.topic for key in self.printed}))
+            isolation = "read_committed" if self._said.is_committed_only else "read_uncommitted"
+            say(f"{topics}: {len(self.printed)} partitions, {isolation}")
+
+    def _stop(self, error: BaseException) -> None:
+        """Say where it stopped, and complete what was printed."""
+        self._status.clear()
+        if not isinstance(error, Exception):
+            close_quietly()  # whoever reads stdout may have paused: an end must not wait for that
+        self._printer.finish()
+        if self.printed and not self._source.is_searching:
+            say(f"stopped; to go on from here: kdiag tail {resume_text(self.printed)}")
+
+    def _settle(self) -> None:
+        """Note that all that was read has been printed."""
+        self.printed.update((key, each.offset) for key, each in self._source.positions.items())
+
+    def _is_late(self) -> bool:
+        """Return whether the moment has come until which records are wanted."""
+        return self._until_ns is not None and self._clock.epoch_ns() >= self._until_ns
+
+    def _tell(self) -> None:
+        """Say what has happened to partitions."""
+        notices = self._source.take_notices()
+        self._status.count(0, notices)
+        if notices and not self._said.shown.is_quiet:
+            self._status.clear()
+            say(*(each.text for each in notices))
+
+    def _print(self, batches: Sequence[FetchedBatch]) -> None:
+        """Print batches, as far as there shall be more records."""
+        if batches:
+            self._status.clear()
+        for each in batches:
+            self.printed.setdefault(each.key, each.start)
+        for run in record_runs(batches, self._printer.run_bytes, only_values=self._only_values):
+            with self._interruption.postponed():
+                next_offset = self._print_run(run)
+                key = run.origin.key
+                self.printed[key] = max(self.printed[key], next_offset)
+            if self._left == 0:
+                return
+
+    def _print_run(self, run: RecordRun | Unreadable) -> int:
+        """Print what is wanted of a run, and return the offset to go on at."""
+        if isinstance(run, Unreadable):
+            self._is_partial = True
+            say(f"{run.origin.key}: {run.why}")
+            return run.next_offset
+        chosen = self._chosen.choose(run)
+        next_offset = run.next_offset
+        if self._left is not None:
+            if len(chosen.cells) >= self._left:
+                chosen = chosen._replace(cells=chosen.cells.only(range(self._left)))
+                next_offset = chosen.cells.offsets()[-1] + 1
+            self._left -= len(chosen.cells)
+        if len(chosen.cells):
+            self._printer.write(chosen)
+            self._status.count(len(chosen.cells), ())
+        return next_offset
+
+
+def resume_text(offsets: Mapping[PartitionKey, int]) -> str:
+    """Return the arguments with which `kdiag tail` goes on at these offsets.
+
+    As `orders:0@120,1@77 payments:0@5`.
+    """
+    by_topic: dict[str, list[str]] = defaultdict(list)
+    for (topic, partition), offset in sorted(offsets.items()):
+        by_topic[topic].append(f"{partition}@{offset}")
+    return " ".join(f"{topic}:{','.join(places)}" for topic, places in by_topic.items())

@@ -1,0 +1,1 @@
+"""`kdiag tune-buffers`."""

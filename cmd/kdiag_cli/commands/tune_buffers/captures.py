@@ -1,0 +1,133 @@
+"""The run of `kdiag tune-buffers` on captures: what limits their connections."""
+
+import sys
+from typing import Final
+
+import msgspec
+
+from kdiag.diagnosis.tcp import findings as tcp_limit_findings
+from kdiag.diagnosis.tcp.limit import SHORT_PATH_NS, ConnectionLimits, limits_of
+from kdiag.diagnosis.tcp.turns import Turns
+from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.line.phrase import count
+from kdiag.exchange.model import Connection
+from kdiag.findings.finding import Finding, Severity
+from kdiag.pcap.decoder import CaptureDecoder, Item
+from kdiag_cli.captures.run import run_on_captures
+from kdiag_cli.captures.source import open_traffic, read_keylogs
+from kdiag_cli.commands.decode.options import DecodeOptions
+from kdiag_cli.commands.tune_buffers.captures_text import Path, document, print_paths
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.result import LiveOutput, exit_code_of, print_document, say_findings
+from kdiag_cli.output.terminal import Output
+
+COMMAND: Final = "tune-buffers"
+
+
+class PathOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `kdiag tune-buffers` shall do.
+
+    Attributes:
+        traffic: the captures and how they are read.
+        bits_per_s: the rate to make room for.
+        output: a table or a document.
+        has_headers: whether the table has headers.
+        fail_on: the least severity that makes the exit code 1.
+    """
+
+    traffic: DecodeOptions
+    bits_per_s: int
+    output: LiveOutput
+    has_headers: bool = True
+    fail_on: Severity = Severity.ERROR
+
+
+def run(options: PathOptions) -> ExitCode:
+    """Look at captures as the options say; return the exit code."""
+    return run_on_captures(lambda: _run(options))
+
+
+def _run(options: PathOptions) -> ExitCode:
+    output = Output(sys.stdout)
+    paths, warnings, is_partial = _read(options)
+    findings = [finding for path in paths for finding in path.findings]
+    if options.output is LiveOutput.JSON:
+        data = [document(path) for path in paths]
+        print_document(output, COMMAND, data, warnings=warnings, findings=findings)
+    else:
+        print_paths(output, paths, has_headers=options.has_headers)
+    output.flush()
+    if options.output is LiveOutput.TABLE:
+        say_findings(findings, warnings)
+    return exit_code_of([], findings, options.fail_on, is_partial=is_partial)
+
+
+def _read(options: PathOptions) -> tuple[list[Path], list[str], bool]:
+    """Return the connections, the warnings, and whether anything of the captures is missing."""
+    keylog = read_keylogs(options.traffic.keylogs)
+    reader = open_traffic(options.traffic)
+    decoder = CaptureDecoder(
+        reader.addresses.endpoint_text, ports=options.traffic.ports, keylog=keylog
+    )
+    decoder.follow_tcp()
+    seen = _Seen(options.bits_per_s)
+    for batch in reader.read_segments():
+        keylog.take(reader.secrets)
+        seen.take(decoder.feed(batch))
+    seen.take(decoder.finish())
+    paths = sorted(seen.paths, key=lambda path: path.connection.number)
+    is_partial = bool(reader.warnings or decoder.counts.gaps)
+    return paths, [*map(str, reader.warnings), *_notes(paths)], is_partial
+
+
+class _Seen:
+    """Collects connections with their exchanges.
+
+    Attributes:
+        paths: the connections that have ended.
+    """
+
+    def __init__(self, bits_per_s: int) -> None:
+        self.paths: list[Path] = []
+        self._bits_per_s = bits_per_s
+        self._turns: dict[int, Turns] = {}
+
+    def take(self, items: list[Item]) -> None:
+        """Take what the decoder has completed."""
+        for item in items:
+            if isinstance(item, Exchange):
+                self._turns.setdefault(item.connection.number, Turns()).add(item)
+        for item in items:
+            if isinstance(item, Connection):
+                self._end(item)
+
+    def _end(self, connection: Connection) -> None:
+        assert connection.tcp is not None
+        turns = self._turns.pop(connection.number, None) or Turns()
+        limits: ConnectionLimits = limits_of(connection.tcp, turns)
+        findings: list[Finding] = tcp_limit_findings.find(
+            connection, limits, turns, self._bits_per_s
+        )
+        self.paths.append(Path(connection, connection.tcp, turns, limits, findings))
+
+
+def _notes(paths: list[Path]) -> list[str]:
+    """Return what makes the result less than it could be."""
+    short, late = [], []
+    for path in paths:
+        if path.is_busy and (path.facts.rtt_ns or SHORT_PATH_NS) < SHORT_PATH_NS:
+            short.append(path)
+        if path.is_busy and not path.facts.has_handshake:
+            late.append(path)
+    notes = []
+    if short:
+        notes.append(
+            f"{count(len(short), 'connection')} with round trips below 1 ms: socket buffers make "
+            "no difference there, and what a test on loopback says of them misleads"
+        )
+    if late:
+        notes.append(
+            f"{count(len(late), 'connection')} without a handshake: how windows are scaled is not "
+            "known, so receive buffers cannot be judged; capture from the beginning"
+        )
+    return notes

@@ -1,0 +1,120 @@
+"""What limits connections, for people and for programs.
+
+CONNECTION  CLIENT           BROKER          DIRECTION  MB/S  LIMIT           SHARE ...
+         1  10.0.0.1:40000   10.0.0.2:9092   requests   1.75  receive buffer   98 %
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kdiag.diagnosis.tcp.limit import ConnectionLimits, DirectionLimit, Limit
+from kdiag.diagnosis.tcp.turns import Turns
+from kdiag.exchange.documents.tcp import tcp_document
+from kdiag.exchange.line.phrase import count
+from kdiag.exchange.model import Connection
+from kdiag.exchange.tcp_facts import Spread, TcpDirection, TcpFacts
+from kdiag.findings.finding import Finding
+from kdiag_cli.live.result import milliseconds, print_table
+from kdiag_cli.output.terminal import Output
+
+_HEADERS: Final = (
+    "CONNECTION",
+    "CLIENT",
+    "BROKER",
+    "CLIENT-ID",
+    "DIRECTION",
+    "LIMIT",
+    "SHARE-PCT",
+    "MB/S",
+    "CEILING",
+    "RTT-MS",
+    "WINDOW",
+    "IN-FLIGHT",
+    "RETRANSMITS",
+    "ZERO-WINDOWS",
+    "STALLED-MS",
+)
+
+
+class Path(NamedTuple):
+    """A connection, what TCP did on it, and what limits it."""
+
+    connection: Connection
+    facts: TcpFacts
+    turns: Turns
+    limits: ConnectionLimits
+    findings: list[Finding]
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether a direction carries enough to tell what limits it."""
+        return any(limited.limit is not Limit.QUIET for _, limited, _ in self.directions)
+
+    @property
+    def directions(self) -> Sequence[tuple[str, DirectionLimit, TcpDirection]]:
+        """Return both directions by name."""
+        return (
+            ("requests", self.limits.requests, self.facts.requests),
+            ("responses", self.limits.responses, self.facts.responses),
+        )
+
+
+def document(path: Path) -> dict[str, Any]:
+    """Return a connection in the shape that `--output json` promises."""
+    connection, facts = path.connection, path.facts
+    scales = (facts.responses.window_scale, facts.requests.window_scale)
+    return {
+        "connection": connection.number,
+        "connection_id": connection.connection_id,
+        "client": connection.client,
+        "broker": connection.broker,
+        "client_id": path.turns.client_id,
+        "protocol": connection.protocol,
+        "path": {
+            "rtt_ms": milliseconds(facts.rtt_ns),
+            "mss": min(filter(None, (facts.requests.mss, facts.responses.mss)), default=None),
+            "window_scale": {"client": scales[0], "broker": scales[1]},
+            "congestion_control": None,
+        },
+        "limits": {name: msgspec.to_builtins(limited) for name, limited, _ in path.directions},
+        "tcp": tcp_document(facts),
+    }
+
+
+def print_paths(output: Output, paths: Sequence[Path], *, has_headers: bool = True) -> None:
+    """Print a line for each direction with enough bytes to tell."""
+    rows = [row for path in paths for row in _rows(path)]
+    if rows:
+        print_table(output, _HEADERS, rows, has_headers=has_headers)
+    quiet = sum(not path.is_busy for path in paths)
+    if quiet and output.is_terminal:
+        output.line(f"{count(quiet, 'connection')} with too few bytes to tell")
+
+
+def _rows(path: Path) -> Iterator[tuple[object, ...]]:
+    for name, limited, direction in path.directions:
+        if limited.limit is Limit.QUIET:
+            continue
+        yield (
+            path.connection.number,
+            path.connection.client,
+            path.connection.broker,
+            path.turns.client_id,
+            name,
+            limited.limit.replace("_", " "),
+            round(100 * limited.share),
+            limited.mb_per_s,
+            limited.ceiling_mb_per_s,
+            milliseconds(path.facts.rtt_ns),
+            _median(direction.window),
+            _median(direction.in_flight),
+            direction.retransmits,
+            direction.zero_windows,
+            milliseconds(direction.stalled_ns),
+        )
+
+
+def _median(spread: Spread | None) -> int | None:
+    return None if spread is None else spread.median

@@ -1,0 +1,46 @@
+"""What is told of buffers, as a page with pictures."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kdiag.diagnosis.buffers.report import BufferReport
+from kdiag_cli.commands.tune_buffers.text import (
+    CEILING_HEADERS,
+    PATH_HEADERS,
+    RUN_HEADERS,
+    ceiling_rows,
+    charts,
+    path_row,
+    run_rows,
+    sentences,
+)
+from kdiag_cli.output.chart import Grid
+from kdiag_cli.output.html_page import Part, write_page
+
+
+def write_buffer_page(file: Path, reports: Sequence[BufferReport]) -> None:
+    """Write the page.
+
+    Raises:
+        ConfigError: if the file cannot be written, or the library that draws is missing.
+    """
+    write_page(file, "Socket buffers", _parts(reports))
+
+
+def _parts(reports: Sequence[BufferReport]) -> Iterator[Part]:
+    yield Grid("Paths", PATH_HEADERS, [path_row(each) for each in reports])
+    for each in reports:
+        yield from sentences(each)
+        yield from charts(each)
+        if each.trials:
+            title = f"Runs, broker {each.path.node_id}"
+            yield Grid(title, RUN_HEADERS, list(run_rows(each)))
+        if each.ceilings:
+            title = f"Ceilings of clients with their defaults, broker {each.path.node_id}"
+            yield Grid(title, CEILING_HEADERS, list(ceiling_rows(each)))
+        if each.advice:
+            lines = [(advice.client, line) for advice in each.advice for line in advice.lines]
+            yield Grid(f"To paste, broker {each.path.node_id}", ("WHERE", "LINE"), lines)
+        if each.findings:
+            told = [(one.id, one.severity, one.title, one.fix) for one in each.findings]
+            yield Grid("Findings", ("ID", "SEVERITY", "WHAT", "FIX"), told)

@@ -1,0 +1,184 @@
+"""`kdiag tune-buffers -b`: looks at the paths, proves what helps, and tells it.
+
+What was measured is printed whatever ends it, after the topic of kdiag's own is gone.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from kdiag.client.channel_builder import channel_maker
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.clock import SystemClock
+from kdiag.diagnosis.buffers.buffer_choice import size_text
+from kdiag.diagnosis.buffers.facts import BrokerPath, KernelLimits, Load
+from kdiag.diagnosis.buffers.findings import Measured
+from kdiag.diagnosis.buffers.report import BufferReport, report
+from kdiag.diagnosis.connection_finding import connection_finding
+from kdiag.errors import ConnectError, KdiagError
+from kdiag.findings.finding import Finding
+from kdiag.probe.buffers.kernel_limits import read_kernel_limits
+from kdiag.probe.buffers.load import Target
+from kdiag.probe.buffers.path import look_at_paths
+from kdiag.probe.buffers.proof import Connector, Progress, Proof, ProofPlan
+from kdiag.probe.buffers.target import own_targets, own_topic, topic_targets
+from kdiag.probe.topic import CLEANUP_NS, probe_topic
+from kdiag_cli.commands.tune_buffers.document import document
+from kdiag_cli.commands.tune_buffers.options import Said
+from kdiag_cli.commands.tune_buffers.text import print_reports
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.result import Result, exit_code_of, print_result
+from kdiag_cli.live.run import run_live
+from kdiag_cli.live.session import live_session
+from kdiag_cli.options.live import LiveOptions, client_config
+from kdiag_cli.output.terminal import write_over
+
+COMMAND: Final = "tune-buffers"
+
+
+def run(said: Said, live: LiveOptions) -> ExitCode:
+    """Look, prove and print; return the exit code of the program."""
+    return run_live(
+        Tuning(said, live).run,
+        live.timeout_ns,
+        command=COMMAND,
+        output=live.output,
+        cleanup_ns=CLEANUP_NS,
+    )
+
+
+class Tuning:
+    """One run of the command."""
+
+    def __init__(self, said: Said, live: LiveOptions) -> None:
+        self._said = said
+        self._live = live
+        self._limits = KernelLimits()
+        self._paths: list[BrokerPath] = []
+        self._proof: Proof | None = None
+        self._warnings: list[str] = []
+        self._problems: list[KdiagError | str | ExitCode] = []
+
+    def run(self) -> ExitCode:
+        """Measure and print.
+
+        Raises:
+            KdiagError: if the cluster cannot be reached, or something that was said is wrong.
+        """
+        if self._said.html is not None:
+            from kdiag_cli.output.html_page import require_drawer  # noqa: PLC0415 - only for pages
+
+            require_drawer()
+        try:
+            self._measure()
+        except KeyboardInterrupt:
+            if self._paths:
+                self._warnings.append("interrupted: fewer runs than planned")
+                self._print()
+            raise
+        return self._print()
+
+    def _measure(self) -> None:
+        clock = SystemClock()
+        make_channel = channel_maker(client_config(self._live), clock)
+        self._limits = read_kernel_limits()
+        with live_session(self._live, clock) as client:
+            if self._live.timeout_ns is not None:  # so that there is time left to tell and to undo
+                client.deadline_ns = clock.monotonic_ns() + self._live.timeout_ns * 8 // 10
+            self._paths = look_at_paths(client, self._said.rtt_ns)
+            try:
+                self._prove(client, Connector(client, make_channel))
+            except KdiagError as error:
+                self._problems.append(error)
+                self._warnings.append(str(error))
+            finally:
+                _say_progress("")
+
+    def _prove(self, client: ClusterClient, connector: Connector) -> None:
+        """Try the sizes on the paths where it is worth it."""
+        said = self._said
+        paths = [each for each in self._paths if self._is_worth(each)]
+        if not paths:
+            return
+        if said.topic is None and said.reads_only:
+            self._warnings.append("no proof: with --read-only it takes a --topic with records")
+            return
+        plan = ProofPlan(
+            said.sizes, said.rounds, said.time_ns, said.max_bytes, said.bits_per_s, self._limits
+        )
+        self._proof = Proof(connector, plan, _tell)
+        if said.topic is not None:
+            targets = topic_targets(client, said.topic, writes=said.writes_to_topic)
+            self._try_all(paths, targets)
+            return
+        node_ids = [each.node_id for each in paths]
+        with probe_topic(client, own_topic(node_ids)) as topic:
+            self._try_all(paths, own_targets(client, topic, node_ids, self._proof.batch))
+
+    def _try_all(self, paths: Sequence[BrokerPath], targets: Mapping[int, Target]) -> None:
+        assert self._proof is not None
+        for number, path in enumerate(paths):
+            target = targets.get(path.node_id)
+            if target is None:
+                self._warnings.append(f"broker {path.node_id} leads no partition with records")
+                continue
+            self._proof.run(path, target, 1 / (len(paths) - number))
+        if self._proof.why_ended is not None:
+            self._warnings.append(f"fewer runs than planned: {self._proof.why_ended}")
+        if self._proof.is_late:
+            self._problems.append(ExitCode.TIMEOUT)
+
+    def _is_worth(self, path: BrokerPath) -> bool:
+        """Return whether to try the sizes on a path."""
+        if path.error is not None or path.rtt_ns is None or self._said.proves is False:
+            return False
+        return self._said.proves or not path.is_short
+
+    def _print(self) -> ExitCode:
+        """Tell what was measured; return the exit code."""
+        runs = {} if self._proof is None else self._proof.runs
+        reports = [
+            report(Measured(path, runs.get(path.node_id, ()), self._limits, self._said.bits_per_s))
+            for path in self._paths
+        ]
+        findings = [*self._unreached(), *(each for one in reports for each in one.findings)]
+        result = Result(
+            COMMAND,
+            lambda: [document(each) for each in reports],
+            partial(print_reports, reports=reports, has_headers=self._said.has_headers),
+            self._warnings,
+            findings,
+        )
+        print_result(result, self._live.output)
+        self._write_page(reports)
+        errors = [each.error for each in self._paths if each.error is not None]
+        if len(errors) == len(self._paths):
+            self._problems += errors
+        return exit_code_of(self._problems, findings, self._said.fail_on, is_partial=bool(errors))
+
+    def _unreached(self) -> list[Finding]:
+        errors = (each.error for each in self._paths)
+        return [connection_finding(each) for each in errors if isinstance(each, ConnectError)]
+
+    def _write_page(self, reports: Sequence[BufferReport]) -> None:
+        if self._said.html is not None:
+            from kdiag_cli.commands.tune_buffers.page import write_buffer_page  # noqa: PLC0415 - only for pages
+
+            write_buffer_page(self._said.html, reports)
+
+
+def _tell(progress: Progress) -> None:
+    """Say which run begins."""
+    step = progress.step
+    what = size_text(step.size_bytes) if step.load is Load.FULL else "kernel, client's defaults"
+    _say_progress(
+        f"broker {progress.node_id}: run {progress.number} of {progress.total}: {step.direction}, "
+        f"buffers {what} (Ctrl-C ends it and tells what was measured)"
+    )
+
+
+def _say_progress(text: str) -> None:
+    """Show a line on stderr while a person waits, in place of the last one."""
+    if sys.stderr.isatty():
+        write_over(text)

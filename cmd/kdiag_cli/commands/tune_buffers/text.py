@@ -1,0 +1,167 @@
+"""What is told of buffers, for people: the paths, the ceilings, the proof, and what to set.
+
+NODE-ID  ADDRESS        RTT-MS  REQUEST-RTT-MS   MSS ...
+      1  far:9092         20.5            22.1  1448 ...
+
+NODE-ID  CLIENT  DIRECTION  MB/S  BOUND-BY ...
+      1  java    produce     3.7  batches_in_flight ...
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from kdiag.diagnosis.buffers.buffer_choice import size_text
+from kdiag.diagnosis.buffers.facts import Direction, Load
+from kdiag.diagnosis.buffers.report import BufferReport
+from kdiag.diagnosis.buffers.trials import Trial
+from kdiag_cli.live.result import milliseconds, print_table
+from kdiag_cli.output.bar_chart import print_bars
+from kdiag_cli.output.chart import Bar, BarChart
+from kdiag_cli.output.terminal import BOLD, Output, harmless
+
+PATH_HEADERS: Final = (
+    "NODE-ID",
+    "ADDRESS",
+    "RTT-MS",
+    "REQUEST-RTT-MS",
+    "MSS",
+    "WINDOW-SCALE",
+    "CONGESTION-CONTROL",
+    "BROKER-SEND",
+    "BROKER-RECEIVE",
+    "BDP-BYTES",
+)
+CEILING_HEADERS: Final = ("NODE-ID", "CLIENT", "DIRECTION", "MB/S", "BOUND-BY", "DEFAULTS")
+RUN_HEADERS: Final = (
+    "NODE-ID",
+    "DIRECTION",
+    "LOAD",
+    "BUFFERS",
+    "SEND-BYTES",
+    "RECEIVE-BYTES",
+    "MB/S",
+    "LOW",
+    "HIGH",
+    "RETRANSMITS",
+    "ROUNDS",
+)
+
+_DIGITS: Final = 2
+
+
+def print_reports(
+    output: Output, reports: Sequence[BufferReport], *, has_headers: bool = True
+) -> None:
+    """Print all brokers: their paths together, then what was found of each."""
+    print_table(output, PATH_HEADERS, map(path_row, reports), has_headers=has_headers)
+    ceilings = [row for each in reports for row in ceiling_rows(each)]
+    if ceilings:
+        output.line("")
+        print_table(output, CEILING_HEADERS, ceilings, has_headers=has_headers)
+    runs = [row for each in reports for row in run_rows(each)]
+    if runs and not output.is_terminal:
+        output.line("")
+        print_table(output, RUN_HEADERS, runs, has_headers=has_headers)
+    for each in reports:
+        _print_broker(output, each)
+
+
+def charts(report: BufferReport) -> Iterator[BarChart]:
+    """Yield the proof of a broker as charts, one for each direction."""
+    for direction in Direction:
+        trials = [each for each in report.trials if each.direction is direction]
+        if trials:
+            title = f"broker {report.path.node_id}: {direction}"
+            yield BarChart(title, "MB/s", [_bar(each) for each in trials])
+
+
+def path_row(report: BufferReport) -> tuple[object, ...]:
+    """Return the cells of `PATH_HEADERS`."""
+    path, facts = report.path, report.path.facts
+    scale = None
+    if facts is not None and facts.send_mss is not None:
+        scale = "lost" if facts.send_window_scale is None else facts.send_window_scale
+    return (
+        path.node_id,
+        path.address,
+        milliseconds(path.rtt_ns),
+        milliseconds(path.request_rtt_ns),
+        facts and facts.send_mss,
+        scale,
+        facts and facts.congestion_control,
+        path.config.send_buffer_bytes,
+        path.config.receive_buffer_bytes,
+        report.bdp_bytes,
+    )
+
+
+def ceiling_rows(report: BufferReport) -> Iterator[tuple[object, ...]]:
+    """Yield the cells of `CEILING_HEADERS` for each client and direction."""
+    for each in report.ceilings:
+        yield (
+            report.path.node_id,
+            each.client,
+            each.direction,
+            each.mb_per_s,
+            each.bound_by,
+            each.setting,
+        )
+
+
+def run_rows(report: BufferReport) -> Iterator[tuple[object, ...]]:
+    """Yield the cells of `RUN_HEADERS` for each setting."""
+    for each in report.trials:
+        rates = (each.mb_per_s, each.low_mb_per_s, each.high_mb_per_s)
+        yield (
+            report.path.node_id,
+            each.direction,
+            each.load,
+            size_text(each.size_bytes),
+            each.effective_send_bytes,
+            each.effective_receive_bytes,
+            *(round(rate, _DIGITS) for rate in rates),
+            each.retransmits,
+            each.runs,
+        )
+
+
+def sentences(report: BufferReport) -> Iterator[str]:
+    """Yield what the numbers of a broker mean."""
+    for each in report.bounds:
+        yield from each.sentences
+    for choice in (report.send, report.receive):
+        if choice.is_proven:
+            yield f"{choice.reason[0].upper()}{choice.reason[1:]}."
+
+
+def _print_broker(output: Output, report: BufferReport) -> None:
+    for chart in charts(report):
+        if output.is_terminal:
+            output.line("")
+            print_bars(output, chart)
+    _print_block(output, "", sentences(report))
+    for advice in report.advice:
+        title = f"{advice.client}, for broker {report.path.node_id}:"
+        _print_block(output, title, (f"  {line}" for line in advice.lines))
+
+
+def _print_block(output: Output, title: str, lines: Iterable[str]) -> None:
+    """Print lines below a title, if there are any."""
+    texts = [harmless(line) for line in lines]
+    if not texts:
+        return
+    output.line("")
+    if title:
+        output.line(output.paint(title, BOLD))
+    for text in texts:
+        output.line(text)
+
+
+def _bar(trial: Trial) -> Bar:
+    label = size_text(trial.size_bytes)
+    if trial.load is Load.DEFAULTS:
+        label += (
+            ", default batches" if trial.direction is Direction.PRODUCE else ", default fetches"
+        )
+    note = f"{trial.retransmits} retransmits" if trial.retransmits else ""
+    return Bar(label, trial.mb_per_s, trial.low_mb_per_s, trial.high_mb_per_s, note)

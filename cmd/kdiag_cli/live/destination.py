@@ -1,0 +1,47 @@
+"""A session with the nodes that `--to` names, and what is told where there are none."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.errors import ConnectError, Fault
+from kdiag.probe.destination import Destination, Nodes, Way
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.result import LiveOutput, exit_code_of, print_document
+from kdiag_cli.live.session import OnExchange, live_session
+from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.output.terminal import Output, say
+
+
+@contextmanager
+def destination_session(
+    destination: Destination, options: LiveOptions, on_exchange: OnExchange | None = None
+) -> Iterator[ClusterClient]:
+    """Open a client that knows as much of its cluster as a destination needs.
+
+    Raises:
+        ConfigError, ConnectError, CaptureError: as `live_session`.
+    """
+    connects = destination.way is not Way.BOOTSTRAP
+    try:
+        with live_session(options, on_exchange=on_exchange, connects=connects) as client:
+            yield client
+    except ConnectError as error:
+        if error.fault is not Fault.CONTROLLER:
+            raise
+        fix = f"{error.fix}; or ask the controller itself, with --to {Way.BOOTSTRAP}"
+        raise ConnectError(
+            error.address, error.layer, error.why, fix, fault=Fault.CONTROLLER
+        ) from None
+
+
+def tell_nowhere(command: str, nodes: Nodes, form: LiveOutput) -> ExitCode:
+    """Tell why there is nobody to ask, and return how the command ends."""
+    if form is LiveOutput.JSON:
+        output = Output()
+        print_document(output, command, [], warnings=[nodes.why])
+        output.flush()
+    say(nodes.why)
+    if nodes.error is None:
+        return ExitCode.USAGE
+    return exit_code_of([nodes.error, ExitCode.FINDINGS])

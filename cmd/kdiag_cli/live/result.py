@@ -1,0 +1,233 @@
+"""What live commands print, and how they end: one JSON document, or a table, and the exit code."""
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kdiag.errors import (
+    AuthorizationError,
+    CaptureError,
+    ConfigError,
+    ConnectError,
+    DisconnectedError,
+    EncodeError,
+    KdiagError,
+    Layer,
+    RequestTimeoutError,
+    UnsupportedVersionError,
+    WakeupError,
+)
+from kdiag.findings.finding import Finding, Severity, is_at_least
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.output.terminal import BOLD, Output, harmless, say, table
+
+SCHEMA: Final = 1
+
+_NOTHING: Final = "-"
+_NS_PER_MS: Final = 1_000_000
+_AUTHORIZATION: Final = "_AUTHORIZATION_FAILED"
+_CODES: Final[tuple[tuple[type[KdiagError], ExitCode], ...]] = (
+    (WakeupError, ExitCode.INTERRUPTED),
+    (ConfigError, ExitCode.USAGE),
+    (EncodeError, ExitCode.USAGE),
+    (CaptureError, ExitCode.USAGE),
+    (AuthorizationError, ExitCode.NOT_AUTHORIZED),
+    (ConnectError, ExitCode.CANNOT_CONNECT),
+    (DisconnectedError, ExitCode.CANNOT_CONNECT),
+    (RequestTimeoutError, ExitCode.TIMEOUT),
+    (UnsupportedVersionError, ExitCode.UNSUPPORTED),
+)
+_ERROR_NAMES: Final = {
+    "SASL_AUTHENTICATION_FAILED": ExitCode.NOT_AUTHENTICATED,
+    "UNSUPPORTED_SASL_MECHANISM": ExitCode.NOT_AUTHENTICATED,
+    "ILLEGAL_SASL_STATE": ExitCode.NOT_AUTHENTICATED,
+    "REQUEST_TIMED_OUT": ExitCode.TIMEOUT,
+    "UNSUPPORTED_VERSION": ExitCode.UNSUPPORTED,
+}
+_MOST_TELLING: Final = (
+    ExitCode.INTERRUPTED,
+    ExitCode.USAGE,
+    ExitCode.CANNOT_CONNECT,
+    ExitCode.NOT_AUTHENTICATED,
+    ExitCode.NOT_AUTHORIZED,
+    ExitCode.TIMEOUT,
+    ExitCode.UNSUPPORTED,
+    ExitCode.PARTIAL,
+    ExitCode.FINDINGS,
+    ExitCode.DONE,
+)
+
+
+class LiveOutput(StrEnum):
+    """How the result of a live command is written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class Result(NamedTuple):
+    """What a live command has found.
+
+    Attributes:
+        command: its name, such as `find-coordinator`.
+        documents: returns the data of the document.
+        print_text: prints the text for people.
+        warnings: what made the result less than it could be.
+        findings: what is wrong.
+    """
+
+    command: str
+    documents: Callable[[], Sequence[Any]]
+    print_text: Callable[[Output], None]
+    warnings: Sequence[str] = ()
+    findings: Sequence[Finding] = ()
+
+
+def print_document(
+    output: Output,
+    command: str,
+    data: Sequence[Any],
+    *,
+    warnings: Sequence[str] = (),
+    findings: Sequence[Finding] = (),
+) -> None:
+    """Print the one JSON document of a live command.
+
+    Args:
+        output: where to.
+        command: its name, such as `find-coordinator`.
+        data: dictionaries or msgspec structs, in the shape that the command documents.
+        warnings: what made the result less than it could be.
+        findings: what is wrong.
+    """
+    document = {
+        "schema": SCHEMA,
+        "command": command,
+        "data": data,
+        "warnings": warnings,
+        "findings": findings,
+    }
+    output.write(encode(document) + b"\n")
+
+
+def print_result(result: Result, form: LiveOutput) -> None:
+    """Print what a live command has found; warnings go to stderr in either form."""
+    output = Output()
+    if form is LiveOutput.JSON:
+        warnings, findings = result.warnings, result.findings
+        data = result.documents()
+        print_document(output, result.command, data, warnings=warnings, findings=findings)
+    else:
+        result.print_text(output)
+    output.flush()
+    say_findings(result.findings if form is LiveOutput.TABLE else (), result.warnings)
+
+
+def encode(document: dict[str, Any]) -> bytes:
+    """Return a document as JSON in one line."""
+    try:
+        return msgspec.json.encode(document)
+    except UnicodeEncodeError:
+        # Names that are not UTF-8 are rare, and what replaces them costs a longer start.
+        from kdiag.exchange.documents.document import DocumentEncoder  # noqa: PLC0415 - as above
+
+        return DocumentEncoder().encode(document)
+
+
+def print_table(
+    output: Output,
+    headers: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    has_headers: bool = True,
+) -> None:
+    """Print rows: aligned on a terminal, with a tab between cells anywhere else.
+
+    Args:
+        output: where to.
+        headers: in capitals, words joined with hyphens: `NODE-ID`.
+        rows: a cell for each header; None is shown as `-`, numbers stand to the right.
+        has_headers: whether the headers are printed.
+    """
+    rows = list(rows)
+    texts = [tuple(map(_cell, row)) for row in rows]
+    if has_headers:
+        texts.insert(0, tuple(headers))
+    if not texts:
+        return
+    if not output.is_terminal:
+        for row in texts:
+            output.line("\t".join(row))
+        return
+    for number, line in enumerate(table(_aligned(texts, rows))):
+        is_head = has_headers and number == 0
+        output.line(output.paint(line, BOLD) if is_head else line)
+
+
+def _cell(value: object) -> str:
+    return _NOTHING if value is None else harmless(str(value))
+
+
+def _aligned(
+    texts: list[tuple[str, ...]], rows: list[Sequence[object]]
+) -> Iterable[tuple[str, ...]]:
+    """Return the texts with the columns that hold numbers moved to the right."""
+    columns = []
+    for column, values in zip(zip(*texts, strict=True), zip(*rows, strict=True), strict=False):
+        is_number = all(each is None or type(each) in {int, float} for each in values)
+        width = max(map(len, column)) if is_number else 0
+        columns.append([text.rjust(width) for text in column])
+    return zip(*columns, strict=True) if columns else texts
+
+
+def milliseconds(time_ns: int | None) -> float | None:
+    """Return a time as tables and documents have it: milliseconds, to the hundredth."""
+    return None if time_ns is None else round(time_ns / _NS_PER_MS, 2)
+
+
+def say_findings(findings: Iterable[Finding], warnings: Iterable[str] = ()) -> None:
+    """Tell on stderr, beside a table, what is wrong and what to do about it."""
+    say(*warnings)
+    for finding in findings:
+        say(f"{finding.severity} {finding.id}: {finding.title}")
+        say(f"  {finding.fix}")
+
+
+def exit_code_of(
+    problems: Iterable[KdiagError | str | ExitCode],
+    findings: Iterable[Finding] = (),
+    fail_on: Severity = Severity.ERROR,
+    *,
+    is_partial: bool = False,
+) -> ExitCode:
+    """Return the exit code of a live command: the one that counts most.
+
+    Args:
+        problems: errors that kdiag raised, names of errors that brokers answered with, and exit
+            codes that the command has decided on. A name that says nothing about connection or
+            rights, such as `NOT_COORDINATOR`, is for a finding and counts nothing here.
+        findings: what is wrong.
+        fail_on: the least severity at which findings fail the command.
+        is_partial: whether some brokers did not answer, or part of the result is missing.
+    """
+    codes = {_code(each) for each in problems}
+    if is_partial:
+        codes.add(ExitCode.PARTIAL)
+    if any(is_at_least(each.severity, fail_on) for each in findings):
+        codes.add(ExitCode.FINDINGS)
+    return min(codes, key=_MOST_TELLING.index, default=ExitCode.DONE)
+
+
+def _code(problem: KdiagError | str | ExitCode) -> ExitCode:
+    if isinstance(problem, ExitCode):
+        return problem
+    if isinstance(problem, str):
+        if problem.endswith(_AUTHORIZATION):
+            return ExitCode.NOT_AUTHORIZED
+        return _ERROR_NAMES.get(problem, ExitCode.DONE)
+    if isinstance(problem, ConnectError) and problem.layer is Layer.SASL:
+        return ExitCode.NOT_AUTHENTICATED
+    kinds = (code for kind, code in _CODES if isinstance(problem, kind))
+    return next(kinds, ExitCode.PARTIAL)  # what is left could not be decoded

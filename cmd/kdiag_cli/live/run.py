@@ -1,0 +1,122 @@
+"""The frame of every live command: how long it may run, and what its errors are worth."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from kdiag.diagnosis.connection_finding import connection_finding
+from kdiag.errors import ConnectError, KdiagError
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.result import LiveOutput, exit_code_of, print_document
+from kdiag_cli.output.terminal import Output, close_quietly, say
+
+_GRACE_S: Final = 0.25
+"""How long a command has to end after it was told that its time is up."""
+
+
+class _TimeUp(BaseException):
+    """The time of the command is up; like KeyboardInterrupt, nothing but the frame takes it."""
+
+
+def run_live(
+    work: Callable[[], ExitCode],
+    timeout_ns: int | None = None,
+    *,
+    command: str = "",
+    output: LiveOutput = LiveOutput.TABLE,
+    cleanup_ns: int = 0,
+) -> ExitCode:
+    """Run the work of a live command and return the exit code of the program.
+
+    Errors of kdiag are told on stderr, and where JSON was asked for also by a document on stdout:
+    a program that reads it never finds nothing. What the work printed before its time was up
+    stands.
+
+    Args:
+        work: prints its results and returns the exit code; runs in the main thread.
+        timeout_ns: the longest it may take by the wall clock, whatever it waits for; None for ever.
+        command: the name in the document.
+        output: whether JSON was asked for.
+        cleanup_ns: how long the work may still undo what it did, once its time is up.
+    """
+    is_json = output is LiveOutput.JSON
+
+    def tell_late() -> None:
+        message = f"gave up after {(timeout_ns or 0) / 1e9:g} s (--timeout)"
+        if is_json:
+            print_failure(command, message)
+        say(message)
+
+    try:
+        with _limited(timeout_ns, tell_late, cleanup_ns):
+            code = work()
+            sys.stdout.flush()
+    except KdiagError as error:
+        if is_json:
+            print_failure(command, error)
+        say(str(error))
+        if isinstance(error, ConnectError) and error.fix:
+            say(f"  {error.fix}")
+        return exit_code_of([error])
+    except _TimeUp:
+        tell_late()
+        return ExitCode.TIMEOUT
+    except BrokenPipeError:
+        close_quietly()
+        return ExitCode.DONE
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    return code
+
+
+def print_failure(command: str, problem: KdiagError | str) -> None:
+    """Print the document of a command that has no result.
+
+    Args:
+        command: its name.
+        problem: what kept it from one; of a connection that failed there is a finding.
+    """
+    output = Output()
+    if isinstance(problem, ConnectError):
+        print_document(output, command, [], findings=[connection_finding(problem)])
+    else:
+        print_document(output, command, [], warnings=[str(problem)])
+    output.flush()
+
+
+@contextmanager
+def _limited(timeout_ns: int | None, tell: Callable[[], None], cleanup_ns: int) -> Iterator[None]:
+    """Raise _TimeUp when the time is up; if that does not help, tell it and end the program.
+
+    A signal interrupts whatever Python waits for, but not the C library while it looks up a name;
+    then only the end of the process keeps the promise.
+    """
+    if timeout_ns is None:
+        yield
+        return
+    from threading import Timer  # noqa: PLC0415 - only when there is a limit
+
+    seconds = timeout_ns / 1e9
+    last_resort = Timer(seconds + _GRACE_S + cleanup_ns / 1e9, _exit, [tell])
+    last_resort.daemon = True
+    before = signal.signal(signal.SIGALRM, _raise_time_up)
+    last_resort.start()
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        last_resort.cancel()
+        signal.signal(signal.SIGALRM, before)
+
+
+def _raise_time_up(*_: Any) -> None:
+    raise _TimeUp
+
+
+def _exit(tell: Callable[[], None]) -> None:
+    tell()
+    os._exit(ExitCode.TIMEOUT)

@@ -1,0 +1,84 @@
+"""A live command's connection to a cluster: made from its options, told and kept as they say."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.configured_client import configured_client
+from kdiag.clock import Clock, SystemClock
+from kdiag.exchange.exchange import Exchange
+from kdiag_cli.options.live import LiveOptions, client_config
+from kdiag_cli.output.terminal import Output, say
+
+OnExchange = Callable[[Exchange], None]
+
+
+@contextmanager
+def live_session(
+    options: LiveOptions,
+    clock: Clock | None = None,
+    *,
+    on_exchange: OnExchange | None = None,
+    connects: bool = True,
+) -> Iterator[ClusterClient]:
+    """Open a client that has learnt of its cluster.
+
+    Args:
+        options: as they were given.
+        clock: all times are its own; the system's by default.
+        on_exchange: is told of every exchange.
+        connects: whether it learns of its cluster; else it knows the bootstrap servers alone.
+
+    Raises:
+        ConfigError: if the settings are wrong.
+        ConnectError: if no broker can be reached.
+        CaptureError: if the file for `--write` cannot be written.
+    """
+    clock = clock or SystemClock()
+    config = client_config(options)
+    say(*config.warnings)
+    with (
+        observing(options, on_exchange) as tell,
+        configured_client(config, clock, tell) as client,
+    ):
+        if options.timeout_ns is not None:
+            client.deadline_ns = clock.monotonic_ns() + options.timeout_ns
+        if connects:
+            client.connect()
+        yield client
+
+
+@contextmanager
+def observing(
+    options: LiveOptions, on_exchange: OnExchange | None = None
+) -> Iterator[OnExchange | None]:
+    """Return what must be told of each exchange; None if nobody asked for that.
+
+    Args:
+        options: as they were given.
+        on_exchange: wants to be told as well.
+
+    Raises:
+        CaptureError: if the file for `--write` cannot be written.
+    """
+    with ExitStack() as opened:
+        listeners = [*_listeners(options, opened), *([on_exchange] if on_exchange else [])]
+
+        def tell(exchange: Exchange) -> None:
+            for listener in listeners:
+                listener(exchange)
+
+        yield tell if listeners else None
+
+
+def _listeners(options: LiveOptions, opened: ExitStack) -> Iterator[OnExchange]:
+    """Return who wants to be told; their modules load where they are asked for."""
+    if options.write is not None:
+        from kdiag.pcap.writer.exchange_writer import ExchangeWriter  # noqa: PLC0415 - as above
+
+        yield opened.enter_context(ExchangeWriter(options.write)).write
+    if options.trace:
+        from kdiag_cli.live.trace import Trace  # noqa: PLC0415 - as above
+
+        yield opened.enter_context(Trace(Output(sys.stderr))).exchange

@@ -1,0 +1,40 @@
+"""`--trace`: each exchange of a live command as a line, in the very format of `kdiag decode`."""
+
+from types import TracebackType
+from typing import Self
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.topic_names import TopicNames
+from kdiag_cli.output.exchange_lines import ExchangeLines
+from kdiag_cli.output.terminal import Output
+
+
+class Trace:
+    """Prints exchanges as they end; a context manager, which prints the last."""
+
+    def __init__(self, output: Output) -> None:
+        """Print to `output`, which should not be where the command's data goes."""
+        output.is_prompt = True
+        self._output = output
+        self._names = TopicNames()
+        self._lines = ExchangeLines(output, self._names)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lines.finish()
+        self._output.flush()
+
+    def exchange(self, exchange: Exchange) -> None:
+        """Print an exchange."""
+        dissection = Dissection(exchange)
+        self._names.learn(dissection)
+        self._lines.exchange(dissection)
+        self._output.flush()

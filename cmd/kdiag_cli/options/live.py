@@ -1,0 +1,172 @@
+"""The options that all live commands have, and the client's configuration that they amount to.
+
+`kdiag_cli.options.live_command` gives them to a command, which then has them as `LiveOptions`.
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+import typer
+
+from kdiag.client.config.load import ClientConfig, ConfigSources, load_config
+from kdiag.client.config.sources import Setting
+from kdiag.errors import ConfigError
+from kdiag_cli.live.result import LiveOutput
+from kdiag_cli.options import completion as completion_values
+
+BootstrapServers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bootstrap-server",
+        "--bootstrap-servers",
+        "-b",
+        metavar="HOST:PORT",
+        help="Brokers to begin with: a list with commas, or repeated.",
+    ),
+]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option("-X", metavar="KEY=VALUE", help="Any setting of Kafka's clients. Repeatable."),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "--command-config",
+        metavar="FILE",
+        help="Settings: a client.properties of Java's, or a .conf of librdkafka's.",
+    ),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        "--context",
+        metavar="NAME",
+        help="One of your ~/.config/kdiag/config.toml.",
+        autocompletion=completion_values.profiles,
+    ),
+]
+PasswordFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="A file with the SASL password, and nothing else."),
+]
+Timeout = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Give up after this time, come what may: 10s, 500ms, 2m."),
+]
+OutputFormat = Annotated[
+    LiveOutput, typer.Option("--output", "-o", help="A table for people, or JSON for programs.")
+]
+Trace = Annotated[
+    bool, typer.Option("--trace", help="Print each request with its response, as decode does.")
+]
+Write = Annotated[
+    Path | None,
+    typer.Option("--write", metavar="FILE.pcap", help="Keep what was said as a capture."),
+]
+
+_TIMEOUT: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|m|h|)", re.IGNORECASE)
+_NS: Final = {
+    "ms": 1_000_000,
+    "": 1_000_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+
+
+class LiveOptions(NamedTuple):
+    """What the options of a live command said.
+
+    Attributes:
+        bootstrap_servers: brokers, each maybe a list with commas.
+        properties: `key=value` texts.
+        config_file: the file with settings.
+        profile: the name of the profile.
+        password_file: the file with the password.
+        timeout_ns: the limit of the whole command; None for none.
+        output: how the result is written.
+        trace: whether to print each exchange.
+        write: the file that keeps what was said.
+    """
+
+    bootstrap_servers: Sequence[str] | None = None
+    properties: Sequence[str] | None = None
+    config_file: Path | None = None
+    profile: str | None = None
+    password_file: Path | None = None
+    timeout_ns: int | None = None
+    output: LiveOutput = LiveOutput.TABLE
+    trace: bool = False
+    write: Path | None = None
+
+
+def read_timeout_ns(text: str | None, option: str = "--timeout") -> int | None:
+    """Return a time such as `10s`, `500ms`, `2m` or `10`, which is seconds; None for none.
+
+    Args:
+        text: what was given.
+        option: by which option.
+
+    Raises:
+        typer.BadParameter: if it is none.
+    """
+    if text is None:
+        return None
+    match = _TIMEOUT.fullmatch(text.strip())
+    timeout_ns = round(float(match[1]) * _NS[match[2].lower()]) if match else 0
+    if timeout_ns <= 0:
+        why = f"{text!r} is no time to wait: give one such as 10s or 500ms"
+        raise typer.BadParameter(why, param_hint=f"'{option}'")
+    return timeout_ns
+
+
+def client_config(
+    options: LiveOptions, environment: Mapping[str, str] = os.environ
+) -> ClientConfig:
+    """Return the configuration of the client, from the options and all that stands behind them.
+
+    Args:
+        options: as they were given.
+        environment: variables by name.
+
+    Raises:
+        ConfigError: if a setting is wrong, a file cannot be read, or nobody names a broker.
+    """
+    config = load_config(config_sources(options, environment))
+    if not config.bootstrap_servers:
+        raise ConfigError(
+            "bootstrap.servers",
+            "not set",
+            "give -b HOST:PORT, $KDIAG_BOOTSTRAP_SERVERS, --profile NAME or --config FILE",
+        )
+    return config
+
+
+def config_sources(
+    options: LiveOptions, environment: Mapping[str, str] = os.environ
+) -> ConfigSources:
+    """Return what the configuration is made from; the arguments are those of `client_config`."""
+    return ConfigSources(
+        options=_settings(options),
+        properties=options.properties or (),
+        file=str(options.config_file) if options.config_file else None,
+        profile=options.profile,
+        environment=environment,
+    )
+
+
+def _settings(options: LiveOptions) -> list[Setting]:
+    """Return the settings that options of their own stand for."""
+    found = []
+    if options.bootstrap_servers:
+        option, servers = "--bootstrap-server", ",".join(options.bootstrap_servers)
+        found.append(Setting("bootstrap.servers", servers, option, option))
+    if options.password_file:
+        option, file = "--password-file", str(options.password_file)
+        found.append(Setting("sasl.password.file", file, option, option))
+    return found

@@ -1,0 +1,83 @@
+"""Gives a command the options that all live commands have.
+
+    @live_command
+    def ping(node: int, *, options: LiveOptions = NO_OPTIONS) -> None: ...
+
+makes a command that takes `-b`, `--config` and the rest beside its own, and gets them together.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, Final
+
+from kdiag_cli.live.result import LiveOutput
+from kdiag_cli.options.live import (
+    BootstrapServers,
+    ConfigFile,
+    LiveOptions,
+    OutputFormat,
+    PasswordFile,
+    Profile,
+    Properties,
+    Timeout,
+    Trace,
+    Write,
+    read_timeout_ns,
+)
+
+NO_OPTIONS: Final = LiveOptions()
+"""What a command has before its options are read."""
+
+Command = Callable[..., None]
+
+_OPTIONS: Final = "options"
+_OUTPUT: Final = "output"
+
+
+def live_command(command: Command) -> Command:
+    """Return a command that takes the live options and hands them on as `options`.
+
+    A command that has an `output` of its own does not get the usual one.
+    """
+    own = signature(command, eval_str=True)
+    live = {
+        name: each.replace(kind=Parameter.KEYWORD_ONLY)
+        for name, each in signature(_live_options, eval_str=True).parameters.items()
+        if name not in own.parameters
+    }
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        taken = {name: values.pop(name) for name in live}
+        command(**values, **{_OPTIONS: _live_options(**taken)})
+
+    kept = [each for name, each in own.parameters.items() if name != _OPTIONS]
+    run.__signature__ = own.replace(parameters=[*kept, *live.values()])  # type: ignore[attr-defined]
+    return run
+
+
+def _live_options(  # noqa: PLR0913 - a parameter for each option
+    *,
+    bootstrap_server: BootstrapServers = None,
+    properties: Properties = None,
+    config: ConfigFile = None,
+    profile: Profile = None,
+    password_file: PasswordFile = None,
+    timeout: Timeout = None,
+    trace: Trace = False,
+    write: Write = None,
+    output: OutputFormat = LiveOutput.TABLE,
+) -> LiveOptions:
+    """Return the options together."""
+    return LiveOptions(
+        bootstrap_servers=bootstrap_server,
+        properties=properties,
+        config_file=config,
+        profile=profile,
+        password_file=password_file,
+        timeout_ns=read_timeout_ns(timeout),
+        output=output,
+        trace=trace,
+        write=write,
+    )

@@ -1,0 +1,12 @@
+"""The options that commands have which print a table, or findings."""
+
+from typing import Annotated
+
+import typer
+
+from kdiag.findings.finding import Severity
+
+FailOn = Annotated[
+    Severity, typer.Option(help="The least severity of a finding that makes the exit code 1.")
+]
+NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Print no line of column names.")]

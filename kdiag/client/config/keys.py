@@ -1,0 +1,311 @@
+"""The settings that kdiag knows: which values they take, and what other programs call them.
+
+The canonical name of a setting is that of Kafka's Java clients. librdkafka's names are translated
+where there is a Java name for the same thing; where there is none, the name stands for itself, as
+do the few settings that are kdiag's own.
+
+Source: `AdminClientConfig`, `ConsumerConfig` and `ProducerConfig` of Kafka 4.4.0, librdkafka's
+`CONFIGURATION.md`.
+"""
+
+from typing import Final, NamedTuple
+
+import kdiag
+from kdiag.exchange.secrets.redaction import is_secret_config
+
+INT_MAX: Final = 2**31 - 1
+LONG_MAX: Final = 2**63 - 1
+
+
+class NumberKey(NamedTuple):
+    """A setting that is a whole number, from `low` to `high`."""
+
+    default: int
+    low: int = 0
+    high: int = LONG_MAX
+
+
+class ChoiceKey(NamedTuple):
+    """A setting that is one of a few words; librdkafka's spellings are keys of `others`."""
+
+    default: str
+    choices: tuple[str, ...]
+    others: dict[str, str] = {}  # noqa: RUF012 - never changed
+
+
+NUMBERS: Final[dict[str, NumberKey]] = {
+    "connections.max.idle.ms": NumberKey(540_000, -1),
+    "default.api.timeout.ms": NumberKey(60_000, 0, INT_MAX),
+    "max.in.flight.requests.per.connection": NumberKey(5, 1, INT_MAX),
+    "metadata.max.age.ms": NumberKey(300_000),
+    "receive.buffer.bytes": NumberKey(-1, -1, INT_MAX),
+    "reconnect.backoff.max.ms": NumberKey(1_000),
+    "reconnect.backoff.ms": NumberKey(50),
+    "request.timeout.ms": NumberKey(30_000, 0, INT_MAX),
+    "retry.backoff.max.ms": NumberKey(1_000),
+    "retry.backoff.ms": NumberKey(100),
+    "send.buffer.bytes": NumberKey(-1, -1, INT_MAX),
+    "socket.connection.setup.timeout.max.ms": NumberKey(30_000),
+    "socket.connection.setup.timeout.ms": NumberKey(10_000),
+}
+"""Kafka's defaults, but for the buffers: these are left to the kernel, whatever is measured."""
+
+FLAGS: Final[dict[str, bool]] = {
+    "enable.sasl.oauthbearer.unsecure.jwt": False,
+    "enable.ssl.certificate.verification": True,
+}
+"""Settings that are `true` or `false`, with their defaults."""
+
+CHOICES: Final[dict[str, ChoiceKey]] = {
+    "client.dns.lookup": ChoiceKey(
+        "use_all_dns_ips", ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
+    ),
+    "isolation.level": ChoiceKey("read_uncommitted", ("read_uncommitted", "read_committed")),
+    "sasl.mechanism": ChoiceKey(
+        "GSSAPI", ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
+    ),
+    "security.protocol": ChoiceKey("PLAINTEXT", ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")),
+    "ssl.endpoint.identification.algorithm": ChoiceKey("https", ("https", ""), {"none": ""}),
+    "ssl.keystore.type": ChoiceKey("JKS", ("JKS", "PKCS12", "PEM")),
+    "ssl.truststore.type": ChoiceKey("JKS", ("JKS", "PKCS12", "PEM")),
+}
+
+LISTS: Final[dict[str, tuple[str, ...]]] = {
+    "bootstrap.servers": (),
+    "ssl.cipher.suites": (),
+    "ssl.enabled.protocols": ("TLSv1.2", "TLSv1.3"),
+}
+"""Settings that are words with commas between them, with their defaults."""
+
+TEXTS: Final[dict[str, str]] = {
+    "client.id": f"kdiag-{kdiag.__version__}",
+    "client.rack": "",
+    "sasl.oauthbearer.config": "",
+    "sasl.oauthbearer.extensions": "",
+    "sasl.oauthbearer.token.command": "",
+    "sasl.oauthbearer.token.endpoint.url": "",
+    "sasl.username": "",
+}
+"""Settings that are any text, with their defaults."""
+
+PATHS: Final = (
+    "sasl.oauthbearer.token.file",
+    "sasl.password.file",
+    "ssl.certificate.location",
+    "ssl.key.location",
+    "ssl.keystore.location",
+    "ssl.truststore.location",
+)
+"""Settings that name a file; `~` is the home folder."""
+
+SECRETS: Final = (
+    "sasl.jaas.config",
+    "sasl.oauthbearer.token",
+    "sasl.password",
+    "ssl.key.password",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.keystore.password",
+    "ssl.truststore.certificates",
+    "ssl.truststore.password",
+)
+"""Settings of Kafka's type PASSWORD: no output shows them."""
+
+USED: Final = frozenset(
+    (*NUMBERS, *FLAGS, *CHOICES, *LISTS, *TEXTS, *PATHS, *SECRETS),
+)
+"""Every setting that kdiag heeds, by its canonical name."""
+
+TRANSLATIONS: Final[dict[str, str]] = {
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "metadata.broker.list": "bootstrap.servers",
+    "sasl.mechanisms": "sasl.mechanism",
+    "socket.receive.buffer.bytes": "receive.buffer.bytes",
+    "socket.send.buffer.bytes": "send.buffer.bytes",
+    "socket.timeout.ms": "request.timeout.ms",
+    "ssl.ca.location": "ssl.truststore.location",
+    "ssl.ca.pem": "ssl.truststore.certificates",
+    "ssl.certificate.pem": "ssl.keystore.certificate.chain",
+    "ssl.key.pem": "ssl.keystore.key",
+}
+"""librdkafka's names of settings, and the Java names of the same things."""
+
+IMPLICATIONS: Final[dict[str, tuple[str, str]]] = {
+    "ssl.ca.location": ("ssl.truststore.type", "PEM"),
+    "ssl.ca.pem": ("ssl.truststore.type", "PEM"),
+    "ssl.certificate.pem": ("ssl.keystore.type", "PEM"),
+    "ssl.key.pem": ("ssl.keystore.type", "PEM"),
+}
+"""What librdkafka's names say besides, in Java's terms: its files and texts are PEM."""
+
+VALUES: Final[dict[tuple[str, str], str]] = {
+    ("socket.receive.buffer.bytes", "0"): "-1",
+    ("socket.send.buffer.bytes", "0"): "-1",
+    ("ssl.ca.location", "probe"): "",
+}
+"""librdkafka's values that Java writes in another way, by name and value."""
+
+ALTERNATIVES: Final = (
+    ("sasl.oauthbearer.token", "sasl.oauthbearer.token.file", "sasl.oauthbearer.token.command"),
+    ("ssl.truststore.certificates", "ssl.truststore.location"),
+    ("ssl.keystore.key", "ssl.keystore.location", "ssl.key.location"),
+)
+"""Settings that say the same thing in different ways: one source says it for all."""
+
+TYPES: Final = {
+    "ssl.keystore.type": "ssl.keystore.location",
+    "ssl.truststore.type": "ssl.truststore.location",
+}
+"""Settings that say how to read the file that another one names."""
+
+UNHEEDED: Final = frozenset(
+    {
+        "sasl.client.callback.handler.class",
+        "sasl.login.callback.handler.class",
+        "ssl.crl.location",
+        "ssl.engine.factory.class",
+        "ssl.engine.location",
+    }
+)
+"""Settings that change who is trusted or how clients log in, and that kdiag cannot follow."""
+
+_FAMILIES: Final = (
+    "api.version.",
+    "auto.commit.",
+    "basic.auth.",
+    "batch.",
+    "broker.address.",
+    "buffer.memory",
+    "compression.",
+    "config.providers",
+    "consume.callback.",
+    "fetch.",
+    "group.",
+    "https.ca.",
+    "interceptor.",
+    "internal.",
+    "key.",
+    "log.",
+    "max.poll.",
+    "message.",
+    "metadata.",
+    "metric.",
+    "metrics.",
+    "offset.store.",
+    "partitioner",
+    "plugin.",
+    "queue.buffering.",
+    "queued.",
+    "sasl.kerberos.",
+    "sasl.login.",
+    "sasl.oauthbearer.",
+    "schema.registry.",
+    "share.",
+    "socket.",
+    "ssl.engine.",
+    "topic.",
+    "transaction.",
+    "value.",
+)
+"""How names of settings begin that are known to Kafka's clients and are no concern of kdiag's."""
+
+_ACCEPTED: Final = frozenset(
+    {
+        "acks",
+        "allow.auto.create.topics",
+        "auto.offset.reset",
+        "background_event_cb",
+        "bootstrap.controllers",
+        "bootstrap.resolve.timeout.ms",
+        "broker.version.fallback",
+        "builtin.features",
+        "check.crcs",
+        "closesocket_cb",
+        "connect_cb",
+        "consume_cb",
+        "coordinator.query.interval.ms",
+        "debug",
+        "default_topic_conf",
+        "delivery.report.only.error",
+        "delivery.timeout.ms",
+        "dr_cb",
+        "dr_msg_cb",
+        "enable.auto.commit",
+        "enable.auto.offset.store",
+        "enable.gapless.guarantee",
+        "enable.idempotence",
+        "enable.metrics.push",
+        "enable.partition.eof",
+        "enable.random.seed",
+        "enabled_events",
+        "error_cb",
+        "exclude.internal.topics",
+        "heartbeat.interval.ms",
+        "interceptors",
+        "linger.ms",
+        "log_cb",
+        "log_level",
+        "max.block.ms",
+        "max.partition.fetch.bytes",
+        "max.request.size",
+        "msg_order_cmp",
+        "oauthbearer_token_refresh_cb",
+        "offset_commit_cb",
+        "opaque",
+        "open_cb",
+        "partition.assignment.strategy",
+        "partitioner_cb",
+        "produce.offset.report",
+        "queuing.strategy",
+        "rebalance_cb",
+        "receive.message.max.bytes",
+        "reconnect.backoff.jitter.ms",
+        "request.required.acks",
+        "resolve_cb",
+        "retries",
+        "security.providers",
+        "session.timeout.ms",
+        "socket_cb",
+        "ssl.ca.certificate.stores",
+        "ssl.certificate.verify_cb",
+        "ssl.curves.list",
+        "ssl.keymanager.algorithm",
+        "ssl.protocol",
+        "ssl.provider",
+        "ssl.providers",
+        "ssl.secure.random.implementation",
+        "ssl.sigalgs.list",
+        "ssl.trustmanager.algorithm",
+        "ssl_ca",
+        "ssl_certificate",
+        "ssl_engine_callback_data",
+        "ssl_key",
+        "statistics.interval.ms",
+        "stats_cb",
+        "sticky.partitioning.linger.ms",
+        "throttle_cb",
+        "transactional.id",
+    }
+)
+"""More of those, one by one."""
+
+
+_MORE_SECRETS: Final = ("auth.user.info", ".pem", "token", "credentials", "keytab")
+
+
+def is_secret(name: str) -> bool:
+    """Return whether a setting, known or not, holds what no output may show."""
+    return name in SECRETS or is_secret_config(name) or name.endswith(_MORE_SECRETS)
+
+
+def is_accepted(name: str) -> bool:
+    """Return whether a setting is one of Kafka's clients that kdiag can do without."""
+    return name in _ACCEPTED or name.startswith(_FAMILIES)
+
+
+def near_names(name: str) -> list[str]:
+    """Return the settings that a misspelt name may have meant, the likeliest first."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for what is misspelt
+
+    plain = name.lower().replace("_", ".").replace("-", ".")
+    return get_close_matches(plain, sorted({*USED, *TRANSLATIONS}), 2, 0.8)

@@ -1,0 +1,294 @@
+"""The configuration of a client: typed values, and where each was said.
+
+Sources, the one that counts most first:
+
+1. options of the command line;
+2. `-X key=value`;
+3. `KDIAG_...` variables, such as `KDIAG_BOOTSTRAP_SERVERS`;
+4. the profile;
+5. the file: `--config`, or `$KDIAG_CONFIG`, or the one that the profile refers to;
+6. where nothing so far names a broker, `$KAFKA_BOOTSTRAP_SERVERS` or `$BROKERS`;
+7. Kafka's defaults.
+
+A profile or a file that the command line names sets aside `$KDIAG_PROFILE` and `$KDIAG_CONFIG`;
+the profile that is `current` counts when no profile and no file is named, and kcat's `$KCAT_CONFIG`
+is the file when there is no such profile either.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kdiag.client.config.keys import (
+    ALTERNATIVES,
+    NUMBERS,
+    SECRETS,
+    TYPES,
+    UNHEEDED,
+    USED,
+    is_accepted,
+    near_names,
+)
+from kdiag.client.config.profiles import profiles_file, read_profile
+from kdiag.client.config.providers import provider_kinds, replaced
+from kdiag.client.config.sasl import SaslConfig, mismatch, read_credentials, sasl_config
+from kdiag.client.config.servers import BootstrapServer, parse_bootstrap_server
+from kdiag.client.config.sources import (
+    CONFIG_VARIABLE,
+    KCAT_VARIABLES,
+    PROFILE_VARIABLE,
+    Setting,
+    properties_on_command_line,
+    read_settings_file,
+    settings_in_environment,
+    settings_of_others,
+)
+from kdiag.client.config.tls import TlsConfig, tls_config
+from kdiag.client.config.values import ConfigValues
+
+_X: Final = "-X"
+_NEVER: Final = -1
+"""What librdkafka writes as 0 for `connections.max.idle.ms`."""
+_PUBLIC: Final = frozenset({"ssl.keystore.certificate.chain", "ssl.truststore.certificates"})
+"""Secrets to Kafka that are none."""
+
+
+class ConfigSources(NamedTuple):
+    """What a configuration is made from.
+
+    Attributes:
+        options: the settings that options of their own stand for.
+        properties: `key=value` texts of `-X`.
+        file: the file that the command line names.
+        profile: the profile that the command line names.
+        environment: variables by name.
+    """
+
+    options: Sequence[Setting] = ()
+    properties: Sequence[str] = ()
+    file: str | None = None
+    profile: str | None = None
+    environment: Mapping[str, str] = {}
+
+
+class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client is told; the names are Kafka's, the times in milliseconds.
+
+    Attributes:
+        bootstrap_servers: empty when nobody named one.
+        security_protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
+        tls: for `SSL` and `SASL_SSL`.
+        sasl: for `SASL_PLAINTEXT` and `SASL_SSL`, else None.
+        connections_max_idle_ms: -1 for never.
+        send_buffer_bytes, receive_buffer_bytes: -1 leaves it to the kernel.
+        profile: the name of the profile in force.
+        values: every setting in force, with where it was said.
+        warnings: what is likely to be a mistake.
+    """
+
+    bootstrap_servers: tuple[BootstrapServer, ...]
+    security_protocol: str
+    tls: TlsConfig
+    sasl: SaslConfig | None
+    client_id: str
+    client_rack: str
+    client_dns_lookup: str
+    isolation_level: str
+    request_timeout_ms: int
+    default_api_timeout_ms: int
+    socket_connection_setup_timeout_ms: int
+    socket_connection_setup_timeout_max_ms: int
+    reconnect_backoff_ms: int
+    reconnect_backoff_max_ms: int
+    retry_backoff_ms: int
+    retry_backoff_max_ms: int
+    metadata_max_age_ms: int
+    connections_max_idle_ms: int
+    send_buffer_bytes: int
+    receive_buffer_bytes: int
+    max_in_flight_requests_per_connection: int
+    profile: str | None
+    values: ConfigValues
+    warnings: tuple[str, ...]
+
+    @property
+    def has_tls(self) -> bool:
+        """Return whether connections are encrypted."""
+        return self.security_protocol.endswith("SSL")
+
+
+def load_config(sources: ConfigSources) -> ClientConfig:
+    """Return the configuration that sources amount to.
+
+    Raises:
+        ConfigError: if a file cannot be read, a value is wrong, or something is missing to log in.
+    """
+    return typed_config(read_settings(sources))
+
+
+class Settings:
+    """For each key the setting of the source that counts most.
+
+    Attributes:
+        by_key: those.
+        values: the same, to be read by their kind.
+        profile: the name of the profile in force.
+        warnings: what is likely to be a mistake.
+    """
+
+    def __init__(
+        self, layers: Sequence[Sequence[Setting]], profile: str | None, warnings: list[str]
+    ) -> None:
+        """Merge the settings of sources, the one that counts most first."""
+        self.by_key: dict[str, Setting] = {}
+        self.profile = profile
+        self.warnings = warnings
+        self.values = ConfigValues(self.by_key)
+        self._ranks: dict[str, int] = {}
+        for rank, layer in enumerate(layers):
+            for setting in layer:
+                if rank <= self._ranks.get(setting.key, rank):
+                    self.by_key[setting.key] = setting
+                    self._ranks[setting.key] = rank
+        self._drop_what_others_outdo()
+
+    def _drop_what_others_outdo(self) -> None:
+        """Leave one source for what can be said in several ways, and for a file and its type."""
+        for keys in ALTERNATIVES:
+            ranks = {key: self._ranks[key] for key in keys if key in self._ranks}
+            self._drop(key for key, rank in ranks.items() if rank > min(ranks.values()))
+        for key, file in TYPES.items():
+            if {key, file} <= self._ranks.keys() and self._ranks[key] > self._ranks[file]:
+                self._drop([key])
+
+    def _drop(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            del self.by_key[key], self._ranks[key]
+
+    def offer(self, setting: Setting, taken_from: Setting) -> None:
+        """Put in what another setting says, unless somebody who counts as much says otherwise."""
+        rank = self._ranks[taken_from.key]
+        if rank < self._ranks.get(setting.key, rank + 1):
+            self.by_key[setting.key] = setting
+            self._ranks[setting.key] = rank
+
+
+def read_settings(sources: ConfigSources) -> Settings:
+    """Return the settings in force, of which the values were not looked at.
+
+    Raises:
+        ConfigError: if a file cannot be read, or a value refers to nothing.
+    """
+    settings = _read_sources(sources)
+    kinds = provider_kinds(settings.by_key)
+    for key in USED & settings.by_key.keys():
+        settings.by_key[key] = replaced(settings.by_key[key], kinds, sources.environment)
+    settings.warnings += _warnings_about(settings.by_key.values())
+    return settings
+
+
+def _read_sources(sources: ConfigSources) -> Settings:
+    environment = sources.environment
+    variables, warnings = settings_in_environment(environment)
+    name, named_by = sources.profile, "--profile"
+    file = sources.file
+    if not name and not file:
+        name, named_by = environment.get(PROFILE_VARIABLE), PROFILE_VARIABLE
+        file = environment.get(CONFIG_VARIABLE)
+    profile = None
+    if name or not file:
+        profile = read_profile(profiles_file(environment), name or None, named_by)
+    if profile is not None:
+        file = file or profile.file
+    kcat = None if file or profile else _first_of(environment, KCAT_VARIABLES)
+    in_file = read_settings_file(file or kcat or "", is_kcat=not file) if file or kcat else []
+    layers = [
+        sources.options,
+        properties_on_command_line(sources.properties, _X),
+        variables,
+        profile.settings if profile else [],
+        in_file,
+        settings_of_others(environment),
+    ]
+    return Settings(layers, profile.name if profile else None, warnings)
+
+
+def _first_of(environment: Mapping[str, str], variables: Sequence[str]) -> str | None:
+    return next((value for each in variables if (value := environment.get(each))), None)
+
+
+def _warnings_about(settings: Iterable[Setting]) -> list[str]:
+    found = []
+    for setting in settings:
+        key, place = setting.key, f"{setting.name} ({setting.origin})"
+        if key in USED:
+            if setting.origin == _X and key in SECRETS and key not in _PUBLIC:
+                found.append(
+                    f"{place}: everybody on this machine can read it in the list of processes; "
+                    "use --password-file, a variable or a file"
+                )
+        elif key in UNHEEDED:
+            found.append(f"{place}: kdiag does not heed this setting")
+        elif not is_accepted(key):
+            near = near_names(setting.name)
+            hint = f"did you mean {' or '.join(near)}?" if near else "it has no effect"
+            found.append(f"{place}: there is no such setting; {hint}")
+    return found
+
+
+def typed_config(settings: Settings) -> ClientConfig:
+    """Return settings as what they mean; credentials from elsewhere are put into them.
+
+    Raises:
+        ConfigError: if a value is wrong, or something is missing to log in.
+    """
+    values = settings.values
+    warnings = list(settings.warnings)
+    protocol = values.choice("security.protocol")
+    sasl = None
+    if protocol.startswith("SASL_"):
+        sasl = _sasl(settings, warnings)
+    elif unused := settings.by_key.get("sasl.mechanism"):
+        warnings.append(
+            f"{unused.name} ({unused.origin}): not used, since security.protocol is {protocol}"
+        )
+    numbers: dict[str, Any] = {key.replace(".", "_"): values.number(key) for key in NUMBERS}
+    numbers["connections_max_idle_ms"] = numbers["connections_max_idle_ms"] or _NEVER
+    return ClientConfig(
+        bootstrap_servers=_bootstrap_servers(values, protocol),
+        security_protocol=protocol,
+        tls=tls_config(values),
+        sasl=sasl,
+        client_id=values.text("client.id"),
+        client_rack=values.text("client.rack"),
+        client_dns_lookup=values.choice("client.dns.lookup"),
+        isolation_level=values.choice("isolation.level"),
+        **numbers,
+        profile=settings.profile,
+        values=values,
+        warnings=tuple(warnings),
+    )
+
+
+def _sasl(settings: Settings, warnings: list[str]) -> SaslConfig:
+    credentials = read_credentials(settings.by_key)
+    for setting, taken_from in credentials.settings:
+        settings.offer(setting, taken_from)
+    sasl = sasl_config(settings.values, credentials.jaas)
+    if expected := mismatch(sasl.mechanism, credentials.jaas):
+        jaas = settings.by_key["sasl.jaas.config"]
+        warnings.append(
+            f"{jaas.name} ({jaas.origin}): Java clients need {expected} for {sasl.mechanism}"
+        )
+    return sasl
+
+
+def _bootstrap_servers(values: ConfigValues, protocol: str) -> tuple[BootstrapServer, ...]:
+    servers = []
+    for text in values.words("bootstrap.servers"):
+        try:
+            servers.append(parse_bootstrap_server(text, protocol))
+        except ValueError as error:
+            raise values.wrong("bootstrap.servers", str(error)) from None
+    return tuple(dict.fromkeys(servers))

@@ -1,0 +1,192 @@
+"""How to log in: the mechanism and the credentials that settings give, whoever names them how.
+
+Credentials stand in `sasl.jaas.config` (Java), in `sasl.username` and `sasl.password` (librdkafka)
+or in the file that `sasl.password.file` names; the source that counts more wins, name by name.
+
+Source: `OAuthBearerUnsecuredLoginCallbackHandler`, `OAuthBearerSaslClientCallbackHandler` and
+`FileJwtRetriever` of Kafka 4.4.0; KIP-48 (delegation tokens), KIP-342 (extensions).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kdiag.client.config.sources import Setting, read_small_file
+from kdiag.client.config.values import ConfigValues, Secret
+
+if TYPE_CHECKING:
+    from kdiag.client.config.jaas import JaasEntry
+
+_MODULES: Final = {
+    "PlainLoginModule": ("PLAIN",),
+    "ScramLoginModule": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
+    "OAuthBearerLoginModule": ("OAUTHBEARER",),
+}
+"""The mechanisms of each login module, by its class without the package."""
+_KERBEROS: Final = "Krb5LoginModule"
+_NO_GSSAPI: Final = (
+    "GSSAPI (Kerberos) is not supported; use a listener with PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 "
+    "or OAUTHBEARER, and set sasl.mechanism to that"
+)
+_UNSECURED: Final = "unsecuredLogin"
+_EXTENSIONS: Final = ("extension_", "unsecuredLoginExtension_")
+
+
+class SaslConfig(NamedTuple):
+    """What a client says to prove who it is.
+
+    Attributes:
+        mechanism: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512` or `OAUTHBEARER`.
+        username: the user's name, or the id of a delegation token; empty for OAUTHBEARER.
+        password: the password, or the HMAC of a delegation token; empty for OAUTHBEARER.
+        is_delegation_token: whether the two are those of a delegation token (SCRAM only).
+        token: the token itself (OAUTHBEARER only).
+        token_file: where that is None, the file with the token, to be read whenever one is needed.
+        token_command: where both are None, the command that prints it.
+        unsecured: where there is none of these, the options by which Java makes an unsecured
+            token, such as `unsecuredLoginStringClaim_sub`.
+        extensions: what goes with the token, by name.
+    """
+
+    mechanism: str
+    username: str = ""
+    password: Secret = Secret()
+    is_delegation_token: bool = False
+    token: Secret | None = None
+    token_file: str | None = None
+    token_command: str | None = None
+    unsecured: Mapping[str, str] = {}
+    extensions: Mapping[str, str] = {}
+
+
+class Credentials(NamedTuple):
+    """What other settings say about `sasl.username` and `sasl.password`.
+
+    Attributes:
+        settings: those, with the setting that each was taken from.
+        jaas: what `sasl.jaas.config` says, if it is there.
+    """
+
+    settings: list[tuple[Setting, Setting]]
+    jaas: "JaasEntry | None"
+
+
+def read_credentials(settings: Mapping[str, Setting]) -> Credentials:
+    """Return what `sasl.password.file` and `sasl.jaas.config` say, the former first.
+
+    Raises:
+        ConfigError: if the file cannot be read, or Java would refuse the latter.
+    """
+    found = []
+    if file := settings.get("sasl.password.file"):
+        found.append((_password_in(file), file))
+    jaas = settings.get("sasl.jaas.config")
+    if jaas is None:
+        return Credentials(found, None)
+    from kdiag.client.config.jaas import parse_jaas  # noqa: PLC0415 - slow to load, rarely used
+
+    try:
+        entry = parse_jaas(jaas.value)
+    except ValueError as error:
+        raise jaas.wrong(str(error)) from None
+    for option in ("username", "password"):
+        if option in entry.options:
+            taken = Setting(f"sasl.{option}", entry.options[option], jaas.origin, jaas.name)
+            found.append((taken, jaas))
+    return Credentials(found, entry)
+
+
+def _password_in(file: Setting) -> Setting:
+    data = read_small_file(file.value, file.name, file.origin)
+    password = data.decode(errors="surrogateescape").rstrip("\r\n")
+    if not password or "\n" in password:
+        raise file.wrong(f"expected one line in {file.value}: the password")
+    return Setting("sasl.password", password, f"{file.origin} {file.value}".strip(), file.name)
+
+
+def sasl_config(values: ConfigValues, jaas: "JaasEntry | None") -> SaslConfig:
+    """Return how to log in.
+
+    Raises:
+        ConfigError: if something is missing for that, or kdiag cannot do it.
+    """
+    mechanism = values.choice("sasl.mechanism")
+    module = None if jaas is None else jaas.login_module.rpartition(".")[2]
+    if mechanism == "GSSAPI" or module == _KERBEROS:
+        raise values.wrong("sasl.mechanism", _NO_GSSAPI)
+    if module is not None and module not in _MODULES:
+        known = ", ".join(_MODULES)
+        raise values.wrong("sasl.jaas.config", f"expected one of the login modules {known}")
+    options = {} if jaas is None else jaas.options
+    if mechanism == "OAUTHBEARER":
+        return _oauthbearer(values, options)
+    username, password = values.text("sasl.username"), values.secret("sasl.password")
+    if not username or not password:
+        what = "a password" if username else "a user name"
+        raise values.wrong(
+            "sasl.mechanism",
+            f"{mechanism} needs {what}: set sasl.username and sasl.password.file, or give both in "
+            "sasl.jaas.config",
+        )
+    is_token = options.get("tokenauth", "").lower() == "true"
+    return SaslConfig(mechanism, username, password, is_delegation_token=is_token)
+
+
+def mismatch(mechanism: str, jaas: "JaasEntry | None") -> str | None:
+    """Return the mechanism's own login module where another one is configured."""
+    module = "" if jaas is None else jaas.login_module.rpartition(".")[2]
+    if module in _MODULES and mechanism not in _MODULES[module]:
+        return next(name for name, mechanisms in _MODULES.items() if mechanism in mechanisms)
+    return None
+
+
+def _oauthbearer(values: ConfigValues, options: Mapping[str, str]) -> SaslConfig:
+    config = SaslConfig(
+        "OAUTHBEARER",
+        token=values.secret("sasl.oauthbearer.token"),
+        token_file=values.path("sasl.oauthbearer.token.file"),
+        token_command=values.text("sasl.oauthbearer.token.command") or None,
+        unsecured=_unsecured(values, options),
+        extensions=dict(_extensions(values, options)),
+    )
+    url = values.text("sasl.oauthbearer.token.endpoint.url")
+    if not config.token_file and url.startswith("file:"):
+        config = config._replace(token_file="/" + url.removeprefix("file:").lstrip("/"))
+    if config.token or config.token_file or config.token_command or config.unsecured:
+        return config
+    why = (
+        "OAUTHBEARER needs a token: set sasl.oauthbearer.token.file or "
+        "sasl.oauthbearer.token.command; kdiag itself asks no identity provider for one"
+    )
+    raise values.wrong("sasl.mechanism", why)
+
+
+def _unsecured(values: ConfigValues, options: Mapping[str, str]) -> dict[str, str]:
+    """Return Java's options for an unsecured token, from wherever they come."""
+    found = {
+        key: value
+        for key, value in options.items()
+        if key.startswith(_UNSECURED) and not key.startswith(_EXTENSIONS)
+    }
+    if values.flag("enable.sasl.oauthbearer.unsecure.jwt"):
+        librdkafka = dict(_pairs(values, "sasl.oauthbearer.config", None))
+        claim = librdkafka.get("principalClaimName", "sub")
+        if "principal" in librdkafka:
+            found.setdefault("unsecuredLoginPrincipalClaimName", claim)
+            found.setdefault(f"unsecuredLoginStringClaim_{claim}", librdkafka["principal"])
+    return found
+
+
+def _extensions(values: ConfigValues, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    yield from _pairs(values, "sasl.oauthbearer.extensions", ",")
+    for prefix in _EXTENSIONS:
+        for key, value in options.items():
+            if key.startswith(prefix):
+                yield key.removeprefix(prefix), value
+
+
+def _pairs(values: ConfigValues, key: str, separator: str | None) -> Iterator[tuple[str, str]]:
+    for word in filter(None, map(str.strip, values.text(key).split(separator))):
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise values.wrong(key, "expected name=value")
+        yield name, value

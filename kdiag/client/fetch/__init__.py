@@ -1,0 +1,1 @@
+"""Reading partitions: fetches, sessions, positions and recovery."""

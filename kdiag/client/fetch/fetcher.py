@@ -1,0 +1,279 @@
+"""The fetcher: reads partitions from their leaders, one Fetch in flight for each broker.
+
+    fetcher = Fetcher(client, positions, limits)
+    while not fetcher.is_done:
+        for batch in fetcher.poll(deadline_ns):
+            ...
+        notices = fetcher.take_notices()
+
+A position moves on when its batches are handed out. What a broker answers is kept until it is
+asked for, within `max_buffered_bytes` over all brokers, which share them. A batch that is larger
+than its broker's share comes whole: after such ones, fewer brokers are asked at a time. What goes
+wrong with a partition (its leader moved, the log begins later than the position, its topic was
+created anew) is `FetchRecovery`'s business.
+
+Source: Kafka's `Fetcher`, `AbstractFetch`; KIP-227 (sessions), KIP-392 (followers).
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch.aborted_transactions import AbortedTransactions
+from kdiag.client.fetch.position import FetchedBatch, FetchPosition, Notice, PartitionKey
+from kdiag.client.fetch.record_versions import record_versions
+from kdiag.client.fetch.recovery import FetchRecovery
+from kdiag.client.fetch.session import FetchLimits, FetchSession
+from kdiag.client.network.request import ClientResponse, RequestBuilder
+from kdiag.client.request_future import RequestFuture
+from kdiag.errors import DecodeError, KdiagError
+from kdiag.wire.api.fetch import FetchRequest, FetchResponse, PartitionData
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.error_code import error_name
+from kdiag.wire.records.batches import read_batches
+from kdiag.wire.schema import ZERO_UUID
+
+MAX_BUFFERED_BYTES: Final = 32 << 20
+
+_FETCH: Final = API_BY_KEY[1]
+_NO_SUCH_NODE: Final = "LEADER_NOT_AVAILABLE"
+_SESSION_ERRORS: Final = frozenset(
+    {
+        "FETCH_SESSION_ID_NOT_FOUND",
+        "INVALID_FETCH_SESSION_EPOCH",
+        "FETCH_SESSION_TOPIC_ID_ERROR",
+        "INCONSISTENT_TOPIC_ID",
+        "UNKNOWN_TOPIC_ID",
+    }
+)
+
+
+class _Answered(NamedTuple):
+    """A response that waits to be read.
+
+    Attributes:
+        node_id: who answered.
+        asked: the partitions and offsets that were asked for.
+        response: how it ended; None if it failed.
+        error: why it failed.
+    """
+
+    node_id: int
+    asked: dict[PartitionKey, int]
+    response: FetchResponse | None
+    error: KdiagError | None
+    version: int
+
+
+class Fetcher:
+    """Reads a set of partitions; for one thread.
+
+    Attributes:
+        positions: where each stands, by partition; `add` adds more.
+    """
+
+    def __init__(
+        self,
+        client: ClusterClient,
+        positions: Iterable[FetchPosition],
+        limits: FetchLimits,
+        max_buffered_bytes: int = MAX_BUFFERED_BYTES,
+    ) -> None:
+        self.positions = {each.key: each for each in positions}
+        self.recovery = FetchRecovery(
+            client, self.positions, is_committed_only=limits.is_committed_only
+        )
+        self._client = client
+        self._limits = limits
+        self._max_buffered_bytes = max_buffered_bytes
+        self._largest_bytes = 1
+        self._sessions: dict[int, FetchSession] = defaultdict(FetchSession)
+        self._in_flight: dict[int, RequestFuture[ClientResponse]] = {}
+        self._answered: deque[_Answered] = deque()
+        self._asked_count = 0
+        self._last_asked: dict[int, int] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether every partition has been read as far as wanted."""
+        return all(each.is_done for each in self.positions.values())
+
+    def add(self, positions: Iterable[FetchPosition]) -> None:
+        """Read more partitions."""
+        self.positions.update((each.key, each) for each in positions)
+
+    def take_notices(self) -> list[Notice]:
+        """Return what has happened since this was asked last."""
+        return self.recovery.take_notices()
+
+    def poll(self, deadline_ns: int) -> list[FetchedBatch]:
+        """Return the batches of one broker's answer; empty if there was no news by the deadline.
+
+        Raises:
+            KdiagError: if the cluster cannot be asked about a partition in trouble any more.
+        """
+        self.recovery.run()
+        self._send()
+        if not self._answered and not self.is_done:
+            wait_ns = min(deadline_ns, self.recovery.next_attempt_ns())
+            self._client.client.await_condition(lambda: bool(self._answered), wait_ns)
+        if not self._answered:
+            return []
+        batches = list(self._read(self._answered.popleft()))
+        self._send()
+        self._client.client.poll_no_wakeup()  # so that brokers work while the batches are used
+        return batches
+
+    def _send(self) -> None:
+        """Ask every broker that is not being asked, as far as there is room for the answers."""
+        by_node: dict[int, list[FetchPosition]] = defaultdict(list)
+        for each in self.positions.values():
+            if each.is_done or self.recovery.holds(each):
+                continue
+            if each.node_id in self._client.cluster.brokers:
+                assert each.node_id is not None
+                by_node[each.node_id].append(each)
+            else:
+                self.recovery.failed(each, _NO_SUCH_NODE)
+        busy = {each.node_id for each in self._answered} | self._in_flight.keys()
+        share_bytes = self._max_buffered_bytes // max(1, len(by_node))
+        limits = self._limits._replace(max_bytes=min(self._limits.max_bytes, share_bytes))
+        max_fetches = max(1, self._max_buffered_bytes // self._largest_bytes)
+        for node_id in sorted(by_node.keys() - busy, key=self._waits_since):
+            if len(self._in_flight) + len(self._answered) >= max_fetches:
+                return
+            self._ask(node_id, by_node[node_id], limits)
+
+    def _waits_since(self, node_id: int) -> int:
+        """Return the number of the last Fetch to a broker: who has waited longest comes first."""
+        return self._last_asked.get(node_id, 0)
+
+    def _ask(self, node_id: int, positions: Sequence[FetchPosition], limits: FetchLimits) -> None:
+        self._asked_count += 1
+        self._last_asked[node_id] = self._asked_count
+        turn = self._asked_count % len(positions)  # or the first would take all room for ever,
+        positions = [*positions[turn:], *positions[:turn]]  # where a broker has no session left
+        asked = {each.key: each.offset for each in positions}
+        session = self._sessions[node_id]
+        has_ids = all(each.topic_id != ZERO_UUID for each in positions)
+        versions = record_versions(_FETCH.key, has_topic_ids=has_ids)
+
+        def build(version: int) -> FetchRequest:
+            return session.request(positions, limits, version)
+
+        builder = RequestBuilder(_FETCH, versions, build)
+        future = self._client.send(node_id, builder)
+        self._in_flight[node_id] = future
+        future.add_listener(partial(self._take, node_id, asked))
+
+    def _take(
+        self, node_id: int, asked: dict[PartitionKey, int], future: RequestFuture[ClientResponse]
+    ) -> None:
+        """Keep a response until it is asked for."""
+        del self._in_flight[node_id]
+        if future.failed:
+            answered = _Answered(node_id, asked, None, future.error(), 0)
+        else:
+            response = future.value()
+            body = response.body
+            assert isinstance(body, FetchResponse)
+            self._largest_bytes = max(self._largest_bytes, _records_bytes(body))
+            answered = _Answered(node_id, asked, body, None, response.version or 0)
+        self._answered.append(answered)
+
+    def _read(self, answered: _Answered) -> Iterable[FetchedBatch]:
+        """Move the positions on by what was answered, and return the batches."""
+        session = self._sessions[answered.node_id]
+        if answered.response is None:
+            session.begin_again()
+            assert answered.error is not None
+            self.recovery.lost(answered.node_id, answered.asked, answered.error)
+            return
+        error = error_name(answered.response.error_code)
+        if answered.response.error_code:
+            session.begin_again()
+            self.recovery.refused(answered.asked, error)
+            return
+        self.recovery.answered(answered.node_id)
+        session.answered(answered.response.session_id, answered.version)
+        names = {self.positions[key].topic_id: key.topic for key in answered.asked}
+        partitions = [
+            (PartitionKey(topic.topic or names.get(topic.topic_id, ""), data.partition_index), data)
+            for topic in answered.response.responses
+            for data in topic.partitions
+        ]
+        for key, data in partitions:
+            yield from self._read_partition(key, data, answered, session)
+        is_throttled = answered.response.throttle_time_ms > 0  # then it says nothing (KIP-219)
+        if not is_throttled and not any(_has_news(data) for _, data in partitions):
+            self._skip_to_the_end(answered.asked)
+
+    def _read_partition(
+        self, key: PartitionKey, data: PartitionData, answered: _Answered, session: FetchSession
+    ) -> Iterable[FetchedBatch]:
+        position = self.positions.get(key)
+        if position is None or answered.asked.get(key) != position.offset:
+            return  # it was moved meanwhile: what was asked for is not wanted any more
+        if data.error_code:
+            error = error_name(data.error_code)
+            if error in _SESSION_ERRORS:
+                session.begin_again()
+            self.recovery.failed(position, error)
+            return
+        if data.diverging_epoch.end_offset >= 0:
+            self.recovery.diverged(position, data.diverging_epoch.end_offset)
+            return
+        position.high_watermark = data.high_watermark
+        position.last_stable_offset = data.last_stable_offset
+        position.log_start_offset = data.log_start_offset
+        self.recovery.works(position)
+        if data.preferred_read_replica >= 0:
+            position.replica_id = data.preferred_read_replica
+        elif data.records:
+            yield from self._batches(position, data)
+
+    def _skip_to_the_end(self, asked: Iterable[PartitionKey]) -> None:
+        """Move positions to where their logs ended when there was nothing to read up to there.
+
+        Compaction can leave nothing between a position and the end of the log.
+        """
+        for key in asked:
+            position = self.positions[key]
+            is_committed_only = self._limits.is_committed_only
+            end = position.last_stable_offset if is_committed_only else position.high_watermark
+            position.offset = max(position.offset, min(end, position.stop))
+
+    def _batches(self, position: FetchPosition, data: PartitionData) -> Iterable[FetchedBatch]:
+        """Return the batches of a partition and move its position behind them."""
+        assert data.records is not None
+        try:
+            batches, _ = read_batches(data.records)
+        except DecodeError as error:
+            self.recovery.corrupt(position, str(error))
+            return
+        aborted = AbortedTransactions(data.aborted_transactions)
+        for batch in batches:
+            if position.is_done:
+                break
+            is_aborted = aborted.has(batch)
+            if batch.last_offset >= position.offset:
+                start, position.offset = position.offset, batch.last_offset + 1
+                position.fetched_epoch = batch.partition_leader_epoch
+                yield FetchedBatch(position.key, batch, start, position.stop, is_aborted)
+
+
+def _records_bytes(response: FetchResponse) -> int:
+    """Return how many bytes of records came."""
+    return sum(len(data.records or b"") for each in response.responses for data in each.partitions)
+
+
+def _has_news(data: PartitionData) -> bool:
+    """Return whether a broker said more of a partition than that nothing new is there."""
+    return bool(
+        data.records
+        or data.error_code
+        or data.preferred_read_replica >= 0
+        or data.diverging_epoch.end_offset >= 0
+    )

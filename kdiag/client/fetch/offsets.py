@@ -1,0 +1,136 @@
+"""Looks offsets up: the first, the last, the one at a time, and where an epoch ended.
+
+Source: Kafka's `OffsetFetcher`; ListOffsets, OffsetForLeaderEpoch (KIP-320).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch.position import FetchPosition, PartitionKey
+from kdiag.wire.api.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from kdiag.wire.api.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from kdiag.wire.error_code import error_name
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+NO_OFFSET: Final = -1
+_CONSUMER: Final = -1
+_NO_LEADER: Final = "LEADER_NOT_AVAILABLE"
+
+
+class FoundOffset(NamedTuple):
+    """What was found out about a partition.
+
+    Attributes:
+        offset: -1 if there is no such record, or with an error.
+        error: Kafka's error name, or why nobody answered; None if all is well.
+    """
+
+    offset: int
+    error: str | None = None
+
+
+class EndOfEpoch(NamedTuple):
+    """Where an epoch, or the last one before it, ended; -1 if the broker does not know."""
+
+    epoch: int
+    offset: int
+
+
+def look_up(
+    client: ClusterClient,
+    timestamps: Mapping[PartitionKey, int],
+    leaders: Mapping[PartitionKey, int | None],
+    *,
+    is_committed_only: bool,
+    timeout_ns: int | None = None,
+) -> dict[PartitionKey, FoundOffset]:
+    """Ask the leaders for offsets, all at once.
+
+    Args:
+        client: connected.
+        timestamps: for each partition milliseconds since 1970, LATEST or EARLIEST.
+        leaders: the broker to ask.
+        is_committed_only: whether LATEST is the last stable offset, not the high watermark.
+        timeout_ns: how long all of it may take.
+    """
+    found = {key: FoundOffset(NO_OFFSET, _NO_LEADER) for key in timestamps}
+    by_leader: dict[int, list[PartitionKey]] = defaultdict(list)
+    for key in timestamps:
+        leader = leaders.get(key)
+        if leader is not None:
+            by_leader[leader].append(key)
+    questions = {
+        node_id: ListOffsetsRequest(
+            replica_id=_CONSUMER,
+            isolation_level=int(is_committed_only),
+            topics=_topics(keys, timestamps),
+        )
+        for node_id, keys in by_leader.items()
+    }
+    answers = client.ask_all(questions, ListOffsetsResponse, timeout_ns=timeout_ns)
+    for node_id, answer in answers.items():
+        if answer.body is None:
+            failure = FoundOffset(NO_OFFSET, str(answer.error))
+            found.update(dict.fromkeys(by_leader[node_id], failure))
+            continue
+        for topic in answer.body.topics:
+            for each in topic.partitions:
+                error = error_name(each.error_code) if each.error_code else None
+                found[PartitionKey(topic.name, each.partition_index)] = FoundOffset(
+                    each.offset, error
+                )
+    return found
+
+
+def _topics(
+    keys: Iterable[PartitionKey], timestamps: Mapping[PartitionKey, int]
+) -> list[ListOffsetsTopic]:
+    topics: dict[str, ListOffsetsTopic] = {}
+    for key in keys:
+        topic = topics.setdefault(key.topic, ListOffsetsTopic(key.topic, []))
+        topic.partitions.append(ListOffsetsPartition(key.partition, timestamp=timestamps[key]))
+    return list(topics.values())
+
+
+def ends_of_epochs(
+    client: ClusterClient, positions: Iterable[FetchPosition], timeout_ns: int
+) -> dict[PartitionKey, EndOfEpoch | None]:
+    """Ask the leaders of partitions where the epochs of our last batches ended, all at once.
+
+    Returns:
+        What they said; None for a leader that cannot be asked.
+    """
+    found: dict[PartitionKey, EndOfEpoch | None] = {}
+    by_leader: dict[int, list[OffsetForLeaderTopic]] = defaultdict(list)
+    for each in positions:
+        assert each.leader_id is not None
+        found[each.key] = None
+        partition = OffsetForLeaderPartition(
+            each.key.partition, each.leader_epoch, each.fetched_epoch
+        )
+        by_leader[each.leader_id].append(OffsetForLeaderTopic(each.key.topic, [partition]))
+    questions = {
+        node_id: OffsetForLeaderEpochRequest(replica_id=_CONSUMER, topics=topics)
+        for node_id, topics in by_leader.items()
+    }
+    answers = client.ask_all(questions, OffsetForLeaderEpochResponse, timeout_ns=timeout_ns)
+    for answer in answers.values():
+        for topic in answer.body.topics if answer.body is not None else ():
+            for told in topic.partitions:
+                key = PartitionKey(topic.topic, told.partition)
+                is_known = not told.error_code
+                found[key] = EndOfEpoch(told.leader_epoch, told.end_offset if is_known else -1)
+    return found

@@ -1,0 +1,112 @@
+"""Where the reading of a partition stands, and what was read there.
+
+Source: Kafka's `SubscriptionState.FetchPosition`, `CompletedFetch`.
+"""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import msgspec
+
+from kdiag.wire.records.batches import RecordBatch
+from kdiag.wire.schema import ZERO_UUID
+
+OPEN_END: Final = (1 << 63) - 1
+"""The stop of who reads on and on."""
+
+UNKNOWN_EPOCH: Final = -1
+
+
+class PartitionKey(NamedTuple):
+    """A partition of a topic by name."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}[{self.partition}]"
+
+
+class FetchPosition(msgspec.Struct, kw_only=True, eq=False):
+    """Where the reading of one partition stands.
+
+    Attributes:
+        key: the partition.
+        offset: the next to read.
+        stop: the first offset that is not wanted any more.
+        topic_id: of its topic; zeros where brokers know none.
+        leader_id: the broker to fetch from; None while it is not known.
+        leader_epoch: the epoch of the leader, -1 if not known.
+        fetched_epoch: the leader epoch of the last batch that was read, -1 before the first.
+        replica_id: the follower that the leader prefers us to fetch from (KIP-392).
+        high_watermark, last_stable_offset, log_start_offset: as the leader told last; -1 before.
+        denied: whether reading it is not allowed at the moment.
+    """
+
+    key: PartitionKey
+    offset: int
+    stop: int = OPEN_END
+    topic_id: bytes = ZERO_UUID
+    leader_id: int | None = None
+    leader_epoch: int = UNKNOWN_EPOCH
+    fetched_epoch: int = UNKNOWN_EPOCH
+    replica_id: int | None = None
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    denied: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether everything that was wanted has been read."""
+        return self.offset >= self.stop
+
+    @property
+    def node_id(self) -> int | None:
+        """Return the broker to fetch from."""
+        return self.leader_id if self.replica_id is None else self.replica_id
+
+
+class FetchedBatch(msgspec.Struct, gc=False, eq=False):
+    """A batch that was read, and which of its records were wanted.
+
+    Attributes:
+        key: the partition.
+        batch: the records, not decompressed yet.
+        start, stop: records before `start` and from `stop` on are not wanted.
+        is_aborted: whether its transaction was aborted; only known with `read_committed`.
+    """
+
+    key: PartitionKey
+    batch: RecordBatch
+    start: int
+    stop: int
+    is_aborted: bool = False
+
+
+class NoticeKind(StrEnum):
+    """What can happen to a partition while it is being read."""
+
+    LEADER_MOVED = "leader moved"
+    NO_LEADER = "no leader"
+    DISCONNECTED = "disconnected"
+    RECOVERED = "recovered"
+    TRUNCATED = "truncated"
+    REMOVED = "removed"
+    RECREATED = "recreated"
+    ADDED = "added"
+    DELETED = "deleted"
+    DENIED = "denied"
+    CORRUPT = "corrupt"
+
+
+class Notice(NamedTuple):
+    """Something that happened to what is being read, one line.
+
+    Attributes:
+        kind: what.
+        text: the line, with offsets where records are missing.
+    """
+
+    kind: NoticeKind
+    text: str

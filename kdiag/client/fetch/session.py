@@ -1,0 +1,130 @@
+"""Fetch sessions: what a broker remembers of our last Fetch, so that the next says changes only.
+
+    request  full: session 0, epoch 0, all partitions    response  session 42
+    request  session 42, epoch 1: partitions that moved   response  partitions with news
+    ...
+    error, or a broken connection                         begin again with a full request
+
+Source: KIP-227; Kafka's `FetchSessionHandler`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from kdiag.client.fetch.position import UNKNOWN_EPOCH, FetchPosition, PartitionKey
+from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+
+_NO_SESSION: Final = 0
+_FIRST_EPOCH: Final = 0
+_FINAL_EPOCH: Final = -1
+_FIRST_WITH_SESSIONS: Final = 7
+_FIRST_WITH_DIVERGENCE: Final = 12
+_MAX_EPOCH: Final = (1 << 31) - 1
+
+
+class FetchLimits(NamedTuple):
+    """How much a Fetch asks for.
+
+    Attributes:
+        max_bytes: of one response, more only if its first batch is larger.
+        partition_max_bytes: of one partition in it; the same.
+        max_wait_ms: how long the broker may wait for news.
+        min_bytes: how much news makes it answer at once.
+        is_committed_only: `read_committed`.
+        rack: where we are, to be sent to a follower near us; empty for the leader.
+    """
+
+    max_bytes: int = 8 << 20
+    partition_max_bytes: int = 1 << 20
+    max_wait_ms: int = 500
+    min_bytes: int = 1
+    is_committed_only: bool = True
+    rack: str = ""
+
+
+class _Remembered(NamedTuple):
+    """What a broker knows of one partition in our session."""
+
+    topic_id: bytes
+    offset: int
+    leader_epoch: int
+
+
+class FetchSession:
+    """Our session with one broker."""
+
+    def __init__(self) -> None:
+        self._session_id = _NO_SESSION
+        self._epoch = _FIRST_EPOCH
+        self._remembered: dict[PartitionKey, _Remembered] = {}
+
+    def request(
+        self, positions: Iterable[FetchPosition], limits: FetchLimits, version: int
+    ) -> FetchRequest:
+        """Return the next request; the answer, or its failure, must be told before another."""
+        wanted = {
+            each.key: (each, _Remembered(each.topic_id, each.offset, each.leader_epoch))
+            for each in positions
+        }
+        known = self._remembered if self._epoch > _FIRST_EPOCH else {}
+        news = [each for key, (each, now) in wanted.items() if known.get(key) != now]
+        forgotten = {
+            key: before
+            for key, before in known.items()
+            if key not in wanted or wanted[key][1].topic_id != before.topic_id
+        }
+        self._remembered = {key: now for key, (_, now) in wanted.items()}
+        has_sessions = version >= _FIRST_WITH_SESSIONS
+        return FetchRequest(
+            max_wait_ms=limits.max_wait_ms,
+            min_bytes=limits.min_bytes,
+            max_bytes=limits.max_bytes,
+            isolation_level=int(limits.is_committed_only),
+            session_id=self._session_id if has_sessions else _NO_SESSION,
+            session_epoch=self._epoch if has_sessions else _FINAL_EPOCH,
+            topics=_topics(news, limits, version),
+            forgotten_topics_data=_forgotten(forgotten),
+            rack_id=limits.rack,
+        )
+
+    def answered(self, session_id: int, version: int) -> None:
+        """Take that the broker answered without an error for the session."""
+        if version < _FIRST_WITH_SESSIONS or session_id == _NO_SESSION:
+            self.begin_again()
+            return
+        self._session_id = session_id
+        self._epoch = 1 if self._epoch == _MAX_EPOCH else self._epoch + 1
+
+    def begin_again(self) -> None:
+        """Take that the broker remembers nothing, or may remember something else than we do."""
+        self._session_id = _NO_SESSION
+        self._epoch = _FIRST_EPOCH
+        self._remembered = {}
+
+
+def _topics(
+    positions: Iterable[FetchPosition], limits: FetchLimits, version: int
+) -> list[FetchTopic]:
+    tells_epoch = version >= _FIRST_WITH_DIVERGENCE
+    topics: dict[tuple[str, bytes], FetchTopic] = {}
+    for each in positions:
+        name = (each.key.topic, each.topic_id)
+        topic = topics.setdefault(name, FetchTopic(*name, partitions=[]))
+        topic.partitions.append(
+            FetchPartition(
+                partition=each.key.partition,
+                current_leader_epoch=each.leader_epoch,
+                fetch_offset=each.offset,
+                last_fetched_epoch=each.fetched_epoch if tells_epoch else UNKNOWN_EPOCH,
+                partition_max_bytes=limits.partition_max_bytes,
+            )
+        )
+    return list(topics.values())
+
+
+def _forgotten(keys: Mapping[PartitionKey, _Remembered]) -> list[ForgottenTopic]:
+    partitions: dict[tuple[str, bytes], list[int]] = defaultdict(list)
+    for key, before in keys.items():
+        partitions[key.topic, before.topic_id].append(key.partition)
+    return [ForgottenTopic(*name, partitions=each) for name, each in partitions.items()]

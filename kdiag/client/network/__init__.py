@@ -1,0 +1,1 @@
+"""The network client: connections, requests in flight, metadata."""

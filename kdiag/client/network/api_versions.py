@@ -1,0 +1,79 @@
+"""Negotiation: each new connection asks first which versions the broker speaks.
+
+kdiag asks in version 4. A broker that lacks it answers UNSUPPORTED_VERSION in version 0 and, since
+Kafka 2.4, with the versions of ApiVersions that it has; the question is then put again, in the
+newest of those, or else in version 0.
+
+Source: Kafka's `NetworkClient.handleApiVersionsResponse`; KIP-35, KIP-511.
+"""
+
+from typing import Final
+
+from kdiag import __version__
+from kdiag.client.network.node_api_versions import NodeApiVersions
+from kdiag.client.network.request import RequestBuilder
+from kdiag.errors import UnsupportedVersionError
+from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY
+from kdiag.wire.error_code import CODE_BY_NAME, error_name
+from kdiag.wire.schema import Versions
+
+SOFTWARE_NAME: Final = "kdiag"
+UNSUPPORTED_VERSION: Final = CODE_BY_NAME["UNSUPPORTED_VERSION"]
+_API: Final = API_BY_KEY[API_VERSIONS_KEY]
+_FIRST_ASKED: Final = 4
+
+
+class VersionNegotiation:
+    """Which nodes are to be asked, in which version, and what they answered."""
+
+    def __init__(self) -> None:
+        self._to_ask: dict[str, int] = {}
+        self._known: dict[str, NodeApiVersions] = {}
+
+    def begin(self, node_id: str) -> None:
+        """Have a node asked, to which there is a new connection."""
+        self._to_ask[node_id] = _FIRST_ASKED
+
+    def forget(self, node_id: str) -> None:
+        """Forget a node whose connection has ended."""
+        self._to_ask.pop(node_id, None)
+        self._known.pop(node_id, None)
+
+    def known(self, node_id: str) -> NodeApiVersions | None:
+        """Return what the node has answered on its connection."""
+        return self._known.get(node_id)
+
+    def to_ask(self) -> list[str]:
+        """Return the nodes that have not been asked yet."""
+        return list(self._to_ask)
+
+    def ask(self, node_id: str) -> RequestBuilder:
+        """Return the question for a node, which then counts as asked."""
+        version = self._to_ask.pop(node_id)
+        message = ApiVersionsRequest(
+            client_software_name=SOFTWARE_NAME, client_software_version=__version__
+        )
+        return RequestBuilder(_API, Versions(version, version), lambda _: message)
+
+    def answered(self, node_id: str, asked: int, response: ApiVersionsResponse) -> bool:
+        """Take the answer to a question in version `asked`; return whether it is the last.
+
+        Raises:
+            UnsupportedVersionError: if the broker refuses; the text says how.
+        """
+        if response.error_code == UNSUPPORTED_VERSION and asked > 0:
+            self._to_ask[node_id] = _lower_version(asked, response)
+            return False
+        if response.error_code:
+            name = error_name(response.error_code)
+            raise UnsupportedVersionError(f"ApiVersions version {asked} was answered with {name}")
+        self._known[node_id] = NodeApiVersions(response)
+        return True
+
+
+def _lower_version(asked: int, response: ApiVersionsResponse) -> int:
+    """Return the version to ask in next: lower, so that it ends."""
+    offered = (each.max_version for each in response.api_keys if each.api_key == API_VERSIONS_KEY)
+    newest = next(offered, 0)
+    return newest if 0 <= newest < asked else 0

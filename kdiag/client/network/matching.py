@@ -1,0 +1,146 @@
+"""What is said on the connections of a client: requests out, and the responses that belong to them.
+
+A response belongs to the oldest request in flight on its connection, and repeats its correlation
+id. Anything else breaks the protocol, so that nothing which comes after it can be trusted.
+
+Source: Kafka's `NetworkClient` (its part that is about requests).
+"""
+
+from kdiag.client.network.in_flight import InFlightRequest, InFlightRequests
+from kdiag.client.network.observer import ExchangeObserver
+from kdiag.client.network.request import ClientRequest, ClientResponse, expects_response
+from kdiag.client.network.request_frame import request_parts
+from kdiag.client.network.response_reader import read_response
+from kdiag.clock import Clock
+from kdiag.errors import DecodeError, KdiagError
+from kdiag.net.receive import NetworkReceive
+from kdiag.net.selector.selector import Selector
+from kdiag.net.send import NetworkSend
+
+
+class Correspondence:
+    """The requests of one client and their responses.
+
+    Attributes:
+        in_flight: the requests that are not answered.
+    """
+
+    def __init__(
+        self,
+        selector: Selector,
+        clock: Clock,
+        client_id: str | None,
+        max_in_flight: int,
+        observer: ExchangeObserver | None,
+    ) -> None:
+        self.in_flight = InFlightRequests(max_in_flight)
+        self._selector = selector
+        self._clock = clock
+        self._client_id = client_id
+        self._observer = observer
+
+    def send(self, request: ClientRequest, version: int) -> None:
+        """Send a request on a channel that is ready.
+
+        Raises:
+            EncodeError: if it cannot be written in that version.
+        """
+        message = request.builder.build(version)
+        parts = request_parts(
+            message, request.api, version, request.correlation_id, self._client_id
+        )
+        send = NetworkSend(request.node_id, parts)
+        self._selector.send(send)
+        asked = InFlightRequest(
+            request=request,
+            version=version,
+            expects_response=expects_response(request.api, message),
+            send=send,
+            sent_ns=self._clock.monotonic_ns(),
+            number=self._observer.number() if self._observer else 0,
+        )
+        self.in_flight.add(asked)
+
+    def completed(self, send: NetworkSend, now_ns: int) -> ClientResponse | None:
+        """Take that a request is written; return the response if that is all."""
+        if self.in_flight.newest(send.channel_id).expects_response:
+            return None
+        asked = self.in_flight.complete_last_sent(send.channel_id)
+        self._tell_unanswered(asked)
+        return ClientResponse(
+            request=asked.request,
+            version=asked.version,
+            body=None,
+            received_ns=now_ns,
+            written_ns=send.last_write_ns,
+        )
+
+    def answered(self, receive: NetworkReceive, now_ns: int) -> ClientResponse:
+        """Take a frame; return the response, whose error is a DecodeError if it is none.
+
+        Raises:
+            DecodeError: if nothing was asked.
+        """
+        node_id = receive.channel_id
+        if not self.in_flight.count(node_id):
+            why = f"a frame of {len(receive.payload)} bytes came, though nothing was asked"
+            raise DecodeError("", 0, why)
+        asked = self.in_flight.complete_next(node_id)
+        if self._observer is not None:
+            self._observer.answered(asked, receive)
+        body, error = None, None
+        try:
+            body = read_response(asked, receive.payload)
+        except DecodeError as wrong:
+            error = wrong
+        return ClientResponse(
+            request=asked.request,
+            version=asked.version,
+            body=body,
+            received_ns=now_ns,
+            rtt_ns=_rtt_ns(asked.send, receive),
+            written_ns=asked.send.last_write_ns,
+            last_byte_ns=receive.last_byte_ns,
+            error=error,
+        )
+
+    def cancel(
+        self, node_id: str, error: KdiagError, now_ns: int, *, is_timed_out: bool = False
+    ) -> list[ClientResponse]:
+        """Give up the requests to a node, and return how they ended in the order they were sent."""
+        responses = []
+        for asked in self.in_flight.clear(node_id):
+            self._tell_unanswered(asked)
+            response = ClientResponse(
+                request=asked.request,
+                version=asked.version,
+                body=None,
+                received_ns=now_ns,
+                error=error,
+                is_disconnected=True,
+                is_timed_out=is_timed_out,
+            )
+            responses.append(response)
+        return responses
+
+    def connected(self, node_id: str, ends: tuple[str, str]) -> None:
+        """Take that there is a new connection to a node, between these ends (`ip:port`)."""
+        if self._observer is not None:
+            self._observer.connect(node_id, ends, self._clock.epoch_ns())
+
+    def disconnected(self, node_id: str) -> None:
+        """Take that the connection to a node has ended."""
+        if self._observer is not None:
+            self._observer.disconnect(node_id, self._clock.epoch_ns())
+
+    def _tell_unanswered(self, asked: InFlightRequest) -> None:
+        """Have a request without a response observed."""
+        if self._observer is not None:
+            self._observer.not_answered(asked)
+
+
+def _rtt_ns(send: NetworkSend, receive: NetworkReceive) -> int | None:
+    """Return the time from a request's last byte to its response's first."""
+    if send.last_write_ns is None or receive.first_byte_ns is None:
+        return None
+    return max(0, receive.first_byte_ns - send.last_write_ns)

@@ -1,0 +1,255 @@
+"""Metadata updaters: who tells a NetworkClient which nodes there are, and keeps that fresh.
+
+`ManualMetadataUpdater` holds a list that others set. `DefaultMetadataUpdater` asks the cluster
+itself, on whichever node is the least loaded, one request at a time.
+
+Source: Kafka's `MetadataUpdater`, `ManualMetadataUpdater`, `NetworkClient.DefaultMetadataUpdater`;
+KIP-899 and KIP-1102 (start over from the bootstrap servers).
+"""
+
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+from kdiag.client.network.connection_states import FOREVER_NS
+from kdiag.client.network.least_loaded import LeastLoaded
+from kdiag.client.network.metadata import Cluster, metadata_request
+from kdiag.client.network.metadata_refresh import MetadataRefresh, RefreshTimes
+from kdiag.client.network.node import Node
+from kdiag.client.network.request import ClientResponse, RequestBuilder
+from kdiag.errors import KdiagError
+from kdiag.wire.api.metadata import MetadataResponse
+from kdiag.wire.error_code import CODE_BY_NAME
+
+_REBOOTSTRAP_AFTER_NS: Final = 300 * 1_000_000_000
+"""Kafka's own default of `metadata.recovery.rebootstrap.trigger.ms`."""
+_REBOOTSTRAP_REQUIRED: Final = CODE_BY_NAME["REBOOTSTRAP_REQUIRED"]
+
+
+class MetadataLink(Protocol):
+    """What a metadata updater needs of its NetworkClient."""
+
+    def least_loaded_node(self) -> LeastLoaded:
+        """Return the node to ask."""
+        ...
+
+    def can_send_request(self, node_id: str) -> bool:
+        """Return whether the node can be sent a request now."""
+        ...
+
+    def can_connect(self, node_id: str) -> bool:
+        """Return whether a connection may be begun now."""
+        ...
+
+    def is_any_connecting(self) -> bool:
+        """Return whether a connection to any node is being prepared."""
+        ...
+
+    def initiate_connect(self, node: Node) -> None:
+        """Begin a connection."""
+        ...
+
+    def send_internal(self, node_id: str, builder: RequestBuilder) -> None:
+        """Send a request whose response comes back to the updater."""
+        ...
+
+
+class MetadataUpdater(Protocol):
+    """Knows the nodes of a cluster; every `now_ns` reads one monotonic clock."""
+
+    def nodes(self) -> list[Node]:
+        """Return the nodes that are known."""
+        ...
+
+    def is_update_due(self, now_ns: int) -> bool:
+        """Return whether nothing else should be asked first."""
+        ...
+
+    def maybe_update(self, link: MetadataLink, now_ns: int) -> int:
+        """Ask if it is time, and return the ns after which to look again."""
+        ...
+
+    def handle_response(self, response: ClientResponse, now_ns: int) -> None:
+        """Take the answer to what was asked."""
+        ...
+
+    def handle_failed_request(self, error: KdiagError | None, now_ns: int) -> None:
+        """Take that what was asked is not answered."""
+        ...
+
+    def handle_disconnect(self, error: KdiagError | None, now_ns: int) -> None:
+        """Take that the connection to a node ended; `error` is fatal, None else."""
+        ...
+
+    @property
+    def update_count(self) -> int:
+        """Return how often the nodes were told anew."""
+        ...
+
+    def request_update(self) -> None:
+        """Want to be told anew."""
+        ...
+
+    def take_error(self) -> KdiagError | None:
+        """Return what nobody but the user can help with, once."""
+        ...
+
+
+class ManualMetadataUpdater:
+    """Holds the nodes that it is given.
+
+    Attributes:
+        known: the nodes.
+        update_count: does not change.
+    """
+
+    update_count = 0
+
+    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+        self.known = list(nodes)
+
+    def nodes(self) -> list[Node]:
+        """Return the nodes."""
+        return self.known
+
+    def is_update_due(self, now_ns: int) -> bool:  # noqa: ARG002 - the protocol's
+        """Return that there is nothing to ask."""
+        return False
+
+    def maybe_update(self, link: MetadataLink, now_ns: int) -> int:  # noqa: ARG002 - as above
+        """Ask nothing."""
+        return FOREVER_NS
+
+    def handle_response(self, response: ClientResponse, now_ns: int) -> None:
+        """Do nothing: nothing was asked."""
+
+    def handle_failed_request(self, error: KdiagError | None, now_ns: int) -> None:
+        """Do nothing: nothing was asked."""
+
+    def handle_disconnect(self, error: KdiagError | None, now_ns: int) -> None:
+        """Do nothing: whoever set the nodes sees their requests fail."""
+
+    def request_update(self) -> None:
+        """Do nothing: nobody can be asked."""
+
+    def take_error(self) -> KdiagError | None:
+        """Return None."""
+        return None
+
+
+class DefaultMetadataUpdater:
+    """Asks the cluster for its metadata whenever that is wanted or too old.
+
+    Attributes:
+        cluster: the newest snapshot; the bootstrap servers before the first answer.
+        refresh: when the next update is due.
+        topics: which topics to ask about; None for all.
+        update_count: how many snapshots there were.
+    """
+
+    def __init__(
+        self,
+        bootstrap: Cluster,
+        *,
+        times: RefreshTimes | None = None,
+        reconnect_backoff_ns: int = 50_000_000,
+        rebootstraps: bool = True,
+    ) -> None:
+        """Start with the bootstrap servers.
+
+        Args:
+            bootstrap: those servers.
+            times: how often to ask.
+            reconnect_backoff_ns: how long to wait while a connection is being prepared.
+            rebootstraps: whether to start over from them when no known broker can be reached
+                (`metadata.recovery.strategy`), or none has answered for five minutes.
+        """
+        self.cluster = bootstrap
+        self.refresh = MetadataRefresh(times)
+        self.topics: list[str] | None = []
+        self.update_count = 0
+        self._bootstrap = bootstrap
+        self._reconnect_backoff_ns = reconnect_backoff_ns
+        self._rebootstraps = rebootstraps
+        self._is_asking = False
+        self._due_since_ns: int | None = None
+        self._error: KdiagError | None = None
+
+    def nodes(self) -> list[Node]:
+        """Return the brokers of the newest snapshot."""
+        return self.cluster.nodes()
+
+    def is_update_due(self, now_ns: int) -> bool:
+        """Return whether an update is due and none is under way."""
+        return not self._is_asking and self.refresh.delay_ns(now_ns) == 0
+
+    def maybe_update(self, link: MetadataLink, now_ns: int) -> int:
+        """Ask if it is time, and return the ns after which to look again."""
+        if self._is_asking:
+            return FOREVER_NS
+        delay_ns = self.refresh.delay_ns(now_ns)
+        if delay_ns > 0:
+            return delay_ns
+        if self._due_since_ns is None:
+            self._due_since_ns = now_ns
+        least_loaded = link.least_loaded_node()
+        is_overdue = now_ns - self._due_since_ns > _REBOOTSTRAP_AFTER_NS
+        if self._rebootstraps and (is_overdue or not least_loaded.is_any_available):
+            self._rebootstrap()
+            least_loaded = link.least_loaded_node()
+        if least_loaded.node is None:
+            return self._reconnect_backoff_ns
+        return self._ask(link, least_loaded.node)
+
+    def handle_response(self, response: ClientResponse, now_ns: int) -> None:
+        """Take a snapshot; one without brokers is a broker that is not up yet."""
+        self._is_asking = False
+        body = response.body
+        assert isinstance(body, MetadataResponse)
+        if body.error_code == _REBOOTSTRAP_REQUIRED and self._rebootstraps:
+            self._rebootstrap()
+            self.refresh.request_update()
+        elif not body.brokers:
+            self.refresh.failed(now_ns)
+        else:
+            cluster = Cluster.from_response(body)
+            self.refresh.succeeded(now_ns, is_equivalent=cluster == self.cluster)
+            self.cluster = cluster
+            self.update_count += 1
+            self._due_since_ns = None
+
+    def handle_failed_request(self, error: KdiagError | None, now_ns: int) -> None:
+        """Try again after the backoff; an error that time does not heal is kept for the caller."""
+        self._is_asking = False
+        self.refresh.failed(now_ns)
+        self._error = error or self._error
+
+    def handle_disconnect(self, error: KdiagError | None, now_ns: int) -> None:
+        """Want an update, as the cluster may have changed."""
+        if self.is_update_due(now_ns):
+            self.refresh.failed(now_ns)
+        self._error = error or self._error
+        self.refresh.request_update()
+
+    def request_update(self) -> None:
+        """Want an update as soon as the backoffs allow."""
+        self.refresh.request_update()
+
+    def take_error(self) -> KdiagError | None:
+        """Return the newest error that time does not heal, once."""
+        error, self._error = self._error, None
+        return error
+
+    def _ask(self, link: MetadataLink, node: Node) -> int:
+        """Ask a node, or begin to connect to it; return the ns after which to look again."""
+        if link.can_send_request(node.id):
+            self._is_asking = True
+            link.send_internal(node.id, metadata_request(self.topics))
+            return FOREVER_NS
+        if not link.is_any_connecting() and link.can_connect(node.id):
+            link.initiate_connect(node)
+        return self._reconnect_backoff_ns
+
+    def _rebootstrap(self) -> None:
+        """Start over from the bootstrap servers."""
+        self.cluster = self._bootstrap
+        self._due_since_ns = None

@@ -1,0 +1,1 @@
+"""What socket buffers let a path carry, and what to set."""

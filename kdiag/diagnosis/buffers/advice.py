@@ -1,0 +1,164 @@
+"""Lines to paste: what to set in each client, at the broker and in the kernel.
+
+Sources: Kafka's `ProducerConfig`, `ConsumerConfig`, `SocketServerConfigs`; librdkafka's
+CONFIGURATION.md; kafka-python 3.0, which takes `send_buffer_bytes` and `receive_buffer_bytes` and
+applies neither, but sets what `socket_options` holds, and which while it is idempotent, as it is by
+default, has one batch of a partition on its way at a time.
+"""
+
+from typing import Final, NamedTuple
+
+from kdiag.diagnosis.buffers.buffer_choice import Choice
+from kdiag.diagnosis.buffers.ceiling import RECEIVE_FACTOR, SEND_FACTOR
+from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, BrokerConfig, KernelLimits
+
+_MOST_IN_FLIGHT: Final = 5
+_LEAST_BATCH_BYTES: Final = 16 << 10
+_MOST_BATCH_BYTES: Final = 512 << 10
+_LEAST_FETCH_BYTES: Final = 1 << 20
+_MOST_FETCH_BYTES: Final = 50 << 20
+_DOUBLED: Final = 2
+
+
+class Advice(NamedTuple):
+    """What to set in one place.
+
+    Attributes:
+        client: `java`, `librdkafka`, `kafka-python`, `broker` or `sysctl`.
+        lines: to be pasted.
+    """
+
+    client: str
+    lines: list[str]
+
+
+class Wanted(NamedTuple):
+    """What the lines shall bring about.
+
+    Attributes:
+        send: the client's send buffer.
+        receive: the client's receive buffer.
+        bdp_bytes: how many bytes must be on their way to fill the path.
+        config: what the broker is set to.
+        limits: of this machine's kernel.
+    """
+
+    send: Choice
+    receive: Choice
+    bdp_bytes: int
+    config: BrokerConfig
+    limits: KernelLimits
+
+
+def advise(wanted: Wanted) -> list[Advice]:
+    """Return the lines to paste, for each place where something is to be set."""
+    places = [
+        Advice("java", _java(wanted)),
+        Advice("librdkafka", _librdkafka(wanted)),
+        Advice("kafka-python", _kafka_python(wanted)),
+        Advice("broker", _broker(wanted)),
+        Advice("sysctl", sysctl_lines(wanted)),
+    ]
+    return [each for each in places if each.lines]
+
+
+def batch_bytes(
+    bdp_bytes: int, message_max_bytes: int | None = None, in_flight: int = _MOST_IN_FLIGHT
+) -> int:
+    """Return the batch size with which so many requests fill a path, as far as batches may grow.
+
+    Args:
+        bdp_bytes: how many bytes must be on their way.
+        message_max_bytes: what the broker takes; None if that is not known.
+        in_flight: how many batches of a partition are on their way at a time.
+    """
+    size = _rounded(bdp_bytes // in_flight, _LEAST_BATCH_BYTES, _MOST_BATCH_BYTES)
+    return size if message_max_bytes is None else min(size, message_max_bytes)
+
+
+def fetch_bytes(bdp_bytes: int) -> int:
+    """Return the fetch size that is four times what a path holds: one is on its way at a time."""
+    return _rounded(4 * bdp_bytes, _LEAST_FETCH_BYTES, _MOST_FETCH_BYTES)
+
+
+def _java(wanted: Wanted) -> list[str]:
+    fetch = fetch_bytes(wanted.bdp_bytes)
+    return [
+        "# producer",
+        f"send.buffer.bytes={wanted.send.size_bytes}",
+        f"batch.size={batch_bytes(wanted.bdp_bytes, wanted.config.message_max_bytes)}",
+        "linger.ms=20",
+        "# consumer",
+        f"receive.buffer.bytes={wanted.receive.size_bytes}",
+        f"max.partition.fetch.bytes={fetch}",
+        f"fetch.max.bytes={max(fetch, 50 << 20)}",
+    ]
+
+
+def _librdkafka(wanted: Wanted) -> list[str]:
+    fetch = fetch_bytes(wanted.bdp_bytes)
+    return [
+        f"socket.send.buffer.bytes={_or_zero(wanted.send.size_bytes)}",
+        f"socket.receive.buffer.bytes={_or_zero(wanted.receive.size_bytes)}",
+        f"fetch.message.max.bytes={fetch}",
+    ]
+
+
+def _kafka_python(wanted: Wanted) -> list[str]:
+    options = ["(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)"]
+    for name, choice in (("SO_SNDBUF", wanted.send), ("SO_RCVBUF", wanted.receive)):
+        if choice.size_bytes != LEFT_TO_KERNEL:
+            options.append(f"(socket.SOL_SOCKET, socket.{name}, {choice.size_bytes})")
+    batch = batch_bytes(wanted.bdp_bytes, wanted.config.message_max_bytes, in_flight=1)
+    return [
+        "# send_buffer_bytes and receive_buffer_bytes are not applied, socket_options are",
+        f"socket_options=[{', '.join(options)}]",
+        "# with enable_idempotence one batch of a partition is on its way at a time",
+        f"batch_size={batch}",
+        f"max_partition_fetch_bytes={fetch_bytes(wanted.bdp_bytes)}",
+    ]
+
+
+def _broker(wanted: Wanted) -> list[str]:
+    """Return what to set in server.properties; nothing where it is large enough."""
+    config, lines = wanted.config, []
+    if not _has_room(config.send_buffer_bytes, SEND_FACTOR, wanted.bdp_bytes):
+        lines.append(f"socket.send.buffer.bytes={LEFT_TO_KERNEL}")
+    if not _has_room(config.receive_buffer_bytes, RECEIVE_FACTOR, wanted.bdp_bytes):
+        lines.append(f"socket.receive.buffer.bytes={LEFT_TO_KERNEL}")
+    return lines
+
+
+def sysctl_lines(wanted: Wanted) -> list[str]:
+    """Return what this machine's kernel must allow; nothing where it does."""
+    limits, bdp_bytes = wanted.limits, wanted.bdp_bytes
+    lines = []
+    for name, tuned, choice, factor, most in (
+        ("wmem", limits.tcp_wmem, wanted.send, SEND_FACTOR, limits.wmem_max),
+        ("rmem", limits.tcp_rmem, wanted.receive, RECEIVE_FACTOR, limits.rmem_max),
+    ):
+        needed_bytes = int(_DOUBLED * bdp_bytes / factor)
+        if choice.size_bytes == LEFT_TO_KERNEL and tuned and tuned[2] < needed_bytes:
+            lines.append(f'net.ipv4.tcp_{name}="{tuned[0]} {tuned[1]} {_power(needed_bytes)}"')
+        elif most is not None and most < choice.size_bytes:
+            lines.append(f"net.core.{name}_max={choice.size_bytes}")
+    return lines
+
+
+def _has_room(setting: int | None, factor: float, bdp_bytes: int) -> bool:
+    """Return whether a broker's setting is not in the way, as far as it is known."""
+    return setting is None or setting == LEFT_TO_KERNEL or setting * factor >= bdp_bytes
+
+
+def _or_zero(size_bytes: int) -> int:
+    """Return a size as librdkafka takes it: 0 leaves it to the system."""
+    return 0 if size_bytes == LEFT_TO_KERNEL else size_bytes
+
+
+def _rounded(size_bytes: int, least: int, most: int) -> int:
+    return min(max(_power(size_bytes), least), most)
+
+
+def _power(size_bytes: int) -> int:
+    """Return the least power of two that is not smaller."""
+    return 1 << max(0, size_bytes - 1).bit_length()

@@ -1,0 +1,123 @@
+"""Which of the three holds a transfer: the buffers of either end, the batches, or the fetches.
+
+How it works. What went in each round trip is compared with what the tightest buffer holds: the
+receiver's window, which the system tells, and the send buffer. Whichever is full is the bound.
+Where neither is, it is the path: the network, the broker, or this machine.
+
+Example: 5.6 MB/s over 20 ms are 115 KB in each round trip; the broker's window has 127 KB: its
+receive buffer holds it, whatever the client's is set to.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from kdiag.diagnosis.buffers.ceiling import Bound, Ceiling
+from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, BrokerPath, Direction, Load
+from kdiag.diagnosis.buffers.trials import Trial
+
+_FULL_WINDOW: Final = 0.7
+_FULL_SEND_BUFFER: Final = 0.9
+_FASTER: Final = 1.25
+_JAVA: Final = "java"
+_VERBS: Final = {Direction.PRODUCE: "produces", Direction.FETCH: "fetches"}
+_TURNS: Final = {
+    Direction.PRODUCE: (Bound.BATCHES_IN_FLIGHT, "batch.size x max.in.flight"),
+    Direction.FETCH: (Bound.FETCH_SIZE, "what one fetch brings"),
+}
+
+
+class Bounds(NamedTuple):
+    """What holds one direction.
+
+    Attributes:
+        direction: which way the records go.
+        defaults: what holds Java's client with its defaults; None if the path is not known.
+        kernel: what held runs with the client's buffers left to the kernel; None without any.
+        sentences: what that means, for people.
+    """
+
+    direction: Direction
+    defaults: Bound | None
+    kernel: Bound | None
+    sentences: list[str]
+
+
+def bounds(
+    direction: Direction,
+    trials: Sequence[Trial],
+    ceilings: Sequence[Ceiling],
+    path: BrokerPath,
+) -> Bounds:
+    """Return what holds one direction.
+
+    Args:
+        direction: which way the records go.
+        trials: what was measured; may be empty.
+        ceilings: what is predicted for clients with their defaults.
+        path: the way to the broker.
+    """
+    mine = [each for each in trials if each.direction is direction]
+    java = next((e for e in ceilings if e.client == _JAVA and e.direction is direction), None)
+    full = _left_to_kernel(mine, Load.FULL)
+    held = None if full is None else bound_of(full, path)
+    sentences = []
+    if java is not None:
+        sentences.append(
+            f"Java with its defaults {_VERBS[direction]} at most {java.mb_per_s:.3g} MB/s over "
+            f"this path, held by {_named(java.bound_by, direction)}."
+        )
+    if full is not None and held is not None:
+        sentences.append(
+            f"With its buffers left to the kernel and enough on its way, a client "
+            f"{_VERBS[direction]} {full.mb_per_s:.3g} MB/s, held by {_named(held, direction)}."
+        )
+        sentences += _next(direction, full, _left_to_kernel(mine, Load.DEFAULTS))
+    return Bounds(direction, None if java is None else java.bound_by, held, sentences)
+
+
+def bound_of(trial: Trial, path: BrokerPath) -> Bound:
+    """Return what held a trial with a full load."""
+    assert path.rtt_ns
+    moved_bytes = trial.bytes_per_round_trip(path.rtt_ns)
+    is_produce = trial.direction is Direction.PRODUCE
+    sender, receiver = Bound.CLIENT_BUFFER, Bound.BROKER_BUFFER
+    send_bytes = trial.effective_send_bytes
+    if not is_produce:
+        sender, receiver = receiver, sender
+        send_bytes = path.config.send_buffer_bytes
+    if trial.window_bytes and moved_bytes >= _FULL_WINDOW * trial.window_bytes:
+        return receiver
+    is_known = send_bytes is not None and send_bytes != LEFT_TO_KERNEL
+    if is_known and moved_bytes >= _FULL_SEND_BUFFER * (send_bytes or 0):
+        return sender
+    return Bound.PATH
+
+
+def _left_to_kernel(trials: Sequence[Trial], load: Load) -> Trial | None:
+    """Return the trial whose buffers were left to the kernel."""
+    found = (e for e in trials if e.load is load and e.size_bytes == LEFT_TO_KERNEL)
+    return next(found, None)
+
+
+def _next(direction: Direction, full: Trial, default: Trial | None) -> Iterator[str]:
+    """Yield what holds a client next that only changes its buffers."""
+    if default is None or default.mb_per_s * _FASTER >= full.mb_per_s:
+        return
+    bound, turn = _TURNS[direction]
+    yield (
+        f"With default settings for all but its buffers it {_VERBS[direction]} "
+        f"{default.mb_per_s:.3g} MB/s: {turn} in each round trip holds it then ({bound})."
+    )
+
+
+def _named(bound: Bound, direction: Direction) -> str:
+    """Return what a bound is, in words."""
+    is_produce = direction is Direction.PRODUCE
+    return {
+        Bound.CLIENT_BUFFER: f"the client's {'send' if is_produce else 'receive'} buffer",
+        Bound.BROKER_BUFFER: f"the broker's {'receive' if is_produce else 'send'} buffer",
+        Bound.BATCHES_IN_FLIGHT: "batch.size x max.in.flight in each round trip",
+        Bound.FETCH_SIZE: "what one fetch brings in each round trip",
+        Bound.RATE: "the rate to make room for alone",
+        Bound.PATH: "none of the buffers, but the network, the broker or this machine",
+    }[bound]

@@ -1,0 +1,219 @@
+"""How fast a path lets clients go, and what holds them: predicted from sizes and round trips.
+
+How it works. In each round trip no more can go than the tightest place holds:
+
+    the sender's buffer      1.5  times its size, for the kernel doubles it and needs part of that
+    the receiver's buffer    1.12 times its size, likewise, as it is told in windows
+    a turn                   what the client asks for, or sends, before it waits for an answer;
+                             this takes the round trip of a request, and the time to send it;
+                             BBR spreads a request that goes alone over about half of a round trip
+    the rate                 of the link, as given
+
+The factors are measured: on Linux 6.18, 20 and 80 ms, raw TCP and Kafka, 32 KiB to 4 MiB. What is
+not known of the broker's kernel, its largest buffers and its congestion control, is taken to be as
+it is here. What a client does between two turns is not counted: kafka-python asks for more when it
+has read all records of a fetch, and over 20 ms had 23 MB/s where 33 are predicted.
+
+Example: a round trip of 20.5 ms, Java's producer with a send buffer of 128 KiB, a broker with a
+receive buffer of 100 KiB: min(1.5 * 131072, 1.12 * 102400) / 20.5 ms is 5.6 MB/s, by the broker's
+buffer. But 5 batches of 16 KiB take 22 ms for their answers and 0.7 ms to be sent, which makes
+3.6 MB/s: the batches hold it first.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, BrokerPath, Direction, KernelLimits
+
+SEND_FACTOR: Final = 1.5
+"""Bytes in flight for each byte of a send buffer, as sizes are set."""
+RECEIVE_FACTOR: Final = 1.12
+"""Bytes in flight for each byte of a receive buffer, as sizes are set."""
+
+_BBR: Final = "bbr"
+_PACED_ROUND_TRIPS: Final = 0.45
+_BITS: Final = 8
+_NS_PER_S: Final = 1_000_000_000
+_BYTES_PER_MB: Final = 1_000_000
+_DIGITS: Final = 2
+_KIB: Final = 1 << 10
+
+
+class Bound(StrEnum):
+    """What holds a transfer."""
+
+    CLIENT_BUFFER = "client_buffer"
+    BROKER_BUFFER = "broker_buffer"
+    BATCHES_IN_FLIGHT = "batches_in_flight"
+    FETCH_SIZE = "fetch_size"
+    RATE = "rate"
+    """The rate to make room for: nothing else holds it."""
+    PATH = "path"
+    """None of the buffers: the network, the broker or this machine."""
+
+
+class ClientDefaults(NamedTuple):
+    """What a client does unless told otherwise, in one direction.
+
+    Attributes:
+        client: `java`, `librdkafka` or `kafka-python`.
+        direction: which way the records go.
+        setting: its buffer, as the client calls it.
+        buffer_bytes: its size, or `LEFT_TO_KERNEL`.
+        turn: what a turn is made of.
+        turn_bytes: its size; None if it is as large as need be.
+        requests: how many requests that is; they are on their way at the same time.
+    """
+
+    client: str
+    direction: Direction
+    setting: str
+    buffer_bytes: int
+    turn: str
+    turn_bytes: int | None
+    requests: int = 1
+
+
+class Ceiling(NamedTuple):
+    """How fast a client can go.
+
+    Attributes:
+        client: as in `ClientDefaults`.
+        direction: which way the records go.
+        setting: the defaults that matter.
+        mb_per_s: the rate, in 10**6 bytes per second.
+        bound_by: what holds it.
+        bound_bytes: how much that lets go in a round trip; None for the rate.
+    """
+
+    client: str
+    direction: Direction
+    setting: str
+    mb_per_s: float
+    bound_by: Bound
+    bound_bytes: int | None
+
+
+CLIENT_DEFAULTS: Final = (
+    ClientDefaults(
+        "java",
+        Direction.PRODUCE,
+        "send.buffer.bytes=131072",
+        128 * _KIB,
+        "5 x batch.size=16384",
+        5 * 16 * _KIB,
+        5,
+    ),
+    ClientDefaults(
+        "java",
+        Direction.FETCH,
+        "receive.buffer.bytes=65536",
+        64 * _KIB,
+        "max.partition.fetch.bytes=1048576",
+        1024 * _KIB,
+    ),
+    ClientDefaults(
+        "librdkafka",
+        Direction.PRODUCE,
+        "socket.send.buffer.bytes=0",
+        LEFT_TO_KERNEL,
+        "batch.size=1000000",
+        None,  # a million requests may be in flight
+    ),
+    ClientDefaults(
+        "librdkafka",
+        Direction.FETCH,
+        "socket.receive.buffer.bytes=0",
+        LEFT_TO_KERNEL,
+        "fetch.message.max.bytes=1048576",
+        1024 * _KIB,
+    ),
+    ClientDefaults(
+        "kafka-python",
+        Direction.PRODUCE,
+        "no SO_SNDBUF",
+        LEFT_TO_KERNEL,
+        "batch_size=16384",
+        16 * _KIB,  # idempotent, as it is by default, it has one batch of a partition on its way
+    ),
+    ClientDefaults(
+        "kafka-python",
+        Direction.FETCH,
+        "no SO_RCVBUF",
+        LEFT_TO_KERNEL,
+        "max_partition_fetch_bytes=1048576",
+        1024 * _KIB,
+    ),
+)
+"""Kafka 4.x, librdkafka 2.x, kafka-python 3.0; producers and consumers of one partition."""
+
+
+def ceilings(path: BrokerPath, limits: KernelLimits, bits_per_s: int) -> list[Ceiling]:
+    """Return how fast clients with their defaults can go; nothing if the round trip is not known.
+
+    Args:
+        path: the way to the broker.
+        limits: of this machine's kernel, which are taken for the broker's as well.
+        bits_per_s: the rate to make room for.
+    """
+    return [ceiling(each, path, limits, bits_per_s) for each in CLIENT_DEFAULTS if path.rtt_ns]
+
+
+def ceiling(
+    client: ClientDefaults, path: BrokerPath, limits: KernelLimits, bits_per_s: int
+) -> Ceiling:
+    """Return how fast a client can go; the arguments are those of `ceilings`."""
+    assert path.rtt_ns
+    bounds = list(_bounds(client, path, limits))
+    rate = bits_per_s / _BITS / _BYTES_PER_MB
+    has_bbr = path.facts is not None and path.facts.congestion_control == _BBR
+    is_paced = has_bbr and client.requests == 1
+    held = [
+        (_turn_rate(bound, size, path, rate, is_paced=is_paced), bound, size)
+        for bound, size in bounds
+    ]
+    mb_per_s, bound, size = min([*held, (rate, Bound.RATE, None)], key=lambda each: each[0])
+    return Ceiling(
+        client.client,
+        client.direction,
+        f"{client.setting}, {client.turn}",
+        round(mb_per_s, _DIGITS),
+        bound,
+        size,
+    )
+
+
+def _bounds(
+    client: ClientDefaults, path: BrokerPath, limits: KernelLimits
+) -> Iterator[tuple[Bound, int]]:
+    """Yield how many bytes each place lets go in a round trip."""
+    is_produce = client.direction is Direction.PRODUCE
+    own, size = client.buffer_bytes, client.turn_bytes
+    sent = limits.send_bytes(own if is_produce else path.config.send_buffer_bytes)
+    received = limits.receive_bytes(path.config.receive_buffer_bytes if is_produce else own)
+    senders, receivers = (
+        (Bound.CLIENT_BUFFER, Bound.BROKER_BUFFER)
+        if is_produce
+        else (Bound.BROKER_BUFFER, Bound.CLIENT_BUFFER)
+    )
+    if sent is not None:
+        yield senders, round(SEND_FACTOR * sent)
+    if received is not None:
+        yield receivers, round(RECEIVE_FACTOR * received)
+    if size is not None:
+        yield Bound.BATCHES_IN_FLIGHT if is_produce else Bound.FETCH_SIZE, size
+
+
+def _turn_rate(
+    bound: Bound, size: int, path: BrokerPath, rate_mb_per_s: float, *, is_paced: bool
+) -> float:
+    """Return the rate at which so much goes in each round trip, in 10**6 bytes per second."""
+    assert path.rtt_ns
+    time_s = path.rtt_ns / _NS_PER_S
+    if bound in {Bound.BATCHES_IN_FLIGHT, Bound.FETCH_SIZE}:
+        sending_s = size / rate_mb_per_s / _BYTES_PER_MB
+        if is_paced:
+            sending_s = max(sending_s, _PACED_ROUND_TRIPS * time_s)
+        time_s = max(path.request_rtt_ns or 0, path.rtt_ns) / _NS_PER_S + sending_s
+    return size / time_s / _BYTES_PER_MB

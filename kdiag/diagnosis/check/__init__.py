@@ -1,0 +1,1 @@
+"""What a check of a cluster has seen, judged."""

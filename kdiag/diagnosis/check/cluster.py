@@ -1,0 +1,148 @@
+"""Partitions: without a leader, with replicas out of sync, led by others than preferred.
+
+Source: Kafka's Metadata; `min.insync.replicas`, KIP-112 (offline replicas), KIP-1073 (fenced
+brokers).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from kdiag.diagnosis.check.facts import CheckFacts
+from kdiag.diagnosis.check.report import Part, Row, Stage, Status, listed, status_of
+from kdiag.findings.finding import Finding, found
+from kdiag.wire.api.metadata import MetadataResponsePartition
+
+_SHOWN: Final = 5
+
+
+class _Placed(NamedTuple):
+    """One partition of one topic."""
+
+    topic: str
+    partition: MetadataResponsePartition
+
+    def __str__(self) -> str:
+        return f"{self.topic}[{self.partition.partition_index}]"
+
+    @property
+    def missing(self) -> set[int]:
+        """Return the replicas that are not in sync."""
+        return set(self.partition.replica_nodes) - set(self.partition.isr_nodes)
+
+    @property
+    def is_offline(self) -> bool:
+        """Return whether nobody leads it."""
+        return self.partition.leader_id < 0
+
+    @property
+    def is_out_of_balance(self) -> bool:
+        """Return whether another broker than the preferred one leads it, which is in sync."""
+        preferred = self.partition.replica_nodes[:1]
+        return (
+            not self.is_offline
+            and preferred != [self.partition.leader_id]
+            and set(preferred) <= set(self.partition.isr_nodes)
+        )
+
+
+def judge_partitions(facts: CheckFacts) -> Part:
+    """Return one row for all partitions, and what is wrong with some of them.
+
+    Where topics are asked for by name, only they count.
+    """
+    if facts.topics is None:
+        why = facts.failures.get("topics", "not asked")
+        return Part(
+            rows=[Row(stage=Stage.PARTITIONS, status=Status.SKIPPED, detail=why)],
+            warnings=[f"the topics are not known: {why}"],
+            is_partial=True,
+        )
+    source = facts.topics if facts.wanted is None else facts.wanted
+    topics = [each for each in source.topics if not each.error_code]
+    placed = [_Placed(t.name or "", p) for t in topics for p in t.partitions]
+    findings = list(_of_partitions(placed, facts))
+    row = Row(
+        stage=Stage.PARTITIONS,
+        status=status_of(findings),
+        took_ns=facts.took_ns.get("topics"),
+        detail=_detail(placed, len(topics)),
+        facts=_counts(placed, facts),
+    )
+    return Part(rows=[row], findings=[*_of_brokers(placed, facts), *findings])
+
+
+def _of_partitions(placed: Sequence[_Placed], facts: CheckFacts) -> Iterator[Finding]:
+    """Find what is wrong with partitions; each counts where it is worst."""
+    offline = [each for each in placed if each.is_offline]
+    under_min = [each for each in placed if _is_under_min_isr(each, facts)]
+    lagging = [each for each in placed if each.missing and not each.is_offline]
+    if offline:
+        holders = {node for each in offline for node in _holders(each)}
+        candidates = f"brokers {listed(sorted(holders))}"
+        yield found("KD2001", **_named(offline), candidates=candidates)
+    if under_min:
+        yield found("KD2002", **_named(under_min), missing=_brokers(under_min))
+    lagging = [each for each in lagging if each not in under_min]
+    if lagging:
+        yield found("KD2003", **_named(lagging), missing=_brokers(lagging))
+    out_of_balance = [each for each in placed if each.is_out_of_balance]
+    if out_of_balance:
+        yield found("KD2004", **_named(out_of_balance))
+
+
+def _of_brokers(placed: Sequence[_Placed], facts: CheckFacts) -> Iterator[Finding]:
+    """Find brokers that are not alive, and living ones with replicas that are offline."""
+    assert facts.metadata is not None
+    alive = {each.node_id for each in facts.metadata.brokers}
+    holders = {node for each in placed for node in each.partition.replica_nodes}
+    fenced = {e.broker_id for e in facts.cluster.brokers if e.is_fenced} if facts.cluster else set()
+    for node_id in sorted((holders | fenced) - alive):
+        yield found("KD2007", node_id=node_id)
+    for node_id in sorted(alive):
+        lost = [each for each in placed if node_id in each.partition.offline_replicas]
+        if lost:
+            yield found("KD2006", node_id=node_id, **_named(lost))
+
+
+def _is_under_min_isr(placed: _Placed, facts: CheckFacts) -> bool:
+    """Return whether producers with acks=all are refused, as far as the limit is known."""
+    least = facts.min_isr.get(placed.topic, 0)
+    return not placed.is_offline and len(placed.partition.isr_nodes) < least
+
+
+def _holders(placed: _Placed) -> Sequence[int]:
+    """Return the brokers of which one must come back."""
+    return placed.partition.isr_nodes or placed.partition.replica_nodes
+
+
+def _brokers(placed: Iterable[_Placed]) -> str:
+    nodes = sorted({node for each in placed for node in each.missing})
+    return f"broker {nodes[0]}" if len(nodes) == 1 else f"brokers {listed(nodes)}"
+
+
+def _named(placed: Sequence[_Placed]) -> dict[str, int | str]:
+    return {"count": len(placed), "partitions": listed(placed, _SHOWN)}
+
+
+def _detail(placed: Sequence[_Placed], topic_count: int) -> str:
+    counts = (
+        (sum(each.is_offline for each in placed), "without a leader"),
+        (sum(bool(each.missing) for each in placed), "with replicas out of sync"),
+    )
+    wrong = [f"{count} {what}" for count, what in counts if count]
+    if not placed:
+        return "no topic that the user may see"
+    topics = "1 topic" if topic_count == 1 else f"{topic_count} topics"
+    partitions = "1 partition" if len(placed) == 1 else f"{len(placed)} partitions"
+    state = ", ".join(wrong) or "all led and in sync"
+    return f"{partitions} of {topics}: {state}"
+
+
+def _counts(placed: Sequence[_Placed], facts: CheckFacts) -> dict[str, int]:
+    return {
+        "partitions": len(placed),
+        "offline": sum(each.is_offline for each in placed),
+        "under_replicated": sum(bool(each.missing) for each in placed),
+        "under_min_isr": sum(_is_under_min_isr(each, facts) for each in placed),
+        "not_preferred": sum(each.is_out_of_balance for each in placed),
+    }

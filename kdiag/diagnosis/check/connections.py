@@ -1,0 +1,208 @@
+"""The way to the bootstrap servers: DNS, TCP, TLS, SASL, ApiVersions, Metadata."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from kdiag.diagnosis.broker_versions import newest_release
+from kdiag.diagnosis.check.facts import CheckFacts, Endpoint, Step, Visit
+from kdiag.diagnosis.check.report import Part, Row, Stage, Status, listed
+from kdiag.diagnosis.connection_finding import connection_finding
+from kdiag.errors import ConnectError, Fault
+from kdiag.findings.finding import Finding, Severity, found
+from kdiag.wire.api.api_versions import ApiVersionsResponse
+from kdiag.wire.api.metadata import MetadataResponse
+
+_STAGES: Final = {
+    Step.TCP: Stage.TCP,
+    Step.TLS: Stage.TLS,
+    Step.SASL: Stage.SASL,
+    Step.API_VERSIONS: Stage.API_VERSIONS,
+    Step.METADATA: Stage.METADATA,
+}
+
+_UNFINISHED: Final = frozenset((Fault.DROPPED, Fault.SILENT))
+
+
+def judge_servers(facts: CheckFacts) -> Part:
+    """Return a row for each step to each address of each bootstrap server, stage by stage.
+
+    A server that is no help is an error only if no other is one: clients take the next.
+    """
+    judged = _Servers(facts)
+    rows = sorted(judged.rows(), key=lambda row: tuple(Stage).index(row.stage))
+    return Part(rows=rows, findings=judged.findings(), errors=judged.errors())
+
+
+class _Servers:
+    """The bootstrap servers, and what the failure of one of them is worth."""
+
+    def __init__(self, facts: CheckFacts) -> None:
+        self._facts = facts
+        self._is_any_usable = facts.metadata is not None
+
+    def rows(self) -> Iterator[Row]:
+        """Yield a row for each step, server by server."""
+        if not any(endpoint.is_name for endpoint in self._facts.servers):
+            yield Row(stage=Stage.DNS, status=Status.OK, detail="no name to look up")
+        for endpoint in self._facts.servers:
+            yield from self._lookup_rows(endpoint)
+            for visit in endpoint.visits:
+                yield from self._visit_rows(visit)
+
+    def errors(self) -> list[ConnectError]:
+        """Return what kept clients from the cluster, if anything did."""
+        if self._is_any_usable:
+            return []
+        return [error for endpoint in self._facts.servers for error in endpoint.errors[:1]]
+
+    def findings(self) -> list[Finding]:
+        """Return what is wrong with the servers."""
+        findings: list[Finding] = []
+        for endpoint in self._facts.servers:
+            failures = [each for each in endpoint.errors if self._counts(each)]
+            if failures and endpoint.best is None:
+                finding = connection_finding(failures[0])
+                findings.append(self._softened(finding))
+            elif failures:
+                ips = [each.address.ip for each in endpoint.visits if each.error is not None]
+                findings.append(found("KD1103", address=str(endpoint), ips=listed(ips)))
+            findings += _expiring(endpoint, self._facts.epoch_ns)
+        return [*findings, *_other_clusters(self._facts)]
+
+    def _counts(self, error: ConnectError) -> bool:
+        """Return whether an error is more than that nobody waited for the end."""
+        return not (self._facts.is_quick and self._is_any_usable and _is_unfinished(error))
+
+    def _softened(self, finding: Finding) -> Finding:
+        if not self._is_any_usable:
+            return finding
+        return msgspec.structs.replace(finding, severity=Severity.WARNING)
+
+    def _lookup_rows(self, endpoint: Endpoint) -> Iterator[Row]:
+        lookup = endpoint.lookup
+        if lookup.error is not None:
+            yield Row(
+                stage=Stage.DNS,
+                status=self._failed_status,
+                target=endpoint.host,
+                took_ns=lookup.took_ns,
+                detail=lookup.error.why,
+                facts={"addresses": []},
+            )
+        elif endpoint.is_name:
+            ips = [each.ip for each in lookup.addresses]
+            yield Row(
+                stage=Stage.DNS,
+                status=Status.OK,
+                target=endpoint.host,
+                took_ns=lookup.took_ns,
+                detail=", ".join(ips),
+                facts={"addresses": ips},
+            )
+
+    def _visit_rows(self, visit: Visit) -> Iterator[Row]:
+        for step, took_ns in visit.took_ns.items():
+            if step is visit.failed_step:
+                continue  # it looked well until the other end refused (TLS 1.3)
+            yield Row(
+                stage=_STAGES[step],
+                status=Status.OK,
+                target=visit.target,
+                took_ns=took_ns,
+                detail=_detail(step, visit, self._facts),
+                facts=_facts(step, visit, self._facts),
+            )
+        step_failed = visit.failed_step
+        if step_failed is not None and visit.error is not None and self._counts(visit.error):
+            yield Row(
+                stage=_STAGES[step_failed],
+                status=self._failed_status,
+                target=visit.target,
+                took_ns=visit.failed_ns,
+                detail=visit.error.why,
+                facts={"fault": visit.error.fault, **_facts(step_failed, visit, self._facts)},
+            )
+
+    @property
+    def _failed_status(self) -> Status:
+        return Status.WARNING if self._is_any_usable else Status.ERROR
+
+
+def release_text(versions: ApiVersionsResponse) -> str:
+    """Return what a broker's answer to ApiVersions says of its release."""
+    release = newest_release(versions)
+    count = len(versions.api_keys)
+    return f"{count} APIs" if release is None else f"Kafka {release}, {count} APIs"
+
+
+def metadata_text(metadata: MetadataResponse) -> str:
+    """Return what a broker says of its cluster."""
+    count = len(metadata.brokers)
+    brokers = "1 broker" if count == 1 else f"{count} brokers"
+    named = f"cluster {metadata.cluster_id}" if metadata.cluster_id else "a cluster without id"
+    return f"{named}, {brokers}"
+
+
+def _detail(step: Step, visit: Visit, facts: CheckFacts) -> str:
+    if step is Step.TLS and visit.tls is not None:
+        from kdiag.diagnosis.check.tls import tls_text  # noqa: PLC0415 - plaintext does without
+
+        return tls_text(visit.tls, facts.epoch_ns)
+    if step is Step.SASL:
+        return facts.login or ""
+    if step is Step.API_VERSIONS and visit.versions is not None:
+        return release_text(visit.versions)
+    if step is Step.METADATA and visit.metadata is not None:
+        return metadata_text(visit.metadata)
+    return "connected"
+
+
+def _facts(step: Step, visit: Visit, facts: CheckFacts) -> dict[str, Any]:
+    if step is Step.TLS and visit.tls is not None:
+        from kdiag.diagnosis.check.tls import tls_facts  # noqa: PLC0415 - as above
+
+        return {"tls": tls_facts(visit.tls, facts.epoch_ns)}
+    if step is Step.API_VERSIONS and visit.versions is not None:
+        return {"release": newest_release(visit.versions)}
+    if step is Step.METADATA and visit.metadata is not None:
+        brokers = [
+            {"node_id": each.node_id, "host": each.host, "port": each.port, "rack": each.rack}
+            for each in visit.metadata.brokers
+        ]
+        return {
+            "cluster_id": visit.metadata.cluster_id,
+            "controller_id": visit.metadata.controller_id,
+            "brokers": brokers,
+        }
+    return {}
+
+
+def _expiring(endpoint: Endpoint, epoch_ns: int) -> list[Finding]:
+    """Return a finding if the certificate of a server that is accepted soon will not be."""
+    tls = None if endpoint.best is None else endpoint.best.tls
+    if tls is None:
+        return []
+    from kdiag.diagnosis.check.tls import expiring  # noqa: PLC0415 - as above
+
+    return expiring(str(endpoint), tls, epoch_ns)
+
+
+def _other_clusters(facts: CheckFacts) -> Iterator[Finding]:
+    """Find bootstrap servers of another cluster than the one that answered first."""
+    for endpoint in facts.servers:
+        said = None if endpoint.best is None else endpoint.best.metadata
+        if said is None or facts.metadata is None or said.cluster_id == facts.metadata.cluster_id:
+            continue
+        yield found(
+            "KD1505",
+            address=str(endpoint),
+            other=said.cluster_id,
+            cluster=facts.metadata.cluster_id,
+        )
+
+
+def _is_unfinished(error: ConnectError) -> bool:
+    """Return whether an error only says that something has not ended yet."""
+    return error.fault in _UNFINISHED

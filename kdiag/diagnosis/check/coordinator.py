@@ -1,0 +1,50 @@
+"""The last stage of a check: who coordinates a group, and whether that is healthy."""
+
+from kdiag.diagnosis.check.facts import CheckFacts
+from kdiag.diagnosis.check.report import Part, Row, Stage, Status, status_of
+from kdiag.diagnosis.coordinator import CoordinatorFacts, CoordinatorReport, report_on
+from kdiag.diagnosis.coordinator_findings import NOT_AUTHORIZED, find
+
+
+def judge_coordinator(facts: CheckFacts) -> Part:
+    """Return a row for the coordinator.
+
+    Where nobody named a group, kdiag asks for one of its own; that the user may not is no fault.
+    """
+    if facts.coordinator is None:
+        failure = facts.failures.get("coordinator")
+        why = failure or "no group has been used yet; -g asks for one"
+        row = Row(stage=Stage.COORDINATOR, status=Status.SKIPPED, detail=why)
+        return Part(rows=[row], is_partial=failure is not None)
+    ((key, _),) = facts.coordinator.answers.items()
+    report = report_on(key, facts.coordinator)
+    is_own = facts.group is None
+    is_denied = report.error in NOT_AUTHORIZED
+    findings = [] if is_own and is_denied else find([report], facts.coordinator)
+    row = Row(
+        stage=Stage.COORDINATOR,
+        status=Status.INFO if is_own and is_denied else status_of(findings),
+        target="a group of kdiag's own" if is_own else f"group {key}",
+        took_ns=facts.took_ns.get("coordinator"),
+        detail=_detail(report, facts.coordinator),
+        facts={
+            "key": key,
+            "node_id": None if report.coordinator is None else report.coordinator.node_id,
+            "error": report.error,
+        },
+    )
+    names = [] if is_own or report.error is None else [report.error]
+    return Part(rows=[row], findings=findings, error_names=names)
+
+
+def _detail(report: CoordinatorReport, facts: CoordinatorFacts) -> str:
+    """Return one line: the broker, the partition, the group."""
+    if report.coordinator is None:
+        return report.error or "no broker answered"
+    known = facts.brokers.get(report.coordinator.node_id, report.coordinator)
+    detail = f"broker {known.node_id} at {known}"
+    if report.partition is not None:
+        detail += f", by {report.partition.topic}[{report.partition.partition}]"
+    if report.group is not None:
+        detail += f"; {report.group.type} group, {report.group.state or 'state unknown'}"
+    return detail

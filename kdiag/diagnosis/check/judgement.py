@@ -1,0 +1,44 @@
+"""A check as a whole: what was seen becomes rows, stage by stage, and findings."""
+
+from collections.abc import Iterator
+
+from kdiag.diagnosis.check.connections import judge_servers
+from kdiag.diagnosis.check.facts import CheckFacts
+from kdiag.diagnosis.check.report import NOT_COME_TO, Part, Row, Stage, Status, joined
+
+
+def judge(facts: CheckFacts) -> Part:
+    """Return everything that a check says; what it never came to is told as skipped."""
+    parts = [judge_servers(facts)]
+    if facts.metadata is not None and not facts.is_quick:
+        parts += _of_cluster(facts)
+    whole = joined(parts)
+    whole.rows += _skipped(whole, facts)
+    return whole
+
+
+def _of_cluster(facts: CheckFacts) -> Iterator[Part]:
+    """Judge what is asked of a cluster that answers; its modules load where there is one."""
+    from kdiag.diagnosis.check.acls import judge_rights  # noqa: PLC0415 - as told
+    from kdiag.diagnosis.check.cluster import judge_partitions  # noqa: PLC0415 - as told
+    from kdiag.diagnosis.check.coordinator import judge_coordinator  # noqa: PLC0415 - as told
+    from kdiag.diagnosis.check.listeners import judge_listeners  # noqa: PLC0415 - as told
+    from kdiag.diagnosis.check.quorum_stage import judge_quorum  # noqa: PLC0415 - as told
+
+    yield judge_quorum(facts)
+    yield judge_listeners(facts)
+    yield judge_rights(facts)
+    yield judge_partitions(facts)
+    yield judge_coordinator(facts)
+
+
+def _skipped(whole: Part, facts: CheckFacts) -> list[Row]:
+    """Return a row for each stage that was not come to."""
+    told = {row.stage for row in whole.rows}
+    absent = set() if facts.has_tls else {Stage.TLS}
+    if facts.login is None:
+        absent.add(Stage.SASL)
+    if facts.is_quick:
+        absent |= {Stage.LISTENERS, Stage.ACLS, Stage.PARTITIONS, Stage.COORDINATOR}
+    missing = [stage for stage in Stage if stage not in told | absent]
+    return [Row(stage=stage, status=Status.SKIPPED, detail=NOT_COME_TO) for stage in missing]

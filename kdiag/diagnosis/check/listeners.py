@@ -1,0 +1,161 @@
+"""The addresses that brokers advertise: whether clients can follow them from here.
+
+Clients connect to a bootstrap server first, and to these addresses from then on.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from kdiag.diagnosis.broker_versions import api_rows, newest_release
+from kdiag.diagnosis.broker_versions import find as find_mixed
+from kdiag.diagnosis.check.address_reach import Reach, reach_of, where
+from kdiag.diagnosis.check.facts import CheckFacts, Endpoint, Visit
+from kdiag.diagnosis.check.report import Part, Row, Stage, Status, listed, status_of
+from kdiag.diagnosis.connection_finding import connection_finding, sentence
+from kdiag.errors import ConnectError, Layer
+from kdiag.findings.finding import Finding, found
+
+_NS_PER_MS: Final = 1_000_000
+_MIXED: Final = "KD5001"
+_ADDRESS: Final = frozenset((Layer.DNS, Layer.TCP))
+"""The layers in which a failure means that the address is wrong."""
+
+
+def judge_listeners(facts: CheckFacts) -> Part:
+    """Return a row for each broker by its advertised address, and what is wrong with those."""
+    part = Part()
+    start = _start(facts)
+    for endpoint in facts.listeners:
+        findings = list(_of_listener(endpoint, facts, start))
+        part.findings += findings
+        if endpoint.best is None:
+            part.errors += endpoint.errors[:1]
+        part.rows.append(_row(endpoint, findings))
+    part.findings += [*_duplicates(facts), *_mixed(facts)]
+    return part
+
+
+def _start(facts: CheckFacts) -> Reach:
+    """Return how far the addresses reach by which the cluster was found."""
+    visits = [visit for server in facts.servers for visit in server.visits if visit.metadata]
+    return max((reach_of(each.address.ip) for each in visits), default=Reach.EVERYWHERE)
+
+
+def _of_listener(endpoint: Endpoint, facts: CheckFacts, start: Reach) -> Iterator[Finding]:
+    """Find what is wrong with one advertised address."""
+    address, ips = str(endpoint), [each.ip for each in endpoint.lookup.addresses]
+    ip = ips[0] if ips else None
+    is_narrow = ip is None or reach_of(ip) < start
+    special = where(endpoint.host, ip) if is_narrow else None
+    if endpoint.best is None:
+        yield _unusable(endpoint, special)
+        return
+    said = endpoint.best.metadata
+    assert facts.metadata is not None
+    assert said is not None
+    if said.cluster_id != facts.metadata.cluster_id:
+        yield found(
+            "KD1504",
+            node_id=endpoint.node_id,
+            address=address,
+            other=said.cluster_id,
+            cluster=facts.metadata.cluster_id,
+        )
+    if special is not None:
+        yield found("KD1502", node_id=endpoint.node_id, address=address, kind=special)
+    if endpoint.errors:
+        failed = [each.address.ip for each in endpoint.visits if each.error is not None]
+        yield found("KD1103", address=address, ips=listed(failed))
+    if endpoint.best.tls is not None:
+        from kdiag.diagnosis.check.tls import expiring  # noqa: PLC0415 - plaintext does without
+
+        yield from expiring(address, endpoint.best.tls, facts.epoch_ns)
+
+
+def _unusable(endpoint: Endpoint, special: str | None) -> Finding:
+    """Return the finding that an advertised address is of no use from here."""
+    error = endpoint.errors[0]
+    finding = found(
+        "KD1501",
+        node_id=endpoint.node_id,
+        address=str(endpoint),
+        why=f"{error.why}; it is {special}" if special else error.why,
+        layer=str(error.layer),
+        cause=connection_finding(error).id,
+    )
+    if error.layer in _ADDRESS or not error.fix:
+        return finding
+    return msgspec.structs.replace(finding, fix=sentence(error.fix))
+
+
+def _row(endpoint: Endpoint, findings: list[Finding]) -> Row:
+    """Return how a broker can be used by its advertised address."""
+    best = endpoint.best
+    shown = best or (endpoint.visits[0] if endpoint.visits else None)
+    return Row(
+        stage=Stage.LISTENERS,
+        status=Status.ERROR if best is None else status_of(findings),
+        target=f"broker {endpoint.node_id} at {endpoint}",
+        took_ns=_total_ns(endpoint, shown),
+        detail=_failure(endpoint.errors[0]) if best is None else _steps(best),
+        facts=_facts(endpoint, shown),
+    )
+
+
+def _total_ns(endpoint: Endpoint, visit: Visit | None) -> int:
+    """Return how long it took from the name to the last step that was taken."""
+    if visit is None:
+        return endpoint.lookup.took_ns
+    took_ns = sum(visit.took_ns.values()) + visit.failed_ns
+    return took_ns + (endpoint.lookup.took_ns if endpoint.is_name else 0)
+
+
+def _steps(visit: Visit) -> str:
+    return ", ".join(f"{step} {_ms(took_ns):g} ms" for step, took_ns in visit.took_ns.items())
+
+
+def _failure(error: ConnectError) -> str:
+    return f"{error.layer}: {error.why}"
+
+
+def _facts(endpoint: Endpoint, visit: Visit | None) -> dict[str, Any]:
+    error = endpoint.errors[0] if endpoint.best is None else None
+    versions = None if visit is None else visit.versions
+    return {
+        "node_id": endpoint.node_id,
+        "host": endpoint.host,
+        "port": endpoint.port,
+        "addresses": [each.ip for each in endpoint.lookup.addresses],
+        "reachable": endpoint.best is not None,
+        "layer": error and error.layer,
+        "fault": error and error.fault,
+        "release": None if versions is None else newest_release(versions),
+        "steps": {} if visit is None else {k: _ms(v) for k, v in visit.took_ns.items()},
+    }
+
+
+def _duplicates(facts: CheckFacts) -> Iterator[Finding]:
+    """Find brokers that advertise the same address."""
+    by_address: dict[str, list[int | None]] = defaultdict(list)
+    for endpoint in facts.listeners:
+        by_address[str(endpoint).lower()].append(endpoint.node_id)
+    for address, nodes in by_address.items():
+        if len(nodes) > 1:
+            yield found("KD1503", nodes=listed(nodes), address=address)
+
+
+def _mixed(facts: CheckFacts) -> list[Finding]:
+    """Find that the brokers are of different releases."""
+    answers = {
+        endpoint.node_id: endpoint.best.versions
+        for endpoint in facts.listeners
+        if endpoint.node_id is not None and endpoint.best and endpoint.best.versions
+    }
+    return [each for each in find_mixed(api_rows(answers)) if each.id == _MIXED]
+
+
+def _ms(time_ns: int) -> float:
+    return round(time_ns / _NS_PER_MS, 2)

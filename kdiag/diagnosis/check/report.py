@@ -1,0 +1,108 @@
+"""The outcome of a check: a row for each thing that was looked at, and what is wrong."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from kdiag.errors import ConnectError
+from kdiag.findings.finding import Finding, Severity, worst
+
+NOT_COME_TO: Final = "not come to"
+"""The detail of a stage that an earlier failure kept from being looked at."""
+
+
+class Stage(StrEnum):
+    """What is looked at, in this order."""
+
+    DNS = "DNS"
+    TCP = "TCP"
+    TLS = "TLS"
+    SASL = "SASL"
+    API_VERSIONS = "ApiVersions"
+    METADATA = "Metadata"
+    LISTENERS = "Listeners"
+    ACLS = "ACLs"
+    PARTITIONS = "Partitions"
+    COORDINATOR = "Coordinator"
+
+
+class Status(StrEnum):
+    """How it is, the worst first."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+    OK = "ok"
+    SKIPPED = "skipped"
+
+
+class Row(msgspec.Struct, kw_only=True):
+    """One thing that was looked at.
+
+    Attributes:
+        stage: what kind of thing.
+        status: how it is.
+        target: which one: an address, a broker, a topic; empty for the cluster as a whole.
+        took_ns: how long it took; None where nothing was measured.
+        detail: what was seen, or what is wrong.
+        facts: the same for programs, as plain values of JSON.
+    """
+
+    stage: Stage
+    status: Status
+    target: str = ""
+    took_ns: int | None = None
+    detail: str = ""
+    facts: dict[str, Any] = {}
+
+
+class Part(msgspec.Struct, kw_only=True):
+    """What one part of a check amounts to; the parts together are the report.
+
+    Attributes:
+        rows: what was looked at, in order.
+        findings: what is wrong.
+        errors: why connections failed that clients need.
+        error_names: Kafka's names of errors that kept a question from its answer.
+        warnings: what made the result less than it could be.
+        is_partial: whether something that was asked for is missing.
+    """
+
+    rows: list[Row] = []
+    findings: list[Finding] = []
+    errors: list[ConnectError] = []
+    error_names: list[str] = []
+    warnings: list[str] = []
+    is_partial: bool = False
+
+    @property
+    def problems(self) -> list[ConnectError | str]:
+        """Return what decides on the exit code before findings do."""
+        return [*self.errors, *self.error_names]
+
+
+def joined(parts: Iterable[Part]) -> Part:
+    """Return parts as one; a finding that several make is told once."""
+    whole = Part()
+    for part in parts:
+        whole.rows += part.rows
+        whole.findings += [each for each in part.findings if each not in whole.findings]
+        whole.errors += part.errors
+        whole.error_names += part.error_names
+        whole.warnings += part.warnings
+        whole.is_partial |= part.is_partial
+    return whole
+
+
+def status_of(findings: Sequence[Finding]) -> Status:
+    """Return the status of what has these findings."""
+    severity: Severity | None = worst(findings)
+    return Status.OK if severity is None else Status(severity)
+
+
+def listed(items: Sequence[object], most: int = 5) -> str:
+    """Return items as text, those beyond `most` only counted."""
+    shown = ", ".join(map(str, items[:most]))
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"

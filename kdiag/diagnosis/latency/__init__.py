@@ -1,0 +1,1 @@
+"""Where latencies go, and what makes them long."""

@@ -1,0 +1,111 @@
+"""What to do about late answers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from kdiag.diagnosis.latency.split import Split
+from kdiag.diagnosis.latency.stalls import Stall, StallPlace
+from kdiag.findings.finding import Finding, found
+
+_NS_PER_MS: Final = 1_000_000
+_LATE_NS: Final = 5 * _NS_PER_MS
+_MOSTLY: Final = 2
+_NOTABLY: Final = 4
+_SLOWER: Final = 2
+_SLOW_NS: Final = 2 * _NS_PER_MS
+_LEAST_COUNT: Final = 30
+_RULES: Final = {StallPlace.ANSWER: "KD7001", StallPlace.BROKER: "KD7002"}
+
+
+class NodeLatency(msgspec.Struct, frozen=True):
+    """The latencies of one broker.
+
+    Attributes:
+        count: how many.
+        mean: the mean of each part.
+    """
+
+    count: int
+    mean: Split
+
+
+class JudgedSeries(NamedTuple):
+    """The latencies of one kind.
+
+    Attributes:
+        what: its name.
+        median: the parts of the median.
+        stalls: what clusters where timers of TCP are.
+        nodes: the same latencies by broker.
+    """
+
+    what: str
+    median: Split
+    stalls: Sequence[Stall]
+    nodes: Mapping[int, NodeLatency]
+
+
+def find(every: Sequence[JudgedSeries]) -> Iterator[Finding]:
+    """Find what makes answers late."""
+    yield from _stalls(every)
+    for series in every:
+        yield from _waits(series)
+        yield from _slow_nodes(series)
+
+
+def _stalls(every: Sequence[JudgedSeries]) -> Iterator[Finding]:
+    """Find each timer once, with all that waits for it."""
+    seen: dict[tuple[StallPlace, int], list[tuple[str, Stall]]] = {}
+    for series in every:
+        for stall in series.stalls:
+            seen.setdefault((stall.place, stall.stall_ms), []).append((series.what, stall))
+    for (place, stall_ms), stalled in seen.items():
+        if place is StallPlace.BROKER and (StallPlace.ANSWER, stall_ms) in seen:
+            continue  # one piece of an answer also holds back the next answer
+        count = sum(stall.count for _, stall in stalled)
+        all_count = sum(stall.count / stall.share for _, stall in stalled)
+        yield found(
+            _RULES[place],
+            what=", ".join(what for what, _ in stalled),
+            stall_ms=stall_ms,
+            count=count,
+            percent=round(100 * count / all_count),
+        )
+
+
+def _waits(series: JudgedSeries) -> Iterator[Finding]:
+    """Find what waits before it is asked for."""
+    queued_ns = series.median.queued_ns
+    if queued_ns >= _LATE_NS and queued_ns * _MOSTLY >= series.median.total_ns:
+        yield found("KD7003", what=series.what, queued_ms=_ms(queued_ns))
+    asking_ns = series.median.asking_ns
+    is_late = asking_ns >= _LATE_NS and asking_ns * _NOTABLY >= series.median.total_ns
+    # Where answers stall, the next fetch is late because of them.
+    if is_late and not any(each.place is StallPlace.ANSWER for each in series.stalls):
+        yield found("KD7005", what=series.what, asking_ms=_ms(asking_ns))
+
+
+def _slow_nodes(series: JudgedSeries) -> Iterator[Finding]:
+    """Find brokers that are slower than all others together."""
+    for node_id, node in series.nodes.items():
+        others = [each for number, each in series.nodes.items() if number != node_id]
+        count = sum(each.count for each in others)
+        if min(count, node.count) < _LEAST_COUNT:
+            continue
+        mean_ns = node.mean.total_ns
+        other_ns = sum(each.mean.total_ns * each.count for each in others) // count
+        if mean_ns >= _SLOWER * other_ns and mean_ns - other_ns >= _SLOW_NS:
+            yield found(
+                "KD7004",
+                what=series.what,
+                node_id=node_id,
+                mean_ms=_ms(mean_ns),
+                other_ms=_ms(other_ns),
+                rtt_ms=_ms(node.mean.path_ns),
+            )
+
+
+def _ms(time_ns: int) -> float:
+    return round(time_ns / _NS_PER_MS, 2)

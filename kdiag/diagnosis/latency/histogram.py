@@ -1,0 +1,153 @@
+"""Many latencies in little memory: a histogram that knows the parts of what is in each bucket.
+
+Buckets are those of HdrHistogram: 1 microsecond wide up to 2 ms, and never wider than a thousandth
+of what they hold. A bucket also adds up the parts of its latencies, so that any percentile can be
+told with where its time went, and the parts add up to it.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kdiag.diagnosis.latency.confidence import ranks_of
+from kdiag.diagnosis.latency.split import Split, joined, scaled
+from kdiag.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hdrh.histogram import HdrHistogram
+
+INSTALL: Final = "pip install 'kdiag[latency]'"
+
+_LOWEST_US: Final = 1
+_HIGHEST_US: Final = 3_600_000_000
+_DIGITS: Final = 3
+_NS_PER_US: Final = 1_000
+
+
+class Percentile(NamedTuple):
+    """A latency that some part of all latencies do not exceed, and how sure that is.
+
+    Attributes:
+        quantile: that part, such as 0.99.
+        split: the latency and its parts.
+        lower_ns: the true percentile is hardly smaller; None if there are too few to tell.
+        upper_ns: the true percentile is hardly larger; None if there are too few to tell.
+    """
+
+    quantile: float
+    split: Split
+    lower_ns: int | None
+    upper_ns: int | None
+
+
+class LatencyHistogram:
+    """Latencies and their parts.
+
+    Attributes:
+        count: how many there are.
+        total: the sums of their parts.
+    """
+
+    def __init__(self) -> None:
+        """Begin without any.
+
+        Raises:
+            ConfigError: if the library HdrHistogram is not installed; says how to install it.
+        """
+        self.count = 0
+        self.total = Split()
+        self._least: Split | None = None
+        self._most: Split | None = None
+        self._histogram = _new_histogram()
+        self._buckets: dict[int, list[int]] = {}
+
+    def add(self, split: Split) -> None:
+        """Take a latency."""
+        self.count += 1
+        self.total = joined(self.total, split)
+        total_ns = split.total_ns
+        if self._least is None or total_ns < self._least.total_ns:
+            self._least = split
+        if self._most is None or total_ns > self._most.total_ns:
+            self._most = split
+        value_us = min(total_ns // _NS_PER_US, _HIGHEST_US)
+        self._histogram.record_value(value_us)
+        bucket = self._histogram.get_lowest_equivalent_value(value_us)
+        sums = self._buckets.setdefault(bucket, [0] * (1 + len(split)))
+        sums[0] += 1
+        for number, part_ns in enumerate(split, 1):
+            sums[number] += part_ns
+
+    @property
+    def least(self) -> Split:
+        """Return the parts of the smallest latency."""
+        return self._least or Split()
+
+    @property
+    def most(self) -> Split:
+        """Return the parts of the largest latency."""
+        return self._most or Split()
+
+    @property
+    def mean(self) -> Split:
+        """Return the mean of each part; there must be a latency."""
+        return Split(*(part_ns // self.count for part_ns in self.total))
+
+    def percentile(self, quantile: float) -> Percentile:
+        """Return a percentile with its bounds; there must be a latency.
+
+        Its parts are in the proportions of all latencies between the bounds: those of a single one
+        say little of the others.
+
+        Args:
+            quantile: between 0 and 1, both excluded.
+        """
+        lower, rank, upper = ranks_of(self.count, quantile)
+        total_ns = self._at(rank)
+        if lower is None or upper is None:
+            around = self._between(rank, rank)
+        else:
+            around = self._between(lower, upper)
+        return Percentile(
+            quantile,
+            scaled(around, total_ns),
+            None if lower is None else self._at(lower),
+            None if upper is None else self._at(upper),
+        )
+
+    def encoded(self) -> str:
+        """Return the histogram as HdrHistogram's tools read it: V2, compressed, in base64."""
+        return bytes(self._histogram.encode()).decode()
+
+    def _at(self, rank: int) -> int:
+        """Return the mean latency in the bucket of a rank, the first is 1."""
+        for sums in self._from(rank):
+            return sum(sums[1:]) // sums[0]
+        raise ValueError("no latency has such a rank")
+
+    def _between(self, lower: int, upper: int) -> Split:
+        """Return the sums of the parts in the buckets from one rank to another."""
+        total, count = Split(), 0
+        for sums in self._from(lower):
+            total = joined(total, Split(*sums[1:]))
+            count += sums[0]
+            if count > upper - lower:
+                break
+        return total
+
+    def _from(self, rank: int) -> Iterator[list[int]]:
+        """Yield the buckets from that of a rank on: how many latencies, and sums of their parts."""
+        before = 0
+        for bucket in sorted(self._buckets):
+            sums = self._buckets[bucket]
+            before += sums[0]
+            if before >= rank:
+                yield sums
+
+
+def _new_histogram() -> "HdrHistogram":
+    try:
+        from hdrh.histogram import HdrHistogram  # noqa: PLC0415 - an extra, and slow to load
+    except ImportError:
+        why = f"latencies need the library HdrHistogram: {INSTALL}"
+        raise ConfigError("", "kdiag latency", why) from None
+    return HdrHistogram(_LOWEST_US, _HIGHEST_US, _DIGITS)

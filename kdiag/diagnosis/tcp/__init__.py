@@ -1,0 +1,1 @@
+"""Who keeps a connection from going faster."""

@@ -1,0 +1,177 @@
+"""What to change so that connections go faster."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kdiag.diagnosis.tcp.limit import (
+    SHORT_PATH_NS,
+    ConnectionLimits,
+    DirectionLimit,
+    Limit,
+    is_lossy,
+    is_recovering,
+    loaded_rtt_ns,
+)
+from kdiag.diagnosis.tcp.turns import FETCH_KEY, PRODUCE_KEY, Turns
+from kdiag.exchange.model import Connection
+from kdiag.exchange.tcp_facts import TcpDirection, TcpFacts, WindowScaling
+from kdiag.findings.finding import Finding, found
+
+DEFAULT_BITS_PER_S: Final = 1_000_000_000
+_MS: Final = 1_000_000
+_BITS: Final = 8
+_NS_PER_S: Final = 1_000_000_000
+_SCALING: Final = {
+    WindowScaling.CLIENT_ONLY: "only the client offers",
+    WindowScaling.BROKER_ONLY: "only the broker offers",
+    WindowScaling.OFF: "neither end offers",
+}
+_BUFFER_RULES: Final = {Limit.RECEIVE_BUFFER: "KD6002", Limit.SEND_BUFFER: "KD6004"}
+_OWN_SETTINGS: Final = {
+    ("client", "send"): "send.buffer.bytes of the client (librdkafka: socket.send.buffer.bytes)",
+    ("client", "receive"): (
+        "receive.buffer.bytes of the client (librdkafka: socket.receive.buffer.bytes)"
+    ),
+    ("broker", "send"): "socket.send.buffer.bytes of the broker",
+    ("broker", "receive"): "socket.receive.buffer.bytes of the broker",
+}
+_REPLICA_SETTING: Final = "replica.socket.receive.buffer.bytes of the following broker"
+_MESSAGES: Final[dict[int | None, str]] = {PRODUCE_KEY: "Produce", FETCH_KEY: "Fetch"}
+_TURN_RULES: Final[dict[tuple[str, int | None], str]] = {
+    ("requests", PRODUCE_KEY): "KD6007",
+    ("responses", FETCH_KEY): "KD6008",
+}
+_LEAST_MB_PER_S: Final = 0.1  # slower ones have little to say, not little room to say it
+_WAITING: Final = 0.5  # requests in flight, on average: it waits most of the time
+
+
+def find(
+    connection: Connection,
+    limits: ConnectionLimits,
+    turns: Turns,
+    bits_per_s: int = DEFAULT_BITS_PER_S,
+) -> list[Finding]:
+    """Return what keeps a connection from going faster, and what to change.
+
+    Args:
+        connection: with its facts of TCP.
+        limits: what limits it.
+        turns: its exchanges.
+        bits_per_s: the rate that it should reach.
+    """
+    assert connection.tcp is not None
+    subject = _Subject(connection, connection.tcp, turns, bits_per_s)
+    findings = list(subject.scaling())
+    findings += subject.direction("requests", limits.requests)
+    findings += subject.direction("responses", limits.responses)
+    return findings
+
+
+class _Subject:
+    """One connection."""
+
+    def __init__(
+        self, connection: Connection, facts: TcpFacts, turns: Turns, bits_per_s: int
+    ) -> None:
+        self._connection = connection
+        self._facts = facts
+        self._turns = turns
+        self._rtt_ns = facts.rtt_ns or 0
+        self._is_short = facts.rtt_ns is not None and facts.rtt_ns < SHORT_PATH_NS
+        self._needed_bytes = bits_per_s * self._rtt_ns // _BITS // _NS_PER_S
+
+    def scaling(self) -> Iterator[Finding]:
+        """Find that windows cannot be scaled."""
+        who = _SCALING.get(self._facts.window_scaling)
+        if who is None or self._is_short:
+            return
+        ends = {"client": self._connection.client, "broker": self._connection.broker}
+        yield found("KD6001", connection=self._connection.number, **ends, who=who)
+
+    def direction(self, name: str, limited: DirectionLimit) -> Iterator[Finding]:
+        """Find what limits one direction."""
+        direction = self._facts.requests if name == "requests" else self._facts.responses
+        evidence = self._evidence(name, limited, direction)
+        if is_recovering(direction) or (limited.limit is Limit.NETWORK and is_lossy(direction)):
+            yield found("KD6005", **evidence)
+        match limited.limit:
+            case Limit.READER:
+                yield found("KD6003", **evidence, address=evidence["receiver_address"])
+            case Limit.NETWORK if not self._is_short and not is_lossy(direction):
+                loaded_ns = loaded_rtt_ns(self._facts) or 0
+                yield found("KD6006", **evidence, loaded_rtt_ms=_ms(loaded_ns))
+            case Limit.SENDER if not self._is_short:
+                yield found("KD6009", **evidence, why=self._why_unsure(direction, limited))
+            case Limit.RECEIVE_BUFFER | Limit.SEND_BUFFER if not self._is_short:
+                yield found(_BUFFER_RULES[limited.limit], **evidence)
+            case Limit.APPLICATION:
+                yield from self._turn(name, limited, evidence)
+
+    def _turn(
+        self, name: str, limited: DirectionLimit, evidence: dict[str, Any]
+    ) -> Iterator[Finding]:
+        """Find that each round trip carries too little, if the path is what answers wait for."""
+        frames = self._turns.requests if name == "requests" else self._turns.responses
+        rule_id = _TURN_RULES.get((name, frames.api_key))
+        is_enough = (limited.turn_bytes or 0) >= self._needed_bytes
+        if rule_id is None or frames.latency_ns is None or self._is_short or is_enough:
+            return
+        client_rtt_ns = self._facts.client_rtt_ns or 0
+        latency_ns = frames.latency_ns + client_rtt_ns
+        is_waiting = self._turns.in_flight(client_rtt_ns) >= _WAITING
+        is_transfer = limited.mb_per_s >= _LEAST_MB_PER_S
+        if is_waiting and is_transfer and latency_ns < 2 * self._rtt_ns:
+            yield found(rule_id, **evidence, latency_ms=_ms(latency_ns))
+
+    def _why_unsure(self, direction: TcpDirection, limited: DirectionLimit) -> str:
+        """Return what the capture lacks to tell buffer and program apart."""
+        if limited.turn_bytes is None:
+            return "its messages cannot be read"
+        if direction.window is None:
+            return "the beginning of the connection, which tells the scale of windows, is missing"
+        return "it sent for a few round trips only"
+
+    def _evidence(
+        self, name: str, limited: DirectionLimit, direction: TcpDirection
+    ) -> dict[str, Any]:
+        """Return what was seen, and the words for it."""
+        is_request = name == "requests"
+        ends = ("client", "broker") if is_request else ("broker", "client")
+        frames = self._turns.requests if is_request else self._turns.responses
+        message = _MESSAGES.get(frames.api_key, "")
+        addresses = {"client": self._connection.client, "broker": self._connection.broker}
+        return {
+            "connection": self._connection.number,
+            "client_id": self._turns.client_id,
+            "what": f"{message} {name}".strip(),
+            "sender": ends[0],
+            "sender_address": addresses[ends[0]],
+            "receiver": ends[1],
+            "receiver_address": addresses[ends[1]],
+            "percent": round(100 * limited.share),
+            "mb_per_s": limited.mb_per_s,
+            "ceiling_mb_per_s": limited.ceiling_mb_per_s,
+            "bound_bytes": limited.bound_bytes,
+            "rtt_ms": _ms(self._rtt_ns),
+            "window_bytes": None if direction.window is None else direction.window.median,
+            "in_flight_bytes": None if direction.in_flight is None else direction.in_flight.median,
+            "turn_bytes": limited.turn_bytes,
+            "segments": direction.segments,
+            "retransmits": direction.retransmits,
+            "zero_windows": direction.zero_windows,
+            "stalled_ms": _ms(direction.stalled_ns),
+            "needed_bytes": self._needed_bytes,
+            "send_setting": self._setting(ends[0], "send"),
+            "receive_setting": self._setting(ends[1], "receive"),
+        }
+
+    def _setting(self, end: str, which: str) -> str:
+        """Return the setting that sizes a buffer; replicas of partitions have their own."""
+        is_replica = "-fetcher-" in (self._turns.client_id or "")
+        if is_replica and (end, which) == ("client", "receive"):
+            return _REPLICA_SETTING
+        return _OWN_SETTINGS[end, which]
+
+
+def _ms(time_ns: int) -> float:
+    return round(time_ns / _MS, 1)

@@ -1,0 +1,1 @@
+"""What crossed the wire: requests with their responses, and how kdiag speaks of them."""

@@ -1,0 +1,143 @@
+"""An exchange laid open: both sides read on demand, once, and what they say together."""
+
+from typing import Any, Final
+
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.side import Side, read_request, read_response
+from kdiag.wire.error_code import error_name
+from kdiag.wire.primitives import uuid_text
+from kdiag.wire.schema import ZERO_UUID
+
+SEVERITY: Final = {status: rank for rank, status in enumerate(Status)}
+"""The rank of each status, the worst first; an exchange has the worst of its parts."""
+
+FIRST_FETCH_BY_ID: Final = 13
+"""The first version of Fetch in which topics have ids and no names."""
+
+_NO_NAMES: Final = frozenset({None, ""})
+_FIND_COORDINATOR_KEY: Final = 10
+_GROUP_KEY_TYPE: Final = 0
+
+
+class Dissection:
+    """An exchange whose sides are read when they are first asked for.
+
+    Attributes:
+        exchange: what is read.
+        session_topics: for an incremental fetch, what its session fetches: (topic or topic id,
+            partition) pairs.
+    """
+
+    __slots__ = (
+        "_error_code",
+        "_request",
+        "_response",
+        "_status",
+        "_topics",
+        "exchange",
+        "session_topics",
+    )
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.exchange = exchange
+        self.session_topics = exchange.session_topics
+        self._request: Side | None = None
+        self._response: Side | None = None
+        self._status: Status | None = None
+        self._error_code: int | None = None
+        self._topics: tuple[frozenset[str], frozenset[str]] | None = None
+
+    @property
+    def request(self) -> Side | None:
+        """Return the request, or None if it was not seen."""
+        if self._request is None:
+            self._request = read_request(self.exchange)
+        return self._request
+
+    @property
+    def response(self) -> Side | None:
+        """Return the response, or None if there is none."""
+        if self._response is None:
+            self._response = read_response(self.exchange)
+        return self._response
+
+    @property
+    def sides(self) -> list[Side]:
+        """Return the sides that there are."""
+        return [side for side in (self.request, self.response) if side is not None]
+
+    @property
+    def status(self) -> Status:
+        """Return the worst of what both sides and the pairing say."""
+        if self._status is None:
+            worst = self.exchange.pairing
+            for side in (self.request, self.response):
+                if side is not None and side.status is not Status.OK:
+                    worst = min(worst, side.status, key=SEVERITY.__getitem__)
+            self._status = worst
+        return self._status
+
+    @property
+    def error_code(self) -> int:
+        """Return the first error code other than 0 in the response, in field order, or 0."""
+        if self._error_code is None:
+            self._error_code = 0
+            response = self.response
+            if response is not None and response.asks is not None:
+                first_error = response.asks.first_error
+                if first_error is not None:
+                    self._error_code = first_error(response.message)
+        return self._error_code
+
+    @property
+    def error(self) -> str | None:
+        """Return Kafka's name of `error_code`, or None."""
+        code = self.error_code
+        return error_name(code) if code else None
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Return the topics that both sides name, or their fetch session; see `topic_ids`."""
+        return (self._topics or self._find_topics())[0]
+
+    @property
+    def topic_ids(self) -> frozenset[str]:
+        """Return the topic ids that both sides mention, as Kafka writes them."""
+        return (self._topics or self._find_topics())[1]
+
+    def _find_topics(self) -> tuple[frozenset[str], frozenset[str]]:
+        names: set[Any] = set()
+        ids: set[bytes] = set()
+        for side in (self.request, self.response):
+            if side is not None and side.asks is not None and side.asks.topics is not None:
+                side.asks.topics(side.message, names, ids)
+        names -= _NO_NAMES
+        ids.discard(ZERO_UUID)
+        texts = set(map(uuid_text, ids))
+        if self.session_topics:
+            by_id = (self.exchange.version or 0) >= FIRST_FETCH_BY_ID
+            (texts if by_id else names).update(topic for topic, _ in self.session_topics)
+        self._topics = frozenset(names), frozenset(texts)
+        return self._topics
+
+    @property
+    def groups(self) -> set[str]:
+        """Return the groups that both sides name."""
+        groups: set[Any] = set()
+        for side in (self.request, self.response):
+            if side is not None and side.asks is not None and side.asks.groups is not None:
+                side.asks.groups(side.message, groups)
+        if self.exchange.api_key == _FIND_COORDINATOR_KEY and self.request is not None:
+            asked = self.request.message
+            if asked is not None and asked.key_type == _GROUP_KEY_TYPE:
+                groups.update(asked.coordinator_keys or (asked.key,))
+        return groups - _NO_NAMES
+
+    @property
+    def transactional_ids(self) -> set[str]:
+        """Return the transactional ids that both sides name."""
+        ids: set[Any] = set()
+        for side in (self.request, self.response):
+            if side is not None and side.asks is not None and side.asks.transactions is not None:
+                side.asks.transactions(side.message, ids)
+        return ids - _NO_NAMES

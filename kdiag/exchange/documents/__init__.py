@@ -1,0 +1,1 @@
+"""Exchanges as documents for programs: JSON, and the view of every byte."""

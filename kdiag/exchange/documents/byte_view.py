@@ -1,0 +1,210 @@
+"""Every byte of a frame with the field that it belongs to: the dissector view.
+
+    offset  length  path                       value
+        -4       4  size                       152
+         0       2  header.requestApiKey       0
+         2       2  header.requestApiVersion   10
+       ...
+        61       8  topicData[0].partitionData[0].records[0].baseOffset   0
+
+Offsets count from the first byte behind the length prefix, as in every `why`. Record batches are
+opened down to their header's fields; what is in them stays one span. Bytes that nothing explains
+have the path of what they are, in parentheses.
+"""
+
+import re
+from functools import cache
+from struct import Struct as Layout
+from typing import Final
+
+from kdiag.errors import DecodeError
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.secrets.redaction import REDACTED, has_secrets, redact_spans
+from kdiag.exchange.side import Side
+from kdiag.exchange.topic_names import CLUSTER_METADATA_ID
+from kdiag.wire.api.request_header import RequestHeader
+from kdiag.wire.api.response_header import ResponseHeader
+from kdiag.wire.catalog import API_BY_KEY, Api
+from kdiag.wire.codec.explain import Span, explain
+from kdiag.wire.frame import LENGTH_BYTES, Frame
+from kdiag.wire.primitives import uuid_bytes
+from kdiag.wire.records.batch import MAGIC_2, RecordBatch
+from kdiag.wire.records.batches import read_batches
+from kdiag.wire.records.internal import CLUSTER_METADATA
+from kdiag.wire.schema import Kind, Struct, fields_of
+
+LEFT_OVER: Final = "(left over)"
+NOT_READ: Final = "(not read)"
+MISSING: Final = "(missing)"
+
+_FETCH_KEY: Final = 1
+_ENVELOPE_KEY: Final = 58
+_METADATA_LOG: Final = (CLUSTER_METADATA.encode(), uuid_bytes(CLUSTER_METADATA_ID))
+_INDEX: Final = re.compile(r"\[\d+\]")
+_SIZED: Final = {Kind.STRING, Kind.BYTES, Kind.RECORDS}
+_Field = tuple[str, str]
+_HEADS: Final[dict[int, tuple[_Field, ...]]] = {
+    0: (
+        ("offset", "q"),
+        ("messageSize", "i"),
+        ("crc", "I"),
+        ("magic", "b"),
+        ("attributes", "b"),
+    ),
+    1: (
+        ("offset", "q"),
+        ("messageSize", "i"),
+        ("crc", "I"),
+        ("magic", "b"),
+        ("attributes", "b"),
+        ("timestamp", "q"),
+    ),
+    MAGIC_2: (
+        ("baseOffset", "q"),
+        ("batchLength", "i"),
+        ("partitionLeaderEpoch", "i"),
+        ("magic", "b"),
+        ("crc", "I"),
+        ("attributes", "h"),
+        ("lastOffsetDelta", "i"),
+        ("baseTimestamp", "q"),
+        ("maxTimestamp", "q"),
+        ("producerId", "q"),
+        ("producerEpoch", "h"),
+        ("baseSequence", "i"),
+        ("recordsCount", "i"),
+    ),
+}
+"""The headers of batches by magic: names of Kafka's documentation, formats of `struct`."""
+
+
+def view_side(
+    dissection: Dissection, side: Side, *, is_response: bool, show_secrets: bool = False
+) -> list[Span]:
+    """Return where every byte of a request or response belongs.
+
+    Args:
+        dissection: the exchange that the side belongs to.
+        side: its request or response.
+        is_response: which of them.
+        show_secrets: whether to leave passwords and tokens as they are.
+    """
+    frame = side.frame
+    spans = [Span("size", -LENGTH_BYTES, LENGTH_BYTES, frame.size)]
+    exchange = dissection.exchange
+    api = None if exchange.api_key is None else API_BY_KEY.get(exchange.api_key)
+    if api is None or exchange.version is None:
+        return _rest(spans, frame, 0, is_secret=not show_secrets)
+    version = exchange.version
+    if is_response:
+        header_version = api.response_header_version(version)
+        read = explain(ResponseHeader, header_version, frame.data, whole_bytes=frame.size)
+    else:
+        header_version = api.request_header_version(version)
+        read = explain(RequestHeader, header_version, frame.data, whole_bytes=frame.size)
+    spans += [_moved(span, f"header.{span.path}") for span in read.spans]
+    end = read.end
+    is_secret = not show_secrets and _may_hold_secrets(exchange, api)
+    if read.error is None and side.message is not None:
+        cls = api.response_class() if is_response else api.request_class()
+        found = explain(cls, side.version, frame.data, end, whole_bytes=frame.size)
+        end = found.end
+        body = found.spans if show_secrets else _redacted(api, found.spans, is_response=is_response)
+        sized = sized_paths(cls, side.version)
+        for span in body:
+            is_null = span.value == -1 and _INDEX.sub("", span.path) in sized
+            spans += [Span(span.path, span.offset, span.length, None)] if is_null else _opened(span)
+    return _rest(spans, frame, end, is_secret=is_secret, status=side.status)
+
+
+def _may_hold_secrets(exchange: Exchange, api: Api) -> bool:
+    """Return whether bytes that nothing explains may be secret."""
+    if api.key == _FETCH_KEY:
+        # Records of the metadata log hold SCRAM credentials and passwords in configurations.
+        frames = (exchange.request, exchange.response)
+        return any(mark in frame.data for frame in frames if frame for mark in _METADATA_LOG)
+    return has_secrets(api.key) or api.key == _ENVELOPE_KEY
+
+
+@cache
+def sized_paths(cls: type[Struct], version: int) -> frozenset[str]:
+    """Return the paths, without indexes, of fields with a length or a count, where -1 is null."""
+    paths = set()
+    for field in fields_of(cls):
+        if field.is_in(version):
+            if field.is_array or field.kind in _SIZED:
+                paths.add(field.json_name)
+            if not isinstance(field.kind, Kind):
+                inner = sized_paths(field.kind, version)
+                paths.update(f"{field.json_name}.{each}" for each in inner)
+    return frozenset(paths)
+
+
+def _redacted(api: Api, spans: list[Span], *, is_response: bool) -> list[Span]:
+    """Return the spans of a body without secrets."""
+    if api.key != _ENVELOPE_KEY:
+        return redact_spans(api.key, spans, is_response=is_response)
+    # A forwarded request may be one that sets passwords.
+    return [
+        Span(span.path, span.offset, span.length, REDACTED)
+        if isinstance(span.value, bytes) and span.path in {"requestData", "responseData"}
+        else span
+        for span in spans
+    ]
+
+
+def _rest(
+    spans: list[Span], frame: Frame, end: int, *, is_secret: bool, status: Status = Status.OK
+) -> list[Span]:
+    """Return the spans with those of the bytes after `end`, which are not explained."""
+    here = len(frame.data)
+    if end < here:
+        path = LEFT_OVER if status is Status.MALFORMED else NOT_READ
+        value = REDACTED if is_secret else frame.data[end:here]
+        spans.append(Span(path, end, here - end, value))
+    if here < frame.size:
+        lost = f"{frame.gap_bytes} bytes of it are not in the capture"
+        spans.append(Span(MISSING, here, frame.size - here, lost))
+    return spans
+
+
+def _moved(span: Span, path: str, by: int = 0) -> Span:
+    return Span(path, span.offset + by, span.length, span.value)
+
+
+def _opened(span: Span) -> list[Span]:
+    """Return the span of a `records` field as those of the batches in it, any other as it is."""
+    data = span.value
+    if not isinstance(data, bytes) or not span.path.endswith(".records"):
+        return [span]
+    try:
+        batches, trailing = read_batches(data)
+    except DecodeError as error:
+        batches, _ = read_batches(data[: error.offset])
+        trailing = len(data) - sum(batch.size_in_bytes for batch in batches)
+    spans: list[Span] = []
+    for index, batch in enumerate(batches):
+        spans += _batch_spans(batch, f"{span.path}[{index}]", span.offset)
+    if trailing:
+        path = f"{span.path}[{len(batches)}]"
+        spans.append(Span(path, span.offset + len(data) - trailing, trailing, "(cut batch)"))
+    return spans
+
+
+def _batch_spans(batch: RecordBatch, path: str, start: int) -> list[Span]:
+    """Return the fields of a batch's header, and what it holds as one span."""
+    spans = []
+    position = batch.start
+    for name, letter in _HEADS[batch.magic]:
+        layout = Layout(f">{letter}")
+        (value,) = layout.unpack_from(batch.data, position)
+        spans.append(Span(f"{path}.{name}", start + position, layout.size, value))
+        position += layout.size
+    size = batch.start + batch.size_in_bytes - position
+    is_new = batch.magic == MAGIC_2
+    what = f"{size} bytes, {batch.compression}"
+    spans.append(
+        Span(f"{path}.({'records' if is_new else 'key and value'})", start + position, size, what)
+    )
+    return [span for span in spans if span.length]

@@ -1,0 +1,312 @@
+"""What kdiag prints for machines: exchanges, gaps and connections as JSON documents of schema 1.
+
+Each is a dictionary ready for `DocumentEncoder`, keys in the order in which they are documented.
+Adding a key is fine; renaming one or changing its type is a new schema number.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from kdiag.exchange.dissection import SEVERITY, Dissection
+from kdiag.exchange.documents.body import Bodies, BodyForm
+from kdiag.exchange.documents.records import records_json
+from kdiag.exchange.documents.tcp import tcp_document
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Connection, Gap
+from kdiag.exchange.side import Side, Why
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.frame import Frame
+from kdiag.wire.records.batch import RecordBatch
+
+SCHEMA: Final = 1
+
+SCALARS: Final = (
+    "schema",
+    "kind",
+    "number",
+    "time",
+    "connection",
+    "connection_id",
+    "client",
+    "broker",
+    "client_id",
+    "api_key",
+    "api",
+    "version",
+    "correlation_id",
+    "status",
+    "latency_us",
+    "error",
+)
+"""The keys of an exchange with one plain value each: the columns of the CSV output."""
+
+_NS_PER_S: Final = 1_000_000_000
+_MAX_KEPT_BYTES: Final = 16 << 20
+_PLACE: Final = b"\0"  # which JSON has nowhere: it escapes what is below a space
+
+
+class Clockface:
+    """Writes times as RFC 3339 in UTC with nanoseconds; the same second is written once."""
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._text = ""
+
+    def text(self, time_ns: int) -> str:
+        """Return a time since 1970, such as `2026-01-02T03:04:05.000000006Z`."""
+        second, rest = divmod(time_ns, _NS_PER_S)
+        if second != self._second:
+            self._second = second
+            self._text = moment_of(second).strftime("%Y-%m-%dT%H:%M:%S")
+        return f"{self._text}.{rest:09}Z"
+
+
+def moment_of(second: int) -> datetime:
+    """Return a second since 1970 in UTC; one that no calendar has, in a damaged file, is 1970."""
+    try:
+        return datetime.fromtimestamp(second, UTC)
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, UTC)
+
+
+def latency_us(exchange: Exchange) -> int | float | None:
+    """Return the latency in microseconds, whole where the capture's stamps are."""
+    latency_ns = exchange.latency_ns
+    if latency_ns is None:
+        return None
+    whole, rest = divmod(latency_ns, 1000)
+    return latency_ns / 1000 if rest else whole
+
+
+def api_name(exchange: Exchange) -> str | None:
+    """Return Kafka's name of the exchange's API, or None where it is not known."""
+    if exchange.api_key is None:
+        return None
+    api = API_BY_KEY.get(exchange.api_key)
+    return None if api is None else api.name
+
+
+class Documents:
+    """Makes the documents of one run."""
+
+    def __init__(self, names: TopicNames, form: BodyForm) -> None:
+        self._names = names
+        self._bodies = Bodies(names, form)
+        self._encoder = DocumentEncoder()
+        self._text_bodies = Bodies(names, form, self._encoder.records)
+        self._clock = Clockface()
+
+    def scalars(self, dissection: Dissection) -> dict[str, Any]:
+        """Return the plain values of an exchange, in the order of `SCALARS`."""
+        exchange = dissection.exchange
+        connection = exchange.connection
+        return {
+            "schema": SCHEMA,
+            "kind": "exchange",
+            "number": exchange.number,
+            "time": self._clock.text(exchange.time_ns),
+            "connection": connection.number,
+            "connection_id": connection.connection_id,
+            "client": connection.client,
+            "broker": connection.broker,
+            "client_id": exchange.client_id,
+            "api_key": exchange.api_key,
+            "api": api_name(exchange),
+            "version": exchange.version,
+            "correlation_id": exchange.correlation_id,
+            "status": dissection.status.value,
+            "latency_us": latency_us(exchange),
+            "error": dissection.error,
+        }
+
+    def exchange(self, dissection: Dissection) -> dict[str, Any]:
+        """Return the document of an exchange."""
+        return self._exchange(dissection, self._bodies)
+
+    def exchange_text(self, dissection: Dissection) -> Iterable[bytes]:
+        """Return the document of an exchange as one line of JSON in pieces, without line feed.
+
+        Takes less memory than `exchange`, and is to be used up before it is called again.
+        """
+        return self._encoder.pieces(self._exchange(dissection, self._text_bodies))
+
+    def _exchange(self, dissection: Dissection, bodies: Bodies) -> dict[str, Any]:
+        document = self.scalars(dissection)
+        asked, answered = dissection.request, dissection.response
+        request, request_why = _side(bodies, dissection, asked, is_response=False)
+        response, response_why = _side(bodies, dissection, answered, is_response=True)
+        if request_why is not None or response_why is not None:
+            document["status"] = _worse(dissection.status, Status.MALFORMED).value
+        document["topic_names"] = self._names.of(dissection.topic_ids)
+        if dissection.session_topics is not None:
+            document["session_topics"] = [list(each) for each in dissection.session_topics]
+        if dissection.exchange.guessed:
+            document["guessed"] = True
+        document["request"] = request
+        document["response"] = response
+        return document
+
+    def gap(self, gap: Gap) -> dict[str, Any]:
+        """Return the document of a gap."""
+        return {
+            "schema": SCHEMA,
+            "kind": "gap",
+            "connection": gap.connection.number,
+            "connection_id": gap.connection.connection_id,
+            "direction": gap.direction,
+            "time": self._clock.text(gap.time_ns),
+            "offset": gap.offset,
+            "bytes": gap.size,
+            "reason": gap.reason,
+        }
+
+    def connection(self, connection: Connection) -> dict[str, Any]:
+        """Return the document of a connection that has ended, or whose capture has."""
+        software = connection.client_software
+        tcp = {} if connection.tcp is None else {"tcp": tcp_document(connection.tcp)}
+        return {
+            "schema": SCHEMA,
+            "kind": "connection",
+            "connection": connection.number,
+            "connection_id": connection.connection_id,
+            "client": connection.client,
+            "broker": connection.broker,
+            "protocol": connection.protocol.value,
+            "tls_version": connection.tls_version,
+            "sni": connection.sni,
+            "requests": connection.requests,
+            "responses": connection.responses,
+            "bytes": connection.request_bytes + connection.response_bytes,
+            "request_bytes": connection.request_bytes,
+            "response_bytes": connection.response_bytes,
+            "first_time": self._clock.text(connection.first_ns),
+            "last_time": self._clock.text(connection.last_ns),
+            "duplicates": connection.duplicates,
+            "gaps": connection.gaps,
+            "gap_bytes": connection.gap_bytes,
+            "close_reason": connection.close_reason,
+            "client_software": None if software is None else " ".join(software).strip(),
+            **tcp,
+        }
+
+
+def _side(
+    bodies: Bodies, dissection: Dissection, side: Side | None, *, is_response: bool
+) -> tuple[dict[str, Any] | None, Why | None]:
+    """Return the object of a side, and what was wrong inside its records."""
+    if side is None:
+        return None, None
+    body, why = bodies.make(dissection, side, is_response=is_response)
+    frame = frame_document(side.frame)
+    document: dict[str, Any] = {"status": side.status.value, "frame": frame, "body": body}
+    if side.why is not None or why is not None:
+        document["why"] = side.why or why
+        if why is not None:
+            document["status"] = _worse(side.status, Status.MALFORMED).value
+    return document, why
+
+
+def _worse(one: Status, other: Status) -> Status:
+    return one if SEVERITY[one] <= SEVERITY[other] else other
+
+
+def frame_document(frame: Frame) -> dict[str, Any]:
+    """Return how TCP carried a frame; its bytes count without their length prefix."""
+    return {
+        "bytes": frame.size,
+        "segments": frame.segments,
+        "first_packet": frame.first_packet,
+        "last_packet": frame.last_packet,
+        "starts_in_segment_with": frame.starts_in_segment_with,
+        "gap_bytes": frame.gap_bytes,
+    }
+
+
+class _Text:
+    """Stands in a document for the records of a batch: their JSON, or how to make it again."""
+
+    __slots__ = ("kept", "make")
+
+    def __init__(self, make: Callable[[], bytes], kept: bytes | None) -> None:
+        self.make = make
+        self.kept = kept
+
+
+class DocumentEncoder:
+    """Writes documents as JSON; strings that are not Unicode get replacement characters.
+
+    The records of a Fetch response of 50 MB take four times that as Python objects and twice that
+    in the making of their text. `records` makes text of one batch at a time, for `pieces` to put
+    together; what of it is more than `_MAX_KEPT_BYTES` is made once more when it is wanted.
+    """
+
+    def __init__(self) -> None:
+        self._encode = msgspec.json.Encoder(enc_hook=self._leave_place).encode
+        self._texts: list[_Text] = []
+        self._kept_bytes = 0
+
+    def encode(self, document: Any) -> bytes:
+        """Return a document as one line of JSON, without the line feed."""
+        return b"".join(self.pieces(document))
+
+    def pieces(self, document: Any) -> list[bytes] | Iterator[bytes]:
+        """Return a document as one line of JSON in several pieces, without the line feed."""
+        text = self._encode_plainly(document)
+        if not self._texts:
+            return [text]
+        return self._put_together(text)
+
+    def records(self, batch: RecordBatch, topic: str | None, show_secrets: bool) -> object:  # noqa: FBT001 - as `records_json`
+        """Return what stands for the records of a batch in the next document for `pieces`.
+
+        Raises:
+            DecodeError: if the records are wrong.
+        """
+
+        def make() -> bytes:
+            return self._encode_plainly(records_json(batch, topic, show_secrets))
+
+        text = make()
+        if self._kept_bytes + len(text) > _MAX_KEPT_BYTES:
+            return _Text(make, None)
+        self._kept_bytes += len(text)
+        return _Text(make, text)
+
+    def _put_together(self, text: bytes) -> Iterator[bytes]:
+        """Yield a document with texts in their places."""
+        texts, self._texts = self._texts, []
+        self._kept_bytes = 0
+        first, *rest = text.split(_PLACE)
+        yield first
+        for each, after in zip(texts, rest, strict=True):
+            yield each.make() if each.kept is None else each.kept
+            yield after
+
+    def _leave_place(self, text: object) -> msgspec.Raw:
+        assert isinstance(text, _Text)
+        self._texts.append(text)
+        return msgspec.Raw(_PLACE)
+
+    def _encode_plainly(self, value: Any) -> bytes:
+        try:
+            return self._encode(value)
+        except UnicodeEncodeError:
+            self._texts.clear()
+            return self._encode(without_surrogates(value))
+
+
+def without_surrogates(value: Any) -> Any:
+    """Return a JSON tree in which bytes that were not UTF-8 are replaced."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if isinstance(value, dict):
+        return {without_surrogates(key): without_surrogates(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_surrogates(each) for each in value]
+    if isinstance(value, msgspec.Struct):
+        return without_surrogates(msgspec.structs.asdict(value))
+    return value

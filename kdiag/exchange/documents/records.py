@@ -1,0 +1,172 @@
+"""Record batches and records as JSON: the form in which they stand in kdiag's bodies."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from kdiag.errors import DecodeError
+from kdiag.exchange.embedded import CONSUMER, read_assignment, read_subscription
+from kdiag.exchange.secrets.redaction import REDACTED, redact_record
+from kdiag.wire.codec.json_form import to_json
+from kdiag.wire.records.batch import MAGIC_2, RecordBatch
+from kdiag.wire.records.internal import Part, read_control_record, read_internal_record
+from kdiag.wire.records.record import (
+    CODEC_MASK,
+    CONTROL_BIT,
+    LOG_APPEND_TIME_BIT,
+    TRANSACTIONAL_BIT,
+    Header,
+    Record,
+)
+
+_CREATE_TIME: Final = "CreateTime"
+_LOG_APPEND_TIME: Final = "LogAppendTime"
+_CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd", *(f"unknown ({n})" for n in (5, 6, 7)))
+
+
+def batch_json(batch: RecordBatch) -> dict[str, Any]:
+    """Return the header of a batch; base offset and count are null if records do not tell them.
+
+    Raises nothing: the fault of a batch whose records are needed and wrong shows when they are
+    read.
+    """
+    attributes = batch.attributes
+    is_new = batch.magic == MAGIC_2
+    base_offset: int | None
+    record_count: int | None
+    try:
+        base_offset, record_count = batch.base_offset, batch.record_count
+    except DecodeError:
+        base_offset = record_count = None
+    if attributes & LOG_APPEND_TIME_BIT and batch.magic:
+        timestamp_type = _LOG_APPEND_TIME
+    else:
+        timestamp_type = _CREATE_TIME if batch.magic else batch.timestamp_type.value
+    return {
+        "baseOffset": base_offset,
+        "magic": batch.magic,
+        "crcOk": batch.crc_ok,
+        "compression": _CODECS[attributes & CODEC_MASK],
+        "timestampType": timestamp_type,
+        "isTransactional": is_new and attributes & TRANSACTIONAL_BIT != 0,
+        "isControl": is_new and attributes & CONTROL_BIT != 0,
+        "producerId": batch.producer_id,
+        "producerEpoch": batch.producer_epoch,
+        "baseSequence": batch.base_sequence,
+        "partitionLeaderEpoch": batch.partition_leader_epoch,
+        "recordCount": record_count,
+        "sizeInBytes": batch.size_in_bytes,
+    }
+
+
+def records_json(
+    batch: RecordBatch,
+    topic: str | None,
+    show_secrets: bool = False,  # noqa: FBT001, FBT002 - one way of several to make records
+) -> list[dict[str, Any]]:
+    """Return the records of a batch.
+
+    Args:
+        batch: whose records are read.
+        topic: where it belongs, as far as known: Kafka's own topics hold messages.
+        show_secrets: whether to leave the secrets in metadata records as they are.
+
+    Raises:
+        DecodeError: if the records are wrong.
+    """
+    records = batch.records()
+    if batch.is_control:
+        return [control_json(record) for record in records]
+    if topic is not None and topic.startswith("__"):
+        return [internal_json(record, topic, show_secrets=show_secrets) for record in records]
+    return [_record_json(record) for record in records]
+
+
+def _record_json(record: Record) -> dict[str, Any]:
+    form: dict[str, Any] = {"offset": record.offset, "timestamp": record.timestamp}
+    _put(form, "key", record.key)
+    _put(form, "value", record.value)
+    form["headers"] = [header_json(header) for header in record.headers]
+    return form
+
+
+def _put(form: dict[str, Any], name: str, data: bytes | None) -> None:
+    """Add bytes as text, or in base64 under another name if they are not UTF-8."""
+    if data is None:
+        form[name] = None
+        return
+    try:
+        form[name] = data.decode()
+    except UnicodeDecodeError:
+        form[f"{name}_b64"] = data
+
+
+def header_json(header: Header) -> list[Any]:
+    """Return a record header: its key, and its value as text, null or `{"b64": ...}`."""
+    key, value = header
+    name = key.decode(errors="replace")
+    if value is None:
+        return [name, None]
+    try:
+        return [name, value.decode()]
+    except UnicodeDecodeError:
+        return [name, {"b64": value}]
+
+
+def control_json(record: Record) -> dict[str, Any]:
+    """Return a control record, with the name of what it marks under `control`."""
+    control, value = read_control_record(record)
+    form = {"offset": record.offset, "timestamp": record.timestamp, "control": control.name}
+    _put(form, "key", record.key)
+    if value is None:
+        _put(form, "value", record.value)
+    else:
+        form["value"] = to_json(*value)
+    form["headers"] = [header_json(header) for header in record.headers]
+    return form
+
+
+def internal_json(record: Record, topic: str, *, show_secrets: bool) -> dict[str, Any]:
+    """Return a record of one of Kafka's own topics, its messages decoded, with its `type`.
+
+    One that cannot be read has no type, and the form of any other record.
+    """
+    read = read_internal_record(topic, record)
+    if read is None:
+        form = _record_json(record)
+        if not show_secrets and topic == "__cluster_metadata" and record.value is not None:
+            form.pop("value_b64", None)
+            form["value"] = REDACTED  # what cannot be read cannot be judged
+        return form
+    value = _part_json(read.value)
+    if value is not None and not show_secrets:
+        redact_record(read.type, value)
+    if value is not None and read.type == "GroupMetadata":
+        _read_members(value)
+    form = {"offset": record.offset, "timestamp": record.timestamp, "type": read.type}
+    form |= {"key": _part_json(read.key), "value": value}
+    form["headers"] = [header_json(header) for header in record.headers]
+    return form
+
+
+def _part_json(part: Part | None) -> dict[str, Any] | None:
+    return None if part is None else to_json(*part)
+
+
+def _read_members(value: dict[str, Any]) -> None:
+    """Decode the subscriptions and assignments in the metadata of a group of consumers."""
+    if value.get("protocolType") != CONSUMER:
+        return
+    for member in value.get("members") or ():
+        replace(member, "subscription", read_subscription)
+        replace(member, "assignment", read_assignment)
+
+
+def replace(
+    form: dict[str, Any], name: str, read: Callable[[bytes | None], tuple[Any, int] | None]
+) -> None:
+    """Put the message that bytes hold in their place, where they hold one."""
+    data = form.get(name)
+    if isinstance(data, bytes):
+        found = read(data)
+        if found is not None:
+            form[name] = to_json(*found)

@@ -1,0 +1,97 @@
+"""Fetch sessions: what a fetch reads that names no partitions, because its session remembers them.
+
+A consumer or follower opens a session with a full fetch; later requests name only what changed, an
+empty one means "the same as before":
+
+    request    session 0, epoch 0    orders-0, orders-1    response  session 77
+    request    session 77, epoch 1   (nothing)             reads orders-0, orders-1
+    request    session 77, epoch 2   forget orders-0       reads orders-1
+
+Sessions belong to a broker, not to a connection. One whose first fetch was not seen stays unknown,
+and one that misses a fetch, which its epochs show, becomes so: half a list would be worse than
+none.
+
+Source: KIP-227; Kafka's `FetchMetadata` (session id 0 is none; epoch 0 opens, -1 closes).
+"""
+
+from typing import Any, Final, NamedTuple
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.exchange import Status
+from kdiag.wire.primitives import uuid_text
+
+FETCH_KEY: Final = 1
+FIRST_WITH_SESSIONS: Final = 7
+DEFAULT_MAX_SESSIONS: Final = 10_000
+
+_NO_SESSION: Final = 0
+_FULL_EPOCHS: Final = (0, -1)
+_LAST_EPOCH: Final = (1 << 31) - 1
+
+Partition = tuple[str, int]
+"""A topic, or its id where the request has that, and a partition."""
+
+
+class _Session(NamedTuple):
+    """The epoch of a session's next fetch, and what the session remembers."""
+
+    next_epoch: int
+    partitions: dict[Partition, None]
+
+
+class FetchSessions:
+    """The sessions of one run; the longest unused are forgotten when there are too many."""
+
+    def __init__(self, max_sessions: int = DEFAULT_MAX_SESSIONS) -> None:
+        self._max_sessions = max_sessions
+        self._sessions: dict[tuple[str, int], _Session] = {}
+
+    def follow(self, dissection: Dissection) -> None:
+        """Take an exchange, in order; give an incremental fetch what its session reads."""
+        exchange = dissection.exchange
+        if exchange.api_key != FETCH_KEY or (exchange.version or 0) < FIRST_WITH_SESSIONS:
+            return
+        request = dissection.request
+        if request is None or request.status is not Status.OK:
+            return
+        asked = request.message
+        broker = exchange.connection.broker
+        known = self._sessions.pop((broker, asked.session_id), None)
+        partitions: dict[Partition, None] = {}
+        if asked.session_epoch not in _FULL_EPOCHS:
+            if known is None or known.next_epoch != asked.session_epoch:
+                return
+            partitions = known.partitions
+        _apply(asked, partitions)
+        if asked.session_epoch not in _FULL_EPOCHS:
+            dissection.session_topics = list(partitions)
+        self._keep(dissection, asked, partitions)
+
+    def _keep(self, dissection: Dissection, asked: Any, partitions: dict[Partition, None]) -> None:
+        """Remember the session that the exchange leaves behind."""
+        response = dissection.response
+        session_id = asked.session_id
+        if asked.session_epoch in _FULL_EPOCHS:
+            if asked.session_epoch or response is None or response.message is None:
+                return
+            session_id = response.message.session_id
+        elif response is not None and response.message is not None and response.message.error_code:
+            return  # the broker has forgotten the session, or never knew it
+        if session_id != _NO_SESSION:
+            next_epoch = 1 if asked.session_epoch == _LAST_EPOCH else asked.session_epoch + 1
+            session = _Session(next_epoch, partitions)
+            self._sessions[dissection.exchange.connection.broker, session_id] = session
+            if len(self._sessions) > self._max_sessions:
+                del self._sessions[next(iter(self._sessions))]
+
+
+def _apply(asked: Any, partitions: dict[Partition, None]) -> None:
+    """Add what a request adds to a session, and remove what it forgets."""
+    for topic in asked.forgotten_topics_data:
+        name = topic.topic or uuid_text(topic.topic_id)
+        for index in topic.partitions:
+            partitions.pop((name, index), None)
+    for topic in asked.topics:
+        name = topic.topic or uuid_text(topic.topic_id)
+        for each in topic.partitions:
+            partitions[name, each.partition] = None

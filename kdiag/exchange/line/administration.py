@@ -1,0 +1,183 @@
+"""What exchanges of administrators and connecting clients are about; secrets are never in it."""
+
+from typing import Any, Final
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.line.phrase import Topics, clause, count, listed, size
+
+_RESOURCES: Final = {2: "topic", 4: "broker", 8: "broker logger", 16: "client metrics", 32: "group"}
+_ACL_RESOURCES: Final = {
+    1: "anything",
+    2: "topic",
+    3: "group",
+    4: "cluster",
+    5: "transactional id",
+    6: "delegation token",
+    7: "user",
+}
+_OPERATIONS: Final = {
+    1: "any operation",
+    2: "all operations",
+    3: "read",
+    4: "write",
+    5: "create",
+    6: "delete",
+    7: "alter",
+    8: "describe",
+    9: "cluster action",
+    10: "describe configs",
+    11: "alter configs",
+    12: "idempotent write",
+    13: "create tokens",
+    14: "describe tokens",
+}
+_PERMISSIONS: Final = {1: "any", 2: "deny", 3: "allow"}
+_ELECTIONS: Final = {0: "preferred", 1: "unclean"}
+
+
+def _versions_request(asked: Any, _: Dissection, __: Topics) -> str:
+    return " ".join(filter(None, (asked.client_software_name, asked.client_software_version)))
+
+
+def _versions_response(answered: Any, _: Dissection, __: Topics) -> str:
+    return count(len(answered.api_keys), "API")
+
+
+def _handshake_request(asked: Any, _: Dissection, __: Topics) -> str:
+    return f"mechanism {asked.mechanism}"
+
+
+def _handshake_response(answered: Any, _: Dissection, __: Topics) -> str:
+    return f"broker has {listed(answered.mechanisms)}"
+
+
+def _authenticate(message: Any, _: Dissection, __: Topics) -> str:
+    return f"token of {size(len(message.auth_bytes))}" if message.auth_bytes else ""
+
+
+def _create_topics_request(asked: Any, _: Dissection, __: Topics) -> str:
+    words = [
+        clause(
+            f"{topic.name} {_count_or_default(topic.num_partitions, 'partition')}",
+            f"{_count_or_default(topic.replication_factor, 'replica')}",
+            listed([f"{each.name}" for each in topic.configs]),
+        )
+        for topic in asked.topics
+    ]
+    return clause(listed(words, "; "), "validate only" if asked.validate_only else None)
+
+
+def _count_or_default(number: int, noun: str) -> str:
+    return f"default {noun}s" if number < 0 else count(number, noun)
+
+
+def _delete_topics_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    return listed(asked.topic_names) or topics.names(asked.topics)
+
+
+def _create_partitions_request(asked: Any, _: Dissection, __: Topics) -> str:
+    return listed([f"{each.name} to {count(each.count, 'partition')}" for each in asked.topics])
+
+
+def _resource(each: Any) -> str:
+    kind = _RESOURCES.get(each.resource_type, f"resource {each.resource_type}")
+    return f"{kind} {each.resource_name or '(default)'}"
+
+
+def _describe_configs_request(asked: Any, _: Dissection, __: Topics) -> str:
+    words = [
+        clause(_resource(each), listed(each.configuration_keys or ())) for each in asked.resources
+    ]
+    return listed(words, "; ")
+
+
+def _describe_configs_response(answered: Any, _: Dissection, __: Topics) -> str:
+    return count(sum(len(each.configs) for each in answered.results), "setting")
+
+
+def _alter_configs_request(asked: Any, _: Dissection, __: Topics) -> str:
+    words = [
+        clause(_resource(each), listed([config.name for config in each.configs]))
+        for each in asked.resources
+    ]
+    return clause(listed(words, "; "), "validate only" if asked.validate_only else None)
+
+
+def _acl(each: Any) -> str:
+    kind = _ACL_RESOURCES.get(each.resource_type, str(each.resource_type))
+    return (
+        f"{_PERMISSIONS.get(each.permission_type, '?')} {each.principal} from {each.host}"
+        f" {_OPERATIONS.get(each.operation, each.operation)} on {kind} {each.resource_name}"
+    )
+
+
+def _create_acls_request(asked: Any, _: Dissection, __: Topics) -> str:
+    return listed([_acl(each) for each in asked.creations], "; ")
+
+
+def _acl_filter(each: Any) -> str:
+    kind = _ACL_RESOURCES.get(each.resource_type_filter, str(each.resource_type_filter))
+    return clause(f"{kind} {each.resource_name_filter or ''}".strip(), each.principal_filter)
+
+
+def _describe_acls_request(asked: Any, _: Dissection, __: Topics) -> str:
+    return _acl_filter(asked)
+
+
+def _described_acls(answered: Any, _: Dissection, __: Topics) -> str:
+    return count(sum(len(each.acls) for each in answered.resources), "ACL")
+
+
+def _delete_acls_request(asked: Any, _: Dissection, __: Topics) -> str:
+    return listed([_acl_filter(each) for each in asked.filters], "; ")
+
+
+def _deleted_acls(answered: Any, _: Dissection, __: Topics) -> str:
+    return f"{sum(len(each.matching_acls) for each in answered.filter_results)} deleted"
+
+
+def _scram_request(asked: Any, _: Dissection, __: Topics) -> str:
+    changed = [f"set {each.name}" for each in asked.upsertions]
+    return listed(changed + [f"delete {each.name}" for each in asked.deletions], ", ")
+
+
+def _elect_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    kind = _ELECTIONS.get(asked.election_type, str(asked.election_type))
+    where = "all partitions"
+    if asked.topic_partitions is not None:
+        where = topics.partitions(asked.topic_partitions)
+    return f"{kind} leaders of {where}"
+
+
+def _push_telemetry_request(asked: Any, _: Dissection, __: Topics) -> str:
+    return clause(
+        f"{size(len(asked.metrics))} of metrics", "terminating" if asked.terminating else None
+    )
+
+
+def _telemetry_response(answered: Any, _: Dissection, __: Topics) -> str:
+    return clause(
+        listed(answered.requested_metrics) or "no metrics wanted",
+        f"every {answered.push_interval_ms} ms",
+    )
+
+
+ADMINISTRATION: Final = {
+    17: (_handshake_request, _handshake_response),
+    18: (_versions_request, _versions_response),
+    19: (_create_topics_request, None),
+    20: (_delete_topics_request, None),
+    29: (_describe_acls_request, _described_acls),
+    30: (_create_acls_request, None),
+    31: (_delete_acls_request, _deleted_acls),
+    32: (_describe_configs_request, _describe_configs_response),
+    33: (_alter_configs_request, None),
+    36: (_authenticate, _authenticate),
+    37: (_create_partitions_request, None),
+    43: (_elect_request, None),
+    44: (_alter_configs_request, None),
+    51: (_scram_request, None),
+    71: (None, _telemetry_response),
+    72: (_push_telemetry_request, None),
+}
+"""By API key, what to say of request and response."""

@@ -1,0 +1,223 @@
+"""What exchanges about groups are about: coordinators, membership, offsets, of all four kinds."""
+
+from typing import Any, Final
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.embedded import read_assignment, read_subscription
+from kdiag.exchange.line.phrase import Topics, clause, count, listed, quoted, short_id
+
+_KEY_TYPES: Final = {0: "group", 1: "transaction", 2: "share"}
+_JOINS, _LEAVES, _LEAVES_FOR_NOW = 0, -1, -2
+_EPOCHS: Final = {_JOINS: "joins", _LEAVES: "leaves", _LEAVES_FOR_NOW: "leaves for now"}
+
+
+def _find_coordinator_request(asked: Any, _: Dissection, __: Topics) -> str:
+    keys = asked.coordinator_keys or [asked.key]
+    return f"{_KEY_TYPES.get(asked.key_type, asked.key_type)} {listed(keys)}"
+
+
+def _find_coordinator_response(answered: Any, _: Dissection, __: Topics) -> str:
+    found = answered.coordinators or [answered]
+    nodes = [f"node {each.node_id} {each.host}:{each.port}" for each in found if each.node_id >= 0]
+    return listed(list(dict.fromkeys(nodes)), ", ")
+
+
+def _member(member_id: str | None, instance_id: str | None = None) -> str | None:
+    """Return who a member is; a static member keeps its instance id over restarts."""
+    name = f"member {short_id(member_id)}" if member_id else None
+    return clause(f"instance {instance_id}" if instance_id else None, name) or None
+
+
+def _subscribed(data: bytes) -> str:
+    found = read_subscription(data)
+    return listed(found.message.topics) if found is not None else ""
+
+
+def _join_request(asked: Any, _: Dissection, __: Topics) -> str:
+    subscribed = {_subscribed(protocol.metadata): None for protocol in asked.protocols}
+    return clause(
+        f"group {asked.group_id}",
+        " ".join(filter(None, subscribed)),
+        "/".join(protocol.name for protocol in asked.protocols),
+        quoted(asked.reason) if asked.reason else None,
+        _member(asked.member_id, asked.group_instance_id) or "new member",
+    )
+
+
+def _join_response(answered: Any, _: Dissection, __: Topics) -> str:
+    if answered.generation_id < 0:
+        return _member(answered.member_id) or ""
+    is_leader = answered.leader == answered.member_id
+    return clause(
+        f"gen {answered.generation_id}",
+        f"leads {count(len(answered.members), 'member')}" if is_leader else "follows",
+        answered.protocol_name,
+    )
+
+
+def _sync_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    shares = [_assigned(each.assignment, topics) for each in asked.assignments]
+    return clause(
+        _generation(asked),
+        f"assigns {listed(shares, ' / ')}" if shares else None,
+        _member(asked.member_id, asked.group_instance_id),
+    )
+
+
+def _sync_response(answered: Any, dissection: Dissection, topics: Topics) -> str:
+    return "" if dissection.error_code else _assigned(answered.assignment, topics)
+
+
+def _assigned(data: bytes, topics: Topics) -> str:
+    if not data:
+        return "nothing"
+    found = read_assignment(data)
+    if found is None:
+        return count(len(data), "byte")
+    return topics.partitions(found.message.assigned_partitions) or "nothing"
+
+
+def _generation(asked: Any) -> str:
+    return f"group {asked.group_id} gen {asked.generation_id}"
+
+
+def _heartbeat_request(asked: Any, _: Dissection, __: Topics) -> str:
+    return clause(_generation(asked), _member(asked.member_id, asked.group_instance_id))
+
+
+def _leave_request(asked: Any, _: Dissection, __: Topics) -> str:
+    leaving = [_member(each.member_id, each.group_instance_id) or "" for each in asked.members]
+    reasons = {each.reason: None for each in asked.members if each.reason}
+    return clause(
+        f"group {asked.group_id}",
+        listed(leaving) or _member(asked.member_id),
+        listed([quoted(reason) for reason in reasons]),
+    )
+
+
+def _commit_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    offsets = topics.partitions(asked.topics, lambda each: f"@{each.committed_offset}")
+    generation = asked.generation_id_or_member_epoch
+    transaction = getattr(asked, "transactional_id", None)
+    return clause(
+        f"group {asked.group_id}" + (f" gen {generation}" if generation >= 0 else ""),
+        offsets,
+        f"transaction {transaction}" if transaction else None,
+    )
+
+
+def _offsets_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    groups = [
+        f"group {group.group_id} {_wanted(group.topics, topics)}".rstrip()
+        for group in asked.groups or [asked]
+    ]
+    return listed(groups, ", ")
+
+
+def _wanted(wanted: Any, topics: Topics) -> str:
+    return "all offsets" if wanted is None else topics.partitions(wanted)
+
+
+def _offsets_response(answered: Any, dissection: Dissection, topics: Topics) -> str:
+    found = [
+        topics.partitions(
+            group.topics,
+            lambda each: "@none" if each.committed_offset < 0 else f"@{each.committed_offset}",
+        )
+        for group in answered.groups or [answered]
+    ]
+    return listed([each for each in found if each], ", ") or (
+        "" if dissection.error_code else "no offsets"
+    )
+
+
+def _delete_offsets_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    return clause(f"group {asked.group_id}", topics.partitions(asked.topics).replace("[]", ""))
+
+
+def _describe_request(asked: Any, _: Dissection, __: Topics) -> str:
+    groups = asked.groups if hasattr(asked, "groups") else asked.group_ids
+    return listed([f"group {group}" for group in groups])
+
+
+def _described(answered: Any, _: Dissection, __: Topics) -> str:
+    words = [
+        f"{group.group_state} {count(len(group.members), 'member')}"
+        for group in answered.groups
+        if group.group_state
+    ]
+    return listed(words, ", ")
+
+
+def _list_response(answered: Any, _: Dissection, __: Topics) -> str:
+    return count(len(answered.groups), "group")
+
+
+def _delete_groups_request(asked: Any, _: Dissection, __: Topics) -> str:
+    return listed([f"group {group}" for group in asked.groups_names])
+
+
+def _epoch_heartbeat_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    epoch = asked.member_epoch
+    owned = getattr(asked, "topic_partitions", None)
+    subscribed = getattr(asked, "subscribed_topic_names", None)
+    return clause(
+        f"group {asked.group_id} {_EPOCHS.get(epoch, f'epoch {epoch}')}",
+        f"wants {listed(subscribed)}" if subscribed else None,
+        f"owns {topics.partitions(owned)}" if owned else None,
+        _tasks(asked),
+        _member(asked.member_id, getattr(asked, "instance_id", None)),
+    )
+
+
+def _epoch_heartbeat_response(answered: Any, dissection: Dissection, topics: Topics) -> str:
+    if dissection.error_code:
+        return ""
+    epoch = answered.member_epoch
+    assignment = getattr(answered, "assignment", None)
+    return clause(
+        f"epoch {epoch}" if epoch >= 0 else None,
+        f"gets {topics.partitions(assignment.topic_partitions) or 'nothing'}"
+        if assignment
+        else None,
+        _tasks(answered),
+    )
+
+
+def _tasks(message: Any) -> str | None:
+    """Return the tasks in a heartbeat of a streams group: `active 0[0,1] standby 1[2]`."""
+    words = []
+    for kind in ("active", "standby", "warmup"):
+        tasks = getattr(message, f"{kind}_tasks", None)
+        if tasks:
+            words.append(f"{kind} {listed([_task(each) for each in tasks])}")
+    return " ".join(words) or None
+
+
+def _task(task: Any) -> str:
+    return f"{task.subtopology_id}[{listed([str(each) for each in task.partitions], ',')}]"
+
+
+GROUPS: Final = {
+    8: (_commit_request, None),
+    9: (_offsets_request, _offsets_response),
+    10: (_find_coordinator_request, _find_coordinator_response),
+    11: (_join_request, _join_response),
+    12: (_heartbeat_request, None),
+    13: (_leave_request, None),
+    14: (_sync_request, _sync_response),
+    15: (_describe_request, _described),
+    16: (None, _list_response),
+    28: (_commit_request, None),
+    42: (_delete_groups_request, None),
+    47: (_delete_offsets_request, None),
+    68: (_epoch_heartbeat_request, _epoch_heartbeat_response),
+    69: (_describe_request, _described),
+    76: (_epoch_heartbeat_request, _epoch_heartbeat_response),
+    77: (_describe_request, _described),
+    88: (_epoch_heartbeat_request, _epoch_heartbeat_response),
+    89: (_describe_request, _described),
+    91: (_delete_offsets_request, None),
+    92: (_delete_offsets_request, None),
+}
+"""By API key, what to say of request and response."""

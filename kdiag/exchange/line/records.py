@@ -1,0 +1,207 @@
+"""What exchanges about records are about: Produce, Fetch, ListOffsets, share groups and so on."""
+
+from typing import Any, Final
+
+from kdiag.errors import DecodeError
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.line.phrase import Topics, clause, count, listed, size
+from kdiag.wire.records.batch import RecordBatch
+
+_ACKS: Final = {0: "0", 1: "1", -1: "all"}
+_TIMES: Final = {
+    -1: "latest",
+    -2: "earliest",
+    -3: "max timestamp",
+    -4: "earliest local",
+    -5: "latest tiered",
+    -6: "earliest pending upload",
+}
+_ACKNOWLEDGEMENTS: Final = {0: "gap", 1: "accept", 2: "release", 3: "reject", 4: "renew"}
+_LAST_OLD_LIST_OFFSETS: Final = 0
+
+
+def records_text(fields: list[list[RecordBatch] | None]) -> str:
+    """Return how much lies in the `records` fields of a message: `30 records 3.4 kB lz4`."""
+    batches = [batch for field in fields for batch in field or ()]
+    if not batches:
+        return ""
+    try:
+        records = count(sum(batch.record_count for batch in batches), "record")
+    except DecodeError:
+        records = count(len(batches), "batch")  # a compressed message of old that cannot be read
+    codecs = {batch.compression: None for batch in batches}
+    codecs.pop("none", None)
+    marks = ["transactional"] if any(batch.is_transactional for batch in batches) else []
+    if any(batch.is_control for batch in batches):
+        marks.append("control")
+    total = size(sum(batch.size_in_bytes for batch in batches))
+    return " ".join((records, total, *codecs, *marks))
+
+
+def _produce_request(asked: Any, dissection: Dissection, topics: Topics) -> str:
+    assert dissection.request is not None
+    return clause(
+        f"{topics.partitions(asked.topic_data)} {records_text(dissection.request.batches)}".strip(),
+        f"acks {_ACKS.get(asked.acks, asked.acks)}",
+        f"transaction {asked.transactional_id}" if asked.transactional_id else None,
+    )
+
+
+def _produce_response(answered: Any, _: Dissection, __: Topics) -> str:
+    offsets = [
+        str(partition.base_offset)
+        for topic in answered.responses
+        for partition in topic.partition_responses
+        if partition.base_offset >= 0 and not partition.error_code
+    ]
+    return f"at {listed(offsets)}" if offsets else ""
+
+
+def _fetch_request(asked: Any, dissection: Dissection, topics: Topics) -> str:
+    replica = max(asked.replica_id, asked.replica_state.replica_id)
+    forgotten = asked.forgotten_topics_data
+    what = topics.partitions(asked.topics, lambda each: f"@{each.fetch_offset}")
+    session = dissection.session_topics
+    if not what and session:
+        what = topics.pairs(session)
+    elif not what and asked.session_id:
+        what = f"{'closes ' if asked.session_epoch < 0 else ''}session {asked.session_id}"
+    return clause(
+        f"replica {replica}: {what}" if replica >= 0 else what,
+        f"without {topics.partitions(forgotten)}" if forgotten else None,
+        f"wait {asked.max_wait_ms} ms",
+    )
+
+
+def _fetch_response(answered: Any, dissection: Dissection, _: Topics) -> str:
+    assert dissection.response is not None
+    text = records_text(dissection.response.batches)
+    partitions = [each for topic in answered.responses for each in topic.partitions]
+    if not text:
+        return "" if dissection.error_code else "nothing new"
+    marks = {each.high_watermark for each in partitions}
+    if len(partitions) == 1 and marks != {-1}:
+        text = f"{text}, HW {partitions[0].high_watermark}"
+    return text
+
+
+def _list_offsets_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    return topics.partitions(
+        asked.topics, lambda each: f" {_TIMES.get(each.timestamp, each.timestamp)}"
+    )
+
+
+def _list_offsets_response(answered: Any, dissection: Dissection, _: Topics) -> str:
+    is_old = dissection.exchange.version == _LAST_OLD_LIST_OFFSETS
+    offsets = []
+    for topic in answered.topics:
+        for each in topic.partitions:
+            if is_old:
+                offsets.append(listed([str(offset) for offset in each.old_style_offsets]))
+            elif not each.error_code:
+                offsets.append("none" if each.offset < 0 else str(each.offset))
+    return listed(offsets, ", ")
+
+
+def _metadata_request(asked: Any, dissection: Dissection, topics: Topics) -> str:
+    if asked.topics is None or (not asked.topics and dissection.exchange.version == 0):
+        return "all topics"
+    return topics.names(asked.topics) if asked.topics else "brokers only"
+
+
+def _metadata_response(answered: Any, _: Dissection, __: Topics) -> str:
+    partitions = sum(len(topic.partitions) for topic in answered.topics)
+    return clause(
+        count(len(answered.brokers), "broker"),
+        f"controller {answered.controller_id}" if answered.controller_id >= 0 else None,
+        count(len(answered.topics), "topic") if len(answered.topics) > 1 else None,
+        count(partitions, "partition") if answered.topics else None,
+    )
+
+
+def _epoch_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    return topics.partitions(asked.topics, lambda each: f" epoch {each.leader_epoch}")
+
+
+def _epoch_response(answered: Any, _: Dissection, __: Topics) -> str:
+    ends = [str(each.end_offset) for topic in answered.topics for each in topic.partitions]
+    return f"ends at {listed(ends)}" if ends else ""
+
+
+def _delete_records_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    return topics.partitions(
+        asked.topics, lambda each: " all" if each.offset < 0 else f" before {each.offset}"
+    )
+
+
+def _share_fetch_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    return clause(
+        f"group {asked.group_id}",
+        topics.partitions(asked.topics),
+        _acknowledged(asked),
+        f"wait {asked.max_wait_ms} ms",
+    )
+
+
+def _share_fetch_response(answered: Any, dissection: Dissection, _: Topics) -> str:
+    assert dissection.response is not None
+    acquired = sum(
+        each.last_offset - each.first_offset + 1
+        for topic in answered.responses
+        for partition in topic.partitions
+        for each in partition.acquired_records
+    )
+    text = records_text(dissection.response.batches)
+    if not text and not dissection.error_code:
+        return "nothing new"
+    return clause(text, f"{acquired} acquired" if acquired else None)
+
+
+def _share_acknowledge_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    return clause(f"group {asked.group_id}", topics.partitions(asked.topics), _acknowledged(asked))
+
+
+def _acknowledged(asked: Any) -> str | None:
+    """Return how many records a share consumer is done with, and how: `accept 10`."""
+    counts: dict[int, int] = {}
+    for topic in asked.topics:
+        for partition in topic.partitions:
+            for batch in partition.acknowledgement_batches:
+                records = batch.last_offset - batch.first_offset + 1
+                types = batch.acknowledge_types
+                each = 1 if len(types) == records else records  # one type may stand for all
+                for kind in types:
+                    counts[kind] = counts.get(kind, 0) + each
+    words = [f"{_ACKNOWLEDGEMENTS.get(kind, kind)} {n}" for kind, n in sorted(counts.items())]
+    return " ".join(words) or None
+
+
+def _producers_response(answered: Any, _: Dissection, __: Topics) -> str:
+    found = sum(
+        len(each.active_producers) for topic in answered.topics for each in topic.partitions
+    )
+    return count(found, "producer")
+
+
+def _topics_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    return topics.partitions(asked.topics).replace("[]", "")
+
+
+def _described_topics(answered: Any, _: Dissection, __: Topics) -> str:
+    partitions = sum(len(topic.partitions) for topic in answered.topics)
+    return clause(count(len(answered.topics), "topic"), count(partitions, "partition"))
+
+
+RECORDS: Final = {
+    0: (_produce_request, _produce_response),
+    1: (_fetch_request, _fetch_response),
+    2: (_list_offsets_request, _list_offsets_response),
+    3: (_metadata_request, _metadata_response),
+    21: (_delete_records_request, None),
+    23: (_epoch_request, _epoch_response),
+    61: (_topics_request, _producers_response),
+    75: (_topics_request, _described_topics),
+    78: (_share_fetch_request, _share_fetch_response),
+    79: (_share_acknowledge_request, None),
+}
+"""By API key, what to say of request and response."""

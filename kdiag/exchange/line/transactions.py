@@ -1,0 +1,92 @@
+"""What exchanges about producers and transactions are about."""
+
+from typing import Any, Final
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.line.phrase import Topics, clause, count, listed
+
+
+def _init_request(asked: Any, _: Dissection, __: Topics) -> str:
+    if not asked.transactional_id:
+        return "idempotent producer"
+    return clause(
+        f"transaction {asked.transactional_id}",
+        "keeps what is prepared" if asked.keep_prepared_txn else None,
+    )
+
+
+def _producer(message: Any) -> str | None:
+    """Return the producer that a message names: `producer 1001 epoch 3`."""
+    if message.producer_id < 0:
+        return None
+    return f"producer {message.producer_id} epoch {message.producer_epoch}"
+
+
+def _producer_response(answered: Any, dissection: Dissection, _: Topics) -> str:
+    return "" if dissection.error_code else _producer(answered) or ""
+
+
+def _add_partitions_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    if not asked.transactions:
+        added = topics.partitions(asked.v3_and_below_topics)
+        return clause(f"transaction {asked.v3_and_below_transactional_id}", added)
+    words = [
+        clause(
+            f"transaction {each.transactional_id}",
+            "verifies" if each.verify_only else None,
+            topics.partitions(each.topics),
+        )
+        for each in asked.transactions
+    ]
+    return listed(words, "; ")
+
+
+def _add_offsets_request(asked: Any, _: Dissection, __: Topics) -> str:
+    return clause(f"transaction {asked.transactional_id}", f"group {asked.group_id}")
+
+
+def _end_request(asked: Any, _: Dissection, __: Topics) -> str:
+    outcome = "commit" if asked.committed else "abort"
+    return clause(f"{outcome} transaction {asked.transactional_id}", _producer(asked))
+
+
+def _markers_request(asked: Any, _: Dissection, topics: Topics) -> str:
+    words = [
+        f"{'commit' if each.transaction_result else 'abort'} {_producer(each)}"
+        f" {topics.partitions(each.topics)}"
+        for each in asked.markers
+    ]
+    return listed(words, ", ")
+
+
+def _describe_request(asked: Any, _: Dissection, __: Topics) -> str:
+    return listed([f"transaction {each}" for each in asked.transactional_ids])
+
+
+def _described(answered: Any, _: Dissection, topics: Topics) -> str:
+    words = [
+        clause(each.transaction_state, _producer(each), topics.partitions(each.topics))
+        for each in answered.transaction_states
+        if each.transaction_state
+    ]
+    return listed(words, "; ")
+
+
+def _list_request(asked: Any, _: Dissection, __: Topics) -> str:
+    return clause(listed(asked.state_filters), asked.transactional_id_pattern)
+
+
+def _listed(answered: Any, _: Dissection, __: Topics) -> str:
+    return count(len(answered.transaction_states), "transaction")
+
+
+TRANSACTIONS: Final = {
+    22: (_init_request, _producer_response),
+    24: (_add_partitions_request, None),
+    25: (_add_offsets_request, None),
+    26: (_end_request, _producer_response),
+    27: (_markers_request, None),
+    65: (_describe_request, _described),
+    66: (_list_request, _listed),
+}
+"""By API key, what to say of request and response."""

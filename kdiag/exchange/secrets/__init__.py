@@ -1,0 +1,1 @@
+"""Secrets in exchanges: redacted in what is printed, masked in what is kept."""

@@ -1,0 +1,208 @@
+"""Exchanges whose frames are kept: secrets in their bytes are overwritten, lengths stay.
+
+A capture that kdiag writes is given away more easily than a password is. What
+`redaction` calls secret becomes `x` byte for byte, so that the frame still decodes;
+bytes that are not understood, where secrets may be, become `x` as a whole.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from kdiag.errors import DecodeError, EncodeError
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.secrets.redaction import (
+    RECORD_SECRETS,
+    REDACTED,
+    has_secrets,
+    is_secret_config,
+    redact_body,
+)
+from kdiag.exchange.topic_names import CLUSTER_METADATA_ID
+from kdiag.wire.catalog import API_BY_KEY, Api
+from kdiag.wire.codec.explain import Explanation, Span, explain
+from kdiag.wire.codec.messages import encode
+from kdiag.wire.frame import Frame
+from kdiag.wire.header import read_request_header, read_response_header
+from kdiag.wire.records.batch import HEADER_BYTES, MAGIC_2, RecordBatch
+from kdiag.wire.records.batches import read_batches, write_batch
+from kdiag.wire.records.internal import CLUSTER_METADATA, InternalRecord, read_metadata_record
+from kdiag.wire.records.record import CODEC_MASK, Record
+from kdiag.wire.schema import Struct, fields_of, info_of
+
+_FETCH_KEY: Final = 1
+_ENVELOPE_KEY: Final = 58
+_ENVELOPE_DATA: Final = frozenset({"requestData", "responseData"})
+_CORRELATION_ID_BYTES: Final = 4
+_STEPS: Final = re.compile(r"[^.\[\]]+")
+_METADATA_LOG: Final = frozenset({CLUSTER_METADATA, CLUSTER_METADATA_ID})
+
+Stretch = tuple[int, bytes]
+"""Where in a frame bytes are overwritten, and with what."""
+
+
+def mask_secrets(exchange: Exchange) -> Exchange:
+    """Return the exchange with every secret in its frames overwritten."""
+    request = exchange.request and _masked(exchange, exchange.request, is_response=False)
+    response = exchange.response and _masked(exchange, exchange.response, is_response=True)
+    if request is exchange.request and response is exchange.response:
+        return exchange
+    return replace(exchange, request=request, response=response)
+
+
+def _masked(exchange: Exchange, frame: Frame, *, is_response: bool) -> Frame:
+    found = _secrets(exchange, frame.data, frame.size, is_response=is_response)
+    stretches = [(offset, instead) for offset, instead in found if instead]
+    if not stretches:
+        return frame
+    data = bytearray(frame.data)
+    for offset, instead in stretches:
+        data[offset : offset + len(instead)] = instead
+    return replace(frame, data=bytes(data))
+
+
+def _secrets(
+    exchange: Exchange, data: bytes, whole_bytes: int, *, is_response: bool
+) -> Iterator[Stretch]:
+    """Yield the stretches of a frame that are secret, or may be."""
+    if exchange.pairing is Status.OPAQUE:
+        yield _rest(data, 0)
+        return
+    try:
+        start = _body_offset(exchange, data, is_response=is_response)
+    except DecodeError:
+        return  # it ends within the header, which holds no secrets
+    api = None if exchange.api_key is None else API_BY_KEY.get(exchange.api_key)
+    if api is None or exchange.version is None:
+        yield _rest(data, start)
+        return
+    if api.key not in {_FETCH_KEY, _ENVELOPE_KEY} and not has_secrets(api.key):
+        return
+    cls = api.response_class() if is_response else api.request_class()
+    if not info_of(cls).versions.covers(exchange.version):
+        yield _rest(data, start)
+        return
+    if api.key == _FETCH_KEY and not (is_response and _reads_metadata_log(exchange)):
+        return
+    read = explain(cls, exchange.version, data, start, whole_bytes=whole_bytes)
+    yield from _in_body(api, read, is_response=is_response)
+    yield _rest(data, read.end)
+
+
+def _body_offset(exchange: Exchange, data: bytes, *, is_response: bool) -> int:
+    if not is_response:
+        return read_request_header(data).body_offset
+    if exchange.api_key is None or exchange.version is None:
+        return _CORRELATION_ID_BYTES
+    return read_response_header(data, exchange.api_key, exchange.version).body_offset
+
+
+def _reads_metadata_log(exchange: Exchange) -> bool:
+    """Return whether an exchange of Fetch may be about the metadata log."""
+    frames = (exchange.request, exchange.response)
+    marks = (CLUSTER_METADATA.encode(), bytes(15) + b"\x01")
+    return any(mark in frame.data for frame in frames if frame for mark in marks)
+
+
+def _in_body(api: Api, read: Explanation, *, is_response: bool) -> Iterator[Stretch]:
+    if api.key == _FETCH_KEY:
+        for span in read.spans:
+            if isinstance(span.value, bytes) and _is_metadata_log(span, read.body):
+                yield span.offset, _without_record_secrets(span.value)
+        return
+    redact_body(api.key, read.body, is_response=is_response)
+    for span in read.spans:
+        # A length or a count has the path of what it counts; it is a number.
+        if isinstance(span.value, bytes | str) and (
+            _value_at(read.body, span.path) == REDACTED
+            or (api.key == _ENVELOPE_KEY and span.path in _ENVELOPE_DATA)
+        ):
+            yield span.offset, b"x" * span.length
+
+
+def _value_at(body: Any, path: str) -> object:
+    """Return what a path such as `resources[0].configs[1].value` leads to; None where it ends."""
+    for step in _STEPS.findall(path):
+        if isinstance(body, list):
+            body = body[int(step)]
+        elif isinstance(body, dict):
+            body = body.get(step)
+    return body
+
+
+def _is_metadata_log(span: Span, body: dict[str, Any]) -> bool:
+    """Return whether a span holds records of the metadata log: `responses[2].partitions[0]...`."""
+    if not span.path.endswith(".records"):
+        return False
+    index = int(span.path.partition("[")[2].partition("]")[0])
+    topic = body["responses"][index]
+    return not _METADATA_LOG.isdisjoint({topic.get("topic"), topic.get("topicId")})
+
+
+def _without_record_secrets(data: bytes) -> bytes:
+    """Return the batches of the metadata log with the secrets in their records overwritten."""
+    masked = bytearray(data)
+    try:
+        batches, trailing = read_batches(data)
+    except DecodeError:
+        return b"x" * len(data)
+    for batch in batches:
+        end = batch.start + batch.size_in_bytes
+        masked[batch.start : end] = _without_batch_secrets(batch)
+    if trailing:
+        masked[-trailing:] = b"x" * trailing
+    return bytes(masked)
+
+
+def _without_batch_secrets(batch: RecordBatch) -> bytes:
+    """Return a batch without secrets, in as many bytes; what cannot be opened loses its records."""
+    data = bytes(batch.data[batch.start : batch.start + batch.size_in_bytes])
+    if batch.is_control:
+        return data
+    if batch.magic == MAGIC_2 and not batch.attributes & CODEC_MASK:
+        try:
+            records = [_without_secrets(each) for each in batch.records(stored_timestamps=True)]
+            written = write_batch(records, batch.header())
+        except (DecodeError, EncodeError):
+            written = b""
+        if len(written) == len(data):
+            return written
+    kept = HEADER_BYTES if batch.magic == MAGIC_2 else 0
+    return data[:kept] + b"x" * (len(data) - kept)
+
+
+def _without_secrets(record: Record) -> Record:
+    if record.value is None:
+        return record
+    read = read_metadata_record(CLUSTER_METADATA, record.value)
+    if read is None:
+        record.value = b"x" * len(record.value)  # what cannot be read cannot be judged
+    else:
+        record.value = _without_field_secrets(record.value, read)
+    return record
+
+
+def _without_field_secrets(value: bytes, read: InternalRecord) -> bytes:
+    """Return the value of a metadata record with its secret fields overwritten."""
+    secrets = RECORD_SECRETS.get(read.type, frozenset())
+    assert read.value is not None
+    message, version = read.value
+    if read.type == "ConfigRecord" and is_secret_config(message.name):
+        secrets = frozenset({"value"})
+    if not secrets:
+        return value
+    cls: type[Struct] = type(message)
+    for field in fields_of(cls):
+        secret = getattr(message, field.name)
+        if field.json_name in secrets and isinstance(secret, bytes):
+            setattr(message, field.name, b"x" * len(secret))
+        elif field.json_name in secrets and isinstance(secret, str):
+            setattr(message, field.name, "x" * len(secret.encode(errors="surrogateescape")))
+    body = encode(message, version)
+    return value[: len(value) - len(body)] + body
+
+
+def _rest(data: bytes, start: int) -> Stretch:
+    return start, b"x" * (len(data) - start)

@@ -1,0 +1,142 @@
+"""Secrets that Kafka's protocol carries in the open, and how they are kept out of every output.
+
+SASL tokens hold passwords (PLAIN) or bearer tokens, a delegation token's HMAC *is* the token,
+salted passwords open SCRAM to whoever has them, and configurations hold the passwords of key
+stores. A snapshot of the metadata log holds all of that at once.
+
+Source: Kafka's own `RequestConvertToJson` and `ConfigDef.Type.PASSWORD`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from kdiag.wire.codec.explain import Span
+
+REDACTED: Final = "<redacted>"
+
+_INDEX: Final = re.compile(r"\[\d+\]")
+
+SECRETS: Final[dict[tuple[int, bool], frozenset[str]]] = {
+    (36, False): frozenset({"authBytes"}),
+    (36, True): frozenset({"authBytes"}),
+    (38, True): frozenset({"hmac"}),
+    (39, False): frozenset({"hmac"}),
+    (40, False): frozenset({"hmac"}),
+    (41, True): frozenset({"tokens.hmac"}),
+    (51, False): frozenset({"upsertions.salt", "upsertions.saltedPassword"}),
+    (59, True): frozenset({"topics.partitions.unalignedRecords"}),
+}
+"""The secret fields by API key and whether it is the response; paths without indexes."""
+
+CONFIGS: Final[dict[tuple[int, bool], str]] = {
+    (19, False): "topics.configs",
+    (19, True): "topics.configs",
+    (32, True): "results.configs",
+    (33, False): "resources.configs",
+    (44, False): "resources.configs",
+}
+"""Where messages hold configuration entries, each with a `name` and a `value`."""
+
+RECORD_SECRETS: Final[dict[str, frozenset[str]]] = {
+    "UserScramCredentialRecord": frozenset({"salt", "storedKey", "serverKey"}),
+}
+"""The secret fields of metadata records, by type."""
+
+_SECRET_NAME: Final = re.compile(
+    r"(password|secret|passphrase|jaas\.config|(secret|master|keystore|private)\.key"
+    r"|certificate\.chain|truststore\.certificates)$",
+    re.IGNORECASE,
+)
+
+
+def is_secret_config(name: object) -> bool:
+    """Return whether the configuration of that name is one that Kafka calls a password."""
+    return isinstance(name, str) and _SECRET_NAME.search(name) is not None
+
+
+def redact_body(api_key: int, body: dict[str, Any], *, is_response: bool) -> None:
+    """Replace the secrets in a body, in the form of `codec.json_form`, which may be cut."""
+    kind = api_key, is_response
+    for path in SECRETS.get(kind, ()):
+        *parents, last = path.split(".")
+        for holder in _at(body, parents):
+            if holder.get(last) is not None:
+                holder[last] = REDACTED
+    if kind in CONFIGS:
+        for config in _at(body, CONFIGS[kind].split(".")):
+            _redact_config(config)
+
+
+def redact_record(record_type: str, value: dict[str, Any]) -> None:
+    """Replace the secrets in the value of a metadata record."""
+    for name in RECORD_SECRETS.get(record_type, ()):
+        value[name] = REDACTED
+    if record_type == "ConfigRecord" and is_secret_config(value.get("name")):
+        value["value"] = REDACTED
+
+
+def redact_spans(api_key: int, spans: Iterable[Span], *, is_response: bool) -> list[Span]:
+    """Return the spans of a body with the values of secrets replaced; lengths stay."""
+    kind = api_key, is_response
+    spans = list(spans)
+    fields, entries = SECRETS.get(kind, frozenset()), _secret_entries(spans, CONFIGS.get(kind))
+    return [
+        Span(span.path, span.offset, span.length, REDACTED)
+        if isinstance(span.value, bytes | str)
+        and (_INDEX.sub("", span.path) in fields or _is_value_of(span.path, entries))
+        else span
+        for span in spans
+    ]
+
+
+def _secret_entries(spans: Iterable[Span], configs: str | None) -> set[str]:
+    """Return the paths of the configuration entries that are secret, synonyms among them.
+
+    The flag that says so may come after the value.
+    """
+    if configs is None:
+        return set()
+    names = {f"{configs}.name", f"{configs}.synonyms.name"}
+    return {
+        span.path.rpartition(".")[0]
+        for span in spans
+        for path in (_INDEX.sub("", span.path),)
+        if (path in names and is_secret_config(span.value))
+        or (path == f"{configs}.isSensitive" and span.value)
+    }
+
+
+def _is_value_of(path: str, entries: set[str]) -> bool:
+    """Return whether a path is that of the value of an entry, or of a synonym in one."""
+    holder, _, name = path.rpartition(".")
+    return name == "value" and (holder in entries or holder.rpartition(".")[0] in entries)
+
+
+def has_secrets(api_key: int) -> bool:
+    """Return whether requests or responses of an API may carry secrets."""
+    kinds = {(api_key, False), (api_key, True)}
+    return not kinds.isdisjoint(SECRETS) or not kinds.isdisjoint(CONFIGS)
+
+
+def _redact_config(config: dict[str, Any]) -> None:
+    """Replace the value of a configuration entry, and of its synonyms, if it is secret."""
+    if config.get("isSensitive") or is_secret_config(config.get("name")):
+        for entry in (config, *(config.get("synonyms") or ())):
+            if entry.get("value") is not None:
+                entry["value"] = REDACTED
+    else:
+        for synonym in config.get("synonyms") or ():
+            if is_secret_config(synonym.get("name")) and synonym.get("value") is not None:
+                synonym["value"] = REDACTED
+
+
+def _at(body: dict[str, Any], steps: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the objects that a path leads to, through every element of arrays."""
+    if not steps:
+        yield body
+        return
+    value = body.get(steps[0])
+    for each in value if isinstance(value, list) else (value,):
+        if isinstance(each, dict):
+            yield from _at(each, steps[1:])

@@ -1,0 +1,103 @@
+"""Which exchanges are wanted: the filters of the command line, and of anybody else.
+
+Conditions of different kinds must all hold, of several patterns of one kind one is enough.
+Patterns are names, or shell patterns such as `order-*`.
+"""
+
+from collections.abc import Collection, Iterable
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from kdiag.exchange.dissection import SEVERITY, Dissection
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Connection
+from kdiag.exchange.topic_names import TopicNames
+
+_WRONG = {Status.MALFORMED, Status.PARTIAL, Status.UNMATCHED, Status.UNANSWERED}
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """What an exchange must be to be wanted; without conditions, all are.
+
+    Attributes:
+        api_keys: its API.
+        clients: patterns of the client id, or of the client's address with or without its port.
+        topics: patterns of the topics (or topic ids) that it is about.
+        groups: patterns of its groups.
+        connections: numbers or ids of its connection.
+        errors: whether a Kafka error is in the response, or the exchange is not in order: cut,
+            malformed, without request or without answer.
+        min_latency_ns: how long the answer took at least.
+    """
+
+    api_keys: frozenset[int] = frozenset()
+    clients: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    connections: frozenset[str] = frozenset()
+    errors: bool = False
+    min_latency_ns: int | None = None
+
+    def may_take(self, exchange: Exchange) -> bool:
+        """Return whether an exchange may be wanted, without reading its bodies."""
+        if self.api_keys and exchange.api_key not in self.api_keys:
+            return False
+        if self.connections and not self._is_connection(exchange.connection):
+            return False
+        if self.clients:
+            names = address_names(exchange.connection)
+            if exchange.client_id is not None:
+                names.append(exchange.client_id)
+            if not _matches(names, self.clients):
+                return False
+        if self.min_latency_ns is not None:
+            latency_ns = exchange.latency_ns
+            return latency_ns is not None and latency_ns >= self.min_latency_ns
+        return True
+
+    def takes_connection(self, connection: Connection) -> bool:
+        """Return whether to tell of a connection, and of gaps in it: not if exchanges are chosen.
+
+        What a connection is called by its client id shows in its exchanges only.
+        """
+        if self.api_keys or self.topics or self.groups or self.errors or self.min_latency_ns:
+            return False
+        if self.connections and not self._is_connection(connection):
+            return False
+        return not self.clients or _matches(address_names(connection), self.clients)
+
+    def _is_connection(self, connection: Connection) -> bool:
+        names = (str(connection.number), connection.connection_id)
+        return not self.connections.isdisjoint(names)
+
+    def takes(self, dissection: Dissection, names: TopicNames) -> bool:
+        """Return whether an exchange that may be wanted is."""
+        if self.errors and not dissection.error_code and dissection.status not in _WRONG:
+            return False
+        if self.groups and not _matches(dissection.groups, self.groups):
+            return False
+        return not self.topics or _matches(topics_of(dissection, names), self.topics)
+
+
+def topics_of(dissection: Dissection, names: TopicNames) -> frozenset[str]:
+    """Return the names and ids of all topics that an exchange is about."""
+    ids = dissection.topic_ids
+    return dissection.topics | ids | set(names.of(ids).values())
+
+
+def address_names(connection: Connection) -> list[str]:
+    """Return what a client's address is called: `ip:port`, `[ip]` for IPv6, `ip`."""
+    host = connection.client.rpartition(":")[0]
+    return [connection.client, host, host.strip("[]")]
+
+
+def _matches(names: Iterable[str], patterns: Collection[str]) -> bool:
+    return any(
+        name == pattern or fnmatchcase(name, pattern) for name in names for pattern in patterns
+    )
+
+
+def is_in_order(status: Status) -> bool:
+    """Return whether nothing of an exchange is missing or wrong in what was captured of it."""
+    return status is Status.OK or SEVERITY[status] > SEVERITY[Status.PARTIAL]

@@ -1,0 +1,354 @@
+"""One side of an exchange, read: the request or the response, and how much of it made sense.
+
+Reading never raises: a frame that is cut keeps what comes before the hole, a body that contradicts
+its format keeps what could be read, and both say where reading stopped and why. What is newer than
+known is not read at all: a guessed layout would give values that look right and are not.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kdiag.errors import DecodeError
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.mentions import Mentions, mentions
+from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, NEWEST_KAFKA
+from kdiag.wire.codec.explain import Explanation, explain
+from kdiag.wire.codec.json_form import from_json
+from kdiag.wire.codec.messages import decode_prefix
+from kdiag.wire.frame import Frame
+from kdiag.wire.header import read_request_header, read_response_header
+from kdiag.wire.records.batches import RecordBatch, read_batches
+from kdiag.wire.schema import Struct, info_of
+
+UNSUPPORTED_VERSION: Final = 35
+
+_PRODUCE_KEY: Final = 0
+_CLIENT_ID_START: Final = 10
+_CORRELATION_ID_BYTES: Final = 4
+_NULL_LENGTH: Final = 0x8000
+_STEPS: Final = re.compile(r"[^.\[\]]+")
+
+
+class Why(msgspec.Struct, frozen=True):
+    """Why a side is not `ok`.
+
+    Attributes:
+        offset: where reading stopped, in bytes from the start of the frame (behind its length).
+        path: the field it stopped in; empty outside of fields.
+        reason: what was expected and what was found.
+    """
+
+    offset: int
+    path: str
+    reason: str
+
+
+class Side(msgspec.Struct, gc=False):
+    """A request or a response, as far as it could be read.
+
+    Attributes:
+        frame: the bytes, and how they travelled.
+        version: the version that the body is in: the request's, but 0 for the answer of a broker
+            that does not know the version of an ApiVersions request (KIP-511).
+        body_offset: where in the frame the body starts.
+        asks: the compiled questions about the message.
+        message: what was read; fields that were not reached have their defaults, and large
+            `records` fields are views of the frame.
+        batches: the whole record batches of each `records` field, in field order.
+        status: `ok`, `partial`, `malformed`, `undecoded` or `opaque`.
+        why: why the status is not `ok`.
+        body: what was read of a body that is not whole, in the form of `codec.json_form`.
+    """
+
+    frame: Frame
+    version: int = -1
+    body_offset: int = 0
+    asks: Mentions | None = None
+    message: Any = None
+    batches: list[list[RecordBatch] | None] = []
+    status: Status = Status.OK
+    why: Why | None = None
+    body: dict[str, Any] | None = None
+
+
+class _Body(NamedTuple):
+    """What a body is, and what to ask about it."""
+
+    cls: type[Struct]
+    version: int
+    asks: Mentions
+
+
+class _Layout(NamedTuple):
+    """What the sides of an exchange of one API and version look like; no bodies if not known."""
+
+    request_header: int
+    request: _Body | None
+    response_header: int
+    response: _Body | None
+
+
+@cache
+def _layout(api_key: int, version: int) -> _Layout:
+    api = API_BY_KEY.get(api_key)
+    if api is None:
+        return _Layout(2, None, 1, None)
+    request = response = None
+    if api.versions.covers(version):
+        request, response = (
+            _Body(cls, version, mentions(cls, version))
+            for cls in (api.request_class(), api.response_class())
+        )
+    return _Layout(
+        api.request_header_version(version),
+        request,
+        api.response_header_version(version),
+        response,
+    )
+
+
+def read_request(exchange: Exchange) -> Side | None:
+    """Return the request of an exchange, or None if it was not seen."""
+    frame = exchange.request
+    if frame is None:
+        return None
+    if exchange.api_key is None or exchange.version is None:
+        return _request_without_api(exchange, frame)
+    layout = _layout(exchange.api_key, exchange.version)
+    try:
+        offset = _request_body_offset(frame.data, layout.request_header)
+    except DecodeError as error:
+        return _unreadable(frame, error)
+    if layout.request is None:
+        return _undecoded(exchange, frame, offset)
+    return _read_body(layout.request, frame, offset)
+
+
+def read_response(exchange: Exchange) -> Side | None:
+    """Return the response of an exchange, or None if there was none."""
+    frame = exchange.response
+    if frame is None:
+        return None
+    if exchange.api_key is None or exchange.version is None:
+        return _response_without_api(exchange, frame)
+    layout = _layout(exchange.api_key, exchange.version)
+    if exchange.api_key == API_VERSIONS_KEY:
+        fallback = _read_version_refusal(frame)
+        if fallback is not None:
+            return fallback
+    try:
+        offset = _response_body_offset(frame.data, exchange, layout.response_header)
+    except DecodeError as error:
+        return _unreadable(frame, error)
+    if layout.response is None:
+        return _undecoded(exchange, frame, offset)
+    return _read_body(layout.response, frame, offset)
+
+
+def _request_body_offset(data: bytes, header_version: int) -> int:
+    """Return where the body starts; the usual header is stepped over without reading it all.
+
+    Raises:
+        DecodeError: if the bytes end inside the header.
+    """
+    if header_version and len(data) > _CLIENT_ID_START:
+        length = data[8] << 8 | data[9]
+        offset = _CLIENT_ID_START + (length if length < _NULL_LENGTH else 0)
+        if header_version == 1 and offset <= len(data):
+            return offset
+        if offset < len(data) and data[offset] == 0:
+            return offset + 1
+    return read_request_header(data).body_offset
+
+
+def _response_body_offset(data: bytes, exchange: Exchange, header_version: int) -> int:
+    """Return where the body starts.
+
+    Raises:
+        DecodeError: if the bytes end inside the header.
+    """
+    if len(data) > _CORRELATION_ID_BYTES:
+        if not header_version:
+            return _CORRELATION_ID_BYTES
+        if data[_CORRELATION_ID_BYTES] == 0:
+            return _CORRELATION_ID_BYTES + 1
+    assert exchange.api_key is not None
+    assert exchange.version is not None
+    return read_response_header(data, exchange.api_key, exchange.version).body_offset
+
+
+def _read_body(body: _Body, frame: Frame, offset: int) -> Side:
+    """Return the side whose body is a message of a known class and version."""
+    cls, version, asks = body
+    data = frame.data
+    if len(data) != frame.size:
+        side = Side(frame, version, offset, asks)
+        _read_cut(cls, side)
+    else:
+        try:
+            message, end = decode_prefix(cls, version, data, offset, views=True)
+            side = Side(frame, version, offset, asks, message)
+            if end != len(data):
+                side.status = Status.MALFORMED
+                side.why = Why(end, "", f"{len(data) - end} bytes are left over")
+        except DecodeError as error:
+            side = Side(frame, version, offset, asks, status=Status.MALFORMED)
+            side.why = Why(error.offset, error.path, error.why)
+            _keep_what_was_read(cls, side, _look_closer(cls, side))
+    if asks.records is not None:
+        _read_records(cls, asks.records, side)
+    return side
+
+
+def _read_cut(cls: type[Struct], side: Side) -> None:
+    """Read what is there of a body that misses bytes."""
+    frame = side.frame
+    found = _look_closer(cls, side)
+    stop = found.error or DecodeError("", found.end, "the rest")
+    if stop.path.endswith("records") and found.spans and found.spans[-1].path == stop.path:
+        _place(found.body, stop.path, frame.data[stop.offset :])
+    side.status = Status.PARTIAL
+    side.why = Why(stop.offset, stop.path, _loss(frame))
+    _keep_what_was_read(cls, side, found)
+
+
+def _look_closer(cls: type[Struct], side: Side) -> Explanation:
+    """Read a body again to learn where it breaks, or where its `records` fields are."""
+    frame = side.frame
+    return explain(
+        cls, side.version, frame.data, side.body_offset, whole_bytes=frame.size, only="records"
+    )
+
+
+def _keep_what_was_read(cls: type[Struct], side: Side, found: Explanation) -> None:
+    side.body = found.body
+    side.message = from_json(cls, side.version, found.body)
+
+
+def _loss(frame: Frame) -> str:
+    """Return what is missing of a frame."""
+    return f"{frame.gap_bytes} of {frame.size} bytes are missing, from byte {len(frame.data)} on"
+
+
+def _place(body: Any, path: str, value: bytes) -> None:
+    """Put a value where `path` says, such as `topicData[0].partitionData[1].records`."""
+    *steps, last = _STEPS.findall(path)
+    for step in steps:
+        body = body[int(step)] if step.isdigit() else body[step]
+    body[last] = value
+
+
+def _read_records(
+    cls: type[Struct],
+    find_records: Callable[[Any, Callable[[bytes | memoryview | None], object]], None],
+    side: Side,
+) -> None:
+    """Read the headers of the record batches in a side's `records` fields."""
+    fields: list[bytes | memoryview | None] = []
+    find_records(side.message, fields.append)
+    for index, data in enumerate(fields):
+        if data is None:
+            side.batches.append(None)
+            continue
+        fault = None
+        try:
+            read, trailing = read_batches(data)
+            # A Fetch response may end inside a batch, a Produce request may not.
+            if trailing and side.status is Status.OK and info_of(cls).api_key == _PRODUCE_KEY:
+                fault = DecodeError("", len(data) - trailing, f"{trailing} bytes of a cut batch")
+        except DecodeError as error:
+            read, fault = read_batches(data[: error.offset])[0], error.with_traceback(None)
+        if fault is not None:
+            _blame_records(cls, side, fault, index)
+        side.batches.append(read)
+
+
+def _blame_records(cls: type[Struct], side: Side, error: DecodeError, index: int) -> None:
+    """Mark a side malformed because of its `records` field number `index`."""
+    if side.status is Status.MALFORMED:
+        return
+    found = _look_closer(cls, side)
+    spans = [
+        span
+        for span in found.spans
+        if span.path.endswith("records") and not (isinstance(span.value, int) and span.value > 0)
+    ]
+    if index < len(spans):
+        path, start = spans[index].path, spans[index].offset
+    else:
+        assert side.why is not None  # the field is cut
+        path, start = side.why.path, side.why.offset
+    place = ".".join(filter(None, (path, error.path)))
+    side.status, side.why = Status.MALFORMED, Why(start + error.offset, place, error.why)
+
+
+def _read_version_refusal(frame: Frame) -> Side | None:
+    """Return an ApiVersions response that is in version 0 whatever was asked, or None.
+
+    A broker that does not know the version of the request cannot answer in it.
+    """
+    offset = _CORRELATION_ID_BYTES
+    if frame.data[offset : offset + 2] != UNSUPPORTED_VERSION.to_bytes(2) or not frame.is_whole:
+        return None
+    cls = API_BY_KEY[API_VERSIONS_KEY].response_class()
+    try:
+        message, end = decode_prefix(cls, 0, frame.data, offset)
+    except DecodeError:
+        return None
+    if end != len(frame.data):
+        return None
+    return Side(frame, 0, offset, mentions(cls, 0), message)
+
+
+def _undecoded(exchange: Exchange, frame: Frame, offset: int) -> Side:
+    """Return a side whose API or version is not known: its body stays closed."""
+    assert exchange.api_key is not None
+    api = API_BY_KEY.get(exchange.api_key)
+    if api is None:
+        what = f"API key {exchange.api_key} (not known up to Kafka {NEWEST_KAFKA})"
+    else:
+        what = f"{api.name} v{exchange.version} (newest known {api.versions.high})"
+    side = _closed(frame, Status.UNDECODED, f"{what}, {max(frame.size - offset, 0)} body bytes")
+    side.body_offset = offset
+    return side
+
+
+def _unreadable(frame: Frame, error: DecodeError) -> Side:
+    """Return a side whose header cannot be read."""
+    if frame.is_whole:
+        why = Why(error.offset, error.path, error.why)
+        return Side(frame, status=Status.MALFORMED, why=why)
+    why = Why(error.offset, error.path, _loss(frame))
+    return Side(frame, status=Status.PARTIAL, why=why)
+
+
+def _request_without_api(exchange: Exchange, frame: Frame) -> Side:
+    """Return a request of which nothing says what it asks."""
+    if exchange.pairing is Status.OPAQUE:
+        return _closed(frame, Status.OPAQUE, f"a SASL token of {frame.size} bytes")
+    try:
+        read_request_header(frame.data)
+    except DecodeError as error:
+        return _unreadable(frame, error)
+    return _closed(frame, Status.UNDECODED, "what it asks is not known")
+
+
+def _response_without_api(exchange: Exchange, frame: Frame) -> Side:
+    """Return a response of which nothing says what it answers."""
+    if exchange.pairing is Status.OPAQUE:
+        return _closed(frame, Status.OPAQUE, f"a SASL token of {frame.size} bytes")
+    if exchange.request is None:
+        return _closed(frame, Status.UNMATCHED, "the request that it answers was not seen")
+    return _closed(frame, Status.UNDECODED, "the request that it answers cannot be read")
+
+
+def _closed(frame: Frame, status: Status, reason: str) -> Side:
+    """Return a side that is not looked into."""
+    if not frame.is_whole:
+        status = Status.PARTIAL
+        reason += f"; {_loss(frame)}"
+    return Side(frame, status=status, why=Why(0, "", reason))

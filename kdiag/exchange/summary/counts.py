@@ -1,0 +1,225 @@
+"""What a capture holds, counted."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.documents.document import SCHEMA
+from kdiag.exchange.documents.tcp import tcp_document
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Connection, Protocol
+from kdiag.exchange.summary.similarity import Likeness
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.error_code import error_name
+
+_NS_PER_S: Final = 1_000_000_000
+Kind = tuple[int | None, int | None]
+K = TypeVar("K")
+
+
+class _Alike(NamedTuple):
+    """What is counted of an exchange."""
+
+    kind: Kind
+    has_request: bool
+    has_response: bool
+    client_id: str | None
+    status: Status
+    error_code: int
+    topics: frozenset[str]
+    topic_ids: frozenset[str]
+
+
+class _Tally(msgspec.Struct):
+    """How many exchanges are alike."""
+
+    count: int = 0
+
+
+class Totals(msgspec.Struct, kw_only=True):
+    """What is known of a capture besides its exchanges.
+
+    Attributes:
+        packets: how many it holds.
+        bytes: their captured bytes.
+        first_ns, last_ns: times of the first and last TCP segment; 0 without any.
+        connections: TCP connections.
+        duplicates: segments that carried nothing new.
+        gaps, gap_bytes: holes, and the bytes that they cost.
+        warnings: what could not be read.
+    """
+
+    packets: int = 0
+    bytes: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+    connections: int = 0
+    duplicates: int = 0
+    gaps: int = 0
+    gap_bytes: int = 0
+    warnings: list[str] = []
+
+
+class Summary:
+    """Counts the exchanges and connections that it is given.
+
+    Exchanges that are alike in all that is counted are counted together, so that adding one is
+    cheap; the attributes are worked out when they are asked for.
+
+    Attributes:
+        software: connections by what the client called itself (KIP-511).
+        protocols: connections by what they carry.
+        tcp: the connections of which it is known what TCP did.
+    """
+
+    def __init__(self, names: TopicNames) -> None:
+        self.software: Counter[str] = Counter()
+        self.protocols: Counter[Protocol] = Counter()
+        self.tcp: list[Connection] = []
+        self._names = names
+        self._alike: dict[_Alike, _Tally] = {}
+        self._likeness: Likeness[_Tally] | None = None
+
+    def add(self, dissection: Dissection) -> None:
+        """Count an exchange; its bodies are read for status, error and topics."""
+        exchange = dissection.exchange
+        alike = _Alike(
+            (exchange.api_key, exchange.version),
+            exchange.request is not None,
+            exchange.response is not None,
+            exchange.client_id,
+            dissection.status,
+            dissection.error_code,
+            dissection.topics,
+            dissection.topic_ids,
+        )
+        tally = self._alike.get(alike)
+        if tally is None:
+            tally = self._alike[alike] = _Tally()
+        tally.count += 1
+        if self._likeness is not None:
+            self._likeness.keep(dissection, tally)
+
+    def add_like(self, exchange: Exchange) -> bool:
+        """Count an exchange without reading it, if it is like one that was; return whether."""
+        if self._likeness is None:
+            self._likeness = Likeness()
+        tally = self._likeness.find(exchange)
+        if tally is None:
+            return False
+        tally.count += 1
+        return True
+
+    def add_connection(self, connection: Connection) -> None:
+        """Count a connection that has ended."""
+        self.protocols[connection.protocol] += 1
+        if connection.tcp is not None:
+            self.tcp.append(connection)
+        if connection.client_software is not None:
+            self.software[" ".join(connection.client_software).strip()] += 1
+
+    @property
+    def exchanges(self) -> int:
+        """Return how many exchanges were counted."""
+        return sum(tally.count for tally in self._alike.values())
+
+    @property
+    def requests(self) -> Counter[Kind]:
+        """Return requests by (API key, version)."""
+        return self._by(lambda alike: alike.kind if alike.has_request else None)
+
+    @property
+    def responses(self) -> Counter[Kind]:
+        """Return responses by (API key, version)."""
+        return self._by(lambda alike: alike.kind if alike.has_response else None)
+
+    @property
+    def status(self) -> Counter[Status]:
+        """Return exchanges by status."""
+        return self._by(lambda alike: alike.status)
+
+    @property
+    def errors(self) -> Counter[str]:
+        """Return exchanges by the name of their first error."""
+        return self._by(lambda alike: error_name(alike.error_code) if alike.error_code else None)
+
+    @property
+    def clients(self) -> Counter[str]:
+        """Return exchanges by client id; the empty one stands for none."""
+        return self._by(lambda alike: alike.client_id or "")
+
+    @property
+    def topics(self) -> Counter[str]:
+        """Return exchanges by topic; by its id where no name is known."""
+        topics: Counter[str] = Counter()
+        for alike, tally in self._alike.items():
+            named = {self._names.name(topic_id) or topic_id for topic_id in alike.topic_ids}
+            for topic in alike.topics | named:
+                topics[topic] += tally.count
+        return topics
+
+    def _by(self, key: Callable[[_Alike], K | None]) -> Counter[K]:
+        """Return counts by what `key` gives; what it gives None for is left out."""
+        counts: Counter[K] = Counter()
+        for alike, tally in self._alike.items():
+            value = key(alike)
+            if value is not None:
+                counts[value] += tally.count
+        return counts
+
+    def document(self, totals: Totals) -> dict[str, Any]:
+        """Return the document of `--summary --output json`."""
+        return self._counts(totals) | ({"tcp": self._tcp_documents()} if self.tcp else {})
+
+    def _tcp_documents(self) -> list[dict[str, Any]]:
+        """Return what TCP did, by connection."""
+        return [
+            {
+                "connection": each.number,
+                "client": each.client,
+                "broker": each.broker,
+                **tcp_document(each.tcp),
+            }
+            for each in sorted(self.tcp, key=lambda known: known.number)
+            if each.tcp is not None
+        ]
+
+    def _counts(self, totals: Totals) -> dict[str, Any]:
+        """Return all that is counted."""
+        return {
+            "schema": SCHEMA,
+            "packets": totals.packets,
+            "bytes": totals.bytes,
+            "connections": totals.connections,
+            "exchanges": self.exchanges,
+            "requests": _by_api(self.requests),
+            "responses": _by_api(self.responses),
+            "status": {each.value: self.status[each] for each in Status if self.status[each]},
+            "errors": dict(self.errors.most_common()),
+            "gaps": {"count": totals.gaps, "bytes": totals.gap_bytes},
+            "duplicates": totals.duplicates,
+            "clients": dict(self.clients.most_common()),
+            "client_software": dict(self.software.most_common()),
+            "topics": dict(self.topics.most_common()),
+            "protocols": {each.value: count for each, count in self.protocols.most_common()},
+            "duration_s": (totals.last_ns - totals.first_ns) / _NS_PER_S,
+            "warnings": totals.warnings,
+        }
+
+
+def kind_text(api_key: int | None, version: int | None) -> str:
+    """Return how an API and version are written: `Fetch v13`, `API 999 v1`, `unknown`."""
+    if api_key is None:
+        return "unknown"
+    api = API_BY_KEY.get(api_key)
+    return f"{f'API {api_key}' if api is None else api.name} v{version}"
+
+
+def _by_api(counts: Counter[Kind]) -> dict[str, int]:
+    """Return counts by `Api vN`, in the order of keys and versions."""
+    kinds = sorted(counts, key=lambda kind: tuple(-1 if part is None else part for part in kind))
+    return {kind_text(*kind): counts[kind] for kind in kinds}

@@ -1,0 +1,174 @@
+"""Exchanges that differ only in what nobody counts: recognised by their bytes, without decoding.
+
+Most exchanges of a busy connection are like one before them, but for correlation ids, offsets,
+times and what the records hold. Two are alike if API, version, client id and sizes are the same,
+and so is every byte but these:
+
+    0 ..       correlation id
+    body       numbers of fixed size, unless they are error codes
+    records    all of a batch of magic 2, unless it is the batch's size or its magic
+
+Such bytes change neither where any field lies nor whether the message can be read, nor a topic, nor
+an error. So all that a summary counts of an exchange is known once one like it has been read.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from operator import itemgetter
+from typing import Any, Final, Generic, TypeVar
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.mentions import is_error_code
+from kdiag.exchange.side import Side
+from kdiag.wire.codec.explain import explain
+from kdiag.wire.records.batch import MAGIC_2
+from kdiag.wire.records.batches import read_batches
+from kdiag.wire.schema import Kind, Struct, fields_of
+
+_REPEATS: Final = 16  # of a kind, until it is worth the time to find out which bytes matter
+_MAX_KINDS: Final = 10_000
+_MAX_KNOWN: Final = 2_000
+_MAX_TRIALS: Final = 64  # of a kind
+_MAX_FRAME_BYTES: Final = 1 << 16  # both frames together
+_MAX_BYTES: Final = 4096  # that matter, of a frame; and in how many pieces
+_MAX_PIECES: Final = 32
+
+_REQUEST_START: Final = 8  # API, version, correlation id
+_RESPONSE_START: Final = 4  # correlation id
+_INDEX: Final = re.compile(r"\[\d+\]")
+_NUMBERS: Final = (Kind.INT16, Kind.UINT16, Kind.INT32, Kind.UINT32, Kind.INT64, Kind.FLOAT64)
+_BATCH_SIZE: Final = (8, 12)
+_BATCH_MAGIC: Final = (16, 17)
+
+_Pick = Callable[[bytes], Any]
+V = TypeVar("V")
+
+
+class _Kind(Generic[V]):
+    """Exchanges of one API, one version, one client id and one size of each frame.
+
+    Attributes:
+        misses: how many were not like one that is known.
+        trials_left: how many more times to find out which bytes matter.
+        pieces: the bytes that matter; None until some were found out.
+        pick_request, pick_response: give these bytes of a frame.
+        known: what was kept, by these bytes.
+    """
+
+    __slots__ = ("known", "misses", "pick_request", "pick_response", "pieces", "trials_left")
+
+    def __init__(self) -> None:
+        self.misses = 0
+        self.trials_left = _MAX_TRIALS
+        self.pieces: tuple[tuple[slice, ...], tuple[slice, ...]] | None = None
+        self.pick_request: _Pick = bytes
+        self.pick_response: _Pick = bytes
+        self.known: dict[tuple[Any, Any], V] = {}
+
+
+class Likeness(Generic[V]):
+    """Remembers something of each exchange for those that are like it."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[tuple[int | None, int | None, str | None, int, int], _Kind[V]] = {}
+        self._known_count = 0
+
+    def find(self, exchange: Exchange) -> V | None:
+        """Return what was kept of an exchange like this one."""
+        request, response = exchange.request, exchange.response
+        if request is None or response is None or exchange.pairing is not Status.OK:
+            return None
+        if exchange.session_topics is not None:
+            return None
+        asked, answered = request.data, response.data
+        key = exchange.api_key, exchange.version, exchange.client_id, len(asked), len(answered)
+        kind = self._kinds.get(key)
+        if kind is None or not kind.known:
+            return None
+        if len(asked) != request.size or len(answered) != response.size:
+            return None
+        return kind.known.get((kind.pick_request(asked), kind.pick_response(answered)))
+
+    def keep(self, dissection: Dissection, value: V) -> None:
+        """Keep a value for exchanges like this one, if they seem to come often."""
+        exchange, request, response = dissection.exchange, dissection.request, dissection.response
+        if dissection.status is not Status.OK or request is None or response is None:
+            return
+        sizes = request.frame.size, response.frame.size
+        if sum(sizes) > _MAX_FRAME_BYTES or exchange.session_topics is not None:
+            return
+        if len(self._kinds) >= _MAX_KINDS or self._known_count >= _MAX_KNOWN:
+            self._kinds.clear()
+            self._known_count = 0
+        key = exchange.api_key, exchange.version, exchange.client_id, *sizes
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = self._kinds[key] = _Kind()
+        kind.misses += 1
+        if kind.misses > _REPEATS and kind.trials_left:
+            kind.trials_left -= 1
+            self._known_count += _learn(kind, request, response, value)
+
+
+def _learn(kind: _Kind[V], request: Side, response: Side, value: V) -> bool:
+    """Keep a value for exchanges like one; return whether that was possible."""
+    pieces = _pieces(request, _REQUEST_START), _pieces(response, _RESPONSE_START)
+    if kind.pieces is None:
+        if any(_is_much(each) for each in pieces):
+            kind.trials_left = 0
+            return False
+        kind.pieces = pieces
+        kind.pick_request, kind.pick_response = (itemgetter(*each) for each in pieces)
+    if pieces != kind.pieces:
+        return False
+    picked = kind.pick_request(request.frame.data), kind.pick_response(response.frame.data)
+    kind.known[picked] = value
+    return True
+
+
+def _is_much(pieces: tuple[slice, ...]) -> bool:
+    """Return whether comparing the pieces costs as much as decoding."""
+    size = sum(piece.stop - piece.start for piece in pieces)
+    return len(pieces) > _MAX_PIECES or size > _MAX_BYTES
+
+
+def _pieces(side: Side, start: int) -> tuple[slice, ...]:
+    """Return the places of the bytes that matter, from `start` on."""
+    pieces = []
+    for free_start, free_stop in _free(side):
+        if start < free_start:
+            pieces.append(slice(start, free_start))
+        start = free_stop
+    return (*pieces, slice(start, side.frame.size))
+
+
+def _free(side: Side) -> Iterator[tuple[int, int]]:
+    """Yield the places of bytes that do not matter, in order."""
+    cls: type[Struct] = type(side.message)
+    numbers = _number_paths(cls, side.version)
+    for span in explain(cls, side.version, side.frame.data, side.body_offset).spans:
+        if _INDEX.sub("", span.path) in numbers:
+            yield span.offset, span.offset + span.length
+        elif span.path.endswith(".records") and isinstance(span.value, bytes):
+            for batch in read_batches(span.value).batches:
+                if batch.magic == MAGIC_2:
+                    start = span.offset + batch.start
+                    yield start, start + _BATCH_SIZE[0]
+                    yield start + _BATCH_SIZE[1], start + _BATCH_MAGIC[0]
+                    yield start + _BATCH_MAGIC[1], start + batch.size_in_bytes
+
+
+@cache
+def _number_paths(cls: type[Struct], version: int) -> frozenset[str]:
+    """Return the paths, without indexes, of single numbers that are no error codes."""
+    paths = set()
+    for field in fields_of(cls):
+        if field.is_in(version):
+            if field.kind in _NUMBERS and not field.is_array and not is_error_code(field):
+                paths.add(field.json_name)
+            if not isinstance(field.kind, Kind):
+                inner = _number_paths(field.kind, version)
+                paths.update(f"{field.json_name}.{each}" for each in inner)
+    return frozenset(paths)

@@ -1,0 +1,112 @@
+"""Topic ids and their names: learnt from whatever exchange tells both.
+
+Since KIP-516 many requests carry a topic's id alone. The name is in responses of Metadata,
+CreateTopics and the like, often on another connection, and in the records of the metadata log.
+"""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from kdiag.errors import DecodeError
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.exchange import Exchange
+from kdiag.wire.primitives import uuid_text
+from kdiag.wire.records.batches import Record
+from kdiag.wire.records.internal import CLUSTER_METADATA, read_metadata_record
+from kdiag.wire.schema import ZERO_UUID
+
+_METADATA_ID: Final = bytes(15) + b"\x01"
+CLUSTER_METADATA_ID: Final = uuid_text(_METADATA_ID)
+"""The id of the metadata log's topic in every cluster."""
+
+NAMING_REQUESTS: Final = frozenset({4, 6, 20})
+"""The APIs whose requests tell topic ids with names: LeaderAndIsr, UpdateMetadata, DeleteTopics."""
+
+NAMING_RESPONSES: Final = frozenset({3, 19, 20, 69, 75, 77, 90, 91, 92})
+"""The APIs whose responses do: Metadata, CreateTopics, DeleteTopics and so on."""
+
+_FETCH_KEY: Final = 1
+
+
+class TopicNames:
+    """The names of topic ids, as far as they are known yet."""
+
+    def __init__(self, names: Mapping[str, str] | None = None) -> None:
+        """Start with what is known beforehand: id, as Kafka writes it, to name."""
+        self._names = {CLUSTER_METADATA_ID: CLUSTER_METADATA, **(names or {})}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @property
+    def known(self) -> dict[str, str]:
+        """Return all names by id, as Kafka writes it."""
+        return dict(self._names)
+
+    def name(self, topic_id: str) -> str | None:
+        """Return the name of a topic id, as Kafka writes it, or None."""
+        return self._names.get(topic_id)
+
+    def of(self, topic_ids: Iterable[str]) -> dict[str, str]:
+        """Return those of the ids that have a name, with it."""
+        names = self._names
+        return {each: names[each] for each in sorted(topic_ids) if each in names}
+
+    def has_all(self, topic_ids: AbstractSet[str]) -> bool:
+        """Return whether every one of the ids has a name."""
+        return topic_ids <= self._names.keys()
+
+    def learn(self, dissection: Dissection) -> None:
+        """Remember the names that an exchange tells."""
+        if not may_tell_names(dissection.exchange):
+            return
+        api_key = dissection.exchange.api_key
+        sides = []
+        if api_key in NAMING_RESPONSES:
+            sides.append(dissection.response)
+        if api_key in NAMING_REQUESTS:
+            sides.append(dissection.request)
+        for side in sides:
+            if side is not None and side.asks is not None and side.asks.pairs is not None:
+                side.asks.pairs(side.message, self._learn)
+        if api_key == _FETCH_KEY:
+            self._learn_from_log(dissection)
+
+    def _learn(self, topic_id: bytes, name: str | None) -> None:
+        if topic_id != ZERO_UUID and name:
+            self._names[uuid_text(topic_id)] = name
+
+    def _learn_from_log(self, dissection: Dissection) -> None:
+        """Remember the topics whose creation a fetch from the metadata log reads."""
+        batches_by_field = dissection.response.batches if dissection.response else []
+        for batches in batches_by_field:
+            for batch in batches or ():
+                if not batch.is_control:
+                    try:
+                        records = batch.records()
+                    except DecodeError:
+                        continue
+                    for record in records:
+                        self._learn_from_record(record)
+
+    def _learn_from_record(self, record: Record) -> None:
+        read = read_metadata_record(CLUSTER_METADATA, record.value)
+        if read is not None and read.value is not None and read.type == "TopicRecord":
+            self._learn(read.value.message.topic_id, read.value.message.name)
+
+
+def may_tell_names(exchange: Exchange) -> bool:
+    """Return whether `TopicNames.learn` may find something in an exchange, without reading it."""
+    api_key = exchange.api_key
+    if api_key == _FETCH_KEY:
+        return _may_read_metadata(exchange)
+    return api_key in NAMING_RESPONSES or api_key in NAMING_REQUESTS
+
+
+def _may_read_metadata(exchange: Exchange) -> bool:
+    """Return whether a fetch could be one from the metadata log, without reading it."""
+    request = exchange.request
+    return request is not None and (
+        _METADATA_ID in request.data or CLUSTER_METADATA.encode() in request.data
+    )

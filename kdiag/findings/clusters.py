@@ -1,0 +1,67 @@
+"""KD2xxx: what is wrong with a cluster's brokers and partitions."""
+
+from typing import Final
+
+from kdiag.findings.rule import Rule, Severity
+
+_ERROR: Final = Severity.ERROR
+_WARNING: Final = Severity.WARNING
+_INFO: Final = Severity.INFO
+
+RULES: Final = {
+    "KD2001": Rule(
+        _ERROR,
+        "partitions without a leader ({count}): {partitions}",
+        "Nothing can be written to or read from a partition while no broker leads it.",
+        "Start the brokers that hold the last copies: {candidates}.",
+    ),
+    "KD2002": Rule(
+        _ERROR,
+        "partitions in sync on fewer brokers than min.insync.replicas ({count}): {partitions}",
+        "Producers with acks=all get NOT_ENOUGH_REPLICAS; committing offsets fails where it is "
+        "__consumer_offsets.",
+        "Bring back the replicas on {missing}.",
+    ),
+    "KD2003": Rule(
+        _WARNING,
+        "partitions that are under-replicated ({count}): {partitions}",
+        "Some replicas do not keep up with their leader, or their broker is down; the data "
+        "survives fewer failures than it is meant to.",
+        "Bring back the replicas on {missing}; if their brokers run, see their logs, disks and "
+        "network.",
+    ),
+    "KD2004": Rule(
+        _INFO,
+        "partitions that are led by another broker than the preferred one: {count}",
+        "After a restart leaders stay where they moved until they are balanced again, so that "
+        "some brokers do more work than others.",
+        "Run kafka-leader-election.sh --election-type preferred --all-topic-partitions, or wait "
+        "for auto.leader.rebalance.enable.",
+    ),
+    "KD2005": Rule(
+        _ERROR,
+        "the topic {topic} does not exist{hint}",
+        "No topic has that name, or the user may not see it.",
+        "Check the name, and that this is the right cluster.",
+    ),
+    "KD2006": Rule(
+        _WARNING,
+        "broker {node_id} is alive, but {count} of its replicas are offline: {partitions}",
+        "A disk of the broker has failed, or a log directory was taken out of service.",
+        "See the log of broker {node_id} for `log.dirs`, and replace the disk.",
+    ),
+    "KD2007": Rule(
+        _WARNING,
+        "broker {node_id} belongs to the cluster but is not alive",
+        "It is registered, or holds replicas, but is not among the brokers that clients are told "
+        "of.",
+        "Start broker {node_id}; if it is gone for good, move its replicas and unregister it.",
+    ),
+    "KD2008": Rule(
+        _ERROR,
+        "no controller can be asked: {why}",
+        "Without a controller nobody elects leaders, creates topics or takes brokers in.",
+        "See the controllers' logs: too few of them may be up for a majority.",
+    ),
+}
+"""By id."""

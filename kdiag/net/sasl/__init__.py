@@ -1,0 +1,1 @@
+"""SASL on channels: the conversation and its mechanisms."""

@@ -1,0 +1,242 @@
+"""SASL on a channel: carries the client's conversation, and begins it again before it expires.
+
+    authenticator = SaslAuthenticator(Plain("alice", password), clock, channel_id, client_id)
+
+What is said is in `kdiag.net.sasl.conversation`, and in the modules of the mechanisms; here it is
+cut into frames, put on the transport as far as that goes, and taken from it.
+
+Source: Kafka's `SaslClientAuthenticator`; KIP-368 (re-authentication).
+"""
+
+import random
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Final, NamedTuple
+
+from kdiag.clock import Clock
+from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
+from kdiag.net.receive import NetworkReceive
+from kdiag.net.sasl.conversation import BROKER_LOG, NO_KAFKA, Question, SaslConversation
+from kdiag.net.sasl.mechanism import SaslError, SaslMechanism
+from kdiag.net.send import NetworkSend
+from kdiag.net.transport import EndOfStreamError, Transport
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES, Frame
+
+MAX_SASL_FRAME_BYTES: Final = 512 * 1024
+"""The largest answer that is not refused: Kafka's own `sasl.server.max.receive.size`."""
+
+_NS_PER_MS: Final = 1_000_000
+_CORRELATION_ID_BYTES: Final = 4
+_ANOTHER_LISTENER: Final = (
+    "Check that the port is that of a Kafka listener with SASL, and whether it wants TLS"
+    " (security.protocol SASL_SSL)"
+)
+_EARLIEST, _SPREAD = 0.85, 0.10
+"""Which part of a session has passed when it is renewed; spread, lest all clients come at once."""
+
+
+class SaslExchange(NamedTuple):
+    """A frame of the client during authentication, and its answer.
+
+    Attributes:
+        channel_id: where it was said.
+        api_key: ApiVersions, SaslHandshake or SaslAuthenticate; None for a token without header,
+            as are the next two.
+        version: of the request.
+        correlation_id: of both.
+        request: what the client sent; it may hold a password.
+        response: what the broker answered; None if the connection ended first.
+    """
+
+    channel_id: str
+    api_key: int | None
+    version: int | None
+    correlation_id: int | None
+    request: Frame
+    response: Frame | None
+
+    def __repr__(self) -> str:
+        return f"<SaslExchange of {self.channel_id}: API {self.api_key}>"
+
+
+class SaslAuthenticator:
+    """Proves to a broker who the client is.
+
+    Attributes:
+        is_complete: whether both ends are satisfied.
+        reauthenticate_at_ns: when, on the monotonic clock, the client must begin again; None is
+            never.
+        draw: returns a number from 0 to 1 that says when within a tenth of the session it begins.
+    """
+
+    def __init__(
+        self,
+        mechanism: SaslMechanism,
+        clock: Clock,
+        channel_id: str,
+        client_id: str | None,
+        on_exchange: Callable[[SaslExchange], None] | None = None,
+    ) -> None:
+        """Prepare a conversation.
+
+        Args:
+            mechanism: how to prove it.
+            clock: for the times of frames and the end of the session.
+            channel_id: of the channel; answers to other requests are handed out with it.
+            client_id: the client's name for itself in request headers.
+            on_exchange: is called with each exchange when its answer is complete, or once the
+                connection has ended without it.
+        """
+        self.is_complete = False
+        self.reauthenticate_at_ns: int | None = None
+        self.draw: Callable[[], float] = random.random
+        self._clock = clock
+        self._channel_id = channel_id
+        self._on_exchange = on_exchange
+        self._mechanism = mechanism
+        self._conversation = SaslConversation(mechanism, client_id)
+        self._answered_count = 0
+        self._is_again = False
+        self._failure: ConnectError | None = None
+        self._others: deque[NetworkReceive] = deque()
+        self._begin()
+
+    def __repr__(self) -> str:
+        return f"<SaslAuthenticator of {self._channel_id} with {self._mechanism!r}>"
+
+    @property
+    def wants_write(self) -> bool:
+        """Return whether it waits for the transport to take bytes."""
+        return not self.is_complete and not self._send.is_completed
+
+    def start_again(self, receive: NetworkReceive | None = None) -> None:
+        """Begin a re-authentication: `is_complete` turns false until it has ended well.
+
+        Args:
+            receive: the answer to an earlier request of which the channel has read a part.
+        """
+        self.is_complete = False
+        self.reauthenticate_at_ns = None
+        self._is_again = True
+        self._begin(receive)
+
+    def take_response(self) -> NetworkReceive | None:
+        """Return, once, an answer to an earlier request that came during a re-authentication."""
+        return self._others.popleft() if self._others else None
+
+    def report_failure(self, transport: Transport) -> None:
+        """Do nothing: a client that refuses just leaves."""
+
+    def authenticate(self, transport: Transport) -> None:
+        """Go on as far as the transport allows.
+
+        Raises:
+            AuthenticationError: if either end refuses the other.
+            ConnectError: if the connection ended before that was known, or what answers is no
+                Kafka.
+            OSError: if the connection broke.
+        """
+        if self._failure is not None:
+            raise self._failure
+        try:
+            while not self.is_complete and self._advance(transport):
+                pass
+        except SaslError as error:
+            self._failure = AuthenticationError(
+                transport.peer, Layer.SASL, error.why, error.fix, error.fault
+            )
+            raise self._failure from None
+        except (EndOfStreamError, ConnectionResetError):
+            self._observe(None)
+            self._failure = self._early_end(transport.peer)
+            raise self._failure from None
+        except (ConnectError, OSError):
+            self._observe(None)
+            raise
+
+    def _begin(self, receive: NetworkReceive | None = None) -> None:
+        """Ask the first question of a new conversation."""
+        self._talk: Generator[Question, bytes, int] = self._conversation.talk()
+        self._ask(next(self._talk))
+        if receive is not None:
+            self._receive = receive
+
+    def _ask(self, question: Question) -> None:
+        """Make a question and the wait for its answer the next to do."""
+        self._question = question
+        self._send = NetworkSend(self._channel_id, [question.data])
+        self._receive = self._new_receive()
+
+    def _new_receive(self) -> NetworkReceive:
+        # Answers to earlier requests are as large as they are.
+        max_bytes = DEFAULT_MAX_FRAME_BYTES if self._is_again else MAX_SASL_FRAME_BYTES
+        return NetworkReceive(self._channel_id, max_bytes)
+
+    def _advance(self, transport: Transport) -> bool:
+        """Write or read; return whether that came to an end, so that there is more to do."""
+        if not self._send.is_completed:
+            self._send.write_to(transport, self._clock)
+            return self._send.is_completed
+        receive = self._receive
+        while not receive.is_completed:
+            if not receive.read_from(transport, self._clock):
+                return False
+        self._take(receive)
+        return True
+
+    def _take(self, receive: NetworkReceive) -> None:
+        """Hand a frame to the conversation if it is the answer, or keep it for the channel."""
+        expected = self._question.correlation_id
+        found = int.from_bytes(receive.payload[:_CORRELATION_ID_BYTES], signed=True)
+        if expected is not None and found != expected:
+            if not self._is_again:
+                raise SaslError(
+                    f"correlation id {expected} was asked with, but {found} was answered",
+                    NO_KAFKA,
+                    Fault.BROKEN_PROTOCOL,
+                )
+            self._others.append(receive)
+            self._receive = self._new_receive()
+            return
+        self._observe(receive)
+        self._answered_count += 1
+        receive.close()
+        try:
+            self._ask(self._talk.send(receive.payload))
+        except StopIteration as ended:
+            self._end(ended.value)
+
+    def _end(self, lifetime_ms: int) -> None:
+        """Note that both ends are satisfied, and for how long."""
+        self.is_complete = True
+        if lifetime_ms > 0:
+            part = _EARLIEST + _SPREAD * self.draw()
+            lasts_ns = int(lifetime_ms * _NS_PER_MS * part)
+            self.reauthenticate_at_ns = self._clock.monotonic_ns() + lasts_ns
+
+    def _observe(self, receive: NetworkReceive | None) -> None:
+        """Tell of the question and its answer, if anything was asked."""
+        sent, question = self._send, self._question
+        if self._on_exchange is None or sent.first_write_ns is None:
+            return
+        last_ns = sent.first_write_ns if sent.last_write_ns is None else sent.last_write_ns
+        request = Frame(question.data, len(question.data), sent.first_write_ns, last_ns)
+        response = None
+        if receive is not None:
+            assert receive.first_byte_ns is not None
+            assert receive.last_byte_ns is not None
+            data = receive.payload
+            response = Frame(data, len(data), receive.first_byte_ns, receive.last_byte_ns)
+        self._on_exchange(SaslExchange(self._channel_id, *question[1:], request, response))
+
+    def _early_end(self, peer: str) -> ConnectError:
+        """Return what it means that the broker closed the connection before the end."""
+        if self._question.api_key is None:
+            refusal = self._mechanism.explain("it closed the connection, as old brokers do")
+            return AuthenticationError(peer, Layer.SASL, *refusal)
+        asked = API_BY_KEY[self._question.api_key].name
+        why = f"the connection was closed when {asked} was asked, where an answer was expected"
+        if self._answered_count:
+            return ConnectError(peer, Layer.SASL, why, BROKER_LOG, Fault.CLOSED)
+        return AuthenticationError(peer, Layer.TLS, why, _ANOTHER_LISTENER, Fault.WANTS_TLS)

@@ -1,0 +1,99 @@
+r"""OAUTHBEARER: a token that somebody else issued, and that the broker can check.
+
+The client's first token is `n,,`, then `auth=Bearer TOKEN` and any extensions, each behind a byte
+0x01. A broker that refuses says why in JSON; the client then sends a lone 0x01, so that the broker
+can end the conversation with an error.
+
+Source: RFC 7628; KIP-255, KIP-342 (extensions).
+"""
+
+import datetime as dt
+import re
+from collections.abc import Generator, Mapping
+from typing import Final
+
+import msgspec
+
+from kdiag.clock import Clock
+from kdiag.net.sasl.mechanism import Refusal, SaslError, shortened
+from kdiag.net.sasl.tokens import TokenSource, expiry_ns
+
+_SEPARATOR: Final = "\x01"
+_NAME: Final = re.compile(r"[A-Za-z]+")
+_VALUE: Final = re.compile(r"[\x21-\x7e \t\r\n]+")
+_NS_PER_S: Final = 1_000_000_000
+
+
+class OauthBearer:
+    """OAUTHBEARER with tokens of one source."""
+
+    name = "OAUTHBEARER"
+
+    def __init__(
+        self, source: TokenSource, clock: Clock, extensions: Mapping[str, str] | None = None
+    ) -> None:
+        """Take the source.
+
+        Args:
+            source: where tokens come from; it is asked for each authentication.
+            clock: tells whether a token that was refused had expired.
+            extensions: SASL extensions, which brokers' own validators may want.
+
+        Raises:
+            ValueError: naming the extension that cannot be.
+        """
+        for name, value in (extensions or {}).items():
+            if not _NAME.fullmatch(name) or name == "auth":
+                raise ValueError(f"SASL extension {name!r}: letters were expected, and not auth")
+            if not _VALUE.fullmatch(value):
+                raise ValueError(f"SASL extension {name}: its value is not printable ASCII")
+        self._source = source
+        self._clock = clock
+        self._extensions = dict(extensions or {})
+        self._expires_ns: int | None = None
+
+    def __repr__(self) -> str:
+        return f"<OauthBearer with {self._source!r}>"
+
+    def talk(self) -> Generator[bytes, bytes, None]:
+        """Return a conversation of one token, or of two if the broker refuses the first.
+
+        Raises:
+            SaslError: if the source has no token, or the broker refuses and does not end it.
+        """
+        token = self._source.token()
+        self._expires_ns = expiry_ns(token)
+        pairs = {"auth": f"Bearer {token}", **self._extensions}
+        said = "".join(f"{name}={value}{_SEPARATOR}" for name, value in pairs.items())
+        refused = yield f"n,,{_SEPARATOR}{said}{_SEPARATOR}".encode("ascii")
+        if refused:
+            yield _SEPARATOR.encode("ascii")
+            raise SaslError(*self.explain(refused.decode(errors="replace")))
+
+    def explain(self, said: str) -> Refusal:
+        """Return that the token has expired, if it says so itself, or else what the broker says."""
+        why = f"the broker refused the token (OAUTHBEARER): {shortened(_status(said))}"
+        if self._expires_ns is not None:
+            late_s = (self._clock.epoch_ns() - self._expires_ns) // _NS_PER_S
+            when = dt.datetime.fromtimestamp(self._expires_ns // _NS_PER_S, dt.UTC)
+            if late_s >= 0:
+                expired = f"it expired at {when:%Y-%m-%dT%H:%M:%SZ}, {late_s} s before now"
+                return Refusal(f"{why}; {expired}", "Get a new token")
+            why = f"{why}; it says that it holds until {when:%Y-%m-%dT%H:%M:%SZ}"
+        return Refusal(
+            why,
+            "Compare the token's issuer, audience and scope with sasl.oauthbearer.* of the broker",
+        )
+
+
+def _status(said: str) -> str:
+    """Return what is in the broker's JSON, or what it said if that is none."""
+    try:
+        fields = msgspec.json.decode(said)
+    except (msgspec.DecodeError, RecursionError):
+        return said
+    if not isinstance(fields, dict) or "status" not in fields:
+        return said
+    return ", ".join(
+        f"{value}" if name == "status" else f"{name} {value}" for name, value in fields.items()
+    )

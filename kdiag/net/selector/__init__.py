@@ -1,0 +1,1 @@
+"""The selector: many channels driven by one `poll`."""

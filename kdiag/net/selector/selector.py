@@ -1,0 +1,400 @@
+"""The selector: many channels, driven by one `poll`.
+
+Each `poll` waits until sockets are ready, goes on with what each channel has under way, and leaves
+what happened in four lists, which stand until the next `poll`:
+
+    selector.connect("1", address)
+    while "1" not in selector.connected:
+        selector.poll(timeout_ns)
+    selector.send(NetworkSend("1", [frame]))
+    while not selector.completed_receives:
+        selector.poll(timeout_ns)
+    selector.completed_receives[0].payload
+
+A channel gives at most one receive in a `poll`, so requests of one connection keep their order
+whoever handles them. Only the wait is in the machine's own time; every deadline is in the clock's.
+
+Only `wakeup` may be called from another thread than the one that polls.
+
+Source: Kafka's `Selector`.
+"""
+
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from typing import Final
+
+from kdiag.clock import Clock
+from kdiag.errors import AuthenticationError, KdiagError
+from kdiag.net.address import Address, host_and_port
+from kdiag.net.channel import Channel, ChannelState
+from kdiag.net.receive import NetworkReceive
+from kdiag.net.selector.disconnection import CloseMode, Disconnection
+from kdiag.net.selector.idle import IdleExpiry
+from kdiag.net.selector.metrics import SelectorMetrics
+from kdiag.net.selector.poller import READ, WRITE, Readiness
+from kdiag.net.selector.reads import Reading
+from kdiag.net.selector.settings import DEFAULT_SETTINGS, SelectorSettings
+from kdiag.net.selector.writes import Writing
+from kdiag.net.send import NetworkSend
+from kdiag.net.tcp import configure, peer_of, start_connect
+
+MakeChannel = Callable[[str, socket.socket, str, str], Channel]
+"""Makes a channel of its id, a socket, the peer (`host:port`) and the peer's host; may raise."""
+_FAILURES: Final = (OSError, KdiagError)
+
+
+class Selector:
+    """Channels, and what the last `poll` did with them.
+
+    Attributes:
+        connected: ids of channels whose connect succeeded, and that are still there.
+        disconnected: channel id -> how it ended; not for those closed from here.
+        metrics: counters.
+    """
+
+    _start_connect = staticmethod(start_connect)
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        make_channel: MakeChannel,
+        settings: SelectorSettings = DEFAULT_SETTINGS,
+    ) -> None:
+        """Begin without channels; the clock tells who is idle and when the refused are told."""
+        self.connected: list[str] = []
+        self.disconnected: dict[str, Disconnection] = {}
+        self.metrics = SelectorMetrics()
+        self._clock = clock
+        self._make_channel = make_channel
+        self._settings = settings
+        self._readiness = Readiness()
+        self._reading = Reading(settings, self.metrics)
+        self._writing = Writing(self.metrics)
+        self._channels: dict[str, Channel] = {}
+        self._closing: dict[str, Channel] = {}
+        self._immediately_connected: set[str] = set()
+        self._refused_until_ns: dict[str, int] = {}
+        self._idle = IdleExpiry(settings.max_idle_ns, clock.monotonic_ns())
+
+    def __repr__(self) -> str:
+        return f"<Selector of {len(self._channels)} channels, {len(self._closing)} closing>"
+
+    def connect(self, channel_id: str, address: Address) -> None:
+        """Begin to connect; `connected` or `disconnected` will tell.
+
+        Raises:
+            ValueError: if the id is in use.
+            OSError: if it failed at once; nothing is left of it.
+        """
+        self._check_unused(channel_id)
+        sock = socket.socket(address.family, socket.SOCK_STREAM)
+        with ExitStack() as on_error:
+            on_error.callback(sock.close)
+            configure(sock, self._settings)
+            is_connected = self._start_connect(sock, address)
+            channel = self._make_channel(channel_id, sock, address.peer, address.host)
+            if is_connected:
+                self._immediately_connected.add(channel_id)
+            self._add(channel)
+            on_error.pop_all()
+
+    def register(self, channel_id: str, sock: socket.socket) -> None:
+        """Take over a connected socket, such as one that a server has accepted.
+
+        Raises:
+            ValueError: if the id is in use.
+            OSError: if it is no longer connected; it is closed then.
+        """
+        self._check_unused(channel_id)
+        with ExitStack() as on_error:
+            on_error.callback(sock.close)
+            configure(sock, self._settings)
+            host, port = peer_of(sock)
+            channel = self._make_channel(channel_id, sock, host_and_port(host, port), host)
+            channel.finish_connect()
+            self._add(channel)
+            on_error.pop_all()
+        self.metrics.connections_created += 1
+
+    def send(self, send: NetworkSend) -> None:
+        """Begin to send a frame; the polls to come write it.
+
+        On a channel that is being closed it fails, which the next poll tells in `disconnected`.
+
+        Raises:
+            ValueError: if there is no such channel.
+            RuntimeError: if the channel's last send is still under way; it is closed then.
+        """
+        channel = self._channel(send.channel_id)
+        if channel.id in self._closing:
+            self._writing.fail(channel)
+            return
+        try:
+            self._writing.send(channel, send)
+        except RuntimeError:
+            self._close(channel, CloseMode.DISCARD_NO_NOTIFY)
+            raise
+        self._watch(channel)
+
+    def poll(self, timeout_ns: int | None) -> None:
+        """Wait until a channel can go on, go on with all that can, and note what happened.
+
+        Args:
+            timeout_ns: how long to wait at the most, in the machine's own time; 0 does not wait,
+                None waits for ever or until `wakeup`.
+
+        Raises:
+            ValueError: if the timeout is negative.
+        """
+        if timeout_ns is not None and timeout_ns < 0:
+            raise ValueError(f"a timeout of {timeout_ns} ns is negative")
+        for channel in self._reading.recover_memory(self._channels.values()):
+            self._watch(channel)
+        is_busy = self._reading.can_drain or bool(self._immediately_connected)
+        self._clear()
+        is_busy |= bool(self.completed_receives or self.disconnected)
+        ready = self._readiness.wait(0 if is_busy else timeout_ns)
+        self.metrics.select_count += 1
+        now_ns = self._clock.monotonic_ns()
+        for channel_id, events in self._take_work(ready):
+            self._idle.touch(channel_id, now_ns)
+            self._go_on(self._channels[channel_id], events)
+        self._close_refused()
+        self._close_idle(now_ns)
+
+    def wakeup(self) -> None:
+        """End a `poll` that waits, or the next one; safe from any thread."""
+        self._readiness.wakeup()
+
+    @property
+    def completed_sends(self) -> list[NetworkSend]:
+        """Return the sends of which the system has every byte."""
+        return self._writing.completed
+
+    @property
+    def completed_receives(self) -> list[NetworkReceive]:
+        """Return the frames that arrived, at most one of a channel; whoever uses one closes it."""
+        return self._reading.completed
+
+    def clear_completed_sends(self) -> None:
+        """Drop the completed sends, before the next `poll` does."""
+        self._writing.begin()
+
+    def clear_completed_receives(self) -> None:
+        """Drop the completed receives, before the next `poll` does; they are not closed."""
+        self._reading.clear_completed()
+
+    def mute(self, channel_id: str) -> None:
+        """Stop reading a channel until it is un-muted.
+
+        Raises:
+            ValueError: if there is no such channel.
+        """
+        channel = self._channel(channel_id)
+        self._reading.mute(channel)
+        self._watch(channel)
+
+    def unmute(self, channel_id: str) -> None:
+        """Read a channel again, unless it waits for a response or for the end of a throttle.
+
+        Raises:
+            ValueError: if there is no such channel.
+        """
+        channel = self._channel(channel_id)
+        self._reading.unmute(channel)
+        if channel_id in self._closing:
+            self._reading.stop(channel)
+        self._watch(channel)
+
+    def mute_all(self) -> None:
+        """Stop reading every channel."""
+        for channel_id in self._channels:
+            self.mute(channel_id)
+
+    def unmute_all(self) -> None:
+        """Read every channel again, as `unmute` does."""
+        for channel_id in self._channels:
+            self.unmute(channel_id)
+
+    @property
+    def channels(self) -> list[Channel]:
+        """Return the channels that are not being closed."""
+        return list(self._channels.values())
+
+    def channel(self, channel_id: str) -> Channel | None:
+        """Return a channel, if there is one that is not being closed."""
+        return self._channels.get(channel_id)
+
+    def closing_channel(self, channel_id: str) -> Channel | None:
+        """Return a channel that is being closed, whose last receives are still handed out."""
+        return self._closing.get(channel_id)
+
+    def is_channel_ready(self, channel_id: str) -> bool:
+        """Return whether frames can be sent on a channel and received from it."""
+        channel = self._channels.get(channel_id)
+        return channel is not None and channel.is_ready
+
+    def lowest_priority_channel(self) -> Channel | None:
+        """Return the channel that a server can best do without: one being closed, or the idlest."""
+        for channel in self._closing.values():
+            return channel
+        oldest = self._idle.least_recently_used
+        return None if oldest is None else self._channels[oldest]
+
+    def set_client_software(self, channel_id: str, name: str, version: str) -> None:
+        """Note what software a channel's client named itself (KIP-511), for the metrics.
+
+        Raises:
+            ValueError: if there is no such channel.
+        """
+        channel = self._channel(channel_id)
+        self.metrics.remove_client(channel.client_software)
+        channel.client_software = (name, version)
+        self.metrics.add_client(channel.client_software)
+
+    def close_channel(self, channel_id: str, mode: CloseMode = CloseMode.DISCARD_NO_NOTIFY) -> None:
+        """Close a channel if there is one; otherwise do nothing."""
+        channel = self._channels.get(channel_id)
+        if channel is not None:
+            if mode is CloseMode.DISCARD_NO_NOTIFY:
+                channel.state = ChannelState.LOCAL_CLOSE
+            self._close(channel, mode)
+        elif mode is not CloseMode.GRACEFUL and channel_id in self._closing:
+            self._end(self._closing.pop(channel_id), is_told=mode is CloseMode.NOTIFY_ONLY)
+
+    def close(self) -> None:
+        """Close every channel, though one may fail, and stop watching.
+
+        Raises:
+            Exception: whatever a channel raised; the others are closed nevertheless.
+        """
+        with ExitStack() as closing:
+            closing.callback(self._readiness.close)
+            for channel_id in (*self._channels, *self._closing):
+                closing.callback(self.close_channel, channel_id)
+
+    def _check_unused(self, channel_id: str) -> None:
+        for channels, what in ((self._channels, "open"), (self._closing, "being closed")):
+            if channel_id in channels:
+                raise ValueError(f"a channel with the id {channel_id} is {what}")
+
+    def _channel(self, channel_id: str) -> Channel:
+        channel = self._channels.get(channel_id) or self._closing.get(channel_id)
+        if channel is None:
+            raise ValueError(f"no channel has the id {channel_id}")
+        return channel
+
+    def _add(self, channel: Channel) -> None:
+        if channel.id not in self._immediately_connected:
+            self._watch(channel)
+        self._channels[channel.id] = channel
+        self._idle.touch(channel.id, self._clock.monotonic_ns())
+
+    def _watch(self, channel: Channel) -> None:
+        """Watch a channel for what it wants to do next."""
+        events = 0
+        if channel.id in self._closing or channel.id in self._refused_until_ns:
+            return
+        if channel.is_connected and not channel.is_muted:
+            events |= READ
+        if channel.wants_write:
+            events |= WRITE
+        self._readiness.watch(channel.id, channel.transport.fileno(), events)
+
+    def _clear(self) -> None:
+        """Forget the last poll, and go on with the channels that are being closed."""
+        self.connected = []
+        self.disconnected = {}
+        self._reading.begin()
+        self._writing.begin()
+        for channel in list(self._closing.values()):
+            if self._writing.has_failed(channel) or not self._reading.go_on_closing(channel):
+                del self._closing[channel.id]
+                self._end(channel, is_told=True)
+        self.disconnected |= self._writing.take_failed()
+
+    def _take_work(self, ready: dict[str, int]) -> list[tuple[str, int]]:
+        """Return the channels that can go on: those that hold bytes already come first."""
+        buffered = [(channel_id, 0) for channel_id in self._reading.take_buffered(ready)]
+        immediate = [(channel_id, 0) for channel_id in self._immediately_connected]
+        self._immediately_connected = set()
+        return [*buffered, *self._reading.in_turn(ready), *immediate]
+
+    def _go_on(self, channel: Channel, events: int) -> None:
+        """Connect, prove, read and write, as far as the channel can."""
+        try:
+            self._prepare(channel)
+            if events & WRITE and channel.maybe_begin_client_reauthentication():
+                self._prepare(channel)
+            self._reading.go_on(channel, is_readable=bool(events & READ))
+        except _FAILURES as error:
+            self._fail(channel, error, CloseMode.GRACEFUL)
+            return
+        try:
+            if events & WRITE:
+                self._writing.go_on(channel)
+        except _FAILURES as error:
+            self._fail(channel, error, CloseMode.NOTIFY_ONLY)
+            return
+        self._watch(channel)
+
+    def _prepare(self, channel: Channel) -> None:
+        if not channel.is_connected:
+            channel.finish_connect()
+            self.connected.append(channel.id)
+            self.metrics.connections_created += 1
+        if not channel.is_ready and channel.prepare():
+            self.metrics.authentications += channel.successful_authentications == 1
+            self.metrics.reauthentications += channel.successful_authentications > 1
+
+    def _fail(self, channel: Channel, error: Exception, mode: CloseMode) -> None:
+        channel.error = error
+        if isinstance(error, AuthenticationError):
+            self.metrics.failed_authentications += 1
+            if channel.is_authenticating:
+                delay_ns = self._settings.failed_authentication_delay_ns
+                self._readiness.forget(channel.id)
+                self._refused_until_ns[channel.id] = self._clock.monotonic_ns() + delay_ns
+                return
+        self._close(channel, mode)
+
+    def _close_refused(self) -> None:
+        """Tell those who failed to prove who they are, after a while, and close them."""
+        now_ns = self._clock.monotonic_ns()
+        due = [each for each, until_ns in self._refused_until_ns.items() if until_ns <= now_ns]
+        for channel_id in due:
+            channel = self._channels[channel_id]
+            with suppress(OSError):  # it is closed either way
+                channel.authenticator.report_failure(channel.transport)
+            self._close(channel, CloseMode.GRACEFUL)
+
+    def _close_idle(self, now_ns: int) -> None:
+        channel_id = self._idle.expired(now_ns)
+        if channel_id is not None:
+            channel = self._channels[channel_id]
+            channel.state = ChannelState.EXPIRED
+            self._close(channel, CloseMode.GRACEFUL)
+
+    def _close(self, channel: Channel, mode: CloseMode) -> None:
+        """Take an open channel out of every list, and end it unless it has frames left to give."""
+        self.connected = [each for each in self.connected if each != channel.id]
+        self._readiness.forget(channel.id)
+        self._idle.remove(channel.id)
+        self._reading.stop(channel)
+        self._immediately_connected.discard(channel.id)
+        self._refused_until_ns.pop(channel.id, None)
+        del self._channels[channel.id]
+        if mode is CloseMode.GRACEFUL and self._reading.go_on_closing(channel):
+            self._closing[channel.id] = channel
+        else:
+            self._end(channel, is_told=mode is not CloseMode.DISCARD_NO_NOTIFY)
+
+    def _end(self, channel: Channel, *, is_told: bool) -> None:
+        self._reading.forget(channel)
+        self.metrics.connections_closed += 1
+        self.metrics.remove_client(channel.client_software)
+        if is_told:
+            self.disconnected[channel.id] = Disconnection.of(channel)
+        channel.close()

@@ -1,0 +1,1 @@
+"""TLS on channels: contexts, key stores, the transport and what its failures mean."""

@@ -1,0 +1,159 @@
+"""Key stores: whom to trust and who one is, from PEM, PKCS #12 or JKS.
+
+As in Java since version 9, a store that is called JKS may be PKCS #12 inside and the reverse; the
+bytes tell.
+
+Source: Kafka's `DefaultSslEngineFactory`; OpenJDK's `TrustStoreUtil` (which entries are trusted).
+"""
+
+from typing import Final, NamedTuple
+
+from kdiag.net.tls.pem import certificate_pem, key_pem, read_pem
+
+PEM: Final = "PEM"
+TYPES: Final = frozenset(("JKS", "PKCS12", PEM))
+_JKS: Final = bytes.fromhex("feedfeed")
+_JCEKS: Final = bytes.fromhex("cececece")
+_DER_SEQUENCE: Final = b"\x30"
+
+
+class Identity(NamedTuple):
+    """Who one is: a private key and its certificates.
+
+    Attributes:
+        pem: all of it.
+        is_encrypted: whether the key needs a password.
+    """
+
+    pem: str
+    is_encrypted: bool
+
+    def __repr__(self) -> str:
+        return f"<Identity, {'encrypted' if self.is_encrypted else 'in clear'}>"
+
+
+def read_trusted(data: bytes, kind: str, password: str | None) -> list[bytes]:
+    """Return the DER of the certificates that a store says to trust.
+
+    As in Java these are the trusted entries and the own certificate of each key. Of PKCS #12 all
+    certificates count, though Java heeds only those that `keytool` has marked as trusted.
+
+    Args:
+        data: the whole store.
+        kind: what the user says that it is: `JKS`, `PKCS12`, `PEM`, or empty.
+        password: what it is protected with.
+
+    Raises:
+        DecodeError: if it breaks off.
+        ImportError: if the library `cryptography` is needed and missing.
+        ValueError: if it is something else, the password is wrong, or nothing is in it.
+    """
+    found = detect(data, kind)
+    if found == PEM:
+        trusted = [block.der for block in read_pem(_text(data)) if block.is_certificate]
+    elif found == "JKS":
+        from kdiag.net.tls.jks import read_jks  # noqa: PLC0415 - most stores are none
+
+        jks = read_jks(data, password)
+        trusted = [*jks.trusted, *(key.chain[0] for key in jks.keys if key.chain)]
+    else:
+        from kdiag.net.tls.pkcs12 import read_pkcs12  # noqa: PLC0415 - needs cryptography
+
+        pkcs12 = read_pkcs12(data, password)
+        trusted = [*pkcs12.others, *pkcs12.chain[:1]]
+    if not trusted:
+        raise ValueError("no certificate is in it")
+    return trusted
+
+
+def read_identity(
+    data: bytes, kind: str, password: str | None, key_password: str | None
+) -> Identity:
+    """Return the first private key of a store, and its certificates.
+
+    Args:
+        data: the whole store.
+        kind: what the user says that it is: `JKS`, `PKCS12`, `PEM`, or empty.
+        password: what the store is protected with.
+        key_password: what the key is protected with, if not with the same.
+
+    Raises:
+        DecodeError: if it breaks off.
+        ImportError: if the library `cryptography` is needed and missing.
+        ValueError: if it is something else, a password is wrong, or no key is in it.
+    """
+    found = detect(data, kind)
+    if found == PEM:
+        return read_pem_identity(_text(data))
+    if found == "JKS":
+        key, chain = _jks_key(data, password, key_password)
+    else:
+        key, chain = _pkcs12_key(data, password)
+    return Identity(key_pem(key) + "".join(map(certificate_pem, chain)), is_encrypted=False)
+
+
+def read_pem_identity(text: str) -> Identity:
+    """Return the first private key and all certificates in some PEM.
+
+    Raises:
+        ValueError: if either is missing.
+    """
+    blocks = list(read_pem(text))
+    keys = [block for block in blocks if block.is_key]
+    certificates = [block for block in blocks if block.is_certificate]
+    if not keys:
+        raise ValueError("no private key is in it")
+    if not certificates:
+        raise ValueError("no certificate is in it")
+    return Identity("".join(map(str, [keys[0], *certificates])), keys[0].is_encrypted)
+
+
+def detect(data: bytes, kind: str) -> str:
+    """Return what a store is, checked against what the user says that it is.
+
+    Raises:
+        ValueError: if it is not that, or nothing that can be read.
+    """
+    if data.startswith(_JCEKS):
+        raise ValueError(
+            "JCEKS cannot be read; convert it: keytool -importkeystore -srcstoretype JCEKS "
+            "-srckeystore FILE -deststoretype PKCS12 -destkeystore FILE.p12"
+        )
+    if data.startswith(_JKS):
+        found = "JKS"
+    elif b"-----BEGIN" in data:
+        found = PEM
+    elif data.startswith(_DER_SEQUENCE):
+        found = "PKCS12"
+    else:
+        raise ValueError("it is neither PEM nor PKCS12 nor JKS")
+    if kind and (kind == PEM) != (found == PEM):
+        raise ValueError(f"it is {found}, not {kind}")
+    return found
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _jks_key(
+    data: bytes, password: str | None, key_password: str | None
+) -> tuple[bytes, tuple[bytes, ...]]:
+    from kdiag.net.tls.jks import read_jks, reveal  # noqa: PLC0415 - most stores are none
+
+    keys = read_jks(data, password).keys
+    if not keys:
+        raise ValueError("no private key is in it")
+    secret = password if key_password is None else key_password
+    if secret is None:
+        raise ValueError("a key in JKS cannot be read without a password")
+    return reveal(keys[0].hidden, secret), keys[0].chain
+
+
+def _pkcs12_key(data: bytes, password: str | None) -> tuple[bytes, tuple[bytes, ...]]:
+    from kdiag.net.tls.pkcs12 import read_pkcs12  # noqa: PLC0415 - needs cryptography
+
+    pkcs12 = read_pkcs12(data, password)
+    if pkcs12.key is None:
+        raise ValueError("no private key is in it")
+    return pkcs12.key, pkcs12.chain

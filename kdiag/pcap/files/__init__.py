@@ -1,0 +1,1 @@
+"""Capture files as blocks of packets."""

@@ -1,0 +1,311 @@
+"""The newer capture file: sections of blocks, each with its length at both ends.
+
+A section names its byte order and its interfaces; a packet names its interface, which has the
+link type and the unit of time. Blocks of other kinds may stand anywhere between.
+
+Source: draft-ietf-opsawg-pcapng.
+"""
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kdiag.pcap.files.block import MAX_PACKET_BYTES, PacketBlock, distinct, gather
+from kdiag.pcap.files.window import Window
+
+if TYPE_CHECKING:
+    from kdiag.errors import CaptureError
+
+TLS_KEY_LOG: Final = 0x544C534B
+_SECTION: Final = 0x0A0D0D0A  # the same in either byte order
+_INTERFACE, _OLD_PACKET, _SIMPLE_PACKET, _PACKET, _SECRETS = 1, 2, 3, 6, 10
+_BYTE_ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+_LEAST_BYTES: Final = {
+    _SECTION: 28,
+    _INTERFACE: 20,
+    _OLD_PACKET: 32,
+    _SIMPLE_PACKET: 16,
+    _PACKET: 32,
+    _SECRETS: 20,
+}
+_EMPTY_BLOCK_BYTES: Final = 12
+_SIMPLE_DATA: Final = 12
+_DATA: Final = 28
+_MAX_INTERFACES: Final = 65_536
+_MAX_SECRETS_BYTES: Final = 64 << 20
+_RESOLUTION_OPTION, _TIME_OFFSET_OPTION = 9, 14
+_MICROSECONDS: Final = b"\x06"
+_NS_DIGITS: Final = 9  # decimal places of a second
+
+
+class Secrets(NamedTuple):
+    """What a Decryption Secrets Block holds.
+
+    Attributes:
+        kind: what it is for; `TLS_KEY_LOG` is an NSS key log, as text.
+        data: the secrets.
+    """
+
+    kind: int
+    data: bytes
+
+
+class _Interface(NamedTuple):
+    """Where packets were captured: link type, length limit (0 is none) and clock."""
+
+    link_type: int
+    snaplen: int
+    resolution: int
+    offset_s: int
+
+
+def is_pcapng(start: bytes) -> bool:
+    """Return whether a file that starts with these bytes is a pcapng file."""
+    return start[:4] == _SECTION.to_bytes(4) and start[8:12] in _BYTE_ORDERS
+
+
+def read_pcapng(
+    window: Window, secrets: list[Secrets], preamble: bytearray | None = None
+) -> Iterator[PacketBlock]:
+    """Yield the packets of a file whose first bytes are in the window.
+
+    Args:
+        window: the file.
+        secrets: gets the secrets found, before the packets that follow them.
+        preamble: holds, whenever packets are yielded, the blocks without which what begins with
+            the window could not be read: the header and the interfaces of its section.
+
+    Raises:
+        CaptureError: the file ends within a block or stops making sense; every packet before
+            that has been yielded.
+    """
+    blocks = _Blocks(window, secrets, bytearray() if preamble is None else preamble)
+    while True:
+        at_section = blocks.walk()
+        packets = blocks.take_packets()
+        if len(packets.offset):
+            yield packets
+        if blocks.broken is not None:
+            raise blocks.broken
+        if not at_section and not blocks.advance():
+            break
+    window.check_end()
+
+
+class _Blocks:
+    """The blocks of a file in their order, and what a section's blocks say of its packets.
+
+    Attributes:
+        broken: what ended the reading, once it has.
+    """
+
+    def __init__(self, window: Window, secrets: list[Secrets], preamble: bytearray) -> None:
+        self.broken: CaptureError | None = None
+        self._window = window
+        self._secrets = secrets
+        self._secrets_bytes = 0
+        self._position = 0
+        self._need = 0
+        self._byte_order = "<"
+        self._interfaces: list[_Interface] = []
+        self._starts: list[int] = []
+        self._preamble = preamble
+        self._section: list[bytes] = []
+
+    def advance(self) -> bool:
+        """Read on from the block that is not whole in the window yet; false at the end."""
+        used, self._position = self._position, 0
+        self._preamble[:] = b"".join(self._section)
+        return self._window.advance(used, self._need)
+
+    def walk(self) -> bool:
+        """Note the packets up to the window's end, the next section or the first broken block.
+
+        Returns:
+            Whether a section header comes next, in which packets would mean something else.
+        """
+        view = self._window.data.data
+        head = Struct(self._byte_order + "II").unpack_from
+        position, end, append = self._position, len(view), self._starts.append
+        self._need = 0
+        while (left := end - position) >= _EMPTY_BLOCK_BYTES:
+            kind, size = head(view, position)
+            if kind == _PACKET and _DATA < size <= left and not size & 3:
+                append(position)
+                position += size
+                continue
+            self._position = position
+            if kind == _SECTION:
+                if self._starts:
+                    return True
+                self._begin_section()
+                head = Struct(self._byte_order + "II").unpack_from
+                kind, size = head(view, position)
+            if not self._read_block(kind, size, left):
+                return False
+            position += size
+        self._position = position
+        return False
+
+    def _begin_section(self) -> None:
+        start = self._position + 8
+        byte_order = _BYTE_ORDERS.get(self._window.data[start : start + 4].tobytes())
+        self._interfaces = []
+        if byte_order is None:
+            self._break("a section header has no byte order mark")
+        else:
+            self._byte_order = byte_order
+
+    def _read_block(self, kind: int, size: int, left: int) -> bool:
+        """Read a block that is not the usual packet; return false if that is impossible."""
+        if size < _LEAST_BYTES.get(kind, _EMPTY_BLOCK_BYTES) or size % 4 or size > MAX_PACKET_BYTES:
+            self._break(f"a block should be here, but it gives its length as {size} bytes")
+        if self.broken is not None:
+            return False
+        if size > left:
+            self._need = size
+            return False
+        block = self._window.data[self._position : self._position + size].tobytes()
+        body = block[8:-4]
+        if kind == _SECTION:
+            self._section = [block]
+        elif kind == _INTERFACE:
+            self._section.append(block)
+            self._add_interface(body)
+        elif kind == _SECRETS:
+            self._add_secrets(body)
+        elif kind in (_OLD_PACKET, _SIMPLE_PACKET, _PACKET):
+            self._starts.append(self._position)
+        return self.broken is None
+
+    def _add_interface(self, body: bytes) -> None:
+        link_type, snaplen = Struct(self._byte_order + "HxxI").unpack_from(body)
+        options = self._options(body[8:])
+        resolution = options.get(_RESOLUTION_OPTION) or _MICROSECONDS
+        offset = options.get(_TIME_OFFSET_OPTION, b"")
+        offset_s = Struct(self._byte_order + "q").unpack(offset[:8].ljust(8, b"\0"))[0]
+        self._interfaces.append(_Interface(link_type, snaplen, resolution[0], offset_s))
+        if len(self._interfaces) > _MAX_INTERFACES:
+            self._break(f"a section has more than {_MAX_INTERFACES} interfaces")
+
+    def _options(self, options: bytes) -> dict[int, bytes]:
+        """Return the options of a block by their codes; of several alike, the last."""
+        found = {}
+        head = Struct(self._byte_order + "HH")
+        position = 0
+        while position + head.size <= len(options):
+            code, size = head.unpack_from(options, position)
+            position += head.size
+            found[code] = options[position : position + size]
+            position += size + -size % 4
+        return found
+
+    def _add_secrets(self, body: bytes) -> None:
+        kind, size = Struct(self._byte_order + "II").unpack_from(body)
+        self._secrets_bytes += size
+        if size > len(body) - 8 or self._secrets_bytes > _MAX_SECRETS_BYTES:
+            self._break(f"secrets should be here, but they give their length as {size} bytes")
+        else:
+            self._secrets.append(Secrets(kind, body[8 : 8 + size]))
+
+    def _break(self, why: str, position: int | None = None) -> None:
+        place = self._position if position is None else position
+        self.broken = self._window.error(
+            f"{why}: the file is damaged from here on; everything before is read", place
+        )
+
+    def take_packets(self) -> PacketBlock:
+        """Return the packets noted since the last call, up to the first that makes no sense."""
+        starts = np.array(self._starts, np.int64)
+        self._starts.clear()
+        block, broken = _packets(self._window.data, starts, self._byte_order, self._interfaces)
+        if broken.any():
+            first = int(broken.argmax())
+            self._break("a packet block contradicts itself or its section", int(starts[first]))
+            block = block.first(first)
+        return block
+
+
+def _packets(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    byte_order: str,
+    interfaces: list[_Interface],
+) -> tuple[PacketBlock, npt.NDArray[np.bool_]]:
+    """Return the packets of the blocks that start there, and which of them make no sense."""
+    fields, simple = _packet_fields(data, starts, byte_order)
+    size, interface, captured, original = (
+        fields[name].astype(np.int64) for name in ("size", "interface", "captured", "original")
+    )
+    if simple.any() and interfaces:
+        snaplen = interfaces[0].snaplen or MAX_PACKET_BYTES
+        captured[simple] = np.minimum(original[simple], snaplen)
+    last = gather(data, starts + size - 4, np.dtype([("size", byte_order + "u4")]))["size"]
+    data_at = np.where(simple, _SIMPLE_DATA, _DATA)
+    broken = (last != size) | (captured > size - 4 - data_at) | (interface >= len(interfaces))
+    link_types = np.array([known.link_type for known in interfaces] or [0], np.int64)
+    ticks = (fields["high"].astype(np.uint64) << np.uint64(32)) | fields["low"]
+    block = PacketBlock(
+        data,
+        starts + data_at,
+        captured,
+        np.maximum(original, captured),
+        _time_ns(ticks, interface, interfaces),
+        link_types[np.minimum(interface, len(link_types) - 1)],
+        interface,
+    )
+    return block, broken
+
+
+def _packet_fields(
+    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], byte_order: str
+) -> tuple[npt.NDArray[np.void], npt.NDArray[np.bool_]]:
+    """Return the fields of packet blocks, and which are simple ones (no interface, no time)."""
+    names = ("kind", "size", "interface", "high", "low", "captured", "original")
+    shape = np.dtype([(name, byte_order + "u4") for name in names])
+    head = gather(data, starts, np.dtype([(name, byte_order + "u4") for name in names[:3]]))
+    simple = head["kind"] == _SIMPLE_PACKET
+    if not simple.any():
+        fields = gather(data, starts, shape)
+    else:
+        fields = np.zeros(len(starts), shape)
+        fields[~simple] = gather(data, starts[~simple], shape)
+        fields["size"][simple] = head["size"][simple]
+        fields["original"][simple] = head["interface"][simple]
+    old = fields["kind"] == _OLD_PACKET
+    if old.any():  # only 16 bits of the interface, then a count of drops
+        narrow = np.dtype([("interface", byte_order + "u2")])
+        fields["interface"][old] = gather(data, starts[old] + 8, narrow)["interface"]
+    return fields, simple
+
+
+def _time_ns(
+    ticks: npt.NDArray[np.uint64],
+    interface: npt.NDArray[np.int64],
+    interfaces: list[_Interface],
+) -> npt.NDArray[np.int64]:
+    """Return when packets were captured; each interface has its own unit and offset."""
+    time_ns = np.zeros(len(ticks), np.int64)
+    for number in distinct(interface[interface < len(interfaces)]):
+        chosen = interface == number
+        known = interfaces[number]
+        # Absurd times of damaged files wrap around instead of failing.
+        offset_ns = np.uint64(known.offset_s * 10**_NS_DIGITS % 2**64)
+        time_ns[chosen] = (_to_ns(ticks[chosen], known.resolution) + offset_ns).view(np.int64)
+    return time_ns
+
+
+def _to_ns(ticks: npt.NDArray[np.uint64], resolution: int) -> npt.NDArray[np.uint64]:
+    """Return nanoseconds; the resolution is a negative power of 10 or, with its top bit, of 2."""
+    if resolution & 0x80:
+        bits = np.uint64(min(resolution & 0x7F, 63))
+        whole, fraction = ticks >> bits, ticks & ((np.uint64(1) << bits) - np.uint64(1))
+        lost = np.uint64(max(int(bits) - 32, 0))  # so that the product fits into 64 bits
+        part = ((fraction >> lost) * np.uint64(10**_NS_DIGITS)) >> (bits - lost)
+        return whole * np.uint64(10**_NS_DIGITS) + part
+    if resolution <= _NS_DIGITS:
+        return ticks * np.uint64(10 ** (_NS_DIGITS - resolution))
+    return ticks // np.uint64(10 ** min(resolution - _NS_DIGITS, 19))

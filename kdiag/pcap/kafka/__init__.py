@@ -1,0 +1,1 @@
+"""Is this Kafka, and what are its frames: detection, framing, matching."""

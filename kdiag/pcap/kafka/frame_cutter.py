@@ -1,0 +1,368 @@
+"""One direction's bytes, in order, cut into frames by walking from length to length.
+
+Segments and frames have nothing to do with each other: one segment may hold many frames, a frame
+may need many segments, and the four bytes of a length may be split between two. Three frames of
+10, 3 and 8 bytes, each after its length, over segments of 16, 9 and 8 bytes:
+
+    frames    [len|..........][len|...][len|........]
+    segments  |---------------|-------|--------|
+
+Frame 1 lies in the first segment, with the first two bytes of frame 2's length; both start in a
+segment with one other. A frame inside one segment, the usual case, costs one slice. Any other is
+kept open, by its parts, until its last byte has come.
+
+A frame that misses bytes still ends where its length says: it keeps what comes before the hole,
+and the next frame starts at the exact byte. Only where a *length* is missing or absurd is the next
+place unknown; then the owner is told and searches for it (`kdiag.pcap.kafka.resync`).
+
+A frame is announced once its head is known, `HEAD_BYTES` at most, so that a long one holds up
+nobody: exchanges get their numbers in the order of first bytes.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from io import SEEK_END, BytesIO
+from struct import Struct
+from typing import Final, NamedTuple
+
+from kdiag.pcap.kafka.order import place
+from kdiag.pcap.tcp.segments import Segments
+from kdiag.wire.frame import LENGTH_BYTES, Frame
+
+HEAD_BYTES: Final = 512
+"""A frame is announced when so many of its bytes have come, or all that it has."""
+
+_NO_SEGMENTS: Final = Segments.hole(0, 0, 0)
+_LENGTH: Final = Struct(">i")
+_TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")  # an alert, a handshake
+
+
+class FrameSink(NamedTuple):
+    """Where the frames of one direction go.
+
+    Attributes:
+        starts: gets (order, begin, frame) for each frame once its head is known; `last_packet` of
+            one that is still coming is 0 and its `data` is the head. `order` is the number of the
+            packet that gives it its place among all frames of the capture.
+        ends: gets (end, frame) for each frame that was announced while it was coming.
+        begin, end: what to call with the frame when its turn has come.
+    """
+
+    starts: "list[Start]"
+    ends: "list[End]"
+    begin: Callable[[Frame], None]
+    end: Callable[[Frame], None]
+
+
+Start = tuple[int, Callable[[Frame], None], Frame]
+End = tuple[Callable[[Frame], None], Frame]
+
+
+class _Open:
+    """A frame whose last byte has not come."""
+
+    __slots__ = (
+        "frame",
+        "is_announced",
+        "is_broken",
+        "kept",
+        "known_packet",
+        "last_ns",
+        "last_packet",
+        "left",
+        "parts",
+        "prefix",
+        "unknown_head",
+    )
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.prefix = b""
+        self.left = 0
+        self.unknown_head = 0
+        self.known_packet = 0
+        self.parts: list[memoryview] = []
+        self.kept: BytesIO | None = None
+        self.is_broken = False
+        self.is_announced = False
+        self.last_packet = 0
+        self.last_ns = 0
+
+    def keep_parts(self) -> None:
+        """Copy the parts, which lie in a block, behind those that were kept before.
+
+        A `BytesIO` grows where it is and gives its content away without a copy: a frame of many
+        megabytes is never in memory twice.
+        """
+        if self.kept is None:
+            self.kept = BytesIO(b"".join(self.parts))
+            self.kept.seek(0, SEEK_END)
+        else:
+            self.kept.writelines(self.parts)
+        self.parts.clear()
+
+    def head(self) -> bytes:
+        """Return the first of the bytes that were kept."""
+        assert self.kept is not None
+        self.kept.seek(0)
+        head = self.kept.read(HEAD_BYTES)
+        self.kept.seek(0, SEEK_END)
+        return head
+
+    def data(self) -> bytes:
+        """Return all bytes."""
+        if self.kept is None:
+            return b"".join(self.parts)
+        self.kept.writelines(self.parts)
+        return self.kept.getvalue()
+
+
+class Loss(NamedTuple):
+    """Where a cutter stopped because the next frame's place is unknown.
+
+    Attributes:
+        position: the place in the segments that were taken last; nothing from here on was cut.
+        why: what was wrong.
+    """
+
+    position: int
+    why: str
+
+
+class FrameCutter:
+    """Cuts frames out of the bytes that `take` is given, which must come in order.
+
+    Attributes:
+        loss: why it cannot go on; None while it can.
+    """
+
+    __slots__ = (
+        "_known",
+        "_last",
+        "_max_frame_bytes",
+        "_open",
+        "_segments",
+        "_sink",
+        "loss",
+    )
+
+    def __init__(self, sink: FrameSink, max_frame_bytes: int) -> None:
+        self._sink = sink
+        self._max_frame_bytes = max_frame_bytes
+        self._open: _Open | None = None
+        self._segments = _NO_SEGMENTS
+        self._last = 0
+        self._known = 0
+        self.loss: Loss | None = None
+
+    def unresolved_packet(self, oldest: int) -> int | None:
+        """Return the packet that starts a frame not announced yet, unless before `oldest`."""
+        if self._open is None or self._open.is_announced:
+            return None
+        packet = self._open.frame.first_packet
+        return packet if packet >= oldest else None
+
+    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+        """Cut the next bytes of the direction.
+
+        Args:
+            segments: where they are.
+            first: the first of the segments, which follow what was taken before.
+            last: the one after the last.
+            known: the packet that made them known, where it is later than those that brought them.
+        """
+        self._segments, self._last, self._known = segments, last, known
+        position, stop = segments.edge[first], segments.edge[last]
+        if self._open is not None:
+            position = self._fill(self._open, position)
+        if position < stop and self.loss is None:
+            self._cut(position)
+        if self._open is not None:
+            self._open.keep_parts()
+            self._announce(self._open)
+        self._segments = _NO_SEGMENTS  # its memory is not for keeping
+
+    def finish(self) -> None:
+        """Give up waiting: a frame that is still open is announced as it is."""
+        opened, self._open = self._open, None
+        if opened is not None and opened.frame.size >= 0:
+            opened.frame.gap_bytes += opened.left
+            opened.unknown_head = 0
+            self._end(opened)
+
+    def _cut(self, position: int) -> None:
+        """Cut frames from `position`, the place of a length, to the end of the stretch."""
+        view, begin, end, edge, packet, time_ns, _ = self._segments
+        starts, announce = self._sink.starts, self._sink.begin
+        first_start = len(starts)
+        limit, unpack = self._max_frame_bytes, _LENGTH.unpack_from
+        stop = edge[self._last]
+        row = bisect_right(edge, position, 0, self._last) - 1
+        here: list[Frame] = []
+        shared = position > edge[row]
+        while position < stop:
+            if position >= edge[row + 1]:
+                if shared or len(here) > 1:
+                    _share(here, is_shared=shared)
+                here.clear()
+                row += 1
+                if position >= edge[row + 1]:
+                    row = bisect_right(edge, position, row, self._last) - 1
+                shared = position > edge[row]
+            at = begin[row] + position - edge[row] + LENGTH_BYTES
+            room = end[row] - at
+            if room >= 0:
+                size: int = unpack(view, at - LENGTH_BYTES)[0]
+                if 0 <= size <= room and size <= limit:
+                    number, ns = packet[row], time_ns[row]
+                    frame = Frame(view[at : at + size].tobytes(), size, ns, ns, number, number)
+                    here.append(frame)
+                    starts.append((number, announce, frame))
+                    position += size + LENGTH_BYTES
+                    continue
+            self._open = _Open(Frame(b"", -1, time_ns[row], 0, packet[row], segments=0))
+            here.append(self._open.frame)
+            position = self._fill(self._open, position)
+            if self.loss is not None:
+                here.pop()
+                break
+        _share(here, is_shared=shared)
+        if self._known:
+            starts[first_start:] = [
+                (place(order, self._known), begin, frame)
+                for order, begin, frame in starts[first_start:]
+            ]
+
+    def _fill(self, opened: _Open, position: int) -> int:
+        """Give the bytes from `position` on to the open frame; return where it or they end."""
+        if opened.frame.size < 0:
+            position = self._fill_length(opened, position)
+            if opened.frame.size < 0:
+                return position
+        stop = min(self._segments.edge[self._last], position + opened.left)
+        if stop > position:
+            self._fill_body(opened, position, stop)
+        if not opened.left:
+            self._open = None
+            self._end(opened)
+        return stop
+
+    def _fill_length(self, opened: _Open, position: int) -> int:
+        """Read what there is of the length; return the position after it."""
+        view, begin, end, edge, *_ = self._segments
+        while len(opened.prefix) < LENGTH_BYTES and position < edge[self._last]:
+            row = bisect_right(edge, position, 0, self._last) - 1
+            at = begin[row] + position - edge[row]
+            some = view[at : min(at + LENGTH_BYTES - len(opened.prefix), end[row])].tobytes()
+            if not some:
+                return self._lose(position, "the length of the next frame is missing")
+            opened.prefix += some
+            position += len(some)
+            self._stamp(opened, row, row)
+        if len(opened.prefix) == LENGTH_BYTES:
+            (size,) = _LENGTH.unpack(opened.prefix)
+            if not 0 <= size <= self._max_frame_bytes:
+                return self._lose(position, self._fault(opened.prefix, size))
+            opened.frame.size = opened.left = size
+            opened.unknown_head = min(size, HEAD_BYTES)
+            opened.known_packet = opened.last_packet
+        return position
+
+    def _fault(self, prefix: bytes, size: int) -> str:
+        """Return what is wrong with a length."""
+        if prefix.startswith(_TLS_RECORDS):
+            return "this end speaks TLS, not bare Kafka"
+        return f"a frame states {size} bytes; 0 to {self._max_frame_bytes} are allowed"
+
+    def _fill_body(self, opened: _Open, position: int, stop: int) -> None:
+        """Add the bytes from `position` to `stop` to the open frame."""
+        view, begin, end, edge, packet, _, has_missing = self._segments
+        row = bisect_right(edge, position, 0, self._last) - 1
+        last = bisect_left(edge, stop, row + 1, self._last) - 1
+        if has_missing or opened.is_broken:
+            self._fill_with_holes(opened, position, stop)
+        elif row == last:
+            at = begin[row] + position - edge[row]
+            opened.parts.append(view[at : at + stop - position])
+        else:
+            opened.parts.append(view[begin[row] + position - edge[row] : end[row]])
+            spans = zip(begin[row + 1 : last], end[row + 1 : last], strict=True)
+            opened.parts += [view[start:finish] for start, finish in spans]
+            opened.parts.append(view[begin[last] : begin[last] + stop - edge[last]])
+        if 0 < opened.unknown_head <= stop - position:
+            known_at = bisect_left(edge, position + opened.unknown_head, row + 1, last + 1) - 1
+            opened.known_packet = packet[known_at]
+        opened.unknown_head = max(0, opened.unknown_head - (stop - position))
+        opened.left -= stop - position
+        self._stamp(opened, row, last)
+
+    def _fill_with_holes(self, opened: _Open, position: int, stop: int) -> None:
+        """Add what there is from `position` to `stop`: bytes up to a hole, after it their count."""
+        view, begin, end, edge, *_ = self._segments
+        row = bisect_right(edge, position, 0, self._last) - 1
+        while position < stop:
+            finish = min(stop, edge[row + 1])
+            at = begin[row] + position - edge[row]
+            here = min(max(end[row] - at, 0), finish - position)
+            if not opened.is_broken:
+                opened.parts.append(view[at : at + here])
+            missing = finish - position - here
+            opened.is_broken = opened.is_broken or missing > 0
+            opened.frame.gap_bytes += missing
+            position = finish
+            row += 1
+
+    def _stamp(self, opened: _Open, row: int, last: int) -> None:
+        """Note that segments `row` to `last` carried the open frame."""
+        segments = self._segments
+        rows = range(row, last + 1)
+        if segments.has_missing:
+            carried = sum(segments.end[each] > segments.begin[each] for each in rows)
+        else:
+            carried = len(rows)
+        is_known = segments.packet[row] == opened.last_packet and carried > 0
+        opened.frame.segments += carried - is_known
+        opened.last_packet = segments.packet[last]
+        opened.last_ns = segments.time_ns[last]
+
+    def _lose(self, position: int, why: str) -> int:
+        """Note that the next frame's place is unknown; return `position`."""
+        self._open = None
+        self.loss = Loss(position, why)
+        return position
+
+    def _announce(self, opened: _Open) -> None:
+        """Announce a frame that is still coming, if its head is known."""
+        if opened.is_announced or opened.frame.size < 0 or opened.unknown_head:
+            return
+        opened.is_announced = True
+        opened.frame.data = opened.head()
+        self._start(opened)
+
+    def _start(self, opened: _Open) -> None:
+        frame = opened.frame
+        order = place(frame.first_packet, max(opened.known_packet, self._known))
+        self._sink.starts.append((order, self._sink.begin, frame))
+
+    def _end(self, opened: _Open) -> None:
+        """Hand over the open frame with the bytes that came."""
+        frame = opened.frame
+        frame.data = opened.data()
+        frame.last_packet, frame.last_byte_ns = opened.last_packet, opened.last_ns
+        if opened.is_announced:
+            self._sink.ends.append((self._sink.end, frame))
+        else:
+            self._start(opened)
+
+
+def _share(frames: list[Frame], *, is_shared: bool) -> None:
+    """Tell the frames that start in one segment how many others have bytes in it.
+
+    Args:
+        frames: those that start in it.
+        is_shared: whether a frame that started before ends in it.
+    """
+    others = len(frames) + is_shared - 1
+    if others > 0:
+        for frame in frames:
+            frame.starts_in_segment_with = others

@@ -1,0 +1,387 @@
+"""Requests and responses of one connection, paired into exchanges.
+
+A broker answers the requests of a connection in their order and repeats the correlation id of
+each, so the id finds the request and the order is a check. A request whose id the capture lost can
+be paired by the order alone. A response whose request was lost with its id is an exchange of its
+own, and what it answers is found out by trial (`kdiag.pcap.kafka.unmatched_responses`).
+
+Some frames have no partner. A Produce request with acks=0 is not answered. After SaslHandshake
+version 0 (or, with GSSAPI before Kafka 0.10, from the start) the frames are bare tokens without
+headers, until one is a request again. What is left at the end was not answered.
+
+Source: KIP-43 and KIP-152 (SASL tokens and SaslAuthenticate), Kafka's `NetworkClient` (order of
+responses) and `SaslServerAuthenticator`.
+"""
+
+from collections import deque
+from itertools import chain
+from struct import Struct, error
+from typing import Any, Final
+
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Connection
+from kdiag.pcap.kafka.request_facts import read_acks, read_client_software
+from kdiag.pcap.kafka.request_head import is_request
+from kdiag.pcap.kafka.trial_decoding import Asked
+from kdiag.pcap.kafka.unmatched_responses import (
+    ENOUGH_REQUESTS,
+    ENOUGH_RESPONSES,
+    LoneResponses,
+)
+from kdiag.wire.catalog import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
+from kdiag.wire.frame import Frame
+from kdiag.wire.header import REQUEST_START, raw_client_id
+
+DEFAULT_MAX_OUTSTANDING: Final = 10_000
+DEFAULT_MAX_OUTSTANDING_BYTES: Final = 64 << 20
+
+_INT32: Final = Struct(">i")
+_PRODUCE_KEY: Final = 0
+_SASL_HANDSHAKE_KEY: Final = 17
+_HEAD_BYTES: Final = 300
+_MAX_CLIENT_IDS: Final = 10_000
+_HEADLESS: Final = -(1 << 62)  # stands for a lost correlation id, plus the exchange's number
+_LEAST_CORRELATION_ID: Final = -(1 << 31)
+
+
+class Run:
+    """What the connections of one run share: the numbers, and the exchanges that are complete.
+
+    Attributes:
+        exchanges: complete exchanges, to be taken by the caller.
+        last_number: number of the newest exchange.
+        lone_responses: those whose requests were not seen, while it is found out what they answer.
+        overtaken: responses that came after one to a later request.
+        first_overtaken: number of the first such exchange; 0 without any.
+        max_outstanding, max_outstanding_bytes: requests of one connection that may wait for their
+            responses; beyond, the oldest is given up.
+    """
+
+    def __init__(
+        self,
+        max_outstanding: int = DEFAULT_MAX_OUTSTANDING,
+        max_outstanding_bytes: int = DEFAULT_MAX_OUTSTANDING_BYTES,
+    ) -> None:
+        self.exchanges: list[Exchange] = []
+        self.lone_responses = LoneResponses(self.exchanges)
+        self.last_number = 0
+        self.overtaken = 0
+        self.first_overtaken = 0
+        self.max_outstanding = max_outstanding
+        self.max_outstanding_bytes = max_outstanding_bytes
+        self.client_ids: dict[bytes, str] = {}
+
+    def note_overtaken(self, number: int) -> None:
+        """Count an exchange whose response came after one to a later request."""
+        self.overtaken += 1
+        self.first_overtaken = self.first_overtaken or number
+
+
+class Pairing:
+    """Pairs the frames of one connection.
+
+    `begin_*` take frames in the order of the capture as soon as their heads are known; a frame
+    that is still coming then (its `last_packet` is 0) is given to `end_*` when it is complete.
+
+    Attributes:
+        last_head: the first bytes of the last request that had a header.
+    """
+
+    __slots__ = (
+        "_coming",
+        "_connection",
+        "_habits",
+        "_held",
+        "_is_sasl",
+        "_last_answered",
+        "_outstanding",
+        "_outstanding_bytes",
+        "_repeated",
+        "_run",
+        "_tokens",
+        "last_head",
+    )
+
+    def __init__(self, run: Run, connection: Connection, *, is_sasl: bool = False) -> None:
+        """Start with a connection's first frame.
+
+        Args:
+            run: numbers the exchanges and takes them when complete.
+            connection: which one; its counts of frames and the client's software are kept.
+            is_sasl: whether the first frames are bare tokens.
+        """
+        self.last_head = b""
+        self._run = run
+        self._connection = connection
+        self._is_sasl = is_sasl
+        self._outstanding: dict[int, Exchange] = {}
+        self._repeated: dict[int, deque[Exchange]] = {}
+        self._tokens: list[Exchange] = []
+        self._coming: dict[int, Exchange] = {}
+        self._outstanding_bytes = 0
+        self._last_answered = 0
+        self._habits = run.lone_responses.habits(connection)
+        self._held: list[int] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what to keep: the frames that are coming instead of their places in memory."""
+        state = {name: getattr(self, name) for name in self.__slots__}
+        state["_coming"] = [
+            (frame, exchange)
+            for exchange in self._coming.values()
+            for frame in (exchange.request, exchange.response)
+            if id(frame) in self._coming
+        ]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        coming = state["_coming"]
+        for name, value in {
+            **state,
+            "_coming": {id(frame): each for frame, each in coming},
+        }.items():
+            setattr(self, name, value)
+
+    @property
+    def outstanding(self) -> list[tuple[int, Asked]]:
+        """Return the requests that are not answered: correlation id, as far as known, and kind."""
+        again = (each for queue in self._repeated.values() for each in queue)
+        return [
+            (each.correlation_id, (each.api_key, each.version))
+            for each in chain(self._outstanding.values(), again)
+            if each.correlation_id is not None
+            and each.api_key is not None
+            and each.version is not None
+        ]
+
+    def begin_request(self, frame: Frame) -> None:
+        """Take a request."""
+        self._connection.requests += 1
+        data = frame.data
+        if self._is_sasl:
+            if not is_request(data, frame.size):
+                self._begin_token(frame)
+                return
+            self._is_sasl = False
+        self._run.last_number = number = self._run.last_number + 1
+        try:
+            api_key, version, correlation_id = REQUEST_START.unpack_from(data)
+        except error:
+            exchange = self._exchange(number, request=frame)
+            self._expect(_HEADLESS + number, exchange)
+            return
+        self.last_head = data[:_HEAD_BYTES]
+        self._learn(api_key, version)
+        exchange = Exchange(
+            number=number,
+            connection=self._connection,
+            api_key=api_key,
+            version=version,
+            correlation_id=correlation_id,
+            client_id=self._client_id(data, api_key, version),
+            request=frame,
+            response=None,
+        )
+        if api_key == _SASL_HANDSHAKE_KEY and version == 0:
+            self._is_sasl = True
+        if not frame.last_packet:
+            self._coming[id(frame)] = exchange
+        elif self._needs_no_response(exchange, frame):
+            return
+        self._expect(correlation_id, exchange)
+
+    def end_request(self, frame: Frame) -> None:
+        """Take the rest of a request that was still coming."""
+        exchange = self._coming.pop(id(frame), None)
+        if exchange is None:
+            return  # it has not begun: its turn comes with all its bytes
+        exchange.client_id = self._client_id(frame.data, exchange.api_key, exchange.version)
+        if exchange.response is not None:
+            self._complete(exchange)
+        elif self._needs_no_response(exchange, frame):
+            self._forget(exchange)
+
+    def begin_response(self, frame: Frame) -> None:
+        """Take a response."""
+        self._connection.responses += 1
+        exchange = self._match(frame) or self._lone(frame)
+        exchange.response = frame
+        if not frame.last_packet:
+            self._coming[id(frame)] = exchange
+        self._complete(exchange)
+
+    def end_response(self, frame: Frame) -> None:
+        """Take the rest of a response that was still coming."""
+        exchange = self._coming.pop(id(frame), None)
+        if exchange is not None:
+            self._complete(exchange)
+
+    def finish(self) -> None:
+        """Give up the requests that were not answered, and say what lone responses are."""
+        self._release()
+        again = [each for queue in self._repeated.values() for each in queue]
+        left = [*self._outstanding.values(), *again, *self._tokens]
+        for exchange in sorted(left, key=lambda each: each.number):
+            if exchange.pairing is Status.OK:
+                exchange.pairing = Status.UNANSWERED
+            self._run.exchanges.append(exchange)
+        self._outstanding.clear()
+        self._repeated.clear()
+        self._tokens.clear()
+        self._outstanding_bytes = 0
+
+    def _begin_token(self, frame: Frame) -> None:
+        """Take a frame without a header: a SASL token."""
+        self._run.last_number += 1
+        exchange = self._exchange(self._run.last_number, request=frame)
+        exchange.pairing = Status.OPAQUE
+        self._tokens.append(exchange)
+
+    def _exchange(
+        self, number: int, request: Frame | None = None, response: Frame | None = None
+    ) -> Exchange:
+        """Return an exchange of which the API is not known."""
+        return Exchange(
+            number=number,
+            connection=self._connection,
+            api_key=None,
+            version=None,
+            correlation_id=None,
+            client_id=None,
+            request=request,
+            response=response,
+        )
+
+    def _expect(self, correlation_id: int, exchange: Exchange) -> None:
+        """Wait for the response to a request; give the oldest up if too many wait."""
+        if correlation_id in self._outstanding:
+            self._repeated.setdefault(correlation_id, deque()).append(exchange)
+        else:
+            self._outstanding[correlation_id] = exchange
+        run = self._run
+        assert exchange.request is not None
+        self._outstanding_bytes += exchange.request.size
+        while len(self._outstanding) > 1 and (
+            len(self._outstanding) > run.max_outstanding
+            or self._outstanding_bytes > run.max_outstanding_bytes
+        ):
+            oldest = self._take(next(iter(self._outstanding)))
+            oldest.pairing = Status.UNANSWERED
+            run.exchanges.append(oldest)
+
+    def _take(self, correlation_id: int) -> Exchange:
+        """Return an outstanding request and wait for it no more."""
+        exchange = self._outstanding.pop(correlation_id)
+        if self._repeated and correlation_id in self._repeated:
+            queue = self._repeated[correlation_id]
+            self._outstanding[correlation_id] = queue.popleft()
+            if not queue:
+                del self._repeated[correlation_id]
+        assert exchange.request is not None
+        self._outstanding_bytes -= exchange.request.size
+        return exchange
+
+    def _match(self, frame: Frame) -> Exchange | None:
+        """Return the request that a response answers, if it was seen."""
+        correlation_id = _correlation_id(frame.data)
+        if correlation_id is not None and correlation_id in self._outstanding:
+            exchange = self._take(correlation_id)
+        elif self._tokens:
+            return self._tokens.pop(0)
+        else:
+            oldest = next(iter(self._outstanding), None)
+            if oldest is None or (correlation_id is not None and oldest >= _LEAST_CORRELATION_ID):
+                return None
+            exchange = self._take(oldest)
+            if exchange.correlation_id is None:
+                exchange.correlation_id = correlation_id
+        if exchange.number < self._last_answered:
+            self._run.note_overtaken(exchange.number)
+        else:
+            self._last_answered = exchange.number
+        return exchange
+
+    def _lone(self, frame: Frame) -> Exchange:
+        """Return the exchange of a response whose request was not seen."""
+        self._run.last_number += 1
+        exchange = self._exchange(self._run.last_number, response=frame)
+        exchange.pairing = Status.UNMATCHED
+        exchange.correlation_id = _correlation_id(frame.data)
+        return exchange
+
+    def _complete(self, exchange: Exchange) -> None:
+        """Hand an exchange over if all its frames are complete."""
+        if id(exchange.request) not in self._coming and id(exchange.response) not in self._coming:
+            if exchange.request is None:
+                self._complete_lone(exchange)
+            else:
+                self._run.exchanges.append(exchange)
+
+    def _complete_lone(self, exchange: Exchange) -> None:
+        """Find out what a lone response is, as soon as the connection tells what is asked."""
+        assert exchange.response is not None
+        if not exchange.response.is_whole:
+            self._run.exchanges.append(exchange)  # what is cut could be anything
+            return
+        self._held.append(exchange.number)
+        self._run.lone_responses.hold(exchange, self._habits)
+        if self._connection.requests >= ENOUGH_REQUESTS or len(self._held) >= ENOUGH_RESPONSES:
+            self._release()
+
+    def _learn(self, api_key: int, version: int) -> None:
+        """Take note of what the client asks; let lone responses go when that is enough."""
+        asked, counts = (api_key, version), self._habits.counts
+        if asked in counts:
+            counts[asked] += 1
+        else:
+            self._habits.learn(asked)
+        if self._held and self._connection.requests >= ENOUGH_REQUESTS:
+            self._release()
+
+    def _release(self) -> None:
+        """Hold lone responses no more."""
+        for number in self._held:
+            self._run.lone_responses.release(number)
+        self._held.clear()
+
+    def _needs_no_response(self, exchange: Exchange, request: Frame) -> bool:
+        """Look into a complete request; hand it over if it will not be answered."""
+        if exchange.api_key == _PRODUCE_KEY:
+            if read_acks(request.data, exchange.version) == 0:
+                exchange.pairing = Status.NO_RESPONSE
+                self._run.exchanges.append(exchange)
+                return True
+        elif exchange.api_key == API_VERSIONS_KEY and self._connection.client_software is None:
+            self._connection.client_software = read_client_software(request.data)
+        return False
+
+    def _forget(self, exchange: Exchange) -> None:
+        """Wait no more for the response to a request."""
+        for correlation_id, each in self._outstanding.items():
+            if each is exchange:
+                self._take(correlation_id)
+                return
+        for queue in self._repeated.values():
+            if exchange in queue:
+                queue.remove(exchange)
+                return
+
+    def _client_id(self, data: bytes, api_key: int | None, version: int | None) -> str | None:
+        """Return the client id of a request, if there is one and its bytes are here."""
+        text = raw_client_id(data)
+        if text is None or (api_key == CONTROLLED_SHUTDOWN_KEY and version == 0):
+            return None
+        known = self._run.client_ids.get(text)
+        if known is None:
+            known = text.decode(errors="replace")
+            if len(self._run.client_ids) < _MAX_CLIENT_IDS:
+                self._run.client_ids[text] = known
+        return known
+
+
+def _correlation_id(data: bytes) -> int | None:
+    """Return the correlation id that a response starts with."""
+    if len(data) < _INT32.size:
+        return None
+    correlation_id: int = _INT32.unpack_from(data)[0]
+    return correlation_id

@@ -1,0 +1,229 @@
+"""The start of a connection, kept until it is known what the connection carries.
+
+With a SYN the client is known, and its first bytes tell. Otherwise both directions are searched for
+requests; the one that has some is the client's. Where the capture has nothing of the client, a
+chain of responses tells as well.
+"""
+
+from typing import Final, NamedTuple
+
+from kdiag.exchange.model import Protocol
+from kdiag.pcap.kafka.detection import ENOUGH_BYTES, detect
+from kdiag.pcap.kafka.frame_heuristics import RequestLooks
+from kdiag.pcap.kafka.frame_stream import FrameLimits
+from kdiag.pcap.kafka.response_walk import ResponseWalk
+from kdiag.pcap.kafka.resync import Search
+from kdiag.pcap.tcp.segments import Piece, Segments, first_packet
+
+_PIECE_OVERHEAD_BYTES: Final = 256
+
+
+class Verdict(NamedTuple):
+    """What a connection carries.
+
+    Attributes:
+        protocol: what it is.
+        client: the side that asks; None if that is not known and does not matter.
+    """
+
+    protocol: Protocol
+    client: int | None
+
+
+class OpeningSide:
+    """Keeps what one direction brings; the oldest goes first when there is too much.
+
+    Attributes:
+        search: what searches it for requests; None while its first bytes tell more.
+        skipped_bytes: bytes of the stream before those kept.
+        unread_bytes: those of them that are in the capture.
+        total_bytes: bytes of the stream that came.
+        has_frame_start: whether what is kept begins with a frame, if it is Kafka.
+    """
+
+    __slots__ = (
+        "_cost",
+        "_limits",
+        "_pieces",
+        "_walk",
+        "has_frame_start",
+        "search",
+        "skipped_bytes",
+        "total_bytes",
+        "unread_bytes",
+    )
+
+    def __init__(self, limits: FrameLimits) -> None:
+        self.search: Search | None = None
+        self.skipped_bytes = 0
+        self.unread_bytes = 0
+        self.total_bytes = 0
+        self.has_frame_start = True
+        self._limits = limits
+        self._pieces: list[Piece] = []
+        self._cost = 0
+        self._walk = ResponseWalk(limits.max_frame_bytes)
+
+    def unresolved_packet(self, oldest: int) -> int | None:
+        """Return the first packet, from `oldest` on, that brought bytes kept."""
+        return first_packet(self.kept(), oldest)
+
+    @property
+    def has_request(self) -> bool:
+        """Return whether a search has found a request, with which what is kept begins."""
+        return self.search is not None and self.search.found is not None
+
+    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+        """Keep copies of the next bytes of the direction."""
+        self.total_bytes += segments.edge[last] - segments.edge[first]
+        if self.search is not None and not self.has_request:
+            first = self.search.take(segments, first, last, known)
+            self._keep_found(self.search)
+        if self.search is None or self.has_request:
+            for row in range(first, last):
+                self._keep(segments.piece(row))
+
+    def start_searching(self) -> None:
+        """Search for a request in what is kept and in what will come."""
+        self.has_frame_start = False
+        looks = RequestLooks(self._limits.max_frame_bytes, set())
+        self.search = Search(looks, self._limits.max_search_bytes)
+        pieces, self._pieces, self._cost = self._pieces, [], 0
+        self.total_bytes = 0
+        if pieces:
+            self.take(Segments.of_pieces(pieces), 0, len(pieces))
+
+    def finish(self) -> None:
+        """Decide a search, for no more bytes will come."""
+        if self.search is not None and not self.has_request:
+            self.search.finish()
+            self._keep_found(self.search)
+
+    def kept(self) -> list[Piece]:
+        """Return what is kept, from a request on if one was searched and found."""
+        if self.search is not None and not self.has_request:
+            return self.search.pieces
+        return self._pieces
+
+    def has_responses(self, *, is_over: bool) -> bool:
+        """Return whether responses were found; then what is kept begins with the first of them.
+
+        Args:
+            is_over: whether no more bytes will come.
+        """
+        pieces = self.kept()
+        if not self._walk.is_proved(pieces, self.total_bytes, is_over=is_over):
+            return False
+        offset = self.total_bytes - sum(piece.size for piece in pieces)
+        while offset < self._walk.start:
+            self.unread_bytes += len(pieces[0].data)
+            offset += pieces.pop(0).size
+        self.search, self._pieces, self.skipped_bytes = None, pieces, offset
+        self.has_frame_start = True
+        return True
+
+    def first_bytes(self) -> tuple[bytes, bool]:
+        """Return the first bytes of the stream, and whether those behind them are missing."""
+        found = b""
+        if not self.skipped_bytes:
+            for piece in self.kept():
+                found += piece.data
+                if len(piece.data) < piece.size:
+                    return found, True
+                if len(found) >= ENOUGH_BYTES:
+                    break
+        return found, bool(self.skipped_bytes)
+
+    def _keep(self, piece: Piece) -> None:
+        self._pieces.append(piece)
+        self._cost += len(piece.data) + _PIECE_OVERHEAD_BYTES
+        while self._cost > self._limits.max_search_bytes and len(self._pieces) > 1:
+            oldest = self._pieces.pop(0)
+            self._cost -= len(oldest.data) + _PIECE_OVERHEAD_BYTES
+            self.skipped_bytes += oldest.size
+            self.unread_bytes += len(oldest.data)
+            self.has_frame_start = False
+
+    def _keep_found(self, search: Search) -> None:
+        """Keep what a search has found, if it has."""
+        if search.found is None:
+            return
+        segments, self.skipped_bytes, self.unread_bytes, *_ = search.found
+        self.has_frame_start = True
+        for row in range(len(segments.packet)):
+            self._keep(segments.piece(row))
+
+
+class Opening:
+    """What came of a connection while nobody knew what it carries.
+
+    Attributes:
+        sides: keep what the two ends sent.
+        client: the side known to be the client; None if it is not known.
+    """
+
+    __slots__ = (
+        "_limits",
+        "client",
+        "sides",
+    )
+
+    def __init__(self, limits: FrameLimits, *, has_syn: bool) -> None:
+        """Keep nothing yet.
+
+        Args:
+            limits: what bounds frames and what is kept.
+            has_syn: whether the first packet is a SYN, so that the first bytes are here.
+        """
+        self.client: int | None = None
+        self.sides = OpeningSide(limits), OpeningSide(limits)
+        self._limits = limits
+        if not has_syn:
+            for side in self.sides:
+                side.start_searching()
+
+    def verdict(self, *, is_over: bool = False) -> Verdict | None:
+        """Return what the connection carries, as soon as it is certain.
+
+        Args:
+            is_over: whether no more bytes will come; then there is always a verdict.
+        """
+        if is_over:
+            for each in self.sides:
+                each.finish()
+        for number, side in enumerate(self.sides):
+            if side.has_request:
+                return Verdict(Protocol.KAFKA, number)
+            other = self.sides[1 - number]
+            is_lone = not other.total_bytes and number != self.client
+            if is_lone and side.total_bytes and side.has_responses(is_over=is_over):
+                return Verdict(Protocol.KAFKA, 1 - number)
+        protocol = self._protocol(is_over=is_over)
+        if protocol is None and is_over:
+            has_bytes = any(side.total_bytes for side in self.sides)
+            protocol = Protocol.UNKNOWN if has_bytes else Protocol.EMPTY
+        return None if protocol is None else Verdict(protocol, self.client)
+
+    def _protocol(self, *, is_over: bool) -> Protocol | None:
+        """Return the protocol that the first bytes tell; None if they do not."""
+        if self.client is not None:
+            return self._protocol_of_client(self.sides[self.client], is_over=is_over)
+        for side in self.sides:
+            first, _ = side.first_bytes()
+            protocol = detect(first, self._limits.max_frame_bytes)
+            if protocol not in {None, Protocol.KAFKA, Protocol.UNKNOWN}:
+                return protocol
+        is_hopeless = all(side.total_bytes > self._limits.max_search_bytes for side in self.sides)
+        return Protocol.UNKNOWN if is_hopeless else None
+
+    def _protocol_of_client(self, client: OpeningSide, *, is_over: bool) -> Protocol | None:
+        """Return the protocol that the client's first bytes tell; search on if they are lost."""
+        first, is_cut = client.first_bytes()
+        if is_cut and not first and client.search is None:
+            client.start_searching()
+        if client.search is not None:
+            is_hopeless = client.total_bytes > self._limits.max_search_bytes
+            return Protocol.UNKNOWN if is_hopeless else None
+        if not first:
+            return None
+        return detect(first, self._limits.max_frame_bytes, is_all=is_cut or is_over)

@@ -1,0 +1,94 @@
+"""How much bytes look like the start of a request, where nothing says that they are one."""
+
+from enum import IntEnum
+from struct import Struct
+from typing import Final
+
+from kdiag.errors import DecodeError
+from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
+from kdiag.wire.codec.messages import decode
+from kdiag.wire.header import REQUEST_START, read_request_header
+
+_INT16: Final = Struct(">h")
+_CLIENT_ID_OFFSET: Final = REQUEST_START.size + _INT16.size
+_NEWER_VERSIONS: Final = 8
+_LARGEST_UNKNOWN_KEY: Final = 1023
+_LARGEST_UNKNOWN_VERSION: Final = 31
+_LEAST_UNKNOWN_CLIENT_ID: Final = 3
+_LEAST_CONTROLLED_SHUTDOWN: Final = 12
+
+
+class Likeness(IntEnum):
+    """How much some bytes look like a request."""
+
+    NO = 0
+    UNCLEAR = 1
+    """There are too few of them."""
+    WEAK = 2
+    """Nothing speaks against it, but there is no client id that could speak for it."""
+    STRONG = 3
+
+
+def request_likeness(head: bytes, size: int) -> Likeness:
+    """Return how much a frame looks like a request.
+
+    Args:
+        head: the frame's first bytes, without its length.
+        size: the length.
+    """
+    if len(head) < _CLIENT_ID_OFFSET:
+        return Likeness.UNCLEAR if len(head) < size else Likeness.NO
+    api_key, version, _ = REQUEST_START.unpack_from(head)
+    api = API_BY_KEY.get(api_key)
+    if api is not None:
+        is_version = 0 <= version <= api.versions.high + _NEWER_VERSIONS
+        least_client_id = -1
+    else:
+        is_version = 0 <= version <= _LARGEST_UNKNOWN_VERSION
+        is_version = is_version and 0 <= api_key <= _LARGEST_UNKNOWN_KEY
+        least_client_id = _LEAST_UNKNOWN_CLIENT_ID
+    if not is_version:
+        return Likeness.NO
+    if api_key == CONTROLLED_SHUTDOWN_KEY and version == 0:
+        return Likeness.WEAK if size == _LEAST_CONTROLLED_SHUTDOWN else Likeness.NO
+    (length,) = _INT16.unpack_from(head, REQUEST_START.size)
+    if not least_client_id <= length <= size - _CLIENT_ID_OFFSET:
+        return Likeness.NO
+    return _client_id_likeness(head[_CLIENT_ID_OFFSET : _CLIENT_ID_OFFSET + max(length, 0)], length)
+
+
+def is_request(head: bytes, size: int) -> bool:
+    """Return whether a frame between SASL tokens is a request again."""
+    return request_likeness(head, size) >= Likeness.WEAK
+
+
+def is_whole_request(frame: bytes) -> bool:
+    """Return whether a frame is a request to its last byte.
+
+    Of versions that kdiag does not know, only ApiVersions is believed: it is what a newer client
+    sends first, while small numbers in other bytes look like versions of API 0.
+    """
+    try:
+        header = read_request_header(frame)
+        api = API_BY_KEY.get(header.api_key)
+        if api is None:
+            return False
+        if not api.versions.covers(header.version):
+            return header.api_key == API_VERSIONS_KEY
+        decode(api.request_class(), header.version, frame, header.body_offset)
+    except DecodeError:
+        return False
+    return True
+
+
+def _client_id_likeness(text: bytes, length: int) -> Likeness:
+    """Return what a client id, of which `text` is here, says."""
+    if length <= 0:
+        return Likeness.WEAK
+    if not text:
+        return Likeness.UNCLEAR
+    try:
+        is_text = text.decode(errors="strict" if len(text) == length else "ignore").isprintable()
+    except UnicodeDecodeError:
+        is_text = False
+    return Likeness.STRONG if is_text else Likeness.NO

@@ -1,0 +1,190 @@
+"""Finds the next frame by content, where no length tells its place.
+
+That is so when a capture starts in the middle of a connection, or lost a length, or when a length
+is absurd. Every offset is a candidate if it looks like a header (`frame_heuristics`), and
+waits for its proof. The one whose proof comes first in the stream wins, so the result does not
+depend on how many segments came at once.
+"""
+
+from bisect import bisect_left
+from heapq import heapify, heappop, heappush, nsmallest
+from typing import Final, NamedTuple
+
+from kdiag.pcap.kafka.frame_heuristics import Candidate, Kept, Looks, is_border
+from kdiag.pcap.tcp.segments import Piece, Segments, first_packet
+
+DEFAULT_MAX_SEARCH_BYTES: Final = 4 << 20
+
+_PIECE_OVERHEAD_BYTES: Final = 256
+_MAX_CANDIDATES: Final = 4096
+
+
+class Found(NamedTuple):
+    """The frame that a search ended with.
+
+    Attributes:
+        segments: the frame's first byte and all that was taken after it.
+        skipped_bytes: bytes of the stream before it.
+        unread_bytes: those of them that are in the capture; nothing could be made of them.
+        known: number of the packet that proved it.
+        time_ns: when that was captured, since 1970.
+    """
+
+    segments: Segments
+    skipped_bytes: int
+    unread_bytes: int
+    known: int
+    time_ns: int
+
+
+class Search:
+    """Takes the bytes of a direction until a frame is found in them.
+
+    Attributes:
+        found: the frame; None until then.
+        pieces: what is kept.
+        last_ns: when the last bytes were captured, since 1970.
+    """
+
+    def __init__(self, looks: Looks, max_bytes: int) -> None:
+        """Search from the next byte on.
+
+        Args:
+            looks: how the frames look.
+            max_bytes: how much to keep while searching, with what keeping costs.
+        """
+        self.found: Found | None = None
+        self.pieces: list[Piece] = []
+        self.last_ns = 0
+        self._looks = looks
+        self._max_bytes = max_bytes
+        self._dropped_bytes = 0
+        self._dropped_unread = 0
+        self._edges = [0]
+        self._data = bytearray()
+        self._holes: list[int] = []
+        self._looked_at = 0
+        self._candidates: list[Candidate] = []
+
+    def unresolved_packet(self, oldest: int) -> int | None:
+        """Return the first packet, from `oldest` on, that brought bytes kept."""
+        return first_packet(self.pieces, oldest)
+
+    @property
+    def unread_bytes(self) -> int:
+        """Return how many bytes came, of which nothing could be made."""
+        return self._dropped_unread + sum(len(piece.data) for piece in self.pieces)
+
+    @property
+    def _kept(self) -> Kept:
+        return Kept(self._data, self._edges, self._holes)
+
+    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> int:
+        """Search the next bytes of the direction; return the segment after the last one needed."""
+        for row in range(first, last):
+            self._keep(segments.piece(row))
+            self.last_ns = segments.time_ns[row]
+            self._look()
+            place = self._proved()
+            if place is not None:
+                self._end(place, max(known, segments.packet[row]))
+                return row + 1
+        return last
+
+    def pass_over(self, size: int, unread: int) -> None:
+        """Start afresh behind the next `size` bytes, of which `unread` are in the capture."""
+        self._drop(len(self.pieces))
+        self._dropped_bytes += size
+        self._dropped_unread += unread
+
+    def finish(self) -> None:
+        """Accept a candidate that nothing but the end of the stream leaves without proof."""
+        for candidate in sorted(self._candidates, key=lambda each: each.start):
+            if candidate.stop > len(self._data):
+                continue
+            if self._looks.proof(self._kept, candidate, is_over=True) > 0:
+                self._end(candidate.start, self.pieces[-1].packet)
+                return
+
+    def _end(self, place: int, known: int) -> None:
+        """Stop searching: a frame starts at `place`."""
+        first = bisect_left(self._edges, place + 1) - 1
+        skip = place - self._edges[first]
+        pieces = self.pieces[first:]
+        pieces[0] = pieces[0].part(skip, pieces[0].size)
+        unread = self.unread_bytes - sum(len(piece.data) for piece in pieces)
+        segments = Segments.of_pieces(pieces)
+        skipped = self._dropped_bytes + place
+        self.found = Found(segments, skipped, unread, known, self.last_ns)
+
+    def _keep(self, piece: Piece) -> None:
+        """Keep a piece; bytes that it lacks are zeros, which look like nothing."""
+        if piece.size > self._max_bytes:
+            self.pass_over(piece.size, len(piece.data))
+            return
+        self.pieces.append(piece)
+        self._data += piece.data
+        if len(piece.data) < piece.size:
+            self._holes.append(len(self._data))
+            self._data += bytes(piece.size - len(piece.data))
+        self._edges.append(len(self._data))
+        if len(self._data) + len(self.pieces) * _PIECE_OVERHEAD_BYTES > self._max_bytes:
+            self._drop((len(self.pieces) + 1) // 2)
+
+    def _drop(self, count: int) -> None:
+        """Forget the first pieces and the candidates that start in them."""
+        size = self._edges[count]
+        self._dropped_unread += sum(len(piece.data) for piece in self.pieces[:count])
+        del self.pieces[:count]
+        del self._data[:size]
+        self._edges = [edge - size for edge in self._edges[count:]]
+        self._holes = [hole - size for hole in self._holes if hole >= size]
+        self._dropped_bytes += size
+        self._looked_at = max(0, self._looked_at - size)
+        self._candidates = [each.moved(-size) for each in self._candidates if each.start >= size]
+        heapify(self._candidates)
+
+    def _look(self) -> None:
+        """Find candidates among the places that were not looked at."""
+        stop = len(self._data) - self._looks.head_bytes() + 1
+        if stop <= self._looked_at:
+            return
+        low = bisect_left(self._edges, self._looked_at)
+        aligned = set(self._edges[low : bisect_left(self._edges, stop)])
+        places = self._looks.places(self._data, self._looked_at, stop)
+        for place in sorted(aligned.union(places)):
+            candidate = self._looks.candidate(self._data, place, is_aligned=place in aligned)
+            if candidate is not None and not candidate.ready:
+                stop = place
+                break
+            if candidate is not None:
+                self._await(candidate)
+        self._looked_at = stop
+
+    def _await(self, candidate: Candidate) -> None:
+        """Keep a candidate until it can be proved; if there are too many, the nearest ones."""
+        heappush(self._candidates, candidate)
+        if len(self._candidates) > _MAX_CANDIDATES:
+            self._candidates = nsmallest(_MAX_CANDIDATES // 2, self._candidates)
+
+    def _proved(self) -> int | None:
+        """Return the start of the candidate whose proof ends first, if one is proved."""
+        size = len(self._data)
+        proved: list[tuple[int, int]] = []
+        while self._candidates and self._candidates[0].ready <= size:
+            candidate = heappop(self._candidates)
+            if self._is_bordered(candidate):
+                proved.append((candidate.stop, candidate.start))
+                continue
+            end = self._looks.proof(self._kept, candidate, is_over=False)
+            if end < 0:
+                heappush(self._candidates, candidate._replace(ready=-end))
+            elif end:
+                proved.append((end, candidate.start))
+        return min(proved)[1] if proved else None
+
+    def _is_bordered(self, candidate: Candidate) -> bool:
+        """Return whether the borders of segments prove a candidate."""
+        return self._looks.stands_alone(candidate) and all(
+            is_border(self._edges, place) for place in (candidate.start, candidate.stop)
+        )

@@ -1,0 +1,136 @@
+"""Whether some bytes are the response of an API and version, found out by trial.
+
+A response does not say what it answers. Decoding it as one API after the other tells: the body must
+end where the frame ends, and hold values that a broker would send. A Heartbeat response v1 is
+
+    throttle time   00 00 00 00      at most an hour
+    error code            00 19      25 is UNKNOWN_MEMBER_ID; 0x1900 would be no error
+
+An array of small integers can pass for a short response all the same, and one short response for
+another. So whoever asks wants a second proof.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from kdiag.errors import DecodeError
+from kdiag.exchange.side import UNSUPPORTED_VERSION
+from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY
+from kdiag.wire.codec.messages import try_decode
+from kdiag.wire.error_code import ERROR_BY_CODE
+from kdiag.wire.header import read_response_header
+from kdiag.wire.records.batches import read_batches
+from kdiag.wire.schema import Field, Kind, Struct, fields_of
+
+Asked = tuple[int, int]
+"""What a request asks: API key and version."""
+
+Check: TypeAlias = Callable[[Any], bool]
+"""Tells whether a value makes sense."""
+
+_VERSION_REFUSED: Final = UNSUPPORTED_VERSION.to_bytes(2)
+_NO_ERROR_NO_API: Final = bytes(6)  # in every version the error and the count come first
+_MAX_THROTTLE_MS: Final = 3_600_000
+_MAX_ERROR_CODE: Final = max(ERROR_BY_CODE) + 50
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def can_try(asked: Asked) -> bool:
+    """Return whether it is known how the response to such a request looks."""
+    api = API_BY_KEY.get(asked[0])
+    return api is not None and api.versions.covers(asked[1])
+
+
+def is_whole_response(frame: bytes, asked: Asked) -> bool:
+    """Return whether a frame is the response to such a request, to its last byte.
+
+    Args:
+        frame: its bytes without the length.
+        asked: what the request asks; False if it is not known how the response would look.
+    """
+    api_key, version = asked
+    if not can_try(asked):
+        return False
+    try:
+        offset = read_response_header(frame, api_key, version).body_offset
+    except DecodeError:
+        return False
+    cls = API_BY_KEY[api_key].response_class()
+    if api_key == API_VERSIONS_KEY:
+        if frame.startswith(_VERSION_REFUSED, offset):
+            # A broker that does not know the version answers in the first one (KIP-511).
+            return any(try_decode(cls, each, frame, offset) for each in (0, version))
+        if frame.startswith(_NO_ERROR_NO_API, offset):
+            return False
+    message = try_decode(cls, version, frame, offset)
+    return message is not None and is_sane(message)
+
+
+def is_sane(message: Struct) -> bool:
+    """Return whether a broker would send such values: error codes, texts, records that make sense.
+
+    Args:
+        message: a message, or a struct inside one.
+    """
+    return all(check(getattr(message, name)) for name, check in _checks(type(message)))
+
+
+@cache
+def _checks(cls: type[Struct]) -> tuple[tuple[str, Check], ...]:
+    """Return the fields of a class that can be wrong, each with what tells."""
+    found = []
+    for field in fields_of(cls):
+        check = _check_of(field)
+        if check is not None:
+            found.append((field.name, check))
+    return tuple(found)
+
+
+def _check_of(field: Field) -> Check | None:
+    """Return what tells whether a field's value makes sense; None if any value does."""
+    check = _check_of_one(field)
+    if check is None:
+        return None
+    return _of_each(check) if field.is_array else _unless_null(check)
+
+
+def _check_of_one(field: Field) -> Check | None:
+    """Return what tells whether a field's value, or each of its values, makes sense."""
+    if not isinstance(field.kind, Kind):
+        return is_sane
+    if field.kind is Kind.INT16 and field.name.endswith("error_code"):
+        return _is_error_code
+    if field.name == "throttle_time_ms":
+        return _is_throttle_time
+    checks: dict[Kind, Check] = {Kind.STRING: _is_text, Kind.RECORDS: _are_records}
+    return checks.get(field.kind)
+
+
+def _of_each(check: Check) -> Check:
+    return lambda values: all(map(check, values or ()))
+
+
+def _unless_null(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _is_error_code(value: int) -> bool:
+    return -1 <= value <= _MAX_ERROR_CODE
+
+
+def _is_throttle_time(value: int) -> bool:
+    return 0 <= value <= _MAX_THROTTLE_MS
+
+
+def _is_text(value: str) -> bool:
+    return _CONTROL.search(value) is None
+
+
+def _are_records(value: bytes) -> bool:
+    """Return whether a field holds record batches whose checksums fit."""
+    try:
+        return all(batch.crc_ok for batch in read_batches(value).batches)
+    except DecodeError:
+        return False

@@ -1,0 +1,157 @@
+"""Responses whose requests the capture lacks: held for a while, then told by trial what they are.
+
+A capture that starts in the middle of a connection begins with a response to nobody knows what. The
+requests that follow show what the client of the connection asks; decoding the response as the
+answer to each of these shows which of them it is:
+
+    response  267 bytes, correlation id 40     held
+    request   Fetch v16, id 41                 the response is a Fetch v16 to its last byte
+    request   OffsetCommit v9, id 42           ... but no OffsetCommit v9: so it is a Fetch v16
+
+If it is several of them, or none, it stays unknown. So does one that holds nothing but an error:
+Heartbeat, LeaveGroup and many others look the same. A short one is many an API's, so the client
+must have asked for it more than once. Where nothing fits that this connection asks, what others ask
+between the same two hosts is tried; that is believed of long ones alone.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Connection
+from kdiag.pcap.kafka.trial_decoding import Asked, can_try, is_whole_response
+
+ENOUGH_REQUESTS: Final = 64
+"""So many requests of a connection show what its client asks: clients repeat themselves."""
+
+ENOUGH_RESPONSES: Final = 64
+"""So many lone responses of a connection are a sign that its requests will not come."""
+
+MAX_HELD: Final = 1_000
+MAX_HELD_BYTES: Final = 16 << 20
+"""What may be held in all, so that a capture of responses alone does not fill the memory."""
+
+_MAX_KINDS: Final = 32  # a client uses half of these; trying more would cost more than it tells
+_MAX_HOSTS: Final = 10_000
+_MAX_TRIAL_BYTES: Final = 8 << 20
+_BARE: Final = 12
+"""A correlation id, a throttle time, an error code and two empty tag sections."""
+_SHORT: Final = 20
+_LONG: Final = 36
+
+
+class Habits:
+    """What the client of one connection asks.
+
+    Attributes:
+        counts: how often it asked what.
+    """
+
+    __slots__ = ("_others", "counts")
+
+    def __init__(self, others: dict[Asked, None]) -> None:
+        """Know nothing of the connection, and what others ask between its hosts."""
+        self.counts: dict[Asked, int] = {}
+        self._others = others
+
+    def learn(self, asked: Asked) -> None:
+        """Take note of what a request asks, where it was not seen before."""
+        if len(self.counts) < _MAX_KINDS and can_try(asked):
+            self.counts[asked] = 1
+            if len(self._others) < _MAX_KINDS:
+                self._others[asked] = None
+
+    def asked_for(self, response: bytes) -> Asked | None:
+        """Return what the only request asks that fits a response; None if none or several do."""
+        if len(response) <= _BARE:
+            return None
+        fitting = _fitting(response, self.counts)
+        if fitting:
+            asked, *others = fitting
+            is_told = len(response) > _SHORT or self.counts[asked] > 1
+            return asked if is_told and not others else None
+        if not self.counts or len(response) < _LONG:
+            return None
+        return asked_among(self._others, response)
+
+    def leaves_to_others(self, response: bytes) -> bool:
+        """Return whether nothing but what others ask can tell what a response is."""
+        return len(response) >= _LONG and bool(self.counts) and not _fitting(response, self.counts)
+
+
+class LoneResponses:
+    """Holds the lone responses of a run; the oldest goes first when there are too many.
+
+    Attributes:
+        unsure: gets, instead, those of which only what others ask can tell what they are; None
+            where this run knows all others there are.
+        asked_between: what clients ask, by their host and the broker.
+    """
+
+    def __init__(self, identified: list[Exchange]) -> None:
+        """Hold nothing yet.
+
+        Args:
+            identified: where exchanges go when they are held no more.
+        """
+        self.unsure: list[Exchange] | None = None
+        self.asked_between: dict[tuple[str, str], dict[Asked, None]] = {}
+        self._identified = identified
+        self._held: dict[int, tuple[Exchange, Habits]] = {}
+        self._held_bytes = 0
+
+    def habits(self, connection: Connection) -> Habits:
+        """Return what is known of a new connection: only what others ask between its hosts."""
+        hosts = hosts_of(connection)
+        others = self.asked_between.get(hosts, {})
+        if len(self.asked_between) < _MAX_HOSTS:
+            self.asked_between[hosts] = others
+        return Habits(others)
+
+    def hold(self, exchange: Exchange, habits: Habits) -> None:
+        """Keep an exchange that is a response alone, of which every byte is here."""
+        assert exchange.response is not None
+        self._held[exchange.number] = exchange, habits
+        self._held_bytes += exchange.response.size
+        while len(self._held) > MAX_HELD or self._held_bytes > MAX_HELD_BYTES:
+            self.release(next(iter(self._held)))
+
+    def release(self, number: int) -> None:
+        """Say what an exchange is, as far as that is known, and hold it no more, if it is held."""
+        exchange, habits = self._held.pop(number, (None, None))
+        if exchange is None or habits is None:
+            return
+        assert exchange.response is not None
+        self._held_bytes -= exchange.response.size
+        if self.unsure is not None and habits.leaves_to_others(exchange.response.data):
+            self.unsure.append(exchange)
+            return
+        asked = habits.asked_for(exchange.response.data)
+        if asked is not None:
+            exchange.api_key, exchange.version = asked
+            exchange.guessed = True
+        self._identified.append(exchange)
+
+
+def hosts_of(connection: Connection) -> tuple[str, str]:
+    """Return the host of the client, and the broker."""
+    return connection.client.rpartition(":")[0], connection.broker
+
+
+def asked_among(kinds: Collection[Asked], response: bytes) -> Asked | None:
+    """Return the only one of some kinds of requests that a response fits; None if there is none."""
+    fitting = _fitting(response, kinds)
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _fitting(response: bytes, kinds: Collection[Asked]) -> list[Asked]:
+    """Return which of the kinds of requests a response may answer; two are enough."""
+    found: list[Asked] = []
+    if len(response) * len(kinds) > _MAX_TRIAL_BYTES:
+        return found
+    for asked in kinds:
+        if is_whole_response(response, asked):
+            found.append(asked)
+            if len(found) > 1:
+                break
+    return found

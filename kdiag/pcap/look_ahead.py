@@ -1,0 +1,46 @@
+"""Looking ahead: the topic names that captures tell anywhere, found without reading the rest.
+
+A line about a topic id can be printed with its name only if the name is known by then, but the
+name may come later. Where the input can be read twice, the names are collected first, when the
+first id without a name turns up: packets are put together as ever, but of the exchanges only
+those that tell names are looked into. Captures in which every name comes before its id, as
+happens when clients connect within the capture, are read once.
+"""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.pcap.decoder import decode_capture
+from kdiag.pcap.files.window import STDIN
+from kdiag.pcap.reader import Source
+from kdiag.pcap.tls.keylog import KeyLog
+
+
+def can_read_twice(sources: Sequence[Source]) -> bool:
+    """Return whether all inputs are files or folders; pipes can be read once."""
+    return all(
+        isinstance(source, str | Path)
+        and source != STDIN
+        and (Path(source).is_file() or Path(source).is_dir())
+        for source in sources
+    )
+
+
+def learn_all_names(
+    names: TopicNames,
+    sources: Sequence[Source],
+    *,
+    ports: Collection[int] = (),
+    keylog: KeyLog | None = None,
+) -> None:
+    """Read captures once for the topic names that they tell, and add these to `names`.
+
+    Raises:
+        CaptureError: an input is not a capture or cannot be read.
+    """
+    for item in decode_capture(sources, ports=ports, keylog=keylog):
+        if isinstance(item, Exchange):
+            names.learn(Dissection(item))

@@ -1,0 +1,1 @@
+"""Packets in columns: link layers, IP, tunnels, TCP segments."""

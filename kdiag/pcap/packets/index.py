@@ -1,0 +1,201 @@
+"""Columns of TCP segments: the meeting point of the packet index and the stream reassembly."""
+
+from collections import Counter
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kdiag.pcap.files.block import PacketBlock, distinct, gather
+from kdiag.pcap.packets.address import AddressBook
+from kdiag.pcap.packets.fragments import Defragmenter
+from kdiag.pcap.packets.ip import read_ipv4, read_ipv6, strip_extensions
+from kdiag.pcap.packets.layer import PROTOCOL_TCP, Layer, Payloads, joined
+from kdiag.pcap.packets.link import STRIP
+from kdiag.pcap.packets.network import Networks
+from kdiag.pcap.packets.tunnel import unwrap
+
+_TCP: Final = np.dtype(
+    [
+        ("source_port", ">u2"),
+        ("destination_port", ">u2"),
+        ("sequence", ">u4"),
+        ("acknowledgment", ">u4"),
+        ("header_size", "u1"),
+        ("flags", "u1"),
+        ("window", ">u2"),
+    ]
+)
+_TCP_LEAST_BYTES: Final = 20
+_IPV4, _IPV6 = 4, 6
+_PORT_BITS: Final = np.uint64(16)
+_TUNNEL_DEPTH: Final = 4
+
+
+class SegmentBatch(NamedTuple):
+    """The TCP segments of one block of packets, as columns of equal length, in file order.
+
+    An endpoint is `(address << 16) | port`, where an IPv4 address stands for itself and an IPv6
+    address is `(1 << 32) + n`, n being its number in the run's `AddressBook`; the book turns an
+    endpoint into text.
+
+    Attributes:
+        data: the block's bytes; payloads are slices of it and valid as long as it is held.
+        packet: number of the packet, from 1 over all inputs (int64).
+        time_ns: when it was captured, since 1970 (int64).
+        source: sender's endpoint (uint64).
+        destination: receiver's endpoint (uint64).
+        sequence: TCP sequence number of the first payload byte or of the SYN (uint32).
+        acknowledgment: TCP acknowledgment number (uint32).
+        flags: TCP flags FIN 1, SYN 2, RST 4, PSH 8, ACK 16 (uint8).
+        window: the window field, unscaled (uint16).
+        payload_offset: where the payload starts in `data` (int64).
+        payload_bytes: payload bytes in `data` (int64).
+        wire_bytes: payload bytes on the wire, more than `payload_bytes` in a cut packet (int64).
+        header_bytes: size of the TCP header, which lies in `data` in front of the payload; 0 where
+            it was cut (uint8). None where `data` holds payloads alone.
+    """
+
+    data: bytes | memoryview
+    packet: npt.NDArray[np.int64]
+    time_ns: npt.NDArray[np.int64]
+    source: npt.NDArray[np.uint64]
+    destination: npt.NDArray[np.uint64]
+    sequence: npt.NDArray[np.uint32]
+    acknowledgment: npt.NDArray[np.uint32]
+    flags: npt.NDArray[np.uint8]
+    window: npt.NDArray[np.uint16]
+    payload_offset: npt.NDArray[np.int64]
+    payload_bytes: npt.NDArray[np.int64]
+    wire_bytes: npt.NDArray[np.int64]
+    header_bytes: npt.NDArray[np.uint8] | None = None
+
+
+class PacketIndex:
+    """Finds the TCP segments in blocks of packets, column by column.
+
+    Packets are dealt with by layer: all link headers, then all IP headers, then all TCP headers.
+    What tunnels carry, which is rare, makes another round from the IP headers on.
+
+    Attributes:
+        addresses: turns the endpoints of the segments into text.
+        packets: packets indexed so far; the next block's first packet has the next number.
+        bytes: their captured bytes.
+        tcp_packets: packets that gave a TCP segment.
+        fragments: IP fragments; a datagram's last one counts as a TCP packet too if it gave one.
+        bad_packets: IP and TCP packets with headers that are cut off or impossible.
+        cut_packets: packets of which the capture holds only the beginning (snap length).
+        unread_link_types: packets of unknown link layers, counted by LINKTYPE_ value.
+        defragmenter: keeps the fragments of datagrams that are not whole.
+    """
+
+    def __init__(self, *, separates_networks: bool = False) -> None:
+        """Begin.
+
+        Args:
+            separates_networks: whether ends of the same address are others in another VLAN or
+                VXLAN network.
+        """
+        self.addresses = AddressBook()
+        self.packets = 0
+        self.bytes = 0
+        self.tcp_packets = 0
+        self.fragments = 0
+        self.bad_packets = 0
+        self.cut_packets = 0
+        self.unread_link_types: Counter[int] = Counter()
+        self.defragmenter = Defragmenter()
+        self._separates_networks = separates_networks
+
+    def index_block(self, block: PacketBlock) -> SegmentBatch:
+        """Return the TCP segments of a block, in the order of its packets, and count these."""
+        networks = Networks(len(block.offset)) if self._separates_networks else None
+        data, waiting = block.data, self._strip_link(block, networks)
+        found: list[Payloads] = []
+        for _ in range(_TUNNEL_DEPTH):
+            payloads = [part for packets in waiting for part in self._read_ip(data, packets)]
+            if networks is not None:
+                payloads = [networks.apart(part, self.addresses) for part in payloads]
+            data, payloads = self._join_fragments(data, block.time_ns, payloads)
+            found += payloads
+            waiting = [packets for part in payloads for packets in unwrap(data, part, networks)]
+        batch = self._read_tcp(data, block.time_ns, found)
+        self.packets += len(block.offset)
+        self.bytes += int(block.captured.sum())
+        self.cut_packets += int(np.count_nonzero(block.captured < block.original))
+        self.tcp_packets += len(batch.packet)
+        return batch
+
+    def _strip_link(self, block: PacketBlock, networks: Networks | None) -> list[Layer]:
+        """Return the IP packets of a block, by link type."""
+        rows = np.arange(len(block.offset))
+        frames = Layer(rows, block.offset, block.captured, block.original)
+        parts = []
+        for link_type in distinct(block.link_type):
+            chosen = block.link_type == link_type
+            if link_type in STRIP:
+                parts.append(STRIP[link_type](block.data, frames.pick(chosen), networks))
+            else:
+                self.unread_link_types[link_type] += int(np.count_nonzero(chosen))
+        return parts
+
+    def _read_ip(self, data: npt.NDArray[np.uint8], packets: Layer) -> list[Payloads]:
+        """Return what IP packets carry, by version; packets of other versions are bad ones."""
+        count = len(packets.row)
+        packets = packets.pick(packets.captured > 0)
+        version = data[packets.offset] >> 4
+        parts = []
+        if (is_ipv4 := version == _IPV4).any():
+            parts.append(read_ipv4(data, packets.pick(is_ipv4)))
+        if (is_ipv6 := version == _IPV6).any():
+            parts.append(read_ipv6(data, packets.pick(is_ipv6), self.addresses))
+        self.bad_packets += count - sum(len(part.layer.row) for part in parts)
+        return parts
+
+    def _join_fragments(
+        self,
+        data: npt.NDArray[np.uint8],
+        time_ns: npt.NDArray[np.int64],
+        payloads: list[Payloads],
+    ) -> tuple[npt.NDArray[np.uint8], list[Payloads]]:
+        """Return the payloads with fragments replaced by the datagrams that they complete."""
+        parts = []
+        for part in payloads:
+            fragmented = part.fragmented()
+            parts.append(part.pick(~fragmented))
+            if fragmented.any():
+                self.fragments += int(np.count_nonzero(fragmented))
+                data, whole = self.defragmenter.join(data, time_ns, part.pick(fragmented))
+                parts.append(strip_extensions(data, whole))
+        return data, parts
+
+    def _read_tcp(
+        self,
+        data: npt.NDArray[np.uint8],
+        time_ns: npt.NDArray[np.int64],
+        payloads: list[Payloads],
+    ) -> SegmentBatch:
+        tcp = joined([part.pick(part.protocol == PROTOCOL_TCP) for part in payloads])
+        headed = tcp.pick(tcp.layer.captured >= _TCP.itemsize)
+        header = gather(data, headed.layer.offset, _TCP)
+        header_bytes = (header["header_size"] >> 4).astype(np.int64) * 4
+        good = (header_bytes >= _TCP_LEAST_BYTES) & (header_bytes <= headed.layer.wire)
+        if not good.all():
+            headed, header, header_bytes = headed.pick(good), header[good], header_bytes[good]
+        self.bad_packets += len(tcp.protocol) - len(header)
+        payload = headed.layer.skip(header_bytes)
+        return SegmentBatch(
+            data.data,
+            payload.row + (self.packets + 1),
+            time_ns[payload.row],
+            (headed.source << _PORT_BITS) | header["source_port"],
+            (headed.destination << _PORT_BITS) | header["destination_port"],
+            header["sequence"].astype(np.uint32),
+            header["acknowledgment"].astype(np.uint32),
+            header["flags"].copy(),
+            header["window"].astype(np.uint16),
+            payload.offset,
+            np.maximum(payload.captured, 0),
+            payload.wire,
+            np.where(payload.captured < 0, 0, header_bytes).astype(np.uint8),
+        )

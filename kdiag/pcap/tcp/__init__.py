@@ -1,0 +1,1 @@
+"""One TCP connection: reassembly, and facts about each direction."""

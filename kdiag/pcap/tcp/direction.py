@@ -1,0 +1,235 @@
+"""One direction of a connection: its segments and the answers to them, as facts of TCP.
+
+Columns are looked at as wholes; only segments that do not start where the one before ended are
+looked at one by one (`tcp_odd`).
+
+Round trips are measured from a segment to the first acknowledgement of its last byte, never while
+something sent again waits for its own (Karn's rule, RFC 6298).
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kdiag.exchange.tcp_facts import TcpDirection
+from kdiag.pcap.tcp.sample import Sample
+from kdiag.pcap.tcp.tcp_odd import LONG_AGO, OddSegment, OddSegments
+from kdiag.pcap.tcp.waits import Answers, Integers, Sent, Waits
+
+_MODULUS: Final = 1 << 32
+_FAR: Final = 1 << 62
+_MOST_PENDING: Final = 1 << 16
+
+
+class Columns(NamedTuple):
+    """Segments of one end, without SYN and RST, in the order of the capture.
+
+    Attributes:
+        time_ns: when each was seen (int64).
+        packet: number of the packet (int64).
+        sequence: sequence number (uint32).
+        acknowledgment: acknowledgment number (uint32).
+        has_acknowledgment: whether that counts (bool).
+        window: the window field (int64).
+        size: payload bytes (int64).
+    """
+
+    time_ns: Integers
+    packet: Integers
+    sequence: npt.NDArray[np.uint32]
+    acknowledgment: npt.NDArray[np.uint32]
+    has_acknowledgment: npt.NDArray[np.bool_]
+    window: Integers
+    size: Integers
+
+    def pick(self, chosen: npt.NDArray[np.bool_]) -> "Columns":
+        """Return the chosen segments."""
+        columns: Any = (column[chosen] for column in self)
+        return Columns(*columns)
+
+
+class TcpHalf:
+    """Follows one direction.
+
+    Attributes:
+        direction: what was found.
+        ack_rtt_ns: round trips from the vantage point to the receiver.
+        shift: by how many bits the receiver's window is shifted; None if not known.
+        waits: adds up what the sender waited for.
+    """
+
+    def __init__(self) -> None:
+        self.direction = TcpDirection()
+        self.ack_rtt_ns = Sample()
+        self.shift: int | None = None
+        self.waits = Waits()
+        self._window = Sample()
+        self._in_flight = Sample()
+        self._origin: int | None = None
+        self._high = 0
+        self._acknowledged = 0
+        self._last_ns = 0
+        self._edge = 0
+        self._odd = OddSegments(self.direction)
+        self._recover_until = 0
+        self._unacknowledged = np.zeros((2, 0), np.int64)
+        self._closed_since_ns: int | None = None
+
+    def start(self, sequence: int) -> None:
+        """Take the sequence number of the first byte, unless it is known."""
+        if self._origin is None:
+            self._origin = sequence % _MODULUS
+
+    def take_window(self, time_ns: int, window: int) -> None:
+        """Take the window of a SYN, which is never shifted."""
+        self._edge = max(self._edge, window)
+        one = np.array([time_ns], np.int64)
+        first = Answers(one, one * 0, one * 0 + self._edge, one * 0 + window)
+        self.waits.take(Sent.none(), first, 0, self.direction)
+
+    def take(self, sent: Columns, answered: Columns) -> tuple[Sent, Answers]:
+        """Take what both ends sent next: count it, and measure round trips.
+
+        Args:
+            sent: of the sender.
+            answered: of the receiver, over the same packets of the capture.
+        """
+        data = sent.pick(sent.size > 0)
+        told = answered.pick(answered.has_acknowledgment)
+        if self._origin is None and len(data.sequence):
+            self.start(int(data.sequence[0]))
+        if self._origin is None and len(told.sequence):
+            self.start(int(told.acknowledgment[0]))
+        if self._origin is None:
+            return Sent.none(), Answers.none()
+        acknowledged = self._take_acknowledgments(told)
+        passed = self._take_segments(data, told, acknowledged)
+        self._note_closing(told)
+        answers = self._answers(told, acknowledged)
+        if len(told.time_ns):
+            self._acknowledged = int(acknowledged[-1])
+        return passed, answers
+
+    def take_waits(self, sent: Sent, answers: Answers, rtt_to_sender_ns: int) -> None:
+        """Find out what the sender waited for, given what `take` returned."""
+        self._in_flight.add(self.waits.take(sent, answers, rtt_to_sender_ns, self.direction))
+
+    def finish(self, last_ns: int) -> TcpDirection:
+        """Return what was found; the connection's last packet was seen at `last_ns`."""
+        direction = self.direction
+        if self._closed_since_ns is not None and direction.bytes:
+            direction.stalled_ns += last_ns - self._closed_since_ns
+        direction.ack_rtt_ns = self.ack_rtt_ns.spread()
+        direction.in_flight = self._in_flight.spread()
+        direction.window = self._window.spread()
+        return direction
+
+    def _unwrap(self, numbers: npt.NDArray[np.uint32], last: int) -> Integers:
+        """Return sequence numbers as places in the stream; `last` is the place before."""
+        assert self._origin is not None
+        before = np.array([(last + self._origin) % _MODULUS], np.uint32)
+        steps = np.diff(numbers, prepend=before).view(np.int32)
+        return last + np.cumsum(steps, dtype=np.int64)
+
+    def _take_acknowledgments(self, told: Columns) -> Integers:
+        """Return how much the receiver has acknowledged, never decreasing."""
+        if not len(told.time_ns):
+            return np.zeros(0, np.int64)
+        acknowledged = self._unwrap(told.acknowledgment, self._acknowledged)
+        return np.maximum.accumulate(np.maximum(acknowledged, self._acknowledged))
+
+    def _take_segments(self, data: Columns, told: Columns, acknowledged: Integers) -> Sent:
+        """Count segments, and measure round trips with the acknowledgments of the same time."""
+        start = self._unwrap(data.sequence, self._high)
+        highest = np.maximum.accumulate(np.concatenate(([self._high], start + data.size)))
+        before, after = highest[:-1], highest[1:]
+        is_odd = start != before
+        goal = np.zeros(len(start), np.int64)
+        fresh = np.stack((after[~is_odd], data.time_ns[~is_odd]))
+        if is_odd.any():
+            rows = np.flatnonzero(is_odd)
+            retransmitted = self._take_odd(data, (start, before), rows, fresh)
+            goal[retransmitted] = before[retransmitted]
+        goal = np.maximum.accumulate(np.concatenate(([self._recover_until], goal)))
+        reached = np.concatenate(([self._acknowledged], acknowledged))
+        is_recovering = goal[1:] > reached[np.searchsorted(told.packet, data.packet)]
+        is_sure = goal[np.searchsorted(data.packet, told.packet)] <= reached[:-1]
+        self._measure(fresh, told.time_ns[is_sure], acknowledged[is_sure], reached[:-1][is_sure])
+        self._recover_until = int(goal[-1])
+        self.direction.segments += len(start)
+        self.direction.bytes += int(highest[-1]) - self._high
+        self._high = int(highest[-1])
+        if len(start):
+            self._last_ns = int(data.time_ns[-1])
+        return Sent(data.time_ns, before, after, is_recovering)
+
+    def _take_odd(
+        self, data: Columns, place: tuple[Integers, Integers], rows: Integers, fresh: Integers
+    ) -> Integers:
+        """Count odd segments; return which of them are retransmissions.
+
+        Args:
+            data: all segments.
+            place: where each starts in the stream, and where what was sent before ends.
+            rows: those that are odd.
+            fresh: ends in the stream and times of the others.
+        """
+        ends, times_ns = np.concatenate((self._unacknowledged, fresh), axis=1)
+        stop = place[0][rows] + data.size[rows]
+        same = np.searchsorted(ends, stop)
+        is_known = np.append(ends, -1)[same] == stop
+        first_ns = np.where(is_known, np.append(times_ns, 0)[same], LONG_AGO)
+        before_ns = np.append(self._last_ns, data.time_ns)[rows]
+        columns = (place[0][rows], stop, place[1][rows], data.time_ns[rows], before_ns, first_ns)
+        segments = zip(*(each.tolist() for each in columns), strict=True)
+        is_again = [self._odd.take(OddSegment._make(each)) for each in segments]
+        return rows[is_again]
+
+    def _measure(
+        self, fresh: Integers, time_ns: Integers, acknowledged: Integers, reached: Integers
+    ) -> None:
+        """Measure from segments to the first acknowledgment of their last byte.
+
+        Args:
+            fresh: ends in the stream and times of segments sent in order.
+            time_ns: when acknowledgments were seen.
+            acknowledged: what they acknowledge.
+            reached: what had been acknowledged before each.
+        """
+        ends, sent_ns = pending = np.concatenate((self._unacknowledged, fresh), axis=1)
+        last = np.searchsorted(ends, acknowledged, "right") - 1
+        is_covered = (acknowledged > reached) & (last >= 0)
+        last, reached, time_ns = last[is_covered], reached[is_covered], time_ns[is_covered]
+        rtt_ns = (time_ns - sent_ns[last])[ends[last] > reached]
+        self.ack_rtt_ns.add(rtt_ns[rtt_ns >= 0])
+        if len(acknowledged):
+            pending = pending[:, np.searchsorted(ends, acknowledged[-1], "right") :]
+        self._unacknowledged = pending[:, -_MOST_PENDING:]
+
+    def _answers(self, told: Columns, acknowledged: Integers) -> Answers:
+        """Return what the receiver told, where that changes what the sender may do."""
+        if self.shift is None:
+            edge = window = np.full(len(acknowledged), _FAR, np.int64)
+        else:
+            window = told.window << self.shift
+            self._window.add(window)
+            edge = np.maximum(np.maximum.accumulate(acknowledged + window), self._edge)
+        is_news = np.ones(len(acknowledged), np.bool_)
+        is_news[1:] = (acknowledged[1:] != acknowledged[:-1]) | (edge[1:] != edge[:-1])
+        if len(edge):
+            self._edge = int(edge[-1])
+        return Answers(*(each[is_news] for each in (told.time_ns, acknowledged, edge, window)))
+
+    def _note_closing(self, told: Columns) -> None:
+        """Count how often the receiver closed its window, and for how long."""
+        is_closed = told.window == 0
+        was_closed = np.concatenate(([self._closed_since_ns is not None], is_closed[:-1]))
+        for row in np.flatnonzero(is_closed != was_closed).tolist():
+            time_ns = int(told.time_ns[row])
+            if self._closed_since_ns is None:
+                self.direction.zero_windows += 1
+                self._closed_since_ns = time_ns
+            else:
+                self.direction.stalled_ns += time_ns - self._closed_since_ns
+                self._closed_since_ns = None

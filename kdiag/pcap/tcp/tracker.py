@@ -1,0 +1,165 @@
+"""One connection's segments, as they come -> `TcpFacts`.
+
+Segments are kept until there are enough of them that looking at whole columns pays, and then looked
+at: first how far away either end is, then, knowing that, what each end waited for. The handshake
+tells the distances at once: the SYN comes back from the broker as SYN/ACK, and that from the client
+as ACK.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from kdiag.exchange.tcp_facts import TcpFacts
+from kdiag.pcap.packets.index import SegmentBatch
+from kdiag.pcap.tcp.direction import Columns, TcpHalf
+from kdiag.pcap.tcp.sorted_batch import ACK, RST, SYN
+from kdiag.pcap.tcp.tcp_options import SynOptions, read_syn_options
+from kdiag.pcap.tcp.waits import Integers
+
+_ENOUGH_ROWS: Final = 2048
+_LONGEST_NS: Final = 3_600_000_000_000
+_LEAST_HEADER_BYTES: Final = 20
+
+
+class _Syn(NamedTuple):
+    """The SYN of one end.
+
+    Attributes:
+        packet, time_ns: which packet, and when.
+        is_answer: whether it acknowledges that of the other end.
+        options: what it offers; None where they were cut off.
+    """
+
+    packet: int
+    time_ns: int
+    is_answer: bool
+    options: SynOptions | None
+
+
+class TcpTracker:
+    """Follows one connection; side 0 sends from the lower endpoint."""
+
+    def __init__(self) -> None:
+        self._halves = TcpHalf(), TcpHalf()
+        self._waiting: list[tuple[Columns, Columns]] = []
+        self._rows = 0
+        self._syns: list[_Syn | None] = [None, None]
+        self._repeated_syns = 0
+        self._handshake_rtt_ns: list[int | None] = [None, None]
+        self._last_ns = 0
+
+    def take(self, batch: SegmentBatch, low: Integers, high: Integers) -> None:
+        """Take the rows of a batch that either end sent, each in the order of the capture."""
+        flags = batch.flags
+        for side, rows in enumerate((low, high)):
+            for row in rows[(flags[rows] & SYN) != 0].tolist():
+                self._take_syn(side, batch, row)
+        low, high = (rows[(flags[rows] & (SYN | RST)) == 0] for rows in (low, high))
+        self._waiting.append((_columns(batch, low), _columns(batch, high)))
+        self._rows += len(low) + len(high)
+        if self._rows >= _ENOUGH_ROWS:
+            self._look()
+
+    def finish(self, client_side: int) -> TcpFacts:
+        """Return the facts of the connection, whose client is the given side."""
+        self._look()
+        requests, responses = self._halves[client_side], self._halves[1 - client_side]
+        syns = self._syns[client_side], self._syns[1 - client_side]
+        facts = TcpFacts(
+            requests=requests.finish(self._last_ns),
+            responses=responses.finish(self._last_ns),
+            client_rtt_ns=self._rtt_ns(client_side),
+            broker_rtt_ns=self._rtt_ns(1 - client_side),
+        )
+        offers = [None if syn is None else syn.options for syn in syns]
+        for options, receiving in zip(offers, (facts.responses, facts.requests), strict=True):
+            if options is not None:
+                receiving.mss, receiving.window_scale = options.mss, options.window_scale
+        if offers[0] is not None and offers[1] is not None:
+            facts.has_handshake = True
+            facts.has_sack = offers[0].sack_permitted and offers[1].sack_permitted
+            facts.has_timestamps = offers[0].timestamps and offers[1].timestamps
+        return facts
+
+    def _take_syn(self, side: int, batch: SegmentBatch, row: int) -> None:
+        """Take what a SYN tells of the end that sends it."""
+        if self._syns[side] is not None:
+            self._repeated_syns += 1
+            return
+        is_answer = bool(batch.flags[row] & ACK)
+        time_ns = int(batch.time_ns[row])
+        syn = _Syn(int(batch.packet[row]), time_ns, is_answer, _options(batch, row))
+        self._syns[side], other = syn, self._syns[1 - side]
+        mine, answers = self._halves[side], self._halves[1 - side]
+        mine.start(int(batch.sequence[row]) + 1)
+        if is_answer:
+            answers.start(int(batch.acknowledgment[row]))
+            if other is not None and not self._repeated_syns:
+                self._handshake_rtt_ns[side] = _elapsed_ns(other.time_ns, time_ns)
+        if syn.options is None or other is None or other.options is None:
+            return
+        shifts = [syn.options.window_scale, other.options.window_scale]
+        is_scaled = None not in shifts
+        answers.shift, mine.shift = (shift or 0 if is_scaled else 0 for shift in shifts)
+        answers.take_window(time_ns, int(batch.window[row]))
+
+    def _look(self) -> None:
+        """Look at what waits."""
+        if not self._rows:
+            return
+        low, high = (self._joined(part) for part in zip(*self._waiting, strict=True))
+        self._waiting.clear()
+        self._rows = 0
+        self._end_handshake((low, high))
+        times = [int(each.time_ns.max()) for each in (low, high) if len(each.time_ns)]
+        self._last_ns = max(self._last_ns, *times)
+        seen = self._halves[0].take(low, high), self._halves[1].take(high, low)
+        for side, (sent, answers) in enumerate(seen):
+            self._halves[side].take_waits(sent, answers, self._rtt_ns(side) or 0)
+
+    def _joined(self, parts: Sequence[Columns]) -> Columns:
+        """Return segments of one end together; no time is before one that was looked at."""
+        columns = Columns(*map(np.concatenate, zip(*parts, strict=True)))
+        time_ns = np.maximum.accumulate(np.maximum(columns.time_ns, self._last_ns))
+        return columns._replace(time_ns=time_ns)
+
+    def _end_handshake(self, sides: tuple[Columns, Columns]) -> None:
+        """Measure from the SYN/ACK to the ACK that ends the handshake, once that has come."""
+        for side, columns in enumerate(sides):
+            syn = self._syns[1 - side]
+            is_due = syn is not None and syn.is_answer and self._handshake_rtt_ns[side] is None
+            if is_due and syn is not None and len(columns.packet) and not self._repeated_syns:
+                self._handshake_rtt_ns[side] = _elapsed_ns(syn.time_ns, int(columns.time_ns[0]))
+
+    def _rtt_ns(self, side: int) -> int | None:
+        """Return the least round trip between the vantage point and an end."""
+        known = (self._handshake_rtt_ns[side], self._halves[1 - side].ack_rtt_ns.least)
+        return min((each for each in known if each is not None), default=None)
+
+
+def _elapsed_ns(first_ns: int, last_ns: int) -> int:
+    """Return the time between packets; clocks that jump make it nonsense, but never too large."""
+    return min(max(0, last_ns - first_ns), _LONGEST_NS)
+
+
+def _columns(batch: SegmentBatch, rows: Integers) -> Columns:
+    return Columns(
+        batch.time_ns[rows],
+        batch.packet[rows],
+        batch.sequence[rows],
+        batch.acknowledgment[rows],
+        (batch.flags[rows] & ACK) != 0,
+        batch.window[rows].astype(np.int64),
+        batch.wire_bytes[rows],
+    )
+
+
+def _options(batch: SegmentBatch, row: int) -> SynOptions | None:
+    """Return the options of a SYN; None where the batch does not hold them."""
+    size = 0 if batch.header_bytes is None else int(batch.header_bytes[row])
+    if not size:
+        return None
+    end = int(batch.payload_offset[row])
+    return read_syn_options(bytes(memoryview(batch.data)[end - size + _LEAST_HEADER_BYTES : end]))

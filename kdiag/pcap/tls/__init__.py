@@ -1,0 +1,1 @@
+"""Recorded TLS connections, opened with a key log."""

@@ -1,0 +1,205 @@
+"""Opening protected records: keys from secrets, plaintext from records.
+
+This is the only module that needs the library `cryptography`, which kdiag can be installed
+without; whoever imports this module deals with the ImportError.
+
+Nothing but a record's place in the order of its direction, its sequence number, and the key is
+needed to open it; no record needs the one before it. So a record behind a gap can be opened once
+its sequence number is found, and a wrong number fails authentication rather than give wrong bytes.
+
+Source: RFC 8446, sections 5.2 to 5.4, 7.1 to 7.3 (TLS 1.3); RFC 5246, sections 5 and 6.2.3 (1.2);
+RFC 5288 (GCM), 6655 (CCM), 7905 (ChaCha20), 7366 (encrypt-then-MAC).
+"""
+
+import hmac
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM, ChaCha20Poly1305
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CBC
+
+from kdiag.pcap.tls.direction import Epoch
+from kdiag.pcap.tls.record import Record
+from kdiag.pcap.tls.suite import CipherSuite
+
+_TAG_BYTES: Final = 16
+_SHORT_TAG_BYTES: Final = 8
+_NONCE_BYTES: Final = 12
+_SALT_BYTES: Final = 4
+_EXPLICIT_NONCE_BYTES: Final = 8
+_BLOCK_BYTES: Final = 16
+_MAC_BYTES: Final = {"sha1": 20, "sha256": 32, "sha384": 48}
+
+
+class _Aead(Protocol):
+    """What the three kinds of authenticated encryption have in common."""
+
+    def decrypt(self, nonce: bytes, data: bytes, associated_data: bytes, /) -> bytes: ...
+
+
+_AEADS: Final[dict[str, Callable[[bytes], _Aead]]] = {
+    "GCM": AESGCM,
+    "CCM": AESCCM,
+    "CCM_8": lambda key: AESCCM(key, tag_length=_SHORT_TAG_BYTES),
+    "CHACHA20_POLY1305": ChaCha20Poly1305,
+}
+
+
+def tls13_epochs(
+    suite: CipherSuite, handshake_secret: bytes | None, traffic_secret: bytes | None
+) -> Iterator[Epoch]:
+    """Yield the epochs of one direction of TLS 1.3: the handshake's, then one per key update."""
+    cipher = _Tls13Cipher(suite, handshake_secret) if handshake_secret else None
+    yield Epoch(cipher, is_application=False)
+    while traffic_secret:
+        yield Epoch(_Tls13Cipher(suite, traffic_secret), is_application=True)
+        size = len(traffic_secret)
+        traffic_secret = _expand_label(suite, traffic_secret, "traffic upd", size)
+
+
+def tls12_epochs(
+    suite: CipherSuite, master_secret: bytes, randoms: bytes, *, macs_ciphertext: bool
+) -> tuple[Epoch, Epoch]:
+    """Return the one epoch of each direction of TLS 1.2, the server's first.
+
+    Args:
+        suite: what was agreed on.
+        master_secret: of the connection.
+        randoms: the client's random bytes and the server's.
+        macs_ciphertext: whether encrypt-then-MAC was agreed on, which concerns CBC alone.
+    """
+    mac_bytes = _MAC_BYTES[suite.mac_name] if suite.mode == "CBC" else 0
+    salt_bytes = {"CBC": 0, "CHACHA20_POLY1305": _NONCE_BYTES}.get(suite.mode, _SALT_BYTES)
+    seed = b"key expansion" + randoms[32:] + randoms[:32]
+    sizes = (mac_bytes, suite.key_bytes, salt_bytes)
+    block = _expand_tls12(suite.hash_name, master_secret, seed, 2 * sum(sizes))
+    halves: list[list[bytes]] = [[], []]
+    for size in sizes:
+        for half in halves:
+            half.append(block[:size])
+            block = block[size:]
+    client, server = (
+        _CbcCipher(suite, mac_key, key, macs_ciphertext=macs_ciphertext)
+        if suite.mode == "CBC"
+        else _Tls12Cipher(suite, key, salt)
+        for mac_key, key, salt in halves
+    )
+    return Epoch(server, is_application=True), Epoch(client, is_application=True)
+
+
+class _Tls13Cipher:
+    """TLS 1.3: the content type is encrypted too, and zeros may follow it."""
+
+    def __init__(self, suite: CipherSuite, secret: bytes) -> None:
+        self.overhead_bytes = 1 + (_SHORT_TAG_BYTES if suite.mode == "CCM_8" else _TAG_BYTES)
+        self._aead = _AEADS[suite.mode](_expand_label(suite, secret, "key", suite.key_bytes))
+        self._nonce = int.from_bytes(_expand_label(suite, secret, "iv", _NONCE_BYTES))
+
+    def open(self, sequence: int, record: Record) -> tuple[int, bytes] | None:
+        nonce = (self._nonce ^ sequence).to_bytes(_NONCE_BYTES)
+        try:
+            inner = self._aead.decrypt(nonce, record.payload, record.header)
+        except InvalidTag:
+            return None
+        content = inner.rstrip(b"\0")
+        return (content[-1], content[:-1]) if content else None
+
+
+class _Tls12Cipher:
+    """Authenticated encryption in TLS 1.2: with AES, each record brings a part of its nonce."""
+
+    def __init__(self, suite: CipherSuite, key: bytes, salt: bytes) -> None:
+        self._aead = _AEADS[suite.mode](key)
+        self._salt = salt
+        self._explicit_bytes = _NONCE_BYTES - len(salt)
+        self._tag_bytes = _SHORT_TAG_BYTES if suite.mode == "CCM_8" else _TAG_BYTES
+        self.overhead_bytes = self._explicit_bytes + self._tag_bytes
+
+    def open(self, sequence: int, record: Record) -> tuple[int, bytes] | None:
+        size = len(record.payload) - self.overhead_bytes
+        if size < 0:
+            return None
+        if self._explicit_bytes:
+            nonce = self._salt + record.payload[: self._explicit_bytes]
+        else:
+            nonce = (int.from_bytes(self._salt) ^ sequence).to_bytes(_NONCE_BYTES)
+        sealed = record.payload[self._explicit_bytes :]
+        try:
+            content = self._aead.decrypt(nonce, sealed, _pseudo_header(sequence, record, size))
+        except InvalidTag:
+            return None
+        return record.kind, content
+
+
+class _CbcCipher:
+    """CBC in TLS 1.2: a MAC over the content, or over the ciphertext if so agreed."""
+
+    overhead_bytes = None
+
+    def __init__(
+        self, suite: CipherSuite, mac_key: bytes, key: bytes, *, macs_ciphertext: bool
+    ) -> None:
+        self._algorithm = AES(key)
+        self._mac_key = mac_key
+        self._mac_name = suite.mac_name
+        self._mac_bytes = _MAC_BYTES[suite.mac_name]
+        self._macs_ciphertext = macs_ciphertext
+
+    def open(self, sequence: int, record: Record) -> tuple[int, bytes] | None:
+        sealed = record.payload
+        if self._macs_ciphertext:
+            sealed = self._checked(sequence, record, sealed)
+        content = self._decrypted(sealed)
+        if not self._macs_ciphertext:
+            content = self._checked(sequence, record, content)
+        return (record.kind, content) if content else None
+
+    def _checked(self, sequence: int, record: Record, data: bytes) -> bytes:
+        """Return the bytes before their MAC; none if it is wrong."""
+        size = len(data) - self._mac_bytes
+        if size <= 0:
+            return b""
+        content, mac = data[:size], data[size:]
+        signed = _pseudo_header(sequence, record, size) + content
+        right = hmac.digest(self._mac_key, signed, self._mac_name)
+        return content if hmac.compare_digest(mac, right) else b""
+
+    def _decrypted(self, sealed: bytes) -> bytes:
+        """Return the bytes without their padding; none if that is impossible."""
+        if len(sealed) < 2 * _BLOCK_BYTES or len(sealed) % _BLOCK_BYTES:
+            return b""
+        decryptor = Cipher(self._algorithm, CBC(sealed[:_BLOCK_BYTES])).decryptor()
+        padded = decryptor.update(sealed[_BLOCK_BYTES:]) + decryptor.finalize()
+        padding = padded[-1] + 1
+        if padded[-padding:] != bytes([padded[-1]]) * padding:
+            return b""
+        return padded[:-padding]
+
+
+def _pseudo_header(sequence: int, record: Record, size: int) -> bytes:
+    """Return what TLS 1.2 authenticates besides the content."""
+    return sequence.to_bytes(8) + record.header[:3] + size.to_bytes(2)
+
+
+def _expand_tls12(hash_name: str, secret: bytes, seed: bytes, size: int) -> bytes:
+    """Return key bytes by the pseudorandom function of TLS 1.2."""
+    expanded, link = b"", seed
+    while len(expanded) < size:
+        link = hmac.digest(secret, link, hash_name)
+        expanded += hmac.digest(secret, link + seed, hash_name)
+    return expanded[:size]
+
+
+def _expand_label(suite: CipherSuite, secret: bytes, label: str, size: int) -> bytes:
+    """Return key bytes by HKDF-Expand-Label of TLS 1.3, without a context."""
+    name = b"tls13 " + label.encode()
+    info = size.to_bytes(2) + bytes([len(name)]) + name + b"\0"
+    expanded, link = b"", b""
+    while len(expanded) < size:
+        counter = len(expanded) // _MAC_BYTES[suite.hash_name] + 1
+        link = hmac.digest(secret, link + info + bytes([counter]), suite.hash_name)
+        expanded += link
+    return expanded[:size]

@@ -1,0 +1,95 @@
+"""The TLS in a connection: records in, the bytes that they protect out.
+
+What is inside is handed on as if each record were one segment, captured with the packet that made
+it readable: the one with its last byte, or a later one if the keys had to come first.
+"""
+
+from bisect import bisect_left
+from typing import Final
+
+from kdiag.pcap.kafka.frame_stream import FrameStream
+from kdiag.pcap.tcp.reassembly import Consumer, Moment
+from kdiag.pcap.tcp.segments import Piece, Segments
+from kdiag.pcap.tls.connection import Plaintext, TlsConnection
+from kdiag.pcap.tls.facts import TlsFacts
+from kdiag.pcap.tls.keylog import KeyLog
+
+UNKNOWN_LOSS: Final = "how much of the encrypted bytes before this was lost is not known"
+
+_MAX_REMEMBERED: Final = 4096
+
+
+class TlsSide:
+    """Takes what one end of a TLS connection sends."""
+
+    def __init__(self, stream: "TlsStream", side: int) -> None:
+        self._stream = stream
+        self._side = side
+        self._offset = 0
+        self._stops: list[int] = []
+        self._moments: list[Moment] = []
+
+    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+        """Take the next bytes of the direction."""
+        for row in range(first, last):
+            piece = segments.piece(row)
+            now = Moment(max(known, piece.packet), piece.time_ns)
+            self._offset += piece.size
+            self._stops.append(self._offset)
+            self._moments.append(now)
+            if len(self._stops) > _MAX_REMEMBERED:
+                del self._stops[: _MAX_REMEMBERED // 2], self._moments[: _MAX_REMEMBERED // 2]
+            self._stream.feed(self._side, piece, now)
+
+    def moment_of(self, end: int) -> Moment:
+        """Return when the byte before offset `end` came, as far as that is remembered."""
+        return self._moments[min(bisect_left(self._stops, end), len(self._stops) - 1)]
+
+
+class TlsStream:
+    """Both directions of a TLS connection.
+
+    Attributes:
+        sides: take what the two ends send.
+        targets: what the bytes inside go to; may be replaced at any time.
+    """
+
+    def __init__(
+        self, keylog: KeyLog | None, client: int, targets: tuple[Consumer, Consumer]
+    ) -> None:
+        """Begin with the first bytes of both directions.
+
+        Args:
+            keylog: where to look for the secrets.
+            client: which side is the client.
+            targets: what the bytes inside go to.
+        """
+        self.sides = TlsSide(self, 0), TlsSide(self, 1)
+        self.targets: list[Consumer] = [*targets]
+        self._client = client
+        self._connection = TlsConnection(keylog)
+
+    @property
+    def facts(self) -> TlsFacts:
+        """Return what is known of the connection so far."""
+        return self._connection.facts
+
+    def feed(self, side: int, piece: Piece, now: Moment) -> None:
+        """Take bytes of one direction and hand on what they make readable."""
+        is_client = side == self._client
+        for plaintext in self._connection.feed(piece.data, is_client=is_client):
+            self._hand_on(plaintext, now)
+        missing = piece.size - len(piece.data)
+        if missing:
+            self._connection.gap(missing, is_client=is_client)
+
+    def _hand_on(self, plaintext: Plaintext, now: Moment) -> None:
+        side = self._client if plaintext.is_client else 1 - self._client
+        moment = max(now, self.sides[side].moment_of(plaintext.end))
+        target = self.targets[side]
+        if plaintext.missing_bytes is None and isinstance(target, FrameStream):
+            target.search(UNKNOWN_LOSS)
+        pieces = [Piece(plaintext.data, len(plaintext.data), *moment)]
+        if plaintext.missing_bytes:
+            pieces.insert(0, Piece(b"", plaintext.missing_bytes, *moment))
+        target.take(Segments.of_pieces(pieces), 0, len(pieces))

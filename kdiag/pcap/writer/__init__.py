@@ -1,0 +1,1 @@
+"""Exchanges back into packets and capture files."""

@@ -1,0 +1,1 @@
+"""Captures as inputs of Spark."""

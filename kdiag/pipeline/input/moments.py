@@ -1,0 +1,74 @@
+"""When a connection ended that has no packet of its own to tell: looked up in the captures.
+
+A decoder that gets the packets of some connections only does not see the others', and theirs
+decide when a closed connection is over and where the capture ends. That matters only for one that
+leaves something behind, such as bytes behind a hole; then the place is looked up, in the splits
+that may hold it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from kdiag.pcap.tcp.reassembly import Moment
+from kdiag.pipeline.input.segment_reader import ALWAYS, SegmentReader, TimeRange, stretches
+from kdiag.pipeline.input.split import Split
+
+_MAX_KEPT: Final = 4
+
+_Times = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+
+class Moments:
+    """The TCP segments of a run by number and time; see `kdiag.pcap.decoder.Recording`."""
+
+    def __init__(self, splits: Sequence[Split], times: TimeRange = ALWAYS) -> None:
+        """Read nothing yet.
+
+        Args:
+            splits: all of the run, in order.
+            times: which packets are part of the run.
+        """
+        self._splits = splits
+        self._stretches = {each.split: each for each in stretches(splits)}
+        self._times = times
+        self._last: Moment | None = None
+        self._kept: OrderedDict[Split, _Times] = OrderedDict()
+
+    def first_after(self, packet: int, time_ns: int) -> Moment | None:
+        """Return the first TCP segment behind a packet that is later than a time, if any is."""
+        for split in self._splits:
+            is_before = split.first_packet + split.packets <= packet or split.last_ns <= time_ns
+            if is_before or not split.overlaps(*self._times):
+                continue
+            packets, times = self._read(split)
+            found = np.flatnonzero((packets > packet) & (times > time_ns))
+            if len(found):
+                return Moment(int(packets[found[0]]), int(times[found[0]]))
+        return None
+
+    def last(self) -> Moment:
+        """Return the last TCP segment of all."""
+        if self._last is None:
+            self._last = Moment(0, 0)
+            for split in reversed(self._splits):
+                packets, times = self._read(split)
+                if len(packets):
+                    self._last = Moment(int(packets[-1]), int(times[-1]))
+                    break
+        return self._last
+
+    def _read(self, split: Split) -> _Times:
+        """Return the numbers and times of a split's segments."""
+        if split not in self._kept:
+            reader = SegmentReader(self._stretches[split], self._times)
+            batches = [(batch.packet, batch.time_ns) for batch in reader.read()]
+            none: _Times = np.empty(0, np.int64), np.empty(0, np.int64)
+            columns = list(zip(none, *batches, strict=True))
+            self._kept[split] = np.concatenate(columns[0]), np.concatenate(columns[1])
+            if len(self._kept) > _MAX_KEPT:
+                self._kept.popitem(last=False)
+        return self._kept[split]

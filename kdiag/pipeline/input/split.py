@@ -1,0 +1,246 @@
+"""Splits: parts of a capture that can be read on their own, packets numbered as in one run.
+
+Neither pcap nor pcapng can be entered in the middle: where a packet begins is known only from the
+one before. So each file is walked once, header by header, by the very reader that reads captures
+on one machine; it notes a place to begin at about every so many bytes. Hence a split ends exactly
+where the next one begins, and a damaged file ends where reading it in one go would end:
+
+    file     |header|packets ....................................|damage...|
+    splits          |--- 0: 1 to 8,213 ---|--- 1: 8,214 to 9,900 -|
+
+A split is read behind its preamble, the file's header or the pcapng section's: together they are
+a capture. What is compressed cannot be entered, and is one split.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO, Final, NamedTuple, cast
+
+import msgspec
+
+from kdiag.errors import CaptureError
+from kdiag.pcap.files.block import PacketBlock
+from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
+from kdiag.pcap.files.window import BLOCK_BYTES, Window, open_window
+from kdiag.pcap.reader import read_blocks
+from kdiag.pipeline.place import open_file, size_of
+from kdiag.pipeline.rows.division import Scale, Weights
+
+DEFAULT_SPLIT_BYTES: Final = 64 << 20
+_MAX_PREAMBLE_BYTES: Final = 1 << 20
+_NEVER_NS: Final = (1 << 63) - 1
+
+
+class Split(NamedTuple):
+    """A part of a capture.
+
+    Attributes:
+        place: the file.
+        start, end: its bytes in the file as it is stored.
+        preamble: what to read before them.
+        first_packet: number of its first packet, from 1 over all inputs of the run.
+        packets: how many packets it has.
+        first_ns, last_ns: the earliest and the latest time of its packets, since 1970.
+    """
+
+    place: str
+    start: int
+    end: int
+    preamble: bytes
+    first_packet: int
+    packets: int
+    first_ns: int
+    last_ns: int
+
+    def overlaps(self, from_ns: int | None, to_ns: int | None) -> bool:
+        """Return whether it may hold packets from a time on (included) to another (not)."""
+        is_before = from_ns is not None and self.last_ns < from_ns
+        is_after = to_ns is not None and self.first_ns >= to_ns
+        return not (is_before or is_after)
+
+
+class Walk(NamedTuple):
+    """What walking through a file has found.
+
+    Attributes:
+        place: the file.
+        first_ns: time of its first packet; the largest there is without any.
+        splits: its parts, packets numbered from 1 in this file.
+        warning: what ended the walk before the end of the file; empty if nothing did.
+        secrets: the TLS key logs in it.
+        weights: what its connections have to do, as far as it was looked at.
+    """
+
+    place: str
+    first_ns: int
+    splits: list[Split]
+    warning: str
+    secrets: list[Secrets]
+    weights: Weights
+
+
+def walk(place: str, split_bytes: int = DEFAULT_SPLIT_BYTES) -> Walk:
+    """Find the splits of a capture.
+
+    Raises:
+        CaptureError: it cannot be opened, is empty or not a capture.
+    """
+    size = size_of(place)
+    secrets: list[Secrets] = []
+    preamble = bytearray()
+    with _open_split(place, 0, size, b"", min(split_bytes, BLOCK_BYTES)) as window:
+        walker = _Walker(place, window, split_bytes)
+        blocks = read_blocks(window, secrets, preamble)
+        warning = ""
+        try:
+            for block in blocks:
+                walker.take(block, preamble)
+        except CaptureError as error:
+            warning = str(CaptureError(place, error.why, offset=error.offset))
+        splits = walker.splits(size)
+    first_ns = walker.file_first_ns
+    keys = [each for each in secrets if each.kind == TLS_KEY_LOG]
+    return Walk(place, first_ns, splits, warning, keys, walker.scale.weights)
+
+
+class _Walker:
+    """Cuts one file."""
+
+    def __init__(self, place: str, window: Window, split_bytes: int) -> None:
+        self.file_first_ns = _NEVER_NS
+        self.scale = Scale()
+        self._place = place
+        self._window = window
+        self._split_bytes = split_bytes
+        self._done: list[Split] = []
+        self._start = 0
+        self._preamble = b""
+        self._packets = 0
+        self._first_packet = 1
+        self._first_ns, self._last_ns = _NEVER_NS, -_NEVER_NS
+
+    def take(self, block: PacketBlock, preamble: bytearray) -> None:
+        """Take the next packets."""
+        if not self._packets and not self._done:
+            self.file_first_ns = int(block.time_ns[0])
+        offset = self._window.offset
+        may_cut = not self._window.is_compressed and len(preamble) <= _MAX_PREAMBLE_BYTES
+        if offset - self._start >= self._split_bytes and self._packets and may_cut:
+            self._done.append(self._split(offset))
+            self._start, self._preamble = offset, bytes(preamble)
+            self._first_packet += self._packets
+            self._packets = 0
+            self._first_ns, self._last_ns = _NEVER_NS, -_NEVER_NS
+        self.scale.take(block)
+        self._packets += len(block.time_ns)
+        self._first_ns = min(self._first_ns, int(block.time_ns.min()))
+        self._last_ns = max(self._last_ns, int(block.time_ns.max()))
+
+    def splits(self, size: int) -> list[Split]:
+        """Return the splits of a file of so many bytes."""
+        return [*self._done, self._split(size)]
+
+    def _split(self, end: int) -> Split:
+        return Split(
+            self._place,
+            self._start,
+            end,
+            self._preamble,
+            self._first_packet,
+            self._packets,
+            self._first_ns,
+            self._last_ns,
+        )
+
+
+def in_order(walks: Sequence[Walk]) -> list[Split]:
+    """Return the splits of all files of a run, numbered through: files by their first packets."""
+    splits: list[Split] = []
+    packets = 0
+    for each in sorted(walks, key=lambda each: each.first_ns):
+        splits += [
+            split._replace(first_packet=packets + split.first_packet) for split in each.splits
+        ]
+        packets += sum(split.packets for split in each.splits)
+    return splits
+
+
+def places_of(splits: Sequence[Split]) -> list[str]:
+    """Return the files of splits, each once; its index is its number."""
+    return list(dict.fromkeys(split.place for split in splits))
+
+
+def whole(place: str) -> Split:
+    """Return a file as one split, whatever is in it.
+
+    Raises:
+        CaptureError: there is no such file.
+    """
+    return Split(place, 0, size_of(place), b"", 1, _NEVER_NS, -_NEVER_NS, _NEVER_NS)
+
+
+def splits_text(splits: Sequence[Split]) -> str:
+    """Return splits as text, for `read_splits`."""
+    return msgspec.json.encode(splits).decode()
+
+
+def read_splits(text: str) -> list[Split]:
+    """Return the splits that a text stands for."""
+    return msgspec.json.decode(text, type=list[Split])
+
+
+def read_placed(
+    split: Split, block_bytes: int = BLOCK_BYTES
+) -> Iterator[tuple[int | None, PacketBlock]]:
+    """Yield the packets of a split, and where each block begins in the file.
+
+    That is None in a compressed file, and the first block of a split begins with its preamble: what
+    lies in that, none of the packets, would be before the split.
+
+    Raises:
+        CaptureError: the file cannot be read any further; what is before was yielded.
+    """
+    place, start, end, preamble, *_ = split
+    with _open_split(place, start, end, preamble, block_bytes) as window:
+        for block in read_blocks(window, []):
+            position = start - len(preamble) + window.offset
+            yield None if window.is_compressed else position, block
+
+
+@contextmanager
+def _open_split(
+    place: str, start: int, end: int, preamble: bytes, block_bytes: int
+) -> Iterator[Window]:
+    with open_file(place) as file:
+        part = _Part(place, file, (start, end), preamble)
+        with open_window(cast("BinaryIO", part), block_bytes) as window:
+            yield window
+
+
+class _Part(io.RawIOBase):
+    """A preamble and a part of a file, as one stream."""
+
+    def __init__(self, name: str, file: BinaryIO, part: tuple[int, int], preamble: bytes) -> None:
+        super().__init__()
+        self.name = name
+        self._file = file
+        self._preamble = preamble
+        start, end = part
+        self._left = end - start
+        file.seek(start)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        view = memoryview(buffer)
+        if self._preamble:
+            count = min(len(view), len(self._preamble))
+            view[:count] = self._preamble[:count]
+            self._preamble = self._preamble[count:]
+            return count
+        count = min(len(view), self._left)
+        read = cast("io.RawIOBase", self._file).readinto(view[:count]) or 0
+        self._left -= read
+        return read

@@ -1,0 +1,1 @@
+"""Packets and frames as rows between the levels of a run."""

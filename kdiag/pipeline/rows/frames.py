@@ -1,0 +1,162 @@
+"""Exchanges as rows: the frames as they crossed the wire, not yet looked into.
+
+Between taking a connection apart, which must be done in its order, and reading what is inside its
+frames, which can be done anywhere. Of a frame that lies in the captures as it is, a row may have
+`places` instead of `data`: see `frame_places`.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+from pyarrow import compute
+
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Connection
+from kdiag.pipeline.rows.frame_places import read_places
+from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
+from kdiag.wire.frame import Frame
+
+_FRAME: Final = [
+    ("data", pa.binary()),
+    ("places", pa.binary()),
+    ("size", pa.int64()),
+    ("first_byte_ns", pa.int64()),
+    ("last_byte_ns", pa.int64()),
+    ("first_packet", pa.int64()),
+    ("last_packet", pa.int64()),
+    ("segments", pa.int32()),
+    ("starts_in_segment_with", pa.int32()),
+    ("gap_bytes", pa.int64()),
+]
+
+FRAMES: Final = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("connection", pa.int64()),
+        ("connection_id", pa.string()),
+        ("client", pa.string()),
+        ("broker", pa.string()),
+        ("api_key", pa.int32()),
+        ("version", pa.int32()),
+        ("correlation_id", pa.int32()),
+        ("client_id", pa.string()),
+        ("pairing", pa.string()),
+        ("guessed", pa.bool_()),
+        *((f"request_{name}", type_) for name, type_ in _FRAME),
+        *((f"response_{name}", type_) for name, type_ in _FRAME),
+    ]
+)
+"""The columns; `number` and `connection` count within the run."""
+
+_HEAD_COLUMNS: Final = len(FRAMES.names) - 2 * len(_FRAME)
+_NO_FRAME: Final = (None,) * len(_FRAME)
+
+
+_NOWHERE: Final = (None, None)
+
+
+def frame_row(
+    exchange: Exchange, places: tuple[bytes | None, bytes | None] = _NOWHERE
+) -> tuple[Any, ...]:
+    """Return an exchange as a row of `FRAMES`.
+
+    Args:
+        exchange: what to make a row of.
+        places: where its request and its response lie, as `FramePlaces` tells.
+    """
+    connection = exchange.connection
+    return (
+        exchange.number,
+        connection.number,
+        connection.connection_id,
+        connection.client,
+        connection.broker,
+        exchange.api_key,
+        exchange.version,
+        exchange.correlation_id,
+        exchange.client_id,
+        exchange.pairing.value,
+        exchange.guessed,
+        *_frame_columns(exchange.request, places[0]),
+        *_frame_columns(exchange.response, places[1]),
+    )
+
+
+def row_bytes(exchange: Exchange) -> int:
+    """Return about how many bytes are read to make an exchange of its row."""
+    frames = (exchange.request, exchange.response)
+    return sum(len(frame.data) for frame in frames if frame is not None)
+
+
+def placed_bytes(rows: pa.RecordBatch) -> int:
+    """Return how many bytes of frames lie elsewhere; 0 for rows of another kind."""
+    total = 0
+    for side in ("request", "response"):
+        if f"{side}_places" in rows.schema.names:
+            is_placed = compute.is_valid(rows.column(f"{side}_places"))
+            size = compute.sum(rows.column(f"{side}_size").filter(is_placed)).as_py()
+            total += size or 0
+    return total
+
+
+def read_exchanges(rows: pa.RecordBatch, files: MappedFiles = NO_FILES) -> Iterator[Exchange]:
+    """Yield the exchanges of rows of `FRAMES`.
+
+    Args:
+        rows: those to read.
+        files: the captures, where frames lie in them.
+
+    Raises:
+        CaptureError: a file cannot be opened.
+    """
+    connections: dict[str, Connection] = {}
+    columns = [column.to_pylist() for column in rows.select(FRAMES.names).columns]
+    for row in zip(*columns, strict=True):
+        number, connection, connection_id, client, broker, *head = row[:_HEAD_COLUMNS]
+        api_key, version, correlation_id, client_id, pairing, guessed = head
+        if connection_id not in connections:
+            connections[connection_id] = Connection(
+                number=connection,
+                connection_id=connection_id,
+                client=client,
+                broker=broker,
+                first_ns=0,
+                last_ns=0,
+            )
+        yield Exchange(
+            number=number,
+            connection=connections[connection_id],
+            api_key=api_key,
+            version=version,
+            correlation_id=correlation_id,
+            client_id=client_id,
+            request=_frame(row[_HEAD_COLUMNS : -len(_FRAME)], files),
+            response=_frame(row[-len(_FRAME) :], files),
+            pairing=Status(pairing),
+            guessed=guessed,
+        )
+
+
+def _frame_columns(frame: Frame | None, places: bytes | None) -> tuple[Any, ...]:
+    if frame is None:
+        return _NO_FRAME
+    return (
+        frame.data if places is None else None,
+        places,
+        frame.size,
+        frame.first_byte_ns,
+        frame.last_byte_ns,
+        frame.first_packet,
+        frame.last_packet,
+        frame.segments,
+        frame.starts_in_segment_with,
+        frame.gap_bytes,
+    )
+
+
+def _frame(columns: tuple[Any, ...], files: MappedFiles) -> Frame | None:
+    data, places, *journey = columns
+    if places is not None:
+        data = read_places(places, files)
+    return None if data is None else Frame(data, *journey)

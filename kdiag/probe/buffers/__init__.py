@@ -1,0 +1,1 @@
+"""Measures throughput against socket buffers on live brokers."""

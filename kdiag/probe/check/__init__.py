@@ -1,0 +1,1 @@
+"""Checks a cluster from the outside in."""

@@ -1,0 +1,327 @@
+"""Checks a cluster from the outside in: names, addresses, connections, listeners, state.
+
+1. Every address of every bootstrap server is visited at once; the first answer names the brokers.
+2. Every address that a broker advertises is visited, as clients would; meanwhile the first node is
+   asked what the user may do, and for all topics.
+3. What needs those answers: min.insync.replicas of topics with replicas out of sync, and the
+   coordinator of a group, asked of the brokers that can be reached.
+
+Nothing is created: without a group to look for, a coordinator is asked for only where
+`__consumer_offsets` exists.
+
+Source: Kafka's Metadata, DescribeCluster, DescribeConfigs, FindCoordinator and DescribeGroups.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.network.metadata import Cluster, metadata_request
+from kdiag.client.network.node import Node
+from kdiag.client.network.request import RequestBuilder
+from kdiag.diagnosis.check.facts import CheckFacts, Endpoint
+from kdiag.errors import KdiagError
+from kdiag.net.lookups import Lookup, look_up_all
+from kdiag.net.timed_channel import TimedChannels
+from kdiag.probe.check.visits import Visits
+from kdiag.probe.coordinator.search import find_coordinators
+from kdiag.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from kdiag.wire.api.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from kdiag.wire.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kdiag.wire.api.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    PartitionData,
+    TopicData,
+)
+from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.coordinator_partition import CoordinatorKind
+from kdiag.wire.error_code import error_name
+from kdiag.wire.schema import MAX_VERSION, Struct, Versions
+
+if TYPE_CHECKING:
+    from kdiag.client.consumer_network_client import ResponseFuture
+
+LIMIT_NS: Final = 2_000_000_000
+"""How long one round of connections may take; two rounds are seldom slow both."""
+
+OWN_GROUP: Final = "kdiag-check"
+"""Whose coordinator is asked for where nobody names a group; nobody joins it."""
+
+_LEAST_NS: Final = 800_000_000
+_QUESTIONS_NS: Final = 4_000_000_000
+"""How long all questions may take that come after the connections."""
+_METADATA: Final = API_BY_KEY[3]
+_DESCRIBE_GROUPS: Final = API_BY_KEY[15]
+_DESCRIBE_CLUSTER: Final = API_BY_KEY[60]
+_OPERATIONS_SINCE: Final = 8
+_FENCED_SINCE: Final = 2
+_GROUP_VERSIONS: Final = Versions(3, 5)
+"""Those that tell operations, and take a group that does not exist for a dead one."""
+_TOPIC: Final = 2
+_MIN_ISR: Final = "min.insync.replicas"
+_MAX_TOPICS: Final = 1000
+
+R = TypeVar("R", bound=Struct)
+
+_QUORUM_QUESTION: Final = DescribeQuorumRequest(
+    [TopicData("__cluster_metadata", [PartitionData()])]
+)
+
+
+class CheckPlan(NamedTuple):
+    """What to check.
+
+    Attributes:
+        topics: what is asked about by name.
+        group: whose coordinator to look for; None for one of kdiag's own.
+        is_quick: whether to stop at the first answer.
+        limit_ns: how long one round of connections may take.
+        has_tls: whether connections are encrypted, for the facts.
+        login: mechanism and user, for the facts.
+    """
+
+    topics: Sequence[str] = ()
+    group: str | None = None
+    is_quick: bool = False
+    limit_ns: int = LIMIT_NS
+    has_tls: bool = False
+    login: str | None = None
+
+
+def check(client: ClusterClient, timed: TimedChannels, plan: CheckPlan) -> CheckFacts:
+    """Return what was seen of a cluster; nothing that goes wrong there is an error here.
+
+    Args:
+        client: not connected yet; its deadline may be moved nearer.
+        timed: makes the client's channels.
+        plan: what to check.
+    """
+    return _Check(client, timed, plan).run()
+
+
+class _Check:
+    """One check under way."""
+
+    def __init__(self, client: ClusterClient, timed: TimedChannels, plan: CheckPlan) -> None:
+        self._client = client
+        self._plan = plan
+        self._visits = Visits(client, timed)
+        self._nodes: dict[tuple[str, int, int | None], list[Node]] = {}
+        self._began_ns = client.clock.monotonic_ns()
+        self._facts = CheckFacts(
+            epoch_ns=client.clock.epoch_ns(), has_tls=plan.has_tls, login=plan.login, servers=()
+        )
+        self._failures: dict[str, str] = {}
+        self._took_ns: dict[str, int] = {}
+        self._pending: dict[str, ResponseFuture] = {}
+
+    def run(self) -> CheckFacts:
+        """Return what was seen."""
+        plan, facts = self._plan, self._facts
+        facts.is_quick = plan.is_quick
+        facts.failures, facts.took_ns = self._failures, self._took_ns
+        servers = [(host, port, None) for host, port in self._client.settings.servers]
+        lookups = self._begin(servers, plan.limit_ns)
+        self._visits.run(self._left_ns(), until_first=True)
+        first = self._visits.first_answer
+        if first is not None:
+            node, facts.metadata = first
+            nodes = [each for some in self._nodes.values() for each in some]
+            self._client.join(Cluster.from_response(facts.metadata), node, nodes)
+            if not plan.is_quick:
+                self._ask_first(int(node.id))
+                self._visit_listeners(facts.metadata)
+        facts.servers = self._endpoints(servers, lookups)
+        if self._pending:
+            until_ns = self._client.clock.monotonic_ns() + _QUESTIONS_NS
+            self._client.deadline_ns = min(self._client.deadline_ns, until_ns)
+            self._take_answers()
+            self._ask_min_isr()
+            self._ask_coordinator()
+        return facts
+
+    def _ask_first(self, node_id: int) -> None:
+        """Ask the node that answered first what any broker can tell; the answers come later."""
+        questions: dict[str, Struct | RequestBuilder | None] = {
+            "cluster": _cluster_question(),
+            "topics": metadata_request(None),
+            "wanted": _topics_question(self._plan.topics) if self._plan.topics else None,
+            # Last: a broker that waits for the controllers lets what follows wait as well.
+            "quorum": _QUORUM_QUESTION,
+        }
+        self._pending = {
+            name: self._client.send(node_id, question)
+            for name, question in questions.items()
+            if question is not None
+        }
+
+    def _visit_listeners(self, metadata: MetadataResponse) -> None:
+        """Visit the brokers by the addresses that they advertise."""
+        brokers = sorted(metadata.brokers, key=lambda each: each.node_id)
+        listeners = [(each.host, each.port, each.node_id) for each in brokers]
+        lookups = self._begin(listeners, self._left_ns())
+        self._visits.run(self._left_ns())
+        self._facts.listeners = self._endpoints(listeners, lookups)
+
+    def _take_answers(self) -> None:
+        """Take what the node that answered first was asked."""
+        facts = self._facts
+        facts.cluster = self._answer("cluster", DescribeClusterResponse)
+        facts.topics = self._answer("topics", MetadataResponse)
+        if "wanted" in self._pending:
+            facts.wanted = self._answer("wanted", MetadataResponse)
+        facts.quorum = self._answer("quorum", DescribeQuorumResponse)
+        is_broker_well = facts.topics is not None
+        facts.is_quorum_silent = is_broker_well and not self._pending["quorum"].is_done
+
+    def _left_ns(self) -> int:
+        """Return how long a round may take: what is left of the limit, or a little."""
+        passed_ns = self._client.clock.monotonic_ns() - self._began_ns
+        return max(_LEAST_NS, self._plan.limit_ns - passed_ns)
+
+    def _begin(
+        self, named: Sequence[tuple[str, int, int | None]], limit_ns: int
+    ) -> dict[tuple[str, int], Lookup]:
+        """Look hosts up and begin to connect to all of their addresses."""
+        endpoints = [(host, port) for host, port, _ in named]
+        resolve = self._client.settings.network.lookup
+        lookups = look_up_all(endpoints, resolve, self._client.clock, limit_ns)
+        for key in dict.fromkeys(named):
+            host, port, node_id = key
+            addresses = lookups[host, port].addresses
+            ids = self._node_ids(node_id, len(addresses))
+            nodes = zip(ids, addresses, strict=True)
+            self._nodes[key] = [Node(each, host, port, address) for each, address in nodes]
+            self._visits.begin(self._nodes[key])
+        return lookups
+
+    def _node_ids(self, node_id: int | None, count: int) -> list[str]:
+        """Return ids of connections: of a bootstrap server -1, -2 ..., of a broker its own."""
+        if node_id is None:
+            known = sum(len(each) for each in self._nodes.values())
+            return [str(-1 - known - number) for number in range(count)]
+        return [
+            str(node_id),
+            *(f"{node_id} by address {number}" for number in range(2, count + 1)),
+        ][:count]
+
+    def _endpoints(
+        self,
+        named: Iterable[tuple[str, int, int | None]],
+        lookups: dict[tuple[str, int], Lookup],
+    ) -> list[Endpoint]:
+        return [
+            Endpoint(
+                host=host,
+                port=port,
+                node_id=node_id,
+                lookup=lookups[host, port],
+                visits=[self._visits.result(each.id) for each in self._nodes[host, port, node_id]],
+            )
+            for host, port, node_id in named
+        ]
+
+    def _answer(self, stage: str, answer: type[R]) -> R | None:
+        """Return an answer; why there is none is kept."""
+        future = self._pending[stage]
+        until_ns = self._client.clock.monotonic_ns() + self._left_ns()
+        self._client.client.await_future(future, min(until_ns, self._client.deadline_ns))
+        if future.succeeded:
+            response = future.value()
+            assert isinstance(response.body, answer)
+            self._took_ns[stage] = response.rtt_ns or 0
+            return response.body
+        self._failures[stage] = str(future.error()) if future.failed else "no answer in time"
+        return None
+
+    def _ask_min_isr(self) -> None:
+        """Ask for min.insync.replicas of topics that have replicas out of sync."""
+        topics = self._facts.topics.topics if self._facts.topics else []
+        names = [
+            topic.name or ""
+            for topic in topics
+            if any(len(each.isr_nodes) < len(each.replica_nodes) for each in topic.partitions)
+        ]
+        if not names:
+            return
+        resources = [DescribeConfigsResource(_TOPIC, name, [_MIN_ISR]) for name in names]
+        request = DescribeConfigsRequest(resources[:_MAX_TOPICS])
+        try:
+            body = self._client.ask_any(
+                request, DescribeConfigsResponse, timeout_ns=self._plan.limit_ns
+            )
+        except KdiagError as error:
+            self._failures["min_isr"] = str(error)
+            return
+        self._facts.min_isr = {
+            result.resource_name: int(config.value)
+            for result in body.results
+            for config in result.configs
+            if config.name == _MIN_ISR and config.value and config.value.isdecimal()
+        }
+
+    def _ask_coordinator(self) -> None:
+        """Ask the brokers that can be reached who coordinates the group."""
+        facts, group = self._facts, self._plan.group
+        offsets = CoordinatorKind.GROUP.topic
+        exists = facts.topics and any(each.name == offsets for each in facts.topics.topics)
+        usable = {
+            each.node_id for each in facts.listeners if each.best and each.node_id is not None
+        }
+        if not usable or not (group or exists):
+            return
+        facts.group = group
+        began_ns = self._client.clock.monotonic_ns()
+        asked = group or OWN_GROUP
+        try:
+            found = find_coordinators(self._client, [asked], CoordinatorKind.GROUP, among=usable)
+            facts.coordinator = found
+            self._took_ns["coordinator"] = self._client.clock.monotonic_ns() - began_ns
+            named = {each.coordinator.node_id for each in found.answers[asked] if each.coordinator}
+            if group:
+                self._ask_group(group, sorted(named & usable))
+        except KdiagError as error:
+            self._failures["coordinator"] = str(error)
+
+    def _ask_group(self, group: str, coordinators: Sequence[int]) -> None:
+        """Ask the coordinator what the user may do with the group."""
+        request = DescribeGroupsRequest([group], include_authorized_operations=True)
+        builder = RequestBuilder(_DESCRIBE_GROUPS, _GROUP_VERSIONS, lambda _: request)
+        for node_id in coordinators[:1]:
+            limit_ns = self._plan.limit_ns
+            body = self._client.ask(node_id, builder, DescribeGroupsResponse, timeout_ns=limit_ns)
+            for described in body.groups:
+                if described.error_code:
+                    self._failures["group"] = error_name(described.error_code)
+                else:
+                    self._facts.group_operations = described.authorized_operations
+
+
+def _cluster_question() -> RequestBuilder:
+    """Return the question what the cluster is made of, and what the user may do with it."""
+
+    def build(version: int) -> DescribeClusterRequest:
+        return DescribeClusterRequest(
+            include_cluster_authorized_operations=True,
+            include_fenced_brokers=version >= _FENCED_SINCE,
+        )
+
+    return RequestBuilder(_DESCRIBE_CLUSTER, Versions(0, MAX_VERSION), build)
+
+
+def _topics_question(names: Sequence[str]) -> RequestBuilder:
+    """Return the question about topics, and what the user may do with each."""
+    topics = [MetadataRequestTopic(name=each) for each in names]
+
+    def build(_: int) -> MetadataRequest:
+        return MetadataRequest(
+            topics=topics, allow_auto_topic_creation=False, include_topic_authorized_operations=True
+        )
+
+    return RequestBuilder(_METADATA, Versions(_OPERATIONS_SINCE, MAX_VERSION), build)

@@ -1,0 +1,1 @@
+"""Asks brokers who coordinates groups, transactions and share groups."""

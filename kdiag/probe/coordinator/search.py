@@ -1,0 +1,356 @@
+"""Asks every broker who coordinates some groups, transactional ids or share partitions.
+
+Three rounds, each to all the brokers that it concerns at once:
+
+1. FindCoordinator, many keys in one request where brokers take that (KIP-699).
+2. Metadata and min.insync.replicas of the internal topic that keeps the keys.
+3. Type and state, from the coordinators alone.
+
+Brokers that are asked for the first coordinator of its kind create the internal topic, and refuse
+to name one until it is there; the probe asks again for a short while.
+
+Source: Kafka's FindCoordinator, Metadata, DescribeConfigs, ListGroups and DescribeTransactions.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from kdiag.client.cluster_client import Answer, ClusterClient
+from kdiag.client.network.metadata import Broker, Partition
+from kdiag.client.network.request import RequestBuilder
+from kdiag.diagnosis.coordinator import (
+    BrokerAnswer,
+    BrokerNode,
+    CoordinatorFacts,
+    GroupState,
+    InternalTopic,
+    PartitionPlace,
+)
+from kdiag.errors import ConnectError, KdiagError, UnsupportedVersionError
+from kdiag.probe.pause import pause
+from kdiag.wire.api.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from kdiag.wire.api.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+)
+from kdiag.wire.api.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from kdiag.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.coordinator_partition import CoordinatorKind
+from kdiag.wire.error_code import CODE_BY_NAME, error_name
+from kdiag.wire.schema import MAX_VERSION, Versions
+
+_FIND_COORDINATOR: Final = API_BY_KEY[10]
+_FIRST_WITH_MANY_KEYS: Final = 4
+_FIRST_VERSION: Final = {
+    CoordinatorKind.GROUP: 0,
+    CoordinatorKind.TRANSACTION: 1,
+    CoordinatorKind.SHARE: 6,
+}
+_KEYS_PER_REQUEST: Final = 500
+_TOPIC_RESOURCE: Final = 2
+_MIN_ISR: Final = "min.insync.replicas"
+_LOADING: Final = CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"]
+_FENCED: Final = "it is down, or fenced: the cluster does not list it"
+_NOT_AVAILABLE: Final = "COORDINATOR_NOT_AVAILABLE"
+_UNKNOWN_TOPIC: Final = "UNKNOWN_TOPIC_OR_PARTITION"
+
+PATIENCE_NS: Final = 5_000_000_000
+"""How long to ask again while the internal topic is being created; busy brokers take seconds."""
+
+_LAG_NS: Final = 1_000_000_000
+"""How much later than others a broker may hear of the topic; what is no Kafka may not have it."""
+
+_RETRY_NS: Final = 100_000_000
+
+_Answers = dict[str, list[BrokerAnswer]]
+
+
+def find_coordinators(
+    client: ClusterClient,
+    keys: Sequence[str],
+    kind: CoordinatorKind,
+    *,
+    patience_ns: int = PATIENCE_NS,
+    among: AbstractSet[int] | None = None,
+) -> CoordinatorFacts:
+    """Ask every broker of a connected client who coordinates each key.
+
+    Args:
+        client: connected.
+        keys: what to look for; of share partitions `group:topic id:partition`.
+        kind: what the keys are.
+        patience_ns: how long to ask again at most while the internal topic is not there.
+        among: the brokers to ask; None for all.
+
+    Raises:
+        KdiagError: if no broker can be asked for the internal topic.
+    """
+    nodes = [each.id for each in client.brokers if among is None or each.id in among]
+    answers, unreachable, topic = _look(client, keys, kind, nodes)
+    began_ns = client.clock.monotonic_ns()
+    while client.clock.monotonic_ns() < began_ns + _worth_ns(answers, topic, patience_ns):
+        pause(client, _RETRY_NS)
+        answers, unreachable, topic = _look(client, keys, kind, nodes)
+    _add_missing(client, topic, answers, unreachable)
+    asked = {node_id: keys for node_id, keys in _named(answers).items() if node_id in nodes}
+    groups, loading = _states(client, kind, asked)
+    return CoordinatorFacts(
+        kind=kind,
+        brokers={each.id: _node(each) for each in client.brokers},
+        unreachable=unreachable,
+        answers=answers,
+        topic=topic,
+        groups=groups,
+        loading=loading,
+    )
+
+
+def coordinator_request(kind: CoordinatorKind, keys: Sequence[str]) -> RequestBuilder:
+    """Return the question for some keys; one key can be asked in every version of its kind."""
+    least = _FIRST_VERSION[kind]
+    if len(keys) > 1:
+        least = max(least, _FIRST_WITH_MANY_KEYS)
+
+    def build(version: int) -> FindCoordinatorRequest:
+        if version >= _FIRST_WITH_MANY_KEYS:
+            return FindCoordinatorRequest(key_type=kind.key_type, coordinator_keys=list(keys))
+        return FindCoordinatorRequest(key=keys[0], key_type=kind.key_type)
+
+    return RequestBuilder(_FIND_COORDINATOR, Versions(least, MAX_VERSION), build)
+
+
+def _ask_every_broker(
+    client: ClusterClient, keys: Sequence[str], kind: CoordinatorKind, nodes: Sequence[int]
+) -> tuple[_Answers, dict[int, str]]:
+    """Return each broker's answer by key, and why brokers could not be reached."""
+    parts = [keys[at : at + _KEYS_PER_REQUEST] for at in range(0, len(keys), _KEYS_PER_REQUEST)]
+    answers: _Answers = {key: [] for key in keys}
+    unreachable: dict[int, str] = {}
+    one_by_one = []
+    for (node_id, part), answer in _ask(client, kind, parts, nodes):
+        if isinstance(answer.error, UnsupportedVersionError) and len(part) > 1:
+            one_by_one.append(node_id)
+        elif answer.body is not None:
+            _take(answers, node_id, part, answer.body, answer.rtt_ns)
+        else:
+            assert answer.error is not None
+            _take_failure(answers, node_id, part, answer.error)
+            if isinstance(answer.error, ConnectError):
+                unreachable[node_id] = answer.error.why
+    if one_by_one:
+        _ask_one_by_one(client, kind, one_by_one, answers)
+    return answers, unreachable
+
+
+def _ask(
+    client: ClusterClient,
+    kind: CoordinatorKind,
+    parts: Sequence[Sequence[str]],
+    nodes: Sequence[int],
+) -> Iterator[tuple[tuple[int, Sequence[str]], Answer[FindCoordinatorResponse]]]:
+    """Ask every broker for every part of the keys."""
+    asked = [(node_id, part) for part in parts for node_id in nodes]
+    questions = [(node_id, coordinator_request(kind, part)) for node_id, part in asked]
+    return zip(asked, client.ask_each(questions, FindCoordinatorResponse), strict=True)
+
+
+def _ask_one_by_one(
+    client: ClusterClient, kind: CoordinatorKind, nodes: Sequence[int], answers: _Answers
+) -> None:
+    """Ask brokers from before KIP-699, which take one key a request."""
+    asked = [(node_id, key) for node_id in dict.fromkeys(nodes) for key in answers]
+    questions = [(node_id, coordinator_request(kind, [key])) for node_id, key in asked]
+    results = client.ask_each(questions, FindCoordinatorResponse)
+    for (node_id, key), answer in zip(asked, results, strict=True):
+        if answer.body is not None:
+            _take(answers, node_id, [key], answer.body, answer.rtt_ns)
+        else:
+            assert answer.error is not None
+            _take_failure(answers, node_id, [key], answer.error)
+
+
+def _take(
+    answers: _Answers,
+    node_id: int,
+    keys: Sequence[str],
+    body: FindCoordinatorResponse,
+    rtt_ns: int | None,
+) -> None:
+    """Add what a broker answered; before version 4 it speaks of the one key without naming it."""
+    coordinators = body.coordinators or [
+        Coordinator(
+            keys[0], body.node_id, body.host, body.port, body.error_code, body.error_message
+        )
+    ]
+    for each in coordinators:
+        if each.key in answers:
+            answers[each.key].append(_answer(node_id, each, rtt_ns))
+
+
+def _answer(node_id: int, said: Coordinator, rtt_ns: int | None) -> BrokerAnswer:
+    if said.error_code:
+        return BrokerAnswer(
+            node_id=node_id,
+            error=error_name(said.error_code),
+            message=said.error_message or None,
+            rtt_ns=rtt_ns,
+        )
+    named = BrokerNode(said.node_id, said.host, said.port)
+    return BrokerAnswer(node_id=node_id, coordinator=named, rtt_ns=rtt_ns)
+
+
+def _take_failure(answers: _Answers, node_id: int, keys: Sequence[str], error: KdiagError) -> None:
+    """Add that a broker did not answer."""
+    why = error.why if isinstance(error, ConnectError) else str(error)
+    for key in keys:
+        answers[key].append(BrokerAnswer(node_id=node_id, failure=why))
+
+
+def _internal_topic(client: ClusterClient, kind: CoordinatorKind) -> InternalTopic:
+    """Return where the partitions of the internal topic are."""
+    topic = client.refresh([kind.topic]).topics.get(kind.topic)
+    if topic is None or not topic.partitions:
+        error = None if topic is None else error_name(topic.error_code)
+        return InternalTopic(name=kind.topic, partitions={}, error=error)
+    min_isr = _min_isr(client, kind.topic)
+    places = {each.partition_index: _place(each, min_isr) for each in topic.partitions}
+    return InternalTopic(name=kind.topic, partitions=places)
+
+
+def _place(partition: Partition, min_isr: int | None) -> PartitionPlace:
+    return PartitionPlace(
+        topic=partition.topic,
+        partition=partition.partition_index,
+        leader=partition.leader_id if partition.leader_id >= 0 else None,
+        replicas=partition.replica_ids,
+        isr=partition.isr_ids,
+        error=error_name(partition.error_code) if partition.error_code else None,
+        min_isr=min_isr,
+    )
+
+
+def _min_isr(client: ClusterClient, topic: str) -> int | None:
+    """Return min.insync.replicas of a topic; None if we may not know."""
+    resource = DescribeConfigsResource(_TOPIC_RESOURCE, topic, [_MIN_ISR])
+    try:
+        body = client.ask_any(DescribeConfigsRequest([resource]), DescribeConfigsResponse)
+    except KdiagError:
+        return None  # it would only sharpen a finding; the reports stand without it
+    for result in body.results:
+        for config in result.configs:
+            if config.name == _MIN_ISR and config.value:
+                return int(config.value)
+    return None
+
+
+def _look(
+    client: ClusterClient, keys: Sequence[str], kind: CoordinatorKind, nodes: Sequence[int]
+) -> tuple[_Answers, dict[int, str], InternalTopic]:
+    """Return what brokers answer, why some could not be reached, and where the partitions are."""
+    return *_ask_every_broker(client, keys, kind, nodes), _internal_topic(client, kind)
+
+
+def _worth_ns(answers: _Answers, topic: InternalTopic, patience_ns: int) -> int:
+    """Return for how long it may help to ask again."""
+    if _is_being_created(answers, topic):
+        return patience_ns
+    is_unheard_of = not topic.partitions and topic.error in {None, _UNKNOWN_TOPIC}
+    is_lagging = any(
+        any(each.coordinator for each in said)
+        and (is_unheard_of or any(each.error == _NOT_AVAILABLE for each in said))
+        for said in answers.values()
+    )
+    return min(_LAG_NS, patience_ns) if is_lagging else 0
+
+
+def _is_being_created(answers: _Answers, topic: InternalTopic) -> bool:
+    """Return whether a coordinator is missing because its topic is not there yet."""
+    if any(each.leader is None and not each.isr for each in topic.partitions.values()):
+        return False
+    return any(
+        said and all(each.error == _NOT_AVAILABLE for each in said if each.failure is None)
+        for said in answers.values()
+        if any(each.failure is None for each in said)
+    )
+
+
+def _add_missing(
+    client: ClusterClient,
+    topic: InternalTopic,
+    answers: _Answers,
+    unreachable: dict[int, str],
+) -> None:
+    """Count brokers that hold a copy, but are not in the cluster, as silent: they are down."""
+    alive = {each.id for each in client.brokers}
+    holders = {node_id for each in topic.partitions.values() for node_id in each.replicas}
+    for node_id in sorted(holders - alive):
+        unreachable[node_id] = _FENCED
+        for said in answers.values():
+            if all(each.node_id != node_id for each in said):
+                said.append(BrokerAnswer(node_id=node_id, failure=_FENCED))
+
+
+def _named(answers: _Answers) -> dict[int, list[str]]:
+    """Return the keys that each broker is said to coordinate."""
+    named: dict[int, list[str]] = defaultdict(list)
+    for key, said in answers.items():
+        for node_id in {each.coordinator.node_id for each in said if each.coordinator}:
+            named[node_id].append(key)
+    return named
+
+
+def _states(
+    client: ClusterClient, kind: CoordinatorKind, asked: Mapping[int, list[str]]
+) -> tuple[dict[str, GroupState], frozenset[int]]:
+    """Return type and state by key, and the brokers that are loading."""
+    if kind is CoordinatorKind.TRANSACTION:
+        return _transactions(client, asked), frozenset()
+    if kind is CoordinatorKind.GROUP:
+        return _groups(client, asked)
+    return {}, frozenset()
+
+
+def _groups(
+    client: ClusterClient, asked: Mapping[int, list[str]]
+) -> tuple[dict[str, GroupState], frozenset[int]]:
+    answers = client.ask_all(dict.fromkeys(asked, ListGroupsRequest()), ListGroupsResponse)
+    wanted = {key for keys in asked.values() for key in keys}
+    states: dict[str, GroupState] = {}
+    loading = set()
+    for node_id, answer in answers.items():
+        if answer.body is None:
+            continue  # that broker's silence is in its answer to FindCoordinator already
+        if answer.body.error_code == _LOADING:
+            loading.add(node_id)
+        for group in answer.body.groups:
+            if group.group_id in wanted:
+                kind = group.group_type.lower() or "classic"
+                states[group.group_id] = GroupState(kind, group.group_state)
+    return states, frozenset(loading)
+
+
+def _transactions(client: ClusterClient, asked: Mapping[int, list[str]]) -> dict[str, GroupState]:
+    questions = {node_id: DescribeTransactionsRequest(keys) for node_id, keys in asked.items()}
+    answers = client.ask_all(questions, DescribeTransactionsResponse)
+    return {
+        each.transactional_id: GroupState("transaction", each.transaction_state)
+        for answer in answers.values()
+        if answer.body is not None
+        for each in answer.body.transaction_states
+        if not each.error_code
+    }
+
+
+def _node(broker: Broker) -> BrokerNode:
+    return BrokerNode(broker.id, broker.host, broker.port, broker.rack)

@@ -1,0 +1,73 @@
+"""How all groups spread over the brokers that coordinate them.
+
+A broker coordinates the groups whose partition of `__consumer_offsets` it leads. Few partitions
+with leaders on one broker, or few groups on many, are both seen here.
+
+Source: Kafka's ListGroups and Metadata.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+
+from kdiag.client.cluster_client import Answer, ClusterClient
+from kdiag.client.network.metadata import Broker
+from kdiag.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
+from kdiag.wire.coordinator_partition import CoordinatorKind
+from kdiag.wire.error_code import error_name
+
+
+class BrokerGroups(msgspec.Struct, kw_only=True):
+    """The groups that one broker coordinates.
+
+    Attributes:
+        node_id, host, port, rack: the broker.
+        groups: how many it coordinates; None if it did not say.
+        types, states: how many of each, by Kafka's name in lower case.
+        partitions: how many partitions of `__consumer_offsets` it leads.
+        error: why it did not say, or Kafka's error name.
+    """
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+    groups: int | None
+    types: Mapping[str, int]
+    states: Mapping[str, int]
+    partitions: int
+    error: str | None
+
+
+def group_spread(client: ClusterClient) -> list[BrokerGroups]:
+    """Return the groups of every broker of a connected client, by ascending broker id.
+
+    Raises:
+        KdiagError: if no broker can be asked for the partitions.
+    """
+    name = CoordinatorKind.GROUP.topic
+    topic = client.refresh([name]).topics.get(name)
+    led = Counter(each.leader_id for each in topic.partitions) if topic else Counter[int]()
+    questions = {each.id: ListGroupsRequest() for each in client.brokers}
+    answers = client.ask_all(questions, ListGroupsResponse)
+    return [_of_broker(each, answers[each.id], led[each.id]) for each in client.brokers]
+
+
+def _of_broker(broker: Broker, answer: Answer[ListGroupsResponse], partitions: int) -> BrokerGroups:
+    body = answer.body
+    error = str(answer.error) if answer.error else None
+    if body is not None and body.error_code:
+        error = error_name(body.error_code)
+    listed = body.groups if body is not None and error is None else []
+    return BrokerGroups(
+        node_id=broker.id,
+        host=broker.host,
+        port=broker.port,
+        rack=broker.rack,
+        groups=None if error else len(listed),
+        types=Counter(each.group_type.lower() or "classic" for each in listed),
+        states=Counter(each.group_state or "unknown" for each in listed),
+        partitions=partitions,
+        error=error,
+    )

@@ -1,0 +1,1 @@
+"""Measures latencies of produce, fetch and commit on a schedule."""

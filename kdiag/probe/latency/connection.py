@@ -1,0 +1,144 @@
+"""Connections of their own, so that one kind of request never waits for another.
+
+A broker answers the requests of a connection one after the other: behind a fetch that waits for
+records, or a Produce that waits for replicas, anything would seem slow.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final, NamedTuple
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.consumer_network_client import ResponseFuture
+from kdiag.client.network.request import ClientResponse, RequestBuilder
+from kdiag.diagnosis.latency.split import Moments
+from kdiag.errors import KdiagError
+from kdiag.net.tcp_info import SocketFacts
+from kdiag.wire.schema import Struct
+
+_FRESH_NS: Final = 100_000_000
+"""For how long what the system said of a round trip is taken for true."""
+
+
+class Ended(NamedTuple):
+    """How a request ended.
+
+    Attributes:
+        body: the answer; None if there is none.
+        error: why not; None where none was needed.
+        due_ns: when it should be sent.
+        written_ns: when its last byte was handed over; None if it was not.
+        first_ns: when the answer's first byte was there; None without an answer.
+        last_ns: when the answer's last byte was there.
+        rtt_ns: the round trip of the network on the connection, 0 if the system does not tell.
+    """
+
+    body: Struct | None
+    error: KdiagError | None
+    due_ns: int
+    written_ns: int | None = None
+    first_ns: int | None = None
+    last_ns: int | None = None
+    rtt_ns: int = 0
+
+    def moments(self, done_ns: int) -> Moments:
+        """Return when what happened; there must be an answer.
+
+        Args:
+            done_ns: when the program had what it wanted.
+        """
+        assert self.written_ns is not None
+        assert self.first_ns is not None
+        assert self.last_ns is not None
+        return Moments(self.due_ns, self.written_ns, self.first_ns, self.last_ns, done_ns)
+
+
+OnEnd = Callable[[Ended], None]
+
+
+class OwnConnection:
+    """A connection to a broker for one kind of requests.
+
+    Attributes:
+        node_id: the broker.
+        purpose: different for each connection to a broker.
+        pending: how many requests have not ended.
+    """
+
+    def __init__(self, client: ClusterClient, node_id: int, purpose: str) -> None:
+        """Prepare a connection; the first request connects.
+
+        Args:
+            client: has learnt of its cluster; its clock's two readings keep their distance.
+            node_id: a broker of the cluster.
+            purpose: different for each connection to a broker.
+        """
+        self.node_id = node_id
+        self.purpose = purpose
+        self.pending = 0
+        self._client = client
+        self._node = client.node(node_id)._replace(id=f"{node_id}:{purpose}")
+        self._rtt_ns = 0
+        self._facts: SocketFacts | None = None
+        self._stale_ns = 0
+
+    def connect(self) -> None:
+        """Begin to connect, and to negotiate versions."""
+        self._client.network.ready(self._node)
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether it is ready, or cannot be."""
+        network = self._client.network
+        return network.is_ready(self._node.id) or network.connection_failed(self._node.id)
+
+    @property
+    def facts(self) -> SocketFacts | None:
+        """Return what the system told last of the connection; None before the first request."""
+        return self._facts
+
+    def ask(self, request: RequestBuilder, due_ns: int, on_end: OnEnd) -> None:
+        """Queue a request; a later poll of the client sends it.
+
+        Args:
+            request: what to ask.
+            due_ns: when it should be sent, since 1970.
+            on_end: is told how it ended.
+        """
+        self.pending += 1
+        future = self._client.client.send(self._node, request)
+        future.add_listener(partial(self._end, due_ns, on_end))
+
+    def _end(self, due_ns: int, on_end: OnEnd, future: ResponseFuture) -> None:
+        self.pending -= 1
+        if future.failed:
+            on_end(Ended(None, future.error(), due_ns))
+        else:
+            on_end(self._ended(due_ns, future.value()))
+
+    def _ended(self, due_ns: int, response: ClientResponse) -> Ended:
+        first_ns = None
+        if response.written_ns is not None and response.rtt_ns is not None:
+            first_ns = response.written_ns + response.rtt_ns
+        return Ended(
+            response.body,
+            response.error,
+            due_ns,
+            response.written_ns,
+            first_ns,
+            response.last_byte_ns,
+            self._round_trip_ns(),
+        )
+
+    def _round_trip_ns(self) -> int:
+        """Return the least round trip of the last minutes.
+
+        The smoothed one would not do: an acknowledgement that travels with the answer comes only
+        when the broker has one, so that its time would be taken for the network's.
+        """
+        now_ns = self._client.clock.monotonic_ns()
+        if now_ns >= self._stale_ns:
+            self._stale_ns = now_ns + _FRESH_NS
+            self._facts = self._client.network.socket_facts(self._node.id) or self._facts
+            self._rtt_ns = (self._facts and self._facts.min_rtt_ns) or 0
+        return self._rtt_ns

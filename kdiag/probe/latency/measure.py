@@ -1,0 +1,227 @@
+"""Measures latencies: writes and reads on a schedule, then compares settings of fetches.
+
+    results = LatencyResults()
+    with own_target(admin, nodes) as target, probe_group(admin) as group:
+        measure(client, target, LatencyPlan(), results, group=group)
+
+What was measured is in the results at any time, so that an interruption loses nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.network.connection_states import FOREVER_NS
+from kdiag.diagnosis.latency.split import Split
+from kdiag.probe.latency.commit import Committing
+from kdiag.probe.latency.connection import OwnConnection
+from kdiag.probe.latency.consumer import Consumer
+from kdiag.probe.latency.journeys import Journeys, Start
+from kdiag.probe.latency.latency_group import ProbeGroup
+from kdiag.probe.latency.latency_schedule import OpenLoopSchedule
+from kdiag.probe.latency.load import FetchLoad, Load, ProduceLoad
+from kdiag.probe.latency.plan import LatencyPlan, LatencyTarget
+from kdiag.probe.latency.results import LatencyResults, SeriesKind
+from kdiag.probe.latency.schedule import Run, connect, drain, run
+from kdiag.probe.latency.sweep import FetchSweep
+from kdiag.probe.latency.target import end_offsets
+
+OnTime = Callable[[str, float], None]
+"""Is told again and again what goes on, and which part of its time is over."""
+
+_MS: Final = 1_000_000
+_S: Final = 1_000_000_000
+_CONNECT_NS: Final = 10 * _S
+_LEAD_NS: Final = 20 * _MS
+_PATIENCE_NS: Final = 5 * _S
+_LATE_PATIENCE_NS: Final = 200 * _MS
+
+
+def measure(  # noqa: PLR0913 - six facts that only meet here
+    client: ClusterClient,
+    target: LatencyTarget,
+    plan: LatencyPlan,
+    results: LatencyResults,
+    *,
+    group: ProbeGroup | None = None,
+    on_time: OnTime | None = None,
+) -> None:
+    """Measure what a plan says.
+
+    Args:
+        client: has learnt of its cluster, and is used for nothing else; its clock's two readings
+            keep their distance.
+        target: the topic.
+        plan: what is measured.
+        results: gets the latencies, and what went wrong.
+        group: commits offsets; None if nothing is committed.
+        on_time: is told how far it is.
+
+    Raises:
+        KdiagError: if it cannot begin; whatever fails later is in the results.
+    """
+    measurement = _Measurement(client, target, plan, results, on_time)
+    if not plan.acks:
+        measurement.answers()
+    elif plan.is_end_to_end:
+        measurement.journeys(group)
+    else:
+        measurement.writes()
+    if plan.sweep and not results.is_late:
+        measurement.sweep()
+
+
+class _Scene(NamedTuple):
+    """What goes on for the time of one schedule.
+
+    Attributes:
+        title: a word for it.
+        load: what is sent on the schedule.
+        awaited: the connections whose answers are waited for at the end.
+        others: the connections of what goes on beside the load.
+        keep: keeps that going.
+        is_settled: returns whether the records that were written have been read.
+    """
+
+    title: str
+    load: Load
+    awaited: Sequence[OwnConnection]
+    others: Sequence[OwnConnection] = ()
+    keep: Callable[[], None] = lambda: None
+    is_settled: Callable[[], bool] = lambda: True
+
+    @property
+    def pending(self) -> int:
+        """Return how many answers are awaited."""
+        return sum(each.pending for each in self.awaited)
+
+
+class _Measurement:
+    """One measurement."""
+
+    def __init__(
+        self,
+        client: ClusterClient,
+        target: LatencyTarget,
+        plan: LatencyPlan,
+        results: LatencyResults,
+        on_time: OnTime | None,
+    ) -> None:
+        self._client = client
+        self._target = target
+        self._plan = plan
+        self._results = results
+        self._on_time = on_time
+        self._offsets = end_offsets(client, target)
+
+    def answers(self) -> None:
+        """Measure how soon fetches are answered that wait for nothing."""
+        load = FetchLoad(self._client, self._target, self._offsets, self._results)
+        self._play(_Scene("fetch", load, load.connections), self._plan.warm_up_ns)
+
+    def writes(self) -> None:
+        """Measure how soon records are written."""
+        load = ProduceLoad(self._client, self._target, self._plan, self._results)
+        self._play(_Scene("produce", load, load.connections), self._plan.warm_up_ns)
+
+    def journeys(self, group: ProbeGroup | None) -> None:
+        """Measure how soon records are written, read, and their offsets committed."""
+        journeys = Journeys(self._arrived)
+        load = ProduceLoad(self._client, self._target, self._plan, self._results, journeys)
+        for acks in self._plan.acks:  # these come before commits
+            self._results.of(SeriesKind.END_TO_END, acks)
+        partitions = {self._target.partition_of(node) for node in self._target.nodes}
+        offsets = {each: at for each, at in self._offsets.items() if each in partitions}
+        consumer = Consumer(self._client, self._target, offsets, self._results)
+        awaited, committing = list(load.connections), None
+        if group is not None:
+            committing = Committing(self._client, self._target, group, self._results)
+            awaited.append(committing.connection)
+            for acks in self._plan.acks:  # these come behind them
+                self._results.of(SeriesKind.COMMITTED, acks)
+        consumer.follow(load.records, journeys, committing)
+        scene = _Scene(
+            "produce and consume",
+            load,
+            awaited,
+            consumer.connections,
+            consumer.keep_fetching,
+            lambda: not len(journeys),
+        )
+        self._play(scene, self._plan.warm_up_ns)
+        consumer.end()
+        if journeys:
+            self._results.warn(f"{len(journeys)} records were written, but not read in time")
+
+    def sweep(self) -> None:
+        """Compare settings of fetches, while records are written as before."""
+        offsets = end_offsets(self._client, self._target)
+        sweep = FetchSweep(self._client, self._target, offsets, self._plan.sweep, self._results)
+        self._results.sweep = sweep.tallies
+        load = ProduceLoad(self._client, self._target, self._plan, self._results)
+        scene = _Scene("fetches", load, load.connections, sweep.connections, sweep.keep_fetching)
+        self._play(scene, warm_up_ns=FOREVER_NS)  # what is written was measured already
+
+    def _arrived(self, start: Start, split: Split) -> None:
+        """Take that a record has been read."""
+        series = self._results.of(SeriesKind.END_TO_END, start.acks)
+        self._results.add(series, start.due_ns, split, start.node_id)
+
+    def _play(self, scene: _Scene, warm_up_ns: int) -> None:
+        """Go through a schedule, and wait for what is on its way at its end."""
+        clock = self._client.clock
+        connections = [*scene.awaited, *scene.others]
+        until_ns = min(clock.monotonic_ns() + _CONNECT_NS, self._client.deadline_ns)
+        connect(self._client, connections, until_ns)
+        start_ns = clock.epoch_ns() + _LEAD_NS
+        self._results.counted_from_ns = start_ns + warm_up_ns
+        end_ns = start_ns + self._plan.duration_ns
+        if warm_up_ns != FOREVER_NS:
+            end_ns += warm_up_ns
+        schedule = OpenLoopSchedule(
+            start_ns, self._plan.interval_ns, end_ns, len(scene.load.connections)
+        )
+        try:
+            keep = self._watched(scene, start_ns, end_ns)
+            run(self._client, Run(scene.load, schedule, keep, self._is_over))
+            self._drain(scene)
+        finally:
+            for each in connections:
+                if each.facts is not None:
+                    self._results.facts[each.node_id, each.purpose] = each.facts
+
+    def _watched(self, scene: _Scene, start_ns: int, end_ns: int) -> Callable[[], None]:
+        """Return what keeps a scene going, and tells how far it is."""
+        on_time, clock = self._on_time, self._client.clock
+        if on_time is None:
+            return scene.keep
+
+        def keep() -> None:
+            scene.keep()
+            on_time(scene.title, (clock.epoch_ns() - start_ns) / (end_ns - start_ns))
+
+        return keep
+
+    def _is_over(self) -> bool:
+        """Return whether more may not be done, though the schedule goes on."""
+        if self._results.bytes >= self._plan.max_bytes:
+            self._results.warn(f"ended after {self._results.bytes} bytes (--max-bytes)")
+            return True
+        if self._is_late():
+            self._results.is_late = True
+            return True
+        return False
+
+    def _is_late(self) -> bool:
+        return self._client.clock.monotonic_ns() >= self._client.deadline_ns
+
+    def _drain(self, scene: _Scene) -> None:
+        """Wait for the last answers."""
+        patience_ns = _LATE_PATIENCE_NS if self._is_late() else _PATIENCE_NS
+        until_ns = self._client.clock.monotonic_ns() + patience_ns
+        drain(self._client, lambda: not scene.pending and scene.is_settled(), until_ns, scene.keep)
+        if scene.pending:
+            self._results.warn(
+                f"{scene.pending} requests had no answer {patience_ns / _S:g} s after the end: "
+                "latencies without them are too low"
+            )

@@ -1,0 +1,92 @@
+"""What is asked while latencies are measured, and what the answers say."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from kdiag.client.network.request import RequestBuilder
+from kdiag.diagnosis.latency.fetch_waits import FetchWait
+from kdiag.probe.latency.plan import LatencyTarget
+from kdiag.probe.topic_requests import request_about
+from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kdiag.wire.api.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from kdiag.wire.api.produce import ProduceResponse
+from kdiag.wire.error_code import error_name
+from kdiag.wire.schema import Struct
+
+MAX_FETCH_BYTES: Final = 1 << 20
+"""How much a fetch brings of each partition at the most, unless one batch is larger."""
+
+_MAX_RESPONSE_BYTES: Final = 32 << 20
+_NO_SESSION: Final = -1
+
+
+class Fetched(NamedTuple):
+    """What a fetch brought.
+
+    Attributes:
+        error: the name of the first error; None if all is well.
+        records: batches, by partition; only of partitions that have any.
+    """
+
+    error: str | None
+    records: Mapping[int, bytes | memoryview]
+
+    @property
+    def size_bytes(self) -> int:
+        """Return the size of all batches."""
+        return sum(map(len, self.records.values()))
+
+
+def fetch_request(
+    target: LatencyTarget, offsets: Mapping[int, int], wait: FetchWait
+) -> RequestBuilder:
+    """Return what fetches partitions, each from an offset on."""
+    partitions = [
+        FetchPartition(
+            partition=partition, fetch_offset=offset, partition_max_bytes=MAX_FETCH_BYTES
+        )
+        for partition, offset in offsets.items()
+    ]
+    request = FetchRequest(
+        max_wait_ms=wait.max_wait_ms,
+        min_bytes=wait.min_bytes,
+        max_bytes=min(_MAX_RESPONSE_BYTES, MAX_FETCH_BYTES * len(partitions)),
+        session_epoch=_NO_SESSION,
+        topics=[FetchTopic(target.topic, target.topic_id, partitions)],
+    )
+    return request_about(target, request)
+
+
+def commit_request(
+    target: LatencyTarget, group: str, partition: int, offset: int
+) -> RequestBuilder:
+    """Return what commits an offset for a group that has no members."""
+    data = OffsetCommitRequestPartition(partition, offset)
+    topic = OffsetCommitRequestTopic(target.topic, target.topic_id, [data])
+    return request_about(target, OffsetCommitRequest(group, topics=[topic]))
+
+
+def error_in(body: Struct | None) -> str | None:
+    """Return the name of the first error in an answer to Produce or OffsetCommit."""
+    codes: list[int] = []
+    if isinstance(body, ProduceResponse):
+        codes = [each.error_code for topic in body.responses for each in topic.partition_responses]
+    elif isinstance(body, OffsetCommitResponse):
+        codes = [each.error_code for topic in body.topics for each in topic.partitions]
+    return next((error_name(code) for code in codes if code), None)
+
+
+def fetched(body: Struct | None) -> Fetched:
+    """Return what an answer to Fetch brought."""
+    assert isinstance(body, FetchResponse)
+    partitions = [each for topic in body.responses for each in topic.partitions]
+    codes = [body.error_code, *(each.error_code for each in partitions)]
+    error = next((error_name(code) for code in codes if code), None)
+    return Fetched(
+        error, {each.partition_index: each.records for each in partitions if each.records}
+    )

@@ -1,0 +1,105 @@
+"""The topic that latencies are measured with: one of kdiag's own, or one that is there already."""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from typing import Final
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch.offsets import LATEST, look_up
+from kdiag.client.fetch.position import PartitionKey
+from kdiag.errors import AuthorizationError, ConfigError, ProbeError
+from kdiag.probe.latency.plan import LatencyTarget
+from kdiag.probe.pause import pause
+from kdiag.probe.topic import ProbeTopicSettings, probe_topic
+from kdiag.wire.error_code import error_name
+
+_MOST_REPLICAS: Final = 3
+_CONFIGS: Final = {
+    "cleanup.policy": "delete",
+    "min.insync.replicas": "1",  # acks=all waits for all in sync whatever this says
+    "retention.bytes": str(256 << 20),
+    "segment.bytes": str(64 << 20),
+}
+_PATIENCE_NS: Final = 10_000_000_000
+_RETRY_NS: Final = 100_000_000
+_DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
+
+
+def chosen_nodes(client: ClusterClient, wanted: Sequence[int]) -> list[int]:
+    """Return the brokers to measure: those wanted, or all.
+
+    Raises:
+        ConfigError: if there is no such broker.
+    """
+    nodes = [each.id for each in client.brokers]
+    missing = sorted(set(wanted) - set(nodes))
+    if missing:
+        known = ", ".join(map(str, nodes))
+        raise ConfigError("--broker", "option", f"there is no broker {missing[0]}, but {known}")
+    return sorted(set(wanted)) or nodes
+
+
+@contextmanager
+def own_target(client: ClusterClient, nodes: Sequence[int]) -> Iterator[LatencyTarget]:
+    """Make a topic with a partition on each broker, and remove it at the end.
+
+    It has as many replicas as topics usually have: without any, acks=all would be acks=1.
+
+    Args:
+        client: connected; used for the topic alone.
+        nodes: the brokers.
+
+    Raises:
+        KdiagError: as `probe_topic`.
+    """
+    replicas = min(_MOST_REPLICAS, len(client.brokers))
+    settings = ProbeTopicSettings(nodes, _CONFIGS, replicas)
+    with probe_topic(client, settings) as topic:
+        yield LatencyTarget(topic.name, topic.topic_id, topic.leaders)
+
+
+def existing_target(client: ClusterClient, name: str, nodes: AbstractSet[int]) -> LatencyTarget:
+    """Return a topic that is there, with its partitions on some brokers.
+
+    Raises:
+        AuthorizationError: if it may not be seen.
+        ConfigError: if there is no such topic.
+        ProbeError: if these brokers lead none of its partitions.
+    """
+    topic = client.refresh([name]).topics.get(name)
+    error = "UNKNOWN_TOPIC_OR_PARTITION" if topic is None else error_name(topic.error_code)
+    if error == _DENIED:
+        raise AuthorizationError(f"topic {name}: not authorized to see it")
+    if topic is None or topic.error_code:
+        raise ConfigError("--topic", "option", f"{name} cannot be used: {error}")
+    leaders = {
+        each.partition_index: each.leader_id for each in topic.partitions if each.leader_id in nodes
+    }
+    if not leaders:
+        raise ProbeError(f"topic {name}", "none of the brokers leads a partition of it")
+    return LatencyTarget(name, topic.topic_id, leaders)
+
+
+def end_offsets(client: ClusterClient, target: LatencyTarget) -> dict[int, int]:
+    """Return where each partition of a topic ends.
+
+    Leaders are asked again for a while: one may not know yet of a topic that was made just now.
+
+    Raises:
+        AuthorizationError: if it may not be read.
+        ProbeError: if a leader does not tell.
+    """
+    keys = {PartitionKey(target.topic, each): leader for each, leader in target.leaders.items()}
+    until_ns = min(client.clock.monotonic_ns() + _PATIENCE_NS, client.deadline_ns)
+    while True:
+        found = look_up(client, dict.fromkeys(keys, LATEST), keys, is_committed_only=False)
+        errors = {key: each.error for key, each in found.items() if each.error is not None}
+        if not errors:
+            return {key.partition: each.offset for key, each in found.items()}
+        if _DENIED in errors.values():
+            raise AuthorizationError(f"topic {target.topic}: not authorized to read it")
+        if client.clock.monotonic_ns() + _RETRY_NS >= until_ns:
+            key, error = next(iter(errors.items()))
+            raise ProbeError(str(key), f"its end cannot be found: {error}")
+        pause(client, _RETRY_NS)

@@ -1,0 +1,1 @@
+"""Follows topics on a live cluster."""

@@ -1,0 +1,305 @@
+"""Follows topics: finds the partitions, where to start and to stop, and reads on.
+
+    tail = Tail(client, request)
+    while not tail.is_done:
+        batches = tail.poll(deadline_ns)
+        notices = tail.take_notices()
+
+It never commits, never joins a group and never creates a topic. Topics that match a pattern and
+partitions that are added later are taken up while it follows.
+
+Source: the consumers of kcat, kcl and Kafka, whose offsets and ends this understands.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch.fetcher import Fetcher
+from kdiag.client.fetch.notices import names
+from kdiag.client.fetch.position import (
+    FetchedBatch,
+    FetchPosition,
+    Notice,
+    NoticeKind,
+    PartitionKey,
+)
+from kdiag.client.fetch.session import FetchLimits
+from kdiag.client.network.metadata import Cluster
+from kdiag.errors import ConfigError, DecodeError, KdiagError
+from kdiag.probe.pause import pause
+from kdiag.probe.tail.last_records import LastRecords, Span
+from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
+from kdiag.probe.tail.offsets import StartAndStop, find_offsets
+from kdiag.probe.tail.topic_selection import TopicSelector, may_grow, names_to_ask, select
+from kdiag.wire.records.batches import RecordBatch
+
+_S: Final = 1_000_000_000
+REFRESH_NS: Final = 5 * _S
+"""How often a tail that follows looks for new topics, partitions and leaders."""
+
+STRANDED_NS: Final = 10 * _S
+"""How long a tail that stops at the end waits for partitions that nobody can be asked for."""
+
+PATIENCE_NS: Final = 3 * _S
+"""How long the beginning waits for partitions that are just between two leaders."""
+
+_RETRY_NS: Final = _S // 5
+
+DEFAULT_LAST: Final = Position(At.LAST, 10)
+
+
+class TailRequest(NamedTuple):
+    """What to read.
+
+    Attributes:
+        topics: which topics and partitions.
+        offsets: where to start and to stop; without a start the last ten records come first, or
+            all of them if it has an end.
+        stops_at_end: whether to end where the logs ended when it began.
+        limits: how much to ask for at a time, isolation, rack.
+        is_visible: returns whether a batch counts where the last records are counted.
+    """
+
+    topics: Sequence[TopicSelector]
+    offsets: OffsetSpec = OffsetSpec()
+    stops_at_end: bool = False
+    limits: FetchLimits = FetchLimits()
+    is_visible: Callable[[FetchedBatch], bool] = lambda fetched: (
+        not (fetched.is_aborted or fetched.batch.is_control)
+    )
+
+
+class Tail:
+    """A reading of topics that goes on until it is done; for one thread.
+
+    Attributes:
+        is_partial: whether partitions were given up.
+    """
+
+    def __init__(self, client: ClusterClient, request: TailRequest) -> None:
+        """Find partitions and offsets.
+
+        Raises:
+            ConfigError: if a topic or partition does not exist.
+            AuthorizationError: if a topic may not be read.
+            KdiagError: if the cluster cannot be asked.
+        """
+        self.is_partial = False
+        self._client = client
+        self._request = request
+        self._start = request.offsets.start or self._default_start()
+        self._notices: list[Notice] = []
+        self._last: Iterator[list[FetchedBatch]] | None = None
+        self._fetcher = Fetcher(client, [], request.limits)
+        self._unchecked: dict[PartitionKey, int] = {}
+        cluster, self._unplaced = self._select()
+        spans = self._place(cluster)
+        until_ns = client.clock.monotonic_ns() + PATIENCE_NS
+        while self._unplaced and client.clock.monotonic_ns() < until_ns:
+            pause(client, _RETRY_NS)
+            spans |= self._place(client.refresh(names_to_ask(request.topics)))
+        self._fetcher.recovery.unplaced(self._unplaced)
+        if self._start.at is At.LAST and self._start.value:
+            self._last = self._read_last(spans)
+        self._refresh_at_ns = client.clock.monotonic_ns() + REFRESH_NS
+        self._stranded_since_ns: int | None = None
+
+    @property
+    def positions(self) -> Mapping[PartitionKey, FetchPosition]:
+        """Return where each partition stands."""
+        return self._fetcher.positions
+
+    @property
+    def is_searching(self) -> bool:
+        """Return whether the last records are still being looked for; positions are behind them."""
+        return self._last is not None
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether all that was asked for has been read."""
+        return self._last is None and not self._unplaced and self._fetcher.is_done
+
+    def take_notices(self) -> list[Notice]:
+        """Return what has happened since this was asked last."""
+        taken, self._notices = self._notices, []
+        return [*self._fetcher.take_notices(), *taken]
+
+    def poll(self, deadline_ns: int) -> list[FetchedBatch]:
+        """Return batches in the order of offsets; empty if there was no news by the deadline.
+
+        Raises:
+            KdiagError: if a last record cannot be looked for.
+        """
+        if self._last is not None:
+            batches = next(self._last, None)
+            if batches is not None:
+                return batches
+            self._last = None
+        now_ns = self._client.clock.monotonic_ns()
+        until_ns = deadline_ns
+        if self._unplaced or not self._request.stops_at_end:
+            if now_ns >= self._refresh_at_ns:
+                self._look_around()
+                self._refresh_at_ns = now_ns + (_S if self._unplaced else REFRESH_NS)
+            until_ns = min(deadline_ns, self._refresh_at_ns)
+        if self._unplaced and self._fetcher.is_done:
+            pause(self._client, max(0, until_ns - now_ns))
+        batches = self._fetcher.poll(until_ns)
+        self._give_up_stranded()
+        if self._unchecked:
+            self._check_beginnings(batches)
+        return batches
+
+    def _select(self) -> tuple[Cluster, dict[PartitionKey, int | None]]:
+        """Return the cluster and the partitions that are meant."""
+        topics = self._request.topics
+        cluster = self._client.refresh(names_to_ask(topics))
+        try:
+            return cluster, select(topics, cluster)
+        except ConfigError:
+            everything = self._client.refresh(None)  # to tell what else there is by a like name
+            return everything, select(topics, everything)
+
+    def _default_start(self) -> Position:
+        has_end = self._request.stops_at_end or self._request.offsets.stop is not None
+        return Position(At.BEGINNING) if has_end else DEFAULT_LAST
+
+    def _find(
+        self, keys: Mapping[PartitionKey, int | None], cluster: Cluster
+    ) -> dict[PartitionKey, StartAndStop]:
+        """Return where to start and stop; a selector's own offsets count more than the others."""
+        spec = self._request.offsets._replace(start=self._start)
+        return find_offsets(
+            self._client,
+            cluster,
+            keys,
+            spec,
+            is_committed_only=self._request.limits.is_committed_only,
+            stops_at_end=self._request.stops_at_end,
+        )
+
+    def _place(self, cluster: Cluster) -> dict[PartitionKey, StartAndStop]:
+        """Find where to begin with partitions of which that was not known, and read them."""
+        keys = {key: own for key, own in self._unplaced.items() if cluster.partition(*key)}
+        spans = self._find(keys, cluster)
+        self._fetcher.add(self._positions(spans, cluster))
+        self._unchecked |= {
+            key: span.asked for key, span in spans.items() if span.asked is not None
+        }
+        self._unplaced = {key: own for key, own in self._unplaced.items() if key not in spans}
+        return spans
+
+    def _positions(
+        self, spans: Mapping[PartitionKey, StartAndStop], cluster: Cluster
+    ) -> list[FetchPosition]:
+        """Return positions at the starts; the last records are read before them."""
+        positions = []
+        for key, span in spans.items():
+            partition = cluster.partition(*key)
+            assert partition is not None
+            position = FetchPosition(
+                key=key,
+                offset=span.start,
+                stop=span.stop,
+                topic_id=cluster.topics[key.topic].topic_id,
+                leader_id=partition.leader_id,
+                leader_epoch=partition.leader_epoch,
+            )
+            positions.append(position)
+        return positions
+
+    def _read_last(
+        self, spans: Mapping[PartitionKey, StartAndStop]
+    ) -> Iterator[list[FetchedBatch]]:
+        """Read the last records step by step; each step returns what can be printed already."""
+        request = self._request
+        last = LastRecords(self._client, request.limits, request.is_visible, self._start.value)
+        searched = {key: Span(span.first, span.start) for key, span in spans.items()}
+        for fetcher in last.search(self._fetcher.positions, searched):
+            while not fetcher.is_done:
+                for batch in fetcher.poll(self._client.clock.monotonic_ns() + _S):
+                    last.take(batch)
+                self._notices += fetcher.take_notices()
+                yield []
+        for batches in last.hand_out(self._fetcher.positions):
+            self._notices += last.notices
+            last.notices.clear()
+            yield batches
+
+    def _look_around(self) -> None:
+        """Take up topics and partitions that are new, and leaders that have changed."""
+        recovery = self._fetcher.recovery
+        try:
+            cluster = recovery.refresh(names_to_ask(self._request.topics))
+            if self._unplaced:
+                self._place(cluster)
+            if may_grow(self._request.topics):
+                self._take_up_new(cluster)
+        except KdiagError as error:
+            recovery.unanswered(error)  # it is tried again at the next time
+
+    def _take_up_new(self, cluster: Cluster) -> None:
+        """Read what did not exist before, from its beginning.
+
+        Raises:
+            KdiagError: if it cannot be looked up.
+        """
+        found = select(self._request.topics, cluster, must_exist=False)
+        known = self.positions.keys() | self._unplaced.keys()
+        new = {key: offset for key, offset in found.items() if key not in known}
+        if not new:
+            return
+        spec = OffsetSpec(start=Position(At.BEGINNING))
+        spans = find_offsets(
+            self._client, cluster, new, spec, is_committed_only=True, stops_at_end=False
+        )
+        if spans:
+            self._fetcher.add(self._positions(spans, cluster))
+            text = f"new: {names(dict.fromkeys(spans))}; reading from the beginning"
+            self._notices.append(Notice(NoticeKind.ADDED, text))
+
+    def _give_up_stranded(self) -> None:
+        """End a tail that only waits for partitions that nobody can be asked for."""
+        if not self._request.stops_at_end:
+            return
+        stranded = self._fetcher.recovery.stranded()
+        busy = [key for key, each in self.positions.items() if not each.is_done]
+        now_ns = self._client.clock.monotonic_ns()
+        if not (stranded or self._unplaced) or len(stranded) < len(busy):
+            self._stranded_since_ns = None
+        elif self._stranded_since_ns is None:
+            self._stranded_since_ns = now_ns
+        elif now_ns - self._stranded_since_ns > STRANDED_NS:
+            self.is_partial = True
+            for key in stranded:
+                position = self.positions[key]
+                text = f"{key}: given up: offsets {position.offset} to {position.stop - 1} not read"
+                self._notices.append(Notice(NoticeKind.NO_LEADER, text))
+                position.stop = position.offset
+            for key in self._unplaced:
+                self._notices.append(Notice(NoticeKind.NO_LEADER, f"{key}: given up: nothing read"))
+            self._unplaced = {}
+
+    def _check_beginnings(self, batches: Sequence[FetchedBatch]) -> None:
+        """Say where an offset that was asked for holds no record any more."""
+        for fetched in batches:
+            asked = self._unchecked.pop(fetched.key, None)
+            if asked is None:
+                continue
+            first = _first_from(asked, fetched.batch)
+            if first > asked:
+                text = (
+                    f"{fetched.key}: offsets {asked} to {first - 1} hold no records any more "
+                    "(compacted or deleted)"
+                )
+                self._notices.append(Notice(NoticeKind.REMOVED, text))
+
+
+def _first_from(asked: int, batch: RecordBatch) -> int:
+    """Return the first offset of a batch, from one on, that holds a record."""
+    try:
+        offsets = [each.offset for each in batch.records() if each.offset >= asked]
+    except DecodeError:
+        return asked  # whoever prints it says what is wrong
+    return min(offsets, default=batch.last_offset + 1)

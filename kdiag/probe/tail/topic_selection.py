@@ -1,0 +1,146 @@
+"""Which partitions somebody means: names, patterns, numbers, and offsets to go on from.
+
+orders              all partitions of a topic
+orders:0,3,5-7      some of them
+orders:0@120,1@77   the same, each from an offset of its own: what a tail that ends tells
+order*              all topics that match; internal ones only if the pattern begins with `__`
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
+
+from kdiag.client.fetch.position import PartitionKey
+from kdiag.client.network.metadata import Cluster, Topic
+from kdiag.errors import AuthorizationError, ConfigError
+from kdiag.wire.error_code import error_name
+
+_ORIGIN: Final = "TOPIC"
+_PARTITION: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9})|@(\d{1,18}))?")
+_MAX_PARTITIONS: Final = 100_000
+_GLOB: Final = frozenset("*?[")
+_DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
+
+
+class TopicSelector(NamedTuple):
+    """Topics, and maybe some of their partitions.
+
+    Attributes:
+        pattern: a topic's name, or a pattern with `*`, `?` and `[...]`.
+        partitions: partition -> the offset to begin at, None for the usual one; None for all.
+    """
+
+    pattern: str
+    partitions: Mapping[int, int | None] | None = None
+
+    @property
+    def is_pattern(self) -> bool:
+        """Return whether it may mean several topics."""
+        return bool(_GLOB & set(self.pattern))
+
+
+def parse_selector(text: str) -> TopicSelector:
+    """Return what a text selects.
+
+    Raises:
+        ConfigError: if what stands after the colon is no list of partitions.
+    """
+    pattern, colon, listed = text.partition(":")
+    if not pattern:
+        raise ConfigError(text, _ORIGIN, "a topic has a name")
+    return TopicSelector(pattern, parse_partitions(listed) if colon else None)
+
+
+def parse_partitions(text: str) -> dict[int, int | None]:
+    """Return the partitions that a text such as `0,3,5-7` or `0@120` lists.
+
+    Raises:
+        ConfigError: if it is no such list.
+    """
+    partitions: dict[int, int | None] = {}
+    for part in text.split(","):
+        match = _PARTITION.fullmatch(part.strip())
+        if match is None:
+            raise ConfigError(part, _ORIGIN, "expected partitions such as 0,3,5-7 or 0@120")
+        first, last, offset = match.groups()
+        numbers = range(int(first), int(last or first) + 1)
+        if len(numbers) > _MAX_PARTITIONS:
+            raise ConfigError(part, _ORIGIN, f"more than {_MAX_PARTITIONS} partitions")
+        partitions.update(dict.fromkeys(numbers, None if offset is None else int(offset)))
+    return partitions
+
+
+def names_to_ask(selectors: Sequence[TopicSelector]) -> list[str] | None:
+    """Return the topics to ask metadata for; None for all."""
+    if any(each.is_pattern for each in selectors):
+        return None
+    return sorted({each.pattern for each in selectors})
+
+
+def may_grow(selectors: Sequence[TopicSelector]) -> bool:
+    """Return whether partitions that do not exist yet may be meant."""
+    return any(each.is_pattern or each.partitions is None for each in selectors)
+
+
+def select(
+    selectors: Sequence[TopicSelector], cluster: Cluster, *, must_exist: bool = True
+) -> dict[PartitionKey, int | None]:
+    """Return the partitions that are meant, each with the offset to begin at, if it has its own.
+
+    Raises:
+        ConfigError: if a topic or a partition does not exist, unless that is all right.
+        AuthorizationError: the same for a topic that may not be read.
+    """
+    selected: dict[PartitionKey, int | None] = {}
+    for selector in selectors:
+        topics = [each for each in cluster.topics.values() if _matches(selector, each)]
+        usable = [each for each in topics if not each.error_code and each.partitions]
+        if must_exist and not usable:
+            raise _refusal(selector, topics, cluster)
+        for topic in usable:
+            selected.update(_partitions(selector, topic, must_exist=must_exist))
+    return selected
+
+
+def _matches(selector: TopicSelector, topic: Topic) -> bool:
+    if not selector.is_pattern:
+        return topic.name == selector.pattern
+    if topic.is_internal and not selector.pattern.startswith("__"):
+        return False
+    return fnmatchcase(topic.name, selector.pattern)
+
+
+def _partitions(
+    selector: TopicSelector, topic: Topic, *, must_exist: bool
+) -> dict[PartitionKey, int | None]:
+    there = [each.partition_index for each in topic.partitions]
+    wanted = dict.fromkeys(there) if selector.partitions is None else selector.partitions
+    missing = sorted(set(wanted) - set(there))
+    if missing and must_exist and not selector.is_pattern:
+        why = f"the topic has partitions 0 to {max(there)}"
+        raise ConfigError(f"{topic.name}:{missing[0]}", _ORIGIN, why)
+    return {
+        PartitionKey(topic.name, number): offset
+        for number, offset in wanted.items()
+        if number in set(there)
+    }
+
+
+def _refusal(
+    selector: TopicSelector, topics: Sequence[Topic], cluster: Cluster
+) -> ConfigError | AuthorizationError:
+    """Return why a selector selects nothing."""
+    errors = {error_name(each.error_code) for each in topics if each.error_code}
+    if _DENIED in errors:
+        return AuthorizationError(f"topic {selector.pattern}: not authorized to describe it")
+    if selector.is_pattern:
+        return ConfigError(selector.pattern, _ORIGIN, "no topic matches")
+    unknown = errors - {"UNKNOWN_TOPIC_OR_PARTITION"}
+    if unknown:
+        return ConfigError(selector.pattern, _ORIGIN, ", ".join(sorted(unknown)))
+    known = [name for name, each in cluster.topics.items() if not each.error_code]
+    near = get_close_matches(selector.pattern, known, 3, 0.5)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return ConfigError(selector.pattern, _ORIGIN, f"the topic does not exist{hint}")

@@ -1,0 +1,182 @@
+"""Exchanges, gaps and connections as Arrow record batches of bounded size.
+
+    tables = TableBatches(emit, TopicNames())
+    for item in decode_capture(["traffic.pcap"]):
+        tables.take(item)
+    tables.flush()
+
+`emit` is called with a table's name and a batch whenever enough rows have come together. Batches of
+a table are of one schema, `arrow_schema(TABLES[name])`, and plain columns only: every reader of
+Arrow takes them, Spark's included.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.fetch_session import FetchSessions
+from kdiag.exchange.model import Connection, Gap
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.pcap.decoder import Item
+from kdiag.report.row_batches import Emit, RowBatches
+from kdiag.report.tables.batches import (
+    asked_columns,
+    batch_columns,
+    exchange_columns,
+    placed_batches,
+    record_columns,
+)
+from kdiag.report.tables.catalog import TABLES
+from kdiag.report.tables.column import (
+    API_RANGES,
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    STRING,
+    STRINGS,
+    TIMESTAMP,
+    TOPIC_PARTITIONS,
+    WHY,
+    Table,
+)
+from kdiag.report.tables.connection_rows import connection_row, gap_row
+from kdiag.report.tables.exchanges import BodyTexts, exchange_row
+
+DEFAULT_MAX_ROWS: Final = 16_384
+DEFAULT_MAX_BYTES: Final = 32 << 20
+
+_ARROW: Final = {
+    STRING: pa.string(),
+    BOOLEAN: pa.bool_(),
+    INT: pa.int32(),
+    BIGINT: pa.int64(),
+    DOUBLE: pa.float64(),
+    TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    STRINGS: pa.list_(pa.string()),
+    WHY: pa.struct([("offset", pa.int64()), ("path", pa.string()), ("reason", pa.string())]),
+    TOPIC_PARTITIONS: pa.list_(pa.struct([("topic", pa.string()), ("partition", pa.int32())])),
+    API_RANGES: pa.list_(
+        pa.struct([(name, pa.int32()) for name in ("api_key", "min_version", "max_version")])
+    ),
+}
+
+
+class TableChoice(NamedTuple):
+    """What the tables are to hold.
+
+    Attributes:
+        bodies: whether `exchanges` has the bodies as JSON, which takes most of its space.
+        records: whether there is a table `records`.
+        show_secrets: whether to leave passwords and tokens as they are.
+    """
+
+    bodies: bool = True
+    records: bool = False
+    show_secrets: bool = False
+
+    @property
+    def tables(self) -> list[Table]:
+        """Return the tables that there are."""
+        return [table for table in TABLES.values() if self.records or table.name != "records"]
+
+
+DEFAULT_CHOICE: Final = TableChoice()
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    """Return the schema of a table; what its columns mean is in their metadata."""
+    return pa.schema(
+        [
+            pa.field(each.name, _ARROW[each.type], metadata={"comment": each.meaning})
+            for each in table.columns
+        ],
+        metadata={"comment": table.meaning},
+    )
+
+
+class TableBatches:
+    """Makes rows of what it is given, and record batches of the rows."""
+
+    def __init__(
+        self,
+        emit: Emit,
+        names: TopicNames,
+        choice: TableChoice = DEFAULT_CHOICE,
+        *,
+        max_rows: int = DEFAULT_MAX_ROWS,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+    ) -> None:
+        """Start without rows.
+
+        Args:
+            emit: called with the name of a table and a record batch of it.
+            names: the names of topic ids, which `take` adds to.
+            choice: what the tables are to hold.
+            max_rows: how many rows a batch has at most.
+            max_bytes: from how many bytes of JSON and records on a batch gets no more rows.
+        """
+        self._names = names
+        self._choice = choice
+        self._sessions = FetchSessions()
+        self._bodies = None
+        if choice.bodies:
+            self._bodies = BodyTexts(names, show_secrets=choice.show_secrets)
+        self._rows = {
+            table.name: RowBatches(table.name, arrow_schema(table), emit, max_rows, max_bytes)
+            for table in choice.tables
+        }
+
+    def take(self, item: Item) -> None:
+        """Take what a decoder has completed, in its order, for who has no pipeline of their own.
+
+        Topic names are learnt and fetch sessions followed on the way.
+        """
+        if isinstance(item, Exchange):
+            dissection = Dissection(item)
+            self._names.learn(dissection)
+            self._sessions.follow(dissection)
+            self.exchange(dissection)
+        elif isinstance(item, Connection):
+            self.connection(item)
+        else:
+            self.gap(item)
+
+    def exchange(self, dissection: Dissection) -> None:
+        """Take an exchange whose fetch session was followed already."""
+        row = exchange_row(dissection, self._names, self._bodies)
+        size = 0 if self._bodies is None else len(row[_REQUEST_BODY] or b"") + len(row[-1] or b"")
+        self._rows["exchanges"].add(row, size)
+        self._take_batches(dissection)
+
+    def gap(self, gap: Gap) -> None:
+        """Take a gap."""
+        self._rows["gaps"].add(gap_row(gap), 0)
+
+    def connection(self, connection: Connection) -> None:
+        """Take a connection that has ended, or whose capture has."""
+        self._rows["connections"].add(connection_row(connection), 0)
+
+    def flush(self) -> None:
+        """Emit the rows that have not filled a batch."""
+        for rows in self._rows.values():
+            rows.flush()
+
+    def _take_batches(self, dissection: Dissection) -> None:
+        head: tuple[Any, ...] | None = None
+        asked: tuple[Any, ...] = ()
+        for placed in placed_batches(dissection, self._names):
+            if head is None:
+                head, asked = exchange_columns(dissection), asked_columns(dissection)
+            row = (*head, placed.batch_index, *asked, *batch_columns(placed))
+            self._rows["batches"].add(row, 0)
+            if self._choice.records:
+                records = record_columns(placed, show_secrets=self._choice.show_secrets)
+                for columns in records:
+                    size = sum(len(each) for each in columns if isinstance(each, str | bytes))
+                    self._rows["records"].add((*head, placed.batch_index, *columns), size)
+
+
+_REQUEST_BODY: Final = [each.name for each in TABLES["exchanges"].columns].index("request_body")

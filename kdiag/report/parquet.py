@@ -1,0 +1,112 @@
+"""Tables as Parquet files: one for each table, complete or not there at all."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from kdiag.errors import ReportError
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.model import Connection, Gap
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.report.arrow import DEFAULT_CHOICE, TableBatches, TableChoice, arrow_schema
+from kdiag.report.tables.catalog import TABLES
+
+_COMPRESSION: Final = "zstd"
+
+
+class ParquetTables:
+    """Writes the exchanges, gaps and connections that it is given into a folder.
+
+    A batch of rows becomes a row group, so the memory does not grow with the capture. Rows go to
+    hidden files, which get the names of the tables, `exchanges.parquet` and so on, when `finish`
+    is called; until then the tables of an earlier run stay.
+    """
+
+    def __init__(
+        self, folder: Path, names: TopicNames, choice: TableChoice = DEFAULT_CHOICE
+    ) -> None:
+        """Open the files.
+
+        Args:
+            folder: where to; made if it does not exist.
+            names: the names of topic ids; whoever gives the exchanges adds to them.
+            choice: what the tables are to hold.
+
+        Raises:
+            ReportError: if the folder cannot be written to.
+        """
+        self._folder = folder
+        self._writers: dict[str, parquet.ParquetWriter] = {}
+        self._batches = TableBatches(self._write, names, choice)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for table in choice.tables:
+                self._writers[table.name] = parquet.ParquetWriter(
+                    self._hidden(table.name), arrow_schema(table), compression=_COMPRESSION
+                )
+        except OSError as error:
+            self.discard()
+            raise self._failure(error) from error
+
+    def exchange(self, dissection: Dissection) -> None:
+        """Write an exchange.
+
+        Raises:
+            ReportError: if there is no room for it.
+        """
+        self._batches.exchange(dissection)
+
+    def gap(self, gap: Gap) -> None:
+        """Write a gap."""
+        self._batches.gap(gap)
+
+    def connection(self, connection: Connection) -> None:
+        """Write a connection that has ended."""
+        self._batches.connection(connection)
+
+    def finish(self) -> None:
+        """Complete the files and give them their names.
+
+        Raises:
+            ReportError: if that fails.
+        """
+        self._batches.flush()
+        try:
+            for writer in self._writers.values():
+                writer.close()
+            for name in TABLES:
+                if name in self._writers:
+                    self._hidden(name).replace(table_file(self._folder, name))
+                else:
+                    table_file(self._folder, name).unlink(missing_ok=True)
+        except OSError as error:
+            raise self._failure(error) from error
+        self._writers.clear()
+
+    def discard(self) -> None:
+        """Remove what was written; does nothing after `finish`."""
+        for name, writer in self._writers.items():
+            with suppress(OSError):  # the disk may be full, which was told
+                writer.close()
+            self._hidden(name).unlink(missing_ok=True)
+        self._writers.clear()
+
+    def _write(self, name: str, batch: pa.RecordBatch) -> None:
+        try:
+            self._writers[name].write_batch(batch)
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def _hidden(self, name: str) -> Path:
+        return self._folder / f".{name}.parquet.partial"
+
+    def _failure(self, error: OSError) -> ReportError:
+        return ReportError(str(self._folder), f"cannot be written: {error.strerror or error}")
+
+
+def table_file(folder: Path, name: str) -> Path:
+    """Return the file of a table."""
+    return folder / f"{name}.parquet"

@@ -1,0 +1,1 @@
+"""The tables that exchanges become: columns and rows."""

@@ -1,0 +1,10 @@
+"""Every table there is."""
+
+from typing import Final
+
+from kdiag.report.tables.columns_of_batches import BATCHES, RECORDS
+from kdiag.report.tables.columns_of_exchanges import EXCHANGES
+from kdiag.report.tables.connections import CONNECTIONS, GAPS
+
+TABLES: Final = {table.name: table for table in (EXCHANGES, BATCHES, RECORDS, CONNECTIONS, GAPS)}
+"""The tables by name; `records` is there only when asked for."""

@@ -1,0 +1,150 @@
+"""Messages from bytes and bytes from messages: compiled once for each (class, version).
+
+    >>> from kdiag.wire.api.find_coordinator import FindCoordinatorRequest
+    >>> data = encode(FindCoordinatorRequest(coordinator_keys=["orders"]), 4)
+    >>> data.hex()
+    '0002076f726465727300'
+    >>> decode(FindCoordinatorRequest, 4, data).coordinator_keys
+    ['orders']
+
+The compiled functions are fast and say only *that* something is wrong. Where and why is found by
+reading once more with `codec.explain`, or by walking the value with `codec.encode_check`.
+
+A string that is not UTF-8 keeps its bytes as lone surrogates (PEP 383), so it encodes back to the
+same bytes.
+"""
+
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, TypeVar
+
+from kdiag.errors import DecodeError, EncodeError
+from kdiag.wire.codec.decoder import DecoderSource
+from kdiag.wire.codec.encode_check import find_fault
+from kdiag.wire.codec.encoder import REFUSALS, EncoderSource
+from kdiag.wire.codec.explain import NO_SPAN, explain
+from kdiag.wire.codec.layout import check_version
+from kdiag.wire.primitives import RefusedError
+from kdiag.wire.schema import Struct
+
+S = TypeVar("S", bound=Struct)
+
+_WRONG_BYTES: Final = (struct.error, IndexError, RefusedError)
+
+
+def decode(cls: type[S], version: int, data: bytes, offset: int = 0) -> S:
+    """Return the message that `data` holds from `offset` to its end.
+
+    Raises:
+        DecodeError: if the bytes are not exactly one such message.
+        ValueError: if the class has no such version.
+    """
+    value, end = decode_prefix(cls, version, data, offset)
+    if end != len(data):
+        raise DecodeError("", end, f"{len(data) - end} bytes are left over")
+    return value
+
+
+def decode_prefix(
+    cls: type[S], version: int, data: bytes, offset: int = 0, *, views: bool = False
+) -> tuple[S, int]:
+    """Return the message that starts at `offset` of `data`, and the position after it.
+
+    Args:
+        cls: the message's class.
+        version: the message's version.
+        data: where it lies.
+        offset: where it starts.
+        views: whether large `records` fields may be views of `data` instead of copies.
+
+    Raises:
+        DecodeError: if no such message starts there.
+        ValueError: if the class has no such version.
+    """
+    try:
+        try:
+            return decoder(cls, version, "strict", views)(data, offset, len(data))  # type: ignore[return-value]
+        except UnicodeDecodeError:
+            lenient = decoder(cls, version, "surrogateescape", views)
+            return lenient(data, offset, len(data))  # type: ignore[return-value]
+    except _WRONG_BYTES as error:
+        found = explain(cls, version, data, offset, only=NO_SPAN).error
+        if found is None:
+            raise AssertionError(f"{cls.__name__} v{version} refused {data.hex()}") from error
+        raise found from None
+
+
+def try_decode(cls: type[S], version: int, data: bytes, offset: int = 0) -> S | None:
+    """Return the message that `data` holds from `offset` to its end, or None if it holds none.
+
+    For trials of which most fail: a failure is cheap, for nobody looks where and why.
+
+    Raises:
+        ValueError: if the class has no such version.
+    """
+    try:
+        value, end = decoder(cls, version)(data, offset, len(data))
+    except (*_WRONG_BYTES, UnicodeDecodeError):
+        return None
+    return value if end == len(data) else None  # type: ignore[return-value]
+
+
+def encode(message: Struct, version: int) -> bytes:
+    """Return the bytes of a message in a version.
+
+    Raises:
+        EncodeError: if a value cannot be written in that version.
+        ValueError: if the class has no such version.
+    """
+    parts: list[bytes] = []
+    try:
+        try:
+            encoder(type(message), version)(message, parts.append)
+        except UnicodeEncodeError:
+            parts.clear()
+            encoder(type(message), version, "surrogateescape")(message, parts.append)
+        return b"".join(parts)
+    except REFUSALS as error:
+        fault = find_fault(message, version)
+        raise fault or EncodeError(type(message).__name__, str(error)) from error
+
+
+@cache
+def decoder(
+    cls: type[Struct],
+    version: int,
+    errors: str = "strict",
+    views: bool = False,  # noqa: FBT001, FBT002 - cache key
+) -> Callable[[bytes, int, int], tuple[Struct, int]]:
+    """Return the compiled `decode(data, position, end) -> (message, position)`.
+
+    It raises IndexError, struct.error, RefusedError or, with `errors="strict"`,
+    UnicodeDecodeError for wrong bytes; `end` is the length of `data`. With `views`, large `records`
+    fields are views of it.
+    """
+    check_version(cls, version)
+    source = DecoderSource(cls, version, errors=errors, views=views)
+    compiled: Callable[[bytes, int, int], tuple[Struct, int]] = _compile(
+        source.text, source.names, f"<decode {cls.__name__} v{version}>", "decode"
+    )
+    return compiled
+
+
+@cache
+def encoder(
+    cls: type[Struct], version: int, errors: str = "strict"
+) -> Callable[[Struct, Callable[[bytes], None]], None]:
+    """Return the compiled `encode(message, write)`; it raises one of `REFUSALS`."""
+    check_version(cls, version)
+    source = EncoderSource(cls, version, errors=errors)
+    compiled: Callable[[Struct, Callable[[bytes], None]], None] = _compile(
+        source.text, source.names, f"<encode {cls.__name__} v{version}>", "encode"
+    )
+    return compiled
+
+
+def _compile(text: str, names: dict[str, Any], file: str, name: str) -> Any:
+    """Return the function that a generated source defines."""
+    exec(compile(text, file, "exec"), names)  # noqa: S102 - the text comes from the schema alone
+    return names[name]

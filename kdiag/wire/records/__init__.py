@@ -1,0 +1,1 @@
+"""Record batches of every format, their codecs, and the records inside."""

@@ -1,0 +1,168 @@
+"""Record batches: what lies in the `records` fields of Produce and Fetch, and in the log.
+
+Theory of operation. A `records` field is batches in a row. `read_batches` reads their headers only,
+about a microsecond each; a `RecordBatch` keeps the bytes and reads on when it is asked:
+
+    batches, trailing_bytes = read_batches(partition.records)
+    for batch in batches:
+        batch.record_count, batch.compression     # from the header
+        batch.crc_ok                              # reads every byte, as they lie there
+        batch.records()                           # decompresses, makes a `Record` of each
+
+A Fetch response may end inside a batch: the broker cuts at a number of bytes. The rest is no error,
+only counted. In the days of magic 0 and 1 there were messages, not batches: here a message of
+these is a batch of one record, and a compressed one, which wraps others, a batch of these.
+
+    offset  magic 2 (61 bytes)              magic 0 and 1
+         0  base offset, int64              offset, int64
+         8  size of what follows, int32     size of what follows, int32
+        12  partition leader epoch, int32   CRC-32 of what follows, int32
+        16  magic, int8                     magic, int8
+        17  CRC-32C of what follows, int32  attributes, int8 (and so on: `message_set`)
+        21  attributes, int16: codec 0-2, LogAppendTime 3, transactional 4, control 5,
+            delete horizon 6
+        23  last offset delta, int32
+        27  base timestamp, int64, or the delete horizon
+        35  max timestamp, int64
+        43  producer id, int64; 51 producer epoch, int16; 53 base sequence, int32
+        57  record count, int32
+
+Source: Kafka's `DefaultRecordBatch`, KIP-98, KIP-534.
+"""
+
+import struct
+from typing import Final, NamedTuple
+
+from kdiag.errors import DecodeError
+from kdiag.wire.records import message_set
+from kdiag.wire.records.batch import MAGIC_2, RecordBatch
+from kdiag.wire.records.record import (
+    CODEC_MASK,
+    BatchHeader,
+    ControlType,
+    Header,
+    Record,
+    TimestampType,
+    int64,
+    read_control_type,
+    write_control_key,
+)
+from kdiag.wire.records.writer import write_batch
+
+__all__ = [
+    "BatchHeader",
+    "ControlType",
+    "Header",
+    "Record",
+    "RecordBatch",
+    "RecordSet",
+    "TimestampType",
+    "read_batches",
+    "read_control_type",
+    "write_batch",
+    "write_control_key",
+]
+
+MAGIC_OFFSET: Final = 16
+
+_HEAD: Final = struct.Struct(">qiibIHiqqqhii")
+_SIZE: Final = struct.Struct(">i")
+
+
+class RecordSet(NamedTuple):
+    """The batches of a `records` field.
+
+    Attributes:
+        batches: those that are whole.
+        trailing_bytes: how many bytes of a cut batch follow them.
+    """
+
+    batches: list[RecordBatch]
+    trailing_bytes: int
+
+
+def read_batches(data: bytes | memoryview) -> RecordSet:
+    """Return the batches in a `records` field, magic 0, 1 and 2 mixed as they come.
+
+    Of a view the batches keep the memory alive.
+
+    Raises:
+        DecodeError: with a path such as `batches[2].magic`, if a header is wrong.
+    """
+    batches: list[RecordBatch] = []
+    position, end = 0, len(data)
+    while end - position > MAGIC_OFFSET:
+        magic = data[position + MAGIC_OFFSET]
+        if magic > MAGIC_2:
+            path = f"batches[{len(batches)}].magic"
+            raise DecodeError(path, position + MAGIC_OFFSET, f"{magic} is not a magic")
+        (size,) = _SIZE.unpack_from(data, position + 8)
+        smallest = _HEAD.size if magic == MAGIC_2 else message_set.MIN_BYTES[magic]
+        size += message_set.OVERHEAD_BYTES
+        if size < smallest:
+            path = f"batches[{len(batches)}].size"
+            raise DecodeError(path, position + 8, f"magic {magic} in {size} bytes")
+        if size > end - position:
+            break
+        if magic == MAGIC_2:
+            batches.append(_read_batch(data, position, size))
+        else:
+            data = bytes(data)
+            batches.append(_read_message(data, position, size))
+        position += size
+    return RecordSet(batches, end - position)
+
+
+def _read_batch(data: bytes | memoryview, start: int, size: int) -> RecordBatch:
+    """Return the batch of magic 2 that takes `size` bytes from `start` on."""
+    (
+        base_offset,
+        _,
+        leader_epoch,
+        magic,
+        crc,
+        attributes,
+        delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        count,
+    ) = _HEAD.unpack_from(data, start)
+    return RecordBatch(
+        data,
+        start,
+        size,
+        magic,
+        crc,
+        attributes,
+        int64(base_offset + delta),
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        leader_epoch,
+        base_offset,
+        count,
+    )
+
+
+def _read_message(data: bytes, start: int, size: int) -> RecordBatch:
+    """Return the message of magic 0 or 1 that takes `size` bytes from `start` on."""
+    head = message_set.read_head(data, start)
+    is_wrapper = head.attributes & CODEC_MASK
+    return RecordBatch(
+        data,
+        start,
+        size,
+        head.magic,
+        head.crc,
+        head.attributes,
+        head.offset,
+        head.timestamp,
+        head.timestamp,
+        _base_offset=None if is_wrapper else head.offset,
+        _record_count=None if is_wrapper else 1,
+    )

@@ -1,0 +1,126 @@
+"""Records of Kafka's own topics and logs as messages: key and value of each, and what it is.
+
+The coordinators keep offsets, groups, transactions and share groups in topics, the controllers the
+whole cluster in a log; control records mark transactions and KRaft's epochs in any partition. What
+does not fit a known type and version to the last byte is not read.
+
+Source: Kafka's CoordinatorRecordSerde, MetadataRecordSerde and ControlRecordUtils.
+"""
+
+from struct import Struct as Layout
+from typing import Any, Final, NamedTuple, TypeVar
+
+from kdiag.errors import DecodeError
+from kdiag.wire.codec.messages import decode
+from kdiag.wire.internal.record_types import (
+    CONTROL_RECORDS,
+    COORDINATOR_RECORDS,
+    METADATA_RECORDS,
+    message_class,
+)
+from kdiag.wire.records.record import ControlType, Record, read_control_type
+from kdiag.wire.schema import Struct, info_of
+from kdiag.wire.varint import VarintError, read_unsigned
+
+CLUSTER_METADATA: Final = "__cluster_metadata"
+
+_INT16: Final = Layout(">h")
+_FRAME_VERSION: Final = 1
+_TYPED_CONTROL: Final = frozenset(
+    {ControlType.LEADER_CHANGE, ControlType.SNAPSHOT_HEADER, ControlType.SNAPSHOT_FOOTER}
+    | {ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS}
+)
+
+S = TypeVar("S", bound=Struct)
+
+
+class Part(NamedTuple):
+    """A key or a value: the message and its version."""
+
+    message: Any
+    version: int
+
+
+class InternalRecord(NamedTuple):
+    """A record that was read.
+
+    Attributes:
+        type: Kafka's name, such as `OffsetCommit` or `TopicRecord`.
+        key: None for a record without a key.
+        value: None for a tombstone.
+    """
+
+    type: str
+    key: Part | None
+    value: Part | None
+
+
+def read_internal_record(topic: str | None, record: Record) -> InternalRecord | None:
+    """Return what a record of one of Kafka's own topics says; None if it is not to be read."""
+    if topic in COORDINATOR_RECORDS:
+        return _read_coordinator_record(topic, record)
+    if topic in METADATA_RECORDS:
+        return read_metadata_record(topic, record.value)
+    return None
+
+
+def read_metadata_record(topic: str, value: bytes | None) -> InternalRecord | None:
+    """Return what a record of the metadata log, or of the remote log's topic, says."""
+    if value is None:
+        return None
+    try:
+        frame_version, position = read_unsigned(value, 0)
+        record_type, position = read_unsigned(value, position)
+        version, position = read_unsigned(value, position)
+    except (IndexError, VarintError):
+        return None
+    name = METADATA_RECORDS[topic].get(record_type)
+    if frame_version != _FRAME_VERSION or name is None:
+        return None
+    part = _read(name, version, value, position)
+    return part and InternalRecord(name, None, part)
+
+
+def read_control_record(record: Record) -> tuple[ControlType, Part | None]:
+    """Return what a control record marks, and its value where that can be read."""
+    try:
+        control = read_control_type(record.key)
+    except DecodeError:
+        return ControlType.UNKNOWN, None
+    name = CONTROL_RECORDS.get(control)
+    if name is None or record.value is None or len(record.value) < _INT16.size:
+        return control, None
+    (version,) = _INT16.unpack_from(record.value)
+    # The messages of KRaft have their version as a field, that of a transaction stands before it.
+    offset = 0 if control in _TYPED_CONTROL else _INT16.size
+    return control, _read(name, version, record.value, offset)
+
+
+def _read_coordinator_record(topic: str, record: Record) -> InternalRecord | None:
+    if record.key is None or len(record.key) < _INT16.size:
+        return None
+    (record_type,) = _INT16.unpack_from(record.key)
+    names = COORDINATOR_RECORDS[topic].get(record_type)
+    if names is None:
+        return None
+    key = _read(names.key, 0, record.key, _INT16.size)
+    value = None
+    if record.value is not None:
+        if len(record.value) < _INT16.size:
+            return None
+        (version,) = _INT16.unpack_from(record.value)
+        value = _read(names.value, version, record.value, _INT16.size)
+        if value is None:
+            return None
+    return key and InternalRecord(names.key.removesuffix("Key"), key, value)
+
+
+def _read(name: str, version: int, data: bytes, offset: int) -> Part | None:
+    """Return the message that starts at `offset`, if its version is known and it fits exactly."""
+    cls = message_class(name)
+    if not info_of(cls).versions.covers(version):
+        return None
+    try:
+        return Part(decode(cls, version, data, offset), version)
+    except DecodeError:
+        return None

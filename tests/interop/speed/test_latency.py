@@ -1,0 +1,233 @@
+"""Latencies of real brokers: nearby, far away, behind a slow proxy, and as Kafka sees them."""
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from delays.delaying_proxy import DelayingProxy
+from programs.json_run import trusting
+from programs.kdiag_program import kdiag, kdiag_apart, start_kdiag
+from real_kafka import kafka_jars
+from real_kafka.kafka_cluster import KafkaCluster, free_port_numbers
+from real_kafka.secure_cluster import Listener, SecureCluster
+from real_kafka.wan_cluster import WanCluster
+
+pytestmark = pytest.mark.java
+
+SHORT = ["--duration", "3s", "--warm-up", "1s"]
+ATTEMPTS = 3
+"""How often to measure, as the machine may be busy with other tests meanwhile."""
+PRODUCE_ALONE = ["--acks", "1", "--no-end-to-end"]
+
+
+class ProxiedCluster(NamedTuple):
+    """A broker that clients reach through a proxy alone."""
+
+    cluster: KafkaCluster
+    proxy: DelayingProxy
+
+    @property
+    def bootstrap(self) -> str:
+        """Return the proxy's address, which is the one that the broker advertises."""
+        return f"127.0.0.1:{self.proxy.port}"
+
+
+class Measured(NamedTuple):
+    """What a run of kdiag found."""
+
+    code: int
+    document: dict[str, Any]
+
+    def row(self, kind: str, acks: str | None = None) -> dict[str, Any]:
+        """Return the latencies of a kind."""
+        rows: list[dict[str, Any]] = self.document["data"]
+        return next(each for each in rows if each["kind"] == kind and each.get("acks") == acks)
+
+    def median(self, kind: str, acks: str | None = None) -> dict[str, Any]:
+        """Return the median of a kind, with its parts."""
+        median: dict[str, Any] = self.row(kind, acks)["percentiles"][0]
+        assert median["percentile"] == 50
+        return median
+
+
+def latency(bootstrap: str, *arguments: str) -> Measured:
+    """Measure with the program, in a process of its own: the proxy is in this one."""
+    done = kdiag_apart("latency", "-b", bootstrap, *SHORT, *arguments, "-o", "json")
+    return Measured(done.code, json.loads(done.out))
+
+
+@pytest.fixture(scope="module")
+def proxied(
+    get_kafka_jars: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ProxiedCluster]:
+    """Return a broker behind a proxy."""
+    get_kafka_jars("4.3.1")
+    (port,) = free_port_numbers(1)
+    advertised = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}"}
+    folder = tmp_path_factory.mktemp("latency")
+    cluster = KafkaCluster("4.3.1", folder, properties=advertised)
+    broker = ("127.0.0.1", cluster.ports[0].plaintext)
+    with DelayingProxy(broker, port=port) as proxy, cluster:
+        proxied = ProxiedCluster(cluster, proxy)
+        latency(proxied.bootstrap)  # brokers are slow until their code is compiled
+        yield proxied
+
+
+def left_over(bootstrap: str) -> set[str]:
+    """Return the topics and groups of kdiag's own that are there."""
+    found: set[str] = set()
+    for request in ("Metadata", "ListGroups"):
+        done = kdiag("request", "-b", bootstrap, request, "--to", "all")
+        found |= set(re.findall(r"_kdiag_probe_\w+", done.out))
+    return found
+
+
+def test_everything_is_measured_and_nothing_is_left(proxied: ProxiedCluster) -> None:
+    """Records with each acks, their way to a consumer, commits, and fetches of several kinds."""
+    found = latency(proxied.bootstrap, "--sweep", "--min-bytes", "1,100000", "--max-wait", "100")
+    assert (found.code, found.document["findings"]) == (0, [])
+    for acks in ("0", "1", "all"):
+        assert found.row("produce", acks)["count"] in {99, 100, 101}
+        assert found.row("end_to_end", acks)["count"] in {99, 100, 101}
+    assert found.row("commit")["count"] > 100
+    waits = [each for each in found.document["data"] if each["kind"] == "fetch_wait"]
+    assert waits[0]["returned"]["early_with_data"] > 0.9 * waits[0]["count"] > 0
+    assert waits[1]["returned"]["at_wait_with_data"] == waits[1]["count"] > 0
+    assert left_over(proxied.bootstrap) == set()
+
+
+@pytest.mark.parametrize("delay_ms", [5, 20, 100])
+def test_the_delay_of_a_broker_is_recovered_and_blamed_on_the_broker(
+    proxied: ProxiedCluster, delay_ms: int
+) -> None:
+    """Within a millisecond, in the median; records also wait for fetches that are delayed."""
+
+    def is_found() -> bool:
+        before, after = (delayed(proxied, each) for each in (0, delay_ms))
+        added_ms = []
+        for kind in ("produce", "end_to_end"):
+            parts, fast_parts = (each.median(kind, "1")["parts_ms"] for each in (after, before))
+            added_ms.append(parts["broker"] - fast_parts["broker"])
+            assert parts["network"] < 1
+        return added_ms == pytest.approx([delay_ms] * 2, abs=1)
+
+    assert any(is_found() for _ in range(ATTEMPTS))
+
+
+def delayed(proxied: ProxiedCluster, delay_ms: int) -> Measured:
+    """Measure with a delay."""
+    proxied.proxy.delay_s = delay_ms / 1000
+    try:
+        return latency(proxied.bootstrap, "--acks", "1")
+    finally:
+        proxied.proxy.delay_s = 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stalled"),
+    [
+        ([*PRODUCE_ALONE, "--rate", "18/s"], {"produce acks=1"}),
+        ([], {"end-to-end acks=0", "end-to-end acks=1", "end-to-end acks=all"}),
+    ],
+    ids=["produce", "default"],
+)
+def test_answers_in_two_small_writes_are_a_finding(
+    proxied: ProxiedCluster, arguments: list[str], stalled: set[str]
+) -> None:
+    """A proxy that never set TCP_NODELAY; kdiag says who is to blame, once."""
+    proxied.proxy.is_split = True
+    try:
+        found = latency(proxied.bootstrap, *arguments, "--fail-on", "warning")
+    finally:
+        proxied.proxy.is_split = False
+    assert found.code == 1
+    (finding,) = (each for each in found.document["findings"] if each["id"] == "KD7001")
+    assert finding["evidence"]["stall_ms"] == 40
+    assert set(finding["evidence"]["what"].split(", ")) >= stalled
+
+
+def kafkas_own_median_ms(proxied: ProxiedCluster, acks: str) -> int:
+    """Return the median of Kafka's own tool, which cuts its milliseconds off."""
+    jars = kafka_jars.jars(proxied.cluster.version)
+    options = {
+        "bootstrap-server": proxied.bootstrap,
+        "topic": "end-to-end",
+        "num-records": "2000",
+        "producer-acks": acks,
+        "record-size": "100",
+    }
+    arguments = [word for key, value in options.items() for word in (f"--{key}", value)]
+    command = kafka_jars.java_command(jars, "org.apache.kafka.tools.EndToEndLatency", *arguments)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = re.search(r"50th = (\d+)", done.stdout)
+    assert found is not None, done.stdout
+    return int(found[1])
+
+
+@pytest.mark.parametrize("acks", ["1", "all"])
+def test_the_median_is_that_of_kafkas_own_tool(proxied: ProxiedCluster, acks: str) -> None:
+    """Within its resolution: it counts whole milliseconds."""
+
+    def agrees() -> bool:
+        before_ms = kafkas_own_median_ms(proxied, acks)
+        found = latency(proxied.bootstrap, "--acks", acks, "--rate", "200/s")
+        after_ms = kafkas_own_median_ms(proxied, acks)
+        own_ms: float = found.median("end_to_end", acks)["ms"]
+        return min(before_ms, after_ms) - 1 <= own_ms <= max(before_ms, after_ms) + 2
+
+    assert any(agrees() for _ in range(ATTEMPTS))
+
+
+def test_a_long_path_is_blamed_on_the_network(make_wan_cluster: Callable[..., WanCluster]) -> None:
+    """Ten milliseconds each way: records, answers and fetches travel it."""
+    with make_wan_cluster("4.3.1", "--delay-ms", "10") as wan, wan.client_side():
+        found = latency(wan.bootstrap)
+    for acks in ("1", "all"):
+        median = found.median("produce", acks)
+        assert median["parts_ms"]["network"] == pytest.approx(20, abs=1.5)
+        assert median["parts_ms"]["broker"] < 5
+    assert found.median("end_to_end", "all")["parts_ms"]["network"] == pytest.approx(20, abs=1.5)
+    assert found.median("produce", "0")["ms"] < 2
+
+
+@pytest.mark.parametrize("how", ["interrupt", "timeout"])
+def test_an_end_before_its_time_tells_what_was_measured(proxied: ProxiedCluster, how: str) -> None:
+    """And leaves nothing behind."""
+    options = ["--duration", "60s", "--warm-up", "0s", "-o", "json"]
+    if how == "timeout":
+        options += ["--timeout", "4s"]
+    pipe = subprocess.PIPE
+    with start_kdiag(
+        "latency", "-b", proxied.bootstrap, *options, "--trace", stdout=pipe, stderr=pipe
+    ) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        if how == "interrupt":
+            lines = 0
+            for line in process.stderr:  # what is traced tells when enough was measured
+                lines += b"Produce" in line
+                if lines == 100:
+                    break
+            process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == (130 if how == "interrupt" else 6)
+    found = Measured(process.returncode, json.loads(out))
+    assert found.row("produce", "1")["count"] > 10
+    assert left_over(proxied.bootstrap) == set()
+
+
+def test_a_listener_with_tls_and_a_login_is_measured_too(
+    secure: SecureCluster, log_in: Callable[..., list[str]]
+) -> None:
+    """Each connection logs in by itself."""
+    options = [*log_in("alice", "SCRAM-SHA-512", "SASL_SSL"), *trusting(secure, "SASL_SSL")]
+    found = latency(secure.address(Listener.SASL_SSL), *options)
+    assert found.code == 0
+    assert found.row("end_to_end", "all")["count"] in {99, 100, 101}
+    assert 0 < found.median("produce", "1")["parts_ms"]["network"] < 1

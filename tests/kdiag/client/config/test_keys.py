@@ -1,0 +1,81 @@
+from pathlib import Path
+
+import pytest
+
+from kdiag.client.config.keys import (
+    ALTERNATIVES,
+    IMPLICATIONS,
+    TRANSLATIONS,
+    TYPES,
+    UNHEEDED,
+    USED,
+    VALUES,
+    is_accepted,
+    is_secret,
+    near_names,
+)
+
+
+@pytest.mark.parametrize("clients", ["java", "librdkafka"])
+def test_every_setting_of_kafkas_clients_is_known(clients: str) -> None:
+    """A configuration that serves an application gives no warning about its names."""
+    names = Path(__file__).with_name(f"{clients}_settings.txt").read_text().split()
+
+    known = {*USED, *TRANSLATIONS, *UNHEEDED}
+    assert [name for name in names if name not in known and not is_accepted(name)] == []
+    assert len(names) > 100
+
+
+def test_translations_lead_to_settings_that_are_used() -> None:
+    """And what a name or a value implies is said about such settings too."""
+    assert set(TRANSLATIONS.values()) <= USED
+    assert {key for key, _ in IMPLICATIONS.values()} <= USED
+    assert {name for name, _ in VALUES} <= set(TRANSLATIONS)
+    assert {key for keys in ALTERNATIVES for key in keys} | set(TYPES) | set(TYPES.values()) <= USED
+    assert not USED & set(TRANSLATIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("reqest.timeout.ms", "request.timeout.ms"),
+        ("security_protocol", "security.protocol"),
+        ("bootstrap.server", "bootstrap.servers"),
+        ("SASL.MECHANISM", "sasl.mechanism"),
+        ("ssl.truststore.path", "ssl.truststore.type"),
+    ],
+)
+def test_a_misspelt_name_is_near_the_one_that_was_meant(name: str, meant: str) -> None:
+    """Underscores, hyphens and capitals count nothing."""
+    assert meant in near_names(name)
+
+
+def test_some_names_are_near_nothing() -> None:
+    """Then there is nothing to suggest."""
+    assert near_names("colour.of.the.sky") == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sasl.password",
+        "sasl.jaas.config",
+        "sasl.oauthbearer.token",
+        "ssl.keystore.key",
+        "ssl.key.pem",
+        "basic.auth.user.info",
+        "sasl.oauthbearer.client.secret",
+        "my.own.password",
+    ],
+)
+def test_secrets_are_known_by_their_name(name: str) -> None:
+    """Also those that kdiag does not use: they are in the same file."""
+    assert is_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["sasl.username", "sasl.password.file", "sasl.oauthbearer.token.endpoint.url"]
+)
+def test_what_stands_beside_secrets_is_none(name: str) -> None:
+    """Who logs in and where from may be shown."""
+    assert not is_secret(name)

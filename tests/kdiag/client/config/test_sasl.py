@@ -1,0 +1,195 @@
+from pathlib import Path
+
+import pytest
+
+from kdiag.client.config.load import ClientConfig, ConfigSources, load_config
+from kdiag.client.config.sasl import SaslConfig
+from kdiag.client.config.sources import Setting
+from kdiag.client.config.values import Secret
+from kdiag.errors import ConfigError
+
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+KERBEROS = "com.sun.security.auth.module.Krb5LoginModule"
+
+
+def config(mechanism: str, *properties: str, options: tuple[Setting, ...] = ()) -> ClientConfig:
+    """Return the configuration of a client that logs in."""
+    first = ("security.protocol=SASL_SSL", f"sasl.mechanism={mechanism}")
+    return load_config(ConfigSources(options=options, properties=(*first, *properties)))
+
+
+def sasl(mechanism: str, *properties: str) -> SaslConfig:
+    """Return how a client logs in."""
+    found = config(mechanism, *properties).sasl
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+@pytest.mark.parametrize(
+    "properties",
+    [
+        ("sasl.username=alice", "sasl.password=s3cret"),
+        (f'sasl.jaas.config={PLAIN} required username="alice" password="s3cret";',),
+        (f"sasl.jaas.config={SCRAM} required username='alice' password='s3cret';",),
+        (f'sasl.jaas.config={PLAIN} required password="s3cret";', "sasl.username=alice"),
+    ],
+)
+def test_credentials_are_given_in_javas_way_or_in_librdkafkas(
+    mechanism: str, properties: tuple[str, ...]
+) -> None:
+    """Or with one of each."""
+    assert sasl(mechanism, *properties) == SaslConfig(mechanism, "alice", Secret("s3cret"))
+    assert "s3cret" not in repr(config(mechanism, *properties))
+
+
+def test_a_password_is_read_from_its_file(tmp_path: Path) -> None:
+    """Without the end of the line; it may hold anything else."""
+    file = tmp_path / "password"
+    file.write_bytes(b" p\xfcss word=;\r\n")
+
+    password = sasl("PLAIN", "sasl.username=a", f"sasl.password.file={file}").password
+
+    assert password == " p\udcfcss word=;"
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"two\nlines\n"])
+def test_a_password_is_one_line(tmp_path: Path, data: bytes) -> None:
+    """The wrong file is told before the broker refuses it."""
+    file = tmp_path / "password"
+    file.write_bytes(data)
+
+    with pytest.raises(
+        ConfigError, match=r"sasl\.password\.file \(-X\): expected one line"
+    ) as error:
+        sasl("PLAIN", "sasl.username=a", f"sasl.password.file={file}")
+    assert "two" not in str(error.value)
+
+
+def test_the_source_that_counts_more_gives_the_password(tmp_path: Path) -> None:
+    """Name by name: a file with a JAAS configuration still gives the user's name."""
+    password, client = tmp_path / "password", tmp_path / "client.properties"
+    password.write_text("from the option\n")
+    client.write_text(
+        "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
+        f'sasl.jaas.config={PLAIN} required username="alice" password="from JAAS";\n'
+    )
+    option = Setting("sasl.password.file", str(password), "--password-file", "--password-file")
+
+    found = load_config(ConfigSources(options=(option,), file=str(client)))
+    origins = {each.key: each.origin for each in found.values.in_force()}
+    assert found.sasl == SaslConfig("PLAIN", "alice", Secret("from the option"))
+    assert origins["sasl.password"] == f"--password-file {password}"
+    assert origins["sasl.username"] == f"{client}:3"
+
+    environment = {"KDIAG_SASL_PASSWORD": "from a variable"}
+    found = load_config(ConfigSources(file=str(client), environment=environment))
+    assert found.sasl == SaslConfig("PLAIN", "alice", Secret("from a variable"))
+
+    client.write_text(f"{client.read_text()}sasl.password=beside JAAS\n")
+    found = load_config(ConfigSources(file=str(client)))
+    assert found.sasl == SaslConfig("PLAIN", "alice", Secret("beside JAAS"))
+
+
+def test_a_delegation_token_logs_in_with_scram() -> None:
+    """Its id is the name, its HMAC the password."""
+    jaas = f'{SCRAM} required username="id" password="aG1hYw==" tokenauth=true;'
+    assert sasl("SCRAM-SHA-256", f"sasl.jaas.config={jaas}").is_delegation_token
+    assert not sasl("SCRAM-SHA-256", "sasl.username=a", "sasl.password=b").is_delegation_token
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        (["sasl.oauthbearer.token=abc"], SaslConfig("OAUTHBEARER", token=Secret("abc"))),
+        (["sasl.oauthbearer.token.file=/t"], SaslConfig("OAUTHBEARER", token_file="/t")),
+        (["sasl.oauthbearer.token.command=a b"], SaslConfig("OAUTHBEARER", token_command="a b")),
+        (
+            ["sasl.oauthbearer.token.endpoint.url=file:///var/t"],
+            SaslConfig("OAUTHBEARER", token_file="/var/t"),
+        ),
+        (
+            [
+                (
+                    f"sasl.jaas.config={OAUTH} required unsecuredLoginStringClaim_sub=a"
+                    " unsecuredLoginExtension_x='1' extension_y='2' other='3';"
+                )
+            ],
+            SaslConfig(
+                "OAUTHBEARER",
+                unsecured={"unsecuredLoginStringClaim_sub": "a"},
+                extensions={"y": "2", "x": "1"},
+            ),
+        ),
+        (
+            [
+                "enable.sasl.oauthbearer.unsecure.jwt=true",
+                "sasl.oauthbearer.config=principalClaimName=azp principal=a scope=b",
+                "sasl.oauthbearer.extensions=x=1,y=2",
+            ],
+            SaslConfig(
+                "OAUTHBEARER",
+                unsecured={
+                    "unsecuredLoginPrincipalClaimName": "azp",
+                    "unsecuredLoginStringClaim_azp": "a",
+                },
+                extensions={"x": "1", "y": "2"},
+            ),
+        ),
+    ],
+)
+def test_tokens_come_from_files_and_commands_or_are_made(
+    properties: list[str], expected: SaslConfig
+) -> None:
+    """What Java's login module and librdkafka are told, and kdiag's own settings."""
+    assert sasl("OAUTHBEARER", *properties) == expected
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "properties", "why"),
+    [
+        ("GSSAPI", [], "GSSAPI (Kerberos) is not supported"),
+        ("PLAIN", [f"sasl.jaas.config={KERBEROS} required;"], "GSSAPI (Kerberos) is not supported"),
+        (
+            "PLAIN",
+            ["sasl.jaas.config=a.IAMLoginModule required;"],
+            "expected one of the login modules",
+        ),
+        ("PLAIN", ["sasl.jaas.config=nonsense"], "expected the word `required`"),
+        ("PLAIN", [], "PLAIN needs a user name"),
+        ("SCRAM-SHA-256", ["sasl.username=a"], "SCRAM-SHA-256 needs a password"),
+        ("OAUTHBEARER", [], "OAUTHBEARER needs a token"),
+        (
+            "OAUTHBEARER",
+            ["sasl.oauthbearer.token.endpoint.url=https://idp/token"],
+            "kdiag itself asks no identity provider",
+        ),
+        ("OAUTHBEARER", ["sasl.oauthbearer.extensions=x"], "expected name=value"),
+    ],
+)
+def test_what_is_missing_or_cannot_be_done_is_told(
+    mechanism: str, properties: list[str], why: str
+) -> None:
+    """Before any broker is asked."""
+    with pytest.raises(ConfigError) as error:
+        config(mechanism, *properties)
+    assert why in error.value.why
+    assert error.value.origin == "-X"
+
+
+def test_a_mechanism_that_nobody_chose_is_told_as_such() -> None:
+    """Kafka's default is the one that is not supported."""
+    with pytest.raises(ConfigError, match=r"^sasl\.mechanism \(default\): GSSAPI"):
+        load_config(ConfigSources(properties=["security.protocol=SASL_SSL"]))
+
+
+def test_a_login_module_for_another_mechanism_is_told() -> None:
+    """The credentials are good enough for kdiag; Java clients would fail."""
+    jaas = f'{PLAIN} required username="a" password="b";'
+
+    warnings = config("SCRAM-SHA-512", f"sasl.jaas.config={jaas}").warnings
+
+    assert "sasl.jaas.config (-X): Java clients need ScramLoginModule for SCRAM-SHA-512" in warnings
+    assert not any("Java" in each for each in config("PLAIN", f"sasl.jaas.config={jaas}").warnings)

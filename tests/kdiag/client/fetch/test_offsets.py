@@ -1,0 +1,73 @@
+"""Offsets are looked up with the leaders."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kdiag.client.fetch.offsets import (
+    EARLIEST,
+    LATEST,
+    EndOfEpoch,
+    FoundOffset,
+    ends_of_epochs,
+    look_up,
+)
+from kdiag.client.fetch.position import FetchPosition, PartitionKey
+from scripted_kafka.log_cluster import LogCluster
+
+S = 1_000_000_000
+FIRST, SECOND = PartitionKey("orders", 0), PartitionKey("orders", 1)
+
+
+@pytest.fixture
+def cluster() -> Iterator[LogCluster]:
+    """Two brokers that lead a partition each; the first has an open transaction."""
+    with LogCluster(2) as cluster:
+        first = cluster.add("orders", 0, leader=1)
+        first.append(b"a", b"b", b"c", timestamp=5000)
+        first.stable = 1
+        cluster.add("orders", 1, leader=2).start = 7
+        yield cluster
+
+
+def found(
+    cluster: LogCluster, timestamp: int, leaders: dict[PartitionKey, int | None] | None = None
+) -> dict[PartitionKey, FoundOffset]:
+    """Look both partitions up."""
+    leaders = leaders or {FIRST: 1, SECOND: 2}
+    with cluster.client() as client:
+        return look_up(client, dict.fromkeys(leaders, timestamp), leaders, is_committed_only=True)
+
+
+def test_the_first_the_last_and_the_one_at_a_time_are_found(cluster: LogCluster) -> None:
+    """The last is the last stable one; no record at a time is -1."""
+    assert found(cluster, EARLIEST) == {FIRST: FoundOffset(0), SECOND: FoundOffset(7)}
+    assert found(cluster, LATEST) == {FIRST: FoundOffset(1), SECOND: FoundOffset(0)}
+    assert found(cluster, 5001) == {FIRST: FoundOffset(1), SECOND: FoundOffset(-1)}
+
+
+def test_each_partition_has_its_own_error(cluster: LogCluster) -> None:
+    """Nobody leads it, the wrong one was asked, or the broker is down."""
+    leaders = {FIRST: 2, SECOND: None}
+    errors = {key: each.error for key, each in found(cluster, LATEST, leaders).items()}
+    assert errors == {FIRST: "NOT_LEADER_OR_FOLLOWER", SECOND: "LEADER_NOT_AVAILABLE"}
+    with cluster.client() as client:
+        cluster.brokers[2].stop()
+        result = look_up(
+            client, {FIRST: LATEST, SECOND: LATEST}, {FIRST: 1, SECOND: 2}, is_committed_only=False
+        )
+    assert result[FIRST].error is None
+    assert result[SECOND].error
+
+
+def test_the_ends_of_epochs_are_asked_of_the_leaders(cluster: LogCluster) -> None:
+    """What a broker does not know is -1; one that is down has said nothing."""
+    first = FetchPosition(key=FIRST, offset=3, leader_id=1, leader_epoch=1, fetched_epoch=0)
+    second = FetchPosition(key=SECOND, offset=3, leader_id=1, leader_epoch=1, fetched_epoch=0)
+    with cluster.client() as client:
+        found = ends_of_epochs(client, [first, second], S)
+        assert found == {FIRST: EndOfEpoch(0, 3), SECOND: EndOfEpoch(0, -1)}
+        cluster.brokers[2].stop()
+        second.leader_id = 2
+        found = ends_of_epochs(client, [first, second], S)
+        assert found == {FIRST: EndOfEpoch(0, 3), SECOND: None}

@@ -1,0 +1,129 @@
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from typing import NamedTuple
+
+import pytest
+
+from client_ends.client_peers import plaintext
+from kdiag.client.network.matching import Correspondence
+from kdiag.client.network.request import ClientRequest, builder_of
+from kdiag.clock import ManualClock
+from kdiag.errors import DecodeError, DisconnectedError, EncodeError
+from kdiag.net.receive import NetworkReceive
+from kdiag.net.selector.selector import Selector
+from kdiag.wire.api.find_coordinator import FindCoordinatorRequest
+from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kdiag.wire.api.produce import ProduceRequest
+from kdiag.wire.codec.messages import encode
+from kdiag.wire.schema import Struct
+
+GONE = DisconnectedError("gone")
+
+
+class Talk(NamedTuple):
+    """One end of a connection that a correspondence uses, and the other."""
+
+    said: Correspondence
+    selector: Selector
+    clock: ManualClock
+    far: socket.socket
+
+    def send(self, message: Struct, version: int, correlation_id: int = 7) -> ClientRequest:
+        """Send a request."""
+        request = ClientRequest(
+            node_id="1",
+            builder=builder_of(message),
+            correlation_id=correlation_id,
+            created_ns=0,
+            timeout_ns=0,
+        )
+        self.said.send(request, version)
+        return request
+
+    def receive(self, frame: bytes) -> NetworkReceive:
+        """Return a frame that the other end sends."""
+        self.far.sendall(len(frame).to_bytes(4) + frame)
+        while not self.selector.completed_receives:
+            self.selector.poll(None)
+        return self.selector.completed_receives[0]
+
+
+@pytest.fixture
+def talk() -> Iterator[Talk]:
+    """Yield a correspondence over a pair of sockets."""
+    clock = ManualClock()
+    near, far = socket.socketpair()
+    with far, closing(Selector(clock, make_channel=plaintext(clock))) as selector:
+        selector.register("1", near)
+        yield Talk(Correspondence(selector, clock, "kdiag", 5, None), selector, clock, far)
+
+
+def test_an_answer_belongs_to_the_oldest_request(talk: Talk) -> None:
+    """The time between the last byte of one and the first of the other is measured."""
+    request = talk.send(HeartbeatRequest(), 4)
+    talk.selector.poll(0)
+    talk.clock.advance(3_000)
+    receive = talk.receive(b"\0\0\0\7\0" + encode(HeartbeatResponse(error_code=27), 4))
+    response = talk.said.answered(receive, 5_000)
+
+    assert response.request is request
+    assert response.body == HeartbeatResponse(error_code=27)
+    assert (response.version, response.rtt_ns, response.received_ns) == (4, 3_000, 5_000)
+    assert (response.written_ns, response.last_byte_ns) == (0, 3_000)
+
+
+def test_the_answer_to_another_request_is_none(talk: Talk) -> None:
+    """The oldest request is over all the same."""
+    talk.send(HeartbeatRequest(), 4)
+    talk.selector.poll(0)
+    response = talk.said.answered(talk.receive(b"\0\0\0\x08" + bytes(9)), 0)
+
+    assert isinstance(response.error, DecodeError)
+    assert response.body is None
+    assert talk.said.in_flight.count() == 0
+
+
+def test_an_answer_to_nothing_belongs_to_no_request(talk: Talk) -> None:
+    """Whoever reads it decides what to do with such a peer."""
+    with pytest.raises(DecodeError, match="a frame of 6 bytes came, though nothing was asked"):
+        talk.said.answered(talk.receive(b"\0\0\0\7hi"), 0)
+
+
+def test_only_a_request_without_an_answer_is_over_when_written(talk: Talk) -> None:
+    """The others stay in flight."""
+    talk.send(HeartbeatRequest(), 4)
+    talk.selector.poll(0)
+    assert talk.said.completed(talk.selector.completed_sends[0], 9) is None
+
+    request = talk.send(ProduceRequest(acks=0), 9)
+    talk.selector.poll(0)
+    response = talk.said.completed(talk.selector.completed_sends[0], 9)
+    assert response is not None
+    assert response.request is request
+    assert talk.said.in_flight.count() == 1
+
+
+def test_what_cannot_be_written_is_not_in_flight(talk: Talk) -> None:
+    """Nor is anything sent."""
+    with pytest.raises(EncodeError):
+        talk.send(FindCoordinatorRequest(coordinator_keys=["a", "b"]), 0)
+
+    assert talk.said.in_flight.count() == 0
+    channel = talk.selector.channel("1")
+    assert channel is not None
+    assert not channel.has_send
+
+
+def test_requests_are_cancelled_in_the_order_they_were_sent(talk: Talk) -> None:
+    """Each with the same reason."""
+    requests = []
+    for number in range(3):
+        requests.append(talk.send(HeartbeatRequest(), 4, number))
+        talk.selector.poll(0)
+    responses = talk.said.cancel("1", GONE, 9, is_timed_out=True)
+
+    assert [each.request for each in responses] == requests
+    assert all(each.error is GONE and each.is_disconnected for each in responses)
+    assert all(each.is_timed_out and each.received_ns == 9 for each in responses)
+    assert talk.said.cancel("1", GONE, 9) == []

@@ -1,0 +1,282 @@
+from collections.abc import Iterator
+
+import pytest
+
+from client_ends.client_peers import (
+    MS,
+    STEADY,
+    Refused,
+    S,
+    closed_port,
+    network_client,
+    poll_until,
+    silent_server,
+)
+from kdiag.client.consumer_network_client import ConsumerNetworkClient
+from kdiag.client.network.connection_states import FOREVER_NS
+from kdiag.client.network.metadata import Cluster
+from kdiag.client.network.metadata_refresh import RefreshTimes
+from kdiag.client.network.metadata_updater import DefaultMetadataUpdater, ManualMetadataUpdater
+from kdiag.client.network.node import Node
+from kdiag.errors import AuthenticationError, Layer, UnsupportedVersionError
+from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
+from scripted_kafka.scripted_broker import CLOSE, HOLD, ScriptedBroker, offering
+
+
+@pytest.fixture
+def broker() -> Iterator[ScriptedBroker]:
+    """Yield a broker that says that it is number 1 of a cluster of one."""
+    with ScriptedBroker() as peer:
+        peer.on("Metadata", metadata_of(peer))
+        yield peer
+
+
+def metadata_of(broker: ScriptedBroker) -> MetadataResponse:
+    """Return a cluster of one broker."""
+    member = MetadataResponseBroker(node_id=1, host="127.0.0.1", port=broker.port)
+    return MetadataResponse(brokers=[member])
+
+
+def test_metadata_can_be_awaited(broker: ScriptedBroker) -> None:
+    """Those that were requested now, not those of before."""
+    broker.on("Metadata", metadata_of(broker))
+    updater = DefaultMetadataUpdater(Cluster.bootstrap([("127.0.0.1", broker.port)]))
+    with network_client(updater) as network:
+        client = ConsumerNetworkClient(network)
+        for count in (1, 2):
+            assert client.await_metadata_update()
+            assert len(broker.asked("Metadata")) == count
+        assert [node.id for node in updater.nodes()] == ["1"]
+
+
+def test_metadata_may_not_come_in_time(broker: ScriptedBroker) -> None:
+    """Then nothing is raised."""
+    updater = DefaultMetadataUpdater(Cluster.bootstrap([("127.0.0.1", broker.port)]))
+    with network_client(updater) as network:
+        assert not ConsumerNetworkClient(network).await_metadata_update(0)
+
+
+def test_refused_credentials_surface_from_a_poll_once() -> None:
+    """Without metadata nothing can be done, and only the user can help."""
+    with silent_server() as port:
+        updater = DefaultMetadataUpdater(Cluster.bootstrap([("127.0.0.1", port)]))
+        with network_client(updater, authenticator=Refused) as network:
+            client = ConsumerNetworkClient(network)
+            with pytest.raises(AuthenticationError, match="wrong password"):
+                client.await_metadata_update()
+            client.poll_no_wakeup()
+
+
+def test_metadata_that_cannot_be_had_surface_from_a_poll(broker: ScriptedBroker) -> None:
+    """A broker without such an API cannot help."""
+    broker.on("ApiVersions", offering(Metadata=(0, -1)))
+    updater = DefaultMetadataUpdater(Cluster.bootstrap([("127.0.0.1", broker.port)]))
+    with (
+        network_client(updater) as network,
+        pytest.raises(UnsupportedVersionError, match="does not offer Metadata"),
+    ):
+        ConsumerNetworkClient(network).await_metadata_update()
+
+
+def updater_of(*ports: int, rebootstraps: bool = True) -> DefaultMetadataUpdater:
+    """Return an updater with servers on loopback, without chance."""
+    servers = [("127.0.0.1", port) for port in ports]
+    return DefaultMetadataUpdater(
+        Cluster.bootstrap(servers), times=RefreshTimes(jitter=0.0), rebootstraps=rebootstraps
+    )
+
+
+def test_a_client_asks_for_metadata_before_anything_else(broker: ScriptedBroker) -> None:
+    """No node is ready until there are some; then the broker takes the server's place."""
+    updater = updater_of(broker.port)
+    with network_client(updater) as client:
+        assert client._updater.is_update_due(0)
+        assert not client.ready(Node("-1", "127.0.0.1", broker.port))
+        poll_until(client, lambda: updater.update_count)
+
+        assert updater.nodes() == [Node("1", "127.0.0.1", broker.port)]
+        assert updater.cluster.brokers[1].port == broker.port
+        assert client.ready(Node("-1", "127.0.0.1", broker.port))
+        assert client.ended == []
+        assert broker.wait_for("Metadata").message() == MetadataRequest(
+            topics=[], allow_auto_topic_creation=False
+        )
+
+
+def test_the_topics_that_matter_are_asked_about(broker: ScriptedBroker) -> None:
+    """Or all."""
+    updater = updater_of(broker.port)
+    updater.topics = None
+    with network_client(updater) as client:
+        poll_until(client, lambda: updater.update_count)
+
+    asked = broker.wait_for("Metadata").message()
+    assert isinstance(asked, MetadataRequest)
+    assert asked.topics is None
+
+
+def test_one_question_is_asked_at_a_time(broker: ScriptedBroker) -> None:
+    """Whatever is requested meanwhile."""
+    broker.on("Metadata", HOLD)
+    updater = updater_of(broker.port)
+    with network_client(updater) as client:
+        poll_until(client, lambda: broker.asked("Metadata"))
+        updater.request_update()
+        client.poll(0)
+
+        assert updater.maybe_update(client, 0) == FOREVER_NS
+        assert not updater.is_update_due(0)
+        assert len(broker.asked("Metadata")) == 1
+
+
+def test_metadata_are_asked_for_again_when_they_are_old(broker: ScriptedBroker) -> None:
+    """After five minutes."""
+    updater = updater_of(broker.port)
+    with network_client(updater) as client:
+        poll_until(client, lambda: updater.update_count)
+        client.time.advance(300 * S)
+        poll_until(client, lambda: updater.update_count == 2)
+
+
+def test_an_answer_without_brokers_is_a_failed_attempt(broker: ScriptedBroker) -> None:
+    """The broker is starting; it is asked again after the backoff."""
+    broker.on("Metadata", MetadataResponse())
+    updater = updater_of(broker.port)
+    with network_client(updater) as client:
+        poll_until(client, lambda: broker.asked("Metadata") and not updater._is_asking)
+        assert updater.cluster.is_bootstrap
+        assert updater.refresh.delay_ns(0) == 100 * MS
+        broker.on("Metadata", metadata_of(broker))
+        client.time.advance(100 * MS)
+        poll_until(client, lambda: updater.update_count)
+
+
+def test_a_lost_connection_makes_an_update_due(broker: ScriptedBroker) -> None:
+    """The cluster may have changed."""
+    updater = updater_of(broker.port)
+    with network_client(updater) as client:
+        poll_until(client, lambda: updater.update_count)
+        assert not updater.refresh.is_requested
+        broker.hang_up()
+        poll_until(client, lambda: client.connection_failed("-1"))
+
+        assert updater.refresh.is_requested
+
+
+def test_metadata_that_were_lost_are_asked_for_again(broker: ScriptedBroker) -> None:
+    """On a new connection, after the backoff."""
+    broker.on("Metadata", CLOSE)
+    updater = updater_of(broker.port)
+    with network_client(updater) as client:
+        poll_until(client, lambda: broker.asked("Metadata") and not updater._is_asking)
+        assert updater.refresh.delay_ns(0) > 0
+        broker.on("Metadata", metadata_of(broker))
+        client.time.advance(S)
+        poll_until(client, lambda: updater.update_count)
+    assert client.ended == []
+
+
+def test_closing_the_node_that_is_asked_lets_another_be_asked(broker: ScriptedBroker) -> None:
+    """Otherwise the updater would wait for ever."""
+    broker.on("Metadata", HOLD)
+    updater = updater_of(broker.port)
+    with network_client(updater) as client:
+        poll_until(client, lambda: broker.asked("Metadata"))
+        client.close_node("-1")
+        broker.on("Metadata", metadata_of(broker))
+        client.time.advance(S)
+        poll_until(client, lambda: updater.update_count)
+
+
+def test_a_server_that_is_off_is_followed_by_the_next(broker: ScriptedBroker) -> None:
+    """Whichever chance has put first."""
+    updater = updater_of(closed_port(), broker.port, closed_port())
+    with network_client(updater) as client:
+
+        def is_updated() -> bool:
+            client.time.advance(10 * MS)
+            return bool(updater.update_count)
+
+        poll_until(client, is_updated)
+
+
+@pytest.mark.parametrize("rebootstraps", [True, False])
+def test_when_no_broker_has_answered_for_minutes_it_begins_with_the_servers_again(
+    broker: ScriptedBroker, *, rebootstraps: bool
+) -> None:
+    """If that is wanted."""
+    member = MetadataResponseBroker(node_id=1, host="127.0.0.1", port=closed_port())
+    broker.on("Metadata", MetadataResponse(brokers=[member]))
+    updater = updater_of(broker.port, rebootstraps=rebootstraps)
+    with network_client(updater) as client:
+        poll_until(client, lambda: updater.update_count)
+        client.close_node("-1")
+        broker.on("Metadata", metadata_of(broker))
+        updater.request_update()
+        for seconds in (0, 299, 1, 2, 2, 2):
+            client.time.advance(seconds * S)
+            for _ in range(10):
+                client.poll(MS)
+            assert updater.update_count == 1 or seconds == 2
+
+        assert (updater.update_count == 2) is rebootstraps
+
+
+def test_when_every_broker_backs_off_it_begins_with_the_servers_again(
+    broker: ScriptedBroker,
+) -> None:
+    """There is nobody else to ask."""
+    updater = updater_of(broker.port)
+    with network_client(updater) as client:
+        poll_until(client, lambda: updater.update_count)
+        client.disconnect("-1")
+        updater.cluster = Cluster.bootstrap([("127.0.0.1", broker.port)])._replace(brokers={})
+        updater.request_update()
+        client.time.advance(S)
+        client.poll(0)
+
+        assert updater.cluster.is_bootstrap
+        assert updater.nodes() == [Node("-1", "127.0.0.1", broker.port)]
+
+
+def test_a_broker_may_ask_clients_to_begin_again(broker: ScriptedBroker) -> None:
+    """With the error REBOOTSTRAP_REQUIRED (KIP-1102)."""
+    updater = updater_of(broker.port)
+    with network_client(updater) as client:
+        poll_until(client, lambda: updater.update_count)
+        broker.on("Metadata", MetadataResponse(error_code=129))
+        updater.request_update()
+        poll_until(client, lambda: updater.cluster.is_bootstrap)
+        broker.on("Metadata", metadata_of(broker))
+        poll_until(client, lambda: updater.update_count == 2)
+
+
+def test_the_refusal_of_one_node_loses_no_answer_of_another(broker: ScriptedBroker) -> None:
+    """The answer comes on its own connection; the refusal is told once."""
+    broker.on("Metadata", HOLD)
+    updater = updater_of(broker.port)
+    refusal = AuthenticationError("other:9092", Layer.SASL, "wrong password")
+    with network_client(updater) as client:
+        poll_until(client, lambda: broker.asked("Metadata"))
+        updater.handle_disconnect(refusal, 0)
+        broker.wait_for("Metadata").reply(metadata_of(broker))
+        poll_until(client, lambda: updater.update_count)
+
+    assert updater.take_error() is refusal
+    assert updater.take_error() is None
+
+
+def test_nodes_that_were_given_are_never_asked_for() -> None:
+    """Whatever happens to them."""
+    node = Node("1", "127.0.0.1", 9092)
+    updater = ManualMetadataUpdater([node])
+    with network_client(updater, STEADY) as client:
+        assert updater.nodes() == [node]
+        assert updater.maybe_update(client, 0) == FOREVER_NS
+        assert not updater.is_update_due(0)
+        updater.handle_disconnect(AuthenticationError("h:1", Layer.SASL, "x"), 0)
+        updater.handle_failed_request(None, 0)
+        updater.request_update()
+
+        assert updater.take_error() is None
+        assert updater.update_count == 0

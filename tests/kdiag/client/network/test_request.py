@@ -1,0 +1,70 @@
+import pytest
+
+from kdiag.client.network.request import (
+    ClientRequest,
+    ClientResponse,
+    RequestBuilder,
+    builder_of,
+    expects_response,
+)
+from kdiag.wire.api.api_versions import ApiVersionsResponse
+from kdiag.wire.api.find_coordinator import FindCoordinatorRequest
+from kdiag.wire.api.produce import ProduceRequest
+from kdiag.wire.api.request_header import RequestHeader
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.schema import ALL_VERSIONS, Struct, Versions
+
+
+def test_a_message_is_its_own_builder_in_every_version() -> None:
+    """Unless one version is asked for."""
+    message = FindCoordinatorRequest(key="orders")
+    builder = builder_of(message)
+
+    assert builder.api is API_BY_KEY[10]
+    assert builder.versions == ALL_VERSIONS
+    assert builder.build(3) is message
+    assert builder_of(message, 2).versions == Versions(2, 2)
+
+
+def test_a_builder_stays_what_it_is() -> None:
+    """Unless one version is asked for: then that is all it allows."""
+    builder = RequestBuilder(API_BY_KEY[10], Versions(0, 3), lambda _: FindCoordinatorRequest())
+
+    assert builder_of(builder) is builder
+    assert builder_of(builder, 2).versions == Versions(2, 2)
+    assert builder_of(builder, 2).build is builder.build
+
+
+@pytest.mark.parametrize("message", [ApiVersionsResponse(), RequestHeader()], ids=repr)
+def test_only_requests_can_be_asked(message: Struct) -> None:
+    """A response is none, nor is a header."""
+    with pytest.raises(ValueError, match="is no request"):
+        builder_of(message)
+
+
+def test_only_produce_with_no_acks_is_not_answered() -> None:
+    """Everything else is."""
+    produce = API_BY_KEY[0]
+
+    assert not expects_response(produce, ProduceRequest(acks=0))
+    assert expects_response(produce, ProduceRequest(acks=1))
+    assert expects_response(API_BY_KEY[10], FindCoordinatorRequest())
+
+
+def test_a_response_calls_back_whoever_asked() -> None:
+    """Or nobody, if nobody wants to know."""
+    taken: list[ClientResponse] = []
+    for on_complete in (taken.append, None):
+        request = ClientRequest(
+            node_id="1",
+            builder=builder_of(FindCoordinatorRequest()),
+            correlation_id=0,
+            created_ns=0,
+            timeout_ns=0,
+            on_complete=on_complete,
+        )
+        response = ClientResponse(request=request, version=None, body=None, received_ns=0)
+        response.call_back()
+
+    assert len(taken) == 1
+    assert taken[0].request.api.name == "FindCoordinator"

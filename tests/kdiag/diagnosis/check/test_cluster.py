@@ -1,0 +1,133 @@
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kdiag.diagnosis.check.cluster import judge_partitions
+from kdiag.diagnosis.check.report import Part, Status
+from kdiag.wire.api.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
+from kdiag.wire.api.metadata import (
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from made_values.check_subject import facts, metadata
+
+
+def partition(
+    leader: int = 1,
+    replicas: Sequence[int] = (1, 2, 3),
+    isr: Sequence[int] = (1, 2, 3),
+    offline: Sequence[int] = (),
+) -> MetadataResponsePartition:
+    """Return a partition, by default one that is well."""
+    return MetadataResponsePartition(
+        leader_id=leader,
+        replica_nodes=list(replicas),
+        isr_nodes=list(isr),
+        offline_replicas=list(offline),
+    )
+
+
+def judged(topics: Mapping[str, MetadataResponsePartition], **more: Any) -> Part:
+    """Return what is said of topics with one partition each, on brokers 1 to 3."""
+    known = MetadataResponse(
+        topics=[MetadataResponseTopic(name=name, partitions=[one]) for name, one in topics.items()]
+    )
+    more = {"metadata": metadata(1, 2, 3), "topics": known, **more}
+    return judge_partitions(facts(**more))
+
+
+def ids(part: Part) -> list[str]:
+    """Return the ids of the findings."""
+    return [each.id for each in part.findings]
+
+
+def test_partitions_that_are_well_are_counted() -> None:
+    """In one row for all of them."""
+    part = judged({"orders": partition(), "payments": partition()}, took_ns={"topics": 5})
+
+    (row,) = part.rows
+    assert (row.status, row.took_ns) == (Status.OK, 5)
+    assert row.detail == "2 partitions of 2 topics: all led and in sync"
+    assert row.facts["partitions"] == 2
+    assert part.findings == []
+
+
+def test_a_cluster_without_topics_is_told_as_that() -> None:
+    """Or of one whose topics the user may not see."""
+    assert judged({}).rows[0].detail == "no topic that the user may see"
+
+
+def test_a_partition_without_leader_is_an_error() -> None:
+    """The brokers that can bring it back are named."""
+    part = judged({"orders": partition(-1, isr=[3])})
+
+    assert ids(part) == ["KD2001"]
+    assert part.findings[0].title == "partitions without a leader (1): orders[0]"
+    assert "brokers 3" in part.findings[0].fix
+    assert part.rows[0].status is Status.ERROR
+    assert part.rows[0].detail == (
+        "1 partition of 1 topic: 1 without a leader, 1 with replicas out of sync"
+    )
+
+
+def test_replicas_out_of_sync_are_worse_below_the_minimum() -> None:
+    """Each partition is told once, where it is worst."""
+    lagging = {"a": partition(isr=[1]), "b": partition(isr=[1, 2])}
+
+    assert ids(judged(lagging)) == ["KD2003"]
+    part = judged(lagging, min_isr={"a": 2, "b": 2})
+    assert ids(part) == ["KD2002", "KD2003"]
+    assert part.findings[0].evidence["partitions"] == "a[0]"
+    assert part.findings[1].evidence == {
+        "count": 1,
+        "partitions": "b[0]",
+        "missing": "broker 3",
+    }
+    assert part.findings[0].evidence["missing"] == "brokers 2, 3"
+    assert part.rows[0].facts["under_min_isr"] == 1
+
+
+def test_another_leader_than_the_preferred_one_is_a_note() -> None:
+    """Unless the preferred one could not lead anyway."""
+    assert ids(judged({"a": partition(leader=2)})) == ["KD2004"]
+    assert ids(judged({"a": partition(leader=2, isr=[2, 3])})) == ["KD2003"]
+
+
+def test_brokers_that_are_not_alive_are_found_by_what_they_hold() -> None:
+    """Or by the cluster's own list of those that are fenced."""
+    fenced = DescribeClusterResponse(brokers=[DescribeClusterBroker(9, is_fenced=True)])
+    part = judged({"a": partition(replicas=[1, 7])}, cluster=fenced)
+
+    dead = [each.evidence["node_id"] for each in part.findings if each.id == "KD2007"]
+    assert dead == [7, 9]
+
+
+def test_a_living_broker_with_replicas_offline_has_lost_a_disk() -> None:
+    """The others are offline because their broker is."""
+    part = judged({"a": partition(isr=[1, 2], offline=[3])})
+
+    assert ids(part) == ["KD2006", "KD2003"]
+    assert part.findings[0].title.startswith("broker 3 is alive, but 1 of its replicas")
+
+
+def test_only_the_topics_that_were_asked_for_count() -> None:
+    """Those with an error of their own are told elsewhere."""
+    wanted = MetadataResponse(
+        topics=[
+            MetadataResponseTopic(name="b", partitions=[partition()]),
+            MetadataResponseTopic(error_code=3, name="c"),
+        ]
+    )
+    part = judged({"a": partition(-1), "b": partition()}, wanted=wanted)
+
+    assert part.findings == []
+    assert part.rows[0].detail == "1 partition of 1 topic: all led and in sync"
+
+
+def test_topics_that_nobody_told_of_are_skipped() -> None:
+    """With the reason."""
+    part = judge_partitions(facts(failures={"topics": "no answer in time"}))
+
+    assert (part.rows[0].status, part.rows[0].detail) == (Status.SKIPPED, "no answer in time")
+    assert part.is_partial
+    assert part.warnings == ["the topics are not known: no answer in time"]

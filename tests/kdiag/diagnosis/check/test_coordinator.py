@@ -1,0 +1,74 @@
+from kdiag.diagnosis.check.coordinator import judge_coordinator
+from kdiag.diagnosis.check.report import Status
+from kdiag.diagnosis.coordinator import (
+    BrokerAnswer,
+    BrokerNode,
+    CoordinatorFacts,
+    GroupState,
+    InternalTopic,
+    PartitionPlace,
+)
+from kdiag.wire.coordinator_partition import CoordinatorKind
+from made_values.check_subject import facts
+
+NODES = {number: BrokerNode(number, f"kafka-{number}", 9092) for number in (1, 2)}
+
+
+def coordinator(
+    error: str | None = None, *, group: GroupState | None = None, key: str = "billing"
+) -> CoordinatorFacts:
+    """Return what two brokers say: broker 2, or an error."""
+    named = None if error else NODES[2]
+    place = PartitionPlace(
+        topic="__consumer_offsets", partition=0, leader=2, replicas=[2, 1], isr=[2, 1]
+    )
+    return CoordinatorFacts(
+        kind=CoordinatorKind.GROUP,
+        brokers=NODES,
+        unreachable={},
+        answers={key: [BrokerAnswer(node_id=by, coordinator=named, error=error) for by in NODES]},
+        topic=InternalTopic(name="__consumer_offsets", partitions={0: place}),
+        groups={key: group} if group else {},
+    )
+
+
+def test_the_coordinator_of_a_group_is_told_with_its_partition_and_state() -> None:
+    """In one line."""
+    found = coordinator(group=GroupState("consumer", "Stable"))
+    part = judge_coordinator(facts(coordinator=found, group="billing", took_ns={"coordinator": 9}))
+
+    (row,) = part.rows
+    assert (row.status, row.target, row.took_ns) == (Status.OK, "group billing", 9)
+    assert row.detail == (
+        "broker 2 at kafka-2:9092, by __consumer_offsets[0]; consumer group, Stable"
+    )
+    assert row.facts == {"key": "billing", "node_id": 2, "error": None}
+
+
+def test_a_group_that_the_user_may_not_see_is_a_matter_of_rights() -> None:
+    """Only if it was asked for: kdiag's own is nobody's concern."""
+    denied = "GROUP_AUTHORIZATION_FAILED"
+    asked = judge_coordinator(facts(coordinator=coordinator(denied), group="billing"))
+    own = judge_coordinator(facts(coordinator=coordinator(denied, key="kdiag-check")))
+
+    assert [each.id for each in asked.findings] == ["KD4001"]
+    assert (asked.error_names, asked.rows[0].status) == ([denied], Status.ERROR)
+    assert (own.findings, own.error_names, own.rows[0].status) == ([], [], Status.INFO)
+    assert own.rows[0].target == "a group of kdiag's own"
+
+
+def test_nobody_who_answers_is_told_as_that() -> None:
+    """Each broker's silence is a finding of its own."""
+    found = coordinator()
+    found.answers = {"billing": []}
+    part = judge_coordinator(facts(coordinator=found, group="billing"))
+    assert part.rows[0].detail == "no broker answered"
+
+
+def test_where_nobody_was_asked_the_stage_is_skipped() -> None:
+    """Because no group has been used yet, or because something failed."""
+    assert "-g asks for one" in judge_coordinator(facts()).rows[0].detail
+    part = judge_coordinator(facts(failures={"coordinator": "timed out"}))
+    assert (part.rows[0].status, part.rows[0].detail) == (Status.SKIPPED, "timed out")
+    assert part.is_partial
+    assert not judge_coordinator(facts()).is_partial

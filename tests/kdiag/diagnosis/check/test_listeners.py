@@ -1,0 +1,126 @@
+from kdiag.diagnosis.check.facts import Endpoint
+from kdiag.diagnosis.check.listeners import judge_listeners
+from kdiag.diagnosis.check.report import Part, Status
+from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
+from kdiag.net.timed_channel import TlsFacts
+from made_values.check_subject import certificate, endpoint, facts, metadata, refused, visit
+
+PUBLIC = "8.8.8.8"
+
+
+def judged(*listeners: Endpoint, start: str = "8.8.4.4") -> Part:
+    """Return what is said of listeners of a cluster that was found by an address."""
+    return judge_listeners(facts([endpoint(start, visit(start))], listeners=listeners))
+
+
+def ids(part: Part) -> list[str]:
+    """Return the ids of the findings."""
+    return [each.id for each in part.findings]
+
+
+def test_a_listener_that_can_be_used_is_told_with_the_time_of_each_step() -> None:
+    """And the total, the lookup included where there was one."""
+    part = judged(endpoint("kafka.example.com", visit(PUBLIC, host="kafka.example.com"), node_id=2))
+
+    (row,) = part.rows
+    assert (row.status, row.target) == (Status.OK, "broker 2 at kafka.example.com:9092")
+    assert row.detail == "TCP 1 ms, ApiVersions 2 ms, Metadata 3 ms"
+    assert row.took_ns == 10_000_000
+    assert row.facts["addresses"] == [PUBLIC]
+    assert (row.facts["release"], row.facts["reachable"]) == ("4.3", True)
+    assert (part.findings, part.errors) == ([], [])
+
+
+def test_a_listener_that_leads_nowhere_is_an_error_of_the_connection() -> None:
+    """What is special about its address is part of the reason."""
+    error = refused("localhost:9092")
+    part = judged(endpoint("localhost", visit("127.0.0.1", error=error), node_id=2))
+
+    (finding,) = part.findings
+    assert finding.id == "KD1501"
+    assert finding.title == (
+        "broker 2 advertises localhost:9092, which cannot be used from here: connection refused; "
+        "it is an address that means, on every machine, that machine itself"
+    )
+    assert finding.evidence["cause"] == "KD1101"
+    assert "advertised.listeners of broker 2" in finding.fix
+    assert part.errors == [error]
+    (row,) = part.rows
+    assert (row.status, row.detail) == (Status.ERROR, "TCP: connection refused")
+
+
+def test_a_name_that_does_not_resolve_here_may_be_that_of_a_container() -> None:
+    """There is no address to visit."""
+    error = ConnectError("broker:9092", Layer.DNS, "no address is known", "", Fault.UNRESOLVED)
+    part = judged(endpoint("broker", node_id=1, error=error))
+
+    assert "a name without a domain, as containers have" in part.findings[0].title
+    assert part.rows[0].took_ns == 4_000_000
+
+
+def test_a_login_that_fails_there_has_its_own_advice() -> None:
+    """The address is not to blame."""
+    error = AuthenticationError(
+        "8.8.8.8:9092", Layer.SASL, "refused", "Check the user", Fault.WRONG_CREDENTIALS
+    )
+    part = judged(endpoint("8.8.8.8", visit(error=error), node_id=3))
+
+    (finding,) = part.findings
+    assert (finding.evidence["cause"], finding.fix) == ("KD1301", "Check the user.")
+
+
+def test_an_address_that_reaches_less_far_than_the_first_is_warned_of() -> None:
+    """It works from here only; where one began by such an address it is no surprise."""
+    listener = endpoint("10.0.0.5", visit("10.0.0.5"), node_id=1)
+
+    assert ids(judged(listener)) == ["KD1502"]
+    assert judged(listener).rows[0].status is Status.WARNING
+    assert ids(judged(listener, start="192.168.0.1")) == []
+    assert ids(judged(listener, start="127.0.0.1")) == []
+
+
+def test_brokers_must_not_share_an_address() -> None:
+    """Upper and lower case are the same to DNS."""
+    part = judged(
+        endpoint("kafka.example.com", visit(PUBLIC), node_id=1),
+        endpoint("Kafka.example.com", visit(PUBLIC), node_id=2),
+    )
+
+    (finding,) = part.findings
+    assert finding.id == "KD1503"
+    assert finding.title == "brokers 1, 2 advertise the same address, kafka.example.com:9092"
+
+
+def test_an_address_may_lead_to_another_cluster() -> None:
+    """As localhost does on a machine with a Kafka of its own."""
+    other = visit(PUBLIC, said=metadata(1, cluster_id="other"))
+    part = judged(endpoint("kafka.example.com", other, node_id=1))
+
+    assert ids(part) == ["KD1504"]
+    assert "cluster other answers" in part.findings[0].title
+
+
+def test_one_of_several_addresses_may_lead_nowhere() -> None:
+    """Clients take the next, sooner or later."""
+    part = judged(
+        endpoint("kafka.example.com", visit("8.8.8.9", error=refused()), visit(PUBLIC), node_id=1)
+    )
+
+    assert ids(part) == ["KD1103"]
+    assert part.rows[0].facts["reachable"]
+    assert part.errors == []
+
+
+def test_a_certificate_that_ends_soon_and_brokers_of_two_releases_are_warned_of() -> None:
+    """Each is found at the listener where it is."""
+    tls = TlsFacts("TLSv1.3", "TLS_AES_256_GCM_SHA384", (certificate(days_left=3),))
+    old = visit(PUBLIC, level=21)
+    assert old.versions is not None
+    old.versions.api_keys[0].max_version = 12
+    part = judged(
+        endpoint("a.example.com", visit("8.8.8.9", tls=tls), node_id=1),
+        endpoint("b.example.com", old, node_id=2),
+    )
+
+    assert ids(part) == ["KD1206", "KD5001"]
+    assert [row.facts["release"] for row in part.rows] == ["4.3", "3.9"]

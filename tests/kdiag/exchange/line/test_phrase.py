@@ -1,0 +1,158 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdiag.exchange.line.phrase import (
+    MAX_LISTED,
+    Topics,
+    clause,
+    count,
+    index_of,
+    listed,
+    quoted,
+    short_id,
+    size,
+)
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.wire.api.fetch import FetchPartition, FetchTopic
+from kdiag.wire.api.metadata import MetadataRequestTopic
+from kdiag.wire.primitives import uuid_text
+
+ORDERS_ID = bytes(range(16))
+TOPICS = Topics(TopicNames({uuid_text(ORDERS_ID): "orders"}))
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (0, "record", "0 records"),
+        (1, "record", "1 record"),
+        (1, "batch", "1 batch"),
+        (2, "batch", "2 batches"),
+        (2, "replica status", "2 replica statuses"),
+        (12345, "record", "12,345 records"),
+    ],
+)
+def test_a_count_agrees_with_its_noun(number: int, noun: str, text: str) -> None:
+    """One is singular, everything else plural, thousands are set apart."""
+    assert text == count(number, noun)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (1234, "1.2 kB"),
+        (9949, "9.9 kB"),
+        (9951, "10 kB"),
+        (34_200, "34 kB"),
+        (999_499, "999 kB"),
+        (999_500, "1.0 MB"),
+        (5_000_000_000, "5.0 GB"),
+        (7_000_000_000_000_000, "7000 TB"),
+    ],
+)
+def test_a_size_has_two_or_three_digits_and_a_decimal_unit(number: int, text: str) -> None:
+    """Bytes are counted in thousands, as network people do, and rounding carries over."""
+    assert text == size(number)
+
+
+@given(st.integers(0, 10**15))
+def test_a_size_is_never_off_by_more_than_it_shows(number: int) -> None:
+    """The text is within half of its last digit."""
+    value, unit = size(number).split()
+    scale = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}[unit]
+    last_digit = scale / 10 if "." in value else scale
+
+    assert abs(float(value) * scale - number) <= last_digit * 0.501
+
+
+def test_a_long_list_names_its_first_words_and_counts_the_rest() -> None:
+    """Eight words are shown, whatever there are."""
+    words = [f"t{number}" for number in range(MAX_LISTED + 3)]
+
+    assert listed(words[:MAX_LISTED]) == "t0 t1 t2 t3 t4 t5 t6 t7"
+    assert listed(words, ",") == "t0,t1,t2,t3,t4,t5,t6,t7,+3"
+    assert listed([]) == ""
+
+
+def test_a_clause_leaves_out_what_says_nothing() -> None:
+    """None and empty parts leave no comma behind."""
+    assert clause("a", None, "", "b") == "a, b"
+    assert clause() == ""
+
+
+def test_what_a_human_wrote_stands_in_quotation_marks() -> None:
+    """A message of a broker is told apart from kdiag's own words."""
+    assert quoted("not today") == '"not today"'
+
+
+@pytest.mark.parametrize(
+    ("member_id", "text"),
+    [
+        ("reader-9d8b5a8d-1111-2222-3333-444455556666", "reader-9d8b5a8d…"),
+        ("9d8b5a8d-1111-2222-3333-444455556666", "9d8b5a8d…"),
+        ("AbCdEfGhIjKlMnOpQrStUv", "AbCdEfGh…"),
+        ("consumer-1", "consumer-1"),
+    ],
+)
+def test_a_member_id_is_cut_at_its_uuid(member_id: str, text: str) -> None:
+    """Eight characters are enough to tell members apart."""
+    assert text == short_id(member_id)
+
+
+def test_a_topic_id_is_shown_as_its_name_where_that_is_known() -> None:
+    """An unknown id stays the id, and a message that tells neither gives a question mark."""
+    other = bytes(15) + b"\x07"
+
+    assert TOPICS.name(FetchTopic(topic_id=ORDERS_ID)) == "orders"
+    assert TOPICS.name(FetchTopic(topic_id=other)) == uuid_text(other)
+    assert TOPICS.name(FetchTopic(topic="payments")) == "payments"
+    assert TOPICS.name(FetchTopic()) == "?"
+
+
+def test_topics_stand_with_their_partitions() -> None:
+    """Each partition may carry a mark; without partitions the brackets are empty."""
+    partitions = [FetchPartition(partition=each, fetch_offset=10 * each) for each in (0, 3)]
+    elements = [
+        FetchTopic(topic="orders", partitions=partitions),
+        FetchTopic(topic="payments"),
+        FetchTopic(),
+    ]
+
+    assert TOPICS.partitions(elements) == "orders[0,3] payments[]"
+    marked = TOPICS.partitions(elements[:1], lambda each: f"@{each.fetch_offset}")
+    assert marked == "orders[0@0,3@30]"
+    assert TOPICS.partitions(None) == ""
+
+
+def test_many_partitions_are_counted() -> None:
+    """A topic of a thousand partitions does not fill the screen."""
+    partitions = [FetchPartition(partition=each) for each in range(1000)]
+
+    text = TOPICS.partitions([FetchTopic(topic="orders", partitions=partitions)])
+
+    assert text == "orders[0,1,2,3,4,5,6,7,+992]"
+
+
+def test_pairs_are_grouped_by_topic() -> None:
+    """The partitions of a fetch session read like those of a request."""
+    orders = uuid_text(ORDERS_ID)
+
+    assert TOPICS.pairs([(orders, 0), ("audit", 2), (orders, 1)]) == "orders[0,1] audit[2]"
+
+
+def test_topics_without_partitions_are_names() -> None:
+    """The topics that Metadata asks for are a list of names."""
+    asked = [MetadataRequestTopic(name="a"), MetadataRequestTopic(topic_id=ORDERS_ID, name=None)]
+
+    assert TOPICS.names(asked) == "a orders"
+
+
+def test_a_partition_is_a_number_or_something_with_one() -> None:
+    """What has no number of a partition is -1."""
+    assert index_of(4) == 4
+    assert index_of(FetchPartition(partition=5)) == 5
+    assert index_of(FetchTopic()) == -1

@@ -1,0 +1,90 @@
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.exchange import Status
+from kdiag.exchange.model import Protocol
+from kdiag.exchange.summary.counts import Summary, Totals, kind_text
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
+from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic
+from recordings.exchange_maker import make_connection, make_exchange
+
+ID = bytes(15) + b"\x09"
+
+
+def counted(names: TopicNames) -> Summary:
+    """Return the summary of five exchanges on two connections."""
+    summary = Summary(names)
+    failed = HeartbeatResponse(error_code=27)
+    named = MetadataRequest(topics=[MetadataRequestTopic(name="orders")])
+    for exchange in (
+        make_exchange(HeartbeatRequest(group_id="g"), failed, version=3),
+        make_exchange(HeartbeatRequest(group_id="g"), failed, version=3),
+        make_exchange(FetchRequest(topics=[FetchTopic(topic_id=ID)]), FetchResponse(), version=13),
+        make_exchange(named, version=9, pairing=Status.UNANSWERED, client_id=None),
+        make_exchange(None, b"\0\0\0\1", version=None, pairing=Status.UNMATCHED),
+    ):
+        summary.add(Dissection(exchange))
+    summary.add_connection(make_connection(client_software=("apache-kafka-java", "4.3.1")))
+    summary.add_connection(make_connection(protocol=Protocol.TLS))
+    return summary
+
+
+def test_the_document_of_a_summary_has_its_keys() -> None:
+    """What is alike is counted together, and taken apart again here."""
+    totals = Totals(
+        packets=20,
+        bytes=3_000,
+        first_ns=1_000_000_000,
+        last_ns=3_500_000_000,
+        connections=2,
+        duplicates=1,
+        gaps=1,
+        gap_bytes=66,
+        warnings=["cut"],
+    )
+    assert counted(TopicNames()).document(totals) == {
+        "schema": 1,
+        "packets": 20,
+        "bytes": 3_000,
+        "connections": 2,
+        "exchanges": 5,
+        "requests": {"Fetch v13": 1, "Metadata v9": 1, "Heartbeat v3": 2},
+        "responses": {"unknown": 1, "Fetch v13": 1, "Heartbeat v3": 2},
+        "status": {"unmatched": 1, "unanswered": 1, "ok": 3},
+        "errors": {"REBALANCE_IN_PROGRESS": 2},
+        "gaps": {"count": 1, "bytes": 66},
+        "duplicates": 1,
+        "clients": {"app": 4, "": 1},
+        "client_software": {"apache-kafka-java 4.3.1": 1},
+        "topics": {"AAAAAAAAAAAAAAAAAAAACQ": 1, "orders": 1},
+        "protocols": {"kafka": 1, "tls": 1},
+        "duration_s": 2.5,
+        "warnings": ["cut"],
+    }
+
+
+def test_a_topic_whose_id_gets_its_name_is_one_topic() -> None:
+    """The name may be learnt after the exchange was counted."""
+    summary = counted(TopicNames({"AAAAAAAAAAAAAAAAAAAACQ": "orders"}))
+    assert summary.topics == {"orders": 2}
+
+
+def test_exchanges_like_others_are_counted_without_being_read() -> None:
+    """At first each is read, to know what others are like."""
+    summary = Summary(TopicNames())
+    exchange = make_exchange(HeartbeatRequest(), HeartbeatResponse(error_code=27), version=3)
+    alike = 0
+    for _ in range(100):
+        if summary.add_like(exchange):
+            alike += 1
+        else:
+            summary.add(Dissection(exchange))
+    assert alike > 50
+    assert (summary.exchanges, summary.errors) == (100, {"REBALANCE_IN_PROGRESS": 100})
+
+
+def test_apis_are_named_with_their_version() -> None:
+    """A key that is not known is a number."""
+    assert kind_text(1, 13) == "Fetch v13"
+    assert kind_text(999, 1) == "API 999 v1"
+    assert kind_text(None, None) == "unknown"

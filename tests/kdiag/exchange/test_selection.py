@@ -1,0 +1,115 @@
+import pytest
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.selection import Selection, address_names, is_in_order
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.wire.api.fetch import FetchRequest, FetchTopic
+from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
+from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from recordings.exchange_maker import make_connection, make_exchange
+
+ID = "AAAAAAAAAAAAAAAAAAAACQ"
+
+
+def heartbeat(error_code: int = 0) -> Exchange:
+    """Return an exchange of the group `billing`, 2.5 ms late."""
+    asked = HeartbeatRequest(group_id="billing")
+    return make_exchange(asked, HeartbeatResponse(error_code=error_code), version=3)
+
+
+def takes(exchange: Exchange, selection: Selection, names: TopicNames | None = None) -> bool:
+    """Return whether a selection takes an exchange in both steps."""
+    return selection.may_take(exchange) and selection.takes(
+        Dissection(exchange), names or TopicNames()
+    )
+
+
+@pytest.mark.parametrize(
+    ("selection", "is_taken"),
+    [
+        (Selection(), True),
+        (Selection(api_keys=frozenset({12, 1})), True),
+        (Selection(api_keys=frozenset({1})), False),
+        (Selection(clients=("app",)), True),
+        (Selection(clients=("a*",)), True),
+        (Selection(clients=("10.0.0.1",)), True),
+        (Selection(clients=("10.0.0.1:40000",)), True),
+        (Selection(clients=("10.0.0.2",)), False),
+        (Selection(clients=("b", "app")), True),
+        (Selection(groups=("bill*",)), True),
+        (Selection(groups=("other",)), False),
+        (Selection(topics=("orders",)), False),
+        (Selection(connections=frozenset({"1"})), True),
+        (Selection(connections=frozenset({"2"})), False),
+        (Selection(min_latency_ns=2_500_000), True),
+        (Selection(min_latency_ns=2_500_001), False),
+        (Selection(errors=True), False),
+        (Selection(api_keys=frozenset({12}), groups=("other",)), False),
+    ],
+)
+def test_an_exchange_is_wanted_if_every_kind_of_condition_holds(
+    selection: Selection,
+    is_taken: bool,  # noqa: FBT001 - a parameter of the table
+) -> None:
+    """Of several patterns of one kind one is enough."""
+    assert takes(heartbeat(), selection) is is_taken
+
+
+def test_errors_are_kafkas_and_those_of_the_wire() -> None:
+    """Neither a broker's error nor a missing answer is in order."""
+    errors = Selection(errors=True)
+    assert takes(heartbeat(error_code=27), errors)
+    unanswered = make_exchange(HeartbeatRequest(), version=3, pairing=Status.UNANSWERED)
+    assert takes(unanswered, errors)
+    assert takes(make_exchange(HeartbeatRequest(), b"\0\0\0\7\0", version=3), errors)
+
+
+def test_without_an_answer_there_is_no_latency() -> None:
+    """What never came is not late."""
+    assert not takes(make_exchange(HeartbeatRequest(), version=3), Selection(min_latency_ns=0))
+
+
+def test_a_topic_is_found_by_its_name_and_by_its_id() -> None:
+    """The session of a fetch counts, too."""
+    names = TopicNames({ID: "orders"})
+    asked = FetchRequest(topics=[FetchTopic(topic_id=bytes(15) + b"\x09")])
+    exchange = make_exchange(asked, version=13)
+    for pattern in ("orders", "ord*", ID):
+        assert takes(exchange, Selection(topics=(pattern,)), names)
+    empty = make_exchange(FetchRequest(), version=13)
+    empty.session_topics = [(ID, 0)]
+    assert takes(empty, Selection(topics=("orders",)), names)
+
+
+def test_connections_are_told_unless_exchanges_are_chosen() -> None:
+    """A choice of connections or addresses is one of connections, too."""
+    connection = make_connection()
+    assert Selection().takes_connection(connection)
+    assert Selection(connections=frozenset({"1"})).takes_connection(connection)
+    assert Selection(clients=("10.0.0.1",)).takes_connection(connection)
+    for selection in (
+        Selection(connections=frozenset({"2"})),
+        Selection(clients=("app",)),
+        Selection(errors=True),
+        Selection(api_keys=frozenset({1})),
+    ):
+        assert not selection.takes_connection(connection)
+
+
+def test_an_address_of_ipv6_may_be_given_without_its_brackets() -> None:
+    """Brackets are also part of patterns, so a name is compared as it is first."""
+    connection = make_connection(client="[fe80::1]:40000")
+    assert address_names(connection) == ["[fe80::1]:40000", "[fe80::1]", "fe80::1"]
+    exchange = make_exchange(HeartbeatRequest(), FindCoordinatorResponse(), version=3)
+    exchange.connection = connection
+    for name in address_names(connection):
+        assert Selection(clients=(name,)).may_take(exchange)
+
+
+def test_only_bytes_that_are_missing_or_wrong_are_out_of_order() -> None:
+    """An unanswered request is whole."""
+    assert not is_in_order(Status.MALFORMED)
+    assert not is_in_order(Status.PARTIAL)
+    assert is_in_order(Status.UNANSWERED)
+    assert is_in_order(Status.OK)

@@ -1,6 +1,0 @@
-from kdiag.finding_rules.rule import Severity
-
-
-def test_severities_stand_in_order() -> None:
-    """The worst comes first, which is what everybody who compares them relies on."""
-    assert list(Severity) == [Severity.ERROR, Severity.WARNING, Severity.INFO]

@@ -1,0 +1,211 @@
+import io
+import struct
+
+import pytest
+
+from kdiag.errors import CaptureError
+from kdiag.pcap.files.block import PacketBlock
+from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets, is_pcapng, read_pcapng
+from kdiag.pcap.files.window import open_window
+from recordings.capture_writer import Section
+
+LITTLE = Section("<")
+START = LITTLE.start() + LITTLE.interface()
+
+
+def read(
+    file: bytes, block_bytes: int = 4096
+) -> tuple[list[PacketBlock], list[Secrets], CaptureError | None]:
+    """Return the blocks of packets, the secrets, and what ended the reading."""
+    blocks: list[PacketBlock] = []
+    secrets: list[Secrets] = []
+    with open_window(io.BytesIO(file), block_bytes) as window:
+        try:
+            blocks.extend(read_pcapng(window, secrets))
+        except CaptureError as error:
+            return blocks, secrets, error
+    return blocks, secrets, None
+
+
+def contents(blocks: list[PacketBlock]) -> list[bytes]:
+    """Return the bytes of the packets."""
+    return [
+        block.data[offset : offset + captured].tobytes()
+        for block in blocks
+        for offset, captured in zip(block.offset.tolist(), block.captured.tolist(), strict=True)
+    ]
+
+
+def column(blocks: list[PacketBlock], name: str) -> list[int]:
+    """Return one column of all blocks."""
+    return [value for block in blocks for value in getattr(block, name).tolist()]
+
+
+@pytest.mark.parametrize("byte_order", ["<", ">"])
+def test_packets_of_all_three_kinds_are_read_in_either_byte_order(byte_order: str) -> None:
+    """Enhanced, old and simple packet blocks may stand side by side."""
+    section = Section(byte_order)
+    file = section.start() + section.interface(link_type=113) + section.interface(link_type=101)
+    file += section.packet(b"enhanced", 5_000_001, interface=1, wire=99)
+    file += section.old_packet(b"older", 5_000_002, interface=1) + section.simple_packet(b"simple")
+    assert is_pcapng(file)
+    blocks, _, error = read(file)
+    assert error is None
+    assert contents(blocks) == [b"enhanced", b"older", b"simple"]
+    assert column(blocks, "original") == [99, 5, 6]
+    assert column(blocks, "link_type") == [101, 101, 113]
+    assert column(blocks, "interface") == [1, 1, 0]
+    assert column(blocks, "time_ns") == [5_000_001_000, 5_000_002_000, 0]
+
+
+def test_simple_packets_are_cut_by_the_snap_length_of_the_first_interface() -> None:
+    """They say only how long they were on the wire."""
+    file = LITTLE.start() + LITTLE.interface(snaplen=4) + LITTLE.simple_packet(b"0123", wire=10)
+    blocks, _, error = read(file)
+    assert error is None
+    assert contents(blocks) == [b"0123"]
+    assert column(blocks, "original") == [10]
+
+
+@pytest.mark.parametrize(
+    ("resolution", "ticks", "time_ns"),
+    [
+        (None, 1_700_000_000_123_456, 1_700_000_000_123_456_000),
+        (6, 1_700_000_000_123_456, 1_700_000_000_123_456_000),
+        (0, 1_700_000_000, 1_700_000_000_000_000_000),
+        (3, 1_700_000_000_123, 1_700_000_000_123_000_000),
+        (9, 1_700_000_000_123_456_789, 1_700_000_000_123_456_789),
+        (12, 1_700_000_123_456_789_012, 1_700_000_123_456_789),
+        (0x80, 1_700_000_000, 1_700_000_000_000_000_000),
+        (0x80 | 10, 1_700_000_000 * 1024 + 512, 1_700_000_000_500_000_000),
+        (0x80 | 30, 1_700_000_000 * 2**30 + 2**28, 1_700_000_000_250_000_000),
+        (0x80 | 60, 7 * 2**60 + 2**58, 7_250_000_000),
+    ],
+)
+def test_time_is_in_the_unit_of_the_interface(
+    resolution: int | None, ticks: int, time_ns: int
+) -> None:
+    """Units are negative powers of 10 or of 2; microseconds where nothing is said."""
+    options = [] if resolution is None else [(9, bytes([resolution]))]
+    file = LITTLE.start() + LITTLE.interface(options=options) + LITTLE.packet(b"x", ticks)
+    assert column(read(file)[0], "time_ns") == [time_ns]
+
+
+@pytest.mark.parametrize("byte_order", ["<", ">"])
+def test_each_interface_has_its_own_clock(byte_order: str) -> None:
+    """An offset in seconds is added; options that say nothing of time are passed over."""
+    section = Section(byte_order)
+    offset = struct.pack(byte_order + "q", -100)
+    file = section.start() + section.interface(options=[(2, b"eth0x"), (9, b"\x09"), (0, b"")])
+    file += section.interface(options=[(14, offset), (3, b"a comment")])
+    file += section.packet(b"a", 500, 0) + section.packet(b"b", 200_000_000, 1)
+    assert column(read(file)[0], "time_ns") == [500, 100_000_000_000]
+
+
+def test_a_new_section_starts_over() -> None:
+    """Byte order and interfaces of one section mean nothing in the next."""
+    big = Section(">")
+    file = START + LITTLE.packet(b"one") + big.start() + big.interface(101) + big.packet(b"two")
+    blocks, _, error = read(file)
+    assert error is None
+    assert contents(blocks) == [b"one", b"two"]
+    assert column(blocks, "link_type") == [1, 101]
+
+
+def test_unknown_blocks_are_passed_over() -> None:
+    """Statistics, names, comments and private blocks carry no packets."""
+    file = START + LITTLE.block(5, b"statistics") + LITTLE.packet(b"one")
+    file += LITTLE.block(0x80000BAD, bytes(9000)) + LITTLE.block(0, b"") + LITTLE.packet(b"two")
+    blocks, _, error = read(file)
+    assert error is None
+    assert contents(blocks) == [b"one", b"two"]
+
+
+def test_secrets_are_kept() -> None:
+    """A key log travels inside the file; its padding is not part of it."""
+    file = START + LITTLE.secrets(b"CLIENT_RANDOM 1 2\n\n") + LITTLE.secrets(b"wg", 0x57474B4C)
+    _, secrets, error = read(file)
+    assert error is None
+    assert secrets == [Secrets(TLS_KEY_LOG, b"CLIENT_RANDOM 1 2\n\n"), Secrets(0x57474B4C, b"wg")]
+
+
+@pytest.mark.parametrize("block_bytes", [24, 50, 333, 4096])
+def test_blocks_are_whole_wherever_the_window_ends(block_bytes: int) -> None:
+    """Blocks that lie across the end of a window, or are longer than it, are not cut."""
+    packets = [bytes([size]) * size for size in range(100)]
+    file = START + b"".join(LITTLE.packet(data) for data in packets)
+    blocks, _, error = read(file, block_bytes)
+    assert error is None
+    assert contents(blocks) == packets
+
+
+def test_what_precedes_a_cut_is_read_wherever_the_file_is_cut() -> None:
+    """A file cut between blocks is a good one; any other cut is reported."""
+    parts = [START, LITTLE.packet(b"one"), LITTLE.block(5, b"x"), LITTLE.packet(b"four")]
+    file, good = b"".join(parts), {sum(map(len, parts[: count + 1])) for count in range(4)}
+    for size in range(len(START), len(file) + 1):
+        blocks, _, error = read(file[:size])
+        assert len(contents(blocks)) == (size >= len(parts[0] + parts[1])) + (size == len(file))
+        assert (error is None) == (size in good)
+
+
+@pytest.mark.parametrize("kind", [5, 6, 1, 10, 0x0A0D0D0A])
+@pytest.mark.parametrize("size", [0, 4, 8, 13, 0x7FFF_FFFC, 0xFFFF_FFFF])
+def test_a_block_of_senseless_length_ends_the_file(kind: int, size: int) -> None:
+    """Lengths of 0, odd lengths and enormous ones neither loop nor ask for memory."""
+    good = START + LITTLE.packet(b"one")
+    start = struct.pack("<IIII", kind, size, 0x1A2B3C4D, 0)
+    blocks, _, error = read(good + start + bytes(64))
+    assert contents(blocks) == [b"one"]
+    assert error is not None
+    assert error.offset == len(good)
+    assert f"{size} bytes" in error.why
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        LITTLE.packet(b"x", interface=1),
+        LITTLE.packet(b"data")[:-4] + struct.pack("<I", 40),
+        LITTLE.block(6, struct.pack("<IIIII", 0, 0, 0, 17, 17) + bytes(16)),
+        LITTLE.block(3, struct.pack("<I", 100) + bytes(16)),
+        LITTLE.block(0x0A0D0D0A, bytes(16)),
+    ],
+    ids=["no such interface", "two lengths", "longer than block", "simple", "no byte order"],
+)
+def test_a_block_that_contradicts_itself_ends_the_file(broken: bytes) -> None:
+    """The packets before it are good, those after it may be anything."""
+    good = START + LITTLE.packet(b"one")
+    blocks, _, error = read(good + broken + LITTLE.packet(b"two"))
+    assert contents(blocks) == [b"one"]
+    assert error is not None
+    assert error.offset == len(good)
+
+
+def test_a_packet_without_any_interface_means_nothing() -> None:
+    """Its link type is not known."""
+    for packet in (LITTLE.packet(b"x"), LITTLE.simple_packet(b"x")):
+        blocks, _, error = read(LITTLE.start() + packet)
+        assert contents(blocks) == []
+        assert error is not None
+
+
+def test_secrets_longer_than_their_block_end_the_file() -> None:
+    """A length is checked before anything is kept."""
+    _, secrets, error = read(
+        START + LITTLE.block(10, struct.pack("<II", TLS_KEY_LOG, 9) + b"short")
+    )
+    assert secrets == []
+    assert error is not None
+
+
+def test_interfaces_without_end_are_refused() -> None:
+    """A section may not fill the memory with interfaces."""
+    _, _, error = read(LITTLE.start() + LITTLE.interface() * 65_537)
+    assert "more than 65536 interfaces" in str(error)
+
+
+def test_other_files_are_not_taken_for_captures() -> None:
+    """Both the block type and the byte order mark count."""
+    assert not is_pcapng(b"")
+    assert not is_pcapng(b"\x0a\x0d\x0d\x0a" + bytes(12))

@@ -1,0 +1,207 @@
+from itertools import accumulate, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdiag.pcap.kafka.frame_cutter import HEAD_BYTES, End, FrameCutter, FrameSink, Start
+from kdiag.pcap.kafka.order import MAX_WAIT_PACKETS
+from kdiag.pcap.tcp.segments import Segments
+from kdiag.wire.frame import Frame
+from recordings.segment_tape import START_NS, STEP_NS, sized, stretch
+
+
+class Collector:
+    """A cutter and what it announced."""
+
+    def __init__(self, max_frame_bytes: int = 1 << 20) -> None:
+        self.starts: list[Start] = []
+        self.ends: list[End] = []
+        self.sink = FrameSink(self.starts, self.ends, lambda _: None, lambda _: None)
+        self.cutter = FrameCutter(self.sink, max_frame_bytes)
+
+    @property
+    def frames(self) -> list[Frame]:
+        """Return the announced frames in the order of the stream."""
+        return [frame for _, _, frame in self.starts]
+
+    def take(self, parts: list[bytes], first_packet: int = 1, known: int = 0) -> None:
+        """Give the cutter byte strings as one segment each."""
+        segments = stretch(parts, first_packet=first_packet)
+        self.cutter.take(segments, 0, len(parts), known)
+
+
+def cut_at(data: bytes, places: list[int]) -> list[bytes]:
+    """Return data cut at the given places."""
+    edges = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})
+    return [data[start:stop] for start, stop in pairwise(edges)]
+
+
+@given(
+    st.lists(st.binary(max_size=40), min_size=1, max_size=12),
+    st.lists(st.integers(0, 1000), max_size=20),
+    st.lists(st.integers(0, 1000), max_size=6),
+)
+def test_any_cut_of_the_bytes_gives_the_same_frames(
+    bodies: list[bytes], segment_cuts: list[int], call_cuts: list[int]
+) -> None:
+    """Neither where TCP splits nor where a block of packets ends changes a frame's story."""
+    stream = b"".join(map(sized, bodies))
+    parts = cut_at(stream, segment_cuts)
+    edges = list(accumulate(map(len, parts), initial=0))
+    collector = Collector()
+    calls = sorted({0, len(parts), *(cut % (len(parts) + 1) for cut in call_cuts)})
+
+    for first, last in pairwise(calls):
+        collector.take(parts[first:last], first_packet=first + 1)
+
+    starts = list(accumulate((4 + len(body) for body in bodies), initial=0))
+    spans = list(pairwise(starts))
+    assert [frame.data for frame in collector.frames] == bodies
+    for frame, (start, stop) in zip(collector.frames, spans, strict=True):
+        carriers = [
+            row for row, (low, high) in enumerate(pairwise(edges)) if low < stop and start < high
+        ]
+        row = carriers[0]
+        others = sum(low < edges[row + 1] and edges[row] < high for low, high in spans) - 1
+        assert frame.size == stop - start - 4
+        assert (frame.first_packet, frame.last_packet) == (row + 1, carriers[-1] + 1)
+        assert frame.first_byte_ns == START_NS + frame.first_packet * STEP_NS
+        assert frame.last_byte_ns == START_NS + frame.last_packet * STEP_NS
+        assert (frame.segments, frame.starts_in_segment_with) == (len(carriers), others)
+        assert frame.gap_bytes == 0
+
+
+def test_a_long_frame_is_announced_by_its_head_and_completed_later() -> None:
+    """Others need not wait for its last byte: a frame on its way has no last packet yet."""
+    collector = Collector()
+    body = bytes(range(256)) * 10
+
+    collector.take([sized(body)[:600]])
+    (frame,) = collector.frames
+    assert (frame.size, frame.last_packet, frame.data) == (2560, 0, body[:HEAD_BYTES])
+    assert collector.cutter.unresolved_packet(0) is None
+
+    collector.take([sized(body)[600:]], first_packet=2)
+    assert collector.ends == [(collector.sink.end, frame)]
+    assert (frame.data, frame.last_packet, frame.segments) == (body, 2, 2)
+
+
+def test_a_frame_whose_head_is_not_known_holds_up_what_starts_later() -> None:
+    """The packet with its first byte is named until the head is there."""
+    collector = Collector()
+    collector.take([sized(b"x" * 100)[:50]], first_packet=7)
+
+    assert collector.frames == []
+    assert collector.cutter.unresolved_packet(0) == 7
+    assert collector.cutter.unresolved_packet(8) is None
+
+
+def test_a_frame_that_becomes_known_late_takes_its_place_there() -> None:
+    """After enough other packets nobody has waited for it."""
+    early, late = Collector(), Collector()
+    early.take([b"\0\0"])
+    early.take([b"\0\1a"], first_packet=1 + MAX_WAIT_PACKETS)
+    late.take([b"\0\0"])
+    late.take([b"\0\1a"], first_packet=2 + MAX_WAIT_PACKETS)
+
+    assert [order for order, _, _ in early.starts] == [1]
+    assert [order for order, _, _ in late.starts] == [2 + MAX_WAIT_PACKETS]
+
+
+def test_bytes_that_are_released_late_say_since_when_they_are_known() -> None:
+    """What a later packet made known takes its place there, even inside one segment."""
+    collector = Collector()
+    collector.take([sized(b"a") + sized(b"b")], known=2 + MAX_WAIT_PACKETS)
+
+    assert [order for order, _, _ in collector.starts] == [2 + MAX_WAIT_PACKETS] * 2
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 101, 2**31 - 1])
+def test_an_absurd_size_is_a_loss_and_allocates_nothing(size: int) -> None:
+    """The frames before it count; nothing after it was cut."""
+    collector = Collector(max_frame_bytes=100)
+    collector.take([sized(b"ok") + size.to_bytes(4, signed=True) + b"junk"])
+
+    assert [frame.data for frame in collector.frames] == [b"ok"]
+    assert collector.frames[0].starts_in_segment_with == 0
+    assert collector.cutter.loss is not None
+    assert collector.cutter.loss.position == 10
+    assert str(size) in collector.cutter.loss.why
+
+
+def test_tls_records_in_place_of_frames_are_called_so() -> None:
+    """A plaintext client on a TLS port is a common mistake."""
+    collector = Collector()
+    collector.take([bytes.fromhex("15030300020228")])
+
+    assert collector.cutter.loss is not None
+    assert "TLS" in collector.cutter.loss.why
+
+
+def test_a_hole_inside_a_body_leaves_the_rest_of_the_stream_intact() -> None:
+    """The frame ends where its length says, keeps what came before, and counts what is missing."""
+    collector = Collector()
+    collector.take([sized(b"0123456789")[:9]])
+    collector.cutter.take(Segments.hole(3, 5, 55), 0, 1)
+    collector.take([b"89" + sized(b"next")], first_packet=6)
+
+    broken, whole = collector.frames
+    assert (broken.data, broken.size, broken.gap_bytes) == (b"01234", 10, 3)
+    assert not broken.is_whole
+    assert (broken.first_packet, broken.last_packet, broken.segments) == (1, 6, 2)
+    assert (whole.data, whole.starts_in_segment_with) == (b"next", 1)
+
+
+def test_a_hole_over_the_end_of_a_frame_is_a_loss() -> None:
+    """The frame is complete as far as it goes, but nobody knows where the next one starts."""
+    collector = Collector()
+    collector.take([sized(b"0123456789")[:9]])
+    collector.cutter.take(Segments.hole(8, 5, 55), 0, 1)
+
+    (frame,) = collector.frames
+    assert (frame.data, frame.gap_bytes, frame.last_packet) == (b"01234", 5, 5)
+    assert collector.cutter.loss is not None
+    assert collector.cutter.loss.position == 5
+
+
+def test_a_hole_that_ends_with_the_frame_is_no_loss() -> None:
+    """The next byte is the next frame's first."""
+    collector = Collector()
+    collector.take([sized(b"0123456789")[:9]])
+    collector.cutter.take(Segments.hole(5, 5, 55), 0, 1)
+    collector.take([sized(b"next")], first_packet=6)
+
+    assert [frame.data for frame in collector.frames] == [b"01234", b"next"]
+
+
+def test_at_the_end_an_open_frame_says_what_it_lacks() -> None:
+    """A recording that stops inside a frame leaves a partial frame, not nothing."""
+    collector = Collector()
+    collector.take([sized(b"0123456789")[:9]])
+    collector.cutter.finish()
+
+    (frame,) = collector.frames
+    assert (frame.data, frame.gap_bytes, frame.last_packet) == (b"01234", 5, 1)
+
+
+def test_at_the_end_a_length_that_is_cut_is_no_frame() -> None:
+    """Two bytes of a length say nothing."""
+    collector = Collector()
+    collector.take([b"\0\0"])
+    collector.cutter.finish()
+
+    assert collector.frames == []
+
+
+def test_many_small_parts_of_one_frame_are_kept_together() -> None:
+    """A frame that comes a byte at a time does not cost an object a byte."""
+    collector = Collector()
+    body = bytes(3000)
+    for number, byte in enumerate(sized(body), 1):
+        collector.take([bytes([byte])], first_packet=number)
+        opened = collector.cutter._open
+        assert opened is None or len(opened.parts) <= 1
+
+    assert collector.frames[0].data == body
+    assert collector.frames[0].segments == 3004

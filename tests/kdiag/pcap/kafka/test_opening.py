@@ -1,0 +1,251 @@
+import random
+
+import pytest
+
+from kdiag.exchange.model import Protocol
+from kdiag.pcap.kafka.frame_stream import FrameLimits
+from kdiag.pcap.kafka.opening import Opening, Verdict
+from kdiag.pcap.tcp.segments import Piece, Segments
+from recordings.segment_tape import request, response, stretch
+
+LIMITS = FrameLimits(max_frame_bytes=1 << 20, max_search_bytes=1 << 20)
+TLS_HELLO = bytes.fromhex("16030100f8010000f40303")
+NOISE = random.Random(7).randbytes(3000)
+
+
+class Rig:
+    """The opening of a connection.
+
+    Attributes:
+        opening: what is tested.
+    """
+
+    def __init__(
+        self, client: int | None = None, *, has_syn: bool = False, limits: FrameLimits = LIMITS
+    ) -> None:
+        self.opening = Opening(limits, has_syn=has_syn)
+        self.opening.client = client
+        self._packet = 1
+
+    def take(self, side: int, *parts: bytes) -> Verdict | None:
+        """Take byte strings as one segment each; return what is known then."""
+        segments = stretch(parts, first_packet=self._packet)
+        self._packet += len(parts)
+        self.opening.sides[side].take(segments, 0, len(parts))
+        return self.opening.verdict()
+
+    def lose(self, side: int, size: int, data: bytes = b"") -> Verdict | None:
+        """Take a packet of which only some first bytes, if any, are in the capture."""
+        segments = Segments.of_pieces([Piece(data, size, self._packet, 0)])
+        self._packet += 1
+        self.opening.sides[side].take(segments, 0, 1)
+        return self.opening.verdict()
+
+    def end(self) -> Verdict | None:
+        """Return what is known when no more bytes will come."""
+        return self.opening.verdict(is_over=True)
+
+    def kept(self, side: int) -> bytes:
+        """Return the bytes that are kept of a direction."""
+        return b"".join(piece.data for piece in self.opening.sides[side].kept())
+
+
+@pytest.mark.parametrize("client", [0, 1])
+@pytest.mark.parametrize(
+    ("data", "protocol"),
+    [
+        (request(1), Protocol.KAFKA),
+        (TLS_HELLO, Protocol.TLS),
+        (b"GET / HTTP/1.1\r\n", Protocol.HTTP),
+        (b"*1\r\n$4\r\nPING\r\n", Protocol.REDIS),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", Protocol.UNKNOWN),
+    ],
+)
+def test_with_a_syn_the_clients_first_bytes_tell(
+    client: int, data: bytes, protocol: Protocol
+) -> None:
+    """They may come one at a time, and are kept for whoever reads them."""
+    rig = Rig(client, has_syn=True)
+    verdicts = [rig.take(client, data[at : at + 1]) for at in range(len(data))]
+
+    assert verdicts[0] is None
+    assert verdicts[-1] == Verdict(protocol, client)
+    assert rig.kept(client) == data
+    assert rig.opening.sides[client].has_frame_start
+
+
+def test_with_a_syn_what_the_other_end_says_first_tells_nothing() -> None:
+    """A server's greeting is no request of the client."""
+    rig = Rig(0, has_syn=True)
+
+    assert rig.take(1, b"220 mail.example.test\r\n") is None
+    assert rig.take(1, b"GET / HTTP/1.1\r\n") is None
+    assert rig.end() == Verdict(Protocol.UNKNOWN, 0)
+
+
+@pytest.mark.parametrize(("client", "has_syn"), [(0, True), (None, False), (None, True)])
+def test_a_connection_without_a_byte_is_empty(client: int | None, *, has_syn: bool) -> None:
+    """It is so at its end, not before."""
+    rig = Rig(client, has_syn=has_syn)
+
+    assert rig.opening.verdict() is None
+    assert rig.end() == Verdict(Protocol.EMPTY, client)
+
+
+def test_too_few_bytes_are_judged_at_the_end() -> None:
+    """Half a header could have become anything."""
+    rig = Rig(0, has_syn=True)
+
+    assert rig.take(0, request(1)[:7]) is None
+    assert rig.end() == Verdict(Protocol.UNKNOWN, 0)
+
+
+@pytest.mark.parametrize("client", [0, 1])
+def test_without_a_syn_the_end_that_sends_requests_is_the_client(client: int) -> None:
+    """They are searched for in both directions, whatever came before."""
+    rig = Rig()
+    other = 1 - client
+
+    assert rig.take(client, NOISE[:100]) is None
+    assert rig.take(other, NOISE[100:200]) is None
+    assert rig.take(client, NOISE[:50] + request(1)[:9]) is None
+    assert rig.take(client, request(1)[9:] + request(2)) == Verdict(Protocol.KAFKA, client)
+    side = rig.opening.sides[client]
+    assert (side.skipped_bytes, side.unread_bytes) == (150, 150)
+    assert side.has_frame_start
+    assert rig.kept(client) == request(1) + request(2)
+    assert rig.kept(other) == NOISE[100:200]
+    assert not rig.opening.sides[other].has_frame_start
+
+
+def test_bytes_behind_the_request_that_was_found_are_kept() -> None:
+    """More may come before anybody asks."""
+    rig = Rig()
+    rig.take(0, request(1))
+    verdict = rig.take(0, request(2), b"more")
+
+    assert verdict == Verdict(Protocol.KAFKA, 0)
+    assert rig.kept(0) == request(1) + request(2) + b"more"
+
+
+def test_a_request_at_the_very_end_is_found_at_the_end() -> None:
+    """Nothing follows that could prove it sooner."""
+    rig = Rig()
+
+    assert rig.take(0, b"lost" + request(1)) is None
+    assert rig.end() == Verdict(Protocol.KAFKA, 0)
+    assert rig.kept(0) == request(1)
+
+
+@pytest.mark.parametrize("broker", [0, 1])
+def test_responses_alone_tell_who_is_the_client(broker: int) -> None:
+    """A chain of them is enough if the other end says nothing, in the middle or from a SYN on."""
+    for rig in (Rig(1 - broker, has_syn=True), Rig()):
+        assert rig.take(broker, *map(response, range(3))) == Verdict(Protocol.KAFKA, 1 - broker)
+    rig = Rig()
+
+    assert rig.take(broker, b"the rest", response(4)) is None
+    assert rig.take(broker, response(5), response(7)) == Verdict(Protocol.KAFKA, 1 - broker)
+    side = rig.opening.sides[broker]
+    assert (side.skipped_bytes, side.unread_bytes) == (8, 8)
+    assert rig.kept(broker) == response(4) + response(5) + response(7)
+    assert side.has_frame_start
+
+
+def test_two_responses_are_enough_at_the_end() -> None:
+    """No third one will come."""
+    rig = Rig()
+
+    assert rig.take(1, response(4), response(5)) is None
+    assert rig.end() == Verdict(Protocol.KAFKA, 0)
+
+
+def test_responses_prove_nothing_beside_bytes_of_the_other_end() -> None:
+    """If that is the client, its requests will be found."""
+    rig = Rig()
+    rig.take(0, b"x")
+
+    assert rig.take(1, *map(response, range(5))) is None
+
+
+def test_a_client_does_not_send_responses() -> None:
+    """The end that has sent the SYN of a connection may count up in another protocol."""
+    rig = Rig(0)
+
+    assert rig.take(0, *map(response, range(5))) is None
+    assert rig.end() == Verdict(Protocol.UNKNOWN, 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "protocol"),
+    [
+        (bytes.fromhex("17030300200102"), Protocol.TLS),
+        (b"POST /topics HTTP/1.1\r\n", Protocol.HTTP),
+        (b"HTTP/1.1 200 OK\r\n", Protocol.HTTP),
+        (b"+PONG\r\n", Protocol.REDIS),
+    ],
+)
+@pytest.mark.parametrize("side", [0, 1])
+def test_other_protocols_are_told_in_the_middle_too(
+    side: int, data: bytes, protocol: Protocol
+) -> None:
+    """Either end's first bytes may tell them, but not who is the client."""
+    assert Rig().take(side, data) == Verdict(protocol, None)
+
+
+def test_bytes_of_nothing_known_are_searched_until_there_were_too_many() -> None:
+    """Both directions must have had their chance."""
+    rig = Rig(limits=FrameLimits(1 << 20, 2000))
+
+    assert rig.take(0, NOISE) is None
+    assert rig.take(1, NOISE[:1999]) is None
+    assert rig.take(1, b"ab") == Verdict(Protocol.UNKNOWN, None)
+
+
+def test_a_client_whose_first_bytes_are_lost_is_searched_for_requests() -> None:
+    """The capture has its SYN and not the first data."""
+    rig = Rig(1, has_syn=True)
+
+    assert rig.lose(1, 40) is None
+    assert rig.take(1, request(1)[9:]) is None
+    assert rig.take(1, request(2) + request(3)) == Verdict(Protocol.KAFKA, 1)
+    assert rig.kept(1) == request(2) + request(3)
+    side = rig.opening.sides[1]
+    assert side.skipped_bytes == 40 + len(request(1)) - 9
+    assert side.unread_bytes == len(request(1)) - 9
+
+
+def test_a_search_for_a_known_client_ends_too() -> None:
+    """After enough bytes it is something else."""
+    rig = Rig(0, has_syn=True, limits=FrameLimits(1 << 20, 2000))
+
+    assert rig.lose(0, 40) is None
+    assert rig.take(0, NOISE) == Verdict(Protocol.UNKNOWN, 0)
+
+
+def test_a_cut_first_packet_tells_what_it_can() -> None:
+    """Where a snap length ends the bytes, no more of them will come."""
+    assert Rig(0, has_syn=True).lose(0, 2000, request(1)[:20]) == Verdict(Protocol.KAFKA, 0)
+    assert Rig(0, has_syn=True).lose(0, 2000, b"\0\0") == Verdict(Protocol.UNKNOWN, 0)
+
+
+def test_the_oldest_bytes_go_when_there_are_too_many() -> None:
+    """What is kept then begins anywhere."""
+    rig = Rig(0, has_syn=True, limits=FrameLimits(1 << 20, 2000))
+    rig.take(1, *[b"a" * 100] * 10)
+    side = rig.opening.sides[1]
+
+    assert len(side.kept()) == 5
+    assert (side.skipped_bytes, side.unread_bytes, side.total_bytes) == (500, 500, 1000)
+    assert not side.has_frame_start
+    assert side.first_bytes() == (b"", True)
+
+
+def test_what_is_kept_holds_up_later_frames() -> None:
+    """Both while searching and while the first bytes are awaited."""
+    for has_syn in (True, False):
+        rig = Rig(0, has_syn=has_syn)
+        rig.take(0, b"\0", b"\0")
+        side = rig.opening.sides[0]
+
+        assert [side.unresolved_packet(oldest) for oldest in (0, 2, 3)] == [1, 2, None]

@@ -1,0 +1,94 @@
+import gzip
+import json
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from folders import ORACLE
+from kdiag.pcap.kafka.request_head import Likeness, is_request, is_whole_request, request_likeness
+from recordings.segment_tape import request
+
+_HEADERS = ORACLE / "headers-4.3.1.jsonl.gz"
+
+
+def test_every_request_header_of_kafka_is_plausible() -> None:
+    """No API, version, client id or correlation id that Kafka writes is turned away."""
+    lines = map(json.loads, gzip.decompress(_HEADERS.read_bytes()).splitlines())
+    requests = [line for line in lines if line["kind"] == "request_header"]
+
+    for line in requests:
+        client_id = line["json"].get("clientId")
+        if client_id is None or client_id.isprintable():
+            head = bytes.fromhex(line["hex"]) + b"\0\0\0\0"
+            expected = Likeness.STRONG if client_id else Likeness.WEAK
+            assert request_likeness(head, len(head)) is expected, line
+    assert len(requests) > 500
+
+
+@pytest.mark.parametrize(
+    ("fields", "client_id", "likeness"),
+    [
+        ((18, 12, 1), b"new-client", Likeness.STRONG),
+        ((0, 22, 1), b"producer", Likeness.NO),
+        ((3, -1, 1), b"client", Likeness.NO),
+        ((500, 3, 1), b"future", Likeness.STRONG),
+        ((500, 3, 1), b"ab", Likeness.NO),
+        ((1024, 3, 1), b"client", Likeness.NO),
+        ((500, 99, 1), b"client", Likeness.NO),
+        ((3, 9, 1), b"", Likeness.WEAK),
+        ((3, 9, 1), b"\0\1", Likeness.NO),
+        ((3, 9, 1), b"\xff\xfe", Likeness.NO),
+        ((3, 9, -5), "día".encode(), Likeness.STRONG),
+    ],
+)
+def test_key_version_and_client_id_decide(
+    fields: tuple[int, int, int], client_id: bytes, likeness: Likeness
+) -> None:
+    """Unknown keys need a name, versions may be a little newer than known, names are printable."""
+    head = struct.pack(">hhih", *fields, len(client_id)) + client_id
+
+    assert request_likeness(head, len(head)) is likeness
+
+
+def test_too_few_bytes_decide_nothing() -> None:
+    """More may come, unless the frame is too short for a header."""
+    head = request(1)[4:]
+
+    assert request_likeness(head[:9], len(head)) is Likeness.UNCLEAR
+    assert request_likeness(head[:10], len(head)) is Likeness.UNCLEAR
+    assert request_likeness(head[:11], len(head)) is Likeness.STRONG
+    assert request_likeness(head[:9], 9) is Likeness.NO
+
+
+def test_controlled_shutdown_v0_has_no_client_id_but_one_size() -> None:
+    """Its header is the only one of version 0."""
+    head = struct.pack(">hhii", 7, 0, 1, 5)
+
+    assert request_likeness(head, 12) is Likeness.WEAK
+    assert request_likeness(head + b"\0", 13) is Likeness.NO
+
+
+def test_a_whole_request_is_one_to_its_last_byte() -> None:
+    """Its body must fit its version; of newer versions only ApiVersions is believed."""
+    assert is_whole_request(request(1, b"\xff\xff\xff\xff", version=1)[4:])
+    assert not is_whole_request(request(1, b"\xff\xff\xff\xff\0", version=1)[4:])
+    assert is_whole_request(request(1, b"\0?", api_key=18, version=9)[4:])
+    assert not is_whole_request(request(1, b"\0?", api_key=3, version=99)[4:])
+    assert not is_whole_request(b"")
+
+
+@pytest.mark.parametrize(
+    "token", [b"\0alice\0secret", b"n,,n=alice,r=fyko", b"", b"\x60\x82\x02\x5a"]
+)
+def test_sasl_tokens_are_no_requests(token: bytes) -> None:
+    """They have no header that makes sense."""
+    assert not is_request(token, len(token))
+
+
+@given(st.binary(max_size=40), st.integers(-5, 100))
+def test_any_bytes_get_a_verdict(head: bytes, size: int) -> None:
+    """Nothing escapes."""
+    assert request_likeness(head, size) in set(Likeness)
+    assert is_whole_request(head) in {True, False}

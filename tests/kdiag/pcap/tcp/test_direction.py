@@ -1,0 +1,103 @@
+import pytest
+
+from kdiag.exchange.tcp_facts import Spread
+from recordings.tcp_story import MS, Story
+
+
+def bulk(story: Story, *, first_ms: float, count: int = 10, size: int = 1000) -> float:
+    """Tell segments a millisecond apart and their acknowledgements 19 ms later."""
+    for number in range(count):
+        story.client(first_ms + number, size=size)
+    for number in range(count):
+        reached = story._sent[0] - (count - 1 - number) * size
+        story.broker(first_ms + 19 + number, reached=reached)
+    return first_ms + 19 + count
+
+
+def test_bytes_are_counted_once() -> None:
+    """Sequence numbers that begin again at zero make no difference."""
+    story = Story().open()
+    bulk(story, first_ms=30)
+    requests = story.facts().requests
+    assert (requests.bytes, requests.segments, requests.retransmits) == (10_000, 10, 0)
+
+
+def test_round_trips_are_measured_from_data_to_its_acknowledgement() -> None:
+    """Each of ten segments is acknowledged after 19 ms."""
+    story = Story().open()
+    bulk(story, first_ms=30)
+    assert story.facts().requests.ack_rtt_ns == Spread(19 * MS, 19 * MS, 19 * MS, 19 * MS)
+
+
+def test_one_acknowledgement_for_many_segments_is_one_for_the_last() -> None:
+    """A round trip is that of the segment that caused the answer."""
+    story = Story().open().client(30, size=1000).client(32, size=1000).broker(51)
+    assert story.facts().requests.ack_rtt_ns == Spread(19 * MS, 19 * MS, 19 * MS, 19 * MS)
+
+
+def test_what_was_sent_again_measures_nothing() -> None:
+    """Which of the copies was acknowledged is not known (Karn's rule)."""
+    story = Story().open().client(30, size=1000).client(31, size=1000)
+    story.client(80, size=1000, start=0).broker(99)
+    facts = story.facts().requests
+    assert (facts.retransmits, facts.retransmitted_bytes, facts.timeouts) == (1, 1000, 0)
+    assert facts.ack_rtt_ns is None
+    assert facts.recovery_ns == 49 * MS
+
+
+def test_a_loss_before_the_vantage_point_is_a_retransmission_too() -> None:
+    """The first copy was never captured, the second comes a round trip late."""
+    story = Story().open().client(30, size=1000).client(31, size=1000, start=2000)
+    story.broker(49, reached=1000).broker(50, reached=1000).client(51, size=1000, start=1000)
+    facts = story.broker(70).facts().requests
+    assert (facts.retransmits, facts.bytes, facts.segments) == (1, 3000, 3)
+
+
+def test_a_packet_captured_on_two_interfaces_is_no_retransmission() -> None:
+    """An instant lies between both copies."""
+    story = Story().open()
+    for number in range(5):
+        story.client(30 + number, size=1000)
+        story.client(30.01 + number, size=1000, start=number * 1000)
+    facts = story.facts().requests
+    assert (facts.captured_twice, facts.retransmits, facts.bytes) == (5, 0, 5000)
+
+
+def test_a_closed_window_is_counted_and_timed() -> None:
+    """Two closings, of 100 and of 50 ms."""
+    story = Story().open().client(30, size=1000)
+    story.broker(40, window=0).broker(140, window=512)
+    story.broker(200, window=0).broker(210, window=0).broker(250, window=512)
+    facts = story.facts().requests
+    assert (facts.zero_windows, facts.stalled_ns) == (2, 150 * MS)
+
+
+def test_a_window_that_stays_closed_is_timed_to_the_end() -> None:
+    """The connection's last packet ends it."""
+    story = Story().open().client(30, size=1000).broker(40, window=0).client(90, size=1)
+    assert story.facts().requests.stalled_ns == 50 * MS
+
+
+def test_windows_are_told_in_bytes() -> None:
+    """A window field of 512 with a scale of 7 is 64 KiB."""
+    story = Story().open().client(30, size=1000).broker(49, window=512).broker(50, window=256)
+    assert story.facts().requests.window == Spread(32768, 32768, 32768, 65536)
+
+
+def test_without_a_handshake_windows_are_not_known() -> None:
+    """Their scale is only told in SYNs."""
+    story = Story().client(30, size=1000).broker(49).client(50, size=1000).broker(69)
+    facts = story.facts().requests
+    assert facts.window is None
+    assert (facts.bytes, facts.window_full_ns) == (2000, 0)
+    assert facts.ack_rtt_ns == Spread(19 * MS, 19 * MS, 19 * MS, 19 * MS)
+
+
+@pytest.mark.parametrize("block_packets", [1, 2, 3, 7, 1000])
+def test_it_makes_no_difference_how_packets_are_read(block_packets: int) -> None:
+    """Facts depend on the packets alone."""
+    story = Story().open()
+    end_ms = bulk(story, first_ms=30)
+    story.client(end_ms, size=500).client(end_ms + 300, size=500, start=story._sent[0] - 500)
+    bulk(story, first_ms=end_ms + 400, size=1460)
+    assert story.connection(block_packets=block_packets).tcp == story.facts()

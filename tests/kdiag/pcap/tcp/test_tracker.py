@@ -1,0 +1,130 @@
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdiag.exchange.model import Connection
+from kdiag.exchange.tcp_facts import Vantage, WindowScaling
+from kdiag.pcap.decoder import CaptureDecoder
+from kdiag.pcap.tcp import tracker as tcp_tracker
+from recordings.segment_tape import BROKER, CLIENT, Segment, batch_of
+from recordings.tcp_story import MS, OPTIONS, Story
+
+UNSCALED = [each for each in OPTIONS if each[0] != "WScale"]
+
+
+def test_the_handshake_tells_how_far_both_ends_are() -> None:
+    """From SYN to SYN/ACK it is to the broker, from there to the ACK to the client."""
+    facts = Story().open(client_ms=1, broker_ms=19).facts()
+    assert (facts.client_rtt_ns, facts.broker_rtt_ns, facts.rtt_ns) == (MS, 19 * MS, 20 * MS)
+    assert facts.vantage is Vantage.CLIENT
+
+
+def test_without_a_handshake_data_tells_it() -> None:
+    """Requests are acknowledged by the broker, responses by the client."""
+    story = Story().client(30, size=100).broker(49, size=50).client(50)
+    facts = story.facts()
+    assert (facts.client_rtt_ns, facts.broker_rtt_ns) == (MS, 19 * MS)
+    assert not facts.has_handshake
+    assert facts.window_scaling is WindowScaling.UNKNOWN
+
+
+def test_a_handshake_with_a_lost_syn_measures_nothing() -> None:
+    """Which of the SYNs was answered is not known."""
+    story = Story().packet(0, 0, flags="S", options=OPTIONS, start=-1, reached=0)
+    story.packet(0, 1000, flags="S", options=OPTIONS, start=-1, reached=0)
+    story.packet(1, 1019, flags="SA", options=OPTIONS, start=-1, reached=0).client(1020)
+    facts = story.facts()
+    assert (facts.client_rtt_ns, facts.broker_rtt_ns) == (None, None)
+    assert facts.has_handshake
+
+
+def test_the_offers_of_both_ends_are_kept() -> None:
+    """Each end tells what it takes; what only one offers is not used."""
+    story = Story().open(client_options=OPTIONS, broker_options=[("MSS", 1400), ("WScale", 3)])
+    facts = story.facts()
+    assert (facts.requests.mss, facts.requests.window_scale) == (1400, 3)
+    assert (facts.responses.mss, facts.responses.window_scale) == (1460, 7)
+    assert (facts.has_sack, facts.has_timestamps) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("client", "broker", "scaling"),
+    [
+        (OPTIONS, OPTIONS, WindowScaling.ON),
+        (OPTIONS, UNSCALED, WindowScaling.CLIENT_ONLY),
+        (UNSCALED, UNSCALED, WindowScaling.OFF),
+    ],
+)
+def test_windows_are_shifted_only_if_both_ends_offer_it(
+    client: list[object], broker: list[object], scaling: WindowScaling
+) -> None:
+    """A lost offer leaves windows as they are in the packets."""
+    story = Story().open(client_options=client, broker_options=broker)
+    facts = story.client(30, size=1000).broker(49, window=512).facts()
+    assert facts.window_scaling is scaling
+    assert facts.requests.window is not None
+    assert facts.requests.window.most == (65536 if scaling is WindowScaling.ON else 512)
+
+
+def test_a_new_connection_of_the_same_ends_begins_anew() -> None:
+    """A reset and another SYN: the second connection has no part of the first."""
+    story = Story().open().client(30, size=1000).packet(0, 31, flags="R")
+    facts = story.facts()
+    assert (facts.requests.bytes, facts.requests.segments) == (1000, 1)
+
+
+def test_a_cut_syn_offers_nothing_that_is_known() -> None:
+    """With a snap length of 60 bytes the options are not there, and nothing is made up."""
+    story = Story().open().client(30, size=1000).broker(49)
+    story.packets = [
+        packet._replace(data=packet.data[:60], original=len(packet.data))
+        for packet in story.packets
+    ]
+    facts = story.facts()
+    assert facts.window_scaling is WindowScaling.UNKNOWN
+    assert (facts.requests.bytes, facts.rtt_ns) == (1000, 20 * MS)
+
+
+def test_much_is_looked_at_together_and_little_at_the_end() -> None:
+    """Rows wait until there are enough of them; the rest is not forgotten."""
+    story = Story().open()
+    for number in range(tcp_tracker._ENOUGH_ROWS // 2 + 10):
+        story.client(30 + number, size=10).broker(30.5 + number)
+    assert story.facts().requests.segments == tcp_tracker._ENOUGH_ROWS // 2 + 10
+
+
+def nonsense(dice: random.Random) -> Segment:
+    """Return a segment with numbers that have nothing to do with those before."""
+    ends = dice.choice([(CLIENT, BROKER), (BROKER, CLIENT)])
+    near = dice.randrange(4000)
+    sequence, acknowledgment = (dice.choice([near, dice.randrange(2**32)]) for _ in range(2))
+    flags = dice.choice([16, 16, 16, 16, 24, 2, 18, 17, 4, 0])
+    return Segment(*ends, sequence, acknowledgment, flags, bytes(dice.choice([0, 1, 700])))
+
+
+@given(st.integers(0, 2**32), st.integers(1, 60), st.booleans())
+def test_nonsense_is_followed_to_its_end(seed: int, size: int, is_long_ago: bool) -> None:  # noqa: FBT001 - hypothesis
+    """Whatever numbers and times packets have, every wait lies between first and last segment."""
+    dice = random.Random(seed)
+    decoder = CaptureDecoder(hex)
+    decoder.follow_tcp()
+    items = []
+    for number in range(3):
+        batch = batch_of([nonsense(dice) for _ in range(size)], 1 + number * size)
+        span = (0, 2**62) if is_long_ago else (0, 10**9)
+        items += decoder.feed(
+            batch._replace(
+                time_ns=np.array([dice.randrange(*span) for _ in range(size)], np.int64),
+                window=np.array([dice.choice([0, 9, 65535]) for _ in range(size)], np.uint16),
+            )
+        )
+    for each in items + decoder.finish():
+        if isinstance(each, Connection):
+            assert each.tcp is not None
+            for way in (each.tcp.requests, each.tcp.responses):
+                waits = (way.idle_ns, way.window_full_ns, way.window_closed_ns, way.recovery_ns)
+                assert min(*waits, way.held_ns, way.stalled_ns, way.bytes, way.segments) >= 0
+                assert sum(waits) + way.held_ns == way.last_ns - way.first_ns

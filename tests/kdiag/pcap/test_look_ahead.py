@@ -1,0 +1,78 @@
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from kdiag.errors import CaptureError
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.pcap.files.window import STDIN
+from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
+from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
+from kdiag.wire.primitives import uuid_text
+from recordings.exchange_maker import capture_of, request_bytes, response_bytes
+
+TOPIC_ID = bytes(range(16))
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    """Return a capture whose second exchange tells the name of a topic id."""
+    nothing = MetadataResponse(brokers=[], topics=[])
+    topic = MetadataResponseTopic(error_code=0, name="orders", topic_id=TOPIC_ID, partitions=[])
+    told = MetadataResponse(brokers=[], topics=[topic])
+    path = tmp_path / "named.pcap"
+    path.write_bytes(
+        capture_of(
+            [
+                (False, request_bytes(MetadataRequest(topics=[]), 12, correlation_id=1)),
+                (True, response_bytes(nothing, 12, correlation_id=1)),
+                (False, request_bytes(MetadataRequest(topics=None), 12, correlation_id=2)),
+                (True, response_bytes(told, 12, correlation_id=2)),
+            ]
+        )
+    )
+    return path
+
+
+def test_the_names_of_a_capture_are_known_after_reading_ahead(capture: Path) -> None:
+    """A name is learnt wherever in the capture it is, and what was known stays known."""
+    names = TopicNames({"known": "before"})
+    learn_all_names(names, [capture])
+
+    assert names.name(uuid_text(TOPIC_ID)) == "orders"
+    assert names.name("known") == "before"
+
+
+def test_reading_ahead_leaves_the_input_for_another_reading(capture: Path) -> None:
+    """The same path gives the same names again."""
+    first, second = TopicNames(), TopicNames()
+    learn_all_names(first, [capture], ports=[9092])
+    learn_all_names(second, [str(capture.parent)])
+
+    assert len(first) == len(second) == len(TopicNames()) + 1
+
+
+def test_an_input_that_is_no_capture_is_an_error_when_read_ahead(tmp_path: Path) -> None:
+    """It is the same error as when reading for the first time."""
+    path = tmp_path / "no.pcap"
+    path.write_bytes(b"nothing that could be a capture")
+    with pytest.raises(CaptureError):
+        learn_all_names(TopicNames(), [path])
+
+
+def test_files_and_folders_can_be_read_twice(capture: Path) -> None:
+    """A path may be given as text."""
+    assert can_read_twice([capture, str(capture), capture.parent])
+    assert can_read_twice([])
+
+
+def test_pipes_and_open_files_cannot_be_read_twice(capture: Path) -> None:
+    """One such input among others is enough."""
+    pipe = capture.with_name("pipe")
+    os.mkfifo(pipe)
+
+    assert not can_read_twice([capture, STDIN])
+    assert not can_read_twice([io.BytesIO(capture.read_bytes())])
+    assert not can_read_twice([pipe])
+    assert not can_read_twice([capture.with_name("absent")])

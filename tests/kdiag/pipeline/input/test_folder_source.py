@@ -1,0 +1,62 @@
+import os
+import time
+from pathlib import Path
+
+from kdiag.pipeline.input.folder_source import FolderReader, FolderSource
+
+
+def add(folder: Path, name: str, age_s: float) -> None:
+    """Write a capture that was last written some time ago."""
+    (folder / name).touch()
+    written_s = time.time() - age_s
+    os.utime(folder / name, (written_s, written_s))
+
+
+def reader(folder: Path, **options: str) -> FolderReader:
+    """Return what follows a folder, with a log beside it."""
+    (folder / "in").mkdir(exist_ok=True)
+    return FolderReader({"path": f"{folder}/in/", "log": f"{folder}/log", **options})
+
+
+def read(of: FolderReader, first: int, last: int) -> list[str]:
+    """Return the names of the captures of a batch."""
+    (partition,) = of.partitions({"files": first}, {"files": last})
+    return [Path(place).name for (place,) in of.read(partition)]
+
+
+def test_captures_come_in_the_order_of_their_writing(tmp_path: Path) -> None:
+    """Each once; one that is older than others but appears later comes later."""
+    follower = reader(tmp_path)
+    assert follower.initialOffset() == {"files": 0}
+    assert follower.latestOffset({"files": 0}, None) == {"files": 0}
+    add(tmp_path / "in", "b", 300)
+    add(tmp_path / "in", "a", 200)
+    assert follower.latestOffset({"files": 0}, None) == {"files": 2}
+    add(tmp_path / "in", "c", 400)
+    add(tmp_path / "in", ".hidden", 400)
+    assert reader(tmp_path).latestOffset({"files": 2}, None) == {"files": 3}
+
+    assert read(follower, 0, 3) == ["b", "a", "c"]
+    assert read(follower, 2, 3) == ["c"]
+
+
+def test_the_newest_is_left_alone_while_it_may_be_written(tmp_path: Path) -> None:
+    """Until it has been quiet, or another follows it."""
+    follower = reader(tmp_path)
+    add(tmp_path / "in", "a", -1000)
+    assert follower.latestOffset({"files": 0}, None) == {"files": 0}
+    add(tmp_path / "in", "b", -2000)
+    assert follower.latestOffset({"files": 0}, None) == {"files": 1}
+    assert read(follower, 0, 1) == ["a"]
+
+
+def test_a_batch_has_no_more_captures_than_it_may(tmp_path: Path) -> None:
+    """The others wait for the next."""
+    follower = reader(tmp_path, most="2")
+    for name in "abc":
+        (tmp_path / "in").mkdir(exist_ok=True)
+        add(tmp_path / "in", name, 100)
+
+    assert follower.latestOffset({"files": 0}, None) == {"files": 2}
+    assert follower.latestOffset({"files": 2}, None) == {"files": 3}
+    assert FolderSource({}).schema() == "place string"

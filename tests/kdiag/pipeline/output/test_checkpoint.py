@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import pytest
+
+from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Connection
+from kdiag.pcap.decoder import CaptureDecoder, Item
+from kdiag.pcap.reader import CaptureReader
+from kdiag.pipeline.output.checkpoint import keep, kept, read_whole, write_whole
+from recordings.capture_sets import recorded_sets, write_hard_cases
+
+LARGE_BYTES = 300_000
+
+
+def test_what_is_kept_comes_back_or_is_nothing(tmp_path: Path) -> None:
+    """Views of memory come back as views of a copy."""
+    place = str(tmp_path / "new" / "value")
+    assert kept(place) is None
+    keep(place, {"a": memoryview(b"abc")[1:]})
+    assert kept(place) == {"a": b"bc"}
+    keep(place, 1)
+    assert kept(place) == 1
+    assert [each.name for each in (tmp_path / "new").iterdir()] == ["value"]
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    """There is no moment at which it is half written under its name."""
+    place = str(tmp_path / "file")
+    assert read_whole(place) is None
+    for data in (b"one", b""):
+        write_whole(place, data)
+        assert read_whole(place) == data
+
+
+def told(item: Item) -> str:
+    """Return what an item tells at the time it is complete, in words."""
+    if isinstance(item, Connection):
+        return repr(item)
+    if isinstance(item, Exchange):
+        parts = (item.number, item.connection.connection_id, item.request, item.response)
+        return repr((parts, item.pairing, item.guessed))
+    return repr((item.connection.connection_id, item.offset, item.size, item.time_ns))
+
+
+def decode(files: list[Path], place: str | None) -> list[str]:
+    """Return what a capture decodes to; with a place, the decoder is kept after each block."""
+    reader = CaptureReader(files, block_bytes=4096)
+    decoder = CaptureDecoder(reader.addresses.endpoint_text)
+    items: list[str] = []
+    for batch in reader.read_segments():
+        items += map(told, decoder.feed(batch))
+        if place is not None:
+            keep(place, (decoder, reader.index))
+            decoder, reader.index = kept(place)
+    return sorted([*items, *map(told, decoder.finish())])
+
+
+@pytest.mark.parametrize("is_hard", [False, True])
+def test_a_decoder_that_was_kept_goes_on_as_if_it_had_not(tmp_path: Path, *, is_hard: bool) -> None:
+    """In the middle of a frame, of a search, of a connection that nobody has understood yet."""
+    sets = write_hard_cases(tmp_path) if is_hard else recorded_sets()
+    place = str(tmp_path / "kept")
+    for capture in sets:
+        if sum(file.stat().st_size for file in capture.files) < LARGE_BYTES:
+            assert decode(capture.files, place) == decode(capture.files, None), capture.name

@@ -1,0 +1,107 @@
+from pathlib import Path
+
+import pyarrow as pa
+
+from folders import CAPTURES
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.pipeline.decode import FlowRules, Part, decode_rows, resolve_unsure
+from kdiag.pipeline.input.moments import Moments
+from kdiag.pipeline.input.segment_reader import SegmentReader, Stretch
+from kdiag.pipeline.input.split import walk
+from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges
+from kdiag.pipeline.rows.packets import PacketRows
+from recordings.hard_captures import base, write
+
+Emitted = dict[str, list[pa.RecordBatch]]
+
+
+def decode(file: Path, part: Part, rules: FlowRules = FlowRules()) -> Emitted:  # noqa: B008
+    """Return what a part that has all packets of a capture emits."""
+    splits = walk(str(file)).splits
+    reader = SegmentReader(Stretch(splits[0], []))
+    rows = PacketRows(reader.index.addresses)
+    batches = [rows.batch(each) for each in reader.read()]
+    found: Emitted = {}
+
+    def emit(name: str, batch: pa.RecordBatch) -> None:
+        found.setdefault(name, []).append(batch)
+
+    decode_rows(batches, emit, part, Moments(splits), rules)
+    return found
+
+
+def column(emitted: Emitted, name: str, of: str) -> list[object]:
+    """Return a column of what was emitted by a name."""
+    return [value for batch in emitted[name] for value in batch.column(of).to_pylist()]
+
+
+def test_numbers_are_those_of_the_part_alone() -> None:
+    """No two parts give the same."""
+    first, second = (decode(CAPTURES / "acks.pcap", Part(number, 2)) for number in (0, 1))
+
+    for of in ("number", "connection"):
+        even, odd = set(column(first, "frames", of)), set(column(second, "frames", of))
+        assert even
+        assert not even & odd
+    assert set(column(first, "connections", "connection")) >= set(
+        column(first, "frames", "connection")
+    )
+
+
+def test_fetches_come_once_more_without_what_they_read() -> None:
+    """Sessions need the request and the head of the response."""
+    found = decode(CAPTURES / "produce_consume_group.pcap", Part(0, 1))
+    fetches = column(found, "fetches", "number")
+
+    assert set(fetches) <= set(column(found, "frames", "number"))
+    heads = [
+        len(data) for data in column(found, "fetches", "response_data") if isinstance(data, bytes)
+    ]
+    assert max(heads) <= 64
+    assert column(found, "names", "name")
+
+
+def test_a_port_that_is_named_is_read_as_kafka(tmp_path: Path) -> None:
+    """Whatever its bytes look like; the rules are the same in all parts."""
+    file = write(base(), tmp_path / "a.pcap")
+    found = decode(file, Part(0, 1), FlowRules(ports=(9092,)))
+
+    assert column(found, "connections", "protocol") == ["kafka"]
+
+
+def lone(connection_host: str) -> Exchange:
+    """Return a response of which only others can tell what it is: Metadata v1, of no broker."""
+    found = decode(CAPTURES / "acks.pcap", Part(0, 1))
+    exchanges = [each for batch in found["frames"] for each in read_exchanges(batch)]
+    exchange = next(each for each in exchanges if each.api_key == 3)
+    exchange.connection.connection_id = connection_host
+    exchange.connection.client = f"{connection_host}:40000"
+    exchange.request = None
+    exchange.pairing = Status.UNMATCHED
+    return exchange
+
+
+def test_what_others_ask_tells_what_a_response_is() -> None:
+    """If they ask between the same hosts."""
+    near, far = lone("10.0.0.1"), lone("10.0.0.2")
+    kinds = pa.table(
+        {
+            "client_host": ["10.0.0.1"],
+            "broker": [near.connection.broker],
+            "api_key": [near.api_key],
+            "version": [near.version],
+        }
+    )
+    for exchange in (near, far):
+        exchange.api_key = exchange.version = None
+    rows = [frame_row(each) for each in (near, far)]
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(each, field.type) for each, field in zip(columns, FRAMES, strict=True)]
+    unsure = pa.RecordBatch.from_arrays(arrays, schema=FRAMES)
+    found: Emitted = {}
+    resolve_unsure(
+        [unsure], kinds.to_batches(), lambda name, batch: found.setdefault(name, []).append(batch)
+    )
+
+    assert column(found, "frames", "api_key") == [3, None]
+    assert column(found, "frames", "guessed") == [True, False]

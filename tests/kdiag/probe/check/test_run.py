@@ -1,0 +1,219 @@
+"""A cluster is checked from the outside in."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from client_ends.client_peers import closed_port
+from kdiag.client.cluster_client import ClusterClient, ClusterSettings
+from kdiag.client.network.network_settings import NetworkSettings
+from kdiag.clock import SystemClock
+from kdiag.diagnosis.check.facts import CheckFacts
+from kdiag.errors import ConnectError, Fault, Layer
+from kdiag.net.address import Address
+from kdiag.net.authenticator import NoAuthenticator
+from kdiag.net.channel import Channel
+from kdiag.net.plaintext import PlaintextTransport
+from kdiag.net.resolve import resolve
+from kdiag.net.timed_channel import TimedChannels
+from kdiag.probe.check.run import OWN_GROUP, CheckPlan, check
+from kdiag.wire.api.describe_cluster import DescribeClusterResponse
+from kdiag.wire.api.describe_configs import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+from kdiag.wire.api.describe_groups import DescribedGroup, DescribeGroupsResponse
+from kdiag.wire.api.describe_quorum import DescribeQuorumResponse
+from kdiag.wire.api.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kdiag.wire.error_code import CODE_BY_NAME
+from scripted_kafka.coordinating_cluster import coordinating_cluster
+from scripted_kafka.scripted_broker import HOLD, ScriptedBroker
+from scripted_kafka.scripted_cluster import ScriptedCluster
+
+S_NS = 1_000_000_000
+CLOCK = SystemClock()
+LOADING = CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"]
+
+
+@pytest.fixture
+def cluster() -> Iterator[ScriptedCluster]:
+    """Three brokers that answer everything; the second coordinates every group."""
+    with coordinating_cluster() as cluster:
+        cluster.on("DescribeCluster", DescribeClusterResponse(cluster_authorized_operations=256))
+        cluster.on("DescribeQuorum", DescribeQuorumResponse())
+        group = DescribedGroup(authorized_operations=8)
+        cluster.on("DescribeGroups", DescribeGroupsResponse(groups=[group]))
+        yield cluster
+
+
+def look_up(host: str, port: int) -> Sequence[Address]:
+    """Return loopback for any name but `nowhere`; `twice` has an address more, where no one is."""
+    if host == "nowhere":
+        raise ConnectError(host, Layer.DNS, "no address is known", "", Fault.UNRESOLVED)
+    (address,) = resolve("127.0.0.1", port)
+    address = address._replace(host=host)
+    return [address._replace(ip="127.0.0.2"), address] if host == "twice" else [address]
+
+
+def checked(servers: Sequence[tuple[str, int]], plan: CheckPlan | None = None) -> CheckFacts:
+    """Return what is seen of a cluster."""
+
+    def make(channel_id: str, sock: object, peer: str, _host: str) -> Channel:
+        transport = PlaintextTransport(sock, peer)  # type: ignore[arg-type]
+        return Channel(channel_id, transport, NoAuthenticator(), CLOCK)
+
+    timed = TimedChannels(make, CLOCK)
+    settings = ClusterSettings(servers, NetworkSettings(lookup=look_up))
+    with ClusterClient(settings, timed, CLOCK) as client:
+        return check(client, timed, plan or CheckPlan(limit_ns=5 * S_NS))
+
+
+def first(cluster: ScriptedCluster) -> list[tuple[str, int]]:
+    """Return the first broker as bootstrap server."""
+    return [("127.0.0.1", cluster.brokers[1].port)]
+
+
+def advertise(cluster: ScriptedCluster, *listeners: tuple[str, int]) -> None:
+    """Have the brokers advertise these instead."""
+    brokers = [
+        MetadataResponseBroker(number, *each) for number, each in enumerate(listeners, start=1)
+    ]
+    cluster.on("Metadata", MetadataResponse(brokers=brokers, topics=cluster.topics))
+
+
+def test_every_listener_is_visited_and_everything_is_asked(cluster: ScriptedCluster) -> None:
+    """One bootstrap server is enough to find them all."""
+    facts = checked(first(cluster))
+
+    assert [each.node_id for each in facts.listeners] == [1, 2, 3]
+    assert all(each.best is not None for each in (*facts.servers, *facts.listeners))
+    assert facts.cluster is not None
+    assert facts.cluster.cluster_authorized_operations == 256
+    assert facts.topics is not None
+    assert [each.name for each in facts.topics.topics] == [
+        "__consumer_offsets",
+        "__transaction_state",
+    ]
+    assert facts.coordinator is not None
+    assert list(facts.coordinator.answers) == [OWN_GROUP]
+    assert (facts.failures, facts.group, facts.group_operations) == ({}, None, None)
+    assert set(facts.took_ns) == {"cluster", "topics", "quorum", "coordinator"}
+
+
+def test_a_quick_check_asks_for_nothing_but_metadata(cluster: ScriptedCluster) -> None:
+    """Of whichever server answers first."""
+    facts = checked(first(cluster), CheckPlan(is_quick=True))
+
+    assert facts.metadata is not None
+    asked = {each.name for broker in cluster.brokers.values() for each in broker.requests}
+    assert asked == {"ApiVersions", "Metadata"}
+    assert (facts.listeners, facts.topics) == ((), None)
+
+
+def test_a_group_and_topics_are_asked_about_by_name(cluster: ScriptedCluster) -> None:
+    """The group's coordinator tells what the user may do with it."""
+    facts = checked(first(cluster), CheckPlan(topics=["orders", "nosuch"], group="orders"))
+
+    assert facts.wanted is not None
+    assert [each.name for each in facts.wanted.topics] == ["orders", "nosuch"]
+    assert (facts.group, facts.group_operations) == ("orders", 8)
+    assert [number for number, each in cluster.brokers.items() if each.asked("DescribeGroups")] == [
+        2
+    ]
+
+
+def test_a_group_that_cannot_be_described_leaves_its_error(cluster: ScriptedCluster) -> None:
+    """Its coordinator may still be loading."""
+    group = DescribedGroup(error_code=LOADING)
+    cluster.on("DescribeGroups", DescribeGroupsResponse(groups=[group]))
+    facts = checked(first(cluster), CheckPlan(group="orders"))
+    assert facts.failures == {"group": "COORDINATOR_LOAD_IN_PROGRESS"}
+
+
+def test_nothing_is_created_by_asking(cluster: ScriptedCluster) -> None:
+    """Where no group was ever used, and none is named, nobody is asked for a coordinator."""
+    cluster.topics = []
+    facts = checked(first(cluster))
+
+    assert facts.coordinator is None
+    assert not any(each.asked("FindCoordinator") for each in cluster.brokers.values())
+
+
+def test_where_nobody_answers_that_is_all_there_is() -> None:
+    """The errors say why; names that do not resolve are among them."""
+    facts = checked([("127.0.0.1", closed_port()), ("nowhere", 9092)])
+
+    assert facts.metadata is None
+    faults = [error.fault for server in facts.servers for error in server.errors]
+    assert faults == [Fault.REFUSED, Fault.UNRESOLVED]
+
+
+def test_a_server_that_is_off_costs_the_others_nothing(cluster: ScriptedCluster) -> None:
+    """Its error is kept."""
+    facts = checked([("127.0.0.1", closed_port()), *first(cluster)])
+    assert [server.best is None for server in facts.servers] == [True, False]
+    assert all(each.best is not None for each in facts.listeners)
+
+
+def test_listeners_that_lead_nowhere_are_told_and_not_asked(cluster: ScriptedCluster) -> None:
+    """A closed port, a name that is not known here, and one that works."""
+    port = cluster.brokers[1].port
+    advertise(cluster, ("127.0.0.1", port), ("127.0.0.1", closed_port()), ("nowhere", 9092))
+    facts = checked(first(cluster))
+
+    errors = [[error.fault for error in each.errors] for each in facts.listeners]
+    assert errors == [[], [Fault.REFUSED], [Fault.UNRESOLVED]]
+    assert facts.coordinator is not None
+    (answers,) = facts.coordinator.answers.values()
+    assert [each.node_id for each in answers] == [1]
+
+
+def test_every_address_of_a_name_is_visited(cluster: ScriptedCluster) -> None:
+    """The broker is asked by the one that works."""
+    advertise(cluster, ("twice", cluster.brokers[2].port))
+    facts = checked([("twice", cluster.brokers[2].port)])
+
+    (server,), (listener,) = facts.servers, facts.listeners
+    for endpoint in (server, listener):
+        assert [each.address.ip for each in endpoint.visits] == ["127.0.0.2", "127.0.0.1"]
+        assert [each.error is None for each in endpoint.visits] == [False, True]
+    assert facts.coordinator is not None
+
+
+def test_a_listener_that_says_nothing_is_not_waited_for_long(cluster: ScriptedCluster) -> None:
+    """The rest of the answers stand."""
+    with ScriptedBroker() as silent:
+        silent.on("ApiVersions", HOLD)
+        advertise(cluster, ("127.0.0.1", cluster.brokers[1].port), ("127.0.0.1", silent.port))
+        facts = checked(first(cluster), CheckPlan(limit_ns=S_NS // 10))
+
+    assert [error.fault for error in facts.listeners[1].errors] == [Fault.SILENT]
+    assert facts.topics is not None
+
+
+def test_min_isr_is_asked_for_where_replicas_are_missing(cluster: ScriptedCluster) -> None:
+    """Of the other topics nobody needs to know it."""
+    partition = MetadataResponsePartition(leader_id=1, replica_nodes=[1, 2], isr_nodes=[1])
+    cluster.topics.append(MetadataResponseTopic(name="orders", partitions=[partition]))
+    config = DescribeConfigsResourceResult(name="min.insync.replicas", value="2")
+    result = DescribeConfigsResult(resource_name="orders", configs=[config])
+    cluster.on("DescribeConfigs", DescribeConfigsResponse(results=[result]))
+
+    assert checked(first(cluster)).min_isr == {"orders": 2}
+
+
+def test_what_is_not_answered_in_time_is_left_open(cluster: ScriptedCluster) -> None:
+    """The broker waits for controllers that are silent."""
+    cluster.on("DescribeQuorum", HOLD)
+    facts = checked(first(cluster), CheckPlan(limit_ns=S_NS // 10))
+
+    assert facts.quorum is None
+    assert facts.is_quorum_silent
+    assert facts.failures == {"quorum": "no answer in time"}
+    assert facts.topics is not None

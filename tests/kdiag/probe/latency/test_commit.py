@@ -1,0 +1,86 @@
+from collections.abc import Iterator
+
+import pytest
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch.position import PartitionKey
+from kdiag.diagnosis.latency.split import Split
+from kdiag.probe.latency.commit import Committing, Progress
+from kdiag.probe.latency.journeys import Start
+from kdiag.probe.latency.latency_group import ProbeGroup
+from kdiag.probe.latency.plan import LatencyTarget
+from kdiag.probe.latency.results import LatencyResults, SeriesKind
+from scripted_kafka.writable_cluster import WritableCluster
+
+START = Start(due_ns=100, acks=1, node_id=1)
+JOURNEY = Split(broker_ns=1000)
+
+
+@pytest.fixture
+def cluster() -> Iterator[WritableCluster]:
+    """Return a broker with a topic."""
+    with WritableCluster(1) as cluster:
+        cluster.add("orders", 0)
+        yield cluster
+
+
+def committing(
+    client: ClusterClient, cluster: WritableCluster, results: LatencyResults
+) -> Committing:
+    """Return what commits for a group."""
+    target = LatencyTarget("orders", cluster.logs[PartitionKey("orders", 0)].topic_id, {0: 1})
+    return Committing(client, target, ProbeGroup("group", 1), results)
+
+
+def settle(client: ClusterClient, commits: Committing) -> None:
+    """Wait for all answers."""
+    client.client.await_condition(lambda: not commits.connection.pending)
+
+
+def test_one_commit_waits_for_another_and_only_the_newest_is_sent(
+    cluster: WritableCluster,
+) -> None:
+    """Of three that come at once the second is never needed."""
+    results = LatencyResults()
+    with cluster.client() as client:
+        commits = committing(client, cluster, results)
+        for offset in (1, 2, 3):
+            commits.commit(Progress(0, offset, client.clock.epoch_ns()))
+        settle(client, commits)
+    assert cluster.committed == [1, 3]
+    assert results.of(SeriesKind.COMMIT).latencies.count == 2
+
+
+@pytest.mark.parametrize("is_arrival_first", [True, False])
+def test_a_commit_ends_the_journey_of_its_last_record(
+    cluster: WritableCluster, *, is_arrival_first: bool
+) -> None:
+    """Once both are known, whichever comes first."""
+    results = LatencyResults()
+    with cluster.client() as client:
+        commits = committing(client, cluster, results)
+        progress = Progress(0, 1, client.clock.epoch_ns())
+        if is_arrival_first:
+            commits.arrived(progress, START, JOURNEY)
+        commits.commit(progress)
+        settle(client, commits)
+        if not is_arrival_first:
+            assert not results.of(SeriesKind.COMMITTED, 1).latencies.count
+            commits.arrived(progress, START, JOURNEY)
+    committed = results.of(SeriesKind.COMMITTED, 1).latencies
+    commit = results.of(SeriesKind.COMMIT).latencies
+    assert committed.count == commit.count == 1
+    assert committed.most.total_ns == commit.most.total_ns + 1000
+
+
+def test_a_commit_that_is_refused_has_no_latency(cluster: WritableCluster) -> None:
+    """The next is sent all the same."""
+    cluster.refusals["OffsetCommit"] = "GROUP_AUTHORIZATION_FAILED"
+    results = LatencyResults()
+    with cluster.client() as client:
+        commits = committing(client, cluster, results)
+        commits.commit(Progress(0, 1, 0))
+        commits.commit(Progress(0, 2, 0))
+        settle(client, commits)
+    assert cluster.committed == [1, 2]
+    assert results.of(SeriesKind.COMMIT).errors == {"GROUP_AUTHORIZATION_FAILED": 2}

@@ -1,0 +1,55 @@
+from kdiag.diagnosis.latency.split import Moments, OneWay, Split
+from kdiag.probe.latency.journeys import Journeys, Start
+
+START = Start(due_ns=100, acks=1, node_id=2)
+FETCH = Moments(0, 0, 130, 130, 135)
+SPLIT = Split(queued_ns=2, path_ns=10, broker_ns=18, decoding_ns=5)
+
+
+class Arrivals(list[tuple[Start, Split]]):
+    """What is told."""
+
+    def take(self, start: Start, split: Split) -> None:
+        """Keep it."""
+        self.append((start, split))
+
+
+def test_a_journey_is_told_once_both_its_ends_are_known() -> None:
+    """Whichever comes first: a consumer may be faster than the answer to its producer."""
+    for order in ("wr", "rw"):
+        arrivals = Arrivals()
+        journeys = Journeys(arrivals.take)
+        journeys.begin(7, START)
+        for step in order:
+            assert arrivals == []
+            if step == "w":
+                journeys.written(7, OneWay(102, 10))
+            else:
+                journeys.read(7, FETCH, 10)
+        assert arrivals == [(START, SPLIT)]
+        assert len(journeys) == 0
+
+
+def test_a_record_that_comes_twice_has_arrived_once() -> None:
+    """And one of nobody's, or that was given up, never does."""
+    arrivals = Arrivals()
+    journeys = Journeys(arrivals.take)
+    journeys.begin(7, START)
+    journeys.begin(8, START)
+    journeys.give_up(8)
+    for number in (7, 7, 8, 99):
+        journeys.read(number, FETCH, 10)
+    journeys.written(99, OneWay(102, 10))
+    assert (arrivals, len(journeys)) == ([], 1)
+    journeys.written(7, OneWay(102, 10))
+    assert len(arrivals) == 1
+
+
+def test_whoever_reads_a_record_may_be_told_as_well() -> None:
+    """So a commit learns of the journey that it ends."""
+    arrivals, own = Arrivals(), Arrivals()
+    journeys = Journeys(arrivals.take)
+    journeys.begin(7, START)
+    journeys.read(7, FETCH, 10, own.take)
+    journeys.written(7, OneWay(102, 10))
+    assert own == arrivals == [(START, SPLIT)]

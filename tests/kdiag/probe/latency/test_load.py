@@ -1,0 +1,88 @@
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch.position import PartitionKey
+from kdiag.probe.latency.connection import OwnConnection
+from kdiag.probe.latency.journeys import Journeys
+from kdiag.probe.latency.load import FetchLoad, ProduceLoad
+from kdiag.probe.latency.plan import ACKS_ALL, LatencyPlan, LatencyTarget
+from kdiag.probe.latency.results import LatencyResults, SeriesKind
+from scripted_kafka.writable_cluster import WritableCluster
+
+
+@pytest.fixture
+def cluster() -> Iterator[WritableCluster]:
+    """Return two brokers, each with a partition."""
+    with WritableCluster(2) as cluster:
+        cluster.add("orders", 0, 1)
+        cluster.add("orders", 1, 2)
+        yield cluster
+
+
+def target(cluster: WritableCluster) -> LatencyTarget:
+    """Return its topic."""
+    topic_id = cluster.logs[PartitionKey("orders", 0)].topic_id
+    return LatencyTarget("orders", topic_id, {0: 1, 1: 2})
+
+
+def settle(client: ClusterClient, connections: Sequence[OwnConnection]) -> None:
+    """Wait for all answers."""
+    client.client.await_condition(lambda: not any(each.pending for each in connections))
+
+
+def test_each_acks_is_written_to_each_broker(cluster: WritableCluster) -> None:
+    """One kind for each pair; acks=0 is over once the system has it."""
+    results = LatencyResults()
+    with cluster.client() as client:
+        load = ProduceLoad(client, target(cluster), LatencyPlan(), results)
+        for kind in range(len(load.connections)):
+            load.send(kind, client.clock.epoch_ns())
+        settle(client, load.connections)
+        cluster.brokers[2].wait_for("Produce", 3)
+    assert sorted(cluster.acks) == [-1, -1, 0, 0, 1, 1]
+    for acks in (0, 1, ACKS_ALL):
+        series = results.of(SeriesKind.PRODUCE, acks)
+        assert sorted(series.nodes) == [1, 2]
+        assert (series.latencies.most.broker_ns > 0) == (acks != 0)
+    assert results.bytes == 6 * 170
+
+
+def test_a_record_that_is_refused_goes_nowhere(cluster: WritableCluster) -> None:
+    """Its journey is given up."""
+    cluster.refusals["Produce"] = "MESSAGE_TOO_LARGE"
+    journeys = Journeys(lambda *_: pytest.fail("it has arrived"))
+    results = LatencyResults()
+    with cluster.client() as client:
+        plan = LatencyPlan(acks=[1])
+        load = ProduceLoad(client, target(cluster), plan, results, journeys)
+        load.send(0, client.clock.epoch_ns())
+        assert len(journeys) == 1
+        settle(client, load.connections)
+    assert len(journeys) == 0
+    assert results.of(SeriesKind.PRODUCE, 1).errors == {"MESSAGE_TOO_LARGE": 1}
+
+
+def test_fetches_wait_for_nothing(cluster: WritableCluster) -> None:
+    """At the end of a partition there is nothing, and that is told at once."""
+    results = LatencyResults()
+    with cluster.client() as client:
+        load = FetchLoad(client, target(cluster), {0: 0, 1: 0}, results)
+        for kind in (0, 1, 0):
+            load.send(kind, client.clock.epoch_ns())
+        settle(client, load.connections)
+    nodes = results.of(SeriesKind.FETCH).nodes
+    assert {node: each.count for node, each in nodes.items()} == {1: 2, 2: 1}
+
+
+def test_a_fetch_that_is_refused_has_no_latency(cluster: WritableCluster) -> None:
+    """It is counted by the error's name."""
+    cluster.logs[PartitionKey("orders", 0)].error = "TOPIC_AUTHORIZATION_FAILED"
+    results = LatencyResults()
+    with cluster.client() as client:
+        load = FetchLoad(client, target(cluster), {0: 0, 1: 0}, results)
+        load.send(0, client.clock.epoch_ns())
+        settle(client, load.connections)
+    series = results.of(SeriesKind.FETCH)
+    assert (series.latencies.count, series.errors) == (0, {"TOPIC_AUTHORIZATION_FAILED": 1})

@@ -1,0 +1,105 @@
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.network.request import builder_of
+from kdiag.probe.latency.connection import Ended, OwnConnection
+from kdiag.probe.latency.latency_schedule import OpenLoopSchedule
+from kdiag.probe.latency.schedule import Run, connect, drain, run
+from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from scripted_kafka.scripted_broker import HOLD
+from scripted_kafka.scripted_cluster import ScriptedCluster
+
+MS = 1_000_000
+ASK = builder_of(HeartbeatRequest())
+
+
+class Heartbeats:
+    """A load of two kinds.
+
+    Attributes:
+        sent: kind, when it was due and when it was sent.
+        ended: how requests ended.
+    """
+
+    def __init__(self, client: ClusterClient) -> None:
+        self.connections: Sequence[OwnConnection] = [
+            OwnConnection(client, 1, purpose) for purpose in ("a", "b")
+        ]
+        self.sent: list[tuple[int, int, int]] = []
+        self.ended: list[Ended] = []
+        self._client = client
+
+    def send(self, kind: int, due_ns: int) -> None:
+        """Send a heartbeat."""
+        self.sent.append((kind, due_ns, self._client.clock.epoch_ns()))
+        self.connections[kind].ask(ASK, due_ns, self.ended.append)
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether all have ended."""
+        return len(self.ended) == len(self.sent)
+
+
+@pytest.fixture
+def cluster() -> Iterator[ScriptedCluster]:
+    """Return a broker that answers heartbeats."""
+    with ScriptedCluster(1) as cluster:
+        cluster.on("Heartbeat", HeartbeatResponse())
+        yield cluster
+
+
+def ran(client: ClusterClient, load: Heartbeats, over_after: int | None = None) -> list[int]:
+    """Run a load of ten requests, 4 ms apart; return when something else had its turn."""
+    start_ns = client.clock.epoch_ns() + 2 * MS
+    schedule = OpenLoopSchedule(start_ns, 4 * MS, start_ns + 40 * MS, 2)
+    turns: list[int] = []
+    run(
+        client,
+        Run(
+            load,
+            schedule,
+            lambda: turns.append(client.clock.epoch_ns()),
+            lambda: over_after is not None and len(load.sent) >= over_after,
+        ),
+    )
+    return turns
+
+
+def test_requests_are_sent_when_they_are_due(cluster: ScriptedCluster) -> None:
+    """Never before, and half of them within a millisecond, whatever this machine does besides."""
+    with cluster.client() as client:
+        load = Heartbeats(client)
+        connect(client, load.connections, client.clock.monotonic_ns() + 5000 * MS)
+        turns = ran(client, load)
+        late_ns = sorted(sent_ns - due_ns for _, due_ns, sent_ns in load.sent)
+        assert drain(
+            client, lambda: load.is_done, client.clock.monotonic_ns() + 5000 * MS, lambda: None
+        )
+    assert len(late_ns) == 10
+    assert late_ns[0] >= 0
+    assert late_ns[4] < MS
+    assert [each.error for each in load.ended] == [None] * 10
+    assert len(turns) >= 10
+
+
+def test_answers_that_do_not_come_slow_nothing_down(cluster: ScriptedCluster) -> None:
+    """What is due is sent; who waits for the answers waits as long as is said."""
+    cluster.on("Heartbeat", HOLD)
+    with cluster.client() as client:
+        load = Heartbeats(client)
+        connect(client, load.connections, client.clock.monotonic_ns() + 5000 * MS)
+        ran(client, load)
+        assert (len(load.sent), load.ended) == (10, [])
+        until_ns = client.clock.monotonic_ns() + 30 * MS
+        assert not drain(client, lambda: load.is_done, until_ns, lambda: None)
+        assert client.clock.monotonic_ns() >= until_ns
+
+
+def test_a_run_ends_when_it_is_over(cluster: ScriptedCluster) -> None:
+    """Before its schedule does."""
+    with cluster.client() as client:
+        load = Heartbeats(client)
+        ran(client, load, over_after=3)
+    assert len(load.sent) == 3

@@ -1,6 +1,0 @@
-from kdiag.wire.error_advice.advice import Advice
-
-
-def test_an_error_that_any_api_may_tell_names_none() -> None:
-    """A list of all APIs would tell nothing."""
-    assert Advice(("It broke.",), "Mend it.").apis == ()

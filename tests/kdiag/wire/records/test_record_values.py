@@ -1,0 +1,59 @@
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdiag.errors import DecodeError
+from kdiag.wire.records.body import read_records, write_records
+from kdiag.wire.records.record import Record
+from kdiag.wire.records.record_values import read_values
+
+byte_strings = st.none() | st.binary(max_size=80) | st.sampled_from([b"x" * 64, b"x" * 9_000])
+records = st.builds(
+    Record,
+    st.integers(0, 2**31 - 1),
+    st.integers(-(2**63), 2**63 - 1),
+    byte_strings,
+    byte_strings,
+    st.lists(st.tuples(st.binary(max_size=5), byte_strings), max_size=3).map(tuple),
+)
+
+
+def fault_of(read: Callable[[], object]) -> tuple[str, str] | None:
+    """Return the path and the reason of a refusal."""
+    try:
+        read()
+    except DecodeError as error:
+        return error.path, error.why
+    return None
+
+
+@given(st.lists(records, max_size=5), st.integers(-(2**63), 2**63 - 1))
+def test_values_are_those_of_the_records(given_records: list[Record], base: int) -> None:
+    """Whatever stands before and behind them, at any length."""
+    body = write_records(given_records, 0, base)
+
+    assert read_values(body, len(given_records)) == [each.value for each in given_records]
+
+
+@given(st.lists(records, min_size=1, max_size=3), st.data())
+def test_it_refuses_what_the_reader_of_records_refuses(
+    given_records: list[Record], data: st.DataObject
+) -> None:
+    """Of changed bytes the two readers say the same."""
+    count = len(given_records)
+    body = bytearray(write_records(given_records, 0, 0))
+    for _ in range(data.draw(st.integers(1, 2))):
+        body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+
+    fault = fault_of(lambda: read_records(bytes(body), count, 0, 0, 10**6))
+
+    assert fault == fault_of(lambda: read_values(bytes(body), count))
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_another_count_than_stated_is_refused(count: int) -> None:
+    """One record is neither none nor two."""
+    with pytest.raises(DecodeError):
+        read_values(write_records([Record(0, 0, None, b"v")], 0, 0), count)

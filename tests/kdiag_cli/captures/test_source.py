@@ -1,0 +1,75 @@
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from folders import CAPTURES
+from kdiag.errors import CaptureError
+from kdiag.pcap.decoder import Counts
+from kdiag.pcap.live import LiveCapture
+from kdiag.pcap.reader import CaptureReader
+from kdiag_cli.captures.source import note_disorder, note_drops, open_traffic, read_keylogs
+from kdiag_cli.commands.decode.options import DecodeOptions
+
+SECRET = b"CLIENT_RANDOM " + b"ab" * 32 + b" " + b"cd" * 48 + b"\n"
+
+
+def reader() -> CaptureReader:
+    """Return what reads a capture that ships."""
+    opened = open_traffic(DecodeOptions(files=[str(CAPTURES / "acks.pcap")]))
+    assert isinstance(opened, CaptureReader)
+    return opened
+
+
+def test_files_are_read_where_no_interface_is_named() -> None:
+    """Captures come from files, and nothing can be dropped there."""
+    traffic = reader()
+
+    assert sum(len(batch.packet) for batch in traffic.read_segments()) > 0
+    assert note_drops(traffic) == []
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="capturing needs Linux and root"
+)
+def test_an_interface_is_captured_from_and_what_was_dropped_is_told(tmp_path: Path) -> None:
+    """The kernel's count of dropped packets becomes a warning."""
+    kept = tmp_path / "kept.pcap"
+    with open_traffic(DecodeOptions(files=[], live="lo", write=kept)) as live:  # type: ignore[union-attr]
+        assert isinstance(live, LiveCapture)
+        assert kept.exists()
+        live.dropped = 1234
+        assert note_drops(live) == [
+            "the kernel dropped 1,234 packets that came faster than they were read"
+        ]
+
+
+def test_responses_out_of_order_are_told_with_the_first_of_them() -> None:
+    """Brokers answer in order, so something between changes it or the capture misleads."""
+    assert note_disorder(Counts()) == []
+    (warning,) = note_disorder(Counts(overtaken=2, first_overtaken=7))
+    assert warning.startswith(
+        "2 responses came after one to a later request, the first in exchange 7:"
+    )
+
+
+def test_key_logs_are_read_together(tmp_path: Path) -> None:
+    """Each file adds its secrets."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_bytes(SECRET)
+    other.write_bytes(SECRET.replace(b"ab", b"ef"))
+
+    assert len(read_keylogs([one, other])) == 2
+    assert len(read_keylogs([])) == 0
+
+
+def test_a_file_without_a_secret_is_an_error_that_says_so(tmp_path: Path) -> None:
+    """A wrong file is named, and so is the one that is meant."""
+    wrong = tmp_path / "wrong"
+    wrong.write_text("no secrets here\n")
+
+    with pytest.raises(CaptureError, match="holds no TLS secret: give the file that SSLKEYLOGFILE"):
+        read_keylogs([wrong])
+    with pytest.raises(CaptureError, match="cannot be opened: No such file"):
+        read_keylogs([tmp_path / "none"])

@@ -1,0 +1,87 @@
+from pathlib import Path
+
+import pytest
+
+from folders import CAPTURES
+from kdiag.report.engine import Database
+from kdiag.report.sql_report import Query
+from kdiag_cli.captures.tables import ask_tables
+from kdiag_cli.commands.decode.options import DecodeOptions
+from kdiag_cli.exit_code import ExitCode
+from programs.kdiag_program import kdiag
+
+CAPTURE = CAPTURES / "acks.pcap"
+COUNT = Query("SELECT count(*) AS n FROM exchanges", {})
+
+
+def ask(files: list[Path], temporary: Path | None = None) -> tuple[ExitCode, list[int]]:
+    """Ask the tables of captures how many exchanges there are."""
+    found: list[int] = []
+
+    def count(database: Database) -> None:
+        if temporary is not None:
+            assert list(temporary.glob("kdiag-tables-*/exchanges.parquet"))
+        found.extend(database.ask(COUNT).read_all().column("n").to_pylist())
+
+    return ask_tables(DecodeOptions(files=list(map(str, files))), count), found
+
+
+def test_captures_become_tables_for_the_time_of_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are on disk while it is answered, and gone afterwards."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    assert ask([CAPTURE], tmp_path) == (ExitCode.DONE, [24])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_tables_is_asked_as_it_is(tmp_path: Path) -> None:
+    """It gives what the captures give."""
+    kdiag("decode", CAPTURE, "-o", "parquet", "--out", tmp_path)
+
+    assert ask([tmp_path]) == ask([CAPTURE])
+
+
+def test_a_folder_of_captures_is_decoded(tmp_path: Path) -> None:
+    """What holds no tables is taken for captures."""
+    for name in ("acks", "admin"):
+        (tmp_path / f"{name}.pcap").write_bytes((CAPTURES / f"{name}.pcap").read_bytes())
+    code, (count,) = ask([tmp_path])
+
+    assert code is ExitCode.DONE
+    assert count > 24
+
+
+def test_a_cut_capture_is_answered_as_far_as_it_goes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code and a warning say that it is cut."""
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(CAPTURE.read_bytes()[:-5])
+    code, found = ask([cut])
+
+    assert code is ExitCode.PARTIAL
+    assert found == [24]
+    assert "cut.pcap" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["nowhere.pcap", "text.pcap"])
+def test_what_is_no_capture_is_wrong_usage(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is asked."""
+    (tmp_path / "text.pcap").write_text("no capture")
+
+    assert ask([tmp_path / name]) == (ExitCode.USAGE, [])
+    assert name in capsys.readouterr().err
+
+
+def test_an_interruption_ends_quietly(tmp_path: Path) -> None:
+    """As in every command."""
+    kdiag("decode", CAPTURE, "-o", "parquet", "--out", tmp_path)
+
+    def interrupt(_: Database) -> None:
+        raise KeyboardInterrupt
+
+    assert ask_tables(DecodeOptions(files=[str(tmp_path)]), interrupt) is ExitCode.INTERRUPTED

@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+import typer
+
+from kdiag_cli.commands.decode.options import (
+    read_apis,
+    read_bits_per_s,
+    read_duration_ns,
+    read_topic_ids,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "bits_per_s"), [("1Gbit", 10**9), ("2.5 mbit/s", 2_500_000), ("64kbit", 64_000)]
+)
+def test_rates_are_in_bits(text: str, bits_per_s: int) -> None:
+    """As links are sold; k, M and G are powers of 1000."""
+    assert read_bits_per_s(text) == bits_per_s
+
+
+def test_apis_are_given_by_name_in_any_case_or_by_key() -> None:
+    """Several at once with commas."""
+    assert read_apis(["fetch", "PRODUCE,joinGroup", "999"]) == {0, 1, 11, 999}
+    assert read_apis([]) == frozenset()
+
+
+def test_an_api_that_does_not_exist_is_refused_with_the_nearest_ones() -> None:
+    """A typing mistake should not look like an empty capture."""
+    with pytest.raises(typer.BadParameter, match="did you mean Fetch"):
+        read_apis(["Fech"])
+    with pytest.raises(typer.BadParameter, match=r"no API 'xyzzy'$"):
+        read_apis(["xyzzy"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected_ns"),
+    [
+        ("50ms", 50_000_000),
+        ("50", 50_000_000),
+        ("1.5s", 1_500_000_000),
+        ("800us", 800_000),
+        ("800 µs", 800_000),
+        ("5NS", 5),
+        ("2m", 120_000_000_000),
+        (None, None),
+    ],
+)
+def test_durations_have_units(text: str | None, expected_ns: int | None) -> None:
+    """A bare number is milliseconds."""
+    assert read_duration_ns(text) == expected_ns
+
+
+@pytest.mark.parametrize("text", ["", "ms", "-5ms", "5 parsecs", "1e3"])
+def test_other_durations_are_refused(text: str) -> None:
+    """The message shows what one looks like."""
+    with pytest.raises(typer.BadParameter, match="give one such as 50ms"):
+        read_duration_ns(text)
+
+
+def test_topic_ids_are_read_from_lines_of_two_words(tmp_path: Path) -> None:
+    """Blank lines and comments are passed over."""
+    file = tmp_path / "ids"
+    file.write_text("# mine\n\nAAAAAAAAAAAAAAAAAAAACQ orders\n", encoding="utf-8")
+    assert read_topic_ids(file) == {"AAAAAAAAAAAAAAAAAAAACQ": "orders"}
+    assert read_topic_ids(None) == {}
+
+
+@pytest.mark.parametrize("line", ["orders", "short orders", "AAAAAAAAAAAAAAAAAAAACQ a b"])
+def test_a_line_that_is_something_else_is_refused_by_its_number(tmp_path: Path, line: str) -> None:
+    """The file is the user's, so the user is told where."""
+    file = tmp_path / "ids"
+    file.write_text(f"\n{line}\n", encoding="utf-8")
+    with pytest.raises(typer.BadParameter, match="line 2"):
+        read_topic_ids(file)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """Missing, or not text."""
+    with pytest.raises(typer.BadParameter, match="No such file"):
+        read_topic_ids(tmp_path / "missing")
+    file = tmp_path / "binary"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(typer.BadParameter, match="not UTF-8"):
+        read_topic_ids(file)

@@ -1,0 +1,104 @@
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.model import Connection, Gap
+from kdiag.exchange.selection import Selection
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kdiag_cli.commands.decode.pipeline import ExchangePipeline
+from recordings.exchange_maker import START_NS, make_connection, make_exchange
+
+
+class Notes:
+    """A printer that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.exchanges: list[Dissection] = []
+        self.others: list[str] = []
+
+    def exchange(self, dissection: Dissection) -> None:
+        """Keep an exchange."""
+        self.exchanges.append(dissection)
+
+    def gap(self, gap: Gap) -> None:
+        """Note a gap."""
+        self.others.append(f"gap {gap.size}")
+
+    def connection(self, connection: Connection) -> None:
+        """Note a connection."""
+        self.others.append(f"connection {connection.number}")
+
+    def finish(self) -> None:
+        """Note the end."""
+        self.others.append("end")
+
+
+def gap() -> Gap:
+    """Return a gap of nine bytes."""
+    return Gap(
+        connection=make_connection(),
+        direction="request",
+        time_ns=START_NS,
+        offset=0,
+        size=9,
+        reason="lost",
+    )
+
+
+def test_everything_is_passed_on_and_exchanges_are_counted() -> None:
+    """A pipeline without conditions leaves nothing out."""
+    notes = Notes()
+    pipeline = ExchangePipeline(TopicNames(), Selection(), notes, None)
+    exchange = make_exchange(HeartbeatRequest(), HeartbeatResponse(), version=3)
+    pipeline.take([exchange, gap(), make_connection()])
+    pipeline.finish()
+    assert [each.exchange for each in notes.exchanges] == [exchange]
+    assert notes.others == ["gap 9", "connection 1", "end"]
+    assert (pipeline.summary.exchanges, pipeline.is_partial) == (1, False)
+
+
+def test_what_is_not_chosen_is_neither_printed_nor_counted() -> None:
+    """Nor does it make the result partial."""
+    notes = Notes()
+    selection = Selection(groups=("other",))
+    pipeline = ExchangePipeline(TopicNames(), selection, notes, None)
+    broken = make_exchange(HeartbeatRequest(), b"\0\0\0\7", version=3)
+    pipeline.take([broken, gap(), make_connection()])
+    pipeline.finish()
+    assert (notes.exchanges, notes.others) == ([], ["end"])
+    assert (pipeline.summary.exchanges, pipeline.is_partial) == (0, False)
+
+
+def test_fetches_know_their_session_and_wait_for_names() -> None:
+    """What still waits at the end goes on without a name."""
+    notes = Notes()
+    pipeline = ExchangePipeline(TopicNames(), Selection(), notes, None)
+    topic = FetchTopic(topic_id=bytes(15) + b"\x09", partitions=[FetchPartition(3)])
+    opening = FetchRequest(session_epoch=0, topics=[topic])
+    again = FetchRequest(session_id=5, session_epoch=1)
+    pipeline.take(
+        [
+            make_exchange(opening, FetchResponse(session_id=5), version=13),
+            make_exchange(again, FetchResponse(), version=13),
+        ]
+    )
+    assert notes.exchanges == []
+    pipeline.finish()
+    assert notes.exchanges[1].session_topics == [("AAAAAAAAAAAAAAAAAAAACQ", 3)]
+
+
+def test_counting_alone_needs_no_printer() -> None:
+    """Broken exchanges make the result partial."""
+    pipeline = ExchangePipeline(TopicNames(), Selection(), None, None)
+    pipeline.take([make_exchange(HeartbeatRequest(), b"\0\0\0\7", version=3), gap()])
+    pipeline.finish()
+    assert (pipeline.summary.exchanges, pipeline.is_partial) == (1, True)
+
+
+def test_counting_chosen_exchanges_reads_each() -> None:
+    """One like many before may be chosen or not: here by whether it failed."""
+    pipeline = ExchangePipeline(TopicNames(), Selection(errors=True), None, None)
+    failed = HeartbeatResponse(error_code=27)
+    for response in (HeartbeatResponse(), failed) * 30:
+        pipeline.take([make_exchange(HeartbeatRequest(), response, version=3)])
+    assert pipeline.summary.errors == {"REBALANCE_IN_PROGRESS": 30}
+    assert pipeline.summary.exchanges == 30

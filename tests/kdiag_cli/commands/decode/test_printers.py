@@ -1,0 +1,70 @@
+import csv
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.documents.body import BodyForm
+from kdiag.exchange.documents.document import SCALARS, Documents
+from kdiag.exchange.model import Gap
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kdiag_cli.commands.decode.printers import CsvRows, JsonDocument, JsonLines, Printer
+from kdiag_cli.output.terminal import Output
+from recordings.exchange_maker import START_NS, make_connection, make_exchange
+
+
+def printed(make: Callable[[Output, Documents], Printer], *, is_terminal: bool = False) -> str:
+    """Return what a printer makes of two exchanges, a gap and a connection."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    output = Output(stream)
+    output.is_terminal = is_terminal
+    printer = make(output, Documents(TopicNames(), BodyForm()))
+    connection = make_connection()
+    gap = Gap(
+        connection=connection,
+        direction="request",
+        time_ns=START_NS,
+        offset=0,
+        size=9,
+        reason="lost",
+    )
+    failed = HeartbeatResponse(error_code=27)
+    for number in (1, 2):
+        exchange = make_exchange(
+            HeartbeatRequest(), failed, version=3, number=number, client_id='a,"b\x07'
+        )
+        printer.exchange(Dissection(exchange))
+    printer.gap(gap)
+    printer.connection(connection)
+    printer.finish()
+    output.flush()
+    data: Any = stream.buffer
+    text: str = data.getvalue().decode()
+    return text
+
+
+def test_each_thing_is_a_line_of_json() -> None:
+    """In the order in which they come."""
+    lines = [json.loads(line) for line in printed(JsonLines).splitlines()]
+    assert [line["kind"] for line in lines] == ["exchange", "exchange", "gap", "connection"]
+    assert all(line["schema"] == 1 for line in lines)
+
+
+def test_all_things_are_one_document() -> None:
+    """Grouped by kind."""
+    document = json.loads(printed(JsonDocument))
+    assert [each["number"] for each in document["exchanges"]] == [1, 2]
+    assert [len(document["connections"]), len(document["gaps"])] == [1, 1]
+
+
+def test_rows_of_csv_have_the_scalar_keys_as_columns() -> None:
+    """Exchanges only; a terminal is protected from what the wire said."""
+    header, *rows = csv.reader(io.StringIO(printed(CsvRows)))
+    assert tuple(header) == SCALARS
+    first = dict(zip(header, rows[0], strict=True))
+    assert len(rows) == 2
+    assert (first["api"], first["client_id"]) == ("Heartbeat", 'a,"b\x07')
+    assert (first["error"], first["latency_us"]) == ("REBALANCE_IN_PROGRESS", "2500")
+    assert "\x07" not in printed(CsvRows, is_terminal=True)

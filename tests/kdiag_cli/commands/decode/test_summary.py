@@ -1,0 +1,110 @@
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.model import Protocol
+from kdiag.exchange.summary.counts import Summary, Totals
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kdiag_cli.commands.decode.summary import print_summary
+from programs.kdiag_program import Printed
+from recordings.exchange_maker import make_connection, make_exchange
+
+REQUEST = HeartbeatRequest(group_id="g", member_id="m")
+
+
+def summary_of(count: int = 1, **changes: object) -> Summary:
+    """Return the summary of heartbeats."""
+    summary = Summary(TopicNames())
+    for _ in range(count):
+        summary.add(
+            Dissection(
+                make_exchange(REQUEST, HeartbeatResponse(error_code=27), version=3, **changes)
+            )
+        )
+    return summary
+
+
+def printed(summary: Summary, totals: Totals, width: int | None = None) -> list[str]:
+    """Return the lines of a summary."""
+    output = Printed(width)
+    print_summary(output, summary, totals)
+    return output.lines
+
+
+def test_a_summary_starts_with_what_was_read() -> None:
+    """Numbers have their units, thousands are set apart."""
+    totals = Totals(
+        packets=12_345, bytes=3_200_000, first_ns=0, last_ns=1_500_000_000, connections=1
+    )
+
+    assert printed(summary_of(2), totals)[0] == (
+        "12,345 packets, 3.2 MB, 1.500 s, 1 connection, 2 exchanges"
+    )
+
+
+def test_a_summary_counts_by_api_status_error_and_client() -> None:
+    """Numbers are aligned to the right."""
+    lines = printed(summary_of(1234), Totals())
+
+    assert lines[1:] == [
+        "",
+        "API           REQUESTS  RESPONSES",
+        "Heartbeat v3     1,234      1,234",
+        "",
+        "STATUS  COUNT",
+        "ok      1,234",
+        "",
+        "ERROR                  COUNT",
+        "REBALANCE_IN_PROGRESS  1,234",
+        "",
+        "CLIENT-ID  COUNT",
+        "app        1,234",
+    ]
+
+
+def test_a_summary_names_clients_harmlessly() -> None:
+    """A client without an id is a dash."""
+    lines = printed(summary_of(client_id="\x1b[2J"), Totals())
+    assert "\\x1b[2J        1" in lines
+
+    assert "-              1" in printed(summary_of(client_id=None), Totals())
+
+
+def test_a_long_list_ends_with_how_many_are_left_out() -> None:
+    """Twenty clients are named."""
+    summary = Summary(TopicNames())
+    for number in range(25):
+        summary.add(Dissection(make_exchange(REQUEST, version=3, client_id=f"client-{number:02}")))
+
+    lines = printed(summary, Totals())
+
+    assert lines[-1].split() == ["…", "5", "more", "5"]
+    assert sum(line.startswith("client-") for line in lines) == 20
+
+
+def test_protocols_are_told_if_there_is_more_than_kafka() -> None:
+    """The client's software comes from its own words."""
+    summary = Summary(TopicNames())
+    summary.add_connection(make_connection(client_software=("librdkafka", "2.16.0")))
+    lines = printed(summary, Totals())
+    assert lines[1:] == ["", "CLIENT SOFTWARE    COUNT", "librdkafka 2.16.0      1"]
+
+    summary.add_connection(make_connection(protocol=Protocol.TLS))
+
+    assert printed(summary, Totals())[-3:] == [
+        "PROTOCOL  COUNT",
+        "kafka         1",
+        "tls           1",
+    ]
+
+
+def test_losses_and_warnings_end_a_summary() -> None:
+    """Whoever reads the numbers learns that they are not all."""
+    totals = Totals(duplicates=2, gaps=1, gap_bytes=1500, warnings=["a.pcap: is cut\x07"])
+
+    assert printed(Summary(TopicNames()), totals) == [
+        "0 packets, 0 B, 0.000 s, 0 connections, 0 exchanges",
+        "",
+        "2 segments carried nothing new",
+        "",
+        "1 gap, 1.5 kB missing",
+        "a.pcap: is cut\\x07",
+    ]

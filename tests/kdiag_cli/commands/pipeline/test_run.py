@@ -1,0 +1,45 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from folders import CAPTURES
+from kdiag_cli.exit_code import ExitCode
+from programs.kdiag_program import kdiag, kdiag_apart
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "why"),
+    [
+        ("--from", "yesterday", "'yesterday' is not a time"),
+        ("--to", "12:00", "is not a time"),
+        ("--conf", "spark", "'spark' is not key=value"),
+        ("--topic-ids", "/nowhere", "No such file"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    option: str, value: str, why: str, tmp_path: Path
+) -> None:
+    """Before anything is started."""
+    done = kdiag("pipeline", "run", CAPTURES, "--out", tmp_path, option, value)
+
+    assert done.code == ExitCode.USAGE
+    assert why in done.err
+
+
+@pytest.mark.spark
+def test_tables_are_written_and_asked(tmp_path: Path) -> None:
+    """What is written is said in the document; a cut capture makes the run partial."""
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes((CAPTURES / "acks.pcap").read_bytes()[:-10])
+    out = tmp_path / "out"
+    done = kdiag_apart("pipeline", "run", cut, "--out", out, "--parts", 2, "-o", "json")
+    assert done.code == ExitCode.PARTIAL
+    document = json.loads(done.out)
+    assert document["data"][0]["rows"]["exchanges"] > 0
+    assert "ends within a packet" in document["warnings"][0]
+    here = kdiag("report", "clients", out, "-o", "csv")
+    there = kdiag_apart("pipeline", "report", "clients", out, "-o", "csv")
+
+    assert (there.code, there.out, there.err) == (ExitCode.DONE, here.out, "")
+    assert len(here.out.splitlines()) > 1

@@ -1,0 +1,127 @@
+import json
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kdiag_cli.commands.report.answer import Answer, AnswerFormat, print_answer
+from programs.kdiag_program import Printed
+
+NAMES = ["api", "n", "topics", "time"]
+TIME = datetime(2026, 1, 2, 3, 4, 5, 6, UTC)
+BATCH = pa.RecordBatch.from_pydict(
+    {
+        "api": ["Fetch", "a\x1b[2J,b", None],
+        "n": [1, 20, None],
+        "topics": [["x", "y"], [], None],
+        "time": pa.array([TIME, TIME, None], pa.timestamp("us", tz="UTC")),
+    }
+)
+
+
+def printed(form: AnswerFormat, *, width: int | None = None, has_headers: bool = True) -> str:
+    """Return what is printed of the batch."""
+    output = Printed(width)
+    answer = Answer(NAMES, [BATCH])
+    print_answer(output, answer, form, command="query", has_headers=has_headers)
+    return output.text
+
+
+def test_people_get_a_table() -> None:
+    """Nothing that stands in a cell can move the cursor."""
+    lines = printed(AnswerFormat.TABLE, width=80).splitlines()
+
+    assert lines[0].split() == ["API", "N", "TOPICS", "TIME"]
+    assert lines[1].split() == ["Fetch", "1", '["x","y"]', "2026-01-02T03:04:05.000006Z"]
+    assert "\\x1b[2J" in lines[2]
+    assert lines[3].split() == ["-", "-", "-", "-"]
+    assert len(printed(AnswerFormat.TABLE, has_headers=False).splitlines()) == 3
+
+
+def test_long_cells_leave_room_for_others_on_a_terminal() -> None:
+    """But for the last one, and in a pipe nothing is cut."""
+    batch = pa.RecordBatch.from_arrays([pa.array(["x" * 100]), pa.array(["y" * 100])], ["a", "b"])
+    for width, shown in ((80, "x" * 59 + "…"), (None, "x" * 100)):
+        output = Printed(width)
+        print_answer(output, Answer(["a", "b"], [batch]), AnswerFormat.TABLE, command="query")
+        assert output.lines[1].split() == [shown, "y" * 100]
+
+
+def test_programs_get_one_document_or_a_line_for_each_row() -> None:
+    """The same objects."""
+    document = json.loads(printed(AnswerFormat.JSON))
+    lines = [json.loads(line) for line in printed(AnswerFormat.JSONL).splitlines()]
+
+    assert list(document) == ["schema", "command", "data", "warnings", "findings"]
+    assert (document["schema"], document["command"]) == (1, "query")
+    assert document["data"] == lines
+    assert lines[0] == {
+        "api": "Fetch",
+        "n": 1,
+        "topics": ["x", "y"],
+        "time": "2026-01-02T03:04:05.000006Z",
+    }
+    assert set(lines[2].values()) == {None}
+
+
+def test_csv_has_empty_cells_for_null_and_json_for_lists() -> None:
+    """Escapes are kept for programs and made harmless for people."""
+    lines = printed(AnswerFormat.CSV).splitlines()
+
+    assert lines[:2] == ["api,n,topics,time", 'Fetch,1,"[""x"",""y""]",2026-01-02T03:04:05.000006Z']
+    assert lines[2].startswith('"a\x1b[2J,b",20,[],')
+    assert lines[3] == ",,,"
+    assert "\x1b" not in printed(AnswerFormat.CSV, width=80)
+    assert printed(AnswerFormat.CSV, has_headers=False).startswith("Fetch,")
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "expected"),
+    [
+        (Decimal(12), pa.decimal128(38, 0), 12),
+        (Decimal("1.50"), pa.decimal128(18, 2), 1.5),
+        (float("nan"), pa.float64(), "NaN"),
+        (float("-inf"), pa.float64(), "-Infinity"),
+        (b"\xff\x00", pa.binary(), "/wA="),
+        (True, pa.bool_(), True),
+        ({"a": b"\x01"}, pa.struct([("a", pa.binary())]), {"a": "AQ=="}),
+        (timedelta(seconds=90), pa.duration("us"), "0:01:30"),
+        ([("k", 1)], pa.map_(pa.string(), pa.int64()), [["k", 1]]),
+    ],
+)
+def test_every_value_has_a_form_in_json(value: Any, type_: pa.DataType, expected: object) -> None:
+    """The forms of the output contract, for whatever SQL may give."""
+    batch = pa.RecordBatch.from_arrays([pa.array([value], type_)], ["v"])
+    output = Printed()
+    print_answer(output, Answer(["v"], [batch]), AnswerFormat.JSONL, command="query")
+
+    assert json.loads(output.text) == {"v": expected}
+
+
+def test_columns_of_the_same_name_are_told_apart() -> None:
+    """No value is lost."""
+    batch = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2]), pa.array([3])], ["a"] * 3)
+
+    assert Answer(["a"] * 3, [batch]).names == ["a", "a_2", "a_3"]
+    assert list(Answer(["a"] * 3, [batch]).documents()) == [{"a": 1, "a_2": 2, "a_3": 3}]
+
+
+def test_times_that_no_calendar_has_are_numbers() -> None:
+    """A damaged capture may hold any: here microseconds since 1970."""
+    times = pa.array([1 << 62, 0], pa.timestamp("us", tz="UTC"))
+    batch = pa.RecordBatch.from_arrays([times], ["t"])
+    output = Printed()
+    print_answer(output, Answer(["t"], [batch]), AnswerFormat.CSV, command="query")
+
+    assert output.lines == ["t", str(1 << 62), "0"]
+
+
+def test_truth_is_written_as_in_json() -> None:
+    """Not as in Python."""
+    batch = pa.RecordBatch.from_arrays([pa.array([True, False])], ["ok"])
+    output = Printed()
+    print_answer(output, Answer(["ok"], [batch]), AnswerFormat.CSV, command="query")
+
+    assert output.lines == ["ok", "true", "false"]

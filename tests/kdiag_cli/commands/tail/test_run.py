@@ -1,0 +1,235 @@
+"""`kdiag tail` on scripted brokers with logs."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+from pyarrow import parquet
+
+from kdiag.client.fetch.position import PartitionKey
+from kdiag.wire.api.fetch import AbortedTransaction
+from kdiag.wire.records.record import ControlType
+from kdiag_cli.commands.tail.run import resume_text
+from programs.kdiag_program import Done, kdiag, start_kdiag
+from scripted_kafka.log_cluster import LogCluster
+
+
+@pytest.fixture
+def cluster() -> Iterator[LogCluster]:
+    """Two brokers; orders has two partitions with three records each, in turns."""
+    with LogCluster(2) as cluster:
+        for partition in range(2):
+            log = cluster.add("orders", partition, leader=partition + 1)
+            for n in range(3):
+                log.append(b"%d%d" % (partition, n), timestamp=1000 + 10 * n + partition)
+        yield cluster
+
+
+def tail(cluster: LogCluster, *arguments: object) -> Done:
+    """Run the program to its end."""
+    return kdiag("tail", "-b", cluster.bootstrap, *arguments)
+
+
+def start_tail(cluster: LogCluster, *arguments: object) -> "subprocess.Popen[bytes]":
+    """Start the program as a process of its own; leaving its `with` block closes the pipes."""
+    command = ["tail", "-b", cluster.bootstrap, *arguments]
+    return start_kdiag(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def reading(program: "subprocess.Popen[bytes]") -> IO[bytes]:
+    """Return what the program prints."""
+    assert program.stdout is not None
+    return program.stdout
+
+
+def test_to_the_end_is_all_there_is(cluster: LogCluster) -> None:
+    """A line for each value, nothing on stderr."""
+    done = tail(cluster, "orders", "-e")
+    assert sorted(done.out.split()) == ["00", "01", "02", "10", "11", "12"]
+    assert (done.code, done.err) == (0, "")
+
+
+def test_the_last_records_are_those_of_the_whole_topic(cluster: LogCluster) -> None:
+    """In the order of time."""
+    assert tail(cluster, "orders", "-o", "-3", "-e").out.split() == ["11", "02", "12"]
+
+
+def test_it_ends_after_so_many(cluster: LogCluster) -> None:
+    """In the middle of a batch, and of a partition."""
+    log = cluster.add("payments", 0)
+    log.append(*(b"%d" % n for n in range(300)))
+    assert tail(cluster, "payments", "-o", "beginning", "-n", "2").out.split() == ["0", "1"]
+    done = tail(cluster, "payments", "-o", "beginning", "-n", "250", "-J")
+    assert [json.loads(line)["offset"] for line in done.out.splitlines()] == list(range(250))
+
+
+def test_topics_and_partitions_are_chosen(cluster: LogCluster) -> None:
+    """By name, by number, by pattern, with offsets of their own."""
+    cluster.add("payments", 0).append(b"p")
+    assert sorted(tail(cluster, "orders:1", "-e").out.split()) == ["10", "11", "12"]
+    assert sorted(tail(cluster, "-t", "orders", "-p", "0", "-e").out.split()) == ["00", "01", "02"]
+    assert len(tail(cluster, "*", "-e").out.split()) == 7
+    assert sorted(tail(cluster, "orders:0@2,1@1", "-e").out.split()) == ["02", "11", "12"]
+
+
+def test_records_are_chosen(cluster: LogCluster) -> None:
+    """What is not printed does not count."""
+    done = tail(cluster, "orders", "-e", "--grep", "^.1$", "-n", "2")
+    assert sorted(done.out.split()) == ["01", "11"]
+
+
+def test_a_format_string_makes_the_lines(cluster: LogCluster) -> None:
+    """As kcat would."""
+    done = tail(cluster, "orders:0", "-e", "-f", r"%t[%p]@%o %T %s\n")
+    assert done.out.splitlines()[0] == "orders[0]@0 1000 00"
+
+
+def test_aborted_records_are_left_out_or_marked(cluster: LogCluster) -> None:
+    """With read_uncommitted nobody can tell them."""
+    log = cluster.add("payments", 0)
+    log.append(b"good")
+    log.append(b"bad", producer_id=7, is_transactional=True)
+    log.mark(7, ControlType.ABORT)
+    log.aborted = [AbortedTransaction(7, 1)]
+    assert tail(cluster, "payments", "-e").out.split("\n") == ["good", ""]
+    assert tail(cluster, "payments", "-e", "--show-aborted").out == "-\tgood\naborted\tbad\n"
+    shown = tail(cluster, "payments", "-e", "--show-aborted", "--show-control", "-J")
+    lines = [json.loads(line) for line in shown.out.splitlines()]
+    assert [each.get("aborted") for each in lines] == [None, True, None]
+    assert [each.get("control") for each in lines] == [None, None, "ABORT"]
+    last = tail(cluster, "payments", "-e", "-o", "-1")
+    assert last.out == "good\n"
+
+
+def test_a_parquet_file_has_a_row_a_record(cluster: LogCluster, tmp_path: Path) -> None:
+    """Complete when the program has ended."""
+    file = tmp_path / "orders.parquet"
+    done = tail(cluster, "orders", "-e", "--output", "parquet", "--out", file)
+    assert (done.code, done.out) == (0, "")
+    assert sorted(parquet.read_table(file)["value"].to_pylist())[:2] == [b"00", b"01"]
+
+
+def test_a_topic_that_is_not_there_leaves_no_file(cluster: LogCluster, tmp_path: Path) -> None:
+    """Wrong usage, with the name that may be meant."""
+    file = tmp_path / "orders.parquet"
+    done = tail(cluster, "order", "-e", "--output", "parquet", "--out", file)
+    assert done.code == 2
+    assert "did you mean orders" in done.err
+    assert not file.exists()
+
+
+def test_a_wrong_batch_is_told_and_the_rest_is_printed(cluster: LogCluster) -> None:
+    """The result is partial, and the code says so."""
+    log = cluster.add("payments", 0)
+    for value in (b"a", b"b", b"c"):
+        log.append(value)
+    first, after, data = log.batches[1]
+    log.batches[1] = (first, after, data[:-2] + b"x" + data[-1:])
+    done = tail(cluster, "payments", "-e")
+    assert done.code == 8
+    assert done.out == "a\nc\n"
+    assert "payments[0]: the batch that ends with offset 1 cannot be read" in done.err
+
+
+def test_an_offset_that_is_compacted_away_is_told(cluster: LogCluster) -> None:
+    """The line says which offsets hold nothing; `-q` does without."""
+    log = cluster.add("compact", 0)
+    log.end = 5
+    log.append(b"left")
+    loud = tail(cluster, "compact", "-o", "2", "-e")
+    quiet = tail(cluster, "compact", "-o", "2", "-e", "-q")
+    assert loud.out == quiet.out == "left\n"
+    assert "compact[0]: offsets 2 to 4 hold no records" in loud.err
+    assert quiet.err == ""
+
+
+def test_a_moment_to_come_ends_it(cluster: LogCluster) -> None:
+    """Records that are not older are left out."""
+    log = cluster.add("future", 0)
+    log.append(b"now", timestamp=1000)
+    log.append(b"later", timestamp=1 << 50)
+
+    until = round(time.time() * 1000) + 800
+    done = tail(cluster, "future", "-o", "beginning", "--until", until)
+    assert (done.code, done.out) == (0, "now\n")
+
+
+def test_an_interrupted_tail_says_how_to_go_on(cluster: LogCluster) -> None:
+    """What it prints is what it takes: nothing is read twice, nothing is left out."""
+    with start_tail(cluster, "orders", "-o", "beginning") as program:
+        lines = [reading(program).readline() for _ in range(6)]
+        program.send_signal(signal.SIGINT)
+        _, err = program.communicate(timeout=20)
+    assert program.returncode == 130
+    assert len(lines) == 6
+    said = err.decode().splitlines()[-1]
+    assert said == "kdiag: stopped; to go on from here: kdiag tail orders:0@3,1@3"
+
+    cluster.logs[PartitionKey("orders", 0)].append(b"new")
+
+    assert tail(cluster, said.rpartition(" ")[2], "-e").out == "new\n"
+
+
+def test_a_reader_who_has_paused_does_not_keep_it_from_ending(cluster: LogCluster) -> None:
+    """It stops inside a write, and says what was written for certain."""
+    log = cluster.add("large", 0)
+    for _ in range(80):
+        log.append(b"x" * 50_000)
+    cluster.max_batches = 4
+    with start_tail(cluster, "large", "-o", "beginning") as program:
+        reading(program).read(1)  # so it has begun to write, and will fill the pipe
+        program.send_signal(signal.SIGINT)
+        assert program.wait(20) == 130
+        assert program.stderr is not None
+        assert b"kdiag tail large:0@" in program.stderr.read()
+
+
+def test_time_that_is_up_is_told(cluster: LogCluster) -> None:
+    """Exit code 6; how to go on is told as after Ctrl-C, if there is time for that."""
+    with start_tail(cluster, "orders", "-o", "end", "--timeout", "3s") as program:
+        out, err = program.communicate(timeout=20)
+    assert (program.returncode, out) == (6, b"")
+    assert b"gave up after 3 s" in err
+
+
+@pytest.mark.parametrize("value_bytes", [10, 20_000])
+def test_a_reader_that_has_gone_ends_it_without_a_word(
+    cluster: LogCluster, value_bytes: int
+) -> None:
+    """As with `head`: in the middle of a write, and while there is nothing left to write."""
+    log = cluster.add("large", 0)
+    for _ in range(100):
+        log.append(b"x" * value_bytes)
+    with start_tail(cluster, "large", "-o", "beginning") as program:
+        reading(program).read(10)
+        reading(program).close()
+        assert program.stderr is not None
+        assert program.stderr.read() == b""
+        assert program.wait(20) == 0
+
+
+def test_values_alone_load_no_numpy(cluster: LogCluster) -> None:
+    """It takes longer to load than most tails take to read."""
+    cluster.add("many", 0).append(*(b"v" for _ in range(1000)))
+    code = (
+        "import sys, atexit\n"
+        "atexit.register(lambda: sys.stderr.write(str('numpy' in sys.modules)))\n"
+        "from kdiag_cli.app import main\n"
+        f"sys.argv[1:] = ['tail', '-b', {cluster.bootstrap!r}, 'many', '-e']\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout == b"v\n" * 1000
+    assert done.stderr == b"False"
+
+
+def test_where_it_stopped_is_an_argument() -> None:
+    """Sorted by topic and partition."""
+    offsets = {PartitionKey("b", 1): 7, PartitionKey("b", 0): 3, PartitionKey("a", 10): 1}
+    assert resume_text(offsets) == "a:10@1 b:0@3,1@7"

@@ -1,0 +1,37 @@
+import pytest
+import typer
+
+from kdiag_cli.commands.tune_buffers.options import read_rtt_ns, read_sizes
+
+MS = 1_000_000
+KERNEL = -1
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("64k,1m,auto", (65536, 1048576, KERNEL)),
+        ("auto", (KERNEL,)),
+        ("KERNEL, 100K", (KERNEL, 102400)),
+        ("64k,65536,-1,auto", (65536, KERNEL)),
+    ],
+)
+def test_sizes_are_read_once_each(text: str, sizes: tuple[int, ...]) -> None:
+    """In their order; three words leave a buffer to the kernel."""
+    assert read_sizes(text) == sizes
+
+
+@pytest.mark.parametrize("text", ["", "64k,", "big", "1k", "2g", "-64k"])
+def test_what_is_no_size_of_a_buffer_is_refused(text: str) -> None:
+    """Neither words nor sizes that no connection works with."""
+    with pytest.raises(typer.BadParameter):
+        read_sizes(text)
+
+
+def test_a_round_trip_is_given_or_measured() -> None:
+    """`auto` measures it."""
+    assert read_rtt_ns("auto") is None
+    assert read_rtt_ns("20ms") == 20 * MS
+    with pytest.raises(typer.BadParameter) as caught:
+        read_rtt_ns("far")
+    assert caught.value.param_hint == "'--rtt'"

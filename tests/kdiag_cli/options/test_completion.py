@@ -1,0 +1,117 @@
+"""What is offered, without a shell."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.main import get_command
+
+from client_ends.client_peers import full_server
+from kdiag.clock import SystemClock
+from kdiag.wire.api.list_groups import ListedGroup, ListGroupsResponse
+from kdiag.wire.api.metadata import MetadataResponsePartition, MetadataResponseTopic
+from kdiag_cli.app import app
+from kdiag_cli.options import completion as completion_values
+from scripted_kafka.scripted_broker import HOLD
+from scripted_kafka.scripted_cluster import ScriptedCluster
+
+PARTITIONS = [MetadataResponsePartition(partition_index=each, leader_id=1) for each in range(2)]
+
+
+@pytest.fixture
+def cluster() -> Iterator[ScriptedCluster]:
+    """Two brokers; each coordinates a group."""
+    with ScriptedCluster(2) as cluster:
+        cluster.topics = [
+            MetadataResponseTopic(name=name, partitions=PARTITIONS)
+            for name in ("orders", "__consumer_offsets")
+        ]
+        for number, group in ((1, "shipping"), (2, "billing")):
+            answer = ListGroupsResponse(groups=[ListedGroup(group), ListedGroup("a\nb")])
+            cluster.brokers[number].on("ListGroups", answer)
+        yield cluster
+
+
+@contextmanager
+def typed(**params: Any) -> Iterator[typer.Context]:
+    """Yield the context of a command whose options were given so."""
+    context = typer.Context(get_command(app))
+    context.params = params
+    yield context
+
+
+def test_groups_are_those_of_all_brokers(cluster: ScriptedCluster) -> None:
+    """Sorted; names that no line can hold are left out."""
+    with typed(bootstrap_server=[cluster.bootstrap]) as context:
+        assert completion_values.groups(context) == ["billing", "shipping"]
+
+
+def test_topics_are_offered_without_kafkas_own(cluster: ScriptedCluster) -> None:
+    """Unless an underscore shows that those are meant."""
+    with typed(bootstrap_server=[cluster.bootstrap]) as context:
+        assert completion_values.topics(context, "o") == ["orders"]
+        assert "__consumer_offsets" in completion_values.topics(context, "_")
+
+
+@pytest.mark.parametrize(
+    ("incomplete", "offered"),
+    [
+        ("", ["any", "all", "controller", "bootstrap", "coordinator:", "leader:"]),
+        ("2", ["1", "2"]),
+        ("coordinator:b", ["coordinator:billing", "coordinator:shipping"]),
+        ("leader:", ["leader:orders:"]),
+        ("leader:orders:", ["leader:orders:0", "leader:orders:1"]),
+        ("leader:nope:", []),
+    ],
+)
+def test_destinations_are_completed_piece_by_piece(
+    cluster: ScriptedCluster, incomplete: str, offered: list[str]
+) -> None:
+    """The shell keeps those that begin as what is typed."""
+    with typed(properties=[f"bootstrap.servers={cluster.bootstrap}"]) as context:
+        assert completion_values.destinations(context, incomplete) == offered
+
+
+def test_the_environment_may_name_the_cluster(
+    cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for the commands themselves."""
+    monkeypatch.setenv("KDIAG_BOOTSTRAP_SERVERS", cluster.bootstrap)
+    with typed() as context:
+        assert completion_values.groups(context) == ["billing", "shipping"]
+
+
+def test_a_cluster_that_does_not_answer_costs_a_second() -> None:
+    """Neither a broker that is silent nor one that drops packets holds the shell up."""
+    clock = SystemClock()
+    with ScriptedCluster(1) as silent, full_server() as full:
+        silent.on("Metadata", HOLD)
+        for server in (silent.bootstrap, f"127.0.0.1:{full}"):
+            began_ns = clock.monotonic_ns()
+            with typed(bootstrap_server=[server]) as context:
+                assert completion_values.groups(context) == []
+            assert clock.monotonic_ns() - began_ns < 2_000_000_000
+
+
+def test_profiles_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a file, or with one that is broken, there is nothing to offer."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert completion_values.profiles() == []
+    file = tmp_path / "kdiag" / "config.toml"
+    file.parent.mkdir()
+    file.write_text('[profiles.dev]\na = "1"\n[profiles.prod]\na = "1"\n')
+    assert completion_values.profiles() == ["dev", "prod"]
+    file.write_text("[profiles")
+    assert completion_values.profiles() == []
+
+
+def test_names_come_with_what_they_mean() -> None:
+    """For shells that show it."""
+    assert ("Fetch", "versions 0-18") in completion_values.apis()
+    assert dict(completion_values.errors())["NOT_COORDINATOR"].startswith("Another broker")
+    topics = dict(completion_values.help_topics())
+    assert topics["exit-codes"].startswith("Exit codes")
+    assert "KD1203" in topics

@@ -1,0 +1,136 @@
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from kdiag.client.config.servers import BootstrapServer
+from kdiag.errors import ConfigError
+from kdiag_cli.live.result import LiveOutput
+from kdiag_cli.options.live import (
+    BootstrapServers,
+    ConfigFile,
+    LiveOptions,
+    OutputFormat,
+    PasswordFile,
+    Profile,
+    Properties,
+    Timeout,
+    Trace,
+    Write,
+    client_config,
+    read_timeout_ns,
+)
+
+SECOND_NS = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, None),
+        ("10", 10 * SECOND_NS),
+        ("10s", 10 * SECOND_NS),
+        ("0.25", SECOND_NS // 4),
+        ("500ms", SECOND_NS // 2),
+        ("2 m", 120 * SECOND_NS),
+        ("1H", 3_600 * SECOND_NS),
+    ],
+)
+def test_a_time_limit_has_a_unit_or_is_in_seconds(text: str | None, expected: int | None) -> None:
+    """People type `--timeout 10` and `--timeout 500ms`."""
+    assert expected == read_timeout_ns(text)
+
+
+@pytest.mark.parametrize("text", ["", "0", "0ms", "-1", "soon", "10us", "1e3", "9999999999"])
+def test_what_is_no_time_is_a_usage_error(text: str) -> None:
+    """Nothing can be done in no time."""
+    with pytest.raises(typer.BadParameter, match="no time to wait"):
+        read_timeout_ns(text)
+
+
+def parse(*arguments: str) -> LiveOptions:
+    """Return what the options of a live command say."""
+    found = []
+
+    def command(  # noqa: PLR0913 - a parameter for each option
+        *,
+        bootstrap_server: BootstrapServers = None,
+        properties: Properties = None,
+        config: ConfigFile = None,
+        profile: Profile = None,
+        password_file: PasswordFile = None,
+        timeout: Timeout = None,
+        output: OutputFormat = LiveOutput.TABLE,
+        trace: Trace = False,
+        write: Write = None,
+    ) -> None:
+        limit_ns = read_timeout_ns(timeout)
+        sources = (bootstrap_server, properties, config, profile, password_file)
+        found.append(LiveOptions(*sources, limit_ns, output, trace=trace, write=write))
+
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return found[0]
+
+
+def test_options_have_the_names_that_fingers_know() -> None:
+    """Those of Apache's tools, of kcat, of kcl and of rpk."""
+    for name in ("-b", "--bootstrap-server", "--bootstrap-servers"):
+        assert parse(name, "a,b", name, "c").bootstrap_servers == ["a,b", "c"]
+    for name in ("--config", "--command-config"):
+        assert parse(name, "client.properties").config_file == Path("client.properties")
+    for name in ("--profile", "--context"):
+        assert parse(name, "prod").profile == "prod"
+    for name in ("-o", "--output"):
+        assert parse(name, "json").output is LiveOutput.JSON
+    assert parse("-X", "a=b=c", "-X", "d=").properties == ["a=b=c", "d="]
+    options = parse("--timeout", "3s", "--trace", "--write", "a.pcap", "--password-file", "p")
+    assert options == LiveOptions(
+        password_file=Path("p"), timeout_ns=3 * SECOND_NS, trace=True, write=Path("a.pcap")
+    )
+    assert parse() == LiveOptions()
+
+
+def test_options_count_more_than_everything_else(tmp_path: Path) -> None:
+    """Brokers of several options are one list; the password is read from its file."""
+    password = tmp_path / "password"
+    password.write_text("s3cret\n")
+    options = LiveOptions(
+        bootstrap_servers=["a:1,b", "c"],
+        properties=[
+            "bootstrap.servers=x",
+            "security.protocol=SASL_SSL",
+            "sasl.mechanism=PLAIN",
+            "sasl.username=alice",
+        ],
+        password_file=password,
+    )
+    environment = {"KDIAG_SASL_PASSWORD": "weaker", "KDIAG_CLIENT_ID": "me"}
+
+    config = client_config(options, environment)
+
+    assert config.bootstrap_servers == tuple(map(BootstrapServer, "abc", (1, 9092, 9092)))
+    assert config.sasl is not None
+    assert (config.sasl.username, config.sasl.password) == ("alice", "s3cret")
+    assert config.client_id == "me"
+
+
+def test_files_and_profiles_are_handed_on(tmp_path: Path) -> None:
+    """The command line names them, and the file of profiles lies at home."""
+    (tmp_path / "kdiag").mkdir()
+    (tmp_path / "kdiag" / "config.toml").write_text("[profiles.p]\nbootstrap.servers = 'a'\n")
+    (tmp_path / "client.properties").write_text("client.rack=r\n")
+    options = LiveOptions(config_file=tmp_path / "client.properties", profile="p")
+
+    config = client_config(options, {"XDG_CONFIG_HOME": str(tmp_path)})
+
+    assert (config.bootstrap_servers, config.client_rack) == ((BootstrapServer("a"),), "r")
+
+
+def test_somebody_must_name_a_broker() -> None:
+    """The message says how."""
+    with pytest.raises(ConfigError, match="give -b HOST:PORT"):
+        client_config(LiveOptions(), {})

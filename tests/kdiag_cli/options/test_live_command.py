@@ -1,0 +1,58 @@
+"""The options that all live commands have."""
+
+from typing import Annotated
+
+import typer
+from typer.testing import CliRunner
+
+from kdiag_cli.live.result import LiveOutput
+from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.options.live_command import NO_OPTIONS, live_command
+
+given: list[object] = []
+
+
+@live_command
+def ping(node: int, *, loud: bool = False, options: LiveOptions = NO_OPTIONS) -> None:
+    """Take some options of its own."""
+    given[:] = [node, loud, options]
+
+
+@live_command
+def pong(
+    *, output: Annotated[str, typer.Option("--output")] = "x", options: LiveOptions = NO_OPTIONS
+) -> None:
+    """Have an output of its own."""
+    given[:] = [output, options]
+
+
+def run(command: object, *arguments: str) -> int:
+    """Run a command and return its exit code."""
+    app = typer.Typer()
+    app.command()(command)  # type: ignore[type-var]
+    return CliRunner().invoke(app, arguments).exit_code
+
+
+def test_a_command_gets_the_live_options_together() -> None:
+    """Beside its own, which stay as they are."""
+    assert run(ping, "7", "--loud", "-b", "a:1", "-b", "b:2", "--timeout", "2s", "-o", "json") == 0
+    assert given[:2] == [7, True]
+    expected = LiveOptions(["a:1", "b:2"], timeout_ns=2_000_000_000, output=LiveOutput.JSON)
+    assert given[2] == expected
+
+
+def test_without_options_they_are_what_nobody_said() -> None:
+    """The defaults of `LiveOptions`."""
+    assert run(ping, "7") == 0
+    assert given == [7, False, NO_OPTIONS]
+
+
+def test_an_output_of_its_own_takes_the_place_of_the_usual_one() -> None:
+    """There cannot be two of a name."""
+    assert run(pong, "--output", "mine", "--trace") == 0
+    assert given == ["mine", LiveOptions(trace=True)]
+
+
+def test_a_wrong_time_is_refused() -> None:
+    """Before the command runs."""
+    assert run(ping, "7", "--timeout", "soon") == 2

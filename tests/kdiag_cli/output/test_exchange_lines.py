@@ -1,0 +1,227 @@
+import io
+from typing import Any
+
+import pytest
+
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Gap, Protocol
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kdiag_cli.output.exchange_lines import (
+    ExchangeLines,
+    api_text,
+    connection_text,
+    latency_text,
+)
+from kdiag_cli.output.terminal import Output, columns_of
+from recordings.exchange_maker import START_NS, make_batch, make_connection, make_exchange
+
+
+class Stream(io.TextIOWrapper):
+    """A stream in memory that may be a terminal."""
+
+    def __init__(self, *, is_terminal: bool) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8")
+        self._is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        """Return whether it pretends to be one."""
+        return self._is_terminal
+
+
+def lines_of(*items: Exchange | Gap, width: int | None = None) -> list[str]:
+    """Return what is printed, on a terminal if it has a width."""
+    stream = Stream(is_terminal=width is not None)
+    output = Output(stream)
+    output.width = width
+    output.has_colour = False
+    lines = ExchangeLines(output, TopicNames())
+    for item in items:
+        if isinstance(item, Exchange):
+            lines.exchange(Dissection(item))
+        else:
+            lines.gap(item)
+    lines.finish()
+    output.flush()
+    text: bytes = stream.buffer.getvalue()  # type: ignore[attr-defined]  # it is a BytesIO
+    return text.decode().splitlines()
+
+
+def heartbeat(number: int = 1, **changes: Any) -> Exchange:
+    """Return a heartbeat that is told to rebalance."""
+    asked = HeartbeatRequest(group_id="billing", generation_id=4, member_id="m")
+    return make_exchange(
+        asked, HeartbeatResponse(error_code=27), version=3, number=number, **changes
+    )
+
+
+def test_a_line_in_a_pipe_is_whole_and_carries_the_date() -> None:
+    """There is no header, so that every line is an exchange."""
+    (line,) = lines_of(heartbeat())
+    assert line == (
+        "  1 2026-01-02 03:04:05.000000 10.0.0.1:40000 → 10.0.0.2:9092 app Heartbeat v3 2.50 ms"
+        " REBALANCE_IN_PROGRESS group billing gen 4, member m"
+    )
+
+
+def test_a_wide_terminal_gets_a_header_and_one_line_each() -> None:
+    """The date is in the header; lines end at the last column."""
+    batch = make_batch(b"value")
+    topic = TopicProduceData("orders", partition_data=[PartitionProduceData(3, batch)])
+    asked = ProduceRequest(acks=0, topic_data=[topic], transactional_id="a" * 200)
+    silent = make_exchange(asked, version=3, number=12, pairing=Status.NO_RESPONSE, client_id=None)
+    header, first, second = lines_of(heartbeat(), silent, width=140)
+    assert header == (
+        "  # 2026-01-02 UTC  CLIENT→BROKER                CLIENT-ID API          LATENCY ABOUT"
+    )
+    assert first == (
+        "  1 03:04:05.000000 10.0.0.1:40000→10.0.0.2:9092 app       Heartbeat v3 2.50 ms"
+        " REBALANCE_IN_PROGRESS group billing gen 4, member m"
+    )
+    assert second.startswith(
+        " 12 03:04:05.000000 10.0.0.1:40000→10.0.0.2:9092 -         Produce v3         -"
+        f" no response orders[3] 1 record {len(batch)} B"
+    )
+    assert len(second) == 140
+    assert second.endswith("…")
+
+
+def test_a_narrow_terminal_gives_long_lines_a_second_one() -> None:
+    """Short ones stay on one, and milliseconds are enough."""
+    same_host = make_connection(client="10.0.0.2:40000")
+    header, first, second = lines_of(heartbeat(connection=same_host), width=90)
+    assert header.startswith("  # 2026-01-02   CLIENT→BROKER")
+    assert first == "  1 03:04:05.000 10.0.0.2:40000→:9092 app       Heartbeat v3 2.50 ms"
+    assert second == "    REBALANCE_IN_PROGRESS group billing gen 4, member m"
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 79, 80, 100, 130])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    """Whatever is in it, wide characters count as two columns and accents as none."""
+    wide = make_connection(client="[2001:db8:85a3::8a2e:370:7334]:40000")
+    exchanges = [
+        heartbeat(connection=wide, client_id="注文サービス-42"),
+        heartbeat(number=123_456_789, client_id="e\u0301" * 30),
+        make_exchange(HeartbeatRequest(group_id="支払い" * 40), version=3, number=3),
+    ]
+    gap = Gap(
+        connection=wide, direction="request", time_ns=START_NS, offset=0, size=9, reason="lost"
+    )
+
+    for line in lines_of(*exchanges, gap, width=width):
+        assert columns_of(line) <= width
+
+
+def test_a_terminal_of_60_columns_still_shows_who_asked_what_and_how_long_it_took() -> None:
+    """The other cells give way first."""
+    _, first, *_ = lines_of(heartbeat(client_id="a-client-with-a-long-name"), width=60)
+
+    assert first.startswith("  1 03:04:05.000 10.0.0.1")
+    assert " v3 " in first
+    assert first.endswith("2.50 ms")
+
+
+def test_wide_client_ids_keep_the_columns_in_line() -> None:
+    """The cell is filled up by columns, not by characters."""
+    lines = lines_of(heartbeat(client_id="注文"), heartbeat(number=2, client_id="plain"), width=140)
+    places = [columns_of(line[: line.index("Heartbeat")]) for line in lines[1:]]
+
+    assert places[0] == places[1]
+
+
+def test_client_ids_from_the_wire_are_made_harmless() -> None:
+    """So are topics, groups and whatever else is in a line."""
+    exchange = heartbeat(client_id="\x1b]0;owned\x07")
+    asked = HeartbeatRequest(group_id="\x1b[2J")
+    other = make_exchange(asked, version=3, number=2)
+    for line in lines_of(exchange, other):
+        assert "\x1b" not in line
+        assert "\x07" not in line
+    assert r"\x1b]0;owned\x07" in lines_of(exchange)[0]
+    assert r"\x1b[2J" in lines_of(other)[0]
+
+
+def test_names_that_are_too_long_are_cut_but_never_the_version() -> None:
+    """On a terminal only."""
+    exchange = heartbeat(client_id="x" * 40)
+    exchange.api_key = 93
+    exchange.version = 0
+    exchange.response = None
+    (line,) = lines_of(exchange)
+    assert "x" * 40 in line
+    assert "StreamsGroupTopologyDescriptionUpdate v0" in line
+    line = lines_of(exchange, width=200)[1]
+    assert "x" * 27 + "… " in line
+    assert "StreamsGroupTopologyDesc… v0" in line
+
+
+def test_a_new_day_has_a_new_header() -> None:
+    """Times alone would be ambiguous."""
+    tomorrow = heartbeat(2)
+    assert tomorrow.request is not None
+    tomorrow.request.first_byte_ns += 86_400 * 10**9
+    lines = lines_of(heartbeat(), tomorrow, width=200)
+    assert [line[4:14] for line in lines if line.startswith("  #")] == ["2026-01-02", "2026-01-03"]
+
+
+def test_columns_are_settled_by_the_first_lines_of_many() -> None:
+    """Later ones follow at once; they may be wider."""
+    many = [heartbeat(number) for number in range(1, 203)]
+    assert len(lines_of(*many)) == 202
+
+
+def test_a_gap_is_a_line_of_its_own() -> None:
+    """Missing bytes are not passed over in silence."""
+    gap = Gap(
+        connection=make_connection(),
+        direction="response",
+        time_ns=START_NS,
+        offset=5,
+        size=1_460,
+        reason="never came",
+    )
+    (line,) = lines_of(gap)
+    assert line.endswith("gap         1.5 kB missing in the response stream: never came")
+
+
+@pytest.mark.parametrize(
+    ("latency_ns", "text"),
+    [
+        (None, "-"),
+        (0, "0 µs"),
+        (999_499, "999 µs"),
+        (999_500, "1.00 ms"),
+        (9_994_000, "9.99 ms"),
+        (9_996_000, "10.0 ms"),
+        (99_960_000, "100 ms"),
+        (999_600_000, "1.00 s"),
+        (75_000_000_000, "75.0 s"),
+    ],
+)
+def test_latencies_have_three_digits(latency_ns: int | None, text: str) -> None:
+    """They never need more than seven columns up to a thousand seconds."""
+    assert latency_text(latency_ns) == text
+
+
+def test_exchanges_without_an_api_say_what_they_are() -> None:
+    """A token, something unknown, a number without a name."""
+    token = make_exchange(b"token", version=None, pairing=Status.OPAQUE)
+    assert api_text(token) == "SASL token"
+    alone = make_exchange(None, b"data", version=None, pairing=Status.UNMATCHED)
+    assert api_text(alone) == "?"
+    newer = heartbeat()
+    newer.api_key = 999
+    assert api_text(newer) == "API 999 v3"
+
+
+def test_connections_that_are_not_kafkas_are_described() -> None:
+    """TLS by its version and server name, others by their protocol."""
+    secure = make_connection(
+        protocol=Protocol.TLS, tls_version="TLS 1.3", sni="b\x07", request_bytes=1_500
+    )
+    assert connection_text(secure) == r"TLS 1.3, server name b\x07, 1.5 kB: encrypted, not read"
+    assert connection_text(make_connection(protocol=Protocol.TLS)).startswith("TLS, 0 B")
+    assert connection_text(make_connection(protocol=Protocol.HTTP)) == "HTTP, 0 B"
+    assert connection_text(make_connection(protocol=Protocol.UNKNOWN)) == "unknown protocol, 0 B"

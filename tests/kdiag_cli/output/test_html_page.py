@@ -1,0 +1,80 @@
+"""Pages with charts."""
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kdiag.errors import ConfigError
+from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart
+from kdiag_cli.output.html_page import Part, write_page
+
+PARTS: list[Part] = [
+    "The path is <20 ms> long & wide.",
+    BarChart("Produce", "MB/s", [Bar("64K", 3.5, 3.4, 3.6), Bar("auto", 35, note="best </svg>")]),
+    LineChart(
+        "Latency",
+        Axis("percentile", is_log=True, ticks={2.0: "50 %", 1 / 0.1: "90 %", 100: "it's 99 %"}),
+        Axis("ms"),
+        {"acks=1": [(1, 0.3), (100, 2.5)], "acks=all": [(1, 0.5), (100, 4.5)]},
+    ),
+    Grid("Runs", ["direction", "MB/s"], [["produce", 35.2], ["\x1b[2Jfetch", None]]),
+]
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    """Return a page with one part of each kind."""
+    file = tmp_path / "page.html"
+    write_page(file, "Buffers of <broker 1>", PARTS)
+    return file
+
+
+def test_a_browser_shows_texts_charts_and_tables(
+    page: Path, get_shown_page: Callable[[Path], str]
+) -> None:
+    """Chromium finds the bars, the curves, the labels and the cells, all of them escaped."""
+    dom = get_shown_page(page)
+
+    assert "<h1>Buffers of &lt;broker 1&gt;</h1>" in dom
+    assert "<p>The path is &lt;20 ms&gt; long &amp; wide.</p>" in dom
+    assert dom.count("<svg") == 2
+    assert len(re.findall('aria-roledescription="bar"', dom)) == 2
+    assert len(re.findall('aria-roledescription="line mark"', dom)) == 2
+    for label in ("64K", "35 best &lt;/svg&gt;", "acks=all", "50 %", "90 %", "it's 99 %", "MB/s"):
+        assert label in dom
+    assert '<td class="short">\\x1b[2Jfetch</td><td class="number">-</td>' in dom
+
+
+def test_a_page_needs_nothing_but_itself(page: Path) -> None:
+    """It has no script and names no address to load anything from."""
+    text = page.read_text()
+
+    assert "<script" not in text
+    assert re.findall(r'(?:src|href)="', text) == []
+    assert set(re.findall(r"https?://[^\"' ]+", text)) <= {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xlink",
+    }
+
+
+def test_a_page_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
+    """The option and the file are in the message."""
+    file = tmp_path / "missing" / "page.html"
+
+    with pytest.raises(
+        ConfigError, match=r"--html .*missing/page.html.*cannot be written: No such"
+    ):
+        write_page(file, "Title", [])
+
+
+def test_who_lacks_the_library_is_told_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message has the line to paste."""
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+
+    with pytest.raises(ConfigError, match=r"pip install 'kdiag\[html\]'"):
+        write_page(tmp_path / "page.html", "Title", [])

@@ -1,0 +1,81 @@
+"""Runs the program `kdiag`: inside the test, or as a process of its own."""
+
+import io
+import subprocess
+import sys
+from typing import Any, Final, NamedTuple
+
+from typer.testing import CliRunner
+
+from kdiag_cli.app import app
+from kdiag_cli.output.terminal import Output
+from programs.child_program import ChildProgram
+
+COMMAND: Final = (sys.executable, "-c", "from kdiag_cli.app import main; main()")
+
+
+class Done(NamedTuple):
+    """What a run left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+def kdiag(*arguments: object, stdin: bytes = b"") -> Done:
+    """Run the program inside the test; an exception that escapes from it escapes from here."""
+    texts = [str(each) for each in arguments]
+    result = CliRunner().invoke(app, texts, input=stdin, catch_exceptions=False)
+    return Done(result.exit_code, result.stdout, result.stderr)
+
+
+def kdiag_apart(*arguments: object) -> Done:
+    """Run the program as a process of its own.
+
+    So must what a process has but one of, such as a session of Spark, and what is measured.
+    """
+    with start_kdiag(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        out, err = process.communicate()
+    return Done(process.returncode, out.decode(), err.decode())
+
+
+def start_kdiag(*arguments: object, **streams: Any) -> ChildProgram:
+    """Start the program as a process of its own."""
+    return ChildProgram([*COMMAND, *map(str, arguments)], **streams)
+
+
+class Screen(io.TextIOWrapper):
+    """A stream that says whether it is a terminal as the test wants it."""
+
+    def __init__(self, *, is_terminal: bool, encoding: str = "utf-8") -> None:
+        self._bytes = io.BytesIO()
+        super().__init__(self._bytes, encoding=encoding)
+        self._is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        """Return what the test wants."""
+        return self._is_terminal
+
+
+class Printed(Output):
+    """An output whose text can be read."""
+
+    def __init__(
+        self, width: int | None = None, *, has_colour: bool = False, encoding: str = "utf-8"
+    ) -> None:
+        """Make a terminal of this width, or a pipe without one."""
+        self._screen = Screen(is_terminal=width is not None, encoding=encoding)
+        super().__init__(self._screen)
+        self.width = width
+        self.has_colour = has_colour
+
+    @property
+    def text(self) -> str:
+        """Return what was written."""
+        self.flush()
+        return self._screen._bytes.getvalue().decode(self._screen.encoding)
+
+    @property
+    def lines(self) -> list[str]:
+        """Return the lines that were written."""
+        return self.text.splitlines()

@@ -1,0 +1,43 @@
+"""The tables of captures in memory, and the answers that they give."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.pcap.decoder import decode_capture
+from kdiag.pcap.tls.keylog import KeyLog
+from kdiag.report.arrow import TableBatches, TableChoice, arrow_schema
+from kdiag.report.engine import open_tables
+from kdiag.report.sql_report import Query, load_report
+
+WITHOUT_BODIES = TableChoice(bodies=False)
+
+
+def tables_of(
+    files: Iterable[Path], choice: TableChoice = WITHOUT_BODIES, keylog: bytes = b""
+) -> dict[str, pa.Table]:
+    """Return the tables of captures by name."""
+    batches: dict[str, list[pa.RecordBatch]] = {table.name: [] for table in choice.tables}
+    tables = TableBatches(lambda name, batch: batches[name].append(batch), TopicNames(), choice)
+    for item in decode_capture(list(files), keylog=KeyLog.parse(keylog)):
+        tables.take(item)
+    tables.flush()
+    return {
+        table.name: pa.Table.from_batches(batches[table.name], arrow_schema(table))
+        for table in choice.tables
+    }
+
+
+def rows_of_query(tables: Mapping[str, pa.Table], query: Query) -> list[dict[str, Any]]:
+    """Return the rows that answer a query."""
+    with open_tables(tables) as database:
+        rows: list[dict[str, Any]] = database.ask(query).read_all().to_pylist()
+        return rows
+
+
+def report_rows(tables: Mapping[str, pa.Table], name: str, **values: str) -> list[dict[str, Any]]:
+    """Return the rows of a report."""
+    return rows_of_query(tables, load_report(name).query(values))

@@ -1,0 +1,234 @@
+"""Scripted brokers with logs: they answer Fetch, ListOffsets and OffsetForLeaderEpoch.
+
+with LogCluster(2) as cluster:
+    log = cluster.add("orders", 0, leader=1)
+    log.append(b"a", b"b")
+    log.leader = 2
+"""
+
+from collections.abc import Callable
+from typing import Final, Self
+
+import msgspec
+
+from kdiag.client.fetch.position import PartitionKey
+from kdiag.wire.api.fetch import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from kdiag.wire.api.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from kdiag.wire.api.metadata import MetadataResponsePartition, MetadataResponseTopic
+from kdiag.wire.api.offset_for_leader_epoch import EpochEndOffset as EndOfEpoch
+from kdiag.wire.api.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+from kdiag.wire.error_code import CODE_BY_NAME
+from kdiag.wire.records.batches import read_batches, write_batch
+from kdiag.wire.records.record import BatchHeader, ControlType, Record, write_control_key
+from scripted_kafka.scripted_broker import Received
+from scripted_kafka.scripted_cluster import ScriptedCluster
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+
+
+class Log(msgspec.Struct, kw_only=True):
+    """The log of one partition; every field may be changed at any time.
+
+    Attributes:
+        batches: first offset, next offset and bytes of each.
+        preferred: the follower that the leader sends readers to.
+        diverging: where the history of readers with an older epoch parts from this one.
+    """
+
+    topic_id: bytes
+    leader: int
+    epoch: int = 0
+    batches: list[tuple[int, int, bytes]] = []
+    start: int = 0
+    end: int = 0
+    stable: int | None = None
+    aborted: list[AbortedTransaction] = []
+    error: str = "NONE"
+    preferred: int = -1
+    diverging: int | None = None
+
+    def append(self, *values: bytes, timestamp: int = 1000, **header: object) -> None:
+        """Append a batch of records, a millisecond between two."""
+        records = [
+            Record(self.end + n, timestamp + n, None, value) for n, value in enumerate(values)
+        ]
+        self._add(records, **header)
+
+    def mark(self, producer_id: int, kind: ControlType) -> None:
+        """Append the marker that ends a transaction."""
+        record = Record(self.end, 1000, write_control_key(kind), b"\0\0\0\0\0\0")
+        self._add([record], producer_id=producer_id, is_transactional=True, is_control=True)
+
+    def _add(self, records: list[Record], **header: object) -> None:
+        given = BatchHeader(partition_leader_epoch=self.epoch, **header)  # type: ignore[arg-type]
+        after = records[-1].offset + 1
+        self.batches.append((self.end, after, write_batch(records, given)))
+        self.end = after
+
+    def read(self, offset: int, max_batches: int | None = None) -> bytes:
+        """Return the batches from the one that holds an offset."""
+        found = [data for _, after, data in self.batches if after > offset]
+        return b"".join(found[:max_batches])
+
+    def offset_at(self, timestamp: int) -> int:
+        """Return what ListOffsets answers."""
+        if timestamp == LATEST:
+            return self.end if self.stable is None else self.stable
+        if timestamp == EARLIEST:
+            return self.start
+        for _, _, data in self.batches:
+            for record in read_batches(data).batches[0].records():
+                if record.timestamp >= timestamp:
+                    return record.offset
+        return -1
+
+
+class LogCluster(ScriptedCluster):
+    """A cluster with logs.
+
+    Attributes:
+        logs: by partition.
+        max_batches: how many of a partition one answer holds at the most; None for all.
+    """
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.logs: dict[PartitionKey, Log] = {}
+        self.max_batches: int | None = None
+        self._topic_count = 0
+
+    def __enter__(self) -> Self:
+        """Start all brokers."""
+        super().__enter__()
+        for number, broker in self.brokers.items():
+            broker.on("Fetch", self._for(number, self._fetch))
+            broker.on("ListOffsets", self._for(number, self._list_offsets))
+            broker.on("OffsetForLeaderEpoch", self._for(number, self._end_of_epoch))
+        return self
+
+    def add(self, topic: str, partition: int, leader: int = 1) -> Log:
+        """Add a partition."""
+        same = [log for key, log in self.logs.items() if key.topic == topic]
+        topic_id = same[0].topic_id if same else self.new_id()
+        log = Log(topic_id=topic_id, leader=leader, batches=[], aborted=[])
+        self.logs[PartitionKey(topic, partition)] = log
+        return log
+
+    def new_id(self) -> bytes:
+        """Return a topic id that no topic has had."""
+        self._topic_count += 1
+        return bytes(15) + bytes([self._topic_count])
+
+    def _for(
+        self, number: int, answer: Callable[[int, Received], None]
+    ) -> Callable[[Received], None]:
+        return lambda received: answer(number, received)
+
+    def tell(self, received: Received) -> None:
+        """Answer Metadata from the logs."""
+        topics: dict[str, MetadataResponseTopic] = {}
+        for key, log in self.logs.items():
+            topic = topics.setdefault(
+                key.topic,
+                MetadataResponseTopic(name=key.topic, topic_id=log.topic_id, partitions=[]),
+            )
+            topic.partitions.append(
+                MetadataResponsePartition(
+                    partition_index=key.partition, leader_id=log.leader, leader_epoch=log.epoch
+                )
+            )
+        self.topics = list(topics.values())
+        super().tell(received)
+
+    def _refusal(self, number: int, log: Log | None) -> str:
+        if log is None:
+            return "UNKNOWN_TOPIC_OR_PARTITION"
+        if log.error != "NONE":
+            return log.error
+        return "NONE" if number in {log.leader, log.preferred} else "NOT_LEADER_OR_FOLLOWER"
+
+    def _fetch(self, number: int, received: Received) -> None:
+        request = received.message()
+        assert isinstance(request, FetchRequest)
+        names = {log.topic_id: key.topic for key, log in self.logs.items()}
+        topics = []
+        for topic in request.topics:
+            answered = FetchableTopicResponse(topic.topic, topic.topic_id, [])
+            for each in topic.partitions:
+                key = PartitionKey(topic.topic or names.get(topic.topic_id, ""), each.partition)
+                answered.partitions.append(
+                    self._data(number, key, each.fetch_offset, each.last_fetched_epoch)
+                )
+            topics.append(answered)
+        received.reply(FetchResponse(responses=topics))
+
+    def _data(self, number: int, key: PartitionKey, offset: int, epoch: int) -> PartitionData:
+        log = self.logs.get(key)
+        error = self._refusal(number, log)
+        data = PartitionData(key.partition, CODE_BY_NAME[error])
+        if log is None or error != "NONE":
+            return data
+        if not log.start <= offset <= log.end:
+            data.error_code = CODE_BY_NAME["OFFSET_OUT_OF_RANGE"]
+            return data
+        if log.diverging is not None and -1 < epoch < log.epoch:
+            data.diverging_epoch = EpochEndOffset(epoch, log.diverging)
+            return data
+        data.high_watermark = log.end
+        data.last_stable_offset = log.end if log.stable is None else log.stable
+        data.log_start_offset = log.start
+        data.aborted_transactions = log.aborted
+        if log.preferred not in {-1, number}:
+            data.preferred_read_replica = log.preferred
+            return data
+        data.records = log.read(offset, self.max_batches) or None
+        return data
+
+    def _list_offsets(self, number: int, received: Received) -> None:
+        request = received.message()
+        assert isinstance(request, ListOffsetsRequest)
+        topics = []
+        for topic in request.topics:
+            answered = ListOffsetsTopicResponse(topic.name, [])
+            for each in topic.partitions:
+                log = self.logs.get(PartitionKey(topic.name, each.partition_index))
+                error = self._refusal(number, log)
+                found = log.offset_at(each.timestamp) if log and error == "NONE" else -1
+                answered.partitions.append(
+                    ListOffsetsPartitionResponse(
+                        each.partition_index, CODE_BY_NAME[error], offset=found
+                    )
+                )
+            topics.append(answered)
+        received.reply(ListOffsetsResponse(topics=topics))
+
+    def _end_of_epoch(self, number: int, received: Received) -> None:
+        request = received.message()
+        assert isinstance(request, OffsetForLeaderEpochRequest)
+        topics = []
+        for topic in request.topics:
+            ends = []
+            for asked in topic.partitions:
+                log = self.logs[PartitionKey(topic.topic, asked.partition)]
+                error = CODE_BY_NAME[self._refusal(number, log)]
+                end = log.end if log.diverging is None else log.diverging
+                ends.append(EndOfEpoch(error, asked.partition, asked.leader_epoch, end))
+            topics.append(OffsetForLeaderTopicResult(topic.topic, ends))
+        received.reply(OffsetForLeaderEpochResponse(topics=topics))

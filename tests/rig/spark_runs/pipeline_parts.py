@@ -1,0 +1,162 @@
+"""Runs the pipeline's functions in this process, with the parts that Spark would make of a run."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import dataset
+
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.pcap.decoder import decode_capture
+from kdiag.pcap.look_ahead import learn_all_names
+from kdiag.pcap.tls.keylog import KeyLog
+from kdiag.pipeline.decode import FlowRules, Part, decode_rows, resolve_unsure
+from kdiag.pipeline.input.moments import Moments
+from kdiag.pipeline.input.segment_reader import SegmentReader, stretches
+from kdiag.pipeline.input.split import Split, in_order, walk
+from kdiag.pipeline.rows.bundles import bundle, unbundle
+from kdiag.pipeline.rows.packets import (
+    NO_FILE,
+    NO_FILES,
+    PACKETS,
+    PLACES,
+    MappedFiles,
+    PacketRows,
+)
+from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
+from kdiag.report.arrow import TableBatches, TableChoice
+from kdiag.report.tables.catalog import TABLES
+from kdiag.report.tables.column import RUN_COLUMNS
+
+CHOICE: Final = TableChoice(bodies=True, records=True)
+TABLE_NAMES: Final = ("exchanges", "batches", "records", "connections", "gaps")
+
+Tables = dict[str, list[pa.RecordBatch]]
+
+
+def in_one_process(files: Sequence[Path], keylog: bytes = b"") -> Tables:
+    """Return the tables that one decoder makes of captures."""
+    tables: Tables = defaultdict(list)
+    names = TopicNames()
+    learn_all_names(names, files, keylog=KeyLog.parse(keylog))
+    batches = TableBatches(lambda name, batch: tables[name].append(batch), names, CHOICE)
+    for item in decode_capture(files, keylog=KeyLog.parse(keylog)):
+        batches.take(item)
+    batches.flush()
+    return tables
+
+
+def in_parts(
+    files: Sequence[Path],
+    parts: int,
+    split_bytes: int,
+    keylog: bytes = b"",
+    *,
+    is_indexed: bool = False,
+) -> Tables:
+    """Return the tables that so many parts make, of splits of so many bytes."""
+    outcome = decoded(files, parts, split_bytes, keylog, is_indexed=is_indexed)
+    return tabulated(outcome, MappedFiles(list(map(str, files))))
+
+
+def decoded(
+    files: Sequence[Path],
+    parts: int,
+    split_bytes: int,
+    keylog: bytes = b"",
+    *,
+    is_indexed: bool = False,
+) -> Tables:
+    """Return all that the parts emit."""
+    walks = [walk(str(file), split_bytes) for file in files]
+    splits = in_order(walks)
+    secrets = tuple(each for found in walks for each in found.secrets)
+    captures = tuple(map(str, files))
+    # No frame is too small to stay where it is.
+    rules = FlowRules(keylog=keylog, secrets=secrets, files=captures, placed_bytes=1)
+    packets = read_packets(splits, captures, is_indexed=is_indexed)
+    outcome: Tables = defaultdict(list)
+
+    def emit(name: str, batch: pa.RecordBatch) -> None:
+        outcome[name].append(batch)
+
+    for number, rows in enumerate(shuffled(packets, parts)):
+        decode_rows(rows, emit, Part(number, parts), Moments(splits), rules)
+    resolve_unsure(outcome["unsure"], outcome["kinds"], emit)
+    return outcome
+
+
+def read_packets(
+    splits: Sequence[Split], files: Sequence[str], *, is_indexed: bool = False
+) -> list[pa.RecordBatch]:
+    """Return the packets of all splits."""
+    batches = []
+    columns = [*PACKETS.names, *(PLACES.names if is_indexed else ())]
+    for stretch in stretches(splits):
+        reader = SegmentReader(stretch)
+        rows = PacketRows(reader.index.addresses, columns)
+        file = files.index(stretch.split.place)
+        for batch in reader.read():
+            is_placed = reader.place.file != NO_FILE
+            place = reader.place._replace(file=file) if is_placed else reader.place
+            batches.append(rows.batch(batch, place))
+    return batches
+
+
+def shuffled(batches: list[pa.RecordBatch], parts: int) -> list[list[pa.RecordBatch]]:
+    """Return the packets of each part, in their order."""
+    bundles: list[list[pa.RecordBatch]] = [[] for _ in range(parts)]
+    for batch in batches:
+        keys = zip(batch["low"].to_pylist(), batch["high"].to_pylist(), strict=True)
+        part_of = np.array([crc32(low + high) % parts for low, high in keys], np.int64)
+        for each in bundle(batch, part_of):
+            bundles[each["part"][0].as_py()].append(each)
+    for each in bundles:
+        each.sort(key=lambda row: row["packet"][0].as_py())
+    return [list(unbundle(each, batches[0].schema)) for each in bundles]
+
+
+def tabulated(outcome: Tables, files: MappedFiles = NO_FILES) -> Tables:
+    """Return the tables of what all parts have emitted."""
+    tables: Tables = defaultdict(list)
+    for name in ("connections", "gaps"):
+        tables[name] = outcome[name]
+    fetches = outcome["fetches"]
+    sessions = {}
+    if fetches:
+        ordered = pa.Table.from_batches(fetches).sort_by([("place", "ascending")])
+        sessions = read_sessions(follow_sessions(ordered.to_batches()))
+    pairs = [each for batch in outcome["names"] for each in batch.to_pylist()]
+    names = TopicNames({each["topic_id"]: each["name"] for each in pairs})
+    batches = TableBatches(lambda name, batch: tables[name].append(batch), names, CHOICE)
+    tabulate(outcome["frames"], sessions, batches, files)
+    return tables
+
+
+def read_tables(folder: Path) -> Tables:
+    """Return the rows of all tables in a folder, columns as the tables have them."""
+    tables: Tables = {}
+    for name in TABLE_NAMES:
+        found = folder / name
+        tables[name] = []
+        if found.exists():
+            partitioning = dataset.partitioning(
+                pa.schema([("date", pa.string()), ("broker", pa.string())]), flavor="hive"
+            )
+            rows = dataset.dataset(found, partitioning=partitioning).to_table()
+            columns = [column.name for column in TABLES[name].columns]
+            tables[name] = rows.select(columns).to_batches()
+    return tables
+
+
+def comparable(batches: list[pa.RecordBatch]) -> list[str]:
+    """Return the rows of a table in an order of their own, without what counts within a run."""
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    for row in rows:
+        for name in RUN_COLUMNS:
+            row.pop(name, None)
+    return sorted(repr(sorted(row.items())) for row in rows)
