@@ -13,6 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from folders import ROOT
+
 TOOLS_VERSIONS: Final = {"3.9.1": "3.9.1", "4.3.1": "4.3.1", "4.4.0": "4.3.1"}
 """Kafka's versions and the version of kafka-tools to use with each."""
 
@@ -38,7 +40,7 @@ def require_programs(*programs: str) -> None:
 def library_folder() -> Path:
     """Return where the jars of all versions are kept."""
     named = os.environ.get("KDIAG_KAFKA_LIB")
-    return Path(named) if named else _RIG.parent.parent / ".kafka"
+    return Path(named) if named else ROOT / ".kafka"
 
 
 def jars(version: str) -> Path:
