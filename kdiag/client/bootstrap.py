@@ -15,11 +15,10 @@ from typing import Final
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
 from kdiag.client.network.connections import Lookup
 from kdiag.client.network.failure import most_telling, no_metadata
-from kdiag.client.network.metadata import Cluster, metadata_request
+from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.network_client import NetworkClient
-from kdiag.client.network.node import Node
 from kdiag.errors import ConnectError
-from kdiag.net.lookups import look_up_all
+from kdiag.net.address import look_up_all
 from kdiag.wire.api.metadata import MetadataResponse
 
 ASK_ANOTHER_AFTER_NS: Final = 300_000_000

@@ -15,9 +15,8 @@ from kdiag.client.config.sasl import SaslConfig
 from kdiag.clock import Clock
 from kdiag.net.authenticator import Authenticator, NoAuthenticator
 from kdiag.net.channel import Channel
-from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.selector.selector import MakeChannel
-from kdiag.net.transport import Transport
+from kdiag.net.transport import PlaintextTransport, Transport
 
 if TYPE_CHECKING:  # each is needed by some configurations only
     from kdiag.net.sasl.authenticator import SaslExchange
@@ -84,7 +83,7 @@ def sasl_mechanism(config: ClientConfig, sasl: SaslConfig, clock: Clock) -> "Sas
         ConfigError: if a token cannot be made as the settings want it.
     """
     if sasl.mechanism == "PLAIN":
-        from kdiag.net.sasl.sasl_plain import Plain  # noqa: PLC0415 - one of three is needed
+        from kdiag.net.sasl.mechanism import Plain  # noqa: PLC0415 - one of three is needed
 
         return Plain(sasl.username, sasl.password)
     if sasl.mechanism.startswith("SCRAM-"):

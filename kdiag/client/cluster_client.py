@@ -13,13 +13,12 @@ from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from kdiag.client.bootstrap import Bootstrap
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
+from kdiag.client.network.api_versions import NodeApiVersions
 from kdiag.client.network.connection_states import FOREVER_NS, ConnectionTimes
-from kdiag.client.network.metadata import Broker, Cluster, metadata_request
+from kdiag.client.network.connections import NetworkSettings
+from kdiag.client.network.metadata import Broker, Cluster, Node, metadata_request
 from kdiag.client.network.metadata_updater import ManualMetadataUpdater
 from kdiag.client.network.network_client import NetworkClient
-from kdiag.client.network.network_settings import NetworkSettings
-from kdiag.client.network.node import Node
-from kdiag.client.network.node_api_versions import NodeApiVersions
 from kdiag.client.network.observer import ExchangeObserver
 from kdiag.client.network.request import RequestBuilder, builder_of
 from kdiag.clock import Clock

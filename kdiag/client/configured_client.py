@@ -6,11 +6,10 @@ from kdiag.client.channel_builder import channel_maker
 from kdiag.client.cluster_client import IMPATIENT, ClusterClient, ClusterSettings
 from kdiag.client.config.load import ClientConfig
 from kdiag.client.network.connection_states import ConnectionTimes
-from kdiag.client.network.network_settings import NetworkSettings
+from kdiag.client.network.connections import NetworkSettings
 from kdiag.client.network.observer import ExchangeObserver, OnExchange
 from kdiag.clock import Clock
-from kdiag.net.address import Address
-from kdiag.net.resolve import DnsLookup, resolve
+from kdiag.net.address import Address, DnsLookup, resolve
 from kdiag.net.selector.settings import NEVER, SelectorSettings
 from kdiag.net.timed_channel import TimedChannels
 

@@ -22,8 +22,8 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from kdiag.client.network.connection_states import FOREVER_NS
+from kdiag.client.network.metadata import Node
 from kdiag.client.network.network_client import NetworkClient
-from kdiag.client.network.node import Node
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.client.request_future import RequestFuture
 from kdiag.errors import DisconnectedError, KdiagError, RequestTimeoutError, WakeupError

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.side import Side, read_request, read_response
 from kdiag.wire.error_code import error_name
 from kdiag.wire.primitives import uuid_text

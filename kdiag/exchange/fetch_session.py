@@ -17,7 +17,7 @@ Source: KIP-227; Kafka's `FetchMetadata` (session id 0 is none; epoch 0 opens, -
 from typing import Any, Final, NamedTuple
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Status
+from kdiag.exchange.model import Status
 from kdiag.wire.primitives import uuid_text
 
 FETCH_KEY: Final = 1

@@ -10,8 +10,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from kdiag.exchange.dissection import SEVERITY, Dissection
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.exchange.topic_names import TopicNames
 
 _WRONG = {Status.MALFORMED, Status.PARTIAL, Status.UNMATCHED, Status.UNANSWERED}

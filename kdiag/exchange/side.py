@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kdiag.errors import DecodeError
-from kdiag.exchange.exchange import Exchange, Status
 from kdiag.exchange.mentions import Mentions, mentions
+from kdiag.exchange.model import Exchange, Status
 from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, NEWEST_KAFKA
 from kdiag.wire.codec.explain import Explanation, explain
 from kdiag.wire.codec.json_form import from_json

@@ -11,17 +11,67 @@ Source: Kafka's `KafkaChannel`, `ChannelState`; KIP-368 (re-authentication).
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import Final
 
 from kdiag.clock import Clock
 from kdiag.errors import AuthenticationError
 from kdiag.net.authenticator import Authenticator
 from kdiag.net.memory_pool import MemoryPool
-from kdiag.net.mute import MuteEvent, MuteState, next_mute_state
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.send import NetworkSend
 from kdiag.net.transport import Transport
+
+
+class MuteState(Enum):
+    """Whether a channel is read, and if not, what it waits for."""
+
+    NOT_MUTED = auto()
+    MUTED = auto()
+    MUTED_AND_RESPONSE_PENDING = auto()
+    MUTED_AND_THROTTLED = auto()
+    MUTED_AND_THROTTLED_AND_RESPONSE_PENDING = auto()
+
+
+class MuteEvent(Enum):
+    """What happens to the request of a muted channel."""
+
+    REQUEST_RECEIVED = auto()
+    RESPONSE_SENT = auto()
+    THROTTLE_STARTED = auto()
+    THROTTLE_ENDED = auto()
+
+
+_NEXT: Final = {
+    (MuteState.MUTED, MuteEvent.REQUEST_RECEIVED): MuteState.MUTED_AND_RESPONSE_PENDING,
+    (MuteState.MUTED_AND_RESPONSE_PENDING, MuteEvent.RESPONSE_SENT): MuteState.MUTED,
+    (
+        MuteState.MUTED_AND_RESPONSE_PENDING,
+        MuteEvent.THROTTLE_STARTED,
+    ): MuteState.MUTED_AND_THROTTLED_AND_RESPONSE_PENDING,
+    (
+        MuteState.MUTED_AND_THROTTLED_AND_RESPONSE_PENDING,
+        MuteEvent.RESPONSE_SENT,
+    ): MuteState.MUTED_AND_THROTTLED,
+    (
+        MuteState.MUTED_AND_THROTTLED_AND_RESPONSE_PENDING,
+        MuteEvent.THROTTLE_ENDED,
+    ): MuteState.MUTED_AND_RESPONSE_PENDING,
+    (MuteState.MUTED_AND_THROTTLED, MuteEvent.THROTTLE_ENDED): MuteState.MUTED,
+}
+
+
+def next_mute_state(state: MuteState, event: MuteEvent) -> MuteState:
+    """Return the state after an event.
+
+    Raises:
+        ValueError: if the event cannot happen in the state.
+    """
+    try:
+        return _NEXT[state, event]
+    except KeyError:
+        raise ValueError(f"{event.name} cannot happen to a channel that is {state.name}") from None
+
 
 _MIN_SERVER_REAUTHENTICATION_INTERVAL_NS: Final = 1_000_000_000
 

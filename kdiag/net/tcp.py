@@ -8,7 +8,7 @@ import os
 import socket
 from typing import Final
 
-from kdiag.net.address import Address
+from kdiag.net.address import Address, host_and_port
 from kdiag.net.selector.settings import SYSTEM_DEFAULT, SelectorSettings
 
 _INTERNET: Final = frozenset((socket.AF_INET, socket.AF_INET6))
@@ -68,3 +68,17 @@ def finish_connect(sock: socket.socket, peer: str) -> None:
     number = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if number:
         raise OSError(number, os.strerror(number), peer)
+
+
+def ends_of(fileno: int) -> tuple[str, str]:
+    """Return `ip:port` of this end and of the other, with brackets around IPv6.
+
+    Args:
+        fileno: the file descriptor of a connected TCP socket; it stays open.
+
+    Raises:
+        OSError: if it is not connected, any more.
+    """
+    with socket.socket(fileno=os.dup(fileno)) as sock:
+        local, peer = sock.getsockname(), sock.getpeername()
+    return host_and_port(*local[:2]), host_and_port(*peer[:2])

@@ -18,14 +18,13 @@ from typing import Protocol
 
 import msgspec
 
-from kdiag.exchange.exchange import Exchange
-from kdiag.exchange.model import Connection, Gap
+from kdiag.exchange.model import Connection, Exchange, Gap
 from kdiag.pcap.content import ReadingRules
 from kdiag.pcap.flow import Flow, Surroundings
 from kdiag.pcap.kafka.conversation import Announcements
+from kdiag.pcap.kafka.frame_cutter import MAX_WAIT_PACKETS
 from kdiag.pcap.kafka.frame_stream import FrameLimits
 from kdiag.pcap.kafka.matching import DEFAULT_MAX_OUTSTANDING, DEFAULT_MAX_OUTSTANDING_BYTES, Run
-from kdiag.pcap.kafka.order import MAX_WAIT_PACKETS
 from kdiag.pcap.kafka.resync import DEFAULT_MAX_SEARCH_BYTES
 from kdiag.pcap.kafka.unmatched_responses import LoneResponses
 from kdiag.pcap.packets.index import SegmentBatch

@@ -23,9 +23,9 @@ import numpy as np
 
 from kdiag.errors import CaptureError
 from kdiag.pcap.files.block import PacketBlock
-from kdiag.pcap.files.savefile_writer import LINKTYPE_RAW, file_header
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
+from kdiag.pcap.writer.savefile import LINKTYPE_RAW, file_header
 
 if TYPE_CHECKING:
     from kdiag.pcap.files.pcapng import Secrets

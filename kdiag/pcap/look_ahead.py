@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.files.window import STDIN

@@ -24,9 +24,8 @@ import pyarrow as pa
 from pyarrow import compute
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange
 from kdiag.exchange.fetch_session import FETCH_KEY, FIRST_WITH_SESSIONS
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.topic_names import TopicNames, may_tell_names
 from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, Recording
 from kdiag.pcap.files.pcapng import Secrets
@@ -37,8 +36,7 @@ from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pipeline.rows.frame_places import LEAST_BYTES, FramePlaces
 from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges, row_bytes
 from kdiag.pipeline.rows.packets import NO_FILE, NO_FILES, MappedFiles, Segments
-from kdiag.report.arrow import TableBatches
-from kdiag.report.row_batches import Emit, RowBatches
+from kdiag.report.arrow import Emit, RowBatches, TableBatches
 from kdiag.wire.frame import Frame
 
 FETCHES: Final = FRAMES.append(pa.field("place", pa.int64()))

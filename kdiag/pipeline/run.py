@@ -29,7 +29,6 @@ from kdiag.errors import CaptureError
 from kdiag.exchange.fetch_session import FetchSessions
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.files.pcapng import Secrets
-from kdiag.pipeline.collector import settle
 from kdiag.pipeline.decode import FETCHES, FlowRules, Part, decode_rows, resolve_unsure
 from kdiag.pipeline.input.moments import Moments
 from kdiag.pipeline.input.segment_reader import ALWAYS, TimeRange
@@ -43,7 +42,7 @@ from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.division import Division, Weights, divide
 from kdiag.pipeline.rows.packets import PACKETS, PLACES, MappedFiles
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
-from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of
+from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of, settle
 from kdiag.report.arrow import DEFAULT_CHOICE, TableBatches, TableChoice
 
 DEFAULT_PART_BYTES: Final = 128 << 20

@@ -29,7 +29,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import kdiag
 from kdiag.errors import ReportError
-from kdiag.pipeline.collector import settle
 from kdiag.pipeline.decode import Part, PartDecoder
 from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
 from kdiag.pipeline.input.moments import Moments
@@ -50,7 +49,7 @@ from kdiag.pipeline.run import (
     tabulate_frames,
     walk_files,
 )
-from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of
+from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of, settle
 
 DEFAULT_PARTS: Final = 8
 DEFAULT_IDLE_S: Final = 3600

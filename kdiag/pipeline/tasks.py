@@ -3,6 +3,7 @@
 A task is a function of a number, which yields values that become JSON.
 """
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -11,7 +12,6 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from kdiag.pipeline.collector import settle
 from kdiag.pipeline.output.partitions import Written
 from kdiag.pipeline.output.staging import Staged
 
@@ -66,3 +66,13 @@ def outcome_of(results: Iterable[bytes]) -> Outcome:
     for each in results:
         total.add(msgspec.json.decode(each, type=Outcome))
     return total
+
+
+_THRESHOLD: Final = 20_000
+
+
+def settle() -> None:
+    """Have the collector pass over what is there now, once in a process, and come seldom."""
+    gc.set_threshold(_THRESHOLD)
+    if not gc.get_freeze_count():
+        gc.freeze()

@@ -2,7 +2,7 @@
 
 from typing import Final, Protocol
 
-from kdiag.client.fetch.record_versions import record_versions
+from kdiag.client.fetch.session import record_versions
 from kdiag.client.network.request import RequestBuilder, builder_of
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kdiag.wire.schema import ZERO_UUID, Struct

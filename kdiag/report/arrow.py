@@ -10,17 +10,17 @@ a table are of one schema, `arrow_schema(TABLES[name])`, and plain columns only:
 Arrow takes them, Spark's included.
 """
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.documents.document import without_surrogates
 from kdiag.exchange.fetch_session import FetchSessions
-from kdiag.exchange.model import Connection, Gap
+from kdiag.exchange.model import Connection, Exchange, Gap
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import Item
-from kdiag.report.row_batches import Emit, RowBatches
 from kdiag.report.tables.batches import (
     asked_columns,
     batch_columns,
@@ -42,8 +42,55 @@ from kdiag.report.tables.column import (
     WHY,
     Table,
 )
-from kdiag.report.tables.connection_rows import connection_row, gap_row
+from kdiag.report.tables.connections import connection_row, gap_row
 from kdiag.report.tables.exchanges import BodyTexts, exchange_row
+
+Emit: TypeAlias = Callable[[str, pa.RecordBatch], object]
+"""Takes a name and a batch."""
+
+
+class RowBatches:
+    """The rows of one kind that are not emitted yet."""
+
+    def __init__(
+        self, name: str, schema: pa.Schema, emit: Emit, max_rows: int, max_bytes: int
+    ) -> None:
+        """Have `emit` called with the name whenever so many rows, or bytes, have come together."""
+        self._name = name
+        self._schema = schema
+        self._emit = emit
+        self._max_rows = max_rows
+        self._max_bytes = max_bytes
+        self._rows: list[tuple[Any, ...]] = []
+        self._bytes = 0
+
+    def add(self, row: tuple[Any, ...], size: int) -> None:
+        """Add a row that counts for so many bytes; emit a batch if it is full."""
+        self._rows.append(row)
+        self._bytes += size
+        if len(self._rows) >= self._max_rows or self._bytes >= self._max_bytes:
+            self.flush()
+
+    def flush(self) -> None:
+        """Emit the rows, if there are any."""
+        if not self._rows:
+            return
+        columns = zip(*self._rows, strict=True)
+        arrays = [
+            _array(column, field.type) for column, field in zip(columns, self._schema, strict=True)
+        ]
+        self._rows.clear()
+        self._bytes = 0
+        self._emit(self._name, pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+
+
+def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+    """Return values as a column; text that is not Unicode gets replacement characters."""
+    try:
+        return pa.array(values, type_)
+    except UnicodeEncodeError:
+        return pa.array([without_surrogates(value) for value in values], type_)
+
 
 DEFAULT_MAX_ROWS: Final = 16_384
 DEFAULT_MAX_BYTES: Final = 32 << 20

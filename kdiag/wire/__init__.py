@@ -8,7 +8,7 @@ Five nouns carry the package:
   (message, version), on first use; `kdiag.wire.codec.explain` reads the same schema slowly and says
   where every byte belongs, or where and why the bytes stop making sense;
 * a **frame** (`kdiag.wire.frame`) is one length-prefixed byte string: header, then body;
-* an **exchange** (`kdiag.exchange.exchange`) is a request with its response, when each crossed the
+* an **exchange** (`kdiag.exchange.model`) is a request with its response, when each crossed the
   wire, and the connection (`kdiag.exchange.model`) that carried them;
 * the **catalog** (`kdiag.wire.catalog`) lists the APIs: key, name, versions, classes.
 

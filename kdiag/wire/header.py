@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from kdiag.errors import DecodeError
 from kdiag.wire.catalog import API_BY_KEY
-from kdiag.wire.varint import VarintError, read_unsigned
+from kdiag.wire.primitives import VarintError, read_unsigned
 
 REQUEST_START: Final = Struct(">hhi")
 """API key, version and correlation id: the start of every request."""

@@ -31,9 +31,8 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange
 from kdiag.exchange.fetch_session import FetchSessions
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pipeline.run import Job, run

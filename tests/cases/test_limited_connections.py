@@ -10,8 +10,7 @@ import pytest
 from delays.delayed_path import Buffers, DelayedPath, Load
 from kdiag.diagnosis.tcp.limit import DirectionLimit, Limit, limits_of, loaded_rtt_ns, mb_per_s
 from kdiag.diagnosis.tcp.turns import Turns
-from kdiag.exchange.exchange import Exchange
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.tcp_facts import TcpFacts, Vantage
 from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.reader import CaptureReader

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdiag.exchange.exchange import Exchange
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.report.arrow import TableBatches, arrow_schema
 from kdiag.report.sql_report import load_report, report_names

@@ -10,7 +10,7 @@ from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.configured_client import configured_client
 from kdiag.clock import SystemClock
 from kdiag.errors import AuthenticationError, ConfigError, ConnectError, Layer
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 from secure_ends.certificate_files import PASSWORD
 

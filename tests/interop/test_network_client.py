@@ -12,7 +12,7 @@ from kdiag.client.consumer_network_client import ResponseFuture
 from kdiag.client.network.observer import ExchangeObserver, OnExchange
 from kdiag.clock import SystemClock
 from kdiag.errors import ConnectError, Fault
-from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Exchange, Status
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic

@@ -14,9 +14,8 @@ from kdiag.clock import SystemClock
 from kdiag.errors import AuthenticationError, ConnectError, Layer
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.sasl.authenticator import SaslExchange
-from kdiag.net.sasl.mechanism import SaslMechanism
+from kdiag.net.sasl.mechanism import Plain, SaslMechanism
 from kdiag.net.sasl.oauthbearer import OauthBearer
-from kdiag.net.sasl.sasl_plain import Plain
 from kdiag.net.sasl.scram import Scram
 from kdiag.net.sasl.tokens import FileToken, UnsecuredToken
 from kdiag.wire.api.alter_user_scram_credentials import (

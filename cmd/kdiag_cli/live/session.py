@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.configured_client import configured_client
 from kdiag.clock import Clock, SystemClock
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag_cli.options.live import LiveOptions, client_config
 from kdiag_cli.output.terminal import Output, say
 

@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Self
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.exchange.topic_names import TopicNames
 from kdiag_cli.output.exchange_lines import ExchangeLines
 from kdiag_cli.output.terminal import Output

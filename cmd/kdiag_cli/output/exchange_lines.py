@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import moment_of
-from kdiag.exchange.exchange import Exchange, Status
 from kdiag.exchange.line.phrase import size
 from kdiag.exchange.line.subjects import Subjects
-from kdiag.exchange.model import Connection, Gap, Protocol
+from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag_cli.output.tcp_text import tcp_phrase

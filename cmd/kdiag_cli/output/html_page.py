@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kdiag.errors import ConfigError
-from kdiag_cli.output.bar_chart import number
-from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart
+from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart, number
 from kdiag_cli.output.terminal import harmless
 
 if TYPE_CHECKING:

@@ -18,21 +18,21 @@ Source: Kafka's `Fetcher`, `AbstractFetch`; KIP-227 (sessions), KIP-392 (followe
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from functools import partial
+from heapq import heapify, heappop
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.client.fetch.aborted_transactions import AbortedTransactions
 from kdiag.client.fetch.position import FetchedBatch, FetchPosition, Notice, PartitionKey
-from kdiag.client.fetch.record_versions import record_versions
 from kdiag.client.fetch.recovery import FetchRecovery
-from kdiag.client.fetch.session import FetchLimits, FetchSession
+from kdiag.client.fetch.session import FetchLimits, FetchSession, record_versions
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.client.request_future import RequestFuture
 from kdiag.errors import DecodeError, KdiagError
-from kdiag.wire.api.fetch import FetchRequest, FetchResponse, PartitionData
+from kdiag.wire.api.fetch import AbortedTransaction, FetchRequest, FetchResponse, PartitionData
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
-from kdiag.wire.records.batches import read_batches
+from kdiag.wire.records.batches import RecordBatch, read_batches
+from kdiag.wire.records.record import ControlType, read_control_type
 from kdiag.wire.schema import ZERO_UUID
 
 MAX_BUFFERED_BYTES: Final = 32 << 20
@@ -277,3 +277,39 @@ def _has_news(data: PartitionData) -> bool:
         or data.preferred_read_replica >= 0
         or data.diverging_epoch.end_offset >= 0
     )
+
+
+class AbortedTransactions:
+    """Tells batch by batch, in the order of offsets, what was aborted; for one fetch."""
+
+    def __init__(self, told: Iterable[AbortedTransaction] | None) -> None:
+        """Take what the broker told of a partition; None and nothing are the same."""
+        self._waiting = [(each.first_offset, each.producer_id) for each in told or ()]
+        heapify(self._waiting)
+        self._aborting: set[int] = set()
+
+    def has(self, batch: RecordBatch) -> bool:
+        """Return whether a batch holds aborted records; to be asked of every batch in turn.
+
+        A control batch is never aborted itself; an abort marker ends its producer's transaction.
+        """
+        if not self._waiting and not self._aborting:
+            return False
+        while self._waiting and self._waiting[0][0] <= batch.last_offset:
+            self._aborting.add(heappop(self._waiting)[1])
+        if not batch.is_transactional or batch.producer_id not in self._aborting:
+            return False
+        if not batch.is_control:
+            return True
+        if _is_abort(batch):
+            self._aborting.discard(batch.producer_id)
+        return False
+
+
+def _is_abort(batch: RecordBatch) -> bool:
+    """Return whether a control batch is an abort marker."""
+    try:
+        records = batch.records()
+        return bool(records) and read_control_type(records[0].key) is ControlType.ABORT
+    except DecodeError:
+        return False

@@ -14,6 +14,8 @@ from typing import Final, NamedTuple
 
 from kdiag.client.fetch.position import UNKNOWN_EPOCH, FetchPosition, PartitionKey
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.schema import Versions
 
 _NO_SESSION: Final = 0
 _FIRST_EPOCH: Final = 0
@@ -128,3 +130,18 @@ def _forgotten(keys: Mapping[PartitionKey, _Remembered]) -> list[ForgottenTopic]
     for key, before in keys.items():
         partitions[key.topic, before.topic_id].append(key.partition)
     return [ForgottenTopic(*name, partitions=each) for name, each in partitions.items()]
+
+
+_OLDEST: Final = {0: 3, 1: 4, 8: 2}  # Produce, Fetch, OffsetCommit
+_NEWEST_BY_NAME: Final = {0: 12, 1: 12, 8: 9}
+
+
+def record_versions(api_key: int, *, has_topic_ids: bool) -> Versions:
+    """Return the versions to choose from.
+
+    Args:
+        api_key: of Produce, Fetch or OffsetCommit.
+        has_topic_ids: whether the ids of all topics are known.
+    """
+    newest = API_BY_KEY[api_key].versions.high if has_topic_ids else _NEWEST_BY_NAME[api_key]
+    return Versions(_OLDEST[api_key], newest)

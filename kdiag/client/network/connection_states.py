@@ -21,7 +21,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from kdiag.client.network.backoff import ExponentialBackoff
-from kdiag.client.network.node import Node
+from kdiag.client.network.metadata import Node
 from kdiag.errors import KdiagError
 from kdiag.net.address import Address
 

@@ -7,20 +7,21 @@ Source: Kafka's `NetworkClient` (its part that is about connections).
 """
 
 from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 from kdiag.client.network.api_versions import VersionNegotiation
 from kdiag.client.network.connection_states import ClusterConnectionStates, ConnectionTimes
 from kdiag.client.network.failure import Stage, cut_short, failure, silence
-from kdiag.client.network.node import Node
+from kdiag.client.network.metadata import Node
 from kdiag.client.network.observer import UNKNOWN_END
 from kdiag.clock import Clock
 from kdiag.errors import AuthenticationError, ConnectError
-from kdiag.net.address import Address, host_and_port
+from kdiag.net.address import Address, host_and_port, resolve
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel
-from kdiag.net.ends import ends_of
 from kdiag.net.selector.disconnection import Disconnection
 from kdiag.net.selector.selector import Selector
+from kdiag.net.tcp import ends_of
 
 Lookup = Callable[[str, int], Sequence[Address]]
 """Returns the addresses of a host and port; raises ConnectError if there are none."""
@@ -174,3 +175,29 @@ def _stage_of(channel: Channel) -> Stage:
     if not channel.transport.is_ready:
         return Stage.TLS
     return Stage.API_VERSIONS if channel.authenticator.is_complete else Stage.SASL
+
+
+_S: Final = 1_000_000_000
+
+
+class NetworkSettings(NamedTuple):
+    """What a network client may be told; the defaults are Kafka's own.
+
+    Attributes:
+        client_id: `client.id`, which every request names.
+        times: how long to wait for connections.
+        request_timeout_ns: `request.timeout.ms`.
+        max_in_flight: `max.in.flight.requests.per.connection`.
+        discovers_versions: whether each connection begins with ApiVersions.
+        lookup: finds the addresses of a host.
+    """
+
+    client_id: str | None = "kdiag"
+    times: ConnectionTimes = ConnectionTimes()
+    request_timeout_ns: int = 30 * _S
+    max_in_flight: int = 5
+    discovers_versions: bool = True
+    lookup: Lookup = resolve
+
+
+DEFAULT_SETTINGS: Final = NetworkSettings()

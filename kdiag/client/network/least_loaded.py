@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kdiag.client.network.backoff import random_fraction
 from kdiag.client.network.connection_states import ClusterConnectionStates
-from kdiag.client.network.node import Node
+from kdiag.client.network.metadata import Node
 
 
 class LeastLoaded(NamedTuple):

@@ -6,16 +6,27 @@ id. Anything else breaks the protocol, so that nothing which comes after it can 
 Source: Kafka's `NetworkClient` (its part that is about requests).
 """
 
+from struct import Struct as Layout
+from typing import Final
+
+from kdiag.client.network.api_versions import UNSUPPORTED_VERSION
 from kdiag.client.network.in_flight import InFlightRequest, InFlightRequests
 from kdiag.client.network.observer import ExchangeObserver
-from kdiag.client.network.request import ClientRequest, ClientResponse, expects_response
-from kdiag.client.network.request_frame import request_parts
-from kdiag.client.network.response_reader import read_response
+from kdiag.client.network.request import (
+    ClientRequest,
+    ClientResponse,
+    expects_response,
+    request_parts,
+)
 from kdiag.clock import Clock
 from kdiag.errors import DecodeError, KdiagError
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.selector.selector import Selector
 from kdiag.net.send import NetworkSend
+from kdiag.wire.catalog import API_VERSIONS_KEY, Api
+from kdiag.wire.codec.messages import decode
+from kdiag.wire.header import RESERVED_FOR_SASL, read_response_header
+from kdiag.wire.schema import Struct
 
 
 class Correspondence:
@@ -144,3 +155,73 @@ def _rtt_ns(send: NetworkSend, receive: NetworkReceive) -> int | None:
     if send.last_write_ns is None or receive.first_byte_ns is None:
         return None
     return max(0, receive.first_byte_ns - send.last_write_ns)
+
+
+_ERROR_CODE: Final = Layout(">h")
+
+
+def read_response(asked: InFlightRequest, payload: bytes) -> Struct:
+    """Return the body of the response in a frame.
+
+    Args:
+        asked: the oldest request in flight on the frame's connection.
+        payload: the frame without its length prefix.
+
+    Raises:
+        DecodeError: if it is not the response to that request.
+    """
+    api, version = asked.request.api, asked.version
+    header = read_response_header(payload, api.key, version)
+    if header.correlation_id != asked.request.correlation_id:
+        raise DecodeError("header.correlationId", 0, _mismatch(asked, header.correlation_id))
+    if api.key == API_VERSIONS_KEY and _is_unsupported(payload, header.body_offset):
+        version = 0
+    return decode(api.response_class(), version, payload, header.body_offset)
+
+
+def _is_unsupported(payload: bytes, offset: int) -> bool:
+    """Return whether a broker says that it lacks the version of ApiVersions."""
+    code = payload[offset : offset + _ERROR_CODE.size]
+    return code == _ERROR_CODE.pack(UNSUPPORTED_VERSION)
+
+
+def _mismatch(asked: InFlightRequest, found: int) -> str:
+    """Return why a correlation id is wrong."""
+    why = f"{asked.request.correlation_id} was expected for {asked.request.api.name}, not {found}"
+    if found in RESERVED_FOR_SASL:
+        why += ": this is the answer to a SASL request, which came late"
+    return why
+
+
+_MS: Final = 1_000_000
+_BEFORE_KIP_219: Final = 42
+"""The last API key that existed when clients began to wait; DeleteGroups."""
+_FIRST_VERSION: Final = {
+    0: 6,
+    1: 8,
+    2: 3,
+    3: 6,
+    8: 4,
+    9: 4,
+    10: 2,
+    11: 3,
+    12: 2,
+    13: 2,
+    14: 2,
+    15: 2,
+    16: 2,
+    18: 2,
+    19: 3,
+    20: 2,
+    32: 2,
+}
+"""The first version in which a client waits, where it is not 1, of the APIs of that time."""
+
+
+def throttle_ns(api: Api, version: int, body: Struct) -> int:
+    """Return for how long, in ns, the client should leave the connection alone; 0 is not at all."""
+    throttle_ms: int = getattr(body, "throttle_time_ms", 0)
+    if throttle_ms <= 0:
+        return 0
+    first = 0 if api.key > _BEFORE_KIP_219 else _FIRST_VERSION.get(api.key, 1)
+    return throttle_ms * _MS if version >= first else 0

@@ -8,8 +8,8 @@ Source: Kafka's `Cluster`, `MetadataSnapshot`; KIP-700, KIP-516 (topic ids).
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from kdiag.client.network.node import Node
 from kdiag.client.network.request import RequestBuilder
+from kdiag.net.address import Address, host_and_port
 from kdiag.wire.api.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -19,6 +19,29 @@ from kdiag.wire.api.metadata import (
 )
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.schema import ALL_VERSIONS
+
+
+class Node(NamedTuple):
+    """One place where a broker listens.
+
+    Attributes:
+        id: of its connection: a broker's id as text, `-1`, `-2` ... for bootstrap servers; a
+            second connection to the same broker has an id of its own.
+        host: as configured, or as the broker advertises it.
+        port: the same.
+        address: the one address to connect to; None to look `host` up.
+    """
+
+    id: str
+    host: str
+    port: int
+    address: Address | None = None
+
+    @property
+    def endpoint(self) -> str:
+        """Return `host:port`, an IPv6 address in brackets."""
+        return host_and_port(self.host, self.port)
+
 
 _METADATA_KEY: Final = 3
 _FIRST_WITHOUT_CREATION: Final = 4

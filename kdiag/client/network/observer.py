@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from kdiag.client.network.in_flight import InFlightRequest
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection, Protocol
+from kdiag.exchange.model import Connection, Exchange, Protocol, Status
 from kdiag.net.receive import NetworkReceive
 from kdiag.wire.frame import LENGTH_BYTES, Frame
 

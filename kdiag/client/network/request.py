@@ -7,12 +7,14 @@ Source: Kafka's `AbstractRequest.Builder`, `ClientRequest`, `ClientResponse`.
 """
 
 from collections.abc import Callable
+from struct import Struct as Layout
 from typing import Final, NamedTuple
 
 import msgspec
 
 from kdiag.errors import KdiagError
 from kdiag.wire.catalog import API_BY_KEY, Api
+from kdiag.wire.codec.messages import encode
 from kdiag.wire.schema import ALL_VERSIONS, Struct, Versions, info_of
 
 Callback = Callable[["ClientResponse"], None]
@@ -120,3 +122,29 @@ class ClientResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def expects_response(api: Api, message: Struct) -> bool:
     """Return whether a broker answers; it does not where Produce says acks=0."""
     return not (api.key == _PRODUCE_KEY and getattr(message, "acks", None) == 0)
+
+
+_START: Final = Layout(">hhi")
+_LENGTH: Final = Layout(">h")
+_NULL: Final = -1
+_NO_TAGS: Final = b"\0"
+_FLEXIBLE: Final = 2
+
+
+def request_parts(
+    message: Struct, api: Api, version: int, correlation_id: int, client_id: str | None
+) -> tuple[bytes, bytes]:
+    """Return the header and the body of a request.
+
+    Raises:
+        EncodeError: if the message cannot be written in that version.
+        ValueError: if the API has no such version.
+    """
+    header = _START.pack(api.key, version, correlation_id)
+    header_version = api.request_header_version(version)
+    if header_version > 0:
+        name = b"" if client_id is None else client_id.encode()
+        header += _LENGTH.pack(_NULL if client_id is None else len(name)) + name
+    if header_version == _FLEXIBLE:
+        header += _NO_TAGS
+    return header, encode(message, version)

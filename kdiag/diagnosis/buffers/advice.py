@@ -8,9 +8,9 @@ default, has one batch of a partition on its way at a time.
 
 from typing import Final, NamedTuple
 
-from kdiag.diagnosis.buffers.buffer_choice import Choice
 from kdiag.diagnosis.buffers.ceiling import RECEIVE_FACTOR, SEND_FACTOR
 from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, BrokerConfig, KernelLimits
+from kdiag.diagnosis.buffers.trials import Choice
 
 _MOST_IN_FLIGHT: Final = 5
 _LEAST_BATCH_BYTES: Final = 16 << 10

@@ -4,11 +4,10 @@ from typing import NamedTuple
 
 from kdiag.diagnosis.buffers.advice import Advice, Wanted, advise
 from kdiag.diagnosis.buffers.bounds import Bounds, bounds
-from kdiag.diagnosis.buffers.buffer_choice import Choice, choose
 from kdiag.diagnosis.buffers.ceiling import Ceiling, ceilings
 from kdiag.diagnosis.buffers.facts import BrokerPath, Direction, KernelLimits
 from kdiag.diagnosis.buffers.findings import Measured, find
-from kdiag.diagnosis.buffers.trials import Trial, summarize
+from kdiag.diagnosis.buffers.trials import Choice, Trial, choose, summarize
 from kdiag.findings.finding import Finding
 
 

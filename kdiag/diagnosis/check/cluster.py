@@ -10,7 +10,9 @@ from typing import Final, NamedTuple
 from kdiag.diagnosis.check.facts import CheckFacts
 from kdiag.diagnosis.check.report import Part, Row, Stage, Status, listed, status_of
 from kdiag.findings.finding import Finding, found
+from kdiag.wire.api.describe_quorum import ResponsePartitionData
 from kdiag.wire.api.metadata import MetadataResponsePartition
+from kdiag.wire.error_code import CODE_BY_NAME, error_name
 
 _SHOWN: Final = 5
 
@@ -146,3 +148,41 @@ def _counts(placed: Sequence[_Placed], facts: CheckFacts) -> dict[str, int]:
         "under_min_isr": sum(_is_under_min_isr(each, facts) for each in placed),
         "not_preferred": sum(each.is_out_of_balance for each in placed),
     }
+
+
+_DENIED: Final = CODE_BY_NAME["CLUSTER_AUTHORIZATION_FAILED"]
+_NO_ANSWER: Final = "the controllers do not answer"
+
+
+def judge_quorum(facts: CheckFacts) -> Part:
+    """Return a row for the controllers; nothing where brokers do not know of a quorum."""
+    assert facts.metadata is not None
+    if facts.is_quorum_silent:
+        row = Row(stage=Stage.METADATA, status=Status.ERROR, target="controllers")
+        row.detail = _NO_ANSWER
+        return Part(rows=[row], findings=[found("KD2008", why=_NO_ANSWER)])
+    if facts.quorum is None or facts.quorum.error_code == _DENIED:
+        return Part()
+    partitions = [each for topic in facts.quorum.topics for each in topic.partitions]
+    if not partitions or partitions[0].error_code == _DENIED:
+        return Part()
+    return _of_quorum(partitions[0], facts.took_ns.get("quorum"))
+
+
+def _of_quorum(quorum: ResponsePartitionData, took_ns: int | None) -> Part:
+    findings = []
+    voters = sorted(each.replica_id for each in quorum.current_voters)
+    detail = f"{quorum.leader_id} leads, voters {listed(voters)}"
+    if quorum.error_code or quorum.leader_id < 0:
+        why = error_name(quorum.error_code) if quorum.error_code else "nobody leads them"
+        detail = f"none: {why}"
+        findings.append(found("KD2008", why=why))
+    row = Row(
+        stage=Stage.METADATA,
+        status=status_of(findings),
+        target="controllers",
+        took_ns=took_ns,
+        detail=detail,
+        facts={"leader_id": quorum.leader_id, "voters": voters},
+    )
+    return Part(rows=[row], findings=findings)

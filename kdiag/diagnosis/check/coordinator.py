@@ -2,8 +2,13 @@
 
 from kdiag.diagnosis.check.facts import CheckFacts
 from kdiag.diagnosis.check.report import Part, Row, Stage, Status, status_of
-from kdiag.diagnosis.coordinator import CoordinatorFacts, CoordinatorReport, report_on
-from kdiag.diagnosis.coordinator_findings import NOT_AUTHORIZED, find
+from kdiag.diagnosis.coordinator import (
+    NOT_AUTHORIZED,
+    CoordinatorFacts,
+    CoordinatorReport,
+    find,
+    report_on,
+)
 
 
 def judge_coordinator(facts: CheckFacts) -> Part:

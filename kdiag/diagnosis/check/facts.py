@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from kdiag.errors import ConnectError, Layer
-from kdiag.net.address import Address, host_and_port
-from kdiag.net.lookups import Lookup
+from kdiag.net.address import Address, Lookup, host_and_port
 from kdiag.net.timed_channel import TlsFacts
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse

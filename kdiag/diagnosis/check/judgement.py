@@ -2,8 +2,12 @@
 
 from collections.abc import Iterator
 
+from kdiag.diagnosis.check.acls import judge_rights
+from kdiag.diagnosis.check.cluster import judge_partitions, judge_quorum
 from kdiag.diagnosis.check.connections import judge_servers
+from kdiag.diagnosis.check.coordinator import judge_coordinator
 from kdiag.diagnosis.check.facts import CheckFacts
+from kdiag.diagnosis.check.listeners import judge_listeners
 from kdiag.diagnosis.check.report import NOT_COME_TO, Part, Row, Stage, Status, joined
 
 
@@ -18,13 +22,7 @@ def judge(facts: CheckFacts) -> Part:
 
 
 def _of_cluster(facts: CheckFacts) -> Iterator[Part]:
-    """Judge what is asked of a cluster that answers; its modules load where there is one."""
-    from kdiag.diagnosis.check.acls import judge_rights  # noqa: PLC0415 - as told
-    from kdiag.diagnosis.check.cluster import judge_partitions  # noqa: PLC0415 - as told
-    from kdiag.diagnosis.check.coordinator import judge_coordinator  # noqa: PLC0415 - as told
-    from kdiag.diagnosis.check.listeners import judge_listeners  # noqa: PLC0415 - as told
-    from kdiag.diagnosis.check.quorum_stage import judge_quorum  # noqa: PLC0415 - as told
-
+    """Judge what is asked of a cluster that answers."""
     yield judge_quorum(facts)
     yield judge_listeners(facts)
     yield judge_rights(facts)

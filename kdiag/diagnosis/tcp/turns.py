@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.wire.frame import LENGTH_BYTES, Frame
 
 PRODUCE_KEY: Final = 0

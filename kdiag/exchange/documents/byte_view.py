@@ -19,7 +19,7 @@ from typing import Final
 
 from kdiag.errors import DecodeError
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.secrets.redaction import REDACTED, has_secrets, redact_spans
 from kdiag.exchange.side import Side
 from kdiag.exchange.topic_names import CLUSTER_METADATA_ID

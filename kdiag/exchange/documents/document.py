@@ -14,8 +14,7 @@ from kdiag.exchange.dissection import SEVERITY, Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.records import records_json
 from kdiag.exchange.documents.tcp import tcp_document
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection, Gap
+from kdiag.exchange.model import Connection, Exchange, Gap, Status
 from kdiag.exchange.side import Side, Why
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Status
 from kdiag.exchange.line.administration import ADMINISTRATION
 from kdiag.exchange.line.cluster import CLUSTER
 from kdiag.exchange.line.groups import GROUPS
 from kdiag.exchange.line.phrase import UNKNOWN, Topics, clause, count, listed, quoted, size
 from kdiag.exchange.line.records import RECORDS, records_text
 from kdiag.exchange.line.transactions import TRANSACTIONS
+from kdiag.exchange.model import Status
 from kdiag.exchange.side import Side
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.primitives import uuid_text

@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kdiag.errors import DecodeError, EncodeError
-from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.secrets.redaction import (
     RECORD_SECRETS,
     REDACTED,

@@ -9,8 +9,7 @@ import msgspec
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import SCHEMA
 from kdiag.exchange.documents.tcp import tcp_document
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection, Protocol
+from kdiag.exchange.model import Connection, Exchange, Protocol, Status
 from kdiag.exchange.summary.similarity import Likeness
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY

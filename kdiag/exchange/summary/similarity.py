@@ -19,8 +19,8 @@ from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange, Status
 from kdiag.exchange.mentions import is_error_code
+from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.side import Side
 from kdiag.wire.codec.explain import explain
 from kdiag.wire.records.batch import MAGIC_2

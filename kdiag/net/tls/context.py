@@ -8,6 +8,7 @@ Source: Kafka's `SslConfigs`, `DefaultSslEngineFactory`; KIP-651 (PEM).
 """
 
 import os
+import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,7 +25,6 @@ from kdiag.net.tls.key_store import (
     read_pem_identity,
     read_trusted,
 )
-from kdiag.net.tls.tls_suite_names import is_java_name, is_tls13_suite, openssl_name
 
 _MAX_STORE_BYTES: Final = 16 << 20
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -301,3 +301,28 @@ def _as_file(pem: str) -> Iterator[str]:
             file.write(pem)
             file.flush()
             yield file.name
+
+
+_JAVA_PREFIXES: Final = ("TLS_", "SSL_")
+_WITH: Final = "_WITH_"
+
+
+def is_tls13_suite(name: str) -> bool:
+    """Return whether a name is that of a suite of TLS 1.3, which names no key exchange."""
+    return name.startswith("TLS_") and _WITH not in name
+
+
+def is_java_name(name: str) -> bool:
+    """Return whether a name is Java's rather than OpenSSL's."""
+    return name.startswith(_JAVA_PREFIXES)
+
+
+def openssl_name(name: str) -> str:
+    """Return OpenSSL's name of a suite before TLS 1.3; a name that is not Java's stays as it is."""
+    if not is_java_name(name) or _WITH not in name:
+        return name
+    exchange, cipher = name[len(_JAVA_PREFIXES[0]) :].split(_WITH, 1)
+    cipher = re.sub(r"_CBC(?=_)|(?<=POLY1305)_SHA256$", "", cipher)
+    cipher = re.sub(r"^(AES|CAMELLIA|ARIA)_(?=\d)", r"\1", cipher)
+    parts = [] if exchange == "RSA" else [exchange]
+    return "-".join([*parts, cipher]).replace("_", "-")

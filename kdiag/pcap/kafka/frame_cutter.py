@@ -25,7 +25,6 @@ from io import SEEK_END, BytesIO
 from struct import Struct
 from typing import Final, NamedTuple
 
-from kdiag.pcap.kafka.order import place
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.wire.frame import LENGTH_BYTES, Frame
 
@@ -366,3 +365,18 @@ def _share(frames: list[Frame], *, is_shared: bool) -> None:
     if others > 0:
         for frame in frames:
             frame.starts_in_segment_with = others
+
+
+MAX_WAIT_PACKETS: Final = 4096
+
+
+def place(first_packet: int, known_packet: int) -> int:
+    """Return the number of the packet that gives a frame its place among all frames.
+
+    Args:
+        first_packet: the packet with its first byte.
+        known_packet: the packet that made known that a frame starts there.
+    """
+    if known_packet - first_packet > MAX_WAIT_PACKETS:
+        return known_packet
+    return first_packet

@@ -18,10 +18,8 @@ from itertools import chain
 from struct import Struct, error
 from typing import Any, Final
 
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection
-from kdiag.pcap.kafka.request_facts import read_acks, read_client_software
-from kdiag.pcap.kafka.request_head import is_request
+from kdiag.exchange.model import Connection, Exchange, Status
+from kdiag.pcap.kafka.request_head import is_request, read_acks, read_client_software
 from kdiag.pcap.kafka.trial_decoding import Asked
 from kdiag.pcap.kafka.unmatched_responses import (
     ENOUGH_REQUESTS,

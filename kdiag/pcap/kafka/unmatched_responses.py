@@ -17,8 +17,7 @@ between the same two hosts is tried; that is believed of long ones alone.
 from collections.abc import Collection
 from typing import Final
 
-from kdiag.exchange.exchange import Exchange
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange
 from kdiag.pcap.kafka.trial_decoding import Asked, can_try, is_whole_response
 
 ENOUGH_REQUESTS: Final = 64

@@ -5,7 +5,6 @@ from enum import IntEnum
 from typing import Final, NamedTuple, Self
 
 from kdiag.exchange.model import Connection
-from kdiag.pcap.files.savefile_writer import SavefileWriter
 from kdiag.pcap.writer.packet import (
     ACK,
     FIN,
@@ -17,6 +16,7 @@ from kdiag.pcap.writer.packet import (
     Segment,
     tcp_packet,
 )
+from kdiag.pcap.writer.savefile import SavefileWriter
 from kdiag.wire.frame import LENGTH_BYTES, Frame
 
 _UNSPECIFIED: Final = bytes(4)

@@ -17,10 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.exchange.secrets.masking import mask_secrets
-from kdiag.pcap.files.savefile_writer import LINKTYPE_RAW, SavefileWriter
 from kdiag.pcap.writer.connection import Delivery, Side, SyntheticConnection
+from kdiag.pcap.writer.savefile import LINKTYPE_RAW, SavefileWriter
 
 if TYPE_CHECKING:
     from kdiag.pcap.writer.packet import Endpoint

@@ -26,7 +26,6 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kdiag.errors import CaptureError
-from kdiag.pipeline.collector import settle
 from kdiag.pipeline.input.segment_reader import (
     ALWAYS,
     SegmentReader,
@@ -47,6 +46,7 @@ from kdiag.pipeline.rows.packets import (
     PLACES_DDL,
     PacketRows,
 )
+from kdiag.pipeline.tasks import settle
 
 FORMAT: Final = "kdiag"
 PERMISSIVE: Final = "permissive"

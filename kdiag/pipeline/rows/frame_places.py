@@ -15,8 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.exchange.exchange import Exchange
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pipeline.rows.packets import MappedFiles

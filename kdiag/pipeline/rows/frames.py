@@ -11,8 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import compute
 
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.pipeline.rows.frame_places import read_places
 from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
 from kdiag.wire.frame import Frame

@@ -16,12 +16,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.client.network.metadata import Cluster, metadata_request
-from kdiag.client.network.node import Node
+from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.request import RequestBuilder
 from kdiag.diagnosis.check.facts import CheckFacts, Endpoint
 from kdiag.errors import KdiagError
-from kdiag.net.lookups import Lookup, look_up_all
+from kdiag.net.address import Lookup, look_up_all
 from kdiag.net.timed_channel import TimedChannels
 from kdiag.probe.check.visits import Visits
 from kdiag.probe.coordinator.search import find_coordinators

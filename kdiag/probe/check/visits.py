@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.consumer_network_client import ResponseFuture
 from kdiag.client.network.failure import no_metadata
-from kdiag.client.network.metadata import metadata_request
-from kdiag.client.network.node import Node
+from kdiag.client.network.metadata import Node, metadata_request
 from kdiag.diagnosis.check.facts import Step, Visit
 from kdiag.errors import ConnectError
 from kdiag.net.timed_channel import Progress, TimedChannels

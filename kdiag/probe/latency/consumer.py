@@ -15,8 +15,7 @@ from kdiag.errors import DecodeError, KdiagError
 from kdiag.probe.latency.commit import Committing, Progress
 from kdiag.probe.latency.connection import Ended, OwnConnection
 from kdiag.probe.latency.journeys import Journeys
-from kdiag.probe.latency.latency_records import MarkedRecords, next_offset
-from kdiag.probe.latency.messages import fetch_request, fetched
+from kdiag.probe.latency.messages import MarkedRecords, fetch_request, fetched, next_offset
 from kdiag.probe.latency.plan import LatencyTarget
 from kdiag.probe.latency.results import LatencyResults
 from kdiag.wire.records.batch import RecordBatch

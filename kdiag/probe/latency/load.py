@@ -13,8 +13,7 @@ from kdiag.diagnosis.latency.fetch_waits import FetchWait
 from kdiag.diagnosis.latency.split import OneWay, split_handover, split_request
 from kdiag.probe.latency.connection import Ended, OwnConnection
 from kdiag.probe.latency.journeys import Journeys, Start
-from kdiag.probe.latency.latency_records import MarkedRecords
-from kdiag.probe.latency.messages import error_in, fetch_request, fetched
+from kdiag.probe.latency.messages import MarkedRecords, error_in, fetch_request, fetched
 from kdiag.probe.latency.plan import ACKS_TEXTS, LatencyPlan, LatencyTarget
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from kdiag.probe.topic_requests import produce_request

@@ -13,16 +13,14 @@ from typing import Final, NamedTuple
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.diagnosis.latency.split import Split
-from kdiag.probe.latency.commit import Committing
+from kdiag.probe.latency.commit import Committing, ProbeGroup
 from kdiag.probe.latency.connection import OwnConnection
 from kdiag.probe.latency.consumer import Consumer
 from kdiag.probe.latency.journeys import Journeys, Start
-from kdiag.probe.latency.latency_group import ProbeGroup
-from kdiag.probe.latency.latency_schedule import OpenLoopSchedule
 from kdiag.probe.latency.load import FetchLoad, Load, ProduceLoad
 from kdiag.probe.latency.plan import LatencyPlan, LatencyTarget
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
-from kdiag.probe.latency.schedule import Run, connect, drain, run
+from kdiag.probe.latency.schedule import OpenLoopSchedule, Run, connect, drain, run
 from kdiag.probe.latency.sweep import FetchSweep
 from kdiag.probe.latency.target import end_offsets
 

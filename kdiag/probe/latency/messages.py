@@ -1,11 +1,13 @@
 """What is asked while latencies are measured, and what the answers say."""
 
-from collections.abc import Mapping
+import secrets
+import struct
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from kdiag.client.network.request import RequestBuilder
 from kdiag.diagnosis.latency.fetch_waits import FetchWait
-from kdiag.probe.latency.plan import LatencyTarget
+from kdiag.probe.latency.plan import LatencyTarget, RecordShape
 from kdiag.probe.topic_requests import request_about
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.offset_commit import (
@@ -16,6 +18,8 @@ from kdiag.wire.api.offset_commit import (
 )
 from kdiag.wire.api.produce import ProduceResponse
 from kdiag.wire.error_code import error_name
+from kdiag.wire.records.batch import RecordBatch
+from kdiag.wire.records.batches import Record, write_batch
 from kdiag.wire.schema import Struct
 
 MAX_FETCH_BYTES: Final = 1 << 20
@@ -90,3 +94,53 @@ def fetched(body: Struct | None) -> Fetched:
     return Fetched(
         error, {each.partition_index: each.records for each in partitions if each.records}
     )
+
+
+_MARK: Final = struct.Struct(">8sq")
+_NS_PER_MS: Final = 1_000_000
+
+
+class MarkedRecords:
+    """Makes batches, and finds its own among others."""
+
+    def __init__(self, shape: RecordShape) -> None:
+        """Make records of one shape."""
+        self._writer = secrets.token_bytes(8)
+        self._count = shape.batch_records
+        self._noise = secrets.token_bytes(shape.value_bytes - _MARK.size)
+        self._key = secrets.token_bytes(shape.key_bytes) if shape.key_bytes else None
+        value = (
+            None if shape.header_value_bytes < 0 else secrets.token_bytes(shape.header_value_bytes)
+        )
+        self._headers = ((b"k" * shape.header_key_bytes, value),) * shape.headers
+
+    def batch(self, number: int, now_ns: int) -> bytes:
+        """Return the batch of a request; `now_ns`, since 1970, is the time of its records."""
+        value = _MARK.pack(self._writer, number) + self._noise
+        time_ms = now_ns // _NS_PER_MS
+        return write_batch(
+            [
+                Record(offset, time_ms, self._key, value, self._headers)
+                for offset in range(self._count)
+            ]
+        )
+
+    def numbers(self, batches: Iterable[RecordBatch]) -> Iterator[int]:
+        """Yield the numbers of the requests whose batches are among fetched ones.
+
+        Raises:
+            DecodeError: if their records are not readable.
+        """
+        for batch in batches:
+            if batch.is_control:
+                continue
+            value = next(iter(batch.records()), Record(0)).value
+            if value is not None and len(value) >= _MARK.size:
+                writer, number = _MARK.unpack_from(value)
+                if writer == self._writer:
+                    yield number
+
+
+def next_offset(batches: Iterable[RecordBatch], offset: int) -> int:
+    """Return the offset behind fetched batches; `offset` if there are none."""
+    return max([offset, *(each.last_offset + 1 for each in batches)])

@@ -12,8 +12,7 @@ from kdiag.diagnosis.latency.histogram import LatencyHistogram
 from kdiag.diagnosis.latency.split import split_request
 from kdiag.errors import DecodeError, KdiagError
 from kdiag.probe.latency.connection import Ended, OwnConnection
-from kdiag.probe.latency.latency_records import next_offset
-from kdiag.probe.latency.messages import Fetched, fetch_request, fetched
+from kdiag.probe.latency.messages import Fetched, fetch_request, fetched, next_offset
 from kdiag.probe.latency.plan import LatencyTarget
 from kdiag.probe.latency.results import LatencyResults
 from kdiag.wire.records.batches import read_batches

@@ -14,7 +14,7 @@ from kdiag.errors import DecodeError
 from kdiag.wire.records.batch import RecordBatch
 from kdiag.wire.records.body import read_headers
 from kdiag.wire.records.record import LOG_APPEND_TIME_BIT, Header, Record
-from kdiag.wire.records.record_values import read_values
+from kdiag.wire.records.values import read_values
 
 if TYPE_CHECKING:
     from kdiag.wire.records.columns import Int64Array, RecordColumns

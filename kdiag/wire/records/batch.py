@@ -8,8 +8,7 @@ import msgspec
 from kdiag.errors import DecodeError
 from kdiag.wire.records import body as record_body
 from kdiag.wire.records import message_set
-from kdiag.wire.records.checksum import crc32c
-from kdiag.wire.records.compression import DEFAULT_MAX_BYTES, decompress, name_of
+from kdiag.wire.records.compression import DEFAULT_MAX_BYTES, crc32c, decompress, name_of
 from kdiag.wire.records.record import (
     CODEC_MASK,
     CONTROL_BIT,

@@ -25,8 +25,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kdiag.errors import DecodeError, EncodeError
-from kdiag.wire.records.record import Header, Record, int64
-from kdiag.wire.varint import (
+from kdiag.wire.primitives import (
     ONE_BYTE,
     VARLONG_BITS,
     VarintError,
@@ -35,6 +34,7 @@ from kdiag.wire.varint import (
     unfold,
     unsigned,
 )
+from kdiag.wire.records.record import Header, Record, int64
 
 MIN_RECORD_BYTES: Final = 7
 MIN_HEADER_BYTES: Final = 2

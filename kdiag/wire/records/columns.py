@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from kdiag.wire.primitives import VARINT_BITS, VARLONG_BITS, VarintError, read_unsigned
 from kdiag.wire.records.body import find_fault
 from kdiag.wire.records.record import Record
-from kdiag.wire.varint import VARINT_BITS, VARLONG_BITS, VarintError, read_unsigned
 
 FEW: Final = 128
 """Up to how many records Python is faster than numpy."""

@@ -20,12 +20,14 @@ import struct
 import threading
 import zlib
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kdiag.errors import DecodeError
 
 if TYPE_CHECKING:
     from zstandard import ZstdDecompressor
+
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 """The codecs by the number that attributes of batches and messages hold."""
@@ -325,3 +327,15 @@ def _zstd_decompressor() -> "ZstdDecompressor":
 
         _of_thread.zstd_decompressor = ZstdDecompressor()
     return _of_thread.zstd_decompressor
+
+
+def crc32c(data: bytes | memoryview) -> int:
+    """Return the CRC-32C of bytes, unsigned."""
+    return _library()(data)
+
+
+@cache
+def _library() -> Callable[[bytes | memoryview], int]:
+    from crc32c import crc32c as compute  # noqa: PLC0415 - 25 ms, it asks for its own version
+
+    return compute

@@ -18,9 +18,9 @@ from kdiag.wire.internal.record_types import (
     METADATA_RECORDS,
     message_class,
 )
+from kdiag.wire.primitives import VarintError, read_unsigned
 from kdiag.wire.records.record import ControlType, Record, read_control_type
 from kdiag.wire.schema import Struct, info_of
-from kdiag.wire.varint import VarintError, read_unsigned
 
 CLUSTER_METADATA: Final = "__cluster_metadata"
 

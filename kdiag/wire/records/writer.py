@@ -7,7 +7,7 @@ from typing import Final
 from kdiag.errors import EncodeError
 from kdiag.wire.records import body as record_body
 from kdiag.wire.records import compression, message_set
-from kdiag.wire.records.checksum import crc32c
+from kdiag.wire.records.compression import crc32c
 from kdiag.wire.records.record import (
     CONTROL_BIT,
     DELETE_HORIZON_BIT,

@@ -7,8 +7,7 @@ import pytest
 
 from folders import CAPTURES
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.exchange.selection import Selection
 from kdiag.exchange.summary.counts import Summary, Totals
 from kdiag.exchange.topic_names import TopicNames

@@ -17,9 +17,8 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.byte_view import view_side
 from kdiag.exchange.documents.document import DocumentEncoder, Documents
-from kdiag.exchange.exchange import Exchange, Status
 from kdiag.exchange.line.subjects import Subjects
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.exchange.summary.counts import Summary
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import CaptureDecoder

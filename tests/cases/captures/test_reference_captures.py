@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection, Gap, Protocol
+from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status
 from kdiag.pcap.decoder import Item, decode_capture
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.wire.catalog import API_BY_KEY

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.pcap.decoder import decode_capture
 from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag.wire.schema import Struct

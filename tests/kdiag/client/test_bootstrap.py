@@ -16,11 +16,9 @@ from client_ends.client_peers import (
 from kdiag.client.bootstrap import Bootstrap
 from kdiag.client.consumer_network_client import ConsumerNetworkClient
 from kdiag.client.network.connection_states import FOREVER_NS
-from kdiag.client.network.metadata import Cluster
-from kdiag.client.network.node import Node
+from kdiag.client.network.metadata import Cluster, Node
 from kdiag.errors import ConnectError, Fault, Layer
-from kdiag.net.address import Address
-from kdiag.net.resolve import resolve
+from kdiag.net.address import Address, resolve
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
 from scripted_kafka.scripted_broker import CLOSE, HOLD, ScriptedBroker, offering
 

@@ -12,9 +12,9 @@ from kdiag.clock import ManualClock
 from kdiag.errors import ConfigError
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel
-from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.sasl.authenticator import SaslAuthenticator
 from kdiag.net.tls.transport import TlsTransport
+from kdiag.net.transport import PlaintextTransport
 from secure_ends.certificate_files import make_certificates
 
 PASSWORD = ("sasl.username=alice", "sasl.password=s3cret")

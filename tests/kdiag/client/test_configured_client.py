@@ -1,9 +1,9 @@
 from kdiag.client.cluster_client import IMPATIENT, ClusterSettings
 from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.configured_client import cluster_settings, configured_client, timed_client
-from kdiag.client.network.network_settings import NetworkSettings
+from kdiag.client.network.connections import NetworkSettings
 from kdiag.clock import ManualClock, SystemClock
-from kdiag.net.resolve import resolve
+from kdiag.net.address import resolve
 from kdiag.net.selector.settings import SelectorSettings
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
 from scripted_kafka.scripted_broker import ScriptedBroker

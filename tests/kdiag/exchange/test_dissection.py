@@ -1,5 +1,5 @@
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Status
+from kdiag.exchange.model import Status
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kdiag.wire.api.produce import ProduceRequest, ProduceResponse

@@ -1,5 +1,13 @@
-from kdiag.exchange.model import Gap, Protocol
-from recordings.exchange_maker import make_connection
+import pytest
+
+from kdiag.exchange.model import Gap, Protocol, Status
+from recordings.exchange_maker import (
+    LATENCY_NS,
+    START_NS,
+    make_connection,
+    make_exchange,
+    whole_frame,
+)
 
 
 def test_a_new_connection_has_carried_nothing() -> None:
@@ -35,3 +43,53 @@ def test_a_gap_belongs_to_its_connection() -> None:
     connection.number = 7
 
     assert gap.connection.number == 7
+
+
+def test_statuses_stand_in_the_order_of_severity() -> None:
+    """The worst comes first; an exchange has the worst status of its sides."""
+    assert [each.value for each in Status] == [
+        "malformed",
+        "partial",
+        "undecoded",
+        "unmatched",
+        "unanswered",
+        "no_response",
+        "opaque",
+        "ok",
+    ]
+
+
+def test_an_exchange_happens_at_its_first_byte() -> None:
+    """That is the request's, or the response's where no request was seen."""
+    both = make_exchange(b"asked", b"answered", version=None)
+    response_only = make_exchange(None, b"answered", version=None)
+
+    assert both.time_ns == START_NS
+    assert response_only.time_ns == START_NS + LATENCY_NS
+
+
+def test_the_latency_counts_from_the_last_byte_asked_to_the_first_answered() -> None:
+    """How long the frames themselves took is not in it."""
+    exchange = make_exchange(b"asked", b"answered", version=None)
+    assert exchange.request is not None
+    assert exchange.response is not None
+    exchange.request.last_byte_ns += 500
+    exchange.response.last_byte_ns += 999_999
+
+    assert exchange.latency_ns == LATENCY_NS - 500
+
+
+def test_an_answer_before_the_end_of_the_question_has_no_latency() -> None:
+    """A broker may refuse a long request before it has read all of it."""
+    exchange = make_exchange(b"asked", b"answered", version=None)
+    exchange.request = whole_frame(b"asked", START_NS + 2 * LATENCY_NS)
+
+    assert exchange.latency_ns == 0
+
+
+@pytest.mark.parametrize(("request_data", "response_data"), [(b"asked", None), (None, b"answered")])
+def test_half_an_exchange_has_no_latency(
+    request_data: bytes | None, response_data: bytes | None
+) -> None:
+    """None is not zero: nobody knows how long it took."""
+    assert make_exchange(request_data, response_data, version=None).latency_ns is None

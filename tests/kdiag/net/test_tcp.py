@@ -1,11 +1,12 @@
 import errno
 import socket
+from contextlib import closing
 
 import pytest
 
 from client_ends.echo_server import SETTINGS, Loopback
 from kdiag.net.address import Address
-from kdiag.net.tcp import configure, finish_connect, peer_of, start_connect
+from kdiag.net.tcp import configure, ends_of, finish_connect, peer_of, start_connect
 
 KIB = 1024
 
@@ -100,3 +101,27 @@ def test_a_connect_that_has_failed_says_why() -> None:
         finish_connect(sock, "broker:9092")
 
     assert caught.value.filename == "broker:9092"
+
+
+@pytest.mark.parametrize(
+    ("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]
+)
+def test_a_connection_has_two_named_ends(family: socket.AddressFamily, host: str) -> None:
+    """Each end calls itself what the other calls it, and the socket stays open."""
+    with (
+        closing(socket.create_server((host, 0), family=family)) as server,
+        closing(socket.create_connection(server.getsockname()[:2])) as client,
+        closing(server.accept()[0]) as accepted,
+    ):
+        local, peer = ends_of(client.fileno())
+        assert ends_of(accepted.fileno()) == (peer, local)
+        assert peer.endswith(f":{server.getsockname()[1]}")
+        assert peer.startswith(f"[{host}]:" if ":" in host else f"{host}:")
+        client.sendall(b"x")
+        assert accepted.recv(1) == b"x"
+
+
+def test_an_unconnected_socket_has_no_ends() -> None:
+    """There is nobody at the other end to be named."""
+    with socket.socket() as unconnected, pytest.raises(OSError, match="not connected"):
+        ends_of(unconnected.fileno())

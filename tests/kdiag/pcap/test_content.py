@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.exchange.exchange import Status
-from kdiag.exchange.model import Connection, Protocol
+from kdiag.exchange.model import Connection, Protocol, Status
 from kdiag.pcap.content import Content, ReadingRules
 from kdiag.pcap.kafka.conversation import Announcements
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip

@@ -9,8 +9,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection, Protocol
+from kdiag.exchange.model import Connection, Exchange, Protocol, Status
 from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, decode_capture
 from kdiag.pcap.reader import CaptureReader
 from kdiag.wire.catalog import API_BY_KEY

@@ -2,8 +2,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection, Gap, Protocol
+from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status
 from kdiag.pcap.content import ReadingRules
 from kdiag.pcap.flow import LINGER_NS, Flow, Surroundings
 from kdiag.pcap.kafka.conversation import Announcements

@@ -3,7 +3,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from folders import CAPTURES
-from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Exchange, Status
 from kdiag.pipeline.decode import FlowRules, Part, decode_rows, resolve_unsure
 from kdiag.pipeline.input.moments import Moments
 from kdiag.pipeline.input.segment_reader import SegmentReader, Stretch

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ from kdiag.pipeline.tasks import Outcome, do_tasks, outcome_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 
 FRAMES = Staged("frames", 1, "there", 2, 3, 4)
 NAMES = Staged("names", 0, "there", 2, 3, 4)
@@ -39,3 +42,23 @@ def test_results_come_in_the_order_of_the_numbers(spark: "SparkSession") -> None
     """In however many tasks."""
     for tasks in (0, 2):
         assert do_tasks(spark, 3, twice, tasks) == [b"0", b"0", b"1", b"1", b"2", b"2"]
+
+
+_SCRIPT = """
+import gc
+from kdiag.pipeline.tasks import settle
+settle()
+first = gc.get_freeze_count()
+more = [[] for _ in range(1000)]
+settle()
+print(first > 0, gc.get_freeze_count() == first, gc.get_threshold()[0])
+"""
+
+
+def test_what_is_there_is_passed_over_from_the_first_time_on() -> None:
+    """In a process of its own, for the collector is one for all of it."""
+    told = subprocess.run(
+        [sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=True
+    )
+
+    assert told.stdout.split() == ["True", "True", "20000"]

@@ -6,7 +6,7 @@ import pytest
 
 from kdiag.clock import ManualClock
 from kdiag.errors import ConfigError
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag_cli.live.session import live_session, observing
 from kdiag_cli.options.live import LiveOptions
 from scripted_kafka.scripted_cluster import ScriptedCluster

@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Gap, Protocol
+from kdiag.exchange.model import Exchange, Gap, Protocol, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData

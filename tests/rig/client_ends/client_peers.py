@@ -7,19 +7,18 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from kdiag.client.network.connection_states import ConnectionTimes
+from kdiag.client.network.connections import NetworkSettings
+from kdiag.client.network.metadata import Node
 from kdiag.client.network.metadata_updater import ManualMetadataUpdater, MetadataUpdater
 from kdiag.client.network.network_client import NetworkClient
-from kdiag.client.network.network_settings import NetworkSettings
-from kdiag.client.network.node import Node
 from kdiag.client.network.observer import ExchangeObserver
 from kdiag.client.network.request import ClientResponse
 from kdiag.clock import Clock, ManualClock
 from kdiag.errors import AuthenticationError, Layer
 from kdiag.net.authenticator import Authenticator, NoAuthenticator
 from kdiag.net.channel import Channel
-from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.selector.selector import MakeChannel, Selector
-from kdiag.net.transport import Transport
+from kdiag.net.transport import PlaintextTransport, Transport
 
 MS: Final = 1_000_000
 S: Final = 1_000 * MS

@@ -16,13 +16,12 @@ from kdiag.clock import Clock, ManualClock
 from kdiag.net.address import Address
 from kdiag.net.authenticator import Authenticator, NoAuthenticator
 from kdiag.net.channel import Channel
-from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.selector.disconnection import Disconnection
 from kdiag.net.selector.selector import Selector
 from kdiag.net.selector.settings import NEVER, SelectorSettings
 from kdiag.net.send import NetworkSend
-from kdiag.net.transport import Transport
+from kdiag.net.transport import PlaintextTransport, Transport
 
 SETTINGS: Final = SelectorSettings(max_idle_ns=NEVER)
 _TURN_NS: Final = 1_000_000

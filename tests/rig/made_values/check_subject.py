@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from kdiag.diagnosis.check.facts import CheckFacts, Endpoint, Step, Visit
 from kdiag.errors import ConnectError, Fault, Layer
-from kdiag.net.address import Address
-from kdiag.net.lookups import Lookup
+from kdiag.net.address import Address, Lookup
 from kdiag.net.timed_channel import TlsFacts
 from kdiag.net.tls.certificate import Certificate, Key
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsResponse, SupportedFeatureKey

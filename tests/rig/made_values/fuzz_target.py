@@ -15,7 +15,7 @@ from kdiag.errors import CaptureError, DecodeError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.document import DocumentEncoder, Documents
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.exchange.summary.counts import Summary
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import CaptureDecoder, Item

@@ -4,8 +4,7 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection, Protocol
+from kdiag.exchange.model import Connection, Exchange, Protocol, Status
 from kdiag.wire.api.request_header import RequestHeader
 from kdiag.wire.api.response_header import ResponseHeader
 from kdiag.wire.catalog import API_BY_KEY

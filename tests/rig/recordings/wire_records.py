@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, PartitionData
 from kdiag.wire.api.produce import ProduceRequest, ProduceResponse
 from kdiag.wire.api.share_fetch import ShareFetchResponse

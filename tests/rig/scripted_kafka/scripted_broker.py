@@ -18,7 +18,7 @@ from enum import Enum, auto
 from threading import Condition, Thread
 from typing import Final, NamedTuple, Self, cast
 
-from kdiag.client.network.node import Node
+from kdiag.client.network.metadata import Node
 from kdiag.net.address import Address
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsResponse
 from kdiag.wire.catalog import API_BY_KEY, APIS

@@ -13,7 +13,7 @@ from kdiag.client.cluster_client import ClusterClient, ClusterSettings
 from kdiag.clock import SystemClock
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel
-from kdiag.net.plaintext import PlaintextTransport
+from kdiag.net.transport import PlaintextTransport
 from kdiag.wire.api.metadata import (
     MetadataRequest,
     MetadataResponse,

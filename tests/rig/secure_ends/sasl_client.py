@@ -11,12 +11,12 @@ from typing import Final, Self, TypeVar
 from kdiag.clock import SystemClock
 from kdiag.net.address import Address
 from kdiag.net.channel import Channel
-from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.sasl.authenticator import SaslAuthenticator, SaslExchange
 from kdiag.net.sasl.mechanism import SaslMechanism
 from kdiag.net.selector.selector import Selector
 from kdiag.net.send import NetworkSend
 from kdiag.net.tls.transport import TlsTransport
+from kdiag.net.transport import PlaintextTransport
 from kdiag.wire.codec.messages import decode
 from kdiag.wire.header import read_response_header
 from kdiag.wire.schema import Struct, info_of

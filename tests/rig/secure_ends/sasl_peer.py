@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Self
 
-from kdiag.net.plaintext import PlaintextTransport
+from kdiag.net.transport import PlaintextTransport
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsResponse
 from kdiag.wire.header import REQUEST_START
 from kdiag.wire.schema import Struct

@@ -191,7 +191,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
 
 def _require_folder(out: Path | None) -> None:
     """End the program if there is no folder for tables, or nothing that writes them."""
-    from kdiag_cli.captures.report_extra import require_report_extra  # noqa: PLC0415 - as above
+    from kdiag_cli.captures.tables import require_report_extra  # noqa: PLC0415 - as above
 
     if out is None:
         raise typer.BadParameter("--output parquet needs a folder: --out DIR", param_hint="'--out'")

@@ -3,13 +3,11 @@
 from collections.abc import Callable, Iterable
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange
 from kdiag.exchange.fetch_session import FETCH_KEY, FetchSessions
-from kdiag.exchange.late_names import DEFAULT_MAX_EXCHANGES, LateNames
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.selection import Selection, is_in_order
 from kdiag.exchange.summary.counts import Summary
-from kdiag.exchange.topic_names import TopicNames, may_tell_names
+from kdiag.exchange.topic_names import DEFAULT_MAX_EXCHANGES, LateNames, TopicNames, may_tell_names
 from kdiag.pcap.decoder import Item
 from kdiag_cli.commands.decode.printers import Printer
 

@@ -17,14 +17,20 @@ from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
 from kdiag.pcap.packets.index import SegmentBatch
-from kdiag_cli.captures.report_extra import open_parquet_tables
 from kdiag_cli.captures.run import run_on_captures
 from kdiag_cli.captures.source import note_disorder, note_drops, open_traffic, read_keylogs
+from kdiag_cli.captures.tables import open_parquet_tables
 from kdiag_cli.commands.decode.options import DecodeOptions
 from kdiag_cli.commands.decode.pipeline import ExchangePipeline
-from kdiag_cli.commands.decode.printers import CsvRows, JsonDocument, JsonLines, Printer
-from kdiag_cli.commands.decode.single_exchange import SingleExchange, absence_text
-from kdiag_cli.commands.decode.sorted_printer import SortedPrinter
+from kdiag_cli.commands.decode.printers import (
+    CsvRows,
+    JsonDocument,
+    JsonLines,
+    Printer,
+    SingleExchange,
+    SortedPrinter,
+    absence_text,
+)
 from kdiag_cli.commands.decode.summary import print_summary
 from kdiag_cli.commands.decode.tree import ExchangeView, explanation_document
 from kdiag_cli.exit_code import ExitCode

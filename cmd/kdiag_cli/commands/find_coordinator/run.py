@@ -6,8 +6,13 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.diagnosis.coordinator import CoordinatorFacts, CoordinatorReport, report_on
-from kdiag.diagnosis.coordinator_findings import NOT_AUTHORIZED, find
+from kdiag.diagnosis.coordinator import (
+    NOT_AUTHORIZED,
+    CoordinatorFacts,
+    CoordinatorReport,
+    find,
+    report_on,
+)
 from kdiag.findings.finding import Finding, Severity
 from kdiag.probe.coordinator.search import find_coordinators
 from kdiag.probe.coordinator.share_keys import share_keys

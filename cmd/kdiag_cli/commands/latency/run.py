@@ -17,7 +17,7 @@ from kdiag.diagnosis.latency.findings import JudgedSeries, NodeLatency, find
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
 from kdiag.errors import AuthorizationError, KdiagError, ProbeError
 from kdiag.findings.finding import Finding, Severity
-from kdiag.probe.latency.latency_group import ProbeGroup, probe_group
+from kdiag.probe.latency.commit import ProbeGroup, probe_group
 from kdiag.probe.latency.measure import measure
 from kdiag.probe.latency.plan import LatencyTarget
 from kdiag.probe.latency.results import LatencyResults, Series, SeriesKind

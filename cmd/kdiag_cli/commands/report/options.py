@@ -36,7 +36,7 @@ def choose(name: str, settings: list[str]) -> Query:
 def print_sql(query: Query, dialect: str) -> None:
     """Print a query in a dialect, its parameters as a comment above it."""
     if dialect != "duckdb":
-        from kdiag_cli.captures.report_extra import require_report_extra  # noqa: PLC0415 - sqlglot
+        from kdiag_cli.captures.tables import require_report_extra  # noqa: PLC0415 - sqlglot
 
         require_report_extra()
     screen = Output()

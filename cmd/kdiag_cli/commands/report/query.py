@@ -63,7 +63,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
     if len(arguments) < _LEAST_ARGUMENTS:
         raise typer.BadParameter("give captures and then a SELECT", param_hint="CAPTURE... SQL")
     # `--help` must not load what only the run needs.
-    from kdiag_cli.captures.report_extra import require_report_extra  # noqa: PLC0415
+    from kdiag_cli.captures.tables import require_report_extra  # noqa: PLC0415
 
     require_report_extra()
     from kdiag.exchange.documents.body import BodyForm  # noqa: PLC0415

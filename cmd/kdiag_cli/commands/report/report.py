@@ -74,7 +74,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
         return
     if not files:
         raise typer.BadParameter("give captures or a folder of tables", param_hint="CAPTURE...")
-    from kdiag_cli.captures.report_extra import require_report_extra  # noqa: PLC0415
+    from kdiag_cli.captures.tables import require_report_extra  # noqa: PLC0415
 
     require_report_extra()
     from kdiag_cli.captures.tables import ask_tables  # noqa: PLC0415

@@ -7,7 +7,7 @@ from kdiag.diagnosis.connection_finding import connection_finding
 from kdiag.errors import ConnectError, KdiagError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.findings.finding import Finding, found
 from kdiag.wire.frame import LENGTH_BYTES, Frame
 from kdiag.wire.schema import Struct

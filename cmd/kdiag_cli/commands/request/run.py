@@ -14,12 +14,11 @@ from typing import Any, Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.config.load import load_config
-from kdiag.client.network.request_frame import request_parts
+from kdiag.client.network.request import request_parts
 from kdiag.errors import ConnectError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
-from kdiag.exchange.exchange import Exchange
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.findings.finding import Severity
 from kdiag.probe.destination import Destination, broker_id, find_nodes

@@ -8,9 +8,8 @@ import msgspec
 from kdiag.diagnosis.tcp import findings as tcp_limit_findings
 from kdiag.diagnosis.tcp.limit import SHORT_PATH_NS, ConnectionLimits, limits_of
 from kdiag.diagnosis.tcp.turns import Turns
-from kdiag.exchange.exchange import Exchange
 from kdiag.exchange.line.phrase import count
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange
 from kdiag.findings.finding import Finding, Severity
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag_cli.captures.run import run_on_captures

@@ -11,16 +11,15 @@ from typing import Final
 from kdiag.client.channel_builder import channel_maker
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.clock import SystemClock
-from kdiag.diagnosis.buffers.buffer_choice import size_text
 from kdiag.diagnosis.buffers.facts import BrokerPath, KernelLimits, Load
 from kdiag.diagnosis.buffers.findings import Measured
 from kdiag.diagnosis.buffers.report import BufferReport, report
+from kdiag.diagnosis.buffers.trials import size_text
 from kdiag.diagnosis.connection_finding import connection_finding
 from kdiag.errors import ConnectError, KdiagError
 from kdiag.findings.finding import Finding
-from kdiag.probe.buffers.kernel_limits import read_kernel_limits
 from kdiag.probe.buffers.load import Target
-from kdiag.probe.buffers.path import look_at_paths
+from kdiag.probe.buffers.path import look_at_paths, read_kernel_limits
 from kdiag.probe.buffers.proof import Connector, Progress, Proof, ProofPlan
 from kdiag.probe.buffers.target import own_targets, own_topic, topic_targets
 from kdiag.probe.topic import CLEANUP_NS, probe_topic

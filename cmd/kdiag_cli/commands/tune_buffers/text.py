@@ -10,13 +10,11 @@ NODE-ID  CLIENT  DIRECTION  MB/S  BOUND-BY ...
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from kdiag.diagnosis.buffers.buffer_choice import size_text
 from kdiag.diagnosis.buffers.facts import Direction, Load
 from kdiag.diagnosis.buffers.report import BufferReport
-from kdiag.diagnosis.buffers.trials import Trial
+from kdiag.diagnosis.buffers.trials import Trial, size_text
 from kdiag_cli.live.result import milliseconds, print_table
-from kdiag_cli.output.bar_chart import print_bars
-from kdiag_cli.output.chart import Bar, BarChart
+from kdiag_cli.output.chart import Bar, BarChart, print_bars
 from kdiag_cli.output.terminal import BOLD, Output, harmless
 
 PATH_HEADERS: Final = (

@@ -3,8 +3,9 @@
 import pytest
 
 from kdiag.client.fetch.position import FetchPosition, PartitionKey
-from kdiag.client.fetch.session import FetchLimits, FetchSession
+from kdiag.client.fetch.session import FetchLimits, FetchSession, record_versions
 from kdiag.wire.api.fetch import FetchRequest
+from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import encode
 
 ID = bytes(15) + b"\1"
@@ -102,3 +103,14 @@ def test_the_limits_are_what_is_asked_for() -> None:
     (partition,) = request.topics[0].partitions
     assert partition.partition_max_bytes == 100
     assert (partition.current_leader_epoch, partition.last_fetched_epoch) == (4, 3)
+
+
+@pytest.mark.parametrize(("api_key", "oldest", "by_name"), [(0, 3, 12), (1, 4, 12), (8, 2, 9)])
+def test_topics_without_ids_are_named_which_the_newest_versions_cannot(
+    api_key: int, oldest: int, by_name: int
+) -> None:
+    """With ids, all versions from the first with record batches on will do."""
+    assert record_versions(api_key, has_topic_ids=False) == (oldest, by_name)
+    newest = API_BY_KEY[api_key].versions.high
+    assert newest > by_name
+    assert record_versions(api_key, has_topic_ids=True) == (oldest, newest)

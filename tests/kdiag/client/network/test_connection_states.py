@@ -9,7 +9,7 @@ from kdiag.client.network.connection_states import (
     ConnectionState,
     ConnectionTimes,
 )
-from kdiag.client.network.node import Node
+from kdiag.client.network.metadata import Node
 from kdiag.errors import AuthenticationError, ConnectError, Layer
 from kdiag.net.address import Address
 

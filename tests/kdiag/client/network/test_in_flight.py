@@ -6,8 +6,8 @@ from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.in_flight import InFlightRequest, InFlightRequests
 from kdiag.client.network.request import ClientRequest, builder_of
 from kdiag.clock import ManualClock
-from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.send import NetworkSend
+from kdiag.net.transport import PlaintextTransport
 from kdiag.wire.api.heartbeat import HeartbeatRequest
 
 

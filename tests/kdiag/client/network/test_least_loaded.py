@@ -2,7 +2,7 @@ import socket
 
 from kdiag.client.network.connection_states import ClusterConnectionStates, ConnectionTimes
 from kdiag.client.network.least_loaded import LeastLoaded, Load, least_loaded_node
-from kdiag.client.network.node import Node
+from kdiag.client.network.metadata import Node
 from kdiag.net.address import Address
 
 NODES = [Node(str(number), "127.0.0.1", 9000 + number) for number in (1, 2, 3)]

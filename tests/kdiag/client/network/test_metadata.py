@@ -1,5 +1,4 @@
-from kdiag.client.network.metadata import Broker, Cluster, Partition, metadata_request
-from kdiag.client.network.node import Node
+from kdiag.client.network.metadata import Broker, Cluster, Node, Partition, metadata_request
 from kdiag.wire.api.metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -94,3 +93,9 @@ def test_every_question_can_be_asked_in_every_version() -> None:
         for version in range(14):
             assert encode(metadata_request(topics).build(version), version)
     assert metadata_request(None).build(1) == MetadataRequest(topics=None)
+
+
+def test_an_endpoint_has_brackets_around_ipv6() -> None:
+    """Otherwise the port could not be told from the address."""
+    assert Node("1", "kafka.example", 9092).endpoint == "kafka.example:9092"
+    assert Node("1", "::1", 9092).endpoint == "[::1]:9092"

@@ -5,7 +5,7 @@ import pytest
 from client_ends.client_peers import RecordingClient, S, connect, network_client, poll_until
 from kdiag.client.network.observer import ExchangeObserver
 from kdiag.client.network.request import builder_of
-from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Exchange, Status
 from kdiag.net.sasl.authenticator import SaslExchange
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.produce import ProduceRequest

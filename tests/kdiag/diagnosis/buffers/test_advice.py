@@ -1,6 +1,6 @@
 from kdiag.diagnosis.buffers.advice import Wanted, advise, batch_bytes, fetch_bytes
-from kdiag.diagnosis.buffers.buffer_choice import Choice
 from kdiag.diagnosis.buffers.facts import BrokerConfig, KernelLimits
+from kdiag.diagnosis.buffers.trials import Choice
 from made_values.buffer_cases import KERNEL, KIB, LIMITS, MIB
 
 LEFT = Choice(KERNEL, "so", within_noise=True, is_proven=True)

@@ -1,5 +1,5 @@
 from kdiag.diagnosis.tcp.turns import FETCH_KEY, Turns
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.wire.frame import Frame
 from recordings.exchange_maker import START_NS, make_connection
 

@@ -4,7 +4,7 @@ import pytest
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.exchange.side import Why
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.alter_user_scram_credentials import AlterUserScramCredentialsRequest

@@ -2,7 +2,7 @@ import pytest
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.byte_view import sized_paths, view_side
-from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Exchange, Status
 from kdiag.wire.api.envelope import EnvelopeRequest
 from kdiag.wire.api.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from kdiag.wire.api.heartbeat import HeartbeatRequest

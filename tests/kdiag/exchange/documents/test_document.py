@@ -11,8 +11,7 @@ from kdiag.exchange.documents.document import (
     api_name,
     latency_us,
 )
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Gap, Protocol
+from kdiag.exchange.model import Exchange, Gap, Protocol, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse

@@ -7,8 +7,8 @@ import pytest
 
 from folders import ORACLE
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange, Status
 from kdiag.exchange.line.subjects import SENTENCES, Subjects
+from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -1,7 +1,7 @@
 import pytest
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.secrets.masking import mask_secrets
 from kdiag.wire.api.describe_configs import (
     DescribeConfigsRequest,

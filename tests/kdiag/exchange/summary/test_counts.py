@@ -1,6 +1,5 @@
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Status
-from kdiag.exchange.model import Protocol
+from kdiag.exchange.model import Protocol, Status
 from kdiag.exchange.summary.counts import Summary, Totals, kind_text
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic

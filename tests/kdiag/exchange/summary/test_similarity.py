@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange, Status
+from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.summary.counts import Summary, Totals
 from kdiag.exchange.summary.similarity import Likeness
 from kdiag.exchange.topic_names import TopicNames

@@ -7,12 +7,12 @@ import pytest
 
 from kdiag.clock import ManualClock
 from kdiag.errors import AuthenticationError, ConnectError, Layer
-from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.receive import InvalidReceiveError, NetworkReceive
 from kdiag.net.sasl.authenticator import MAX_SASL_FRAME_BYTES, SaslAuthenticator, SaslExchange
+from kdiag.net.sasl.mechanism import Plain
 from kdiag.net.sasl.oauthbearer import OauthBearer
-from kdiag.net.sasl.sasl_plain import Plain
 from kdiag.net.sasl.tokens import LiteralToken
+from kdiag.net.transport import PlaintextTransport
 from kdiag.wire.api.metadata import MetadataResponse
 from kdiag.wire.api.sasl_authenticate import SaslAuthenticateResponse
 from kdiag.wire.api.sasl_handshake import SaslHandshakeResponse

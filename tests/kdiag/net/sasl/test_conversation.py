@@ -9,8 +9,7 @@ from kdiag.net.sasl.conversation import (
     Question,
     SaslConversation,
 )
-from kdiag.net.sasl.mechanism import SaslError
-from kdiag.net.sasl.sasl_plain import Plain
+from kdiag.net.sasl.mechanism import Plain, SaslError
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsResponse
 from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kdiag.wire.api.sasl_handshake import SaslHandshakeResponse

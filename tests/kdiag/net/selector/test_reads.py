@@ -7,15 +7,13 @@ import pytest
 from client_ends.echo_server import PLAINTEXT, SETTINGS, Loopback
 from kdiag.clock import ManualClock
 from kdiag.net.authenticator import Authenticator, NoAuthenticator
-from kdiag.net.channel import Channel
+from kdiag.net.channel import Channel, MuteEvent
 from kdiag.net.memory_pool import SimpleMemoryPool
-from kdiag.net.mute import MuteEvent
-from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.selector.disconnection import CloseMode
 from kdiag.net.selector.metrics import SelectorMetrics
 from kdiag.net.selector.reads import Reading
-from kdiag.net.transport import Transport
+from kdiag.net.transport import PlaintextTransport, Transport
 from secure_ends.memory_transport import MemoryTransport
 
 MakeLoopback = Callable[..., Loopback]

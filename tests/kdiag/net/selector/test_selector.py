@@ -9,11 +9,10 @@ from kdiag.clock import ManualClock
 from kdiag.errors import ConfigError
 from kdiag.net.address import Address
 from kdiag.net.channel import Channel, ChannelState
-from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.selector.disconnection import CloseMode
 from kdiag.net.selector.selector import Selector
 from kdiag.net.send import NetworkSend
-from kdiag.net.transport import EndOfStreamError, Transport
+from kdiag.net.transport import EndOfStreamError, PlaintextTransport, Transport
 
 MakeLoopback = Callable[..., Loopback]
 BUFFER_BYTES = 16 * 1024

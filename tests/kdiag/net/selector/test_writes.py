@@ -7,11 +7,10 @@ from client_ends.echo_server import PLAINTEXT, Loopback
 from kdiag.clock import ManualClock
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel, ChannelState
-from kdiag.net.plaintext import PlaintextTransport
 from kdiag.net.selector.metrics import SelectorMetrics
 from kdiag.net.selector.writes import Writing
 from kdiag.net.send import NetworkSend
-from kdiag.net.transport import Transport
+from kdiag.net.transport import PlaintextTransport, Transport
 from secure_ends.memory_transport import MemoryTransport
 
 

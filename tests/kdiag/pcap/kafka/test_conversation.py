@@ -1,5 +1,4 @@
-from kdiag.exchange.exchange import Status
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Status
 from kdiag.pcap.kafka.conversation import Announcements, Conversation
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
 from kdiag.pcap.kafka.matching import Pairing, Run

@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.pcap.kafka.frame_cutter import HEAD_BYTES, End, FrameCutter, FrameSink, Start
-from kdiag.pcap.kafka.order import MAX_WAIT_PACKETS
+from kdiag.pcap.kafka.frame_cutter import (
+    HEAD_BYTES,
+    MAX_WAIT_PACKETS,
+    End,
+    FrameCutter,
+    FrameSink,
+    Start,
+    place,
+)
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.wire.frame import Frame
 from recordings.segment_tape import START_NS, STEP_NS, sized, stretch
@@ -205,3 +212,10 @@ def test_many_small_parts_of_one_frame_are_kept_together() -> None:
 
     assert collector.frames[0].data == body
     assert collector.frames[0].segments == 3004
+
+
+def test_a_frame_has_its_place_where_it_starts_unless_it_becomes_known_much_later() -> None:
+    """Nobody waits for more than `MAX_WAIT_PACKETS`."""
+    assert place(5, 5) == 5
+    assert place(5, 5 + MAX_WAIT_PACKETS) == 5
+    assert place(5, 6 + MAX_WAIT_PACKETS) == 6 + MAX_WAIT_PACKETS

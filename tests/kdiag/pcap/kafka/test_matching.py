@@ -3,8 +3,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.pcap.kafka.matching import Pairing, Run
 from kdiag.pcap.kafka.unmatched_responses import ENOUGH_REQUESTS, ENOUGH_RESPONSES
 from kdiag.wire.api.api_versions import ApiVersionsRequest

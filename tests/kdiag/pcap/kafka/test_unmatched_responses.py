@@ -1,7 +1,6 @@
 import struct
 
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.pcap.kafka import unmatched_responses as lone_responses
 from kdiag.pcap.kafka.unmatched_responses import MAX_HELD, MAX_HELD_BYTES, Habits, LoneResponses
 from kdiag.wire.api.end_txn import EndTxnResponse

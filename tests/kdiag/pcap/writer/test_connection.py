@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 
-from kdiag.pcap.files.savefile_writer import LINKTYPE_RAW, SavefileWriter
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.writer.connection import Delivery, Side, SyntheticConnection
 from kdiag.pcap.writer.packet import MAX_PAYLOAD_BYTES
+from kdiag.pcap.writer.savefile import LINKTYPE_RAW, SavefileWriter
 from kdiag.wire.frame import Frame
 from recordings.exchange_maker import BROKER, START_NS, cut_frame, make_connection, whole_frame
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from folders import CAPTURES
 from kdiag.errors import CaptureError
-from kdiag.exchange.exchange import Exchange, Status
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.writer import exchange_writer

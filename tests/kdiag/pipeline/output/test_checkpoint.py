@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.exchange.exchange import Exchange
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Exchange
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pipeline.output.checkpoint import keep, kept, read_whole, write_whole

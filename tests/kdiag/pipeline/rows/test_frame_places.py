@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from folders import CAPTURES
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pipeline.input.segment_reader import SegmentReader, Stretch

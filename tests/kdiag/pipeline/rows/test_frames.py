@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from folders import CAPTURES
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pipeline.rows.frames import FRAMES, frame_row, placed_bytes, read_exchanges, row_bytes
 from kdiag.pipeline.rows.packets import MappedFiles

@@ -7,7 +7,7 @@ from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, Direction, Load
 from kdiag.errors import ProbeError
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel
-from kdiag.net.plaintext import PlaintextTransport
+from kdiag.net.transport import PlaintextTransport
 from kdiag.probe.buffers.load import Target
 from kdiag.probe.buffers.path import look_at_paths
 from kdiag.probe.buffers.proof import Connector, Progress, Proof, ProofPlan, Step, steps_of

@@ -6,16 +6,15 @@ import pytest
 
 from client_ends.client_peers import closed_port
 from kdiag.client.cluster_client import ClusterClient, ClusterSettings
-from kdiag.client.network.network_settings import NetworkSettings
+from kdiag.client.network.connections import NetworkSettings
 from kdiag.clock import SystemClock
 from kdiag.diagnosis.check.facts import CheckFacts
 from kdiag.errors import ConnectError, Fault, Layer
-from kdiag.net.address import Address
+from kdiag.net.address import Address, resolve
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel
-from kdiag.net.plaintext import PlaintextTransport
-from kdiag.net.resolve import resolve
 from kdiag.net.timed_channel import TimedChannels
+from kdiag.net.transport import PlaintextTransport
 from kdiag.probe.check.run import OWN_GROUP, CheckPlan, check
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.describe_configs import (

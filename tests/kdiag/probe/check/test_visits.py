@@ -8,11 +8,11 @@ import pytest
 from client_ends.client_peers import closed_port, full_server, silent_server
 from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.configured_client import timed_client
-from kdiag.client.network.node import Node
+from kdiag.client.network.metadata import Node
 from kdiag.clock import SystemClock
 from kdiag.diagnosis.check.facts import Step, Visit
 from kdiag.errors import Fault, Layer
-from kdiag.net.resolve import resolve
+from kdiag.net.address import resolve
 from kdiag.probe.check.visits import Visits
 from kdiag.wire.api.metadata import MetadataResponse
 from scripted_kafka.foreign_server import HTTP, saying

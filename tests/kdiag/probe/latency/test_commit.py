@@ -5,9 +5,9 @@ import pytest
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.diagnosis.latency.split import Split
-from kdiag.probe.latency.commit import Committing, Progress
+from kdiag.errors import AuthorizationError, ProbeError
+from kdiag.probe.latency.commit import Committing, ProbeGroup, Progress, probe_group
 from kdiag.probe.latency.journeys import Start
-from kdiag.probe.latency.latency_group import ProbeGroup
 from kdiag.probe.latency.plan import LatencyTarget
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from scripted_kafka.writable_cluster import WritableCluster
@@ -84,3 +84,66 @@ def test_a_commit_that_is_refused_has_no_latency(cluster: WritableCluster) -> No
         settle(client, commits)
     assert cluster.committed == [1, 2]
     assert results.of(SeriesKind.COMMIT).errors == {"GROUP_AUTHORIZATION_FAILED": 2}
+
+
+@pytest.fixture
+def brokers() -> Iterator[WritableCluster]:
+    """Return two brokers."""
+    with WritableCluster(2) as brokers:
+        yield brokers
+
+
+@pytest.mark.parametrize("ending", [None, KeyboardInterrupt])
+def test_a_group_goes_however_the_probe_ends(
+    brokers: WritableCluster, ending: type[BaseException] | None
+) -> None:
+    """It is coordinated by the broker that the cluster names, and has a name of kdiag's own."""
+    names = []
+    with brokers.client() as client:
+        try:
+            with probe_group(client) as group:
+                names.append(group.name)
+                assert group.coordinator_id == 2
+                client.deadline_ns = client.clock.monotonic_ns()
+                if ending is not None:
+                    raise ending
+        except KeyboardInterrupt:
+            pass
+    assert brokers.deleted_groups == names
+    assert names[0].startswith("_kdiag_probe_")
+
+
+def test_who_may_not_have_groups_is_told_so(brokers: WritableCluster) -> None:
+    """Then there is nothing to remove."""
+    brokers.refusals["FindCoordinator"] = "GROUP_AUTHORIZATION_FAILED"
+    with (
+        brokers.client() as client,
+        pytest.raises(AuthorizationError, match="not authorized to use it"),
+        probe_group(client),
+    ):
+        pytest.fail("there is no group")
+
+
+def test_a_cluster_without_coordinators_is_told(brokers: WritableCluster) -> None:
+    """It is asked again while its topic of offsets is being made, but not for ever."""
+    brokers.refusals["FindCoordinator"] = "COORDINATOR_NOT_AVAILABLE"
+    with brokers.client() as client:
+        client.deadline_ns = client.clock.monotonic_ns() + 250_000_000
+        with pytest.raises(ProbeError, match="COORDINATOR_NOT_AVAILABLE"), probe_group(client):
+            pytest.fail("there is no group")
+    asked = [
+        each for broker in brokers.brokers.values() for each in broker.asked("FindCoordinator")
+    ]
+    assert len(asked) > 1
+
+
+def test_a_group_that_stays_is_named(brokers: WritableCluster) -> None:
+    """Whoever may not delete it has to know what is left; one that never was is no problem."""
+    with (
+        brokers.client() as client,
+        pytest.raises(ProbeError, match=r"_kdiag_probe_\w{8}: remove it yourself"),
+        probe_group(client),
+    ):
+        brokers.refusals["DeleteGroups"] = "GROUP_AUTHORIZATION_FAILED"
+    with brokers.client() as client, probe_group(client):
+        brokers.refusals["DeleteGroups"] = "GROUP_ID_NOT_FOUND"

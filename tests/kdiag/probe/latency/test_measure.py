@@ -11,7 +11,7 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.diagnosis.latency.fetch_waits import FetchReturn, FetchWait
 from kdiag.diagnosis.latency.split import Split
 from kdiag.diagnosis.latency.stalls import StallPlace
-from kdiag.probe.latency.latency_group import probe_group
+from kdiag.probe.latency.commit import probe_group
 from kdiag.probe.latency.measure import measure
 from kdiag.probe.latency.plan import ACKS_ALL, LatencyPlan, LatencyTarget
 from kdiag.probe.latency.results import LatencyResults, SeriesKind

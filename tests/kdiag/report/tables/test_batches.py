@@ -1,16 +1,17 @@
 from typing import Any
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.model import Exchange
 from kdiag.exchange.topic_names import CLUSTER_METADATA_ID, TopicNames
 from kdiag.report.tables.batches import (
+    BATCHES,
+    RECORDS,
     asked_columns,
     batch_columns,
     exchange_columns,
     placed_batches,
     record_columns,
 )
-from kdiag.report.tables.columns_of_batches import BATCHES, RECORDS
 from kdiag.wire.api.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
 from kdiag.wire.api.produce import (
@@ -153,3 +154,13 @@ def test_what_cannot_be_judged_in_the_metadata_log_is_redacted() -> None:
     assert (row["topic_id"], row["value"]) == (CLUSTER_METADATA_ID, "<redacted>")
     (row,) = record_rows(exchange, show_secrets=True)
     assert row["value"] == "not a record of the metadata log"
+
+
+def test_a_batch_and_its_records_name_their_exchange_and_place_alike() -> None:
+    """Their common columns are of one type, and say who, when, and which partition."""
+    batches = {column.name: column.type for column in BATCHES.columns}
+    records = {column.name: column.type for column in RECORDS.columns}
+    common = set(batches) & set(records)
+
+    assert {name: batches[name] for name in common} == {name: records[name] for name in common}
+    assert {"connection_id", "time_ns", "client_id", "broker", "topic", "batch_index"} <= common

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.exchange import Exchange
+from kdiag.exchange.documents.document import SCALARS
+from kdiag.exchange.model import Exchange
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.report.tables.columns_of_exchanges import EXCHANGES
-from kdiag.report.tables.exchanges import BodyTexts, exchange_row
+from kdiag.report.tables.exchanges import EXCHANGES, BodyTexts, exchange_row
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.fetch import (
     FetchableTopicResponse,
@@ -191,3 +191,20 @@ def test_a_batch_that_cannot_be_read_leaves_the_count_open() -> None:
     row = row_of(make_exchange(produce(bytes(batch)), ProduceResponse(), version=2))
 
     assert (row["batches"], row["records"]) == (1, None)
+
+
+def test_every_plain_value_of_the_document_is_a_column() -> None:
+    """But for the number of its schema and its kind, which the table is."""
+    columns = {column.name for column in EXCHANGES.columns}
+
+    assert set(SCALARS) - columns == {"schema", "kind"}
+
+
+def test_both_sides_have_the_same_columns() -> None:
+    """So that what is asked of requests can be asked of responses."""
+    names = [column.name for column in EXCHANGES.columns]
+    request = [name.removeprefix("request_") for name in names if name.startswith("request_")]
+    response = [name.removeprefix("response_") for name in names if name.startswith("response_")]
+
+    assert request == response
+    assert request[-1] == "body"

@@ -22,6 +22,7 @@ from kdiag.wire.records.compression import (
     MAX_FRAMES,
     XERIAL_HEADER,
     compress,
+    crc32c,
     decompress,
     name_of,
 )
@@ -241,3 +242,10 @@ def test_bombs_take_no_memory(codec: str, tmp_path: Path) -> None:
 
     assert set(answers) == {"refused"}
     assert int(grown_mib) < 20
+
+
+def test_the_checksum_of_nine_digits_is_the_published_one() -> None:
+    """CRC-32C of `123456789` is e3069283, and of nothing 0."""
+    assert crc32c(b"123456789") == 0xE3069283
+    assert crc32c(memoryview(b"x123456789")[1:]) == 0xE3069283
+    assert crc32c(b"") == 0

@@ -10,9 +10,18 @@ from kdiag.exchange.documents.document import SCALARS, Documents
 from kdiag.exchange.model import Gap
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kdiag_cli.commands.decode.printers import CsvRows, JsonDocument, JsonLines, Printer
+from kdiag_cli.commands.decode.printers import (
+    CsvRows,
+    JsonDocument,
+    JsonLines,
+    Printer,
+    SingleExchange,
+    SortedPrinter,
+    absence_text,
+)
 from kdiag_cli.output.terminal import Output
-from recordings.exchange_maker import START_NS, make_connection, make_exchange
+from programs.printer_log import PrinterLog
+from recordings.exchange_maker import START_NS, make_connection, make_exchange, whole_frame
 
 
 def printed(make: Callable[[Output, Documents], Printer], *, is_terminal: bool = False) -> str:
@@ -68,3 +77,96 @@ def test_rows_of_csv_have_the_scalar_keys_as_columns() -> None:
     assert (first["api"], first["client_id"]) == ("Heartbeat", 'a,"b\x07')
     assert (first["error"], first["latency_us"]) == ("REBALANCE_IN_PROGRESS", "2500")
     assert "\x07" not in printed(CsvRows, is_terminal=True)
+
+
+def dissection(number: int, time_ns: int) -> Dissection:
+    """Return an exchange of a certain time."""
+    exchange = make_exchange(b"asked", version=None, number=number)
+    exchange.request = whole_frame(b"asked", time_ns)
+    return Dissection(exchange)
+
+
+def test_everything_comes_in_the_order_of_time() -> None:
+    """At one moment gaps come first, then exchanges by number, then ended connections."""
+    log = PrinterLog()
+    printer = SortedPrinter(log)
+    connection = make_connection(1, last_ns=START_NS + 5)
+    gap = Gap(
+        connection=connection,
+        direction="response",
+        time_ns=START_NS + 5,
+        offset=0,
+        size=17,
+        reason="lost",
+    )
+
+    printer.connection(connection)
+    printer.exchange(dissection(3, START_NS + 5))
+    printer.exchange(dissection(2, START_NS + 5))
+    printer.exchange(dissection(4, START_NS + 9))
+    printer.gap(gap)
+    printer.exchange(dissection(1, START_NS))
+    assert log.words == []
+    printer.finish()
+
+    assert log.words == [
+        "exchange 1",
+        "gap 17",
+        "exchange 2",
+        "exchange 3",
+        "connection 1",
+        "exchange 4",
+        "finish",
+    ]
+
+
+def test_nothing_is_printed_twice() -> None:
+    """What was printed is forgotten."""
+    log = PrinterLog()
+    printer = SortedPrinter(log)
+    printer.exchange(dissection(1, START_NS))
+    printer.finish()
+    printer.finish()
+
+    assert log.words == ["exchange 1", "finish", "finish"]
+
+
+def test_only_the_exchange_with_the_number_is_kept() -> None:
+    """Everything else passes."""
+    dissections = [
+        Dissection(make_exchange(b"asked", version=None, number=number)) for number in (1, 2, 3)
+    ]
+    connection = make_connection()
+    single = SingleExchange(2)
+
+    for each in dissections:
+        single.exchange(each)
+    single.connection(connection)
+    single.gap(
+        Gap(
+            connection=connection,
+            direction="request",
+            time_ns=START_NS,
+            offset=0,
+            size=2,
+            reason="lost",
+        )
+    )
+    single.finish()
+
+    assert single.found is dissections[1]
+
+
+def test_an_exchange_that_does_not_come_is_none() -> None:
+    """The number stays, so that it can be told."""
+    single = SingleExchange(9)
+
+    single.finish()
+
+    assert (single.number, single.found) == (9, None)
+
+
+def test_an_absent_exchange_was_left_out_or_never_there() -> None:
+    """The numbers of all exchanges tell which."""
+    assert absence_text(5, 5) == "exchange 5 is none of those that the options choose"
+    assert absence_text(6, 5) == "there is no exchange 6: the capture has 5 exchanges"

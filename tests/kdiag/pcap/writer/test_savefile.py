@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import CaptureError
-from kdiag.pcap.files.savefile_writer import LINKTYPE_RAW, SavefileWriter, file_header
+from kdiag.pcap.writer.savefile import LINKTYPE_RAW, SavefileWriter, file_header
 from recordings.capture_writer import NANOSECONDS, Packet, savefile
 
 

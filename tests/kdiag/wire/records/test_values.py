@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kdiag.errors import DecodeError
 from kdiag.wire.records.body import read_records, write_records
 from kdiag.wire.records.record import Record
-from kdiag.wire.records.record_values import read_values
+from kdiag.wire.records.values import read_values
 
 byte_strings = st.none() | st.binary(max_size=80) | st.sampled_from([b"x" * 64, b"x" * 9_000])
 records = st.builds(

@@ -4,8 +4,8 @@ It steps over offsets, timestamps and keys, and takes two thirds of the time of
 `kdiag.wire.records.body.read_records`. What is wrong with the records is found all the same.
 """
 
+from kdiag.wire.primitives import VARLONG_BITS, VarintError, read_unsigned
 from kdiag.wire.records.body import find_fault, read_headers
-from kdiag.wire.varint import VARLONG_BITS, VarintError, read_unsigned
 
 
 def read_values(body: bytes, count: int) -> list[bytes | None]:
