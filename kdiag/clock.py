@@ -1,7 +1,12 @@
 """The one place that reads the time, so that everything else can be handed another clock."""
 
 import time
-from typing import Protocol
+from typing import Final, Protocol
+
+NS_PER_US: Final = 1_000
+NS_PER_MS: Final = 1_000_000
+NS_PER_S: Final = 1_000_000_000
+US_PER_S: Final = 1_000_000
 
 
 class Clock(Protocol):

@@ -8,11 +8,11 @@ Source: Kafka's `ChannelBuilders`, `SaslChannelBuilder`, `SslChannelBuilder`.
 
 import shlex
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from kdiag.client.config.load import ClientConfig
 from kdiag.client.config.sasl import SaslConfig
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_MS, Clock
 from kdiag.net.authenticator import Authenticator, NoAuthenticator
 from kdiag.net.channel import Channel
 from kdiag.net.selector.selector import MakeChannel
@@ -22,8 +22,6 @@ if TYPE_CHECKING:  # each is needed by some configurations only
     from kdiag.net.sasl.authenticator import SaslExchange
     from kdiag.net.sasl.mechanism import SaslMechanism
     from kdiag.net.sasl.tokens import TokenSource
-
-_NS_PER_MS: Final = 1_000_000
 
 
 def channel_maker(
@@ -117,7 +115,7 @@ def _token_source(config: ClientConfig, sasl: SaslConfig, clock: Clock) -> "Toke
     try:
         if command is None:
             return sasl_token.UnsecuredToken(sasl.unsecured, clock)
-        timeout_ns = config.request_timeout_ms * _NS_PER_MS
+        timeout_ns = config.request_timeout_ms * NS_PER_MS
         return sasl_token.CommandToken(shlex.split(command), timeout_ns, clock)
     except ValueError as error:
         key = "sasl.jaas.config" if command is None else "sasl.oauthbearer.token.command"

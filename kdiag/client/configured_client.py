@@ -1,19 +1,15 @@
 """A cluster client as a configuration wants it."""
 
-from typing import Final
-
 from kdiag.client.channel_builder import channel_maker
 from kdiag.client.cluster_client import IMPATIENT, ClusterClient, ClusterSettings
 from kdiag.client.config.load import ClientConfig
 from kdiag.client.network.connection_states import ConnectionTimes
 from kdiag.client.network.connections import NetworkSettings
 from kdiag.client.network.observer import ExchangeObserver, OnExchange
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_MS, Clock
 from kdiag.net.address import Address, DnsLookup, resolve
 from kdiag.net.selector.settings import NEVER, SelectorSettings
 from kdiag.net.timed_channel import TimedChannels
-
-_NS_PER_MS: Final = 1_000_000
 
 
 def configured_client(
@@ -68,12 +64,12 @@ def cluster_settings(config: ClientConfig) -> ClusterSettings:
         network=NetworkSettings(
             client_id=config.client_id,
             times=_times(config),
-            request_timeout_ns=config.request_timeout_ms * _NS_PER_MS,
+            request_timeout_ns=config.request_timeout_ms * NS_PER_MS,
             max_in_flight=config.max_in_flight_requests_per_connection,
             lookup=addresses,
         ),
         selector=SelectorSettings(
-            max_idle_ns=NEVER if idle_ms < 0 else idle_ms * _NS_PER_MS,
+            max_idle_ns=NEVER if idle_ms < 0 else idle_ms * NS_PER_MS,
             send_buffer_bytes=config.send_buffer_bytes,
             receive_buffer_bytes=config.receive_buffer_bytes,
         ),
@@ -82,12 +78,12 @@ def cluster_settings(config: ClientConfig) -> ClusterSettings:
 
 def _times(config: ClientConfig) -> ConnectionTimes:
     times = IMPATIENT._replace(
-        reconnect_backoff_ns=config.reconnect_backoff_ms * _NS_PER_MS,
-        reconnect_backoff_max_ns=config.reconnect_backoff_max_ms * _NS_PER_MS,
+        reconnect_backoff_ns=config.reconnect_backoff_ms * NS_PER_MS,
+        reconnect_backoff_max_ns=config.reconnect_backoff_max_ms * NS_PER_MS,
     )
     if config.values.setting("socket.connection.setup.timeout.ms") is None:
         return times
     return times._replace(
-        setup_timeout_ns=config.socket_connection_setup_timeout_ms * _NS_PER_MS,
-        setup_timeout_max_ns=config.socket_connection_setup_timeout_max_ms * _NS_PER_MS,
+        setup_timeout_ns=config.socket_connection_setup_timeout_ms * NS_PER_MS,
+        setup_timeout_max_ns=config.socket_connection_setup_timeout_max_ms * NS_PER_MS,
     )

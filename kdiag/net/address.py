@@ -6,7 +6,7 @@ from enum import StrEnum
 from threading import Condition, Thread
 from typing import Final, NamedTuple
 
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_S, Clock
 from kdiag.errors import ConnectError, Fault, Layer
 
 
@@ -108,7 +108,6 @@ def _unresolved(host: str, port: int, number: int | None, detail: str) -> Connec
     return ConnectError(host_and_port(host, port), Layer.DNS, why, fix, fault)
 
 
-_NS_PER_S: Final = 1_000_000_000
 _FIX: Final = "Check the network and the name servers of this machine: getent hosts {host}"
 
 Resolve = Callable[[str, int], Sequence[Address]]
@@ -159,12 +158,12 @@ def look_up_all(
     for endpoint in wanted:
         Thread(target=look_up, args=[endpoint], daemon=True).start()
     with changed:
-        changed.wait_for(lambda: len(found) == len(wanted), limit_ns / _NS_PER_S)
+        changed.wait_for(lambda: len(found) == len(wanted), limit_ns / NS_PER_S)
         return {each: found.get(each) or _unanswered(*each, limit_ns) for each in wanted}
 
 
 def _unanswered(host: str, port: int, limit_ns: int) -> Lookup:
-    why = f"no name server has answered for {host} within {limit_ns / _NS_PER_S:.3g} s"
+    why = f"no name server has answered for {host} within {limit_ns / NS_PER_S:.3g} s"
     address, fix = host_and_port(host, port), _FIX.format(host=host)
     error = ConnectError(address, Layer.DNS, why, fix, Fault.NO_NAME_SERVER)
     return Lookup((), error, limit_ns)

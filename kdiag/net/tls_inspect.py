@@ -13,7 +13,7 @@ import ssl
 from contextlib import closing
 from typing import Final, NamedTuple
 
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_S, Clock
 from kdiag.errors import ConnectError, Layer
 from kdiag.net.address import Address
 from kdiag.net.tcp import start_connect
@@ -23,7 +23,6 @@ from kdiag.net.tls.failure import HandshakeBrokenError
 from kdiag.net.tls.transport import TlsTransport
 
 _GOODBYE_NS: Final = 1_000_000_000
-_NS_PER_S: Final = 1_000_000_000
 _READ_BYTES: Final = 16 * 1024
 
 
@@ -152,5 +151,5 @@ class _Visit:
         left_ns = self._deadline_ns - self._clock.monotonic_ns()
         with selectors.DefaultSelector() as selector:
             selector.register(self._socket, events)
-            if left_ns <= 0 or not selector.select(left_ns / _NS_PER_S):
+            if left_ns <= 0 or not selector.select(left_ns / NS_PER_S):
                 raise TimeoutError

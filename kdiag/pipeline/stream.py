@@ -28,6 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import kdiag
+from kdiag.clock import NS_PER_S
 from kdiag.errors import ReportError
 from kdiag.pipeline.decode import Part, PartDecoder
 from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
@@ -53,7 +54,6 @@ from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of
 
 DEFAULT_PARTS: Final = 8
 DEFAULT_IDLE_S: Final = 3600
-_NS_PER_S: Final = 1_000_000_000
 _NO_BATCH: Final = -1
 
 
@@ -277,7 +277,7 @@ class _New(NamedTuple):
         """Return when a connection's last packet must have been for it to be ended."""
         if not self.idle_s:
             return None
-        return max(split.last_ns for split in self.splits) - self.idle_s * _NS_PER_S
+        return max(split.last_ns for split in self.splits) - self.idle_s * NS_PER_S
 
 
 def _feed_part(

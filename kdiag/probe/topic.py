@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Final, NamedTuple, TypeVar
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.clock import NS_PER_MS
 from kdiag.errors import (
     AuthorizationError,
     KdiagError,
@@ -47,7 +48,6 @@ CLEANUP_NS: Final = 5_000_000_000
 
 _CREATION_NS: Final = 30_000_000_000
 _RETRY_NS: Final = 100_000_000
-_NS_PER_MS: Final = 1_000_000
 _NONE: Final = "NONE"
 _GONE: Final = frozenset((_NONE, "UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"))
 _ELSEWHERE: Final = frozenset(("NOT_CONTROLLER", "COORDINATOR_LOAD_IN_PROGRESS"))
@@ -116,7 +116,7 @@ def _create(client: ClusterClient, name: str, settings: ProbeTopicSettings, unti
     ]
     configs = [CreatableTopicConfig(*each) for each in settings.configs.items()]
     topic = CreatableTopic(name, -1, -1, assignments, configs)
-    request = CreateTopicsRequest([topic], timeout_ms=_CREATION_NS // _NS_PER_MS)
+    request = CreateTopicsRequest([topic], timeout_ms=_CREATION_NS // NS_PER_MS)
 
     def create() -> tuple[str, str | None]:
         result = _ask_controller(client, request, CreateTopicsResponse, until_ns).topics[0]
@@ -157,7 +157,7 @@ def _remove(client: ClusterClient, name: str) -> None:
     request = DeleteTopicsRequest(
         topics=[DeleteTopicState(name, ZERO_UUID)],
         topic_names=[name],
-        timeout_ms=CLEANUP_NS // _NS_PER_MS,
+        timeout_ms=CLEANUP_NS // NS_PER_MS,
     )
 
     def delete() -> tuple[str, str | None]:

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from kdiag.clock import NS_PER_MS
 from kdiag.errors import (
     AuthorizationError,
     CaptureError,
@@ -26,7 +27,6 @@ from kdiag_cli.output.terminal import BOLD, Output, harmless, say, table
 SCHEMA: Final = 1
 
 _NOTHING: Final = "-"
-_NS_PER_MS: Final = 1_000_000
 _AUTHORIZATION: Final = "_AUTHORIZATION_FAILED"
 _CODES: Final[tuple[tuple[type[KdiagError], ExitCode], ...]] = (
     (WakeupError, ExitCode.INTERRUPTED),
@@ -184,7 +184,7 @@ def _aligned(
 
 def milliseconds(time_ns: int | None) -> float | None:
     """Return a time as tables and documents have it: milliseconds, to the hundredth."""
-    return None if time_ns is None else round(time_ns / _NS_PER_MS, 2)
+    return None if time_ns is None else round(time_ns / NS_PER_MS, 2)
 
 
 def say_findings(findings: Iterable[Finding], warnings: Iterable[str] = ()) -> None:

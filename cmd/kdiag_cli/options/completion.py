@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from kdiag.clock import NS_PER_S
+
 if TYPE_CHECKING:  # nothing here is loaded until somebody presses the key
     from collections.abc import Callable, Iterable
 
@@ -18,8 +20,6 @@ if TYPE_CHECKING:  # nothing here is loaded until somebody presses the key
 
 LIMIT_S: Final = 1.0
 """How long a cluster may take, with the look-up of its names."""
-
-_NS_PER_S: Final = 1_000_000_000
 
 
 def groups(ctx: typer.Context) -> list[str]:
@@ -119,7 +119,7 @@ def _asked(ctx: typer.Context, ask: "Callable[[ClusterClient], Iterable[str]]") 
             suppress(KdiagError),
             configured_client(client_config(_options(ctx.params)), clock) as client,
         ):
-            client.deadline_ns = clock.monotonic_ns() + round(LIMIT_S * _NS_PER_S)
+            client.deadline_ns = clock.monotonic_ns() + round(LIMIT_S * NS_PER_S)
             client.connect()
             names.extend(ask(client))
 

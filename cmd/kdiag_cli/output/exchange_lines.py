@@ -9,6 +9,7 @@ whole, carry the date, and there is no header, so that they can be searched and 
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kdiag.clock import NS_PER_S
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import moment_of
 from kdiag.exchange.line.phrase import size
@@ -34,7 +35,6 @@ from kdiag_cli.output.terminal import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_NS_PER_S: Final = 1_000_000_000
 _LOOK_AHEAD: Final = 200
 """How many lines are kept until the widths of the columns are settled."""
 
@@ -91,7 +91,7 @@ class ExchangeLines:
     def exchange(self, dissection: Dissection) -> None:
         """Print an exchange."""
         exchange = dissection.exchange
-        seconds, rest = divmod(exchange.time_ns, _NS_PER_S)
+        seconds, rest = divmod(exchange.time_ns, NS_PER_S)
         connection = exchange.connection
         self._take(
             _Row(
@@ -108,7 +108,7 @@ class ExchangeLines:
 
     def gap(self, gap: Gap) -> None:
         """Print that bytes are missing."""
-        seconds, rest = divmod(gap.time_ns, _NS_PER_S)
+        seconds, rest = divmod(gap.time_ns, NS_PER_S)
         text = f"{size(gap.size)} missing in the {gap.direction} stream: {gap.reason}"
         about = [(text, YELLOW)]
         endpoints = self._endpoints(gap.connection)
@@ -126,7 +126,7 @@ class ExchangeLines:
     def _take_connection(
         self, connection: Connection, time_ns: int, kind: str, about: "list[tuple[str, int]]"
     ) -> None:
-        seconds, rest = divmod(time_ns, _NS_PER_S)
+        seconds, rest = divmod(time_ns, NS_PER_S)
         endpoints = self._endpoints(connection)
         time = self._time(seconds, rest)
         self._take(_Row(seconds, "", time, endpoints, "", kind, "", about))

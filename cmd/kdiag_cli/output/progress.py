@@ -2,12 +2,11 @@
 
 from typing import Final
 
-from kdiag.clock import Clock, SystemClock
+from kdiag.clock import NS_PER_S, Clock, SystemClock
 from kdiag_cli.output.terminal import write_over
 
 _EVERY_NS: Final = 200_000_000
 _PATIENCE_NS: Final = 1_000_000_000
-_NS_PER_S: Final = 1_000_000_000
 _MB: Final = 1_000_000
 
 
@@ -37,7 +36,7 @@ class Progress:
 
     def text(self, bytes_read: int, elapsed_ns: int) -> str:
         """Return rate, part and time left."""
-        rate = bytes_read * _NS_PER_S / max(elapsed_ns, 1)
+        rate = bytes_read * NS_PER_S / max(elapsed_ns, 1)
         text = f"{bytes_read / _MB:,.0f} MB read, {rate / _MB:,.0f} MB/s"
         if self._total_bytes and rate:
             left_s = max(self._total_bytes - bytes_read, 0) / rate

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, BrokerPath, Direction, KernelLimits
 
 SEND_FACTOR: Final = 1.5
@@ -34,7 +35,6 @@ RECEIVE_FACTOR: Final = 1.12
 _BBR: Final = "bbr"
 _PACED_ROUND_TRIPS: Final = 0.45
 _BITS: Final = 8
-_NS_PER_S: Final = 1_000_000_000
 _BYTES_PER_MB: Final = 1_000_000
 _DIGITS: Final = 2
 _KIB: Final = 1 << 10
@@ -210,10 +210,10 @@ def _turn_rate(
 ) -> float:
     """Return the rate at which so much goes in each round trip, in 10**6 bytes per second."""
     assert path.rtt_ns
-    time_s = path.rtt_ns / _NS_PER_S
+    time_s = path.rtt_ns / NS_PER_S
     if bound in {Bound.BATCHES_IN_FLIGHT, Bound.FETCH_SIZE}:
         sending_s = size / rate_mb_per_s / _BYTES_PER_MB
         if is_paced:
             sending_s = max(sending_s, _PACED_ROUND_TRIPS * time_s)
-        time_s = max(path.request_rtt_ns or 0, path.rtt_ns) / _NS_PER_S + sending_s
+        time_s = max(path.request_rtt_ns or 0, path.rtt_ns) / NS_PER_S + sending_s
     return size / time_s / _BYTES_PER_MB

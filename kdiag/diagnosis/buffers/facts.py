@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.tcp.limit import SHORT_PATH_NS
 from kdiag.errors import KdiagError
 from kdiag.net.selector.settings import SYSTEM_DEFAULT
@@ -12,7 +13,6 @@ LEFT_TO_KERNEL: Final = SYSTEM_DEFAULT
 """The size of a buffer that nobody sets; Linux lets it grow with the path."""
 
 _BITS: Final = 8
-_NS_PER_S: Final = 1_000_000_000
 
 
 class Direction(StrEnum):
@@ -101,7 +101,7 @@ class BrokerPath(NamedTuple):
         """Return how many bytes are on their way at a rate: the bandwidth-delay product."""
         if self.rtt_ns is None:
             return None
-        return bits_per_s * self.rtt_ns // _BITS // _NS_PER_S
+        return bits_per_s * self.rtt_ns // _BITS // NS_PER_S
 
 
 class Run(NamedTuple):

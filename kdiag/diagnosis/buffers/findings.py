@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.buffers.ceiling import RECEIVE_FACTOR, SEND_FACTOR, Bound, Ceiling
 from kdiag.diagnosis.buffers.facts import (
     LEFT_TO_KERNEL,
@@ -14,8 +15,6 @@ from kdiag.diagnosis.buffers.facts import (
 )
 from kdiag.findings.finding import Finding, found
 
-_NS_PER_MS: Final = 1_000_000
-_NS_PER_S: Final = 1_000_000_000
 _BYTES_PER_MB: Final = 1_000_000
 _BITS: Final = 8
 _LEAST_LOST: Final = 3
@@ -180,9 +179,9 @@ def _needed_bytes(measured: Measured) -> int:
 def _mb_per_s(size: int, measured: Measured) -> float:
     """Return the rate at which so much goes in each round trip."""
     assert measured.path.rtt_ns
-    return round(size * _NS_PER_S / measured.path.rtt_ns / _BYTES_PER_MB, 1)
+    return round(size * NS_PER_S / measured.path.rtt_ns / _BYTES_PER_MB, 1)
 
 
 def _ms(time_ns: int) -> float:
-    digits = 1 if time_ns > _NS_PER_MS else 2
-    return round(time_ns / _NS_PER_MS, digits)
+    digits = 1 if time_ns > NS_PER_MS else 2
+    return round(time_ns / NS_PER_MS, digits)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Final, NamedTuple
 
+from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, Direction, KernelLimits, Load, Run
 
-_NS_PER_S: Final = 1_000_000_000
 _BYTES_PER_MB: Final = 1_000_000
 
 
@@ -48,7 +48,7 @@ class Trial(NamedTuple):
 
     def bytes_per_round_trip(self, rtt_ns: int) -> int:
         """Return how much went in each round trip."""
-        return int(self.mb_per_s * _BYTES_PER_MB * rtt_ns / _NS_PER_S)
+        return int(self.mb_per_s * _BYTES_PER_MB * rtt_ns / NS_PER_S)
 
 
 def summarize(runs: Iterable[Run], limits: KernelLimits) -> list[Trial]:

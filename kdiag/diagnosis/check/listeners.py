@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.broker_versions import api_rows, newest_release
 from kdiag.diagnosis.broker_versions import find as find_mixed
 from kdiag.diagnosis.check.facts import CheckFacts, Endpoint, Visit
@@ -103,7 +104,6 @@ def _is_private(address: IPv4Address | IPv6Address) -> bool:
     return address.is_private or is_shared
 
 
-_NS_PER_MS: Final = 1_000_000
 _MIXED: Final = "KD5001"
 _ADDRESS: Final = frozenset((Layer.DNS, Layer.TCP))
 """The layers in which a failure means that the address is wrong."""
@@ -243,4 +243,4 @@ def _mixed(facts: CheckFacts) -> list[Finding]:
 
 
 def _ms(time_ns: int) -> float:
-    return round(time_ns / _NS_PER_MS, 2)
+    return round(time_ns / NS_PER_MS, 2)

@@ -3,6 +3,7 @@
 import datetime as dt
 from typing import Any, Final
 
+from kdiag.clock import NS_PER_S
 from kdiag.findings.finding import Finding, found
 from kdiag.net.timed_channel import TlsFacts
 from kdiag.net.tls.certificate import Certificate
@@ -10,7 +11,6 @@ from kdiag.net.tls.certificate import Certificate
 SOON_DAYS: Final = 30
 """A certificate that is valid for fewer days than this is told of."""
 
-_NS_PER_S: Final = 1_000_000_000
 _SHOWN_NAMES: Final = 4
 
 
@@ -56,7 +56,7 @@ def expiring(address: str, tls: TlsFacts, epoch_ns: int) -> list[Finding]:
 
 def day(certificate: Certificate) -> str:
     """Return the last day of a certificate, in UTC."""
-    end = dt.datetime.fromtimestamp(certificate.not_after_ns // _NS_PER_S, dt.UTC)
+    end = dt.datetime.fromtimestamp(certificate.not_after_ns // NS_PER_S, dt.UTC)
     return end.date().isoformat()
 
 

@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
 from kdiag.diagnosis.latency.split import Split
 
-_NS_PER_MS: Final = 1_000_000
 _MOSTLY: Final = 0.5
 _NEARLY_NS: Final = 1_000_000
 """Brokers count waits in whole ms, so that one may end a little early."""
@@ -71,7 +71,7 @@ class FetchTally(msgspec.Struct):
         self.latencies.add(split)
         self.bytes += size_bytes
         waited_ns = split.broker_ns + _NEARLY_NS
-        is_at_wait = self.wait.max_wait_ms > 0 and waited_ns >= self.wait.max_wait_ms * _NS_PER_MS
+        is_at_wait = self.wait.max_wait_ms > 0 and waited_ns >= self.wait.max_wait_ms * NS_PER_MS
         if is_at_wait:
             how = FetchReturn.AT_WAIT_WITH_DATA if size_bytes else FetchReturn.AT_WAIT_EMPTY
         else:
@@ -128,7 +128,7 @@ def _too_little(tally: FetchTally) -> str:
 
 def _prompt(tally: FetchTally) -> str:
     share = _percent(tally.share(FetchReturn.EARLY_WITH_DATA))
-    median_ms = tally.latencies.percentile(0.5).split.total_ns / _NS_PER_MS
+    median_ms = tally.latencies.percentile(0.5).split.total_ns / NS_PER_MS
     what = "they wait for records, records do not wait for them"
     if tally.wait.min_bytes > 1:
         what = f"the first record may wait so long until fetch.min.bytes={tally.wait.min_bytes}"

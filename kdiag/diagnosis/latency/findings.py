@@ -5,16 +5,16 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.latency.split import Split
 from kdiag.diagnosis.latency.stalls import Stall, StallPlace
 from kdiag.findings.finding import Finding, found
 
-_NS_PER_MS: Final = 1_000_000
-_LATE_NS: Final = 5 * _NS_PER_MS
+_LATE_NS: Final = 5 * NS_PER_MS
 _MOSTLY: Final = 2
 _NOTABLY: Final = 4
 _SLOWER: Final = 2
-_SLOW_NS: Final = 2 * _NS_PER_MS
+_SLOW_NS: Final = 2 * NS_PER_MS
 _LEAST_COUNT: Final = 30
 _RULES: Final = {StallPlace.ANSWER: "KD7001", StallPlace.BROKER: "KD7002"}
 
@@ -108,4 +108,4 @@ def _slow_nodes(series: JudgedSeries) -> Iterator[Finding]:
 
 
 def _ms(time_ns: int) -> float:
-    return round(time_ns / _NS_PER_MS, 2)
+    return round(time_ns / NS_PER_MS, 2)

@@ -8,6 +8,7 @@ told with where its time went, and the parts add up to it.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kdiag.clock import NS_PER_US
 from kdiag.diagnosis.latency.confidence import ranks_of
 from kdiag.diagnosis.latency.split import Split, joined, scaled
 from kdiag.errors import ConfigError
@@ -20,7 +21,6 @@ INSTALL: Final = "pip install 'kdiag[latency]'"
 _LOWEST_US: Final = 1
 _HIGHEST_US: Final = 3_600_000_000
 _DIGITS: Final = 3
-_NS_PER_US: Final = 1_000
 
 
 class Percentile(NamedTuple):
@@ -69,7 +69,7 @@ class LatencyHistogram:
             self._least = split
         if self._most is None or total_ns > self._most.total_ns:
             self._most = split
-        value_us = min(total_ns // _NS_PER_US, _HIGHEST_US)
+        value_us = min(total_ns // NS_PER_US, _HIGHEST_US)
         self._histogram.record_value(value_us)
         bucket = self._histogram.get_lowest_equivalent_value(value_us)
         sums = self._buckets.setdefault(bucket, [0] * (1 + len(split)))

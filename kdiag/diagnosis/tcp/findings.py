@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.tcp.limit import (
     SHORT_PATH_NS,
     ConnectionLimits,
@@ -20,7 +21,6 @@ from kdiag.findings.finding import Finding, found
 DEFAULT_BITS_PER_S: Final = 1_000_000_000
 _MS: Final = 1_000_000
 _BITS: Final = 8
-_NS_PER_S: Final = 1_000_000_000
 _SCALING: Final = {
     WindowScaling.CLIENT_ONLY: "only the client offers",
     WindowScaling.BROKER_ONLY: "only the broker offers",
@@ -78,7 +78,7 @@ class _Subject:
         self._turns = turns
         self._rtt_ns = facts.rtt_ns or 0
         self._is_short = facts.rtt_ns is not None and facts.rtt_ns < SHORT_PATH_NS
-        self._needed_bytes = bits_per_s * self._rtt_ns // _BITS // _NS_PER_S
+        self._needed_bytes = bits_per_s * self._rtt_ns // _BITS // NS_PER_S
 
     def scaling(self) -> Iterator[Finding]:
         """Find that windows cannot be scaled."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kdiag.clock import NS_PER_S
 from kdiag.exchange.dissection import SEVERITY, Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.records import records_json
@@ -43,7 +44,6 @@ SCALARS: Final = (
 )
 """The keys of an exchange with one plain value each: the columns of the CSV output."""
 
-_NS_PER_S: Final = 1_000_000_000
 _MAX_KEPT_BYTES: Final = 16 << 20
 _PLACE: Final = b"\0"  # which JSON has nowhere: it escapes what is below a space
 
@@ -57,7 +57,7 @@ class Clockface:
 
     def text(self, time_ns: int) -> str:
         """Return a time since 1970, such as `2026-01-02T03:04:05.000000006Z`."""
-        second, rest = divmod(time_ns, _NS_PER_S)
+        second, rest = divmod(time_ns, NS_PER_S)
         if second != self._second:
             self._second = second
             self._text = moment_of(second).strftime("%Y-%m-%dT%H:%M:%S")

@@ -4,11 +4,10 @@ Times are microseconds and sizes bytes, as the keys say; what is not known is nu
 fine; renaming one or changing its type is a new schema number.
 """
 
-from typing import Any, Final
+from typing import Any
 
+from kdiag.clock import NS_PER_US
 from kdiag.exchange.tcp_facts import Spread, TcpDirection, TcpFacts
-
-_NS_PER_US: Final = 1000
 
 
 def tcp_document(facts: TcpFacts) -> dict[str, Any]:
@@ -40,7 +39,7 @@ def _direction(direction: TcpDirection) -> dict[str, Any]:
         "window_bytes": _spread(direction.window, 1),
         "zero_windows": direction.zero_windows,
         "stalled_us": _us(direction.stalled_ns),
-        "ack_rtt_us": _spread(direction.ack_rtt_ns, _NS_PER_US),
+        "ack_rtt_us": _spread(direction.ack_rtt_ns, NS_PER_US),
         "in_flight_bytes": _spread(direction.in_flight, 1),
         "waits_us": {
             "idle": _us(direction.idle_ns),
@@ -64,4 +63,4 @@ def _spread(spread: Spread | None, unit: int) -> dict[str, int] | None:
 
 
 def _us(time_ns: int | None) -> int | None:
-    return None if time_ns is None else time_ns // _NS_PER_US
+    return None if time_ns is None else time_ns // NS_PER_US

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from kdiag.clock import NS_PER_S
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import SCHEMA
 from kdiag.exchange.documents.tcp import tcp_document
@@ -15,7 +16,6 @@ from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
 
-_NS_PER_S: Final = 1_000_000_000
 Kind = tuple[int | None, int | None]
 K = TypeVar("K")
 
@@ -205,7 +205,7 @@ class Summary:
             "client_software": dict(self.software.most_common()),
             "topics": dict(self.topics.most_common()),
             "protocols": {each.value: count for each, count in self.protocols.most_common()},
-            "duration_s": (totals.last_ns - totals.first_ns) / _NS_PER_S,
+            "duration_s": (totals.last_ns - totals.first_ns) / NS_PER_S,
             "warnings": totals.warnings,
         }
 

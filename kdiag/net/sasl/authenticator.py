@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Final, NamedTuple
 
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_MS, Clock
 from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.sasl.conversation import BROKER_LOG, NO_KAFKA, Question, SaslConversation
@@ -26,7 +26,6 @@ from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES, Frame
 MAX_SASL_FRAME_BYTES: Final = 512 * 1024
 """The largest answer that is not refused: Kafka's own `sasl.server.max.receive.size`."""
 
-_NS_PER_MS: Final = 1_000_000
 _CORRELATION_ID_BYTES: Final = 4
 _ANOTHER_LISTENER: Final = (
     "Check that the port is that of a Kafka listener with SASL, and whether it wants TLS"
@@ -212,7 +211,7 @@ class SaslAuthenticator:
         self.is_complete = True
         if lifetime_ms > 0:
             part = _EARLIEST + _SPREAD * self.draw()
-            lasts_ns = int(lifetime_ms * _NS_PER_MS * part)
+            lasts_ns = int(lifetime_ms * NS_PER_MS * part)
             self.reauthenticate_at_ns = self._clock.monotonic_ns() + lasts_ns
 
     def _observe(self, receive: NetworkReceive | None) -> None:

@@ -14,14 +14,13 @@ from typing import Final
 
 import msgspec
 
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_S, Clock
 from kdiag.net.sasl.mechanism import Refusal, SaslError, shortened
 from kdiag.net.sasl.tokens import TokenSource, expiry_ns
 
 _SEPARATOR: Final = "\x01"
 _NAME: Final = re.compile(r"[A-Za-z]+")
 _VALUE: Final = re.compile(r"[\x21-\x7e \t\r\n]+")
-_NS_PER_S: Final = 1_000_000_000
 
 
 class OauthBearer:
@@ -74,8 +73,8 @@ class OauthBearer:
         """Return that the token has expired, if it says so itself, or else what the broker says."""
         why = f"the broker refused the token (OAUTHBEARER): {shortened(_status(said))}"
         if self._expires_ns is not None:
-            late_s = (self._clock.epoch_ns() - self._expires_ns) // _NS_PER_S
-            when = dt.datetime.fromtimestamp(self._expires_ns // _NS_PER_S, dt.UTC)
+            late_s = (self._clock.epoch_ns() - self._expires_ns) // NS_PER_S
+            when = dt.datetime.fromtimestamp(self._expires_ns // NS_PER_S, dt.UTC)
             if late_s >= 0:
                 expired = f"it expired at {when:%Y-%m-%dT%H:%M:%SZ}, {late_s} s before now"
                 return Refusal(f"{why}; {expired}", "Get a new token")

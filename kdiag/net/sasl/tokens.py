@@ -13,17 +13,15 @@ from typing import Final, Protocol
 
 import msgspec
 
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_MS, NS_PER_S, Clock
 from kdiag.net.sasl.mechanism import SaslError
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _MAX_TOKEN_BYTES: Final = 512 * 1024
-_NS_PER_S: Final = 1_000_000_000
-_NS_PER_MS: Final = 1_000_000
 _LAST_SECOND: Final = 253_402_300_799
 """The end of the year 9999."""
 
-_REUSE_MARGIN_NS: Final = 60 * _NS_PER_S
+_REUSE_MARGIN_NS: Final = 60 * NS_PER_S
 
 _PREFIX: Final = "unsecuredLogin"
 _STRING, _NUMBER, _LIST = (f"{_PREFIX}{kind}Claim_" for kind in ("String", "Number", "List"))
@@ -120,11 +118,11 @@ class CommandToken:
                 self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                timeout=self._timeout_ns / _NS_PER_S,
+                timeout=self._timeout_ns / NS_PER_S,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            took = f"took more than {self._timeout_ns / _NS_PER_S:g} s"
+            took = f"took more than {self._timeout_ns / NS_PER_S:g} s"
             raise SaslError(f"token command {program} {took}", fix) from None
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "its arguments cannot be passed"
@@ -168,7 +166,7 @@ class UnsecuredToken:
 
     def token(self) -> str:
         """Return a token that holds from now."""
-        now_s = self._clock.epoch_ns() // _NS_PER_MS / 1000
+        now_s = self._clock.epoch_ns() // NS_PER_MS / 1000
         claims = {"exp": now_s + self._lifetime_s, "iat": now_s, **self._claims}
         header, body = (_encoded(part) for part in ({"alg": "none"}, claims))
         return f"{header}.{body}."
@@ -186,7 +184,7 @@ def expiry_ns(token: str) -> int | None:
     expires = claims.get("exp") if isinstance(claims, dict) else None
     if isinstance(expires, bool) or not isinstance(expires, int | float):
         return None
-    return int(expires * _NS_PER_S) if 0 <= expires <= _LAST_SECOND else None
+    return int(expires * NS_PER_S) if 0 <= expires <= _LAST_SECOND else None
 
 
 def _checked(text: str, origin: str) -> str:

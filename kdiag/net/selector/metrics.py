@@ -3,11 +3,9 @@
 Source: Kafka's `Selector.SelectorMetrics`.
 """
 
-from typing import Final
-
 import msgspec
 
-_NS_PER_S: Final = 1_000_000_000
+from kdiag.clock import NS_PER_S
 
 
 class SelectorMetrics(msgspec.Struct):
@@ -63,7 +61,7 @@ class SelectorMetrics(msgspec.Struct):
             counter -> growth per second.
         """
         return {
-            name: (getattr(self, name) - getattr(earlier, name)) * _NS_PER_S / elapsed_ns
+            name: (getattr(self, name) - getattr(earlier, name)) * NS_PER_S / elapsed_ns
             for name in self.__struct_fields__
             if name != "connections_by_client"
         }

@@ -9,10 +9,11 @@ import socket
 from contextlib import suppress
 from typing import Final
 
+from kdiag.clock import NS_PER_S
+
 READ: Final = selectors.EVENT_READ
 WRITE: Final = selectors.EVENT_WRITE
-_NS_PER_S: Final = 1_000_000_000
-_LONGEST_WAIT_NS: Final = 3600 * _NS_PER_S
+_LONGEST_WAIT_NS: Final = 3600 * NS_PER_S
 """`epoll` refuses waits of more than 24 days; whoever waits for so long can ask again."""
 _WAKEUP_BYTES: Final = 4096
 
@@ -60,7 +61,7 @@ class Readiness:
         """
         timeout_s = None
         if timeout_ns is not None:
-            timeout_s = min(timeout_ns, _LONGEST_WAIT_NS) / _NS_PER_S
+            timeout_s = min(timeout_ns, _LONGEST_WAIT_NS) / NS_PER_S
         ready = {key.data: events for key, events in self._selector.select(timeout_s)}
         if ready.pop(None, 0):
             self._wakeup_reader.recv(_WAKEUP_BYTES)

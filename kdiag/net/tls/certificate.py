@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+from kdiag.clock import NS_PER_S
 from kdiag.errors import DecodeError
 from kdiag.net.tls.der import (
     BIT_STRING,
@@ -24,8 +25,7 @@ from kdiag.net.tls.der import (
     read_der,
 )
 
-_NS_PER_S: Final = 1_000_000_000
-_NS_PER_DAY: Final = 86_400 * _NS_PER_S
+_NS_PER_DAY: Final = 86_400 * NS_PER_S
 _VERSION: Final = 0xA0
 _EXTENSIONS: Final = 0xA3
 _UTC_TIME: Final = 0x17
@@ -192,7 +192,7 @@ def _time_ns(element: Element) -> int:
         raise DecodeError("validity", element.offset, f"{text!r} is no time") from None
     if element.tag == _UTC_TIME and time.year >= 2050:  # noqa: PLR2004 - RFC 5280, 4.1.2.5.1
         time = time.replace(year=time.year - 100)
-    return int(time.timestamp()) * _NS_PER_S
+    return int(time.timestamp()) * NS_PER_S
 
 
 def _attributes(name: Element) -> Iterator[list[tuple[str, Element]]]:

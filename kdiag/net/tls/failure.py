@@ -10,6 +10,7 @@ Kafka's `SslTransportLayer` (which failures are final).
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kdiag.clock import NS_PER_S
 from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
 from kdiag.net.foreign import foreign_protocol
 from kdiag.net.transport import EndOfStreamError
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 FIRST_BYTES: Final = 64
 """How much of what a peer says first is worth keeping to tell who it is."""
 _SHOWN_BYTES: Final = 16
-_NS_PER_S: Final = 1_000_000_000
 _RECORD_TYPES: Final = range(20, 25)
 _TLS_MAJOR: Final = 3
 
@@ -196,7 +196,7 @@ def broken(error: OSError, talk: Handshake) -> HandshakeBrokenError:
 
 def unanswered(talk: Handshake, waited_ns: int) -> ConnectError:
     """Return what is to be told when the other end has not come to the end of the handshake."""
-    waited = f"{waited_ns / _NS_PER_S:.3g} s"
+    waited = f"{waited_ns / NS_PER_S:.3g} s"
     if not talk.speaks_tls:
         meaning = _foreign(talk)
     elif talk.first_bytes:
@@ -299,7 +299,7 @@ def _wrong_purpose(whose: str, talk: Handshake) -> _Meaning:
 
 
 def _date(ns: int) -> str:
-    return f"{datetime.fromtimestamp(ns // _NS_PER_S, UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{datetime.fromtimestamp(ns // NS_PER_S, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 _VERIFICATIONS: Final = {

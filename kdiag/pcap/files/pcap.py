@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from kdiag.clock import NS_PER_S
 from kdiag.errors import CaptureError
 from kdiag.pcap.files.block import MAX_PACKET_BYTES, PacketBlock, gather
 from kdiag.pcap.files.window import Window
@@ -27,7 +28,6 @@ _BYTE_ORDERS: Final = {
     Struct(byte_order + "I").pack(magic): byte_order for byte_order in "<>" for magic in _FORMS
 }
 _USUAL_SNAPLEN: Final = 262_144
-_NS_PER_S: Final = 1_000_000_000
 
 
 def is_savefile(start: bytes) -> bool:
@@ -109,7 +109,7 @@ class _Form(NamedTuple):
             offset + self.header_bytes,
             captured,
             np.maximum(original, captured),
-            seconds * _NS_PER_S + ticks * self.tick_ns,
+            seconds * NS_PER_S + ticks * self.tick_ns,
             np.full(len(offset), self.link_type, np.int64),
             np.zeros(len(offset), np.int64),
         )

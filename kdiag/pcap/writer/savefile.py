@@ -9,6 +9,7 @@ from struct import Struct
 from types import TracebackType
 from typing import Final, Self
 
+from kdiag.clock import NS_PER_S
 from kdiag.errors import CaptureError
 
 LINKTYPE_RAW: Final = 101
@@ -18,7 +19,6 @@ _FILE_HEADER: Final = Struct("<IHHiIII")
 _PACKET_HEADER: Final = Struct("<IIII")
 _MAGIC_NS: Final = 0xA1B23C4D
 _SNAPLEN: Final = 262_144
-_NS_PER_S: Final = 1_000_000_000
 
 
 def file_header(link_type: int) -> bytes:
@@ -61,7 +61,7 @@ class SavefileWriter:
 
     def packet(self, data: bytes, time_ns: int) -> None:
         """Append a packet that was seen at a time since 1970."""
-        head = _PACKET_HEADER.pack(*divmod(time_ns, _NS_PER_S), len(data), len(data))
+        head = _PACKET_HEADER.pack(*divmod(time_ns, NS_PER_S), len(data), len(data))
         self._write(head + data)
 
     def flush(self) -> None:

@@ -13,12 +13,11 @@ from pyarrow import fs
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kdiag.clock import SystemClock
+from kdiag.clock import NS_PER_S, SystemClock
 from kdiag.pipeline.output.checkpoint import read_whole, write_whole
 from kdiag.pipeline.place import resolve
 
 FORMAT: Final = "kdiag_folder"
-_NS_PER_S: Final = 1_000_000_000
 
 
 class FolderSource(DataSource):
@@ -48,7 +47,7 @@ class FolderReader(DataSourceStreamReader):
     def __init__(self, options: Mapping[str, str]) -> None:
         self._folder = options["path"].rstrip("/")
         self._log = options["log"]
-        self._quiet_ns = round(float(options.get("quiet_s", "60")) * _NS_PER_S)
+        self._quiet_ns = round(float(options.get("quiet_s", "60")) * NS_PER_S)
         self._most = int(options.get("most", "16"))
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - PySpark's

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.buffers.facts import (
     LEFT_TO_KERNEL,
     BrokerPath,
@@ -38,7 +39,6 @@ _LEAST_IN_FLIGHT: Final = 3
 _ROOM: Final = 2
 _BEGINNINGS: Final = 8
 _BYTES_PER_MB: Final = 1_000_000
-_NS_PER_MS: Final = 1_000_000
 
 
 class ProofPlan(NamedTuple):
@@ -129,7 +129,7 @@ class Proof:
         self._connector = connector
         self._plan = plan
         self._tell = tell
-        now_ms = connector.client.clock.epoch_ns() // _NS_PER_MS
+        now_ms = connector.client.clock.epoch_ns() // NS_PER_MS
         self.batch = random_batch(_LOAD_BATCH_BYTES, now_ms)
         self._default_batch = random_batch(DEFAULT_BATCH_BYTES, now_ms)
 

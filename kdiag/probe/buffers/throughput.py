@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.consumer_network_client import ResponseFuture
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.buffers.facts import Direction, Load, Run
 from kdiag.errors import DisconnectedError, ProbeError
 from kdiag.net.tcp_info import SocketFacts
 from kdiag.probe.buffers.load import Target, answered_bytes, fetch_request, produce_request
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
-_NS_PER_MS: Final = 1_000_000
 _WARM_UP_NS: Final = 250_000_000
 _WARM_UP_ROUND_TRIPS: Final = 12
 _WARM_UP_SHARE: Final = 3
@@ -82,7 +82,7 @@ def measure(client: ClusterClient, target: Target, settings: RunSettings, batch:
         total_bytes=after_bytes,
         load_bytes=pump.load_bytes,
         facts=pump.facts(),
-        throttled_ns=pump.throttled_ms * _NS_PER_MS,
+        throttled_ns=pump.throttled_ms * NS_PER_MS,
     )
 
 

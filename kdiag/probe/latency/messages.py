@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from kdiag.client.network.request import RequestBuilder
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.latency.fetch_waits import FetchWait
 from kdiag.probe.latency.plan import LatencyTarget, RecordShape
 from kdiag.probe.topic_requests import request_about
@@ -97,7 +98,6 @@ def fetched(body: Struct | None) -> Fetched:
 
 
 _MARK: Final = struct.Struct(">8sq")
-_NS_PER_MS: Final = 1_000_000
 
 
 class MarkedRecords:
@@ -117,7 +117,7 @@ class MarkedRecords:
     def batch(self, number: int, now_ns: int) -> bytes:
         """Return the batch of a request; `now_ns`, since 1970, is the time of its records."""
         value = _MARK.pack(self._writer, number) + self._noise
-        time_ms = now_ns // _NS_PER_MS
+        time_ms = now_ns // NS_PER_MS
         return write_batch(
             [
                 Record(offset, time_ms, self._key, value, self._headers)

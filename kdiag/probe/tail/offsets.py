@@ -7,12 +7,12 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.offsets import EARLIEST, LATEST, NO_OFFSET, FoundOffset, look_up
 from kdiag.client.fetch.position import OPEN_END, PartitionKey
 from kdiag.client.network.metadata import Cluster
+from kdiag.clock import NS_PER_MS
 from kdiag.errors import AuthorizationError
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 
 _DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
-_NS_PER_MS: Final = 1_000_000
-_TIMEOUT_NS: Final = 10_000 * _NS_PER_MS
+_TIMEOUT_NS: Final = 10_000 * NS_PER_MS
 """How long a leader may take to find an offset; it may search large logs."""
 
 
@@ -67,7 +67,7 @@ def find_offsets(  # noqa: PLR0913 - six facts that only meet here
     lookup = _Lookup(client, cluster, keys, is_committed_only=is_committed_only)
     ends = lookup.ends()
     start = spec.start or Position(At.BEGINNING)
-    now_ms = client.clock.epoch_ns() // _NS_PER_MS
+    now_ms = client.clock.epoch_ns() // NS_PER_MS
     start_times = lookup.at_time(start)
     stop_times = lookup.at_time(spec.stop) if spec.stop else {}
     found = {}

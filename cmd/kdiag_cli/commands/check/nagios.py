@@ -9,15 +9,13 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Final
 
-from kdiag.clock import Clock, SystemClock
+from kdiag.clock import NS_PER_S, Clock, SystemClock
 from kdiag.diagnosis.check.report import Part, Stage, Status
 from kdiag.findings.finding import Severity, worst
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.result import exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.output.terminal import Output, harmless
-
-_NS_PER_S: Final = 1_000_000_000
 
 
 class PluginStatus(IntEnum):
@@ -66,7 +64,7 @@ def run_plugin(
         return ExitCode.DONE
 
     code = run_live(keep, timeout_ns)
-    took_s = (clock.monotonic_ns() - began_ns) / _NS_PER_S
+    took_s = (clock.monotonic_ns() - began_ns) / NS_PER_S
     if reports:
         status, text = plugin_status(reports[0]), summary(reports[0])
     else:

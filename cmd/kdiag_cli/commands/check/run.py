@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from kdiag.client.config.load import ClientConfig
 from kdiag.client.configured_client import timed_client
-from kdiag.clock import Clock, SystemClock
+from kdiag.clock import NS_PER_MS, Clock, SystemClock
 from kdiag.diagnosis.check.judgement import judge
 from kdiag.diagnosis.check.report import Part
 from kdiag.findings.finding import Severity
@@ -19,7 +19,6 @@ from kdiag_cli.live.session import observing
 from kdiag_cli.options.live import LiveOptions, client_config
 
 COMMAND: Final = "check"
-_NS_PER_MS: Final = 1_000_000
 _SETUP_TIMEOUT: Final = "socket.connection.setup.timeout.ms"
 _SUBJECTS: Final = ("unsecuredLoginStringClaim_sub",)
 
@@ -106,7 +105,7 @@ def _limit_ns(config: ClientConfig, timeout_ns: int | None) -> int:
     """Return how long one round of connections may take."""
     limit_ns = LIMIT_NS
     if config.values.setting(_SETUP_TIMEOUT) is not None:
-        limit_ns = config.socket_connection_setup_timeout_ms * _NS_PER_MS
+        limit_ns = config.socket_connection_setup_timeout_ms * NS_PER_MS
     return limit_ns if timeout_ns is None else min(limit_ns, timeout_ns * 8 // 10)
 
 

@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from kdiag.clock import NS_PER_S
 from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.summary.counts import Summary, Totals, kind_text
 from kdiag_cli.output.tcp_text import HEADERS, tcp_row
 from kdiag_cli.output.terminal import BOLD, YELLOW, Output, harmless, table
 
-_NS_PER_S: Final = 1_000_000_000
 _MOST: Final = 20
 
 
 def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
     """Print what a capture holds, the most frequent first."""
-    seconds = (totals.last_ns - totals.first_ns) / _NS_PER_S
+    seconds = (totals.last_ns - totals.first_ns) / NS_PER_S
     output.line(
         f"{count(totals.packets, 'packet')}, {size(totals.bytes)}, {seconds:,.3f} s, "
         f"{count(totals.connections, 'connection')}, {count(summary.exchanges, 'exchange')}"

@@ -5,10 +5,10 @@
 17:05:44.014  orders  coordinator is broker 3 at kafka-3:9092, after 3.1 s without
 """
 
-from typing import Any, Final
+from typing import Any
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_S, Clock
 from kdiag.diagnosis.coordinator import BrokerAnswer, CoordinatorReport, report_on
 from kdiag.diagnosis.coordinator_changes import changes
 from kdiag.errors import KdiagError
@@ -22,8 +22,6 @@ from kdiag_cli.live.result import SCHEMA, LiveOutput, encode
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.output.terminal import BOLD, DIM, Output, harmless, say
-
-_NS_PER_S: Final = 1_000_000_000
 
 
 def watch(search: Search, options: LiveOptions) -> ExitCode:
@@ -87,7 +85,7 @@ class _Changes:
         lost_ns = self._lost_ns.pop(report.key, None)
         if lost_ns is None or not texts:
             return texts
-        without_s = (now_ns - lost_ns) / _NS_PER_S
+        without_s = (now_ns - lost_ns) / NS_PER_S
         return [f"{texts[0]}, after {without_s:.1f} s without", *texts[1:]]
 
     def _print_document(self, report: CoordinatorReport, texts: list[str]) -> None:
@@ -101,7 +99,7 @@ class _Changes:
         self._output.write(encode(line) + b"\n")
 
     def _print_lines(self, report: CoordinatorReport, texts: list[str]) -> None:
-        seconds, rest_ns = divmod(self._clock.epoch_ns(), _NS_PER_S)
+        seconds, rest_ns = divmod(self._clock.epoch_ns(), NS_PER_S)
         time = f"{moment_of(seconds):%H:%M:%S}.{rest_ns // 1_000_000:03}"
         paint = self._output.paint
         for text in texts:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.latency.confidence import CONFIDENCE, least_count
 from kdiag.diagnosis.latency.fetch_waits import FetchReturn, FetchTally, explanation
 from kdiag.diagnosis.latency.histogram import Percentile
@@ -14,13 +15,12 @@ from kdiag.probe.latency.results import LatencyResults, Series
 QUANTILES: Final = (0.5, 0.95, 0.99, 0.999)
 """The percentiles that are told, as parts of one."""
 
-_NS_PER_MS: Final = 1_000_000
 _DIGITS: Final = 3
 
 
 def milliseconds(time_ns: int | None) -> float | None:
     """Return a time in milliseconds, to the microsecond."""
-    return None if time_ns is None else round(time_ns / _NS_PER_MS, _DIGITS)
+    return None if time_ns is None else round(time_ns / NS_PER_MS, _DIGITS)
 
 
 def acks_text(acks: int | None) -> str | None:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import typer
 
+from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.latency.fetch_waits import FetchWait
 from kdiag.probe.latency.plan import ACKS_ALL, LatencyPlan, RecordShape
 from kdiag_cli.commands.decode.options import read_size
@@ -21,7 +22,6 @@ _MIN_BYTES: Final = "1,1024,102400"
 _MAX_WAIT_MS: Final = "0,100,500"
 _MOST: Final = (1 << 31) - 1
 _MOST_RECORD_BYTES: Final = 64 << 20
-_NS_PER_S: Final = 1_000_000_000
 
 
 class Said(NamedTuple):
@@ -114,7 +114,7 @@ def read_interval_ns(text: str) -> int:
     if not 0 < per_s <= _MOST_PER_S:
         why = f"{text!r} is no rate up to {_MOST_PER_S}/s: give one such as 100/s"
         raise typer.BadParameter(why, param_hint="'--rate'")
-    return round(_NS_PER_S / per_s)
+    return round(NS_PER_S / per_s)
 
 
 def read_warm_up_ns(text: str) -> int:

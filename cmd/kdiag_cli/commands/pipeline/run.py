@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from kdiag.clock import NS_PER_US, US_PER_S
 from kdiag.errors import CaptureError
 from kdiag_cli.commands.decode.options import read_topic_ids
 from kdiag_cli.commands.pipeline.spark import SparkOptions, progress, with_spark
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from kdiag.pipeline.output.partitions import Manifest
     from kdiag.pipeline.session import Session
     from kdiag.report.sql_report import Query
-
-_NS_PER_US = 1000
-_US_PER_S = 1_000_000
 
 
 class RunOptions(NamedTuple):
@@ -141,5 +139,5 @@ def _time(text: str | None, hint: str) -> int | None:
     if time.tzinfo is None:
         time = time.replace(tzinfo=UTC)
     since = time - datetime.fromtimestamp(0, UTC)
-    us = (since.days * 86_400 + since.seconds) * _US_PER_S + since.microseconds
-    return us * _NS_PER_US
+    us = (since.days * 86_400 + since.seconds) * US_PER_S + since.microseconds
+    return us * NS_PER_US

@@ -7,7 +7,7 @@ from typing import Final
 
 from kdiag.client.fetch.position import FetchedBatch, PartitionKey
 from kdiag.client.fetch.session import FetchLimits
-from kdiag.clock import Clock, SystemClock
+from kdiag.clock import NS_PER_MS, Clock, SystemClock
 from kdiag.probe.tail.follower import Tail, TailRequest
 from kdiag.probe.tail.record_runs import RecordRun, Unreadable, record_runs
 from kdiag_cli.commands.tail.filter import RecordFilter
@@ -31,7 +31,6 @@ from kdiag_cli.output.pipe import require_reader, widen
 from kdiag_cli.output.terminal import Output, close_quietly, say
 
 _POLL_NS: Final = 250_000_000
-_NS_PER_MS: Final = 1_000_000
 
 
 def tail(said: Said, live: LiveOptions) -> ExitCode:
@@ -40,7 +39,7 @@ def tail(said: Said, live: LiveOptions) -> ExitCode:
     Raises:
         KdiagError: if something that was said is wrong, or the cluster cannot be read.
     """
-    now_ms = SystemClock().epoch_ns() // _NS_PER_MS
+    now_ms = SystemClock().epoch_ns() // NS_PER_MS
     offsets = offsets_of(said, now_ms)
     chosen = filter_of(said.chosen, offsets, now_ms)
     rack = said.rack or client_config(live).client_rack
@@ -106,7 +105,7 @@ class Reading:
         self._left = said.limit
         self._is_partial = False
         self._only_values = printer.only_values and chosen.takes_all and said.limit is None
-        self._until_ns = None if chosen.before_ms is None else chosen.before_ms * _NS_PER_MS
+        self._until_ns = None if chosen.before_ms is None else chosen.before_ms * NS_PER_MS
         self._status = TailStatus(clock)
         self._interruption = Interruption()
 

@@ -9,14 +9,13 @@ from collections.abc import Iterable
 from typing import Final, TextIO
 
 from kdiag.client.fetch.position import FetchPosition, Notice, NoticeKind
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_S, Clock
 from kdiag_cli.output.terminal import clipped, write_over
 
 _EVERY_NS: Final = 200_000_000
 _PATIENCE_NS: Final = 1_000_000_000
 """How long there is no line: what is done by then needs none."""
 _RATE_NS: Final = 1_000_000_000
-_NS_PER_S: Final = 1_000_000_000
 
 
 class TailStatus:
@@ -75,7 +74,7 @@ class TailStatus:
         """Renew the rate, every second."""
         since_ns, records = self._rate_since
         if now_ns - since_ns >= _RATE_NS:
-            self._rate = (self._records - records) * _NS_PER_S / (now_ns - since_ns)
+            self._rate = (self._records - records) * NS_PER_S / (now_ns - since_ns)
             self._rate_since = now_ns, self._records
 
 
