@@ -11,8 +11,8 @@ stream.py   the segments of one direction -> bytes in order, gaps named
 opening.py, detect.py   the first bytes -> which protocol a connection speaks, and which end asks
 frame_cutter.py   bytes in order -> frames; frame_stream.py searches for the next one (resync.py,
             frame_looks.py) where a loss has hidden its place
-pairing.py  frames -> exchanges
-lone_responses.py, trial.py   a response whose request was lost -> what it answers
+matcher.py  frames -> exchanges
+unmatched_responses.py, trial.py   a response whose request was lost -> what it answers
 tls.py      the bytes of a TLS connection, with the secrets of keylog.py -> its application data
 tcp_tracker.py  the same segments, if asked: what TCP did. tcp_half.py looks at one direction,
             tcp_odd.py at what came again, tcp_waits.py at who waited for whom

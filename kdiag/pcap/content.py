@@ -3,7 +3,7 @@
 Both directions go to an `Opening` until that has told the protocol. Then each gets a consumer for
 the rest:
 
-    Kafka    a `FrameStream`, both feeding one `Pairing`
+    Kafka    a `FrameStream`, both feeding one `Matcher`
     TLS      a `TlsSide`; what is inside goes to an `Opening` of its own
     other    nothing: the bytes are counted
 """
@@ -16,9 +16,9 @@ from kdiag.exchange.model import Protocol as Carried
 from kdiag.pcap.kafka.conversation import Announcements, Conversation
 from kdiag.pcap.kafka.detection import detect, is_bare_token
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
-from kdiag.pcap.kafka.matching import Pairing, Run
+from kdiag.pcap.kafka.matching import ExchangeCollector, Matcher
 from kdiag.pcap.kafka.opening import Opening, OpeningSide, Verdict
-from kdiag.pcap.tcp.reassembly import Consumer
+from kdiag.pcap.tcp.reassembly import ByteConsumer
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pcap.tls.stream import TlsStream
@@ -31,13 +31,13 @@ class ReadingRules(NamedTuple):
 
     Attributes:
         limits: what bounds frames and searches.
-        run: numbers the exchanges and takes those that are complete.
+        collector: numbers the exchanges and takes those that are complete.
         frames: where frames are announced.
         keylog: the secrets of TLS connections, if some are known.
     """
 
     limits: FrameLimits
-    run: Run
+    collector: ExchangeCollector
     frames: Announcements
     keylog: KeyLog | None
 
@@ -53,7 +53,7 @@ class Unresolved(Protocol):
 class Ignored:
     """Takes bytes that nobody reads."""
 
-    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+    def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Pass over the bytes."""
 
 
@@ -100,7 +100,7 @@ class Content:
         self._opening: Opening | None = Opening(rules.limits, has_syn=has_syn)
         self._tls: TlsStream | None = None
         self._conversation: Conversation | None = None
-        self.consumers: tuple[Consumer, Consumer] = self._opening.sides
+        self.consumers: tuple[ByteConsumer, ByteConsumer] = self._opening.sides
 
     @property
     def is_opening(self) -> bool:
@@ -165,15 +165,15 @@ class Content:
             self._connection.protocol = verdict.protocol
         return verdict
 
-    def finish(self) -> None:
+    def flush(self) -> None:
         """Hand over what there is of the last frames, for no more bytes will come."""
         if self._conversation is not None:
-            self._conversation.finish()
+            self._conversation.flush()
 
     def close(self) -> None:
         """Give up what was not answered, and tell what TLS has told."""
         if self._conversation is not None:
-            self._conversation.pairing.finish()
+            self._conversation.matcher.give_up_outstanding()
         if self._tls is not None:
             facts = self._tls.facts
             self._connection.tls_version, self._connection.sni = facts.version, facts.sni
@@ -197,8 +197,8 @@ class Content:
         """Read requests and responses, beginning with what was kept."""
         first_bytes, _ = opening.sides[client].first_bytes()
         rules = self._rules
-        pairing = Pairing(rules.run, self._connection, is_sasl=is_bare_token(first_bytes))
-        conversation = Conversation(pairing, rules.frames, rules.limits, self._on_skip)
+        matcher = Matcher(rules.collector, self._connection, is_sasl=is_bare_token(first_bytes))
+        conversation = Conversation(matcher, rules.frames, rules.limits, self._on_skip)
         self._conversation = conversation
         streams = conversation.requests, conversation.responses
         self._attach(streams if client == 0 else streams[::-1])
@@ -223,7 +223,7 @@ class Content:
         for consumer, kept in zip(self._tls.sides, opening.sides, strict=True):
             _feed(consumer, kept, known)
 
-    def _attach(self, consumers: tuple[Consumer, Consumer]) -> None:
+    def _attach(self, consumers: tuple[ByteConsumer, ByteConsumer]) -> None:
         """Let other consumers take the bytes, those inside TLS if there is TLS."""
         if self._tls is None:
             self.consumers = consumers
@@ -231,8 +231,8 @@ class Content:
             self._tls.targets = [*consumers]
 
 
-def _feed(consumer: Consumer, side: OpeningSide, known: int) -> None:
+def _feed(consumer: ByteConsumer, side: OpeningSide, known: int) -> None:
     """Give a consumer what was kept of a direction."""
     pieces = side.kept()
     if pieces:
-        consumer.take(Segments.of_pieces(pieces), 0, len(pieces), known)
+        consumer.add_segments(Segments.of_pieces(pieces), 0, len(pieces), known)

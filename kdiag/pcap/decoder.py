@@ -3,7 +3,7 @@
     segments   of a batch, sorted by connection and direction        `flow_rows`
     bytes      of each direction, in order, with gaps                `stream`, `flow`
     frames     cut out of them                                       `frame_cutter`
-    exchanges  of requests and responses, numbered by first bytes    `pairing`
+    exchanges  of requests and responses, numbered by first bytes    `matcher`
 
 Frames are announced while their connection is read, and paired when it is certain that no frame
 with an earlier first byte will be announced (see `order`). So numbers and pairs depend on the
@@ -24,13 +24,17 @@ from kdiag.pcap.flow import Flow, Surroundings
 from kdiag.pcap.kafka.conversation import Announcements
 from kdiag.pcap.kafka.frame_cutter import MAX_WAIT_PACKETS
 from kdiag.pcap.kafka.frame_stream import FrameLimits
-from kdiag.pcap.kafka.matching import DEFAULT_MAX_OUTSTANDING, DEFAULT_MAX_OUTSTANDING_BYTES, Run
+from kdiag.pcap.kafka.matching import (
+    DEFAULT_MAX_OUTSTANDING,
+    DEFAULT_MAX_OUTSTANDING_BYTES,
+    ExchangeCollector,
+)
 from kdiag.pcap.kafka.resync import DEFAULT_MAX_SEARCH_BYTES
-from kdiag.pcap.kafka.unmatched_responses import LoneResponses
+from kdiag.pcap.kafka.unmatched_responses import UnmatchedResponses
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader, Source
 from kdiag.pcap.tcp.reassembly import DEFAULT_MAX_WAITING_BYTES, Moment
-from kdiag.pcap.tcp.sorted_batch import SYN, FlowRows, Row, SortedBatch
+from kdiag.pcap.tcp.sorted_batch import SYN, FlowRows, SegmentRow, SortedBatch
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 
@@ -40,7 +44,7 @@ _ORDER = itemgetter(0)
 _END_OF_CAPTURE = "end of capture"
 _IDLE = "idle"
 _MAX_REMEMBERED = 65_536
-_LEAST_STRETCH = 16  # rows from which on taking them together is cheaper than one by one
+_LEAST_RUN_ROWS = 16  # rows from which on taking them together is cheaper than one by one
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,11 +133,11 @@ class CaptureDecoder:
         """
         self.counts = Counts()
         self.recording = recording
-        self._run = Run(limits.max_outstanding, limits.max_outstanding_bytes)
+        self._collector = ExchangeCollector(limits.max_outstanding, limits.max_outstanding_bytes)
         self._frames = Announcements([], [])
         frame_limits = FrameLimits(limits.max_frame_bytes, limits.max_search_bytes)
         self._around = Surroundings(
-            ReadingRules(frame_limits, self._run, self._frames, keylog),
+            ReadingRules(frame_limits, self._collector, self._frames, keylog),
             limits.max_waiting_bytes,
             [],
             [],
@@ -148,9 +152,9 @@ class CaptureDecoder:
         self._now = Moment(0, 0)
 
     @property
-    def lone_responses(self) -> LoneResponses:
+    def unmatched_responses(self) -> UnmatchedResponses:
         """Return what holds the responses whose requests were not seen."""
-        return self._run.lone_responses
+        return self._collector.unmatched_responses
 
     def follow_tcp(self) -> None:
         """Fill in `Connection.tcp` of the connections that begin from now on."""
@@ -173,13 +177,13 @@ class CaptureDecoder:
             if (
                 flow is None
                 or not (rows.is_plain and flow.is_plain)
-                or not flow.take_stretches(rows, sorted_batch.segments)
+                or not flow.add_runs(rows, sorted_batch.segments)
             ):
-                self._take_rows(rows, sorted_batch)
+                self._add_rows(rows, sorted_batch)
             else:
                 self._unresolved[flow] = None
                 if flow.tcp is not None:
-                    flow.tcp.take(batch, *sorted_batch.sides(rows))
+                    flow.tcp.add_rows(batch, *sorted_batch.sides(rows))
         if self._closed:
             self._end_lingering(batch)
         return self._release(self._first_unresolved())
@@ -201,7 +205,7 @@ class CaptureDecoder:
             self._end(flow, moment, _IDLE)
         return self._release(self._first_unresolved())
 
-    def _take_rows(self, rows: FlowRows, batch: SortedBatch) -> None:
+    def _add_rows(self, rows: FlowRows, batch: SortedBatch) -> None:
         """Take a connection's packets: where possible in stretches, else one by one."""
         first = rows.first
         while first < rows.last:
@@ -210,23 +214,25 @@ class CaptureDecoder:
             if (
                 flow is not None
                 and flow.is_plain
-                and last - first >= _LEAST_STRETCH
-                and flow.take_stretches(batch.stretches(rows, first, last), batch.segments)
+                and last - first >= _LEAST_RUN_ROWS
+                and flow.add_runs(batch.contiguous_runs(rows, first, last), batch.segments)
             ):
                 self._unresolved[flow] = None
                 if flow.tcp is not None:
-                    flow.tcp.take(batch.batch, *batch.sides_between(first, last))
+                    flow.tcp.add_rows(batch.batch, *batch.sides_between(first, last))
                 first = last
                 continue
-            last = min(last + 1, first + _LEAST_STRETCH, rows.last)
-            takers = [
-                self._take_row((rows.low, rows.high), row, batch) for row in batch.rows(first, last)
+            last = min(last + 1, first + _LEAST_RUN_ROWS, rows.last)
+            owners = [
+                self._add_row((rows.low, rows.high), row, batch) for row in batch.rows(first, last)
             ]
             if self._around.make_tracker is not None:
-                _follow_tcp(takers, first, batch)
+                _follow_tcp(owners, first, batch)
             first = last
 
-    def _take_row(self, endpoints: tuple[int, int], row: Row, batch: SortedBatch) -> Flow | None:
+    def _add_row(
+        self, endpoints: tuple[int, int], row: SegmentRow, batch: SortedBatch
+    ) -> Flow | None:
         """Take one packet between two endpoints; it may begin a connection and end another.
 
         Returns the connection it belongs to, if any.
@@ -244,7 +250,7 @@ class CaptureDecoder:
             flow = Flow(self._around, endpoints, row)
             self._flows[endpoints] = flow
             self._new.append(flow)
-        flow.take_row(row, batch.segments)
+        flow.add_row(row, batch.segments)
         if flow.closed_ns is not None:
             self._closed.setdefault(flow, row.packet)
         self._unresolved[flow] = None
@@ -258,7 +264,7 @@ class CaptureDecoder:
             self._remembered[flow.endpoints] = None
             if len(self._remembered) > _MAX_REMEMBERED:
                 del self._remembered[next(iter(self._remembered))]
-        flow.finish(moment, reason)
+        flow.conclude(moment, reason)
         self.counts.duplicates += flow.connection.duplicates
         self.counts.gaps += flow.connection.gaps
         self.counts.gap_bytes += flow.connection.gap_bytes
@@ -321,11 +327,14 @@ class CaptureDecoder:
         del starts[:count]
         for _, begin, frame in due:
             begin(frame)
-        run, around = self._run, self._around
-        self.counts.exchanges = run.last_number
-        self.counts.overtaken, self.counts.first_overtaken = run.overtaken, run.first_overtaken
-        items: list[Item] = [*around.gaps, *run.exchanges, *around.ended]
-        for each in (around.gaps, run.exchanges, around.ended):
+        collector, around = self._collector, self._around
+        self.counts.exchanges = collector.last_number
+        self.counts.overtaken, self.counts.first_overtaken = (
+            collector.overtaken,
+            collector.first_overtaken,
+        )
+        items: list[Item] = [*around.gaps, *collector.exchanges, *around.ended]
+        for each in (around.gaps, collector.exchanges, around.ended):
             each.clear()
         return items
 
@@ -337,12 +346,12 @@ class CaptureDecoder:
         self._new.clear()
 
 
-def _follow_tcp(takers: Sequence[Flow | None], first: int, batch: SortedBatch) -> None:
+def _follow_tcp(owners: Sequence[Flow | None], first: int, batch: SortedBatch) -> None:
     """Have connections follow the TCP of rows, from `first` on, that they have taken."""
-    for flow, same in groupby(enumerate(takers, first), itemgetter(1)):
+    for flow, same in groupby(enumerate(owners, first), itemgetter(1)):
         rows = [row for row, _ in same]
         if flow is not None and flow.tcp is not None:
-            flow.tcp.take(batch.batch, *batch.sides_between(rows[0], rows[-1] + 1))
+            flow.tcp.add_rows(batch.batch, *batch.sides_between(rows[0], rows[-1] + 1))
 
 
 def decode_capture(
@@ -369,6 +378,6 @@ def decode_capture(
         reader.addresses.endpoint_text, ports=ports, keylog=keylog, limits=limits
     )
     for batch in reader.read_segments():
-        keylog.take(reader.secrets)
+        keylog.add_secrets(reader.secrets)
         yield from decoder.feed(batch)
     yield from decoder.finish()

@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kdiag.exchange.model import Connection, Gap
 from kdiag.pcap.content import Content, ReadingRules, Unresolved
 from kdiag.pcap.kafka.frame_stream import Skip
-from kdiag.pcap.tcp.reassembly import Direction, Moment
+from kdiag.pcap.tcp.reassembly import Moment, Reassembly
 from kdiag.pcap.tcp.segments import Segments
-from kdiag.pcap.tcp.sorted_batch import ACK, FIN, LEFT_OUT, NONE_SEEN, RST, SYN, FlowRows, Row
+from kdiag.pcap.tcp.sorted_batch import (
+    ACK,
+    FIN,
+    LEFT_OUT,
+    NONE_SEEN,
+    RST,
+    SYN,
+    FlowRows,
+    SegmentRow,
+)
 from kdiag.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -63,8 +72,8 @@ class Flow:
         "_around",
         "_client",
         "_content",
-        "_directions",
         "_early_gaps",
+        "_reassemblies",
         "closed_ns",
         "connection",
         "endpoints",
@@ -72,7 +81,7 @@ class Flow:
         "tcp",
     )
 
-    def __init__(self, around: Surroundings, endpoints: tuple[int, int], row: Row) -> None:
+    def __init__(self, around: Surroundings, endpoints: tuple[int, int], row: SegmentRow) -> None:
         """Begin with the first packet between two endpoints, the lower one first."""
         self.first_packet = row.packet
         self.closed_ns: int | None = None
@@ -92,8 +101,8 @@ class Flow:
         self._content = Content(
             around.rules, self.connection, self._note_skip, has_syn=bool(row.flags & SYN)
         )
-        self._directions = tuple(
-            Direction(consumer, self._note_gap, around.max_waiting_bytes)
+        self._reassemblies = tuple(
+            Reassembly(consumer, self._note_gap, around.max_waiting_bytes)
             for consumer in self._content.consumers
         )
         self._name()
@@ -101,7 +110,7 @@ class Flow:
     @property
     def is_plain(self) -> bool:
         """Return whether payloads in order may be taken as whole stretches."""
-        low, high = self._directions
+        low, high = self._reassemblies
         return (
             self.closed_ns is None
             and self._content.is_plain
@@ -111,8 +120,8 @@ class Flow:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether it makes no difference for `finish` at which moment that is."""
-        low, high = self._directions
+        """Return whether it makes no difference for `conclude` at which moment that is."""
+        low, high = self._reassemblies
         return low.is_settled and high.is_settled and self._content.is_settled
 
     @property
@@ -124,11 +133,11 @@ class Flow:
     @property
     def overlap_mismatches(self) -> int:
         """Return how many segments contradicted bytes that came before."""
-        return sum(direction.overlap_mismatches for direction in self._directions)
+        return sum(each.overlap_mismatches for each in self._reassemblies)
 
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, that may start a frame not announced yet."""
-        parts: list[Unresolved] = [*self._directions, *self._content.parts]
+        parts: list[Unresolved] = [*self._reassemblies, *self._content.parts]
         found = (part.unresolved_packet(oldest) for part in parts)
         return min((packet for packet in found if packet is not None), default=None)
 
@@ -136,11 +145,11 @@ class Flow:
         """Return whether packets of this time belong to the connection no more."""
         return self.closed_ns is not None and time_ns > self.linger_until_ns
 
-    def is_reused_by(self, row: Row) -> bool:
+    def is_reused_by(self, row: SegmentRow) -> bool:
         """Return whether a row opens another connection between the same endpoints."""
         if not row.flags & SYN:
             return False
-        mine, other = self._directions[row.side], self._directions[1 - row.side]
+        mine, other = self._reassemblies[row.side], self._reassemblies[1 - row.side]
         if mine.first_sequence is not None:
             return row.sequence != mine.first_sequence
         if mine.offset == 0 and mine.next_sequence == (row.sequence + 1) % _MODULUS:
@@ -148,31 +157,31 @@ class Flow:
         is_midstream = other.first_sequence is None and other.next_sequence is not None
         return mine.next_sequence is not None or (is_midstream and not row.flags & ACK)
 
-    def take_stretches(self, rows: FlowRows, segments: Segments) -> bool:
+    def add_runs(self, rows: FlowRows, segments: Segments) -> bool:
         """Take whole stretches of both directions; return False if they do not come next."""
-        for half, direction in zip(rows.halves, self._directions, strict=True):
-            if half.first < half.last and half.sequence != direction.next_sequence:
+        for sent, reassembly in zip(rows.directions, self._reassemblies, strict=True):
+            if sent.first < sent.last and sent.sequence != reassembly.next_sequence:
                 return False
-        for half, direction in zip(rows.halves, self._directions, strict=True):
-            direction.duplicates += half.duplicates
-            if half.first < half.last:
-                direction.take_stretch(segments, half.first, half.last)
+        for sent, reassembly in zip(rows.directions, self._reassemblies, strict=True):
+            reassembly.duplicates += sent.duplicates
+            if sent.first < sent.last:
+                reassembly.add_run(segments, sent.first, sent.last)
         now = Moment(0, rows.last_ns)
-        for side, half in enumerate(rows.halves):
-            if half.acknowledged != NONE_SEEN:
-                self._directions[1 - side].acknowledge(half.acknowledged, now)
+        for side, sent in enumerate(rows.directions):
+            if sent.acknowledged != NONE_SEEN:
+                self._reassemblies[1 - side].handle_acknowledgment(sent.acknowledged, now)
         self.connection.last_ns = max(self.connection.last_ns, rows.last_ns)
         if self._content.is_opening:
             self._decide(segments.packet[-1] if segments.packet else 0)
         return True
 
-    def take_row(self, row: Row, segments: Segments) -> None:
+    def add_row(self, row: SegmentRow, segments: Segments) -> None:
         """Take one packet, whatever it is."""
         self.connection.last_ns = max(self.connection.last_ns, row.time_ns)
-        mine, other = self._directions[row.side], self._directions[1 - row.side]
+        mine, other = self._reassemblies[row.side], self._reassemblies[1 - row.side]
         sequence = row.sequence
         if row.flags & SYN:
-            mine.synchronize(sequence)
+            mine.handle_syn(sequence)
             self._learn_client(1 - row.side if row.flags & ACK else row.side)
             sequence = (sequence + 1) % _MODULUS
         if row.flags & RST:
@@ -181,29 +190,29 @@ class Flow:
             if row.flags & ACK:
                 if mine.first_sequence is not None:
                     other.expect(row.acknowledgment)
-                other.acknowledge(row.acknowledgment, Moment(row.packet, row.time_ns))
+                other.handle_acknowledgment(row.acknowledgment, Moment(row.packet, row.time_ns))
             if row.payload >= 0:
-                mine.take_segment(segments, row.payload, sequence)
+                mine.add_segment(segments, row.payload, sequence)
             elif row.payload == LEFT_OUT:
                 mine.duplicates += 1
             if row.flags & FIN:
-                mine.end((sequence + row.size) % _MODULUS)
+                mine.handle_fin((sequence + row.size) % _MODULUS)
         if mine.is_finished and other.is_finished:
             self._close("fin", row.time_ns)
         if self._content.is_opening:
             self._decide(row.packet)
 
-    def finish(self, moment: Moment, reason: str) -> None:
+    def conclude(self, moment: Moment, reason: str) -> None:
         """End the connection: hand over what there is of its last frames.
 
         Args:
             moment: the last packet of the capture so far.
             reason: why, in the words of `Connection.close_reason`; not used if it was closed.
         """
-        for direction in self._directions:
-            direction.finish(moment, f"nothing came after it: {reason or 'end of connection'}")
+        for each in self._reassemblies:
+            each.flush(moment, f"nothing came after it: {reason or 'end of connection'}")
         self._decide(moment.packet, is_over=True)
-        self._content.finish()
+        self._content.flush()
         if self.connection.close_reason is None:
             self.connection.close_reason = reason
         self._around.rules.frames.starts.append((moment.packet, self._end, _NO_FRAME))
@@ -211,7 +220,7 @@ class Flow:
     def _end(self, _: Frame) -> None:
         """Hand over the connection, after its last exchange."""
         self._content.close()
-        asks, answers = self._directions
+        asks, answers = self._reassemblies
         if self._client_side():
             asks, answers = answers, asks
         connection = self.connection
@@ -219,7 +228,7 @@ class Flow:
         connection.response_bytes = answers.offset - answers.gap_bytes
         connection.duplicates = asks.duplicates + answers.duplicates
         if self.tcp is not None:
-            connection.tcp = self.tcp.finish(self._client_side())
+            connection.tcp = self.tcp.facts(self._client_side())
         self._around.ended.append(connection)
 
     def _close(self, reason: str, time_ns: int) -> None:
@@ -231,8 +240,8 @@ class Flow:
     def _decide(self, known: int, *, is_over: bool = False) -> None:
         """Find out what the connection carries, unless that is known."""
         while verdict := self._content.decide(known, self._client_side(), is_over=is_over):
-            for direction, consumer in zip(self._directions, self._content.consumers, strict=True):
-                direction.consumer = consumer
+            for each, consumer in zip(self._reassemblies, self._content.consumers, strict=True):
+                each.consumer = consumer
             if verdict.client is not None:
                 self._learn_client(verdict.client)
             for side, gap in self._early_gaps:
@@ -270,10 +279,10 @@ class Flow:
     def _direction_name(self, side: int) -> str:
         return "request" if side == self._client_side() else "response"
 
-    def _note_gap(self, direction: Direction, size: int, moment: Moment, reason: str) -> None:
+    def _note_gap(self, reassembly: Reassembly, size: int, moment: Moment, reason: str) -> None:
         """Report bytes that the capture lacks."""
-        side = int(direction is self._directions[1])
-        skip = Skip(direction.offset, size, moment.time_ns, reason)
+        side = int(reassembly is self._reassemblies[1])
+        skip = Skip(reassembly.offset, size, moment.time_ns, reason)
         gap = self._gap(self._direction_name(side), skip)
         if self._content.is_decided:
             self._around.gaps.append(gap)

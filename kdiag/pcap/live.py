@@ -145,14 +145,14 @@ class LiveCapture:
         with selectors.DefaultSelector() as selector:
             selector.register(self._socket, selectors.EVENT_READ)
             while True:
-                block = self._take_block()
+                block = self._next_block()
                 if block is None:
                     selector.select(self._idle_ms / 1000)
-                    block = self._take_block() or _EMPTY
+                    block = self._next_block() or _EMPTY
                 self._write(block)
                 yield self.index.index_block(block)
 
-    def _take_block(self) -> PacketBlock | None:
+    def _next_block(self) -> PacketBlock | None:
         """Return the next block that the kernel has handed over, and give its memory back."""
         start = self._next * RING_BLOCK_BYTES
         status, count, first = _BLOCK_HEADER.unpack_from(self._ring, start)

@@ -29,8 +29,8 @@ from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.topic_names import TopicNames, may_tell_names
 from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, Recording
 from kdiag.pcap.files.pcapng import Secrets
-from kdiag.pcap.kafka.trial_decoding import Asked
-from kdiag.pcap.kafka.unmatched_responses import LoneResponses, asked_among, hosts_of
+from kdiag.pcap.kafka.trial_decoding import RequestKind
+from kdiag.pcap.kafka.unmatched_responses import UnmatchedResponses, asked_among, hosts_of
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pipeline.rows.frame_places import LEAST_BYTES, FramePlaces
@@ -126,12 +126,12 @@ def decode_rows(
     """
     decoder = PartDecoder(part, rules)
     unsure: list[Exchange] = []
-    decoder.lone_responses.unsure = unsure
+    decoder.unmatched_responses.unsure = unsure
     decoder.feed(rows, emit, recording, MappedFiles(rules.files))
     decoder.finish(emit, recording)
     outcome = _Outcome(part.emit_by(emit))
     outcome.take_unsure(unsure)
-    outcome.take_kinds(decoder.lone_responses.asked_between)
+    outcome.take_kinds(decoder.unmatched_responses.asked_between)
     outcome.flush()
 
 
@@ -151,7 +151,7 @@ class PartDecoder:
         self._places: dict[str, int] = {}
         self._placed_bytes = rules.placed_bytes
         keylog = KeyLog.parse(rules.keylog)
-        keylog.take(list(rules.secrets))
+        keylog.add_secrets(list(rules.secrets))
         self._decoder = CaptureDecoder(
             self._segments.addresses.endpoint_text,
             ports=rules.ports,
@@ -160,9 +160,9 @@ class PartDecoder:
         )
 
     @property
-    def lone_responses(self) -> LoneResponses:
+    def unmatched_responses(self) -> UnmatchedResponses:
         """Return what holds the responses whose requests were not seen."""
-        return self._decoder.lone_responses
+        return self._decoder.unmatched_responses
 
     def feed(
         self,
@@ -210,7 +210,7 @@ def resolve_unsure(
         kinds: all that is asked between the same hosts, from all parts.
         emit: called with names and batches of rows, as by `decode_rows`.
     """
-    asked: dict[tuple[str, str], dict[Asked, None]] = {}
+    asked: dict[tuple[str, str], dict[RequestKind, None]] = {}
     for batch in kinds:
         for host, broker, api_key, version in _rows_of(batch.select(KINDS.names)):
             asked.setdefault((host, broker), {})[api_key, version] = None
@@ -273,7 +273,7 @@ class _Outcome:
             self._unsure.add(frame_row(each), row_bytes(each))
         exchanges.clear()
 
-    def take_kinds(self, asked_between: Mapping[tuple[str, str], Collection[Asked]]) -> None:
+    def take_kinds(self, asked_between: Mapping[tuple[str, str], Collection[RequestKind]]) -> None:
         """Take what clients ask."""
         for hosts, kinds in asked_between.items():
             for kind in kinds:

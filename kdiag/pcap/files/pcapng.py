@@ -85,7 +85,7 @@ def read_pcapng(
     blocks = _Blocks(window, secrets, bytearray() if preamble is None else preamble)
     while True:
         at_section = blocks.walk()
-        packets = blocks.take_packets()
+        packets = blocks.read_packets()
         if len(packets.offset):
             yield packets
         if blocks.broken is not None:
@@ -217,7 +217,7 @@ class _Blocks:
             f"{why}: the file is damaged from here on; everything before is read", place
         )
 
-    def take_packets(self) -> PacketBlock:
+    def read_packets(self) -> PacketBlock:
         """Return the packets noted since the last call, up to the first that makes no sense."""
         starts = np.array(self._starts, np.int64)
         self._starts.clear()

@@ -84,7 +84,7 @@ class _Buffers:
         self._least_bytes = least_bytes
         self._known: deque[bytearray] = deque(maxlen=_BUFFERS)
 
-    def take(self, size: int) -> npt.NDArray[np.uint8]:
+    def next_buffer(self, size: int) -> npt.NDArray[np.uint8]:
         """Return a buffer of at least `size` bytes of which nobody holds a slice."""
         for buffer in self._known:
             if len(buffer) >= size and _is_free(buffer):
@@ -150,7 +150,7 @@ class Window:
             Whether anything was read: false at the end of the input and where reading failed.
         """
         rest = self.data[used:]
-        buffer = self._buffers.take(max(need, 2 * len(rest)))
+        buffer = self._buffers.next_buffer(max(need, 2 * len(rest)))
         buffer[: len(rest)] = rest
         filled = self._read_into(buffer.data, len(rest), need)
         self.data = buffer[:filled]

@@ -10,13 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdiag.pcap.kafka.frame_cutter import End, FrameSink, Start
-from kdiag.pcap.kafka.frame_heuristics import RequestLooks, ResponseLooks
+from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics, ResponseHeuristics
 from kdiag.pcap.kafka.frame_stream import FrameLimits, FrameStream, Skip
-from kdiag.pcap.kafka.matching import Pairing
+from kdiag.pcap.kafka.matching import Matcher
 from kdiag.wire.header import REQUEST_START, raw_client_id
 
 if TYPE_CHECKING:
-    from kdiag.pcap.kafka.trial_decoding import Asked
+    from kdiag.pcap.kafka.trial_decoding import RequestKind
 
 
 class Announcements(NamedTuple):
@@ -32,7 +32,7 @@ class Conversation:
     Attributes:
         requests: takes what the client sends.
         responses: takes what the broker sends.
-        pairing: makes exchanges of their frames.
+        matcher: makes exchanges of their frames.
     """
 
     __slots__ = (
@@ -40,14 +40,14 @@ class Conversation:
         "_begin_request",
         "_max_frame_bytes",
         "_outstanding",
-        "pairing",
+        "matcher",
         "requests",
         "responses",
     )
 
     def __init__(
         self,
-        pairing: Pairing,
+        matcher: Matcher,
         announcements: Announcements,
         limits: FrameLimits,
         on_skip: Callable[[str, Skip], None],
@@ -55,48 +55,48 @@ class Conversation:
         """Start with the first byte of both directions.
 
         Args:
-            pairing: makes exchanges of the frames.
+            matcher: makes exchanges of the frames.
             announcements: where the frames are announced until it is their turn.
             limits: what bounds them.
             on_skip: called with (direction, skip) for bytes of which no frame can be made.
         """
-        self.pairing = pairing
+        self.matcher = matcher
         self._announcements = announcements
         self._max_frame_bytes = limits.max_frame_bytes
-        self._outstanding: dict[int, set[Asked]] = {}
+        self._outstanding: dict[int, set[RequestKind]] = {}
         starts, ends = announcements
-        self._begin_request = pairing.begin_request
+        self._begin_request = matcher.begin_request
         self.requests = FrameStream(
-            FrameSink(starts, ends, self._begin_request, pairing.end_request),
+            FrameSink(starts, ends, self._begin_request, matcher.end_request),
             limits,
-            self._request_looks,
+            self._request_heuristics,
             partial(on_skip, "request"),
         )
         self.responses = FrameStream(
-            FrameSink(starts, ends, pairing.begin_response, pairing.end_response),
+            FrameSink(starts, ends, matcher.begin_response, matcher.end_response),
             limits,
-            self._response_looks,
+            self._response_heuristics,
             partial(on_skip, "response"),
         )
 
     @property
     def has_no_requests(self) -> bool:
         """Return whether no request was seen, though there must have been some."""
-        return not self.pairing.last_head and not self._outstanding
+        return not self.matcher.last_head and not self._outstanding
 
     @property
     def is_searching(self) -> bool:
         """Return whether the next frame's place is unknown in a direction."""
         return self.requests.is_searching or self.responses.is_searching
 
-    def finish(self) -> None:
+    def flush(self) -> None:
         """Hand over what there is of the last frames."""
-        self.requests.finish()
-        self.responses.finish()
+        self.requests.flush()
+        self.responses.flush()
 
-    def _request_looks(self) -> RequestLooks:
-        """Return how the next request looks after those seen."""
-        head = self.pairing.last_head
+    def _request_heuristics(self) -> RequestHeuristics:
+        """Return how the next request heuristics after those seen."""
+        head = self.matcher.last_head
         for _, begin, frame in reversed(self._announcements.starts):
             if begin == self._begin_request and len(frame.data) >= REQUEST_START.size:
                 head = frame.data
@@ -104,16 +104,18 @@ class Conversation:
         client_id = raw_client_id(head)
         client_ids = {client_id} if client_id else set()
         correlation_id = REQUEST_START.unpack_from(head)[2] if head else None
-        return RequestLooks(self._max_frame_bytes, client_ids, correlation_id)
+        return RequestHeuristics(self._max_frame_bytes, client_ids, correlation_id)
 
-    def _response_looks(self) -> ResponseLooks:
-        """Return how the next response looks, given the requests that wait for one."""
+    def _response_heuristics(self) -> ResponseHeuristics:
+        """Return how the next response heuristics, given the requests that wait for one."""
         self._outstanding.clear()
-        for correlation_id, asked in self.pairing.outstanding:
+        for correlation_id, asked in self.matcher.outstanding:
             self._outstanding.setdefault(correlation_id, set()).add(asked)
         self._expect_responses(0)
         self.requests.on_frames = self._expect_responses
-        return ResponseLooks(self._max_frame_bytes, self._outstanding, is_lone=self.has_no_requests)
+        return ResponseHeuristics(
+            self._max_frame_bytes, self._outstanding, is_one_sided=self.has_no_requests
+        )
 
     def _expect_responses(self, first: int) -> None:
         """Note the requests announced since there were `first` frames."""

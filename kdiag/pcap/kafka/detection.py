@@ -12,7 +12,7 @@ from struct import Struct
 from typing import Final
 
 from kdiag.exchange.model import Protocol
-from kdiag.pcap.kafka.request_head import Likeness, is_whole_request, request_likeness
+from kdiag.pcap.kafka.request_head import RequestLikeness, is_whole_request, request_likeness
 from kdiag.wire.frame import LENGTH_BYTES
 
 ENOUGH_BYTES: Final = 512
@@ -90,15 +90,18 @@ def _detect_kafka(data: bytes, max_frame_bytes: int, *, is_all: bool) -> Protoco
     head = data[LENGTH_BYTES : LENGTH_BYTES + size]
     likeness = request_likeness(head, size)
     may_be_token = size <= _LARGEST_TOKEN and head[:1] == _TOKEN_START
-    if likeness is Likeness.WEAK and len(head) == size:
+    if likeness is RequestLikeness.WEAK and len(head) == size:
         is_kafka, is_certain = is_whole_request(head), True
-    elif likeness is Likeness.WEAK:
+    elif likeness is RequestLikeness.WEAK:
         is_kafka, is_certain = is_all, is_all
-    elif likeness is Likeness.NO and may_be_token:
+    elif likeness is RequestLikeness.NO and may_be_token:
         is_kafka = is_bare_token(data)
         is_certain = is_kafka or len(head) >= min(size, _KERBEROS_BYTES)
     else:
-        is_kafka, is_certain = likeness is Likeness.STRONG, likeness is not Likeness.UNCLEAR
+        is_kafka, is_certain = (
+            likeness is RequestLikeness.STRONG,
+            likeness is not RequestLikeness.UNCLEAR,
+        )
     if is_certain:
         return Protocol.KAFKA if is_kafka else Protocol.UNKNOWN
     return undecided

@@ -129,7 +129,7 @@ class Loss(NamedTuple):
 
 
 class FrameCutter:
-    """Cuts frames out of the bytes that `take` is given, which must come in order.
+    """Cuts frames out of the bytes that `add_segments` is given, which must come in order.
 
     Attributes:
         loss: why it cannot go on; None while it can.
@@ -161,7 +161,7 @@ class FrameCutter:
         packet = self._open.frame.first_packet
         return packet if packet >= oldest else None
 
-    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+    def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Cut the next bytes of the direction.
 
         Args:
@@ -181,7 +181,7 @@ class FrameCutter:
             self._announce(self._open)
         self._segments = _NO_SEGMENTS  # its memory is not for keeping
 
-    def finish(self) -> None:
+    def flush(self) -> None:
         """Give up waiting: a frame that is still open is announced as it is."""
         opened, self._open = self._open, None
         if opened is not None and opened.frame.size >= 0:

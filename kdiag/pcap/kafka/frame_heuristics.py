@@ -1,7 +1,7 @@
 """How requests and responses look among other bytes, and what proves that they are some.
 
 Arrays of small integers look like a header very often, so a candidate needs proof beside its
-looks:
+heuristics:
 
 * request: another one of the same client follows, or it starts and ends where segments start and
   end. It must name its client, the one that was seen on the connection if one was, with a
@@ -23,9 +23,9 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from kdiag.pcap.kafka.request_head import Likeness, is_whole_request, request_likeness
+from kdiag.pcap.kafka.request_head import RequestLikeness, is_whole_request, request_likeness
 from kdiag.pcap.kafka.response_walk import LARGEST_ID_STEP
-from kdiag.pcap.kafka.trial_decoding import Asked, can_try, is_whole_response
+from kdiag.pcap.kafka.trial_decoding import RequestKind, can_try, is_whole_response
 from kdiag.wire.frame import LENGTH_BYTES
 from kdiag.wire.header import REQUEST_START
 
@@ -55,7 +55,7 @@ _MAX_UNANSWERED_BETWEEN: Final = 8  # requests with acks=0 get no response
 
 
 class Candidate(NamedTuple):
-    """A place that looks like a frame.
+    """A place that heuristics like a frame.
 
     Attributes:
         ready: how many of the searched bytes must be there for a proof; 0 if more bytes must tell
@@ -76,7 +76,7 @@ class Candidate(NamedTuple):
         return Candidate(self.ready + by, self.stop + by, self.start + by, self.mark)
 
 
-class Kept(NamedTuple):
+class SearchedBytes(NamedTuple):
     """The bytes that a search keeps.
 
     Attributes:
@@ -102,7 +102,7 @@ def is_border(edges: list[int], place: int) -> bool:
     return at < len(edges) and edges[at] == place
 
 
-class Looks(Protocol):
+class FrameHeuristics(Protocol):
     """How frames of one direction look."""
 
     def head_bytes(self) -> int:
@@ -121,7 +121,7 @@ class Looks(Protocol):
         """Return whether the borders of segments prove a candidate that starts and ends there."""
         ...
 
-    def proof(self, kept: Kept, candidate: Candidate, *, is_over: bool) -> int:
+    def proof(self, kept: SearchedBytes, candidate: Candidate, *, is_over: bool) -> int:
         """Return where the proof by what follows ends; 0 if there is none.
 
         While more bytes must tell it is minus the number of bytes that must be there.
@@ -134,7 +134,7 @@ class Looks(Protocol):
         ...
 
 
-class RequestLooks:
+class RequestHeuristics:
     """How requests look."""
 
     def __init__(
@@ -163,14 +163,14 @@ class RequestLooks:
         def at(offset: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
             return column[offset : offset + size]
 
-        looks = at(_KEY) == 0
-        looks &= at(_KEY + 1) <= _LARGEST_KEY
-        looks &= at(_VERSION) == 0
-        looks &= at(_VERSION + 1) <= _LARGEST_VERSION
-        looks &= at(_CLIENT_ID_LENGTH) == 0
-        looks &= at(_CLIENT_ID_LENGTH + 1) > 0
-        looks &= at(_CLIENT_ID) >= _FIRST_PRINTABLE
-        found: list[int] = (np.flatnonzero(looks) + start).tolist()
+        heuristics = at(_KEY) == 0
+        heuristics &= at(_KEY + 1) <= _LARGEST_KEY
+        heuristics &= at(_VERSION) == 0
+        heuristics &= at(_VERSION + 1) <= _LARGEST_VERSION
+        heuristics &= at(_CLIENT_ID_LENGTH) == 0
+        heuristics &= at(_CLIENT_ID_LENGTH + 1) > 0
+        heuristics &= at(_CLIENT_ID) >= _FIRST_PRINTABLE
+        found: list[int] = (np.flatnonzero(heuristics) + start).tolist()
         return found
 
     def candidate(self, data: bytearray, place: int, *, is_aligned: bool) -> Candidate | None:
@@ -186,9 +186,9 @@ class RequestLooks:
             return Candidate(0, 0, place, b"")
         head = bytes(data[place + LENGTH_BYTES : start]) + client_id
         likeness = request_likeness(head, size)
-        if likeness is Likeness.WEAK and is_aligned and not self._client_ids:
+        if likeness is RequestLikeness.WEAK and is_aligned and not self._client_ids:
             return Candidate(stop, stop, place, b"")
-        if likeness is not Likeness.STRONG or not self._is_expected(head, client_id):
+        if likeness is not RequestLikeness.STRONG or not self._is_expected(head, client_id):
             return None
         return Candidate(stop, stop, place, client_id)
 
@@ -203,7 +203,7 @@ class RequestLooks:
         """Return whether there is a client id: one at the start of a segment is no accident."""
         return bool(candidate.mark)
 
-    def proof(self, kept: Kept, candidate: Candidate, *, is_over: bool) -> int:
+    def proof(self, kept: SearchedBytes, candidate: Candidate, *, is_over: bool) -> int:
         """Look for a request of the same client where the candidate ends.
 
         A candidate without a client id must be a request to its last byte instead.
@@ -223,26 +223,30 @@ class RequestLooks:
         is_same = is_same and data[at + _CLIENT_ID : end] == candidate.mark
         is_frame = 0 < size <= self._max_frame_bytes
         head = bytes(data[at + LENGTH_BYTES : end])
-        is_strong = is_same and is_frame and request_likeness(head, size) is Likeness.STRONG
+        is_strong = is_same and is_frame and request_likeness(head, size) is RequestLikeness.STRONG
         return end if is_strong else 0
 
 
-class ResponseLooks:
+class ResponseHeuristics:
     """How responses look."""
 
     def __init__(
-        self, max_frame_bytes: int, outstanding: dict[int, set[Asked]], *, is_lone: bool = False
+        self,
+        max_frame_bytes: int,
+        outstanding: dict[int, set[RequestKind]],
+        *,
+        is_one_sided: bool = False,
     ) -> None:
         """Look for the responses of a connection.
 
         Args:
             max_frame_bytes: the largest frame there can be.
             outstanding: what the requests seen ask, by correlation id; the caller adds to it.
-            is_lone: whether the capture has no requests, so that ids that grow must do.
+            is_one_sided: whether the capture has no requests, so that ids that grow must do.
         """
         self._max_frame_bytes = max_frame_bytes
         self._outstanding = outstanding
-        self._is_lone = is_lone
+        self._is_one_sided = is_one_sided
         self._trial_bytes = 0
 
     def head_bytes(self) -> int:
@@ -258,10 +262,10 @@ class ResponseLooks:
         for byte in range(_INT32.size):
             number = (number << 8) | column[byte : byte + size + LENGTH_BYTES]
         stated = number[:size]
-        looks = (stated >= _INT32.size) & (stated <= self._max_frame_bytes)
+        heuristics = (stated >= _INT32.size) & (stated <= self._max_frame_bytes)
         wanted = np.fromiter(self._outstanding, np.int32, len(self._outstanding))
-        looks &= np.isin(number[LENGTH_BYTES:], wanted)
-        places = np.flatnonzero(looks)
+        heuristics &= np.isin(number[LENGTH_BYTES:], wanted)
+        places = np.flatnonzero(heuristics)
         most = max(_LEAST_PLACES, size // _PLACE_SHARE)
         if len(places) > most:
             places = np.sort(places[np.argpartition(stated[places], most)[:most]])
@@ -284,14 +288,14 @@ class ResponseLooks:
         del candidate
         return False
 
-    def proof(self, kept: Kept, candidate: Candidate, *, is_over: bool) -> int:
+    def proof(self, kept: SearchedBytes, candidate: Candidate, *, is_over: bool) -> int:
         """Look for the responses that must follow the candidate, then decode it and them."""
         end = self._chain_end(kept, candidate, is_over=is_over)
         if end > 0 and not self._are_answers(kept, candidate.start, end):
             return 0
         return end
 
-    def _chain_end(self, kept: Kept, candidate: Candidate, *, is_over: bool) -> int:
+    def _chain_end(self, kept: SearchedBytes, candidate: Candidate, *, is_over: bool) -> int:
         """Return where the heads end that must follow; see `proof`."""
         data, edges, _ = kept
         at, end = candidate.stop, candidate.stop
@@ -320,7 +324,7 @@ class ResponseLooks:
         """Return whether it is known how the response with an id must look."""
         return any(map(can_try, self._outstanding.get(correlation_id, ())))
 
-    def _successors(self, kept: Kept, candidate: Candidate, correlation_id: int) -> int:
+    def _successors(self, kept: SearchedBytes, candidate: Candidate, correlation_id: int) -> int:
         """Return how many responses must follow one with this id: less where it can be decoded."""
         _, stop, start, _ = candidate
         if stop - start <= _SHORT or not kept.is_whole(start, stop):
@@ -329,7 +333,7 @@ class ResponseLooks:
             return _SUCCESSORS
         return 0 if all(is_border(kept.edges, place) for place in (start, stop)) else 1
 
-    def _are_answers(self, kept: Kept, at: int, end: int) -> bool:
+    def _are_answers(self, kept: SearchedBytes, at: int, end: int) -> bool:
         """Return whether the responses from `at` to `end` are those to their requests.
 
         Those of which bytes are missing, or are still to come, are believed.
@@ -343,7 +347,7 @@ class ResponseLooks:
                     return False
         return True
 
-    def _fits(self, frame: bytes, asked: Asked) -> bool:
+    def _fits(self, frame: bytes, asked: RequestKind) -> bool:
         """Return whether a frame is the response to a request, unless trying costs too much."""
         if len(frame) > self._trial_bytes:
             return False
@@ -355,17 +359,17 @@ class ResponseLooks:
 
         It is where segments start with both frames, or start with the first and end with the other.
         """
-        starts = not self._is_lone and is_border(edges, candidate.start)
+        starts = not self._is_one_sided and is_border(edges, candidate.start)
         return starts and (is_border(edges, candidate.stop) or is_border(edges, end))
 
-    def _may_follow(self, kept: Kept, candidate: Candidate, at: int, before: int) -> bool:
+    def _may_follow(self, kept: SearchedBytes, candidate: Candidate, at: int, before: int) -> bool:
         """Return whether the response at a place may be the one after that with the id before."""
         size, correlation_id = _read_head(kept.data, at)
         is_near = 0 < correlation_id - before <= LARGEST_ID_STEP
         is_frame = is_near and _INT32.size <= size <= self._max_frame_bytes
         if not is_frame or not (candidate.mark or is_border(kept.edges, at)):
             return False
-        if self._is_lone or not candidate.mark:
-            return self._is_lone or correlation_id in self._outstanding
+        if self._is_one_sided or not candidate.mark:
+            return self._is_one_sided or correlation_id in self._outstanding
         between = sum(before < each < correlation_id for each in self._outstanding)
         return correlation_id in self._outstanding and between < _MAX_UNANSWERED_BETWEEN

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from kdiag.pcap.kafka.frame_cutter import FrameCutter, FrameSink
-from kdiag.pcap.kafka.frame_heuristics import Looks
-from kdiag.pcap.kafka.resync import Found, Search
+from kdiag.pcap.kafka.frame_heuristics import FrameHeuristics
+from kdiag.pcap.kafka.resync import Found, FrameSearch
 from kdiag.pcap.tcp.segments import Segments
 
 _MAX_LOSSES: Final = 4  # in what one call brings, so that hostile bytes cost little
@@ -49,8 +49,8 @@ class FrameStream:
 
     __slots__ = (
         "_cutter",
+        "_heuristics",
         "_limits",
-        "_looks",
         "_lost_at",
         "_offset",
         "_on_skip",
@@ -64,7 +64,7 @@ class FrameStream:
         self,
         sink: FrameSink,
         limits: FrameLimits,
-        looks: Callable[[], Looks],
+        heuristics: Callable[[], FrameHeuristics],
         on_skip: Callable[[Skip], None],
     ) -> None:
         """Start with the first byte of a frame.
@@ -72,19 +72,19 @@ class FrameStream:
         Args:
             sink: what the frames go to.
             limits: what bounds them.
-            looks: called when the place is lost; tells how the next frame looks.
+            heuristics: called when the place is lost; tells how the next frame heuristics.
             on_skip: called for bytes of which no frame can be made.
         """
         self.on_frames: Callable[[int], None] | None = None
         self._sink = sink
         self._limits = limits
-        self._looks = looks
+        self._heuristics = heuristics
         self._on_skip = on_skip
         self._offset = 0
         self._lost_at = 0
         self._why = ""
         self._cutter = FrameCutter(sink, limits.max_frame_bytes)
-        self._search: Search | None = None
+        self._search: FrameSearch | None = None
 
     @property
     def is_searching(self) -> bool:
@@ -107,11 +107,11 @@ class FrameStream:
             self._on_skip(skip)
 
     def search(self, why: str) -> None:
-        """Search for the next frame from the next byte on."""
+        """FrameSearch for the next frame from the next byte on."""
         self._lost_at, self._why = self._offset, why
-        self._search = Search(self._looks(), self._limits.max_search_bytes)
+        self._search = FrameSearch(self._heuristics(), self._limits.max_search_bytes)
 
-    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+    def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Take the next bytes of the direction."""
         before = len(self._sink.starts)
         work = [(segments, first, last, known)]
@@ -127,7 +127,7 @@ class FrameStream:
                     else:
                         work.append((rest, 0, len(rest.packet), known))
                 continue
-            stop = self._search.take(segments, first, last, known)
+            stop = self._search.add_segments(segments, first, last, known)
             self._offset += segments.edge[stop] - segments.edge[first]
             if stop < last:
                 work.append((segments, stop, last, known))
@@ -137,21 +137,21 @@ class FrameStream:
         if self.on_frames is not None:
             self.on_frames(before)
 
-    def finish(self) -> None:
+    def flush(self) -> None:
         """Hand over what there is of the last frame, for no more bytes will come."""
         if self._search is not None:
-            self._search.finish()
+            self._search.flush()
             if self._search.found is not None:
                 found = self._resume(self._search.found)
                 self._cut(found.segments, 0, len(found.segments.packet), found.known)
         if self._search is not None:
             self._report(self._search.unread_bytes, self._search.last_ns)
-        self._cutter.finish()
+        self._cutter.flush()
 
     def _cut(self, segments: Segments, first: int, last: int, known: int) -> Segments | None:
         """Cut frames; if the place of one is unknown, start searching and return what is left."""
         cutter = self._cutter
-        cutter.take(segments, first, last, known)
+        cutter.add_segments(segments, first, last, known)
         if cutter.loss is None:
             self._offset += segments.edge[last] - segments.edge[first]
             return None
@@ -164,7 +164,7 @@ class FrameStream:
         return Segments.of_pieces(pieces)
 
     def _pass_over(self, segments: Segments) -> None:
-        """Search no further in what is left."""
+        """FrameSearch no further in what is left."""
         assert self._search is not None
         size = segments.edge[-1]
         self._search.pass_over(size, len(segments.view))

@@ -20,11 +20,11 @@ from typing import Any, Final
 
 from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.pcap.kafka.request_head import is_request, read_acks, read_client_software
-from kdiag.pcap.kafka.trial_decoding import Asked
+from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.kafka.unmatched_responses import (
     ENOUGH_REQUESTS,
     ENOUGH_RESPONSES,
-    LoneResponses,
+    UnmatchedResponses,
 )
 from kdiag.wire.catalog import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
 from kdiag.wire.frame import Frame
@@ -42,13 +42,13 @@ _HEADLESS: Final = -(1 << 62)  # stands for a lost correlation id, plus the exch
 _LEAST_CORRELATION_ID: Final = -(1 << 31)
 
 
-class Run:
+class ExchangeCollector:
     """What the connections of one run share: the numbers, and the exchanges that are complete.
 
     Attributes:
         exchanges: complete exchanges, to be taken by the caller.
         last_number: number of the newest exchange.
-        lone_responses: those whose requests were not seen, while it is found out what they answer.
+        unmatched_responses: those whose requests were not seen, while it is found out what they answer.
         overtaken: responses that came after one to a later request.
         first_overtaken: number of the first such exchange; 0 without any.
         max_outstanding, max_outstanding_bytes: requests of one connection that may wait for their
@@ -61,7 +61,7 @@ class Run:
         max_outstanding_bytes: int = DEFAULT_MAX_OUTSTANDING_BYTES,
     ) -> None:
         self.exchanges: list[Exchange] = []
-        self.lone_responses = LoneResponses(self.exchanges)
+        self.unmatched_responses = UnmatchedResponses(self.exchanges)
         self.last_number = 0
         self.overtaken = 0
         self.first_overtaken = 0
@@ -75,7 +75,7 @@ class Run:
         self.first_overtaken = self.first_overtaken or number
 
 
-class Pairing:
+class Matcher:
     """Pairs the frames of one connection.
 
     `begin_*` take frames in the order of the capture as soon as their heads are known; a frame
@@ -86,6 +86,7 @@ class Pairing:
     """
 
     __slots__ = (
+        "_collector",
         "_coming",
         "_connection",
         "_habits",
@@ -95,21 +96,22 @@ class Pairing:
         "_outstanding",
         "_outstanding_bytes",
         "_repeated",
-        "_run",
         "_tokens",
         "last_head",
     )
 
-    def __init__(self, run: Run, connection: Connection, *, is_sasl: bool = False) -> None:
+    def __init__(
+        self, collector: ExchangeCollector, connection: Connection, *, is_sasl: bool = False
+    ) -> None:
         """Start with a connection's first frame.
 
         Args:
-            run: numbers the exchanges and takes them when complete.
+            collector: numbers the exchanges and takes them when complete.
             connection: which one; its counts of frames and the client's software are kept.
             is_sasl: whether the first frames are bare tokens.
         """
         self.last_head = b""
-        self._run = run
+        self._collector = collector
         self._connection = connection
         self._is_sasl = is_sasl
         self._outstanding: dict[int, Exchange] = {}
@@ -118,7 +120,7 @@ class Pairing:
         self._coming: dict[int, Exchange] = {}
         self._outstanding_bytes = 0
         self._last_answered = 0
-        self._habits = run.lone_responses.habits(connection)
+        self._habits = collector.unmatched_responses.habits(connection)
         self._held: list[int] = []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -141,7 +143,7 @@ class Pairing:
             setattr(self, name, value)
 
     @property
-    def outstanding(self) -> list[tuple[int, Asked]]:
+    def outstanding(self) -> list[tuple[int, RequestKind]]:
         """Return the requests that are not answered: correlation id, as far as known, and kind."""
         again = (each for queue in self._repeated.values() for each in queue)
         return [
@@ -161,7 +163,7 @@ class Pairing:
                 self._begin_token(frame)
                 return
             self._is_sasl = False
-        self._run.last_number = number = self._run.last_number + 1
+        self._collector.last_number = number = self._collector.last_number + 1
         try:
             api_key, version, correlation_id = REQUEST_START.unpack_from(data)
         except error:
@@ -214,7 +216,7 @@ class Pairing:
         if exchange is not None:
             self._complete(exchange)
 
-    def finish(self) -> None:
+    def give_up_outstanding(self) -> None:
         """Give up the requests that were not answered, and say what lone responses are."""
         self._release()
         again = [each for queue in self._repeated.values() for each in queue]
@@ -222,7 +224,7 @@ class Pairing:
         for exchange in sorted(left, key=lambda each: each.number):
             if exchange.pairing is Status.OK:
                 exchange.pairing = Status.UNANSWERED
-            self._run.exchanges.append(exchange)
+            self._collector.exchanges.append(exchange)
         self._outstanding.clear()
         self._repeated.clear()
         self._tokens.clear()
@@ -230,8 +232,8 @@ class Pairing:
 
     def _begin_token(self, frame: Frame) -> None:
         """Take a frame without a header: a SASL token."""
-        self._run.last_number += 1
-        exchange = self._exchange(self._run.last_number, request=frame)
+        self._collector.last_number += 1
+        exchange = self._exchange(self._collector.last_number, request=frame)
         exchange.pairing = Status.OPAQUE
         self._tokens.append(exchange)
 
@@ -256,18 +258,18 @@ class Pairing:
             self._repeated.setdefault(correlation_id, deque()).append(exchange)
         else:
             self._outstanding[correlation_id] = exchange
-        run = self._run
+        collector = self._collector
         assert exchange.request is not None
         self._outstanding_bytes += exchange.request.size
         while len(self._outstanding) > 1 and (
-            len(self._outstanding) > run.max_outstanding
-            or self._outstanding_bytes > run.max_outstanding_bytes
+            len(self._outstanding) > collector.max_outstanding
+            or self._outstanding_bytes > collector.max_outstanding_bytes
         ):
-            oldest = self._take(next(iter(self._outstanding)))
+            oldest = self._pop_outstanding(next(iter(self._outstanding)))
             oldest.pairing = Status.UNANSWERED
-            run.exchanges.append(oldest)
+            collector.exchanges.append(oldest)
 
-    def _take(self, correlation_id: int) -> Exchange:
+    def _pop_outstanding(self, correlation_id: int) -> Exchange:
         """Return an outstanding request and wait for it no more."""
         exchange = self._outstanding.pop(correlation_id)
         if self._repeated and correlation_id in self._repeated:
@@ -283,26 +285,26 @@ class Pairing:
         """Return the request that a response answers, if it was seen."""
         correlation_id = _correlation_id(frame.data)
         if correlation_id is not None and correlation_id in self._outstanding:
-            exchange = self._take(correlation_id)
+            exchange = self._pop_outstanding(correlation_id)
         elif self._tokens:
             return self._tokens.pop(0)
         else:
             oldest = next(iter(self._outstanding), None)
             if oldest is None or (correlation_id is not None and oldest >= _LEAST_CORRELATION_ID):
                 return None
-            exchange = self._take(oldest)
+            exchange = self._pop_outstanding(oldest)
             if exchange.correlation_id is None:
                 exchange.correlation_id = correlation_id
         if exchange.number < self._last_answered:
-            self._run.note_overtaken(exchange.number)
+            self._collector.note_overtaken(exchange.number)
         else:
             self._last_answered = exchange.number
         return exchange
 
     def _lone(self, frame: Frame) -> Exchange:
         """Return the exchange of a response whose request was not seen."""
-        self._run.last_number += 1
-        exchange = self._exchange(self._run.last_number, response=frame)
+        self._collector.last_number += 1
+        exchange = self._exchange(self._collector.last_number, response=frame)
         exchange.pairing = Status.UNMATCHED
         exchange.correlation_id = _correlation_id(frame.data)
         return exchange
@@ -313,16 +315,16 @@ class Pairing:
             if exchange.request is None:
                 self._complete_lone(exchange)
             else:
-                self._run.exchanges.append(exchange)
+                self._collector.exchanges.append(exchange)
 
     def _complete_lone(self, exchange: Exchange) -> None:
         """Find out what a lone response is, as soon as the connection tells what is asked."""
         assert exchange.response is not None
         if not exchange.response.is_whole:
-            self._run.exchanges.append(exchange)  # what is cut could be anything
+            self._collector.exchanges.append(exchange)  # what is cut could be anything
             return
         self._held.append(exchange.number)
-        self._run.lone_responses.hold(exchange, self._habits)
+        self._collector.unmatched_responses.hold(exchange, self._habits)
         if self._connection.requests >= ENOUGH_REQUESTS or len(self._held) >= ENOUGH_RESPONSES:
             self._release()
 
@@ -339,7 +341,7 @@ class Pairing:
     def _release(self) -> None:
         """Hold lone responses no more."""
         for number in self._held:
-            self._run.lone_responses.release(number)
+            self._collector.unmatched_responses.release(number)
         self._held.clear()
 
     def _needs_no_response(self, exchange: Exchange, request: Frame) -> bool:
@@ -347,7 +349,7 @@ class Pairing:
         if exchange.api_key == _PRODUCE_KEY:
             if read_acks(request.data, exchange.version) == 0:
                 exchange.pairing = Status.NO_RESPONSE
-                self._run.exchanges.append(exchange)
+                self._collector.exchanges.append(exchange)
                 return True
         elif exchange.api_key == API_VERSIONS_KEY and self._connection.client_software is None:
             self._connection.client_software = read_client_software(request.data)
@@ -357,7 +359,7 @@ class Pairing:
         """Wait no more for the response to a request."""
         for correlation_id, each in self._outstanding.items():
             if each is exchange:
-                self._take(correlation_id)
+                self._pop_outstanding(correlation_id)
                 return
         for queue in self._repeated.values():
             if exchange in queue:
@@ -369,11 +371,11 @@ class Pairing:
         text = raw_client_id(data)
         if text is None or (api_key == CONTROLLED_SHUTDOWN_KEY and version == 0):
             return None
-        known = self._run.client_ids.get(text)
+        known = self._collector.client_ids.get(text)
         if known is None:
             known = text.decode(errors="replace")
-            if len(self._run.client_ids) < _MAX_CLIENT_IDS:
-                self._run.client_ids[text] = known
+            if len(self._collector.client_ids) < _MAX_CLIENT_IDS:
+                self._collector.client_ids[text] = known
         return known
 
 

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 
 from kdiag.exchange.model import Protocol
 from kdiag.pcap.kafka.detection import ENOUGH_BYTES, detect
-from kdiag.pcap.kafka.frame_heuristics import RequestLooks
+from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics
 from kdiag.pcap.kafka.frame_stream import FrameLimits
 from kdiag.pcap.kafka.response_walk import ResponseWalk
-from kdiag.pcap.kafka.resync import Search
+from kdiag.pcap.kafka.resync import FrameSearch
 from kdiag.pcap.tcp.segments import Piece, Segments, first_packet
 
 _PIECE_OVERHEAD_BYTES: Final = 256
@@ -54,7 +54,7 @@ class OpeningSide:
     )
 
     def __init__(self, limits: FrameLimits) -> None:
-        self.search: Search | None = None
+        self.search: FrameSearch | None = None
         self.skipped_bytes = 0
         self.unread_bytes = 0
         self.total_bytes = 0
@@ -73,30 +73,30 @@ class OpeningSide:
         """Return whether a search has found a request, with which what is kept begins."""
         return self.search is not None and self.search.found is not None
 
-    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+    def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Keep copies of the next bytes of the direction."""
         self.total_bytes += segments.edge[last] - segments.edge[first]
         if self.search is not None and not self.has_request:
-            first = self.search.take(segments, first, last, known)
+            first = self.search.add_segments(segments, first, last, known)
             self._keep_found(self.search)
         if self.search is None or self.has_request:
             for row in range(first, last):
                 self._keep(segments.piece(row))
 
     def start_searching(self) -> None:
-        """Search for a request in what is kept and in what will come."""
+        """FrameSearch for a request in what is kept and in what will come."""
         self.has_frame_start = False
-        looks = RequestLooks(self._limits.max_frame_bytes, set())
-        self.search = Search(looks, self._limits.max_search_bytes)
+        heuristics = RequestHeuristics(self._limits.max_frame_bytes, set())
+        self.search = FrameSearch(heuristics, self._limits.max_search_bytes)
         pieces, self._pieces, self._cost = self._pieces, [], 0
         self.total_bytes = 0
         if pieces:
-            self.take(Segments.of_pieces(pieces), 0, len(pieces))
+            self.add_segments(Segments.of_pieces(pieces), 0, len(pieces))
 
-    def finish(self) -> None:
+    def flush(self) -> None:
         """Decide a search, for no more bytes will come."""
         if self.search is not None and not self.has_request:
-            self.search.finish()
+            self.search.flush()
             self._keep_found(self.search)
 
     def kept(self) -> list[Piece]:
@@ -144,7 +144,7 @@ class OpeningSide:
             self.unread_bytes += len(oldest.data)
             self.has_frame_start = False
 
-    def _keep_found(self, search: Search) -> None:
+    def _keep_found(self, search: FrameSearch) -> None:
         """Keep what a search has found, if it has."""
         if search.found is None:
             return
@@ -190,13 +190,13 @@ class Opening:
         """
         if is_over:
             for each in self.sides:
-                each.finish()
+                each.flush()
         for number, side in enumerate(self.sides):
             if side.has_request:
                 return Verdict(Protocol.KAFKA, number)
             other = self.sides[1 - number]
-            is_lone = not other.total_bytes and number != self.client
-            if is_lone and side.total_bytes and side.has_responses(is_over=is_over):
+            is_one_sided = not other.total_bytes and number != self.client
+            if is_one_sided and side.total_bytes and side.has_responses(is_over=is_over):
                 return Verdict(Protocol.KAFKA, 1 - number)
         protocol = self._protocol(is_over=is_over)
         if protocol is None and is_over:

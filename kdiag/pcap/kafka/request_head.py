@@ -19,7 +19,7 @@ _LEAST_UNKNOWN_CLIENT_ID: Final = 3
 _LEAST_CONTROLLED_SHUTDOWN: Final = 12
 
 
-class Likeness(IntEnum):
+class RequestLikeness(IntEnum):
     """How much some bytes look like a request."""
 
     NO = 0
@@ -30,15 +30,15 @@ class Likeness(IntEnum):
     STRONG = 3
 
 
-def request_likeness(head: bytes, size: int) -> Likeness:
-    """Return how much a frame looks like a request.
+def request_likeness(head: bytes, size: int) -> RequestLikeness:
+    """Return how much a frame heuristics like a request.
 
     Args:
         head: the frame's first bytes, without its length.
         size: the length.
     """
     if len(head) < _CLIENT_ID_OFFSET:
-        return Likeness.UNCLEAR if len(head) < size else Likeness.NO
+        return RequestLikeness.UNCLEAR if len(head) < size else RequestLikeness.NO
     api_key, version, _ = REQUEST_START.unpack_from(head)
     api = API_BY_KEY.get(api_key)
     if api is not None:
@@ -49,18 +49,18 @@ def request_likeness(head: bytes, size: int) -> Likeness:
         is_version = is_version and 0 <= api_key <= _LARGEST_UNKNOWN_KEY
         least_client_id = _LEAST_UNKNOWN_CLIENT_ID
     if not is_version:
-        return Likeness.NO
+        return RequestLikeness.NO
     if api_key == CONTROLLED_SHUTDOWN_KEY and version == 0:
-        return Likeness.WEAK if size == _LEAST_CONTROLLED_SHUTDOWN else Likeness.NO
+        return RequestLikeness.WEAK if size == _LEAST_CONTROLLED_SHUTDOWN else RequestLikeness.NO
     (length,) = _INT16.unpack_from(head, REQUEST_START.size)
     if not least_client_id <= length <= size - _CLIENT_ID_OFFSET:
-        return Likeness.NO
+        return RequestLikeness.NO
     return _client_id_likeness(head[_CLIENT_ID_OFFSET : _CLIENT_ID_OFFSET + max(length, 0)], length)
 
 
 def is_request(head: bytes, size: int) -> bool:
     """Return whether a frame between SASL tokens is a request again."""
-    return request_likeness(head, size) >= Likeness.WEAK
+    return request_likeness(head, size) >= RequestLikeness.WEAK
 
 
 def is_whole_request(frame: bytes) -> bool:
@@ -82,17 +82,17 @@ def is_whole_request(frame: bytes) -> bool:
     return True
 
 
-def _client_id_likeness(text: bytes, length: int) -> Likeness:
+def _client_id_likeness(text: bytes, length: int) -> RequestLikeness:
     """Return what a client id, of which `text` is here, says."""
     if length <= 0:
-        return Likeness.WEAK
+        return RequestLikeness.WEAK
     if not text:
-        return Likeness.UNCLEAR
+        return RequestLikeness.UNCLEAR
     try:
         is_text = text.decode(errors="strict" if len(text) == length else "ignore").isprintable()
     except UnicodeDecodeError:
         is_text = False
-    return Likeness.STRONG if is_text else Likeness.NO
+    return RequestLikeness.STRONG if is_text else RequestLikeness.NO
 
 
 _PRODUCE_FIRST_TRANSACTIONAL: Final = 3

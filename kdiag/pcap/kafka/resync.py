@@ -1,7 +1,7 @@
 """Finds the next frame by content, where no length tells its place.
 
 That is so when a capture starts in the middle of a connection, or lost a length, or when a length
-is absurd. Every offset is a candidate if it looks like a header (`frame_heuristics`), and
+is absurd. Every offset is a candidate if it heuristics like a header (`frame_heuristics`), and
 waits for its proof. The one whose proof comes first in the stream wins, so the result does not
 depend on how many segments came at once.
 """
@@ -10,7 +10,7 @@ from bisect import bisect_left
 from heapq import heapify, heappop, heappush, nsmallest
 from typing import Final, NamedTuple
 
-from kdiag.pcap.kafka.frame_heuristics import Candidate, Kept, Looks, is_border
+from kdiag.pcap.kafka.frame_heuristics import Candidate, FrameHeuristics, SearchedBytes, is_border
 from kdiag.pcap.tcp.segments import Piece, Segments, first_packet
 
 DEFAULT_MAX_SEARCH_BYTES: Final = 4 << 20
@@ -37,7 +37,7 @@ class Found(NamedTuple):
     time_ns: int
 
 
-class Search:
+class FrameSearch:
     """Takes the bytes of a direction until a frame is found in them.
 
     Attributes:
@@ -46,17 +46,17 @@ class Search:
         last_ns: when the last bytes were captured, since 1970.
     """
 
-    def __init__(self, looks: Looks, max_bytes: int) -> None:
-        """Search from the next byte on.
+    def __init__(self, heuristics: FrameHeuristics, max_bytes: int) -> None:
+        """FrameSearch from the next byte on.
 
         Args:
-            looks: how the frames look.
+            heuristics: how the frames look.
             max_bytes: how much to keep while searching, with what keeping costs.
         """
         self.found: Found | None = None
         self.pieces: list[Piece] = []
         self.last_ns = 0
-        self._looks = looks
+        self._heuristics = heuristics
         self._max_bytes = max_bytes
         self._dropped_bytes = 0
         self._dropped_unread = 0
@@ -76,11 +76,11 @@ class Search:
         return self._dropped_unread + sum(len(piece.data) for piece in self.pieces)
 
     @property
-    def _kept(self) -> Kept:
-        return Kept(self._data, self._edges, self._holes)
+    def _kept(self) -> SearchedBytes:
+        return SearchedBytes(self._data, self._edges, self._holes)
 
-    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> int:
-        """Search the next bytes of the direction; return the segment after the last one needed."""
+    def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> int:
+        """FrameSearch the next bytes of the direction; return the segment after the last one needed."""
         for row in range(first, last):
             self._keep(segments.piece(row))
             self.last_ns = segments.time_ns[row]
@@ -97,12 +97,12 @@ class Search:
         self._dropped_bytes += size
         self._dropped_unread += unread
 
-    def finish(self) -> None:
+    def flush(self) -> None:
         """Accept a candidate that nothing but the end of the stream leaves without proof."""
         for candidate in sorted(self._candidates, key=lambda each: each.start):
             if candidate.stop > len(self._data):
                 continue
-            if self._looks.proof(self._kept, candidate, is_over=True) > 0:
+            if self._heuristics.proof(self._kept, candidate, is_over=True) > 0:
                 self._end(candidate.start, self.pieces[-1].packet)
                 return
 
@@ -146,14 +146,14 @@ class Search:
 
     def _look(self) -> None:
         """Find candidates among the places that were not looked at."""
-        stop = len(self._data) - self._looks.head_bytes() + 1
+        stop = len(self._data) - self._heuristics.head_bytes() + 1
         if stop <= self._looked_at:
             return
         low = bisect_left(self._edges, self._looked_at)
         aligned = set(self._edges[low : bisect_left(self._edges, stop)])
-        places = self._looks.places(self._data, self._looked_at, stop)
+        places = self._heuristics.places(self._data, self._looked_at, stop)
         for place in sorted(aligned.union(places)):
-            candidate = self._looks.candidate(self._data, place, is_aligned=place in aligned)
+            candidate = self._heuristics.candidate(self._data, place, is_aligned=place in aligned)
             if candidate is not None and not candidate.ready:
                 stop = place
                 break
@@ -176,7 +176,7 @@ class Search:
             if self._is_bordered(candidate):
                 proved.append((candidate.stop, candidate.start))
                 continue
-            end = self._looks.proof(self._kept, candidate, is_over=False)
+            end = self._heuristics.proof(self._kept, candidate, is_over=False)
             if end < 0:
                 heappush(self._candidates, candidate._replace(ready=-end))
             elif end:
@@ -185,6 +185,6 @@ class Search:
 
     def _is_bordered(self, candidate: Candidate) -> bool:
         """Return whether the borders of segments prove a candidate."""
-        return self._looks.stands_alone(candidate) and all(
+        return self._heuristics.stands_alone(candidate) and all(
             is_border(self._edges, place) for place in (candidate.start, candidate.stop)
         )

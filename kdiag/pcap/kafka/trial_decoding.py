@@ -24,7 +24,7 @@ from kdiag.wire.header import read_response_header
 from kdiag.wire.records.batches import read_batches
 from kdiag.wire.schema import Field, Kind, Struct, fields_of
 
-Asked = tuple[int, int]
+RequestKind = tuple[int, int]
 """What a request asks: API key and version."""
 
 Check: TypeAlias = Callable[[Any], bool]
@@ -37,13 +37,13 @@ _MAX_ERROR_CODE: Final = max(ERROR_BY_CODE) + 50
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
-def can_try(asked: Asked) -> bool:
-    """Return whether it is known how the response to such a request looks."""
+def can_try(asked: RequestKind) -> bool:
+    """Return whether it is known how the response to such a request heuristics."""
     api = API_BY_KEY.get(asked[0])
     return api is not None and api.versions.covers(asked[1])
 
 
-def is_whole_response(frame: bytes, asked: Asked) -> bool:
+def is_whole_response(frame: bytes, asked: RequestKind) -> bool:
     """Return whether a frame is the response to such a request, to its last byte.
 
     Args:

@@ -18,7 +18,7 @@ from collections.abc import Collection
 from typing import Final
 
 from kdiag.exchange.model import Connection, Exchange
-from kdiag.pcap.kafka.trial_decoding import Asked, can_try, is_whole_response
+from kdiag.pcap.kafka.trial_decoding import RequestKind, can_try, is_whole_response
 
 ENOUGH_REQUESTS: Final = 64
 """So many requests of a connection show what its client asks: clients repeat themselves."""
@@ -48,19 +48,19 @@ class Habits:
 
     __slots__ = ("_others", "counts")
 
-    def __init__(self, others: dict[Asked, None]) -> None:
+    def __init__(self, others: dict[RequestKind, None]) -> None:
         """Know nothing of the connection, and what others ask between its hosts."""
-        self.counts: dict[Asked, int] = {}
+        self.counts: dict[RequestKind, int] = {}
         self._others = others
 
-    def learn(self, asked: Asked) -> None:
+    def learn(self, asked: RequestKind) -> None:
         """Take note of what a request asks, where it was not seen before."""
         if len(self.counts) < _MAX_KINDS and can_try(asked):
             self.counts[asked] = 1
             if len(self._others) < _MAX_KINDS:
                 self._others[asked] = None
 
-    def asked_for(self, response: bytes) -> Asked | None:
+    def asked_for(self, response: bytes) -> RequestKind | None:
         """Return what the only request asks that fits a response; None if none or several do."""
         if len(response) <= _BARE:
             return None
@@ -78,7 +78,7 @@ class Habits:
         return len(response) >= _LONG and bool(self.counts) and not _fitting(response, self.counts)
 
 
-class LoneResponses:
+class UnmatchedResponses:
     """Holds the lone responses of a run; the oldest goes first when there are too many.
 
     Attributes:
@@ -94,7 +94,7 @@ class LoneResponses:
             identified: where exchanges go when they are held no more.
         """
         self.unsure: list[Exchange] | None = None
-        self.asked_between: dict[tuple[str, str], dict[Asked, None]] = {}
+        self.asked_between: dict[tuple[str, str], dict[RequestKind, None]] = {}
         self._identified = identified
         self._held: dict[int, tuple[Exchange, Habits]] = {}
         self._held_bytes = 0
@@ -137,15 +137,15 @@ def hosts_of(connection: Connection) -> tuple[str, str]:
     return connection.client.rpartition(":")[0], connection.broker
 
 
-def asked_among(kinds: Collection[Asked], response: bytes) -> Asked | None:
+def asked_among(kinds: Collection[RequestKind], response: bytes) -> RequestKind | None:
     """Return the only one of some kinds of requests that a response fits; None if there is none."""
     fitting = _fitting(response, kinds)
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _fitting(response: bytes, kinds: Collection[Asked]) -> list[Asked]:
+def _fitting(response: bytes, kinds: Collection[RequestKind]) -> list[RequestKind]:
     """Return which of the kinds of requests a response may answer; two are enough."""
-    found: list[Asked] = []
+    found: list[RequestKind] = []
     if len(response) * len(kinds) > _MAX_TRIAL_BYTES:
         return found
     for asked in kinds:

@@ -48,7 +48,7 @@ class Columns(NamedTuple):
         return Columns(*columns)
 
 
-class TcpHalf:
+class TcpDirectionTracker:
     """Follows one direction.
 
     Attributes:
@@ -80,14 +80,14 @@ class TcpHalf:
         if self._origin is None:
             self._origin = sequence % _MODULUS
 
-    def take_window(self, time_ns: int, window: int) -> None:
+    def add_syn_window(self, time_ns: int, window: int) -> None:
         """Take the window of a SYN, which is never shifted."""
         self._edge = max(self._edge, window)
         one = np.array([time_ns], np.int64)
         first = Answers(one, one * 0, one * 0 + self._edge, one * 0 + window)
-        self.waits.take(Sent.none(), first, 0, self.direction)
+        self.waits.add(Sent.none(), first, 0, self.direction)
 
-    def take(self, sent: Columns, answered: Columns) -> tuple[Sent, Answers]:
+    def add_segments(self, sent: Columns, answered: Columns) -> tuple[Sent, Answers]:
         """Take what both ends sent next: count it, and measure round trips.
 
         Args:
@@ -102,19 +102,19 @@ class TcpHalf:
             self.start(int(told.acknowledgment[0]))
         if self._origin is None:
             return Sent.none(), Answers.none()
-        acknowledged = self._take_acknowledgments(told)
-        passed = self._take_segments(data, told, acknowledged)
+        acknowledged = self._add_acknowledgments(told)
+        passed = self._add_segments(data, told, acknowledged)
         self._note_closing(told)
         answers = self._answers(told, acknowledged)
         if len(told.time_ns):
             self._acknowledged = int(acknowledged[-1])
         return passed, answers
 
-    def take_waits(self, sent: Sent, answers: Answers, rtt_to_sender_ns: int) -> None:
-        """Find out what the sender waited for, given what `take` returned."""
-        self._in_flight.add(self.waits.take(sent, answers, rtt_to_sender_ns, self.direction))
+    def add_waits(self, sent: Sent, answers: Answers, rtt_to_sender_ns: int) -> None:
+        """Find out what the sender waited for, given what `add_segments` returned."""
+        self._in_flight.add(self.waits.add(sent, answers, rtt_to_sender_ns, self.direction))
 
-    def finish(self, last_ns: int) -> TcpDirection:
+    def facts(self, last_ns: int) -> TcpDirection:
         """Return what was found; the connection's last packet was seen at `last_ns`."""
         direction = self.direction
         if self._closed_since_ns is not None and direction.bytes:
@@ -131,14 +131,14 @@ class TcpHalf:
         steps = np.diff(numbers, prepend=before).view(np.int32)
         return last + np.cumsum(steps, dtype=np.int64)
 
-    def _take_acknowledgments(self, told: Columns) -> Integers:
+    def _add_acknowledgments(self, told: Columns) -> Integers:
         """Return how much the receiver has acknowledged, never decreasing."""
         if not len(told.time_ns):
             return np.zeros(0, np.int64)
         acknowledged = self._unwrap(told.acknowledgment, self._acknowledged)
         return np.maximum.accumulate(np.maximum(acknowledged, self._acknowledged))
 
-    def _take_segments(self, data: Columns, told: Columns, acknowledged: Integers) -> Sent:
+    def _add_segments(self, data: Columns, told: Columns, acknowledged: Integers) -> Sent:
         """Count segments, and measure round trips with the acknowledgments of the same time."""
         start = self._unwrap(data.sequence, self._high)
         highest = np.maximum.accumulate(np.concatenate(([self._high], start + data.size)))
@@ -148,7 +148,7 @@ class TcpHalf:
         fresh = np.stack((after[~is_odd], data.time_ns[~is_odd]))
         if is_odd.any():
             rows = np.flatnonzero(is_odd)
-            retransmitted = self._take_odd(data, (start, before), rows, fresh)
+            retransmitted = self._classify_odd(data, (start, before), rows, fresh)
             goal[retransmitted] = before[retransmitted]
         goal = np.maximum.accumulate(np.concatenate(([self._recover_until], goal)))
         reached = np.concatenate(([self._acknowledged], acknowledged))
@@ -163,7 +163,7 @@ class TcpHalf:
             self._last_ns = int(data.time_ns[-1])
         return Sent(data.time_ns, before, after, is_recovering)
 
-    def _take_odd(
+    def _classify_odd(
         self, data: Columns, place: tuple[Integers, Integers], rows: Integers, fresh: Integers
     ) -> Integers:
         """Count odd segments; return which of them are retransmissions.
@@ -182,7 +182,7 @@ class TcpHalf:
         before_ns = np.append(self._last_ns, data.time_ns)[rows]
         columns = (place[0][rows], stop, place[1][rows], data.time_ns[rows], before_ns, first_ns)
         segments = zip(*(each.tolist() for each in columns), strict=True)
-        is_again = [self._odd.take(OddSegment._make(each)) for each in segments]
+        is_again = [self._odd.classify(OddSegment._make(each)) for each in segments]
         return rows[is_again]
 
     def _measure(
@@ -280,7 +280,7 @@ class OddSegments:
         self._direction = direction
         self._holes: list[_Hole] = []
 
-    def take(self, segment: OddSegment) -> bool:
+    def classify(self, segment: OddSegment) -> bool:
         """Count an odd segment; return whether it is a retransmission."""
         start, stop, high, time_ns, before_ns, first_ns = segment
         if start > high:

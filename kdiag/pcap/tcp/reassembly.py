@@ -31,10 +31,10 @@ _PIECE_OVERHEAD_BYTES: Final = 256
 _STOP = attrgetter("stop")
 
 
-class Consumer(Protocol):
+class ByteConsumer(Protocol):
     """What the bytes of a direction go to."""
 
-    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+    def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Take the stretch of segments that comes next.
 
         Args:
@@ -61,7 +61,7 @@ class _Waiting(NamedTuple):
     piece: Piece
 
 
-class Direction:
+class Reassembly:
     """Puts the segments of one direction in order and passes them to its consumer.
 
     Attributes:
@@ -95,8 +95,8 @@ class Direction:
 
     def __init__(
         self,
-        consumer: Consumer,
-        on_gap: Callable[["Direction", int, Moment, str], None],
+        consumer: ByteConsumer,
+        on_gap: Callable[["Reassembly", int, Moment, str], None],
         max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES,
     ) -> None:
         """Make a direction that has seen nothing.
@@ -134,14 +134,14 @@ class Direction:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether `finish` would pass nothing on."""
+        """Return whether `flush` would pass nothing on."""
         return not self._waiting and (self._end is None or self._end <= self.offset)
 
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, whose bytes wait."""
         return first_packet((each.piece for each in self._waiting), oldest)
 
-    def synchronize(self, sequence: int) -> None:
+    def handle_syn(self, sequence: int) -> None:
         """Take the initial sequence number from a SYN; the first byte has the next number."""
         if self.first_sequence is None and self.offset == 0:
             self.first_sequence = sequence
@@ -152,15 +152,15 @@ class Direction:
         if self.next_sequence is None:
             self.next_sequence = sequence
 
-    def take_stretch(self, segments: Segments, first: int, last: int) -> None:
+    def add_run(self, segments: Segments, first: int, last: int) -> None:
         """Pass on a stretch that starts at the next expected byte, while nothing waits."""
         assert self.next_sequence is not None
         size = segments.edge[last] - segments.edge[first]
         self.offset += size
         self.next_sequence = (self.next_sequence + size) % _MODULUS
-        self.consumer.take(segments, first, last)
+        self.consumer.add_segments(segments, first, last)
 
-    def take_segment(self, segments: Segments, index: int, sequence: int) -> None:
+    def add_segment(self, segments: Segments, index: int, sequence: int) -> None:
         """Take one segment, wherever in the stream its bytes belong.
 
         Args:
@@ -171,7 +171,7 @@ class Direction:
         if self.next_sequence is None:
             self.next_sequence = sequence
         if sequence == self.next_sequence and not self._waiting:
-            self.take_stretch(segments, index, index + 1)
+            self.add_run(segments, index, index + 1)
             return
         distance = _distance(self.next_sequence, sequence)
         start = self.offset + distance
@@ -187,7 +187,7 @@ class Direction:
             self._release(moment)
             self._give_up(moment)
 
-    def acknowledge(self, sequence: int, moment: Moment) -> None:
+    def handle_acknowledgment(self, sequence: int, moment: Moment) -> None:
         """Take the other end's acknowledgment: all before `sequence` has reached it."""
         if self.next_sequence is None:
             return
@@ -197,7 +197,7 @@ class Direction:
             if self._waiting:
                 self._give_up(moment)
 
-    def end(self, sequence: int) -> None:
+    def handle_fin(self, sequence: int) -> None:
         """Take the sequence number of a FIN: the stream ends before it."""
         if self.next_sequence is None:
             self.next_sequence = sequence
@@ -205,7 +205,7 @@ class Direction:
         if self._end is None and 0 <= distance <= _LARGEST_WINDOW:
             self._end = self.offset + distance
 
-    def finish(self, moment: Moment, reason: str) -> None:
+    def flush(self, moment: Moment, reason: str) -> None:
         """Pass on what waits, with gaps, for nothing more will come."""
         while self._waiting:
             self._declare(self._waiting[0].start - self.offset, moment, reason)
@@ -293,7 +293,7 @@ class Direction:
         size = segments.edge[-1]
         self.offset += size
         self.next_sequence = (self.next_sequence + size) % _MODULUS
-        self.consumer.take(segments, 0, len(segments.packet), known)
+        self.consumer.add_segments(segments, 0, len(segments.packet), known)
 
 
 def _distance(origin: int, sequence: int) -> int:

@@ -33,7 +33,7 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
-class Half(NamedTuple):
+class DirectionRows(NamedTuple):
     """What a batch has of one direction.
 
     Attributes:
@@ -59,7 +59,7 @@ class FlowRows(NamedTuple):
         last_ns: time of its last packet.
         is_plain: whether it has no SYN, FIN or RST, no cut packet, and both directions' payloads
             follow each other.
-        halves: what each side sent.
+        directions: what each side sent.
     """
 
     low: int
@@ -68,10 +68,10 @@ class FlowRows(NamedTuple):
     last: int
     last_ns: int
     is_plain: bool
-    halves: tuple[Half, Half]
+    directions: tuple[DirectionRows, DirectionRows]
 
 
-class Row(NamedTuple):
+class SegmentRow(NamedTuple):
     """One TCP segment of a connection that needs a closer look.
 
     Attributes:
@@ -116,8 +116,8 @@ class SortedBatch:
         self._low, self._high = low[order], high[order]
         is_new_flow = _changes(self._low) | _changes(self._high)
         self._flow_starts = np.flatnonzero(is_new_flow)
-        self._is_new_half = is_new_flow | _changes(self._side)
-        self._half = np.cumsum(self._is_new_half) - 1
+        self._is_new_direction = is_new_flow | _changes(self._side)
+        self._direction = np.cumsum(self._is_new_direction) - 1
         self._flow = np.cumsum(is_new_flow) - 1
         is_control = (batch.flags[order] & _CONTROL) != 0
         self._has_control = np.logical_or.reduceat(is_control, self._flow_starts)
@@ -132,8 +132,8 @@ class SortedBatch:
         low_counts = np.add.reduceat(~self._side, starts, dtype=np.int64)
         middles = starts + low_counts
         is_plain = self._plain_flows(starts, stops)
-        low_halves = self._halves(starts, middles)
-        high_halves = self._halves(middles, np.array(stops))
+        low_directions = self._directions_between(starts, middles)
+        high_directions = self._directions_between(middles, np.array(stops))
         columns: Any = zip(
             self._low[starts].tolist(),
             self._high[starts].tolist(),
@@ -141,28 +141,28 @@ class SortedBatch:
             stops,
             time_ns.tolist(),
             is_plain.tolist(),
-            zip(low_halves, high_halves, strict=True),
+            zip(low_directions, high_directions, strict=True),
             strict=True,
         )
         return map(FlowRows._make, columns)
 
-    def rows(self, first: int, last: int) -> Iterator[Row]:
+    def rows(self, first: int, last: int) -> Iterator[SegmentRow]:
         """Yield rows of a connection in the order of the capture; `FlowRows` says which are its."""
         columns: Any = zip(*(column[first:last] for column in self._row_columns), strict=True)
-        return map(Row._make, columns)
+        return map(SegmentRow._make, columns)
 
     def next_break(self, first: int, last: int) -> int:
         """Return the first row from `first` on that is not plain, or `last`."""
         at = bisect_left(self._breaks, first)
         return min(self._breaks[at], last) if at < len(self._breaks) else last
 
-    def stretches(self, flow: FlowRows, first: int, last: int) -> FlowRows:
+    def contiguous_runs(self, flow: FlowRows, first: int, last: int) -> FlowRows:
         """Return some rows of a connection, all of them plain, as if they were all it has."""
         return flow._replace(
             first=first,
             last=last,
             last_ns=max(self._row_columns[-1][first:last]),
-            halves=(self._half_of(0, first, last), self._half_of(1, first, last)),
+            directions=(self._direction_of(0, first, last), self._direction_of(1, first, last)),
         )
 
     def sides(self, flow: FlowRows) -> tuple[Integers, Integers]:
@@ -176,18 +176,18 @@ class SortedBatch:
         is_high = self._side[place]
         return self._order[place[~is_high]], self._order[place[is_high]]
 
-    def _half_of(self, side: int, first: int, last: int) -> Half:
+    def _direction_of(self, side: int, first: int, last: int) -> DirectionRows:
         """Return what one side sent in some plain rows of a connection."""
         rows = self._place[first:last]
         rows = rows[self._side[rows] == side]
         if not len(rows):
-            return Half(0, 0, 0, NONE_SEEN, 0)
+            return DirectionRows(0, 0, 0, NONE_SEEN, 0)
         payload = self._payload[rows]
         kept = payload[payload >= 0]
         start, stop = (int(kept[0]), int(kept[-1]) + 1) if len(kept) else (0, 0)
         number = self.batch.acknowledgment[self._order[rows]]
         highest = int(number[0]) + int((number - number[0]).view(np.int32).max())
-        return Half(
+        return DirectionRows(
             start,
             stop,
             int(self._sequence[start]) if len(kept) else 0,
@@ -223,7 +223,7 @@ class SortedBatch:
 
     @cached_property
     def _row_columns(self) -> list[list[Any]]:
-        """Return what `Row` is made of, connection by connection."""
+        """Return what `SegmentRow` is made of, connection by connection."""
         batch, place = self.batch, self._place
         row = self._order[place]
         columns = (
@@ -246,7 +246,7 @@ class SortedBatch:
         candidates = np.flatnonzero(self._has_payload)
         sequence = batch.sequence[order[candidates]]
         wire = wire[candidates]
-        is_first = _changes(self._half[candidates])
+        is_first = _changes(self._direction[candidates])
         is_same = ~_changes(sequence) & ~_changes(wire) & ~is_first & (wire > 1)
         is_same &= ~self._has_control[self._flow[candidates]]
         kept = candidates[~is_same]
@@ -279,15 +279,15 @@ class SortedBatch:
         is_whole: Flags = trouble[kept[stops]] == trouble[kept[starts]]
         return is_whole & ~self._has_control
 
-    def _halves(self, starts: Integers, stops: Integers) -> list[Half]:
+    def _directions_between(self, starts: Integers, stops: Integers) -> list[DirectionRows]:
         """Return what lies between the places, as one side of each connection."""
         kept = np.concatenate((self._kept_before, [len(self._sequence)]))
         first, last = kept[starts], kept[stops]
         repeats = np.concatenate(([0], self._repeats_before))
         sequence = np.concatenate((self._sequence, [np.uint32(0)]))[first]
-        half = self._half[np.minimum(starts, len(self._half) - 1)]
+        direction = self._direction[np.minimum(starts, len(self._direction) - 1)]
         acknowledged = np.where(
-            starts < stops, self._acknowledged[half].astype(np.int64), NONE_SEEN
+            starts < stops, self._acknowledged[direction].astype(np.int64), NONE_SEEN
         )
         columns: Any = zip(
             first.tolist(),
@@ -297,15 +297,15 @@ class SortedBatch:
             (repeats[stops] - repeats[starts]).tolist(),
             strict=True,
         )
-        return [Half._make(each) for each in columns]
+        return [DirectionRows._make(each) for each in columns]
 
     def _find_acknowledged(self) -> None:
         """Find the highest acknowledgment number of each direction, modulo 2**32."""
         number = self.batch.acknowledgment[self._order]
         has_number = (self.batch.flags[self._order] & ACK) != 0
-        starts = np.flatnonzero(self._is_new_half)
+        starts = np.flatnonzero(self._is_new_direction)
         origin = number[starts]
-        lead = np.where(has_number, (number - origin[self._half]).view(np.int32), np.int32(0))
+        lead = np.where(has_number, (number - origin[self._direction]).view(np.int32), np.int32(0))
         self._acknowledged = origin + np.maximum.reduceat(lead, starts).view(np.uint32)
 
 

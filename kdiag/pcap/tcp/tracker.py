@@ -13,7 +13,7 @@ import numpy as np
 
 from kdiag.exchange.tcp_facts import TcpFacts
 from kdiag.pcap.packets.index import SegmentBatch
-from kdiag.pcap.tcp.direction import Columns, TcpHalf
+from kdiag.pcap.tcp.direction import Columns, TcpDirectionTracker
 from kdiag.pcap.tcp.sorted_batch import ACK, RST, SYN
 from kdiag.pcap.tcp.waits import Integers
 
@@ -91,7 +91,7 @@ class TcpTracker:
     """Follows one connection; side 0 sends from the lower endpoint."""
 
     def __init__(self) -> None:
-        self._halves = TcpHalf(), TcpHalf()
+        self._directions = TcpDirectionTracker(), TcpDirectionTracker()
         self._waiting: list[tuple[Columns, Columns]] = []
         self._rows = 0
         self._syns: list[_Syn | None] = [None, None]
@@ -99,26 +99,26 @@ class TcpTracker:
         self._handshake_rtt_ns: list[int | None] = [None, None]
         self._last_ns = 0
 
-    def take(self, batch: SegmentBatch, low: Integers, high: Integers) -> None:
+    def add_rows(self, batch: SegmentBatch, low: Integers, high: Integers) -> None:
         """Take the rows of a batch that either end sent, each in the order of the capture."""
         flags = batch.flags
         for side, rows in enumerate((low, high)):
             for row in rows[(flags[rows] & SYN) != 0].tolist():
-                self._take_syn(side, batch, row)
+                self._add_syn(side, batch, row)
         low, high = (rows[(flags[rows] & (SYN | RST)) == 0] for rows in (low, high))
         self._waiting.append((_columns(batch, low), _columns(batch, high)))
         self._rows += len(low) + len(high)
         if self._rows >= _ENOUGH_ROWS:
             self._look()
 
-    def finish(self, client_side: int) -> TcpFacts:
+    def facts(self, client_side: int) -> TcpFacts:
         """Return the facts of the connection, whose client is the given side."""
         self._look()
-        requests, responses = self._halves[client_side], self._halves[1 - client_side]
+        requests, responses = self._directions[client_side], self._directions[1 - client_side]
         syns = self._syns[client_side], self._syns[1 - client_side]
         facts = TcpFacts(
-            requests=requests.finish(self._last_ns),
-            responses=responses.finish(self._last_ns),
+            requests=requests.facts(self._last_ns),
+            responses=responses.facts(self._last_ns),
             client_rtt_ns=self._rtt_ns(client_side),
             broker_rtt_ns=self._rtt_ns(1 - client_side),
         )
@@ -132,7 +132,7 @@ class TcpTracker:
             facts.has_timestamps = offers[0].timestamps and offers[1].timestamps
         return facts
 
-    def _take_syn(self, side: int, batch: SegmentBatch, row: int) -> None:
+    def _add_syn(self, side: int, batch: SegmentBatch, row: int) -> None:
         """Take what a SYN tells of the end that sends it."""
         if self._syns[side] is not None:
             self._repeated_syns += 1
@@ -141,7 +141,7 @@ class TcpTracker:
         time_ns = int(batch.time_ns[row])
         syn = _Syn(int(batch.packet[row]), time_ns, is_answer, _options(batch, row))
         self._syns[side], other = syn, self._syns[1 - side]
-        mine, answers = self._halves[side], self._halves[1 - side]
+        mine, answers = self._directions[side], self._directions[1 - side]
         mine.start(int(batch.sequence[row]) + 1)
         if is_answer:
             answers.start(int(batch.acknowledgment[row]))
@@ -152,7 +152,7 @@ class TcpTracker:
         shifts = [syn.options.window_scale, other.options.window_scale]
         is_scaled = None not in shifts
         answers.shift, mine.shift = (shift or 0 if is_scaled else 0 for shift in shifts)
-        answers.take_window(time_ns, int(batch.window[row]))
+        answers.add_syn_window(time_ns, int(batch.window[row]))
 
     def _look(self) -> None:
         """Look at what waits."""
@@ -164,9 +164,12 @@ class TcpTracker:
         self._end_handshake((low, high))
         times = [int(each.time_ns.max()) for each in (low, high) if len(each.time_ns)]
         self._last_ns = max(self._last_ns, *times)
-        seen = self._halves[0].take(low, high), self._halves[1].take(high, low)
+        seen = (
+            self._directions[0].add_segments(low, high),
+            self._directions[1].add_segments(high, low),
+        )
         for side, (sent, answers) in enumerate(seen):
-            self._halves[side].take_waits(sent, answers, self._rtt_ns(side) or 0)
+            self._directions[side].add_waits(sent, answers, self._rtt_ns(side) or 0)
 
     def _joined(self, parts: Sequence[Columns]) -> Columns:
         """Return segments of one end together; no time is before one that was looked at."""
@@ -184,7 +187,7 @@ class TcpTracker:
 
     def _rtt_ns(self, side: int) -> int | None:
         """Return the least round trip between the vantage point and an end."""
-        known = (self._handshake_rtt_ns[side], self._halves[1 - side].ack_rtt_ns.least)
+        known = (self._handshake_rtt_ns[side], self._directions[1 - side].ack_rtt_ns.least)
         return min((each for each in known if each is not None), default=None)
 
 

@@ -94,7 +94,7 @@ class Waits:
         self._largest_window = 0
         self._last: tuple[int, int] | None = None
 
-    def take(
+    def add(
         self, sent: Sent, answers: Answers, rtt_to_sender_ns: int, direction: TcpDirection
     ) -> Integers:
         """Divide the times between segments; return what was in flight after each.

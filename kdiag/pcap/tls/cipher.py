@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC
 
 from kdiag.pcap.tls.direction import Epoch
-from kdiag.pcap.tls.record import Record
+from kdiag.pcap.tls.record import TlsRecord
 from kdiag.pcap.tls.suite import CipherSuite
 
 _TAG_BYTES: Final = 16
@@ -98,7 +98,7 @@ class _Tls13Cipher:
         self._aead = _AEADS[suite.mode](_expand_label(suite, secret, "key", suite.key_bytes))
         self._nonce = int.from_bytes(_expand_label(suite, secret, "iv", _NONCE_BYTES))
 
-    def open(self, sequence: int, record: Record) -> tuple[int, bytes] | None:
+    def open(self, sequence: int, record: TlsRecord) -> tuple[int, bytes] | None:
         nonce = (self._nonce ^ sequence).to_bytes(_NONCE_BYTES)
         try:
             inner = self._aead.decrypt(nonce, record.payload, record.header)
@@ -118,7 +118,7 @@ class _Tls12Cipher:
         self._tag_bytes = _SHORT_TAG_BYTES if suite.mode == "CCM_8" else _TAG_BYTES
         self.overhead_bytes = self._explicit_bytes + self._tag_bytes
 
-    def open(self, sequence: int, record: Record) -> tuple[int, bytes] | None:
+    def open(self, sequence: int, record: TlsRecord) -> tuple[int, bytes] | None:
         size = len(record.payload) - self.overhead_bytes
         if size < 0:
             return None
@@ -148,7 +148,7 @@ class _CbcCipher:
         self._mac_bytes = _MAC_BYTES[suite.mac_name]
         self._macs_ciphertext = macs_ciphertext
 
-    def open(self, sequence: int, record: Record) -> tuple[int, bytes] | None:
+    def open(self, sequence: int, record: TlsRecord) -> tuple[int, bytes] | None:
         sealed = record.payload
         if self._macs_ciphertext:
             sealed = self._checked(sequence, record, sealed)
@@ -157,7 +157,7 @@ class _CbcCipher:
             content = self._checked(sequence, record, content)
         return (record.kind, content) if content else None
 
-    def _checked(self, sequence: int, record: Record, data: bytes) -> bytes:
+    def _checked(self, sequence: int, record: TlsRecord, data: bytes) -> bytes:
         """Return the bytes before their MAC; none if it is wrong."""
         size = len(data) - self._mac_bytes
         if size <= 0:
@@ -179,7 +179,7 @@ class _CbcCipher:
         return padded[:-padding]
 
 
-def _pseudo_header(sequence: int, record: Record, size: int) -> bytes:
+def _pseudo_header(sequence: int, record: TlsRecord, size: int) -> bytes:
     """Return what TLS 1.2 authenticates besides the content."""
     return sequence.to_bytes(8) + record.header[:3] + size.to_bytes(2)
 

@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Final, NamedTuple
 
 from kdiag.errors import DecodeError
-from kdiag.pcap.tls.direction import MAX_WAITING_BYTES, Direction
+from kdiag.pcap.tls.direction import MAX_WAITING_BYTES, TlsDirection
 from kdiag.pcap.tls.facts import TlsFacts
 from kdiag.pcap.tls.handshake import (
     CLIENT_HELLO,
@@ -50,7 +50,7 @@ from kdiag.pcap.tls.record import (
     CHANGE_CIPHER_SPEC,
     HANDSHAKE,
     HEADER_BYTES,
-    Record,
+    TlsRecord,
 )
 from kdiag.pcap.tls.suite import name_suite
 
@@ -96,7 +96,7 @@ class TlsConnection:
         """
         self.facts = TlsFacts()
         self._keylog = keylog
-        self._directions = (Direction(is_client=False), Direction(is_client=True))
+        self._directions = (TlsDirection(is_client=False), TlsDirection(is_client=True))
         self._client_hello: ClientHello | None = None
         self._server_hello: ServerHello | None = None
         self._is_tls13 = False
@@ -112,7 +112,7 @@ class TlsConnection:
         direction = self._directions[is_client]
         for record in direction.reader.feed(data):
             self._count(record)
-            self._take(direction, record)
+            self._handle_record(direction, record)
         self._note_framing(direction)
         plaintexts, self._plaintexts = self._plaintexts, []
         return plaintexts
@@ -130,14 +130,14 @@ class TlsConnection:
         lost = direction.reader.gap(missing_bytes)
         if lost is not None:
             self._count(lost)
-            self._take(direction, lost)
+            self._handle_record(direction, lost)
 
-    def _count(self, record: Record) -> None:
+    def _count(self, record: TlsRecord) -> None:
         if record.kind == APPLICATION_DATA:
             self.facts.application_records += 1
             self.facts.application_bytes += record.end - record.start - HEADER_BYTES
 
-    def _note_framing(self, direction: Direction) -> None:
+    def _note_framing(self, direction: TlsDirection) -> None:
         """Tell whether a direction speaks TLS at all, and where it stopped to."""
         side, reader = _SIDES[direction.is_client], direction.reader
         if direction.is_client:
@@ -153,7 +153,7 @@ class TlsConnection:
         """Return whether both hellos are known, and with them what protects the records."""
         return self._client_hello is not None and self._server_hello is not None
 
-    def _take(self, direction: Direction, record: Record) -> None:
+    def _handle_record(self, direction: TlsDirection, record: TlsRecord) -> None:
         """Read a record, or let it wait for the other side's hello."""
         if record.skipped_bytes:
             direction.handshake.lose_track()
@@ -168,7 +168,7 @@ class TlsConnection:
         else:
             self._read_clear(direction, record)
 
-    def _must_wait(self, direction: Direction, record: Record) -> bool:
+    def _must_wait(self, direction: TlsDirection, record: TlsRecord) -> bool:
         """Return whether only the other side's hello, which may still come, makes this readable.
 
         It has usually come before; but packets are not always captured in the order in which they
@@ -178,11 +178,11 @@ class TlsConnection:
             return False
         return bool(direction.waiting) or record.kind in (CHANGE_CIPHER_SPEC, APPLICATION_DATA)
 
-    def _has_greeted(self, direction: Direction) -> bool:
+    def _has_greeted(self, direction: TlsDirection) -> bool:
         hello = self._client_hello if direction.is_client else self._server_hello
         return hello is not None
 
-    def _read_clear(self, direction: Direction, record: Record) -> None:
+    def _read_clear(self, direction: TlsDirection, record: TlsRecord) -> None:
         """Read a record of the time before keys are in use."""
         if record.kind in (CHANGE_CIPHER_SPEC, APPLICATION_DATA):
             self._read_change_of_keys(direction, record)
@@ -191,7 +191,7 @@ class TlsConnection:
         else:
             direction.handshake.lose_track()
 
-    def _read_change_of_keys(self, direction: Direction, record: Record) -> None:
+    def _read_change_of_keys(self, direction: TlsDirection, record: TlsRecord) -> None:
         """Read what shows that from now on, or since some time, records are protected."""
         changes = self._is_agreed() and not self._is_tls13
         if record.kind == CHANGE_CIPHER_SPEC and changes:
@@ -205,7 +205,7 @@ class TlsConnection:
                 side = _SIDES[direction.is_client]
                 self.facts.note(f"the handshake was not captured from its start: no {side} hello")
 
-    def _read_protected(self, direction: Direction, record: Record) -> None:
+    def _read_protected(self, direction: TlsDirection, record: TlsRecord) -> None:
         was_certain = direction.is_certain and not record.skipped_bytes
         skips_early_data = direction.skips_early_data
         opened = direction.open(record)
@@ -224,7 +224,7 @@ class TlsConnection:
             self.facts.note(f"since a loss, no record of the {side} can be opened any more")
 
     def _read_content(
-        self, direction: Direction, record: Record, kind: int, content: bytes
+        self, direction: TlsDirection, record: TlsRecord, kind: int, content: bytes
     ) -> None:
         """Read what a record carries, be it in the clear or opened."""
         if kind == HANDSHAKE:
@@ -237,12 +237,12 @@ class TlsConnection:
         elif kind == APPLICATION_DATA and content:
             self.facts.decrypted_records += 1
             self.facts.decrypted_bytes += len(content)
-            missing_bytes = direction.take_missing_bytes()
+            missing_bytes = direction.pop_missing_bytes()
             self._plaintexts.append(
                 Plaintext(direction.is_client, content, record.start, record.end, missing_bytes)
             )
 
-    def _read_message(self, direction: Direction, message: Message) -> None:
+    def _read_message(self, direction: TlsDirection, message: Message) -> None:
         read = self._MESSAGES.get(message.kind)
         if read is not None:
             try:
@@ -250,11 +250,11 @@ class TlsConnection:
             except DecodeError as error:
                 self.facts.note(f"a handshake message is malformed: {error}")
 
-    def _may_greet(self, direction: Direction) -> bool:
+    def _may_greet(self, direction: TlsDirection) -> bool:
         """Return whether a hello makes sense: the first, or one that TLS 1.2 has encrypted."""
         return not self._is_agreed() or (direction.epoch is not None and not self._is_tls13)
 
-    def _read_client_hello(self, direction: Direction, body: bytes) -> None:
+    def _read_client_hello(self, direction: TlsDirection, body: bytes) -> None:
         if not direction.is_client or not self._may_greet(direction):
             return
         is_first = self._client_hello is None
@@ -264,7 +264,7 @@ class TlsConnection:
         if is_first and self._server_hello is not None:
             self._agree(hello, self._server_hello)
 
-    def _read_server_hello(self, direction: Direction, body: bytes) -> None:
+    def _read_server_hello(self, direction: TlsDirection, body: bytes) -> None:
         if direction.is_client or not self._may_greet(direction):
             return
         hello = read_server_hello(body)
@@ -289,23 +289,23 @@ class TlsConnection:
                 direction.begin_epoch()
                 direction.skips_early_data = direction.is_client and client.offers_early_data
         for direction in self._directions:
-            for record in direction.take_waiting():
-                self._take(direction, record)
+            for record in direction.pop_waiting():
+                self._handle_record(direction, record)
 
-    def _read_encrypted_extensions(self, direction: Direction, body: bytes) -> None:
+    def _read_encrypted_extensions(self, direction: TlsDirection, body: bytes) -> None:
         if self._is_tls13 and not direction.is_client:
             self.facts.alpn = read_encrypted_extensions(body)
 
-    def _read_finished(self, direction: Direction, _body: bytes) -> None:
+    def _read_finished(self, direction: TlsDirection, _body: bytes) -> None:
         """Go on with the key for application data, unless a client has authenticated late."""
         if self._is_tls13 and direction.epoch is not None and not direction.epoch.is_application:
             direction.begin_epoch()
 
-    def _read_key_update(self, direction: Direction, _body: bytes) -> None:
+    def _read_key_update(self, direction: TlsDirection, _body: bytes) -> None:
         if self._is_tls13 and direction.epoch is not None and direction.epoch.is_application:
             direction.begin_epoch()
 
-    _MESSAGES: ClassVar[Mapping[int, Callable[["TlsConnection", Direction, bytes], None]]] = {
+    _MESSAGES: ClassVar[Mapping[int, Callable[["TlsConnection", TlsDirection, bytes], None]]] = {
         CLIENT_HELLO: _read_client_hello,
         SERVER_HELLO: _read_server_hello,
         ENCRYPTED_EXTENSIONS: _read_encrypted_extensions,

@@ -26,8 +26,8 @@ from kdiag.pcap.tls.record import (
     APPLICATION_DATA,
     HEADER_BYTES,
     MAX_PAYLOAD_BYTES,
-    Record,
     RecordReader,
+    TlsRecord,
 )
 
 MAX_TRIALS: Final = 4096
@@ -45,7 +45,7 @@ class RecordCipher(Protocol):
     def overhead_bytes(self) -> int | None:
         """How many bytes longer a payload is than its content; None if that differs."""
 
-    def open(self, sequence: int, record: Record) -> tuple[int, bytes] | None:
+    def open(self, sequence: int, record: TlsRecord) -> tuple[int, bytes] | None:
         """Return content type and content of a record, or None if it fails authentication."""
 
 
@@ -75,7 +75,7 @@ class _Loss(NamedTuple):
     unknown_bytes: int
 
 
-class Direction:
+class TlsDirection:
     """The records of one direction, and where in its epochs they are.
 
     Attributes:
@@ -92,7 +92,7 @@ class Direction:
         self.is_client = is_client
         self.reader = RecordReader()
         self.handshake = HandshakeReader()
-        self.waiting: deque[Record] = deque()
+        self.waiting: deque[TlsRecord] = deque()
         self.epoch: Epoch | None = None
         self.skips_early_data = False
         self._epochs: Iterator[Epoch] = iter(())
@@ -127,12 +127,12 @@ class Direction:
         self._loss = None
         self.handshake = HandshakeReader()
 
-    def begin_missed_epoch(self, record: Record) -> None:
+    def begin_missed_epoch(self, record: TlsRecord) -> None:
         """Go on with the next key, when this record shows that the change of keys was missed."""
         self.begin_epoch()
         self._loss = _Loss(record.start, 0, _SKIPPED_WITH_THE_HANDSHAKE * _LEAST_RECORD_BYTES)
 
-    def wait(self, record: Record) -> bool:
+    def wait(self, record: TlsRecord) -> bool:
         """Keep a record for later; return false if an older one was dropped for it."""
         self.waiting.append(record)
         self._waiting_bytes += len(record.payload)
@@ -144,13 +144,13 @@ class Direction:
             self.waiting[0] = oldest._replace(skipped_bytes=skipped_bytes)
         return has_room
 
-    def take_waiting(self) -> deque[Record]:
+    def pop_waiting(self) -> deque[TlsRecord]:
         """Return the records that wait, and let none wait any more."""
         waiting, self.waiting = self.waiting, deque()
         self._waiting_bytes = 0
         return waiting
 
-    def open(self, record: Record) -> tuple[int, bytes] | None:
+    def open(self, record: TlsRecord) -> tuple[int, bytes] | None:
         """Return content type and content of a protected record, or None if it cannot be opened."""
         if record.skipped_bytes:
             self._lose(record.start - record.skipped_bytes, record.skipped_bytes)
@@ -170,7 +170,7 @@ class Direction:
             self._sequence += 1
         return None
 
-    def take_missing_bytes(self) -> int | None:
+    def pop_missing_bytes(self) -> int | None:
         """Return how much content was lost since this was asked last; None if that is unknown."""
         missing_bytes, self._missing_bytes = self._missing_bytes, 0
         return missing_bytes
@@ -190,7 +190,7 @@ class Direction:
                         return
                     yield epoch, sequence
 
-    def _find_place(self, epoch: Epoch, sequence: int, record: Record) -> None:
+    def _find_place(self, epoch: Epoch, sequence: int, record: TlsRecord) -> None:
         """Note where an opened record was, and what that says about those before it."""
         if epoch is self._next_epoch:
             if sequence or (self.epoch and self.epoch.is_application):
@@ -203,7 +203,7 @@ class Direction:
         self._trials_left = MAX_TRIALS
         self.skips_early_data = False
 
-    def _count_missing(self, epoch: Epoch, loss: _Loss, sequence: int, record: Record) -> None:
+    def _count_missing(self, epoch: Epoch, loss: _Loss, sequence: int, record: TlsRecord) -> None:
         """Add up how much content a loss has cost.
 
         What comes before the first application data is unlikely to be any: it ends the handshake,

@@ -158,7 +158,7 @@ def read_client_hello(body: bytes) -> ClientHello:
     """
     cursor = _Cursor("ClientHello", body)
     version = cursor.number(2)
-    random, session_id = cursor.take(_RANDOM_BYTES), cursor.vector(1)
+    random, session_id = cursor.read(_RANDOM_BYTES), cursor.vector(1)
     cursor.vector(2)  # cipher suites
     cursor.vector(1)  # compression methods
     extensions = cursor.extensions()
@@ -180,7 +180,7 @@ def read_server_hello(body: bytes) -> ServerHello:
     """
     cursor = _Cursor("ServerHello", body)
     version = cursor.number(2)
-    random, session_id = cursor.take(_RANDOM_BYTES), cursor.vector(1)
+    random, session_id = cursor.read(_RANDOM_BYTES), cursor.vector(1)
     suite, compression = cursor.number(2), cursor.number(1)
     extensions = cursor.extensions()
     if _SUPPORTED_VERSIONS in extensions:
@@ -221,7 +221,7 @@ class _Cursor:
         self._data = data
         self._position = 0
 
-    def take(self, size: int) -> bytes:
+    def read(self, size: int) -> bytes:
         start, left = self._position, len(self._data) - self._position
         if size > left:
             raise DecodeError(self._path, start, f"{size} bytes should follow, {left} are left")
@@ -229,11 +229,11 @@ class _Cursor:
         return self._data[start : start + size]
 
     def number(self, size: int) -> int:
-        return int.from_bytes(self.take(size))
+        return int.from_bytes(self.read(size))
 
     def vector(self, size: int) -> bytes:
         """Return what follows a length that takes `size` bytes."""
-        return self.take(self.number(size))
+        return self.read(self.number(size))
 
     def is_at_end(self) -> bool:
         return self._position == len(self._data)

@@ -62,7 +62,7 @@ class KeyLog:
     def __len__(self) -> int:
         return len(self._secrets)
 
-    def take(self, secrets: list[Secrets]) -> None:
+    def add_secrets(self, secrets: list[Secrets]) -> None:
         """Add the key logs that a capture has brought along, and empty the list of its secrets."""
         while secrets:
             found = secrets.pop()

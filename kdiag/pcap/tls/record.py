@@ -23,7 +23,7 @@ _HEADER_START: Final = re.compile(rb"[\x14-\x18]\x03[\x00-\x04]")
 _HEADER_START_BYTES: Final = 3
 
 
-class Record(NamedTuple):
+class TlsRecord(NamedTuple):
     """One record of a direction; offsets count the bytes of the direction from 0.
 
     Attributes:
@@ -66,7 +66,7 @@ class RecordReader:
         self._searched_from: int | None = None
         self._skipped_bytes = 0
 
-    def feed(self, data: bytes) -> list[Record]:
+    def feed(self, data: bytes) -> list[TlsRecord]:
         """Return the records that these bytes complete; they follow those fed before."""
         if self.is_tls is False:
             return []
@@ -83,7 +83,7 @@ class RecordReader:
             self._drop(size)
         return records
 
-    def gap(self, missing_bytes: int) -> Record | None:
+    def gap(self, missing_bytes: int) -> TlsRecord | None:
         """Go on behind bytes that are missing, after those fed before.
 
         Args:
@@ -165,12 +165,12 @@ class RecordReader:
         end = position + HEADER_BYTES
         return HEADER_BYTES + int.from_bytes(self._buffer[end - 2 : end])
 
-    def _record(self, payload: bytes, *, is_whole: bool) -> Record:
+    def _record(self, payload: bytes, *, is_whole: bool) -> TlsRecord:
         """Return the record whose header the buffer starts with."""
         start, skipped_bytes = self._offset, self._skipped_bytes
         self._skipped_bytes = 0
         end = start + self._record_bytes(0)
-        return Record(
+        return TlsRecord(
             bytes(self._buffer[:HEADER_BYTES]), payload, start, end, is_whole, skipped_bytes
         )
 

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from typing import Final
 
 from kdiag.pcap.kafka.frame_stream import FrameStream
-from kdiag.pcap.tcp.reassembly import Consumer, Moment
+from kdiag.pcap.tcp.reassembly import ByteConsumer, Moment
 from kdiag.pcap.tcp.segments import Piece, Segments
 from kdiag.pcap.tls.connection import Plaintext, TlsConnection
 from kdiag.pcap.tls.facts import TlsFacts
@@ -29,7 +29,7 @@ class TlsSide:
         self._stops: list[int] = []
         self._moments: list[Moment] = []
 
-    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+    def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Take the next bytes of the direction."""
         for row in range(first, last):
             piece = segments.piece(row)
@@ -55,7 +55,7 @@ class TlsStream:
     """
 
     def __init__(
-        self, keylog: KeyLog | None, client: int, targets: tuple[Consumer, Consumer]
+        self, keylog: KeyLog | None, client: int, targets: tuple[ByteConsumer, ByteConsumer]
     ) -> None:
         """Begin with the first bytes of both directions.
 
@@ -65,7 +65,7 @@ class TlsStream:
             targets: what the bytes inside go to.
         """
         self.sides = TlsSide(self, 0), TlsSide(self, 1)
-        self.targets: list[Consumer] = [*targets]
+        self.targets: list[ByteConsumer] = [*targets]
         self._client = client
         self._connection = TlsConnection(keylog)
 
@@ -92,4 +92,4 @@ class TlsStream:
         pieces = [Piece(plaintext.data, len(plaintext.data), *moment)]
         if plaintext.missing_bytes:
             pieces.insert(0, Piece(b"", plaintext.missing_bytes, *moment))
-        target.take(Segments.of_pieces(pieces), 0, len(pieces))
+        target.add_segments(Segments.of_pieces(pieces), 0, len(pieces))

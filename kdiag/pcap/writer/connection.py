@@ -25,7 +25,7 @@ _SEQUENCE_TICK_NS: Final = 4_000
 """RFC 9293: a port that is used again starts elsewhere, as a clock has gone on since."""
 
 
-class Side(IntEnum):
+class Sender(IntEnum):
     """Who sends."""
 
     CLIENT = 0
@@ -42,13 +42,13 @@ class Delivery(NamedTuple):
         missing_bytes: how many bytes of it were lost.
     """
 
-    side: Side
+    side: Sender
     first: bytes
     last: bytes
     missing_bytes: int
 
     @classmethod
-    def of_frame(cls, side: Side, frame: Frame) -> Self:
+    def of_frame(cls, side: Sender, frame: Frame) -> Self:
         """Return the delivery of a frame, in two parts if it took time."""
         prefix = (frame.size & 0xFFFFFFFF).to_bytes(LENGTH_BYTES)
         payload = prefix + frame.data
@@ -88,21 +88,21 @@ class SyntheticConnection:
 
     def open(self, time_ns: int) -> None:
         """Write the handshake."""
-        self._send(Side.CLIENT, SYN, time_ns)
-        self._send(Side.BROKER, SYN | ACK, time_ns)
-        self._send(Side.CLIENT, ACK, time_ns)
+        self._send(Sender.CLIENT, SYN, time_ns)
+        self._send(Sender.BROKER, SYN | ACK, time_ns)
+        self._send(Sender.CLIENT, ACK, time_ns)
 
     def begin(self, delivery: Delivery, time_ns: int) -> None:
         """Write the first part of a frame, which ends the frame before it on its side."""
         before = self._unfinished[delivery.side]
         if before is not None:
-            self.finish(before, time_ns)
+            self.send_rest(before, time_ns)
         self._send_bytes(delivery.side, delivery.first, time_ns)
         self._unfinished[delivery.side] = delivery
         if not delivery.last:
-            self.finish(delivery, time_ns)
+            self.send_rest(delivery, time_ns)
 
-    def finish(self, delivery: Delivery, time_ns: int) -> None:
+    def send_rest(self, delivery: Delivery, time_ns: int) -> None:
         """Write the last part of a frame, unless that was done."""
         if self._unfinished[delivery.side] is delivery:
             self._unfinished[delivery.side] = None
@@ -113,19 +113,19 @@ class SyntheticConnection:
         """Write the end of the connection."""
         for delivery in self._unfinished:
             if delivery is not None:
-                self.finish(delivery, time_ns)
+                self.send_rest(delivery, time_ns)
         if self.connection.close_reason == "rst":
-            self._send(Side.BROKER, RST | ACK, time_ns)
+            self._send(Sender.BROKER, RST | ACK, time_ns)
             return
-        self._send(Side.CLIENT, FIN | ACK, time_ns)
-        self._send(Side.BROKER, FIN | ACK, time_ns)
-        self._send(Side.CLIENT, ACK, time_ns)
+        self._send(Sender.CLIENT, FIN | ACK, time_ns)
+        self._send(Sender.BROKER, FIN | ACK, time_ns)
+        self._send(Sender.CLIENT, ACK, time_ns)
 
-    def _send_bytes(self, side: Side, payload: bytes, time_ns: int) -> None:
+    def _send_bytes(self, side: Sender, payload: bytes, time_ns: int) -> None:
         for start in range(0, len(payload), MAX_PAYLOAD_BYTES):
             self._send(side, PSH | ACK, time_ns, payload[start : start + MAX_PAYLOAD_BYTES])
 
-    def _send(self, side: Side, flags: int, time_ns: int, payload: bytes = b"") -> None:
+    def _send(self, side: Sender, flags: int, time_ns: int, payload: bytes = b"") -> None:
         self.seen_ns = max(self.seen_ns, time_ns)
         acknowledged = self._sequences[1 - side] if flags & ACK else 0
         segment = Segment(self._sequences[side], acknowledged, flags, payload)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from kdiag.exchange.model import Exchange
 from kdiag.exchange.secrets.masking import mask_secrets
-from kdiag.pcap.writer.connection import Delivery, Side, SyntheticConnection
+from kdiag.pcap.writer.connection import Delivery, Sender, SyntheticConnection
 from kdiag.pcap.writer.savefile import LINKTYPE_RAW, SavefileWriter
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class ExchangeWriter:
             exchange = mask_secrets(exchange)
         connection = self._connection(exchange)
         first_ns = 0
-        for side, frame in ((Side.CLIENT, exchange.request), (Side.BROKER, exchange.response)):
+        for side, frame in ((Sender.CLIENT, exchange.request), (Sender.BROKER, exchange.response)):
             if frame is not None:
                 # A wall clock may go back; a response does not come before its request.
                 first_ns = max(first_ns, frame.first_byte_ns)
@@ -119,7 +119,7 @@ class ExchangeWriter:
         """
         self._add((rank[0], *rank), partial(self._begin, connection, delivery))
         if delivery.last:
-            self._add((last_ns, *rank), partial(connection.finish, delivery))
+            self._add((last_ns, *rank), partial(connection.send_rest, delivery))
         self._held_bytes += delivery.size
         connection.last_frame_ns = max(connection.last_frame_ns, last_ns)
         self._newest_ns = max(self._newest_ns, last_ns)

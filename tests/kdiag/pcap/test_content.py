@@ -9,7 +9,7 @@ from kdiag.exchange.model import Connection, Protocol, Status
 from kdiag.pcap.content import Content, ReadingRules
 from kdiag.pcap.kafka.conversation import Announcements
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
-from kdiag.pcap.kafka.matching import Run
+from kdiag.pcap.kafka.matching import ExchangeCollector
 from kdiag.pcap.kafka.opening import Verdict
 from kdiag.pcap.tls.keylog import KeyLog
 from recordings.segment_tape import request, response, sized, stretch
@@ -36,7 +36,7 @@ class Rig:
         )
         self.skips: list[tuple[str, Skip]] = []
         self.verdicts: list[Verdict] = []
-        self._run = Run()
+        self._run = ExchangeCollector()
         self._frames = Announcements([], [])
         self._packet = 0
         rules = ReadingRules(FrameLimits(1 << 20, 1 << 20), self._run, self._frames, keylog)
@@ -51,7 +51,7 @@ class Rig:
         """Take a packet and find out what can be found out."""
         self._packet += 1
         segments = stretch([data], first_packet=self._packet)
-        self.content.consumers[side].take(segments, 0, 1)
+        self.content.consumers[side].add_segments(segments, 0, 1)
         self._decide()
         return self
 
@@ -64,7 +64,7 @@ class Rig:
     def end(self) -> list[tuple[int | None, Status]]:
         """End the connection; return correlation id and pairing of its exchanges."""
         self._decide(is_over=True)
-        self.content.finish()
+        self.content.flush()
         for end, frame in self._frames.ends:
             end(frame)
         for _, begin, frame in sorted(self._frames.starts, key=lambda start: start[0]):

@@ -323,7 +323,7 @@ def test_an_open_hole_holds_nobody_up_for_ever() -> None:
     segments = waiting.segments + busy.segments + Talk(CLIENT + 2).open().segments
     decoder = CaptureDecoder(hex)
     early = [item for batch in batches(segments, 500) for item in decoder.feed(batch)]
-    decoder._run.max_outstanding = 10_000
+    decoder._collector.max_outstanding = 10_000
 
     assert decoder.counts.exchanges > 0
     assert early == []

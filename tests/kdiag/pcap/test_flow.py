@@ -7,9 +7,9 @@ from kdiag.pcap.content import ReadingRules
 from kdiag.pcap.flow import LINGER_NS, Flow, Surroundings
 from kdiag.pcap.kafka.conversation import Announcements
 from kdiag.pcap.kafka.frame_stream import FrameLimits
-from kdiag.pcap.kafka.matching import Run
+from kdiag.pcap.kafka.matching import ExchangeCollector
 from kdiag.pcap.tcp.reassembly import Moment
-from kdiag.pcap.tcp.sorted_batch import Row, SortedBatch
+from kdiag.pcap.tcp.sorted_batch import SegmentRow, SortedBatch
 from recordings.segment_tape import (
     ACK,
     BROKER,
@@ -43,11 +43,11 @@ class Rig:
     flow: Flow
 
     def __init__(self, *ports: int) -> None:
-        self.run = Run()
+        self.collector = ExchangeCollector()
         self.gaps: list[Gap] = []
         self.ended: list[Connection] = []
         self._frames = Announcements([], [])
-        rules = ReadingRules(FrameLimits(NO_LIMIT, NO_LIMIT), self.run, self._frames, None)
+        rules = ReadingRules(FrameLimits(NO_LIMIT, NO_LIMIT), self.collector, self._frames, None)
         self._around = Surroundings(rules, NO_LIMIT, self.gaps, self.ended, frozenset(ports), hex)
         self._packets = 0
 
@@ -57,23 +57,23 @@ class Rig:
         for row in rows:
             if row.packet == 1:
                 self.flow = Flow(self._around, (CLIENT, BROKER), row)
-            self.flow.take_row(row, batch.segments)
+            self.flow.add_row(row, batch.segments)
         return self
 
-    def take_stretches(self, segments: list[Segment]) -> bool:
+    def add_runs(self, segments: list[Segment]) -> bool:
         """Take packets as whole stretches; return whether the connection did so."""
         batch, _ = self._sorted(segments)
         (rows,) = batch.flows()
         assert rows.is_plain
-        return self.flow.take_stretches(rows, batch.segments)
+        return self.flow.add_runs(rows, batch.segments)
 
-    def row(self, segment: Segment) -> Row:
+    def row(self, segment: Segment) -> SegmentRow:
         """Return a packet that the connection is asked about."""
         return self._sorted([segment])[1][0]
 
     def finish(self, reason: str = "end of capture") -> Connection:
         """End the connection and give every frame its turn."""
-        self.flow.finish(END, reason)
+        self.flow.conclude(END, reason)
         for end, frame in self._frames.ends:
             end(frame)
         self._frames.ends.clear()
@@ -82,7 +82,7 @@ class Rig:
         (connection,) = self.ended
         return connection
 
-    def _sorted(self, segments: list[Segment]) -> tuple[SortedBatch, list[Row]]:
+    def _sorted(self, segments: list[Segment]) -> tuple[SortedBatch, list[SegmentRow]]:
         batch = SortedBatch(batch_of(segments, self._packets + 1))
         self._packets += len(segments)
         (flow,) = batch.flows()
@@ -109,7 +109,7 @@ def test_a_connection_from_its_syn_to_its_fins() -> None:
     assert rig.flow.closed_ns == START_NS + (len(talk.segments) - 1) * STEP_NS
     connection = rig.finish()
 
-    assert outcome(rig.run.exchanges) == [(1, Status.OK)]
+    assert outcome(rig.collector.exchanges) == [(1, Status.OK)]
     assert rig.gaps == []
     assert (connection.client, connection.broker) == (hex(CLIENT), hex(BROKER))
     first_ns = START_NS + STEP_NS
@@ -133,7 +133,7 @@ def test_the_end_that_sends_the_syn_is_the_client() -> None:
         connection = rig.finish()
 
         assert (connection.client, connection.broker) == (hex(BROKER), hex(CLIENT))
-        assert outcome(rig.run.exchanges) == [(1, Status.OK)]
+        assert outcome(rig.collector.exchanges) == [(1, Status.OK)]
         assert connection.request_bytes == len(request(1))
 
 
@@ -146,7 +146,7 @@ def test_without_a_syn_the_bytes_tell_who_is_the_client() -> None:
     connection = rig.finish()
 
     assert connection.client == hex(BROKER)
-    assert outcome(rig.run.exchanges) == [(number, Status.OK) for number in range(1, 4)]
+    assert outcome(rig.collector.exchanges) == [(number, Status.OK) for number in range(1, 4)]
 
 
 def test_where_nothing_tells_the_higher_port_is_taken_for_the_client() -> None:
@@ -196,7 +196,7 @@ def test_a_reset_ends_a_connection_at_once() -> None:
     connection = rig.finish()
 
     assert connection.close_reason == "rst"
-    assert outcome(rig.run.exchanges) == [(1, Status.UNANSWERED)]
+    assert outcome(rig.collector.exchanges) == [(1, Status.UNANSWERED)]
 
 
 def test_one_fin_is_half_an_end() -> None:
@@ -209,7 +209,7 @@ def test_one_fin_is_half_an_end() -> None:
     connection = rig.finish()
 
     assert connection.close_reason == "end of capture"
-    assert outcome(rig.run.exchanges) == [(1, Status.OK)]
+    assert outcome(rig.collector.exchanges) == [(1, Status.OK)]
 
 
 def test_late_packets_belong_to_a_closed_connection_for_a_second() -> None:
@@ -262,7 +262,7 @@ def test_an_answer_to_a_syn_may_be_captured_late() -> None:
     assert rig.flow.is_reused_by(rig.row(answer._replace(sequence=9)))
     rig.take([answer, *Talk(starts=(1001, 5001)).ask(request(1)).tell(response(1)).segments])
     assert rig.finish().requests == 1
-    assert outcome(rig.run.exchanges) == [(1, Status.OK)]
+    assert outcome(rig.collector.exchanges) == [(1, Status.OK)]
 
 
 @pytest.mark.parametrize(("end", "status"), [(CLIENT, "unanswered"), (BROKER, "unmatched")])
@@ -273,7 +273,7 @@ def test_one_side_alone_is_read(end: int, status: str) -> None:
     connection = rig.finish()
 
     assert connection.client == hex(CLIENT)
-    assert outcome(rig.run.exchanges) == [(number, Status(status)) for number in range(1, 6)]
+    assert outcome(rig.collector.exchanges) == [(number, Status(status)) for number in range(1, 6)]
 
 
 def test_bytes_that_never_come_are_a_gap_with_place_and_time() -> None:
@@ -292,7 +292,7 @@ def test_bytes_that_never_come_are_a_gap_with_place_and_time() -> None:
     assert gap.connection is connection
     assert (connection.gaps, connection.gap_bytes) == (1, len(lost.payload))
     assert connection.request_bytes == len(request(1)) + len(request(2)) + 500 - len(lost.payload)
-    assert outcome(rig.run.exchanges) == [(1, Status.OK), (2, Status.OK)]
+    assert outcome(rig.collector.exchanges) == [(1, Status.OK), (2, Status.OK)]
 
 
 def test_a_gap_before_the_client_is_known_gets_its_direction_later() -> None:
@@ -311,7 +311,7 @@ def test_a_gap_before_the_client_is_known_gets_its_direction_later() -> None:
         ("request", 0, 20),
         ("request", 10, 10),
     ]
-    assert outcome(rig.run.exchanges) == [(number, Status.OK) for number in range(1, 4)]
+    assert outcome(rig.collector.exchanges) == [(number, Status.OK) for number in range(1, 4)]
 
 
 def test_bytes_that_no_frame_can_be_made_of_are_a_gap() -> None:
@@ -357,11 +357,11 @@ def test_payloads_in_order_may_be_taken_as_stretches() -> None:
     rig.take(opening + talk.segments[:4])
     other.take(opening + talk.segments)
     assert rig.flow.is_plain
-    assert rig.take_stretches(talk.segments[4:])
+    assert rig.add_runs(talk.segments[4:])
 
     assert rig.finish() == other.finish()
-    assert outcome(rig.run.exchanges) == outcome(other.run.exchanges)
-    assert len(rig.run.exchanges) == 12
+    assert outcome(rig.collector.exchanges) == outcome(other.collector.exchanges)
+    assert len(rig.collector.exchanges) == 12
 
 
 def test_stretches_that_do_not_come_next_are_refused() -> None:
@@ -369,7 +369,7 @@ def test_stretches_that_do_not_come_next_are_refused() -> None:
     talk = asked(1, 3)
     rig = Rig().take(Talk(starts=(999, 4999)).open().segments + talk.segments[:2])
 
-    assert not rig.take_stretches(talk.segments[4:])
+    assert not rig.add_runs(talk.segments[4:])
     assert rig.flow.is_plain
     rig.take(talk.segments[2:])
     assert rig.finish().requests == 3

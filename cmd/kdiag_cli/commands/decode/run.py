@@ -133,7 +133,7 @@ class _Decoding:
         try:
             for batch in self._reader.read_segments():
                 self._note_times(batch)
-                self._keylog.take(self._reader.secrets)
+                self._keylog.add_secrets(self._reader.secrets)
                 self._take(self._decoder.feed(batch))
                 if progress is not None:
                     progress.update(self._reader.bytes_read)

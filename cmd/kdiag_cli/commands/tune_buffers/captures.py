@@ -71,7 +71,7 @@ def _read(options: PathOptions) -> tuple[list[Path], list[str], bool]:
     decoder.follow_tcp()
     seen = _Seen(options.bits_per_s)
     for batch in reader.read_segments():
-        keylog.take(reader.secrets)
+        keylog.add_secrets(reader.secrets)
         seen.take(decoder.feed(batch))
     seen.take(decoder.finish())
     paths = sorted(seen.paths, key=lambda path: path.connection.number)

@@ -1,7 +1,7 @@
 from kdiag.exchange.model import Connection, Status
 from kdiag.pcap.kafka.conversation import Announcements, Conversation
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
-from kdiag.pcap.kafka.matching import Pairing, Run
+from kdiag.pcap.kafka.matching import ExchangeCollector, Matcher
 from kdiag.pcap.tcp.segments import Segments
 from recordings.segment_tape import request, response, stretch
 
@@ -10,14 +10,14 @@ class Rig:
     """A conversation whose frames get their turn when a test says so."""
 
     def __init__(self) -> None:
-        self.run = Run()
+        self.collector = ExchangeCollector()
         self.frames = Announcements([], [])
         self.skips: list[tuple[str, Skip]] = []
         connection = Connection(
             number=1, connection_id="", client="", broker="", first_ns=0, last_ns=0
         )
         self.conversation = Conversation(
-            Pairing(self.run, connection),
+            Matcher(self.collector, connection),
             self.frames,
             FrameLimits(max_frame_bytes=1 << 20, max_search_bytes=1 << 20),
             lambda direction, skip: self.skips.append((direction, skip)),
@@ -27,13 +27,13 @@ class Rig:
     def ask(self, *parts: bytes) -> None:
         """Give what the client sends, as one segment each."""
         segments = stretch(parts, first_packet=self._packet)
-        self.conversation.requests.take(segments, 0, len(parts))
+        self.conversation.requests.add_segments(segments, 0, len(parts))
         self._packet += len(parts)
 
     def tell(self, *parts: bytes) -> None:
         """Give what the broker sends, as one segment each."""
         segments = stretch(parts, first_packet=self._packet)
-        self.conversation.responses.take(segments, 0, len(parts))
+        self.conversation.responses.add_segments(segments, 0, len(parts))
         self._packet += len(parts)
 
     def pair(self) -> None:
@@ -45,7 +45,7 @@ class Rig:
     def outcome(self) -> list[tuple[int | None, Status]]:
         """Return correlation id and pairing of what is complete."""
         self.pair()
-        return [(each.correlation_id, each.pairing) for each in self.run.exchanges]
+        return [(each.correlation_id, each.pairing) for each in self.collector.exchanges]
 
 
 def test_frames_of_both_directions_are_paired() -> None:
@@ -64,11 +64,11 @@ def test_a_lost_response_direction_is_found_by_requests_not_yet_paired() -> None
     rig.ask(request(1), request(2))
     rig.pair()
     rig.ask(request(3))
-    rig.conversation.responses.take(Segments.hole(50, 1, 0), 0, 1)
+    rig.conversation.responses.add_segments(Segments.hole(50, 1, 0), 0, 1)
     assert rig.conversation.is_searching
     rig.ask(request(4))
     rig.tell(b"rest", response(4))
-    rig.conversation.finish()
+    rig.conversation.flush()
 
     assert rig.outcome() == [(4, Status.OK)]
     assert [direction for direction, _ in rig.skips] == ["response"]
@@ -78,7 +78,7 @@ def test_once_found_requests_are_noted_no_more() -> None:
     """The search is over."""
     rig = Rig()
     rig.ask(request(1), request(2))
-    rig.conversation.responses.take(Segments.hole(50, 1, 0), 0, 1)
+    rig.conversation.responses.add_segments(Segments.hole(50, 1, 0), 0, 1)
     rig.tell(response(1), response(2))
     rig.ask(request(3))
     rig.ask(request(4))
@@ -92,9 +92,9 @@ def test_a_lost_request_direction_is_found_by_what_the_client_sent_before() -> N
     rig.ask(request(1))
     rig.pair()
     rig.ask(request(2))
-    rig.conversation.requests.take(Segments.hole(50, 1, 0), 0, 1)
+    rig.conversation.requests.add_segments(Segments.hole(50, 1, 0), 0, 1)
     rig.ask(request(2), request(5, client_id=b"other"), request(7))
-    rig.conversation.finish()
+    rig.conversation.flush()
 
     assert [frame.data for _, _, frame in rig.frames.starts] == [request(2)[4:], request(7)[4:]]
     assert [(direction, skip.size) for direction, skip in rig.skips] == [
@@ -106,10 +106,10 @@ def test_responses_alone_are_found_by_ids_that_grow() -> None:
     """Where the capture has no request."""
     rig = Rig()
     rig.tell(response(1))
-    rig.conversation.responses.take(Segments.hole(50, 1, 0), 0, 1)
+    rig.conversation.responses.add_segments(Segments.hole(50, 1, 0), 0, 1)
     assert rig.conversation.has_no_requests
     rig.tell(b"rest", response(5), response(6), response(7))
     rig.pair()
-    rig.conversation.pairing.finish()
+    rig.conversation.matcher.give_up_outstanding()
 
     assert rig.outcome() == [(n, Status.UNMATCHED) for n in (1, 5, 6, 7)]

@@ -35,7 +35,7 @@ class Collector:
     def take(self, parts: list[bytes], first_packet: int = 1, known: int = 0) -> None:
         """Give the cutter byte strings as one segment each."""
         segments = stretch(parts, first_packet=first_packet)
-        self.cutter.take(segments, 0, len(parts), known)
+        self.cutter.add_segments(segments, 0, len(parts), known)
 
 
 def cut_at(data: bytes, places: list[int]) -> list[bytes]:
@@ -150,7 +150,7 @@ def test_a_hole_inside_a_body_leaves_the_rest_of_the_stream_intact() -> None:
     """The frame ends where its length says, keeps what came before, and counts what is missing."""
     collector = Collector()
     collector.take([sized(b"0123456789")[:9]])
-    collector.cutter.take(Segments.hole(3, 5, 55), 0, 1)
+    collector.cutter.add_segments(Segments.hole(3, 5, 55), 0, 1)
     collector.take([b"89" + sized(b"next")], first_packet=6)
 
     broken, whole = collector.frames
@@ -164,7 +164,7 @@ def test_a_hole_over_the_end_of_a_frame_is_a_loss() -> None:
     """The frame is complete as far as it goes, but nobody knows where the next one starts."""
     collector = Collector()
     collector.take([sized(b"0123456789")[:9]])
-    collector.cutter.take(Segments.hole(8, 5, 55), 0, 1)
+    collector.cutter.add_segments(Segments.hole(8, 5, 55), 0, 1)
 
     (frame,) = collector.frames
     assert (frame.data, frame.gap_bytes, frame.last_packet) == (b"01234", 5, 5)
@@ -176,7 +176,7 @@ def test_a_hole_that_ends_with_the_frame_is_no_loss() -> None:
     """The next byte is the next frame's first."""
     collector = Collector()
     collector.take([sized(b"0123456789")[:9]])
-    collector.cutter.take(Segments.hole(5, 5, 55), 0, 1)
+    collector.cutter.add_segments(Segments.hole(5, 5, 55), 0, 1)
     collector.take([sized(b"next")], first_packet=6)
 
     assert [frame.data for frame in collector.frames] == [b"01234", b"next"]
@@ -186,7 +186,7 @@ def test_at_the_end_an_open_frame_says_what_it_lacks() -> None:
     """A recording that stops inside a frame leaves a partial frame, not nothing."""
     collector = Collector()
     collector.take([sized(b"0123456789")[:9]])
-    collector.cutter.finish()
+    collector.cutter.flush()
 
     (frame,) = collector.frames
     assert (frame.data, frame.gap_bytes, frame.last_packet) == (b"01234", 5, 1)
@@ -196,7 +196,7 @@ def test_at_the_end_a_length_that_is_cut_is_no_frame() -> None:
     """Two bytes of a length say nothing."""
     collector = Collector()
     collector.take([b"\0\0"])
-    collector.cutter.finish()
+    collector.cutter.flush()
 
     assert collector.frames == []
 

@@ -6,9 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kdiag.pcap.kafka.frame_heuristics import Looks, RequestLooks, ResponseLooks, is_border
-from kdiag.pcap.kafka.resync import Found, Search
-from kdiag.pcap.kafka.trial_decoding import Asked
+from kdiag.pcap.kafka.frame_heuristics import (
+    FrameHeuristics,
+    RequestHeuristics,
+    ResponseHeuristics,
+    is_border,
+)
+from kdiag.pcap.kafka.resync import Found, FrameSearch
+from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.tcp.segments import Piece, Segments
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
 from kdiag.wire.codec.messages import encode
@@ -19,22 +24,22 @@ MIB = 1 << 20
 METADATA = 3
 
 
-def anybody() -> RequestLooks:
+def anybody() -> RequestHeuristics:
     """Return how requests look on a connection of which nothing was seen."""
-    return RequestLooks(MAX_FRAME_BYTES, set())
+    return RequestHeuristics(MAX_FRAME_BYTES, set())
 
 
-def somebody() -> RequestLooks:
+def somebody() -> RequestHeuristics:
     """Return how requests look after one of `client-1` with id 10."""
-    return RequestLooks(MAX_FRAME_BYTES, {b"client-1"}, 10)
+    return RequestHeuristics(MAX_FRAME_BYTES, {b"client-1"}, 10)
 
 
-def undecodable(*correlation_ids: int) -> dict[int, set[Asked]]:
+def undecodable(*correlation_ids: int) -> dict[int, set[RequestKind]]:
     """Return outstanding requests of a version that nobody knows."""
     return {each: {(METADATA, 99)} for each in correlation_ids}
 
 
-def decodable(*correlation_ids: int) -> dict[int, set[Asked]]:
+def decodable(*correlation_ids: int) -> dict[int, set[RequestKind]]:
     """Return outstanding Metadata requests of a version that is known."""
     return {each: {(METADATA, 5)} for each in correlation_ids}
 
@@ -45,12 +50,12 @@ def metadata(correlation_id: int, topic: str = "orders") -> bytes:
     return response(correlation_id, encode(body, 5))
 
 
-def search(looks: Looks, *parts: bytes) -> Found | None:
+def search(heuristics: FrameHeuristics, *parts: bytes) -> Found | None:
     """Return what is found in byte strings, one segment each, until the stream ends."""
-    looking = Search(looks, 4 * MIB)
-    looking.take(stretch(parts), 0, len(parts))
+    looking = FrameSearch(heuristics, 4 * MIB)
+    looking.add_segments(stretch(parts), 0, len(parts))
     if looking.found is None:
-        looking.finish()
+        looking.flush()
     return looking.found
 
 
@@ -60,22 +65,29 @@ def bytes_of(found: Found | None) -> bytes:
     return found.segments.view.tobytes()
 
 
-@pytest.mark.parametrize("looks", [anybody, somebody])
-def test_a_request_is_proved_by_the_next_of_the_same_client(looks: Callable[[], Looks]) -> None:
+@pytest.mark.parametrize("heuristics", [anybody, somebody])
+def test_a_request_is_proved_by_the_next_of_the_same_client(
+    heuristics: Callable[[], FrameHeuristics],
+) -> None:
     """Wherever in a segment it starts."""
     frames = request(11, b"one") + request(12, b"two")
 
-    assert bytes_of(search(looks(), b"rest of a body" + frames + b"more")) == frames + b"more"
-    assert search(looks(), b"rest" + request(11) + request(12, client_id=b"another") + b"?") is None
+    assert bytes_of(search(heuristics(), b"rest of a body" + frames + b"more")) == frames + b"more"
+    assert (
+        search(heuristics(), b"rest" + request(11) + request(12, client_id=b"another") + b"?")
+        is None
+    )
 
 
-@pytest.mark.parametrize("looks", [anybody, somebody])
-def test_a_request_is_proved_by_the_borders_of_segments(looks: Callable[[], Looks]) -> None:
+@pytest.mark.parametrize("heuristics", [anybody, somebody])
+def test_a_request_is_proved_by_the_borders_of_segments(
+    heuristics: Callable[[], FrameHeuristics],
+) -> None:
     """It starts and ends where a segment starts and ends, or at least ends with the stream."""
-    assert bytes_of(search(looks(), b"rest", request(11), b"?")) == request(11)
-    assert bytes_of(search(looks(), b"rest", request(11)[:9], request(11)[9:])) == request(11)
-    assert bytes_of(search(looks(), b"rest" + request(11))) == request(11)
-    assert search(looks(), b"rest" + request(11) + b"?") is None
+    assert bytes_of(search(heuristics(), b"rest", request(11), b"?")) == request(11)
+    assert bytes_of(search(heuristics(), b"rest", request(11)[:9], request(11)[9:])) == request(11)
+    assert bytes_of(search(heuristics(), b"rest" + request(11))) == request(11)
+    assert search(heuristics(), b"rest" + request(11) + b"?") is None
 
 
 @pytest.mark.parametrize(
@@ -113,90 +125,99 @@ def test_a_client_id_that_comes_in_two_segments_is_awaited() -> None:
 
 def test_a_response_of_unknown_form_is_proved_by_the_next_to_outstanding_requests() -> None:
     """Two of them, or one where segments start with both, or the end of the stream."""
-    looks = ResponseLooks(MAX_FRAME_BYTES, undecodable(7, 8, 9, 30))
+    heuristics = ResponseHeuristics(MAX_FRAME_BYTES, undecodable(7, 8, 9, 30))
     frames = response(7, b"known") + response(8) + response(9)
 
-    assert bytes_of(search(looks, b"rest" + frames + b"more")) == frames + b"more"
-    assert search(looks, b"rest" + response(7) + response(8) + b"more") is None
-    found = search(looks, b"rest", response(7), response(8) + b"more")
+    assert bytes_of(search(heuristics, b"rest" + frames + b"more")) == frames + b"more"
+    assert search(heuristics, b"rest" + response(7) + response(8) + b"more") is None
+    found = search(heuristics, b"rest", response(7), response(8) + b"more")
     assert bytes_of(found) == response(7) + response(8) + b"more"
-    assert bytes_of(search(looks, b"rest" + response(30))) == response(30)
-    assert search(looks, b"rest" + response(8) + response(7) + b"more") is None
-    assert search(looks, b"rest" + response(7) + response(9) + b"more") is None
+    assert bytes_of(search(heuristics, b"rest" + response(30))) == response(30)
+    assert search(heuristics, b"rest" + response(8) + response(7) + b"more") is None
+    assert search(heuristics, b"rest" + response(7) + response(9) + b"more") is None
 
 
 def test_a_response_to_a_lost_request_is_found_where_segments_start() -> None:
     """Its id is smaller than that of the outstanding one behind it."""
-    looks = ResponseLooks(MAX_FRAME_BYTES, undecodable(7, 8))
+    heuristics = ResponseHeuristics(MAX_FRAME_BYTES, undecodable(7, 8))
     lost, known = response(6, b"lost"), response(7)
 
-    assert bytes_of(search(looks, b"rest", lost, known)) == lost + known
-    assert bytes_of(search(looks, b"rest", lost + known)) == known
-    assert bytes_of(search(looks, b"rest" + lost, known)) == known
+    assert bytes_of(search(heuristics, b"rest", lost, known)) == lost + known
+    assert bytes_of(search(heuristics, b"rest", lost + known)) == known
+    assert bytes_of(search(heuristics, b"rest" + lost, known)) == known
 
 
 def test_a_response_that_decodes_is_proved_by_one_more() -> None:
     """Wherever it starts; if segments start and end with it, by nothing else."""
-    looks = ResponseLooks(MAX_FRAME_BYTES, decodable(7, 8, 9))
+    heuristics = ResponseHeuristics(MAX_FRAME_BYTES, decodable(7, 8, 9))
     two = metadata(7) + metadata(8)
 
-    assert bytes_of(search(looks, b"rest" + two + b"more")) == two + b"more"
-    assert bytes_of(search(looks, b"rest", metadata(7), b"more")) == metadata(7)
-    assert bytes_of(search(looks, b"rest" + metadata(7))) == metadata(7)
-    assert search(looks, b"rest" + metadata(7) + b"more") is None
-    assert search(looks, b"rest" + metadata(7) + metadata(7) + b"more") is None
+    assert bytes_of(search(heuristics, b"rest" + two + b"more")) == two + b"more"
+    assert bytes_of(search(heuristics, b"rest", metadata(7), b"more")) == metadata(7)
+    assert bytes_of(search(heuristics, b"rest" + metadata(7))) == metadata(7)
+    assert search(heuristics, b"rest" + metadata(7) + b"more") is None
+    assert search(heuristics, b"rest" + metadata(7) + metadata(7) + b"more") is None
 
 
 def test_a_response_that_should_decode_and_does_not_is_none() -> None:
     """Nor is one that another follows which does not; both were believed for their ids."""
-    looks = ResponseLooks(MAX_FRAME_BYTES, decodable(7, 8, 9, 10))
+    heuristics = ResponseHeuristics(MAX_FRAME_BYTES, decodable(7, 8, 9, 10))
     wrong = [response(number, b"?") for number in range(11)]
 
-    assert search(looks, b"rest", wrong[7], wrong[8], wrong[9]) is None
-    assert search(looks, b"rest" + metadata(7) + wrong[8] + b"more") is None
+    assert search(heuristics, b"rest", wrong[7], wrong[8], wrong[9]) is None
+    assert search(heuristics, b"rest" + metadata(7) + wrong[8] + b"more") is None
     good = metadata(9) + metadata(10)
-    assert bytes_of(search(looks, b"rest" + wrong[7] + wrong[8] + good + b"more")) == good + b"more"
+    assert (
+        bytes_of(search(heuristics, b"rest" + wrong[7] + wrong[8] + good + b"more"))
+        == good + b"more"
+    )
 
 
 def test_one_of_several_requests_with_the_same_id_must_fit() -> None:
     """Some clients give all requests the same id."""
-    outstanding: dict[int, set[Asked]] = {7: {(METADATA, 5), (1, 4)}, 8: {(1, 4), (METADATA, 5)}}
+    outstanding: dict[int, set[RequestKind]] = {
+        7: {(METADATA, 5), (1, 4)},
+        8: {(1, 4), (METADATA, 5)},
+    }
     two = metadata(7) + metadata(8)
 
-    assert bytes_of(search(ResponseLooks(MAX_FRAME_BYTES, outstanding), b"rest" + two + b"?"))
+    assert bytes_of(search(ResponseHeuristics(MAX_FRAME_BYTES, outstanding), b"rest" + two + b"?"))
 
 
 def test_a_short_response_that_decodes_needs_two_more() -> None:
     """Or one, where segments start with both."""
-    looks = ResponseLooks(MAX_FRAME_BYTES, {each: {(12, 0)} for each in (7, 8, 9)})
+    heuristics = ResponseHeuristics(MAX_FRAME_BYTES, {each: {(12, 0)} for each in (7, 8, 9)})
     beats = [response(number, b"\0\0") for number in (7, 8, 9)]
 
-    assert search(looks, b"rest" + beats[0] + beats[1] + b"more") is None
-    assert bytes_of(search(looks, b"rest" + b"".join(beats) + b"?")) == b"".join(beats) + b"?"
-    assert bytes_of(search(looks, b"rest", beats[0], beats[1] + b"?")) == b"".join(beats[:2]) + b"?"
+    assert search(heuristics, b"rest" + beats[0] + beats[1] + b"more") is None
+    assert bytes_of(search(heuristics, b"rest" + b"".join(beats) + b"?")) == b"".join(beats) + b"?"
+    assert (
+        bytes_of(search(heuristics, b"rest", beats[0], beats[1] + b"?"))
+        == b"".join(beats[:2]) + b"?"
+    )
 
 
 def test_the_response_behind_is_awaited_unless_it_is_huge() -> None:
     """All of it must fit; but what is larger than a search can keep is believed for its head."""
-    looks = ResponseLooks(MAX_FRAME_BYTES, decodable(7, 8))
+    heuristics = ResponseHeuristics(MAX_FRAME_BYTES, decodable(7, 8))
     first, second = metadata(7), metadata(8, "t" * 3000)
-    searching = Search(looks, 4 * MIB)
-    searching.take(stretch([b"rest" + first + second[:2000]]), 0, 1)
+    searching = FrameSearch(heuristics, 4 * MIB)
+    searching.add_segments(stretch([b"rest" + first + second[:2000]]), 0, 1)
     assert searching.found is None
-    searching.take(stretch([second[2000:]]), 0, 1)
+    searching.add_segments(stretch([second[2000:]]), 0, 1)
     assert bytes_of(searching.found) == first + second
 
     head = struct.pack(">ii", 2 * MIB, 8)
-    assert bytes_of(search(looks, b"rest" + first + head + b"?")) == first + head + b"?"
+    assert bytes_of(search(heuristics, b"rest" + first + head + b"?")) == first + head + b"?"
 
 
 def test_a_response_with_a_hole_is_believed_for_those_that_follow() -> None:
     """It cannot be decoded, but its size and id are here, as the recorder has cut it."""
-    looks = ResponseLooks(MAX_FRAME_BYTES, decodable(7, 8, 9))
+    heuristics = ResponseHeuristics(MAX_FRAME_BYTES, decodable(7, 8, 9))
     frames = [metadata(number, "t" * 100) for number in (7, 8, 9)]
     pieces = [Piece(b"rest", 4, 1, 1), *(Piece(each[:60], len(each), 2, 2) for each in frames)]
-    searching = Search(looks, 4 * MIB)
-    searching.take(Segments.of_pieces(pieces), 0, len(pieces))
+    searching = FrameSearch(heuristics, 4 * MIB)
+    searching.add_segments(Segments.of_pieces(pieces), 0, len(pieces))
 
     assert searching.found is not None
     assert searching.found.skipped_bytes == 4
@@ -204,30 +225,30 @@ def test_a_response_with_a_hole_is_believed_for_those_that_follow() -> None:
 
 def test_what_is_decoded_in_vain_is_bounded() -> None:
     """Hostile bytes could make every place the start of a large response."""
-    looks = ResponseLooks(MAX_FRAME_BYTES, decodable(7, 8))
+    heuristics = ResponseHeuristics(MAX_FRAME_BYTES, decodable(7, 8))
     large = metadata(7, "t" * 30_000) + metadata(8)
-    assert bytes_of(search(looks, b"rest" + large))
+    assert bytes_of(search(heuristics, b"rest" + large))
 
-    looks._trial_bytes = -MIB
-    assert search(looks, b"rest" + large) is None
+    heuristics._trial_bytes = -MIB
+    assert search(heuristics, b"rest" + large) is None
 
 
 def test_many_outstanding_requests_between_two_responses_are_no_proof() -> None:
     """Only those with acks=0 get no response."""
-    looks = ResponseLooks(MAX_FRAME_BYTES, undecodable(*range(50)))
+    heuristics = ResponseHeuristics(MAX_FRAME_BYTES, undecodable(*range(50)))
 
-    assert search(looks, b"rest" + response(1) + response(20) + b"more") is None
+    assert search(heuristics, b"rest" + response(1) + response(20) + b"more") is None
 
 
 def test_without_requests_three_growing_ids_prove_responses() -> None:
     """Each must start where a segment starts."""
-    looks = ResponseLooks(MAX_FRAME_BYTES, {}, is_lone=True)
+    heuristics = ResponseHeuristics(MAX_FRAME_BYTES, {}, is_one_sided=True)
     frames = [response(5, b"abc"), response(6), response(8)]
 
-    assert bytes_of(search(looks, b"rest", *frames)) == b"".join(frames)
-    assert search(looks, b"rest", *frames[:2], b"more") is None
-    assert search(looks, b"rest", *frames[::-1]) is None
-    assert search(looks, b"rest", frames[0] + frames[1] + frames[2]) is None
+    assert bytes_of(search(heuristics, b"rest", *frames)) == b"".join(frames)
+    assert search(heuristics, b"rest", *frames[:2], b"more") is None
+    assert search(heuristics, b"rest", *frames[::-1]) is None
+    assert search(heuristics, b"rest", frames[0] + frames[1] + frames[2]) is None
 
 
 def _integers(code: str, high: int) -> bytes:
@@ -259,14 +280,14 @@ def test_a_mebibyte_of_binary_data_fools_nobody(noise: str, segment_bytes: int) 
     requests = [request(11, b"true"), request(12)]
     responses = [response(number) for number in (1010, 1011, 1012)]
 
-    searches: list[tuple[Looks, list[bytes]]] = [
+    searches: list[tuple[FrameHeuristics, list[bytes]]] = [
         (anybody(), requests),
         (somebody(), requests),
-        (ResponseLooks(MAX_FRAME_BYTES, undecodable(*range(1000, 1050))), responses),
-        (ResponseLooks(MAX_FRAME_BYTES, {}, is_lone=True), responses),
+        (ResponseHeuristics(MAX_FRAME_BYTES, undecodable(*range(1000, 1050))), responses),
+        (ResponseHeuristics(MAX_FRAME_BYTES, {}, is_one_sided=True), responses),
     ]
-    for looks, frames in searches:
-        found = bytes_of(search(looks, *parts, *frames))
+    for heuristics, frames in searches:
+        found = bytes_of(search(heuristics, *parts, *frames))
         assert b"".join(frames).startswith(found)
 
 
@@ -287,7 +308,7 @@ INTEGERS: dict[str, Callable[[np.random.Generator], np.ndarray[Any, Any]]] = {
     "f8": lambda dice: dice.normal(0, 1, MIB // 8).astype(">f8"),
 }
 OUTSTANDING = [range(5), range(60, 65), range(50), range(500, 1000), range(65536, 65546)]
-KINDS: list[Asked] = [(0, 7), (1, 4), (1, 18), (METADATA, 5), (12, 0), (12, 4)]
+KINDS: list[RequestKind] = [(0, 7), (1, 4), (1, 18), (METADATA, 5), (12, 0), (12, 4)]
 
 
 @pytest.mark.parametrize("name", INTEGERS)
@@ -298,12 +319,12 @@ def test_integers_among_which_the_outstanding_ids_lie_fool_nobody(name: str) -> 
         data = INTEGERS[name](dice).tobytes()
         parts = [data[at : at + 1460] for at in range(0, len(data), 1460)]
         kind = KINDS[(number + len(name)) % len(KINDS)]
-        outstanding: dict[int, set[Asked]] = {each: {kind} for each in ids}
+        outstanding: dict[int, set[RequestKind]] = {each: {kind} for each in ids}
         outstanding |= decodable(70_000, 70_001)
-        looks = ResponseLooks(MAX_FRAME_BYTES, outstanding)
+        heuristics = ResponseHeuristics(MAX_FRAME_BYTES, outstanding)
         frames = [metadata(70_000), metadata(70_001)]
 
-        assert bytes_of(search(looks, *parts, *frames)) == frames[0]
+        assert bytes_of(search(heuristics, *parts, *frames)) == frames[0]
 
 
 def test_borders_are_where_segments_start_and_the_last_one_ends() -> None:

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdiag.pcap.kafka.frame_cutter import End, FrameSink, Start
-from kdiag.pcap.kafka.frame_heuristics import RequestLooks
+from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics
 from kdiag.pcap.kafka.frame_stream import FrameLimits, FrameStream, Skip
 from kdiag.pcap.tcp.segments import Segments
 from recordings.segment_tape import START_NS, STEP_NS, request, stretch
@@ -19,22 +19,22 @@ class Rig:
         self.skips: list[Skip] = []
         sink = FrameSink(self.starts, self.ends, lambda _: None, lambda _: None)
         limits = FrameLimits(max_frame_bytes=1 << 20, max_search_bytes=1 << 20)
-        self.stream = FrameStream(sink, limits, self._looks, self.skips.append)
+        self.stream = FrameStream(sink, limits, self._heuristics, self.skips.append)
         self._packet = 1
         self.size = 0
 
-    def _looks(self) -> RequestLooks:
-        return RequestLooks(1 << 20, {b"client-1"})
+    def _heuristics(self) -> RequestHeuristics:
+        return RequestHeuristics(1 << 20, {b"client-1"})
 
     def take(self, *parts: bytes) -> None:
         """Give the stream byte strings as one segment each."""
-        self.stream.take(stretch(parts, first_packet=self._packet), 0, len(parts))
+        self.stream.add_segments(stretch(parts, first_packet=self._packet), 0, len(parts))
         self._packet += len(parts)
         self.size += sum(map(len, parts))
 
     def lose(self, size: int) -> None:
         """Tell the stream that bytes are missing."""
-        self.stream.take(Segments.hole(size, self._packet, 0), 0, 1)
+        self.stream.add_segments(Segments.hole(size, self._packet, 0), 0, 1)
 
     def frames(self) -> list[bytes]:
         """Return the frames with their lengths put before them again."""
@@ -86,13 +86,13 @@ def test_what_is_searched_to_the_end_is_reported() -> None:
     rig.take(request(1))
     rig.lose(9)
     rig.take(b"rest" + request(2), b"")
-    rig.stream.finish()
+    rig.stream.flush()
     assert rig.frames() == [request(1), request(2)]
     assert [skip.size for skip in rig.skips] == [4]
 
     rig = Rig()
     rig.take(request(1), b"\xff\xff\xff\xffrest")
-    rig.stream.finish()
+    rig.stream.flush()
     assert [skip.size for skip in rig.skips] == [4]
 
 
@@ -100,7 +100,7 @@ def test_an_open_frame_is_handed_over_at_the_end() -> None:
     """As far as it came."""
     rig = Rig()
     rig.take(request(1, b"body")[:-2])
-    rig.stream.finish()
+    rig.stream.flush()
 
     assert rig.frames() == [request(1, b"body")[:-2]]
 

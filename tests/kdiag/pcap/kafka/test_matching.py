@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import pytest
 
 from kdiag.exchange.model import Connection, Exchange, Status
-from kdiag.pcap.kafka.matching import Pairing, Run
+from kdiag.pcap.kafka.matching import ExchangeCollector, Matcher
 from kdiag.pcap.kafka.unmatched_responses import ENOUGH_REQUESTS, ENOUGH_RESPONSES
 from kdiag.wire.api.api_versions import ApiVersionsRequest
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
@@ -15,14 +15,14 @@ from recordings.segment_tape import request, response
 
 
 class Rig:
-    """A pairing that frames are given to, as a decoder would."""
+    """A matcher that frames are given to, as a decoder would."""
 
     def __init__(self, *, is_sasl: bool = False, limit: int = 100) -> None:
-        self.run = Run(limit, 1 << 20)
+        self.collector = ExchangeCollector(limit, 1 << 20)
         self.connection = Connection(
             number=1, connection_id="", client="", broker="", first_ns=0, last_ns=0
         )
-        self.pairing = Pairing(self.run, self.connection, is_sasl=is_sasl)
+        self.matcher = Matcher(self.collector, self.connection, is_sasl=is_sasl)
         self._packet = 0
 
     def frame(self, data: bytes, *, is_coming: bool = False) -> Frame:
@@ -32,15 +32,17 @@ class Rig:
 
     def ask(self, data: bytes) -> None:
         """Give a complete request."""
-        self.pairing.begin_request(self.frame(data))
+        self.matcher.begin_request(self.frame(data))
 
     def tell(self, data: bytes) -> None:
         """Give a complete response."""
-        self.pairing.begin_response(self.frame(data))
+        self.matcher.begin_response(self.frame(data))
 
     def outcome(self) -> list[tuple[int, int | None, Status]]:
         """Return number, correlation id and pairing of what is complete."""
-        return [(each.number, each.correlation_id, each.pairing) for each in self.run.exchanges]
+        return [
+            (each.number, each.correlation_id, each.pairing) for each in self.collector.exchanges
+        ]
 
 
 def produce(
@@ -67,10 +69,10 @@ def test_the_correlation_id_finds_the_request() -> None:
     rig.tell(response(2))
 
     assert rig.outcome() == [(1, 1, Status.OK), (2, 2, Status.OK)]
-    first = rig.run.exchanges[0]
+    first = rig.collector.exchanges[0]
     assert (first.api_key, first.version, first.client_id) == (3, 1, "client-1")
     assert (rig.connection.requests, rig.connection.responses) == (2, 2)
-    assert (rig.run.overtaken, rig.run.first_overtaken) == (0, 0)
+    assert (rig.collector.overtaken, rig.collector.first_overtaken) == (0, 0)
 
 
 def test_a_response_that_overtakes_is_paired_and_counted() -> None:
@@ -82,7 +84,7 @@ def test_a_response_that_overtakes_is_paired_and_counted() -> None:
         rig.tell(response(number))
 
     assert {pairing for _, _, pairing in rig.outcome()} == {Status.OK}
-    assert (rig.run.overtaken, rig.run.first_overtaken) == (3, 1)
+    assert (rig.collector.overtaken, rig.collector.first_overtaken) == (3, 1)
 
 
 def test_equal_correlation_ids_are_answered_in_order() -> None:
@@ -94,8 +96,8 @@ def test_equal_correlation_ids_are_answered_in_order() -> None:
         rig.tell(response(0))
 
     assert rig.outcome() == [(1, 0, Status.OK), (2, 0, Status.OK), (3, 0, Status.OK)]
-    requests = [each.request.first_packet for each in rig.run.exchanges if each.request]
-    responses = [each.response.first_packet for each in rig.run.exchanges if each.response]
+    requests = [each.request.first_packet for each in rig.collector.exchanges if each.request]
+    responses = [each.response.first_packet for each in rig.collector.exchanges if each.response]
     assert (requests, responses) == ([1, 2, 3], [4, 5, 6])
 
 
@@ -103,11 +105,11 @@ def test_a_response_without_request_is_an_exchange_of_its_own() -> None:
     """It has a number like any other."""
     rig = Rig()
     rig.tell(response(-7))
-    rig.pairing.finish()
+    rig.matcher.give_up_outstanding()
 
     assert rig.outcome() == [(1, -7, Status.UNMATCHED)]
-    assert rig.run.exchanges[0].request is None
-    assert not rig.run.exchanges[0].guessed
+    assert rig.collector.exchanges[0].request is None
+    assert not rig.collector.exchanges[0].guessed
 
 
 def test_a_response_without_request_is_named_after_what_the_client_asks_later() -> None:
@@ -120,7 +122,7 @@ def test_a_response_without_request_is_named_after_what_the_client_asks_later() 
     rig.ask(request(40 + ENOUGH_REQUESTS, api_key=3, version=5))
 
     assert rig.outcome() == [(1, 40, Status.UNMATCHED)]
-    (exchange,) = rig.run.exchanges
+    (exchange,) = rig.collector.exchanges
     assert (exchange.api_key, exchange.version, exchange.guessed) == (3, 5, True)
 
 
@@ -129,10 +131,10 @@ def test_the_end_of_a_connection_tells_enough_of_it() -> None:
     rig = Rig()
     rig.tell(metadata_response(40))
     rig.ask(request(41, api_key=3, version=5))
-    rig.pairing.finish()
+    rig.matcher.give_up_outstanding()
 
     assert rig.outcome() == [(1, 40, Status.UNMATCHED), (2, 41, Status.UNANSWERED)]
-    assert [each.guessed for each in rig.run.exchanges] == [True, False]
+    assert [each.guessed for each in rig.collector.exchanges] == [True, False]
 
 
 def test_a_request_lost_among_many_is_made_up_for_at_once() -> None:
@@ -143,7 +145,7 @@ def test_a_request_lost_among_many_is_made_up_for_at_once() -> None:
         rig.tell(metadata_response(number))
     rig.tell(metadata_response(ENOUGH_REQUESTS))
 
-    assert rig.run.exchanges[-1].guessed
+    assert rig.collector.exchanges[-1].guessed
     assert rig.outcome()[-1] == (ENOUGH_REQUESTS + 1, ENOUGH_REQUESTS, Status.UNMATCHED)
 
 
@@ -154,7 +156,7 @@ def test_responses_alone_are_not_held_for_ever() -> None:
         rig.tell(metadata_response(number))
 
     assert len(rig.outcome()) == ENOUGH_RESPONSES * 2
-    assert not any(each.guessed for each in rig.run.exchanges)
+    assert not any(each.guessed for each in rig.collector.exchanges)
 
 
 def test_a_lone_response_that_is_cut_could_be_anything() -> None:
@@ -163,7 +165,7 @@ def test_a_lone_response_that_is_cut_could_be_anything() -> None:
     rig.ask(request(41, api_key=3, version=5))
     whole = rig.frame(metadata_response(40))
     whole.data = whole.data[:-1]
-    rig.pairing.begin_response(whole)
+    rig.matcher.begin_response(whole)
 
     assert rig.outcome() == [(2, 40, Status.UNMATCHED)]
 
@@ -173,14 +175,14 @@ def test_a_lone_response_is_tried_when_all_of_it_has_come() -> None:
     rig = Rig()
     told = rig.frame(metadata_response(40), is_coming=True)
     data, told.data = told.data, told.data[:20]
-    rig.pairing.begin_response(told)
+    rig.matcher.begin_response(told)
     rig.ask(request(41, api_key=3, version=5))
     told.data, told.last_packet = data, 2
-    rig.pairing.end_response(told)
-    rig.pairing.finish()
+    rig.matcher.end_response(told)
+    rig.matcher.give_up_outstanding()
 
     assert rig.outcome()[0] == (1, 40, Status.UNMATCHED)
-    assert rig.run.exchanges[0].guessed
+    assert rig.collector.exchanges[0].guessed
 
 
 def test_what_is_not_answered_is_given_up_at_the_end() -> None:
@@ -188,7 +190,7 @@ def test_what_is_not_answered_is_given_up_at_the_end() -> None:
     rig = Rig()
     for number in (5, 5, 6):
         rig.ask(request(number))
-    rig.pairing.finish()
+    rig.matcher.give_up_outstanding()
 
     assert rig.outcome() == [(n, c, Status.UNANSWERED) for n, c in ((1, 5), (2, 5), (3, 6))]
 
@@ -227,7 +229,7 @@ def test_frames_after_sasl_handshake_v0_are_tokens_until_one_is_a_request() -> N
     rig.tell(response(2))
 
     assert rig.outcome() == [(1, 1, Status.OK), (2, None, Status.OPAQUE), (3, 2, Status.OK)]
-    token = rig.run.exchanges[1]
+    token = rig.collector.exchanges[1]
     assert (token.api_key, token.client_id) == (None, None)
     assert token.response is not None
 
@@ -240,7 +242,7 @@ def test_a_connection_may_begin_with_tokens() -> None:
     rig.ask(struct.pack(">i", 4) + b"\x60\x33\x06\x09")
     rig.ask(request(2))
     rig.tell(response(2))
-    rig.pairing.finish()
+    rig.matcher.give_up_outstanding()
 
     assert rig.outcome() == [
         (1, None, Status.OPAQUE),
@@ -255,18 +257,18 @@ def test_an_exchange_is_handed_over_when_both_frames_are_complete() -> None:
     asked = rig.frame(produce(1, 1, 7), is_coming=True)
     asked.data = asked.data[:9]
     told = rig.frame(response(1), is_coming=True)
-    rig.pairing.begin_request(asked)
-    rig.pairing.begin_response(told)
+    rig.matcher.begin_request(asked)
+    rig.matcher.begin_response(told)
     assert rig.outcome() == []
 
     asked.data = produce(1, 1, 7)[4:]
     asked.last_packet = told.last_packet = 3
-    rig.pairing.end_request(asked)
+    rig.matcher.end_request(asked)
     assert rig.outcome() == []
-    rig.pairing.end_response(told)
+    rig.matcher.end_response(told)
 
     assert rig.outcome() == [(1, 1, Status.OK)]
-    assert rig.run.exchanges[0].client_id == "client-1"
+    assert rig.collector.exchanges[0].client_id == "client-1"
 
 
 def test_acks_0_is_found_when_a_long_request_is_complete() -> None:
@@ -274,10 +276,10 @@ def test_acks_0_is_found_when_a_long_request_is_complete() -> None:
     rig = Rig()
     for number in (1, 1):
         asked = rig.frame(produce(number, 0, 7), is_coming=True)
-        rig.pairing.begin_request(asked)
+        rig.matcher.begin_request(asked)
         asked.last_packet = 2
-        rig.pairing.end_request(asked)
-    rig.pairing.finish()
+        rig.matcher.end_request(asked)
+    rig.matcher.give_up_outstanding()
 
     assert rig.outcome() == [(1, 1, Status.NO_RESPONSE), (2, 1, Status.NO_RESPONSE)]
 
@@ -286,8 +288,8 @@ def test_the_end_of_a_frame_whose_turn_has_not_come_is_no_news() -> None:
     """It will be begun complete."""
     rig = Rig()
     frame = rig.frame(request(1))
-    rig.pairing.end_request(frame)
-    rig.pairing.end_response(frame)
+    rig.matcher.end_request(frame)
+    rig.matcher.end_response(frame)
 
     assert rig.outcome() == []
 
@@ -296,20 +298,20 @@ def test_a_request_that_lost_its_header_is_paired_by_order() -> None:
     """The response tells its correlation id; what it asked stays unknown."""
     rig = Rig()
     lost = Frame(b"\0\3", 50, 0, 0, 1, 1, gap_bytes=48)
-    rig.pairing.begin_request(lost)
+    rig.matcher.begin_request(lost)
     rig.ask(request(8))
     rig.tell(response(7))
     rig.tell(response(8))
 
     assert rig.outcome() == [(1, 7, Status.OK), (2, 8, Status.OK)]
-    assert rig.run.exchanges[0].api_key is None
+    assert rig.collector.exchanges[0].api_key is None
 
 
 def test_a_response_that_lost_its_id_answers_the_oldest_request() -> None:
     """The order is all there is."""
     rig = Rig()
     rig.ask(request(1))
-    rig.pairing.begin_response(Frame(b"", 90, 0, 0, 2, 2, gap_bytes=90))
+    rig.matcher.begin_response(Frame(b"", 90, 0, 0, 2, 2, gap_bytes=90))
 
     assert rig.outcome() == [(1, 1, Status.OK)]
 
@@ -335,8 +337,8 @@ def test_client_ids_are_shown_with_replacement_and_header_0_has_none() -> None:
     rig.ask(request(3, client_id=None))
     rig.ask(request(4, client_id=b""))
     rig.ask(struct.pack(">ihhii", 12, 7, 0, 4, 5))
-    rig.pairing.finish()
-    names = [each.client_id for each in _by_number(rig.run.exchanges)]
+    rig.matcher.give_up_outstanding()
+    names = [each.client_id for each in _by_number(rig.collector.exchanges)]
 
     assert names == ["a\N{REPLACEMENT CHARACTER}b"] * 2 + [None, "", None]
     assert names[0] is names[1]

@@ -31,14 +31,14 @@ class Rig:
         """Take byte strings as one segment each; return what is known then."""
         segments = stretch(parts, first_packet=self._packet)
         self._packet += len(parts)
-        self.opening.sides[side].take(segments, 0, len(parts))
+        self.opening.sides[side].add_segments(segments, 0, len(parts))
         return self.opening.verdict()
 
     def lose(self, side: int, size: int, data: bytes = b"") -> Verdict | None:
         """Take a packet of which only some first bytes, if any, are in the capture."""
         segments = Segments.of_pieces([Piece(data, size, self._packet, 0)])
         self._packet += 1
-        self.opening.sides[side].take(segments, 0, 1)
+        self.opening.sides[side].add_segments(segments, 0, 1)
         return self.opening.verdict()
 
     def end(self) -> Verdict | None:

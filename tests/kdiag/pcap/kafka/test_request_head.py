@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from folders import ORACLE
 from kdiag.pcap.kafka.request_head import (
-    Likeness,
+    RequestLikeness,
     is_request,
     is_whole_request,
     read_acks,
@@ -32,7 +32,7 @@ def test_every_request_header_of_kafka_is_plausible() -> None:
         client_id = line["json"].get("clientId")
         if client_id is None or client_id.isprintable():
             head = bytes.fromhex(line["hex"]) + b"\0\0\0\0"
-            expected = Likeness.STRONG if client_id else Likeness.WEAK
+            expected = RequestLikeness.STRONG if client_id else RequestLikeness.WEAK
             assert request_likeness(head, len(head)) is expected, line
     assert len(requests) > 500
 
@@ -40,21 +40,21 @@ def test_every_request_header_of_kafka_is_plausible() -> None:
 @pytest.mark.parametrize(
     ("fields", "client_id", "likeness"),
     [
-        ((18, 12, 1), b"new-client", Likeness.STRONG),
-        ((0, 22, 1), b"producer", Likeness.NO),
-        ((3, -1, 1), b"client", Likeness.NO),
-        ((500, 3, 1), b"future", Likeness.STRONG),
-        ((500, 3, 1), b"ab", Likeness.NO),
-        ((1024, 3, 1), b"client", Likeness.NO),
-        ((500, 99, 1), b"client", Likeness.NO),
-        ((3, 9, 1), b"", Likeness.WEAK),
-        ((3, 9, 1), b"\0\1", Likeness.NO),
-        ((3, 9, 1), b"\xff\xfe", Likeness.NO),
-        ((3, 9, -5), "día".encode(), Likeness.STRONG),
+        ((18, 12, 1), b"new-client", RequestLikeness.STRONG),
+        ((0, 22, 1), b"producer", RequestLikeness.NO),
+        ((3, -1, 1), b"client", RequestLikeness.NO),
+        ((500, 3, 1), b"future", RequestLikeness.STRONG),
+        ((500, 3, 1), b"ab", RequestLikeness.NO),
+        ((1024, 3, 1), b"client", RequestLikeness.NO),
+        ((500, 99, 1), b"client", RequestLikeness.NO),
+        ((3, 9, 1), b"", RequestLikeness.WEAK),
+        ((3, 9, 1), b"\0\1", RequestLikeness.NO),
+        ((3, 9, 1), b"\xff\xfe", RequestLikeness.NO),
+        ((3, 9, -5), "día".encode(), RequestLikeness.STRONG),
     ],
 )
 def test_key_version_and_client_id_decide(
-    fields: tuple[int, int, int], client_id: bytes, likeness: Likeness
+    fields: tuple[int, int, int], client_id: bytes, likeness: RequestLikeness
 ) -> None:
     """Unknown keys need a name, versions may be a little newer than known, names are printable."""
     head = struct.pack(">hhih", *fields, len(client_id)) + client_id
@@ -66,18 +66,18 @@ def test_too_few_bytes_decide_nothing() -> None:
     """More may come, unless the frame is too short for a header."""
     head = request(1)[4:]
 
-    assert request_likeness(head[:9], len(head)) is Likeness.UNCLEAR
-    assert request_likeness(head[:10], len(head)) is Likeness.UNCLEAR
-    assert request_likeness(head[:11], len(head)) is Likeness.STRONG
-    assert request_likeness(head[:9], 9) is Likeness.NO
+    assert request_likeness(head[:9], len(head)) is RequestLikeness.UNCLEAR
+    assert request_likeness(head[:10], len(head)) is RequestLikeness.UNCLEAR
+    assert request_likeness(head[:11], len(head)) is RequestLikeness.STRONG
+    assert request_likeness(head[:9], 9) is RequestLikeness.NO
 
 
 def test_controlled_shutdown_v0_has_no_client_id_but_one_size() -> None:
     """Its header is the only one of version 0."""
     head = struct.pack(">hhii", 7, 0, 1, 5)
 
-    assert request_likeness(head, 12) is Likeness.WEAK
-    assert request_likeness(head + b"\0", 13) is Likeness.NO
+    assert request_likeness(head, 12) is RequestLikeness.WEAK
+    assert request_likeness(head + b"\0", 13) is RequestLikeness.NO
 
 
 def test_a_whole_request_is_one_to_its_last_byte() -> None:
@@ -100,7 +100,7 @@ def test_sasl_tokens_are_no_requests(token: bytes) -> None:
 @given(st.binary(max_size=40), st.integers(-5, 100))
 def test_any_bytes_get_a_verdict(head: bytes, size: int) -> None:
     """Nothing escapes."""
-    assert request_likeness(head, size) in set(Likeness)
+    assert request_likeness(head, size) in set(RequestLikeness)
     assert is_whole_request(head) in {True, False}
 
 

@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from folders import ORACLE
-from kdiag.pcap.kafka.trial_decoding import Asked, can_try, is_sane, is_whole_response
+from kdiag.pcap.kafka.trial_decoding import RequestKind, can_try, is_sane, is_whole_response
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsResponse
 from kdiag.wire.api.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from kdiag.wire.api.heartbeat import HeartbeatResponse
@@ -53,7 +53,7 @@ def test_a_response_is_one_to_its_last_byte() -> None:
 
 def test_what_is_not_known_cannot_be_tried() -> None:
     """A newer version, a negative one, a key of nobody."""
-    unknown: list[Asked] = [(METADATA, 99), (METADATA, -1), (999, 0)]
+    unknown: list[RequestKind] = [(METADATA, 99), (METADATA, -1), (999, 0)]
 
     assert [can_try(asked) for asked in unknown] == [False] * 3
     assert [is_whole_response(answer(metadata(), 8), asked) for asked in unknown] == [False] * 3

@@ -1,8 +1,13 @@
 import struct
 
 from kdiag.exchange.model import Connection, Exchange, Status
-from kdiag.pcap.kafka import unmatched_responses as lone_responses
-from kdiag.pcap.kafka.unmatched_responses import MAX_HELD, MAX_HELD_BYTES, Habits, LoneResponses
+from kdiag.pcap.kafka import unmatched_responses
+from kdiag.pcap.kafka.unmatched_responses import (
+    MAX_HELD,
+    MAX_HELD_BYTES,
+    Habits,
+    UnmatchedResponses,
+)
 from kdiag.wire.api.end_txn import EndTxnResponse
 from kdiag.wire.api.fetch import FetchResponse
 from kdiag.wire.api.heartbeat import HeartbeatResponse
@@ -101,7 +106,7 @@ def test_a_short_response_needs_a_request_that_comes_again() -> None:
 
 def test_what_others_ask_between_the_same_hosts_is_tried_for_long_responses() -> None:
     """Of a connection that has shown something itself."""
-    lone = LoneResponses([])
+    lone = UnmatchedResponses([])
     lone.habits(connection("10.0.0.1:40000")).learn((LIST_OFFSETS, 7))
     silent, other = (lone.habits(connection(each)) for each in ("10.0.0.1:40001", "10.0.0.3:1"))
     response = answer(offsets(), 7)
@@ -124,7 +129,7 @@ def test_kinds_that_cannot_be_tried_and_too_many_of_them_are_not_kept() -> None:
         client.learn((version, 0))
 
     assert (FETCH, 99) not in client.counts
-    assert len(client.counts) == lone_responses._MAX_KINDS
+    assert len(client.counts) == unmatched_responses._MAX_KINDS
 
 
 def test_a_response_too_large_for_all_kinds_is_not_tried() -> None:
@@ -137,7 +142,7 @@ def test_a_response_too_large_for_all_kinds_is_not_tried() -> None:
 def test_what_is_held_is_released_by_its_number() -> None:
     """Once, with what was found out in the meantime."""
     out: list[Exchange] = []
-    lone = LoneResponses(out)
+    lone = UnmatchedResponses(out)
     client = lone.habits(connection())
     exchange = alone(4, answer(offsets(), 7))
     lone.hold(exchange, client)
@@ -154,7 +159,7 @@ def test_what_is_held_is_released_by_its_number() -> None:
 def test_the_oldest_goes_when_too_many_or_too_much_is_held() -> None:
     """With what is known then."""
     out: list[Exchange] = []
-    lone = LoneResponses(out)
+    lone = UnmatchedResponses(out)
     client = lone.habits(connection())
     for number in range(MAX_HELD + 2):
         lone.hold(alone(number, b"?"), client)

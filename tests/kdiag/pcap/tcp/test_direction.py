@@ -108,7 +108,7 @@ def take(*segments: OddSegment) -> tuple[TcpDirection, list[bool]]:
     """Return what odd segments were counted as, and which are retransmissions."""
     direction = TcpDirection()
     odd = OddSegments(direction)
-    return direction, [odd.take(segment) for segment in segments]
+    return direction, [odd.classify(segment) for segment in segments]
 
 
 def test_what_was_seen_before_was_sent_again() -> None:
@@ -175,5 +175,7 @@ def test_holes_are_bounded() -> None:
     """A capture that lacks every second packet takes no more memory than its last holes."""
     odd = OddSegments(TcpDirection())
     for number in range(5000):
-        odd.take(OddSegment(number * 200 + 100, number * 200 + 200, number * 200, 0, 0, LONG_AGO))
+        odd.classify(
+            OddSegment(number * 200 + 100, number * 200 + 200, number * 200, 0, 0, LONG_AGO)
+        )
     assert len(odd._holes) == 1024

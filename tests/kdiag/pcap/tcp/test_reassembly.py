@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.pcap.tcp.reassembly import Direction, Moment
+from kdiag.pcap.tcp.reassembly import Moment, Reassembly
 from kdiag.pcap.tcp.segments import Segments
 from recordings.segment_tape import stretch
 
@@ -19,7 +19,7 @@ class Sink:
         self.data = b""
         self.known: list[int] = []
 
-    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+    def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Join the bytes."""
         for row in range(first, last):
             piece = segments.piece(row)
@@ -33,17 +33,17 @@ class Rig:
     def __init__(self, first_sequence: int | None = 999, **limits: Any) -> None:
         self.sink = Sink()
         self.gaps: list[tuple[int, int, str]] = []
-        self.direction = Direction(self.sink, self._note, **limits)
+        self.direction = Reassembly(self.sink, self._note, **limits)
         if first_sequence is not None:
-            self.direction.synchronize(first_sequence)
+            self.direction.handle_syn(first_sequence)
 
-    def _note(self, direction: Direction, size: int, moment: Moment, reason: str) -> None:
+    def _note(self, direction: Reassembly, size: int, moment: Moment, reason: str) -> None:
         assert moment.packet
         self.gaps.append((direction.offset, size, reason))
 
     def take(self, sequence: int, data: bytes, packet: int = 1) -> None:
         """Give the direction one segment."""
-        self.direction.take_segment(stretch([data], first_packet=packet), 0, sequence % 2**32)
+        self.direction.add_segment(stretch([data], first_packet=packet), 0, sequence % 2**32)
 
 
 @st.composite
@@ -89,8 +89,8 @@ def test_what_never_comes_is_a_gap_of_its_size_at_its_place(
         if packet - 1 != lost:
             rig.take(first + start, stream[start:stop], packet)
             seen[start:stop] = stream[start:stop]
-    rig.direction.end((first + len(stream)) % 2**32)
-    rig.direction.finish(NOW, "over")
+    rig.direction.handle_fin((first + len(stream)) % 2**32)
+    rig.direction.flush(NOW, "over")
 
     covered = [False] * len(stream)
     for number, (start, stop) in enumerate(parts):
@@ -142,9 +142,9 @@ def test_a_hole_is_a_gap_once_it_is_acknowledged_and_later_bytes_wait() -> None:
     """The other end has the bytes, so the network will not bring them again."""
     rig = Rig()
     rig.take(1005, b"fgh")
-    rig.direction.acknowledge(1004, NOW)
+    rig.direction.handle_acknowledgment(1004, NOW)
     assert rig.gaps == []
-    rig.direction.acknowledge(1005, NOW)
+    rig.direction.handle_acknowledgment(1005, NOW)
 
     assert rig.sink.data == b"_____fgh"
     assert rig.gaps == [(0, 5, "the other end acknowledged bytes that the capture lacks")]
@@ -153,7 +153,7 @@ def test_a_hole_is_a_gap_once_it_is_acknowledged_and_later_bytes_wait() -> None:
 def test_an_acknowledgment_that_came_before_the_later_bytes_counts() -> None:
     """The order of the two does not matter."""
     rig = Rig()
-    rig.direction.acknowledge(1005, NOW)
+    rig.direction.handle_acknowledgment(1005, NOW)
     assert rig.sink.data == b""
     rig.take(1005, b"fgh")
 
@@ -176,7 +176,7 @@ def test_a_segment_too_far_away_is_not_of_this_stream() -> None:
     rig = Rig()
     rig.take(1000 + 2**30 + 1, b"far")
     rig.take(1000 - 2**30 - 1, b"far")
-    rig.direction.acknowledge(1000 + 2**31, NOW)
+    rig.direction.handle_acknowledgment(1000 + 2**31, NOW)
     rig.take(1000, b"near")
 
     assert rig.direction.stray_segments == 2
@@ -186,7 +186,7 @@ def test_a_segment_too_far_away_is_not_of_this_stream() -> None:
 def test_without_a_syn_the_first_segment_sets_the_start() -> None:
     """A capture may start in the middle of a connection."""
     rig = Rig(None)
-    rig.direction.acknowledge(5, NOW)
+    rig.direction.handle_acknowledgment(5, NOW)
     rig.take(7000, b"abc")
     rig.take(7003, b"def")
 
@@ -197,9 +197,9 @@ def test_without_a_syn_the_first_segment_sets_the_start() -> None:
 def test_a_second_syn_with_the_same_number_changes_nothing() -> None:
     """A SYN may be sent again."""
     rig = Rig(41)
-    rig.direction.synchronize(41)
+    rig.direction.handle_syn(41)
     rig.take(42, b"a")
-    rig.direction.synchronize(41)
+    rig.direction.handle_syn(41)
     rig.take(43, b"b")
 
     assert rig.sink.data == b"ab"
@@ -218,7 +218,7 @@ def test_the_other_ends_acknowledgment_can_stand_for_a_lost_syn(sequence: int) -
 def test_a_fin_ends_the_stream_when_all_before_it_has_come() -> None:
     """Out of order it must wait."""
     rig = Rig()
-    rig.direction.end(1003)
+    rig.direction.handle_fin(1003)
     assert not rig.direction.is_finished
     rig.take(1000, b"abc")
 
@@ -229,8 +229,8 @@ def test_bytes_missing_before_a_fin_are_a_gap_at_the_end() -> None:
     """The FIN says how far the stream went."""
     rig = Rig()
     rig.take(1000, b"abc")
-    rig.direction.end(1010)
-    rig.direction.finish(NOW, "over")
+    rig.direction.handle_fin(1010)
+    rig.direction.flush(NOW, "over")
 
     assert rig.gaps == [(3, 7, "over")]
     assert rig.sink.data == b"abc" + b"_" * 7

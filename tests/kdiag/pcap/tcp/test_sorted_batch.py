@@ -13,8 +13,8 @@ from kdiag.pcap.tcp.sorted_batch import (
     NONE_SEEN,
     RST,
     SYN,
+    DirectionRows,
     FlowRows,
-    Half,
     SortedBatch,
 )
 from recordings.segment_tape import BROKER, CLIENT, START_NS, STEP_NS, Segment, Talk, batch_of
@@ -32,9 +32,11 @@ def only_flow(segments: list[Segment]) -> tuple[SortedBatch, FlowRows]:
     return batch, flow
 
 
-def sent_in(batch: SortedBatch, half: Half) -> bytes:
+def sent_in(batch: SortedBatch, direction: DirectionRows) -> bytes:
     """Return the payloads of one direction."""
-    return b"".join(batch.segments.piece(row).data for row in range(half.first, half.last))
+    return b"".join(
+        batch.segments.piece(row).data for row in range(direction.first, direction.last)
+    )
 
 
 def dialogue(seed: int, client: int = CLIENT, *, rounds: int = 8) -> list[Segment]:
@@ -62,9 +64,9 @@ def test_mixed_connections_are_told_apart(seed: int) -> None:
     assert [flow.low for flow in flows] == [CLIENT + number * 3 for number in range(len(talks))]
     for flow, talk in zip(flows, talks, strict=True):
         assert flow.is_plain
-        for half, end in zip(flow.halves, (flow.low, flow.high), strict=True):
+        for direction, end in zip(flow.directions, (flow.low, flow.high), strict=True):
             own = [segment for segment in talk if segment.source == end]
-            assert sent_in(batch, half) == b"".join(segment.payload for segment in own)
+            assert sent_in(batch, direction) == b"".join(segment.payload for segment in own)
         packets = [row.packet for row in batch.rows(flow.first, flow.last)]
         assert [mixed[packet - 1] for packet in packets] == talk
         assert flow.last_ns == START_NS + packets[-1] * STEP_NS
@@ -91,7 +93,7 @@ def test_the_higher_endpoint_may_be_the_one_that_asks() -> None:
     batch, flow = only_flow(Talk(BROKER, CLIENT).ask(b"question").tell(b"answer").segments)
 
     assert (flow.low, flow.high) == (CLIENT, BROKER)
-    assert [sent_in(batch, half) for half in flow.halves] == [b"answer", b"question"]
+    assert [sent_in(batch, direction) for direction in flow.directions] == [b"answer", b"question"]
 
 
 @pytest.mark.parametrize("flag", [SYN, FIN, RST])
@@ -127,8 +129,8 @@ def test_numbers_that_wrap_around_are_no_break() -> None:
     _, flow = only_flow(talk.segments)
 
     assert flow.is_plain
-    assert [half.sequence for half in flow.halves] == [2**32 - 3, 2**32 - 5]
-    assert [half.acknowledged for half in flow.halves] == [2**32 - 5, 3]
+    assert [direction.sequence for direction in flow.directions] == [2**32 - 3, 2**32 - 5]
+    assert [direction.acknowledged for direction in flow.directions] == [2**32 - 5, 3]
 
 
 def test_packets_recorded_twice_are_left_out_and_counted() -> None:
@@ -137,8 +139,8 @@ def test_packets_recorded_twice_are_left_out_and_counted() -> None:
     batch, flow = only_flow(segments)
 
     assert flow.is_plain
-    assert [half.duplicates for half in flow.halves] == [2, 1]
-    assert [sent_in(batch, half) for half in flow.halves] == [b"abcdef", b"xyz"]
+    assert [direction.duplicates for direction in flow.directions] == [2, 1]
+    assert [sent_in(batch, direction) for direction in flow.directions] == [b"abcdef", b"xyz"]
     payloads = [row.payload for row in batch.rows(flow.first, flow.last)]
     assert payloads == [0, LEFT_OUT, 1, LEFT_OUT, 2, LEFT_OUT]
 
@@ -174,14 +176,14 @@ def test_the_highest_acknowledgment_of_each_direction_counts() -> None:
         ]
     )
 
-    assert [half.acknowledged for half in flow.halves] == [50, 20]
+    assert [direction.acknowledged for direction in flow.directions] == [50, 20]
 
 
 def test_a_silent_direction_has_seen_nothing() -> None:
     """Where a capture has one side alone, the other has neither payload nor acknowledgment."""
     _, flow = only_flow(Talk().ask(b"abc").segments)
 
-    silent = flow.halves[1]
+    silent = flow.directions[1]
     assert (silent.first, silent.duplicates, silent.acknowledged) == (silent.last, 0, NONE_SEEN)
 
 
@@ -192,8 +194,8 @@ def test_packets_without_payload_acknowledge_all_the_same() -> None:
     _, flow = only_flow(talk.segments)
 
     assert flow.is_plain
-    assert flow.halves[1].first == flow.halves[1].last
-    assert flow.halves[1].acknowledged == 1003
+    assert flow.directions[1].first == flow.directions[1].last
+    assert flow.directions[1].acknowledged == 1003
 
 
 @given(st.integers(0, 2**32))
@@ -211,7 +213,7 @@ def test_plain_rows_between_breaks_are_stretches_of_their_own(seed: int) -> None
     while first < flow.last:
         last = batch.next_break(first, flow.last)
         if last > first:
-            some = batch.stretches(flow, first, last)
+            some = batch.contiguous_runs(flow, first, last)
             rows = list(batch.rows(first, last))
             assert some.last_ns == rows[-1].time_ns
             _check_alone(batch, some, [segments[row.packet - 1 - len(before)] for row in rows])
@@ -226,11 +228,11 @@ def _check_alone(batch: SortedBatch, some: FlowRows, segments: list[Segment]) ->
     """Check that a stretch is what its packets are alone."""
     alone, expected = only_flow(segments)
     assert expected.is_plain
-    for half, other in zip(some.halves, expected.halves, strict=True):
-        assert sent_in(batch, half) == sent_in(alone, other)
-        assert half.acknowledged == other.acknowledged
-        if half.first < half.last:
-            assert half.sequence == other.sequence
+    for direction, other in zip(some.directions, expected.directions, strict=True):
+        assert sent_in(batch, direction) == sent_in(alone, other)
+        assert direction.acknowledged == other.acknowledged
+        if direction.first < direction.last:
+            assert direction.sequence == other.sequence
 
 
 def test_left_out_payloads_are_counted_in_the_stretch_that_has_them() -> None:
@@ -239,10 +241,10 @@ def test_left_out_payloads_are_counted_in_the_stretch_that_has_them() -> None:
     segments.append(segments[0]._replace(sequence=2000))
     batch, flow = only_flow(segments)
     last = batch.next_break(flow.first, flow.last)
-    halves = defaultdict(list)
+    directions = defaultdict(list)
     for start, stop in ((0, 3), (3, last)):
-        for side, half in enumerate(batch.stretches(flow, start, stop).halves):
-            halves[side].append((sent_in(batch, half), half.duplicates))
+        for side, direction in enumerate(batch.contiguous_runs(flow, start, stop).directions):
+            directions[side].append((sent_in(batch, direction), direction.duplicates))
 
     assert last == 6
-    assert halves == {0: [(b"abcdef", 1), (b"ghi", 2)], 1: [(b"", 0), (b"", 0)]}
+    assert directions == {0: [(b"abcdef", 1), (b"ghi", 2)], 1: [(b"", 0), (b"", 0)]}

@@ -25,7 +25,7 @@ def told(*answers: tuple[float, int, int]) -> Answers:
 def waited(segments: Sent, answers: Answers, rtt_to_sender_ms: float = 0) -> TcpDirection:
     """Return what a sender waited for."""
     direction = TcpDirection()
-    Waits().take(segments, answers, int(rtt_to_sender_ms * MS), direction)
+    Waits().add(segments, answers, int(rtt_to_sender_ms * MS), direction)
     return direction
 
 
@@ -74,7 +74,7 @@ def test_in_flight_is_what_the_sender_had_not_seen_acknowledged() -> None:
     """With the distance to the sender taken into account."""
     waits = Waits()
     segments = sent((0, 0, 4000), (15, 4000, 5000), (21, 5000, 6000))
-    in_flight = waits.take(segments, told((1, 4000, 9000)), 19 * MS, TcpDirection())
+    in_flight = waits.add(segments, told((1, 4000, 9000)), 19 * MS, TcpDirection())
     assert in_flight.tolist() == [4000, 5000, 2000]
 
 
@@ -90,7 +90,7 @@ def test_answers_to_segments_that_are_not_captured_are_bounded() -> None:
     waits = Waits()
     for number in range(30):
         answers = told(*((number * 1000 + n, number * 1000 + n, 4000) for n in range(1000)))
-        waits.take(Sent.none(), answers, 0, TcpDirection())
+        waits.add(Sent.none(), answers, 0, TcpDirection())
     assert len(waits._answers.time_ns) == 1 << 14
 
 
@@ -99,11 +99,11 @@ def test_it_makes_no_difference_how_segments_are_grouped() -> None:
     segments = [(n * 5.0, n * 1000, n * 1000 + 1000) for n in range(20)]
     answers = [(n * 5.0 + 3, n * 1000 - 1000, 3000 + n % 3 * 1000) for n in range(1, 20)]
     whole, parts = TcpDirection(), TcpDirection()
-    at_once = Waits().take(sent(*segments), told(*answers), 2 * MS, whole)
+    at_once = Waits().add(sent(*segments), told(*answers), 2 * MS, whole)
     waits, in_flight = Waits(), []
     for n in range(20):
         edge = told(*answers).edge[n - 1 : n] if n else None
         some = told(answers[n - 1])._replace(edge=edge) if edge is not None else Answers.none()
-        in_flight += waits.take(sent(segments[n]), some, 2 * MS, parts).tolist()
+        in_flight += waits.add(sent(segments[n]), some, 2 * MS, parts).tolist()
     assert in_flight == at_once.tolist()
     assert parts == whole

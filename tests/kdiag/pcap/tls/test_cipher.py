@@ -12,7 +12,7 @@ from kdiag.pcap.tls.cipher import tls12_epochs, tls13_epochs
 from kdiag.pcap.tls.direction import Epoch
 from kdiag.pcap.tls.handshake import HandshakeReader, read_client_hello, read_server_hello
 from kdiag.pcap.tls.keylog import KeyLog
-from kdiag.pcap.tls.record import Record, RecordReader
+from kdiag.pcap.tls.record import RecordReader, TlsRecord
 from kdiag.pcap.tls.suite import CipherSuite, find_suite
 from recordings.tls_capture import Stretch, joined
 from secure_ends.tls_pair import NO_ENCRYPT_THEN_MAC, make_peers
@@ -35,7 +35,7 @@ def expanded(number: int, secret: bytes, label: bytes, size: int) -> bytes:
     return HKDFExpand(SHA384() if number == 0x1302 else SHA256(), size, info).derive(secret)
 
 
-def sealed13(number: int, secret: bytes, sequence: int, inner: bytes) -> Record:
+def sealed13(number: int, secret: bytes, sequence: int, inner: bytes) -> TlsRecord:
     """Return a record of TLS 1.3 with some content, content type and padding."""
     key = expanded(number, secret, b"key", 16 if number in {0x1301, 0x1304, 0x1305} else 32)
     start = int.from_bytes(expanded(number, secret, b"iv", 12))
@@ -47,7 +47,7 @@ def sealed13(number: int, secret: bytes, sequence: int, inner: bytes) -> Record:
         cipher = ChaCha20Poly1305(key) if number == 0x1303 else AESCCM(key, tag_bytes)
     header = b"\x17\3\3" + (len(inner) + tag_bytes).to_bytes(2)
     payload = cipher.encrypt((start ^ sequence).to_bytes(12), inner, header)
-    return Record(header, payload, 0, len(payload) + 5)
+    return TlsRecord(header, payload, 0, len(payload) + 5)
 
 
 @pytest.mark.parametrize("number", SUITES13)
@@ -97,7 +97,7 @@ def test_the_overhead_is_what_a_record_is_longer_than_its_content() -> None:
 )
 def first_said(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Epoch, Record]:
+) -> tuple[Epoch, TlsRecord]:
     """Return the client's epoch and its first record with application data, of OpenSSL's making."""
     ciphers = {"cbc": "AES128-SHA256", "etm": "AES256-SHA"}.get(request.param, request.param)
     folder = tmp_path_factory.mktemp("talk")
@@ -123,7 +123,7 @@ def first_said(
 
 
 def test_a_record_of_tls_1_2_opens_with_its_own_number_alone(
-    first_said: tuple[Epoch, Record],
+    first_said: tuple[Epoch, TlsRecord],
 ) -> None:
     """The first number of the epoch went to the message Finished."""
     epoch, record = first_said
@@ -134,7 +134,7 @@ def test_a_record_of_tls_1_2_opens_with_its_own_number_alone(
     assert epoch.cipher.open(2, record) is None
 
 
-def test_any_flipped_bit_fails_authentication(first_said: tuple[Epoch, Record]) -> None:
+def test_any_flipped_bit_fails_authentication(first_said: tuple[Epoch, TlsRecord]) -> None:
     """No byte of a record can change: nonce, ciphertext, padding, MAC or content type."""
     epoch, record = first_said
     assert epoch.cipher is not None
@@ -147,7 +147,7 @@ def test_any_flipped_bit_fails_authentication(first_said: tuple[Epoch, Record]) 
 
 
 @given(payload=st.binary(max_size=100))
-def test_random_payloads_are_refused(first_said: tuple[Epoch, Record], payload: bytes) -> None:
+def test_random_payloads_are_refused(first_said: tuple[Epoch, TlsRecord], payload: bytes) -> None:
     """A payload too short for nonce and tag, or of no whole blocks, is no error."""
     epoch, record = first_said
     *_, epoch13 = itertools.islice(tls13_epochs(suite_of(0x1305), SECRET, SECRET), 2)

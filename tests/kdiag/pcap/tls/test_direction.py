@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.pcap.tls.connection import Plaintext, TlsConnection
-from kdiag.pcap.tls.direction import MAX_TRIALS, MAX_WAITING_BYTES, Direction, Epoch
+from kdiag.pcap.tls.direction import MAX_TRIALS, MAX_WAITING_BYTES, Epoch, TlsDirection
 from kdiag.pcap.tls.keylog import KeyLog
-from kdiag.pcap.tls.record import Record, RecordReader
+from kdiag.pcap.tls.record import RecordReader, TlsRecord
 from recordings.tls_capture import Stretch, feed_all, joined
 from secure_ends.tls_pair import Talk, make_peers
 from secure_ends.tls_server import tls_server
@@ -31,25 +31,25 @@ class Sealed:
         self.key = key
         self.trials = 0
 
-    def open(self, sequence: int, record: Record) -> tuple[int, bytes] | None:
+    def open(self, sequence: int, record: TlsRecord) -> tuple[int, bytes] | None:
         """Count the trial."""
         self.trials += 1
         fits = record.payload[:3] == bytes([self.key]) + sequence.to_bytes(2)
         return (23, record.payload[3:]) if fits else None
 
 
-def direction_with(*ciphers: Sealed | None) -> Direction:
+def direction_with(*ciphers: Sealed | None) -> TlsDirection:
     """Return a direction in the first of some epochs."""
-    direction = Direction(is_client=True)
+    direction = TlsDirection(is_client=True)
     direction.prepare(Epoch(cipher, is_application=True) for cipher in ciphers)
     direction.begin_epoch()
     return direction
 
 
-def records(*places: tuple[int, int], size: int = 50) -> list[Record]:
+def records(*places: tuple[int, int], size: int = 50) -> list[TlsRecord]:
     """Return records one behind the other, given their keys and numbers."""
     return [
-        Record(
+        TlsRecord(
             b"\x17\3\3" + (size + 3).to_bytes(2),
             bytes([key]) + number.to_bytes(2) + bytes(size),
             at * (size + 8),
@@ -66,7 +66,7 @@ def test_records_open_in_order_and_say_that_nothing_is_missing() -> None:
 
     for record in records(*((1, number) for number in range(5))):
         assert direction.open(record) == (23, bytes(50))
-        assert direction.take_missing_bytes() == 0
+        assert direction.pop_missing_bytes() == 0
     assert cipher.trials == 5
 
 
@@ -84,8 +84,8 @@ def test_the_number_behind_a_gap_is_found_and_tells_how_much_is_missing(
     for record in cut:
         assert direction.open(record._replace(payload=b"", is_whole=False)) is None
     assert direction.open(last._replace(skipped_bytes=skipped_bytes)) == (23, bytes(size))
-    assert direction.take_missing_bytes() == (lost + known) * size
-    assert direction.take_missing_bytes() == 0
+    assert direction.pop_missing_bytes() == (lost + known) * size
+    assert direction.pop_missing_bytes() == 0
 
 
 def test_a_damaged_record_costs_itself_alone() -> None:
@@ -98,7 +98,7 @@ def test_a_damaged_record_costs_itself_alone() -> None:
     ]
 
     assert outcomes == [(True, True), (False, False), (True, True)]
-    assert direction.take_missing_bytes() == 50
+    assert direction.pop_missing_bytes() == 50
 
 
 def test_a_change_of_keys_inside_a_gap_is_found() -> None:
@@ -112,7 +112,7 @@ def test_a_change_of_keys_inside_a_gap_is_found() -> None:
     assert direction.epoch is not None
     assert isinstance(direction.epoch.cipher, Sealed)
     assert direction.epoch.cipher.key == 2
-    assert direction.take_missing_bytes() is None
+    assert direction.pop_missing_bytes() is None
 
 
 def test_an_epoch_without_key_ends_when_the_next_key_fits() -> None:
@@ -145,13 +145,13 @@ def test_records_that_wait_are_bounded_and_those_dropped_leave_a_gap() -> None:
     waiting = records(*((1, number) for number in range(20)), size=10_000)
 
     kept = [direction.wait(record) for record in waiting]
-    left = direction.take_waiting()
+    left = direction.pop_waiting()
 
     assert kept == [True] * 6 + [False] * 14
     assert sum(len(record.payload) for record in left) <= MAX_WAITING_BYTES
     assert left[0].start == left[0].skipped_bytes
     assert all(direction.open(record) for record in left)
-    assert direction.take_waiting() == type(left)()
+    assert direction.pop_waiting() == type(left)()
 
 
 @pytest.fixture(scope="module", params=[TLS12, TLS13], ids=lambda version: version.name)

@@ -111,7 +111,7 @@ def test_secrets_that_a_capture_brings_along_are_taken_once() -> None:
     """Key logs inside pcapng files are added; secrets of other kinds are passed over."""
     line = b"CLIENT_RANDOM " + b"ab" * 32 + b" " + b"cd" * 48 + b"\n"
     secrets, keylog = [Secrets(TLS_KEY_LOG, line), Secrets(1, b"others")], KeyLog()
-    keylog.take(secrets)
+    keylog.add_secrets(secrets)
 
     assert len(keylog) == 1
     assert secrets == []

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.pcap.tls.record import MAX_PAYLOAD_BYTES, Record, RecordReader
+from kdiag.pcap.tls.record import MAX_PAYLOAD_BYTES, RecordReader, TlsRecord
 
 # Random bytes hold no header by chance: the seed has been tried.
 NOISE = random.Random(7).randbytes(60_000)
@@ -16,7 +16,7 @@ def sealed(size: int, kind: int = 23) -> bytes:
     return bytes([kind, 3, 3]) + size.to_bytes(2) + NOISE[:size]
 
 
-def offsets(records: list[Record]) -> list[tuple[int, int]]:
+def offsets(records: list[TlsRecord]) -> list[tuple[int, int]]:
     """Return where records start and end."""
     return [(record.start, record.end) for record in records]
 
@@ -79,7 +79,7 @@ def test_a_record_that_loses_bytes_behind_its_header_ends_where_the_header_says(
     after = reader.feed(data[215 + missing :])
 
     assert offsets(before) == [(0, 205)]
-    assert lost == Record(data[205:210], b"", 205, 310, is_whole=False)
+    assert lost == TlsRecord(data[205:210], b"", 205, 310, is_whole=False)
     assert offsets(after) == [(310, 365)]
     assert after[0].skipped_bytes == 0
 
@@ -191,7 +191,7 @@ def test_a_false_header_in_ciphertext_is_not_followed() -> None:
 def test_whatever_comes_the_reader_holds_little_and_never_raises(parts: list[bytes | int]) -> None:
     """Any bytes and any holes give records in ascending order, and at most one waits."""
     reader = RecordReader()
-    records: list[Record] = []
+    records: list[TlsRecord] = []
     for part in parts:
         if isinstance(part, int):
             lost = reader.gap(missing_bytes=part)

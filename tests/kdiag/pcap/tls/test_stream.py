@@ -7,7 +7,7 @@ import pytest
 
 from folders import TLS_CAPTURES
 from kdiag.pcap.kafka.frame_cutter import FrameSink
-from kdiag.pcap.kafka.frame_heuristics import RequestLooks
+from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics
 from kdiag.pcap.kafka.frame_stream import FrameLimits, FrameStream, Skip
 from kdiag.pcap.tcp.segments import Piece, Segments
 from kdiag.pcap.tls.keylog import KeyLog
@@ -39,7 +39,7 @@ class Sink:
         """Return the bytes that came."""
         return b"".join(piece.data for piece in self.pieces)
 
-    def take(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+    def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Keep the segments."""
         assert known == 0
         self.pieces += [segments.piece(row) for row in range(first, last)]
@@ -64,7 +64,7 @@ class Rig:
         self.packet += 1
         time_ns = START_NS + self.packet * STEP_NS
         pieces = [Piece(data, max(size, len(data)), self.packet, time_ns)]
-        self.stream.sides[is_client].take(Segments.of_pieces(pieces), 0, 1, known)
+        self.stream.sides[is_client].add_segments(Segments.of_pieces(pieces), 0, 1, known)
 
     def take_all(self, wire: Iterable[Stretch], segment_bytes: int = 1 << 20) -> "Rig":
         """Take all that crossed the wire, cut into segments."""
@@ -214,7 +214,7 @@ def test_frames_are_searched_for_behind_a_loss_of_unknown_size(tmp_path: Path) -
     sink = FrameSink([], [], lambda _: None, lambda _: None)
     skipped: list[Skip] = []
     limits = FrameLimits(1 << 20, 1 << 20)
-    looks = RequestLooks(limits.max_frame_bytes, set())
+    looks = RequestHeuristics(limits.max_frame_bytes, set())
     rig.stream.targets[1] = FrameStream(sink, limits, lambda: looks, skipped.append)
     flights = [number for number, (is_client, _) in enumerate(talk.wire) if is_client]
     lost = flights[1:4]

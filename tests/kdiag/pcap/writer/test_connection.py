@@ -5,7 +5,7 @@ import pytest
 
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
-from kdiag.pcap.writer.connection import Delivery, Side, SyntheticConnection
+from kdiag.pcap.writer.connection import Delivery, Sender, SyntheticConnection
 from kdiag.pcap.writer.packet import MAX_PAYLOAD_BYTES
 from kdiag.pcap.writer.savefile import LINKTYPE_RAW, SavefileWriter
 from kdiag.wire.frame import Frame
@@ -40,16 +40,16 @@ def spread_frame(size: int) -> Frame:
 
 def test_a_frame_that_was_there_at_once_is_delivered_at_once() -> None:
     """Its length stands before it."""
-    delivery = Delivery.of_frame(Side.CLIENT, whole_frame(b"kafka"))
+    delivery = Delivery.of_frame(Sender.CLIENT, whole_frame(b"kafka"))
 
-    assert delivery == (Side.CLIENT, b"\0\0\0\x05kafka", b"", 0)
+    assert delivery == (Sender.CLIENT, b"\0\0\0\x05kafka", b"", 0)
     assert delivery.size == 9
 
 
 @pytest.mark.parametrize("size", [0, 1, 5, MAX_PAYLOAD_BYTES - 4, MAX_PAYLOAD_BYTES, 200_000])
 def test_a_frame_that_took_time_is_delivered_in_two_parts(size: int) -> None:
     """Neither is empty, and the last one fits into one segment."""
-    delivery = Delivery.of_frame(Side.BROKER, spread_frame(size))
+    delivery = Delivery.of_frame(Sender.BROKER, spread_frame(size))
 
     assert delivery.first + delivery.last == size.to_bytes(4) + b"f" * size
     assert delivery.first
@@ -61,17 +61,17 @@ def test_bytes_that_a_capture_lost_stay_lost_and_a_hung_up_frame_has_no_hole() -
     lost = cut_frame(b"kafka", 2)
     hung_up = Frame(b"ka", 5, START_NS, START_NS)
 
-    assert Delivery.of_frame(Side.CLIENT, lost) == (Side.CLIENT, b"\0\0\0\x05ka", b"", 3)
-    assert Delivery.of_frame(Side.CLIENT, hung_up) == (Side.CLIENT, b"\0\0\0\x05ka", b"", 0)
+    assert Delivery.of_frame(Sender.CLIENT, lost) == (Sender.CLIENT, b"\0\0\0\x05ka", b"", 3)
+    assert Delivery.of_frame(Sender.CLIENT, hung_up) == (Sender.CLIENT, b"\0\0\0\x05ka", b"", 0)
 
 
 def test_a_long_frame_goes_into_as_many_segments_as_it_needs(tmp_path: Path) -> None:
     """The last one is seen later, when the frame was complete."""
     recording = Recording(tmp_path)
-    delivery = Delivery.of_frame(Side.CLIENT, spread_frame(2 * MAX_PAYLOAD_BYTES))
+    delivery = Delivery.of_frame(Sender.CLIENT, spread_frame(2 * MAX_PAYLOAD_BYTES))
     recording.connection.begin(delivery, START_NS)
-    recording.connection.finish(delivery, LATER_NS)
-    recording.connection.finish(delivery, LATER_NS + 1)
+    recording.connection.send_rest(delivery, LATER_NS)
+    recording.connection.send_rest(delivery, LATER_NS + 1)
 
     segments = recording.segments()
 
@@ -82,11 +82,11 @@ def test_a_long_frame_goes_into_as_many_segments_as_it_needs(tmp_path: Path) -> 
 def test_the_next_frame_ends_the_one_before_it_on_its_side_only(tmp_path: Path) -> None:
     """Bytes of two frames never mix, whatever their times say."""
     recording = Recording(tmp_path)
-    slow = Delivery.of_frame(Side.CLIENT, spread_frame(10))
+    slow = Delivery.of_frame(Sender.CLIENT, spread_frame(10))
     recording.connection.begin(slow, START_NS)
-    recording.connection.begin(Delivery.of_frame(Side.BROKER, whole_frame(b"answer")), START_NS)
-    recording.connection.begin(Delivery.of_frame(Side.CLIENT, whole_frame(b"n")), START_NS)
-    recording.connection.finish(slow, LATER_NS)
+    recording.connection.begin(Delivery.of_frame(Sender.BROKER, whole_frame(b"answer")), START_NS)
+    recording.connection.begin(Delivery.of_frame(Sender.CLIENT, whole_frame(b"n")), START_NS)
+    recording.connection.send_rest(slow, LATER_NS)
 
     assert recording.lengths() == [2, 10, 12, 5]
 
@@ -95,7 +95,7 @@ def test_times_do_not_go_back(tmp_path: Path) -> None:
     """What is given in order is seen in order."""
     recording = Recording(tmp_path)
     recording.connection.open(LATER_NS)
-    recording.connection.begin(Delivery.of_frame(Side.CLIENT, whole_frame(b"n")), START_NS)
+    recording.connection.begin(Delivery.of_frame(Sender.CLIENT, whole_frame(b"n")), START_NS)
 
     assert recording.segments().time_ns.tolist() == [LATER_NS] * 4
 
@@ -104,7 +104,7 @@ def test_times_do_not_go_back(tmp_path: Path) -> None:
 def test_a_connection_ends_as_it_did(tmp_path: Path, reason: str | None, packets: int) -> None:
     """By a FIN each and their acknowledgement, or by a reset; what is open is written before."""
     recording = Recording(tmp_path, close_reason=reason)
-    recording.connection.begin(Delivery.of_frame(Side.CLIENT, spread_frame(10)), START_NS)
+    recording.connection.begin(Delivery.of_frame(Sender.CLIENT, spread_frame(10)), START_NS)
     recording.connection.close(LATER_NS)
 
     assert recording.lengths() == [2, 12, *[0] * packets]
