@@ -1,6 +1,6 @@
-"""What a connection carries: found out at its start, then read.
+"""The protocol of a connection: detected at its start, then read.
 
-Both directions go to an `Opening` until that has told the protocol. Then each gets a consumer for
+Both directions go to an `Opening` until that knows the protocol. Then each gets a consumer for
 the rest:
 
     Kafka    a `FrameStream`, both feeding one `Matcher`
@@ -30,8 +30,8 @@ class ReadingRules(NamedTuple):
     """How the connections of a run are read.
 
     Attributes:
-        limits: what bounds frames and searches.
-        collector: numbers the exchanges and takes those that are complete.
+        limits: the bounds of frames and searches.
+        collector: numbers the exchanges and keeps the complete ones.
         frames: where frames are announced.
         keylog: the secrets of TLS connections, if some are known.
     """
@@ -43,7 +43,7 @@ class ReadingRules(NamedTuple):
 
 
 class Unresolved(Protocol):
-    """What may hold bytes that start a frame not announced yet."""
+    """Something that may hold bytes that start a frame not announced yet."""
 
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, that brought such bytes."""
@@ -51,7 +51,7 @@ class Unresolved(Protocol):
 
 
 class Ignored:
-    """Takes bytes that nobody reads."""
+    """Ignores bytes that nobody reads."""
 
     def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Pass over the bytes."""
@@ -61,7 +61,7 @@ class Content:
     """Reads both directions of a connection.
 
     Attributes:
-        consumers: what the bytes of side 0 and side 1 go to; `decide` may replace them.
+        consumers: read the bytes of side 0 and side 1; `decide` may replace them.
         forced_client: the side that must be the client of Kafka, because the user named the other
             one's port; None where the bytes tell.
     """
@@ -89,7 +89,7 @@ class Content:
 
         Args:
             rules: how to read.
-            connection: what gets the protocol and the counts.
+            connection: gets the protocol and the counts.
             on_skip: called with (direction, skip) for bytes of which no frame can be made.
             has_syn: whether the first packet is a SYN, so that the first bytes are here.
         """
@@ -114,18 +114,18 @@ class Content:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether stretches of any length may be given, one direction after the other."""
+        """Return whether runs of any length may be added, one direction after the other."""
         is_searching = self._conversation is not None and self._conversation.is_searching
         return self.is_decided and not is_searching
 
     @property
     def is_settled(self) -> bool:
-        """Return whether nothing is kept of which `decide` may still find out what it is."""
+        """Return whether no bytes are kept that `decide` may still identify."""
         return self._opening is None or not any(each.total_bytes for each in self._opening.sides)
 
     @property
     def parts(self) -> list[Unresolved]:
-        """Return what may hold bytes that start a frame."""
+        """Return the parts that may hold bytes that start a frame."""
         if self._opening is not None:
             return [*self._opening.sides]
         if self._conversation is not None:
@@ -133,18 +133,18 @@ class Content:
         return []
 
     def learn_client(self, side: int) -> None:
-        """Take note of which side is the client."""
+        """Note which side is the client."""
         if self._opening is not None:
             self._opening.client = side
 
     def decide(self, known: int, client: int, *, is_over: bool = False) -> Verdict | None:
-        """Return what is carried as soon as it is known; from then on that is read.
+        """Return the protocol as soon as it is known; from then on it is read.
 
-        Afterwards ask again: what is inside TLS is found out in the same way.
+        Afterwards ask again: the protocol inside TLS is detected in the same way.
 
         Args:
             known: number of the packet that came last.
-            client: the side taken for the client if nothing tells.
+            client: the presumed client, where nothing tells.
             is_over: whether no more bytes will come.
         """
         opening = self._opening
@@ -166,12 +166,12 @@ class Content:
         return verdict
 
     def flush(self) -> None:
-        """Hand over what there is of the last frames, for no more bytes will come."""
+        """Hand over the last frames as far as they came: no more bytes will."""
         if self._conversation is not None:
             self._conversation.flush()
 
     def close(self) -> None:
-        """Give up what was not answered, and tell what TLS has told."""
+        """Give up the unanswered requests, and report the facts of TLS."""
         if self._conversation is not None:
             self._conversation.matcher.give_up_outstanding()
         if self._tls is not None:
@@ -179,7 +179,7 @@ class Content:
             self._connection.tls_version, self._connection.sni = facts.version, facts.sni
 
     def _verdict(self, opening: Opening, *, is_over: bool) -> Verdict | None:
-        """Return what is carried: what the user says, unless the first bytes are or may be TLS."""
+        """Return the protocol: the user's word, unless the first bytes are or may be TLS."""
         client = self.forced_client
         if client is None or not any(side.total_bytes for side in opening.sides):
             return opening.verdict(is_over=is_over)
@@ -194,7 +194,7 @@ class Content:
         return Verdict(Carried.KAFKA, client)
 
     def _converse(self, opening: Opening, client: int, known: int) -> None:
-        """Read requests and responses, beginning with what was kept."""
+        """Read requests and responses, beginning with the kept bytes."""
         first_bytes, _ = opening.sides[client].first_bytes()
         rules = self._rules
         matcher = Matcher(rules.collector, self._connection, is_sasl=is_bare_token(first_bytes))
@@ -213,7 +213,7 @@ class Content:
             _feed(stream, kept, known)
 
     def _enter_tls(self, opening: Opening, client: int, known: int) -> None:
-        """Read TLS records; what they protect has an opening of its own."""
+        """Read TLS records; the bytes inside have an opening of their own."""
         self._connection.protocol = Carried.TLS
         inside = Opening(self._rules.limits, has_syn=True)
         inside.client = client
@@ -224,7 +224,7 @@ class Content:
             _feed(consumer, kept, known)
 
     def _attach(self, consumers: tuple[ByteConsumer, ByteConsumer]) -> None:
-        """Let other consumers take the bytes, those inside TLS if there is TLS."""
+        """Replace the consumers of the bytes, of those inside TLS if there is TLS."""
         if self._tls is None:
             self.consumers = consumers
         else:
@@ -232,7 +232,7 @@ class Content:
 
 
 def _feed(consumer: ByteConsumer, side: OpeningSide, known: int) -> None:
-    """Give a consumer what was kept of a direction."""
+    """Feed a consumer with the kept bytes of a direction."""
     pieces = side.kept()
     if pieces:
         consumer.add_segments(Segments.of_pieces(pieces), 0, len(pieces), known)

@@ -1,13 +1,13 @@
 """Segments in, exchanges out: all connections of a capture, streaming.
 
-    segments   of a batch, sorted by connection and direction        `flow_rows`
-    bytes      of each direction, in order, with gaps                `stream`, `flow`
-    frames     cut out of them                                       `frame_cutter`
-    exchanges  of requests and responses, numbered by first bytes    `matcher`
+    segments   of a batch, sorted by connection and direction        `tcp.sorted_batch`
+    bytes      of each direction, in order, with gaps                `tcp.reassembly`, `flow`
+    frames     cut out of them                                       `kafka.frame_cutter`
+    exchanges  of requests and responses, numbered by first bytes    `kafka.matching`
 
-Frames are announced while their connection is read, and paired when it is certain that no frame
-with an earlier first byte will be announced (see `order`). So numbers and pairs depend on the
-packets only, not on how they are divided into batches.
+Frames are announced while their connection is read, and matched when it is certain that no frame
+with an earlier first byte will be announced (see `frame_cutter.place`). So numbers and pairs
+depend on the packets only, not on how they are divided into batches.
 """
 
 from bisect import bisect_right
@@ -44,11 +44,11 @@ _ORDER = itemgetter(0)
 _END_OF_CAPTURE = "end of capture"
 _IDLE = "idle"
 _MAX_REMEMBERED = 65_536
-_LEAST_RUN_ROWS = 16  # rows from which on taking them together is cheaper than one by one
+_LEAST_RUN_ROWS = 16  # rows from which on a run is cheaper than one row after the other
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What bounds the memory of a decoder; the defaults suit captures of any size.
+    """The bounds of a decoder's memory; the defaults suit captures of any size.
 
     Attributes:
         max_frame_bytes: the largest size that a frame may state (Kafka's own default).
@@ -66,7 +66,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counts(msgspec.Struct):
-    """What a decoder has seen.
+    """The counts of a decoder.
 
     Attributes:
         segments: TCP segments.
@@ -94,7 +94,7 @@ DEFAULT_LIMITS = Limits()
 
 
 class Recording(Protocol):
-    """What is asked about all packets of a capture by a decoder that is fed some connections."""
+    """Answers about all packets of a capture, for a decoder that is fed some connections."""
 
     def first_after(self, packet: int, time_ns: int) -> Moment | None:
         """Return the first TCP segment behind a packet that is later than a time, if any is."""
@@ -109,8 +109,8 @@ class CaptureDecoder:
     """Makes exchanges of the segments that `feed` is given, in the order of the capture.
 
     Attributes:
-        counts: what was seen so far.
-        recording: tells of the packets that others are fed; None if this decoder gets all.
+        counts: the counts so far.
+        recording: knows the packets that other decoders are fed; None if this one gets all.
     """
 
     def __init__(
@@ -122,14 +122,14 @@ class CaptureDecoder:
         limits: Limits = DEFAULT_LIMITS,
         recording: Recording | None = None,
     ) -> None:
-        """Make a decoder that has seen nothing.
+        """Start before the first packet.
 
         Args:
             endpoint_text: turns an endpoint into `ip:port` (`AddressBook.endpoint_text`).
             ports: those that carry Kafka whatever the bytes look like.
             keylog: the secrets of TLS connections; more may be added to it at any time.
-            limits: what bounds the memory.
-            recording: tells of the packets that others are fed; None if this decoder gets all.
+            limits: the bounds of the memory.
+            recording: knows the packets that other decoders are fed; None if this one gets all.
         """
         self.counts = Counts()
         self.recording = recording
@@ -153,19 +153,19 @@ class CaptureDecoder:
 
     @property
     def unmatched_responses(self) -> UnmatchedResponses:
-        """Return what holds the responses whose requests were not seen."""
+        """Return the responses whose requests were not seen."""
         return self._collector.unmatched_responses
 
     def follow_tcp(self) -> None:
         """Fill in `Connection.tcp` of the connections that begin from now on."""
-        from kdiag.pcap.tcp.tracker import TcpTracker  # noqa: PLC0415 - few need it
+        from kdiag.pcap.tcp.tracker import TcpTracker  # noqa: PLC0415 - 24 ms to load; few need it
 
         self._around = self._around._replace(make_tracker=TcpTracker)
 
     def feed(self, batch: SegmentBatch) -> list[Item]:
-        """Take the next segments; return what is complete now, not in any order.
+        """Read the next segments; return the items that are complete now, in no order.
 
-        A connection is among it when it ended, after its last exchange.
+        A connection that ended is among them, after its last exchange.
         """
         if not len(batch.packet):
             return []
@@ -189,13 +189,13 @@ class CaptureDecoder:
         return self._release(self._first_unresolved())
 
     def finish(self) -> list[Item]:
-        """End all connections, for the capture is over; return what that completes."""
+        """End all connections at the end of the capture; return the items that this completes."""
         for flow in list(self._flows.values()):
             self._end(flow, *self._last_moment(flow))
         return self._release(None)
 
     def end_idle(self, before_ns: int) -> list[Item]:
-        """End the connections whose last packet was before a time; return what that completes.
+        """End the connections whose last packet was before a time; return the items completed.
 
         If one goes on nevertheless, it is another from then on, which was open before.
         """
@@ -206,7 +206,7 @@ class CaptureDecoder:
         return self._release(self._first_unresolved())
 
     def _add_rows(self, rows: FlowRows, batch: SortedBatch) -> None:
-        """Take a connection's packets: where possible in stretches, else one by one."""
+        """Add a connection's packets: where possible as contiguous runs, else one by one."""
         first = rows.first
         while first < rows.last:
             last = batch.next_break(first, rows.last)
@@ -233,7 +233,7 @@ class CaptureDecoder:
     def _add_row(
         self, endpoints: tuple[int, int], row: SegmentRow, batch: SortedBatch
     ) -> Flow | None:
-        """Take one packet between two endpoints; it may begin a connection and end another.
+        """Handle one packet between two endpoints; it may begin a connection and end another.
 
         Returns the connection it belongs to, if any.
         """
@@ -309,7 +309,7 @@ class CaptureDecoder:
         return first
 
     def _release(self, first_unresolved: int | None) -> list[Item]:
-        """Pair the frames whose turn has come; return what is complete.
+        """Match the frames whose turn has come; return the complete items.
 
         Args:
             first_unresolved: frames that start in later packets must wait; None if none must.
@@ -347,7 +347,7 @@ class CaptureDecoder:
 
 
 def _follow_tcp(owners: Sequence[Flow | None], first: int, batch: SortedBatch) -> None:
-    """Have connections follow the TCP of rows, from `first` on, that they have taken."""
+    """Add rows, from `first` on, to the TCP trackers of the connections that own them."""
     for flow, same in groupby(enumerate(owners, first), itemgetter(1)):
         rows = [row for row, _ in same]
         if flow is not None and flow.tcp is not None:
@@ -367,7 +367,7 @@ def decode_capture(
         sources: files, folders of files, `-` or open binary files; read as one recording.
         ports: those that carry Kafka whatever the bytes look like.
         keylog: the secrets of TLS connections; those in the captures are added to it.
-        limits: what bounds the memory.
+        limits: the bounds of the memory.
 
     Raises:
         CaptureError: an input is not a capture or cannot be read.

@@ -1,4 +1,4 @@
-"""One TCP connection in a capture: when it begins and ends, and what both ends send.
+"""One TCP connection in a capture: its beginning, its end, and the bytes of both ends.
 
 The end that sends the SYN is the client; without a SYN the bytes tell (`kdiag.pcap.content`), and
 until they do the end with the higher port is taken for it.
@@ -36,7 +36,7 @@ _NO_FRAME: Final = Frame(b"", 0, 0, 0)
 
 
 class Surroundings(NamedTuple):
-    """What a connection shares with the others of its run.
+    """The settings and sinks that all connections of a run share.
 
     Attributes:
         rules: how its bytes are read.
@@ -45,7 +45,7 @@ class Surroundings(NamedTuple):
         ended: where connections go after their last exchange.
         ports: those that carry Kafka whatever the bytes look like.
         endpoint_text: turns an endpoint into `ip:port`.
-        make_tracker: makes what finds the facts of TCP; None if nobody wants them.
+        make_tracker: makes a tracker of TCP facts; None if nobody wants them.
     """
 
     rules: ReadingRules
@@ -61,7 +61,7 @@ class Flow:
     """A connection, from its first packet in the capture to its last.
 
     Attributes:
-        connection: what is told of it.
+        connection: its description.
         endpoints: its ends by number, the lower one first.
         first_packet: number of its first packet.
         closed_ns: when it ended, by RST or by FINs of both ends; None while it is open.
@@ -109,7 +109,7 @@ class Flow:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether payloads in order may be taken as whole stretches."""
+        """Return whether payloads in order may be added as whole runs."""
         low, high = self._reassemblies
         return (
             self.closed_ns is None
@@ -158,7 +158,7 @@ class Flow:
         return mine.next_sequence is not None or (is_midstream and not row.flags & ACK)
 
     def add_runs(self, rows: FlowRows, segments: Segments) -> bool:
-        """Take whole stretches of both directions; return False if they do not come next."""
+        """Add a contiguous run of each direction; return False if they are not next."""
         for sent, reassembly in zip(rows.directions, self._reassemblies, strict=True):
             if sent.first < sent.last and sent.sequence != reassembly.next_sequence:
                 return False
@@ -176,7 +176,7 @@ class Flow:
         return True
 
     def add_row(self, row: SegmentRow, segments: Segments) -> None:
-        """Take one packet, whatever it is."""
+        """Handle one packet."""
         self.connection.last_ns = max(self.connection.last_ns, row.time_ns)
         mine, other = self._reassemblies[row.side], self._reassemblies[1 - row.side]
         sequence = row.sequence
@@ -203,7 +203,7 @@ class Flow:
             self._decide(row.packet)
 
     def conclude(self, moment: Moment, reason: str) -> None:
-        """End the connection: hand over what there is of its last frames.
+        """End the connection: hand over its last frames as far as they came.
 
         Args:
             moment: the last packet of the capture so far.
@@ -238,7 +238,7 @@ class Flow:
             self.connection.close_reason = reason
 
     def _decide(self, known: int, *, is_over: bool = False) -> None:
-        """Find out what the connection carries, unless that is known."""
+        """Detect the protocol, unless it is known."""
         while verdict := self._content.decide(known, self._client_side(), is_over=is_over):
             for each, consumer in zip(self._reassemblies, self._content.consumers, strict=True):
                 each.consumer = consumer
@@ -257,7 +257,7 @@ class Flow:
             self._content.learn_client(side)
 
     def _client_side(self) -> int:
-        """Return the side that is the client, or is taken for it."""
+        """Return the side that is, or is presumed to be, the client."""
         if self._client is not None:
             return self._client
         low, high = (endpoint & _PORT_MASK for endpoint in self.endpoints)

@@ -62,7 +62,7 @@ class LiveCapture:
     look at the time or stop.
 
     Attributes:
-        index: what finds the segments; it counts the packets.
+        index: finds the segments, and counts the packets.
         dropped: packets that the kernel could not keep.
         secrets, warnings, total_bytes: as of `CaptureReader`; always empty and None here.
     """
@@ -79,7 +79,7 @@ class LiveCapture:
 
         Args:
             interface: its name, such as `eth0` or `lo`.
-            write: a file that gets every packet, as pcap with nanoseconds.
+            write: a file for every packet, as pcap with nanoseconds.
             idle_ms: how long to wait before an empty batch is yielded.
             separates_networks: as for `PacketIndex`.
 
@@ -132,7 +132,7 @@ class LiveCapture:
         return self.index.bytes
 
     def close(self) -> None:
-        """Stop to capture; what was captured stays counted."""
+        """Stop capturing; the counts stay."""
         if self._socket.fileno() >= 0:
             self._count_drops()
         self._ring.close()
@@ -141,7 +141,7 @@ class LiveCapture:
             self._file.close()
 
     def read_segments(self) -> Iterator[SegmentBatch]:
-        """Yield batches of TCP segments until the caller stops to ask."""
+        """Yield batches of TCP segments until the caller stops asking."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._socket, selectors.EVENT_READ)
             while True:
@@ -165,7 +165,7 @@ class LiveCapture:
         return block
 
     def _count_drops(self) -> None:
-        """Add what the kernel dropped since it was last asked."""
+        """Add the packets that the kernel dropped since the last call."""
         statistics = self._socket.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, _STATISTICS.size)
         _, dropped, _ = _STATISTICS.unpack(statistics)
         self.dropped += dropped

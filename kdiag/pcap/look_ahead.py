@@ -1,9 +1,9 @@
-"""Looking ahead: the topic names that captures tell anywhere, found without reading the rest.
+"""Looking ahead: all topic names in captures, found without reading the rest.
 
 A line about a topic id can be printed with its name only if the name is known by then, but the
 name may come later. Where the input can be read twice, the names are collected first, when the
 first id without a name turns up: packets are put together as ever, but of the exchanges only
-those that tell names are looked into. Captures in which every name comes before its id, as
+those that hold names are read. Captures in which every name comes before its id, as
 happens when clients connect within the capture, are read once.
 """
 
@@ -36,7 +36,7 @@ def learn_all_names(
     ports: Collection[int] = (),
     keylog: KeyLog | None = None,
 ) -> None:
-    """Read captures once for the topic names that they tell, and add these to `names`.
+    """Read captures once for the topic names in them, and add these to `names`.
 
     Raises:
         CaptureError: an input is not a capture or cannot be read.

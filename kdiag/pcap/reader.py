@@ -38,10 +38,10 @@ class CaptureReader:
     order; a folder stands for the captures that lie in it. Pipes come after the files.
 
     Attributes:
-        inputs: what is read, in this order.
-        index: what finds the segments; it counts the packets.
+        inputs: the inputs, in the order of reading.
+        index: finds the segments, and counts the packets.
         secrets: TLS keys that pcapng files brought along.
-        warnings: what could not be read: an input that ends early or is damaged from some place
+        warnings: the unread parts: an input that ends early or is damaged from some offset
             on (everything before was delivered), packets of an unknown link type.
         total_bytes: size of all inputs as they are stored; None when one is a pipe.
     """
@@ -131,7 +131,7 @@ def read_blocks(
 
     Args:
         window: the capture, with its first bytes.
-        secrets: gets the TLS keys that the capture brings along.
+        secrets: receives the TLS keys in the capture.
         preamble: holds, whenever packets are yielded, the bytes that in front of those of the
             window make a capture of its own; the first window needs none.
 
@@ -160,7 +160,7 @@ class _Input(NamedTuple):
 
     Attributes:
         first_ns: when its first packet was captured; infinity where that is not known.
-        source: what opens it.
+        source: its path or file.
         stored_bytes: its size as it is stored; None for a pipe.
     """
 

@@ -1,4 +1,4 @@
-"""Blocks of packets as columns: what every capture format is read into."""
+"""Blocks of packets as columns: every capture format is read into them."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_PACKET_BYTES: Final = 16 << 20
-"""Larger packets, and larger blocks of pcapng, are taken for damage."""
+"""Larger packets, and larger blocks of pcapng, count as damage."""
 
 
 class PacketBlock(NamedTuple):

@@ -42,10 +42,10 @@ _NS_DIGITS: Final = 9  # decimal places of a second
 
 
 class Secrets(NamedTuple):
-    """What a Decryption Secrets Block holds.
+    """The content of a Decryption Secrets Block.
 
     Attributes:
-        kind: what it is for; `TLS_KEY_LOG` is an NSS key log, as text.
+        kind: its type; `TLS_KEY_LOG` is an NSS key log, as text.
         data: the secrets.
     """
 
@@ -74,7 +74,7 @@ def read_pcapng(
 
     Args:
         window: the file.
-        secrets: gets the secrets found, before the packets that follow them.
+        secrets: receives the secrets found, before the packets that follow them.
         preamble: holds, whenever packets are yielded, the blocks without which what begins with
             the window could not be read: the header and the interfaces of its section.
 
@@ -96,10 +96,10 @@ def read_pcapng(
 
 
 class _Blocks:
-    """The blocks of a file in their order, and what a section's blocks say of its packets.
+    """The blocks of a file in their order, and the interfaces of the current section.
 
     Attributes:
-        broken: what ended the reading, once it has.
+        broken: the error that ended the reading; None so far.
     """
 
     def __init__(self, window: Window, secrets: list[Secrets], preamble: bytearray) -> None:

@@ -129,7 +129,7 @@ class Window:
 
     @property
     def is_compressed(self) -> bool:
-        """Return whether the input is stored compressed, so that `offset` is no place in it."""
+        """Return whether the input is stored compressed: then `offset` is not one of the file."""
         return self._fill != self._raw.readinto
 
     @property
@@ -229,7 +229,7 @@ def _first_window(name: str, file: BinaryIO, block_bytes: int) -> Window:
 
 
 def _decompressed(raw: _RawInput) -> Fill:
-    """Return what fills a buffer from the input, decompressing what is compressed."""
+    """Return a function that fills a buffer from the input, decompressed."""
     magic = raw.look_ahead(_MAGIC_BYTES)
     if magic.startswith(_GZIP):
         return gzip.GzipFile(fileobj=raw, mode="rb").readinto1
@@ -242,7 +242,7 @@ def _decompressed(raw: _RawInput) -> Fill:
 
 
 def _poll_pipe(file: BinaryIO) -> "select.poll | None":
-    """Return what tells whether a pipe has bytes; None for a file, which never waits."""
+    """Return a poll for bytes in a pipe; None for a file, which never waits."""
     try:
         descriptor = file.fileno()
     except (AttributeError, OSError):

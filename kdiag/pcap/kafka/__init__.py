@@ -1,1 +1,18 @@
-"""Is this Kafka, and what are its frames: detection, framing, matching."""
+"""Is this Kafka, and what are its exchanges? Each module answers one question, in this order.
+
+    detection.py        Which protocol do the first bytes of a connection show?
+    opening.py          Which end is the client? Keeps both directions until that is decided.
+    request_head.py     Do these bytes look like a request, or are they one to the last byte?
+    response_walk.py    Without any request: are these responses that follow each other?
+    frame_cutter.py     Where does each frame end? Walks from length to length.
+    frame_stream.py     ... and where is the next one, when a length is missing or absurd?
+    resync.py           Searches for it, offset by offset,
+    frame_heuristics.py by how requests and responses look, and what proves them,
+    trial_decoding.py   in the end by decoding: is this the response of that API and version?
+    conversation.py     What do the frames of one direction say about the other's?
+    matching.py         Which response answers which request? Makes exchanges of them.
+    unmatched_responses.py  What is a response whose request was lost?
+
+Nothing here knows ports: Kafka is found on any. Evidence goes from cheap to certain: lengths, then
+looks, then decoding.
+"""

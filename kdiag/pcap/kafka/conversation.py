@@ -1,6 +1,6 @@
 """A Kafka connection's frames, in both directions.
 
-What one direction has shown helps to find the other's frames again after a loss: a request comes
+The frames of one direction help to find the other's again after a loss: a request comes
 from a client id that was seen before and follows the last correlation id; a response repeats the
 id of a request that waits for it.
 """
@@ -27,11 +27,11 @@ class Announcements(NamedTuple):
 
 
 class Conversation:
-    """Cuts and pairs the frames of one connection.
+    """Cuts and matches the frames of one connection.
 
     Attributes:
-        requests: takes what the client sends.
-        responses: takes what the broker sends.
+        requests: cuts the client's bytes.
+        responses: cuts the broker's bytes.
         matcher: makes exchanges of their frames.
     """
 
@@ -57,7 +57,7 @@ class Conversation:
         Args:
             matcher: makes exchanges of the frames.
             announcements: where the frames are announced until it is their turn.
-            limits: what bounds them.
+            limits: their bounds.
             on_skip: called with (direction, skip) for bytes of which no frame can be made.
         """
         self.matcher = matcher
@@ -90,12 +90,12 @@ class Conversation:
         return self.requests.is_searching or self.responses.is_searching
 
     def flush(self) -> None:
-        """Hand over what there is of the last frames."""
+        """Hand over the last frames as far as they came."""
         self.requests.flush()
         self.responses.flush()
 
     def _request_heuristics(self) -> RequestHeuristics:
-        """Return how the next request heuristics after those seen."""
+        """Return how to recognise the next request after those seen."""
         head = self.matcher.last_head
         for _, begin, frame in reversed(self._announcements.starts):
             if begin == self._begin_request and len(frame.data) >= REQUEST_START.size:
@@ -107,7 +107,7 @@ class Conversation:
         return RequestHeuristics(self._max_frame_bytes, client_ids, correlation_id)
 
     def _response_heuristics(self) -> ResponseHeuristics:
-        """Return how the next response heuristics, given the requests that wait for one."""
+        """Return how to recognise the next response, given the outstanding requests."""
         self._outstanding.clear()
         for correlation_id, asked in self.matcher.outstanding:
             self._outstanding.setdefault(correlation_id, set()).add(asked)

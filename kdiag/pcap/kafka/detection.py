@@ -1,7 +1,7 @@
-"""What a connection carries, told by the first bytes of the end that opened it.
+"""Detects the protocol of a connection by the first bytes of the end that opened it.
 
-The verdict never changes when more bytes come: it is given as soon as it is certain, and None
-until then. Ports say nothing; Kafka is found on any.
+A verdict never changes when more bytes come: it is given as soon as it is certain, and None until
+then. Ports count for nothing; Kafka is found on any.
 
 Source: Kafka's request header; RFC 8446 section 5.1 (TLS records); RFC 9112 section 3 and RFC 9113
 section 3.4 (HTTP); the RESP specification (Redis); RFC 4121 section 4.1 (Kerberos tokens).
@@ -44,7 +44,7 @@ _KERBEROS_BYTES: Final = 17
 
 
 def detect(data: bytes, max_frame_bytes: int, *, is_all: bool = False) -> Protocol | None:
-    """Return what a stream carries that starts with `data`; None if more bytes must tell.
+    """Return the protocol of a stream that starts with `data`; None if more bytes are needed.
 
     Args:
         data: the first bytes; `ENOUGH_BYTES` of them always suffice.
@@ -80,7 +80,7 @@ def _may_become_text(data: bytes) -> bool:
 
 
 def _detect_kafka(data: bytes, max_frame_bytes: int, *, is_all: bool) -> Protocol | None:
-    """Return whether the stream is Kafka's; None if more bytes must tell."""
+    """Return whether the stream is Kafka's; None if more bytes are needed."""
     undecided = Protocol.UNKNOWN if is_all else None
     if len(data) < LENGTH_BYTES:
         return undecided

@@ -16,7 +16,10 @@ and the next frame starts at the exact byte. Only where a *length* is missing or
 place unknown; then the owner is told and searches for it (`kdiag.pcap.kafka.resync`).
 
 A frame is announced once its head is known, `HEAD_BYTES` at most, so that a long one holds up
-nobody: exchanges get their numbers in the order of first bytes.
+nobody. Exchanges are numbered by the packet with their first byte (`place`). It is not always known
+by then that a frame starts there: bytes before it may be missing, or its length be split. The other
+frames of the capture wait for it, but not for ever: after `MAX_WAIT_PACKETS` more packets its place
+is where it becomes known. So the order depends on the packets alone, not on how they were read.
 """
 
 from bisect import bisect_left, bisect_right
@@ -31,20 +34,35 @@ from kdiag.wire.frame import LENGTH_BYTES, Frame
 HEAD_BYTES: Final = 512
 """A frame is announced when so many of its bytes have come, or all that it has."""
 
+MAX_WAIT_PACKETS: Final = 4096
+"""So many packets later at most, a frame still gets its place by its first byte; see `place`."""
+
 _NO_SEGMENTS: Final = Segments.hole(0, 0, 0)
 _LENGTH: Final = Struct(">i")
 _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")  # an alert, a handshake
+
+
+def place(first_packet: int, known_packet: int) -> int:
+    """Return the number of the packet that gives a frame its place among all frames.
+
+    Args:
+        first_packet: the packet with its first byte.
+        known_packet: the packet that made known that a frame starts there.
+    """
+    if known_packet - first_packet > MAX_WAIT_PACKETS:
+        return known_packet
+    return first_packet
 
 
 class FrameSink(NamedTuple):
     """Where the frames of one direction go.
 
     Attributes:
-        starts: gets (order, begin, frame) for each frame once its head is known; `last_packet` of
-            one that is still coming is 0 and its `data` is the head. `order` is the number of the
-            packet that gives it its place among all frames of the capture.
-        ends: gets (end, frame) for each frame that was announced while it was coming.
-        begin, end: what to call with the frame when its turn has come.
+        starts: receives (order, begin, frame) for each frame once its head is known; one that is
+            still coming has the `last_packet` 0, and its head for `data`. `order` is the packet
+            that gives it its place among all frames of the capture.
+        ends: receives (end, frame) for each frame that was announced while it was coming.
+        begin, end: called with the frame when its turn has come.
     """
 
     starts: "list[Start]"
@@ -120,8 +138,8 @@ class Loss(NamedTuple):
     """Where a cutter stopped because the next frame's place is unknown.
 
     Attributes:
-        position: the place in the segments that were taken last; nothing from here on was cut.
-        why: what was wrong.
+        position: the place in the segments that were added last; nothing from here on was cut.
+        why: the reason.
     """
 
     position: int
@@ -166,7 +184,7 @@ class FrameCutter:
 
         Args:
             segments: where they are.
-            first: the first of the segments, which follow what was taken before.
+            first: the first of the segments, which follow those added before.
             last: the one after the last.
             known: the packet that made them known, where it is later than those that brought them.
         """
@@ -190,7 +208,7 @@ class FrameCutter:
             self._end(opened)
 
     def _cut(self, position: int) -> None:
-        """Cut frames from `position`, the place of a length, to the end of the stretch."""
+        """Cut frames from `position`, the place of a length, to the end of the run."""
         view, begin, end, edge, packet, time_ns, _ = self._segments
         starts, announce = self._sink.starts, self._sink.begin
         first_start = len(starts)
@@ -247,7 +265,7 @@ class FrameCutter:
         return stop
 
     def _fill_length(self, opened: _Open, position: int) -> int:
-        """Read what there is of the length; return the position after it."""
+        """Read the length as far as it is here; return the position after it."""
         view, begin, end, edge, *_ = self._segments
         while len(opened.prefix) < LENGTH_BYTES and position < edge[self._last]:
             row = bisect_right(edge, position, 0, self._last) - 1
@@ -268,7 +286,7 @@ class FrameCutter:
         return position
 
     def _fault(self, prefix: bytes, size: int) -> str:
-        """Return what is wrong with a length."""
+        """Return the fault of a length."""
         if prefix.startswith(_TLS_RECORDS):
             return "this end speaks TLS, not bare Kafka"
         return f"a frame states {size} bytes; 0 to {self._max_frame_bytes} are allowed"
@@ -296,7 +314,7 @@ class FrameCutter:
         self._stamp(opened, row, last)
 
     def _fill_with_holes(self, opened: _Open, position: int, stop: int) -> None:
-        """Add what there is from `position` to `stop`: bytes up to a hole, after it their count."""
+        """Add the bytes from `position` up to a hole, and count those behind it up to `stop`."""
         view, begin, end, edge, *_ = self._segments
         row = bisect_right(edge, position, 0, self._last) - 1
         while position < stop:
@@ -355,7 +373,7 @@ class FrameCutter:
 
 
 def _share(frames: list[Frame], *, is_shared: bool) -> None:
-    """Tell the frames that start in one segment how many others have bytes in it.
+    """Note in the frames that start in one segment how many others have bytes in it.
 
     Args:
         frames: those that start in it.
@@ -365,18 +383,3 @@ def _share(frames: list[Frame], *, is_shared: bool) -> None:
     if others > 0:
         for frame in frames:
             frame.starts_in_segment_with = others
-
-
-MAX_WAIT_PACKETS: Final = 4096
-
-
-def place(first_packet: int, known_packet: int) -> int:
-    """Return the number of the packet that gives a frame its place among all frames.
-
-    Args:
-        first_packet: the packet with its first byte.
-        known_packet: the packet that made known that a frame starts there.
-    """
-    if known_packet - first_packet > MAX_WAIT_PACKETS:
-        return known_packet
-    return first_packet

@@ -1,7 +1,7 @@
-"""How requests and responses look among other bytes, and what proves that they are some.
+"""Frame heuristics: how requests and responses look among other bytes, and what proves them.
 
 Arrays of small integers look like a header very often, so a candidate needs proof beside its
-heuristics:
+looks:
 
 * request: another one of the same client follows, or it starts and ends where segments start and
   end. It must name its client, the one that was seen on the connection if one was, with a
@@ -55,7 +55,7 @@ _MAX_UNANSWERED_BETWEEN: Final = 8  # requests with acks=0 get no response
 
 
 class Candidate(NamedTuple):
-    """A place that heuristics like a frame.
+    """A place that looks like a frame.
 
     Attributes:
         ready: how many of the searched bytes must be there for a proof; 0 if more bytes must tell
@@ -103,10 +103,10 @@ def is_border(edges: list[int], place: int) -> bool:
 
 
 class FrameHeuristics(Protocol):
-    """How frames of one direction look."""
+    """Recognises the frames of one direction."""
 
     def head_bytes(self) -> int:
-        """Return how many bytes tell that a frame does not start somewhere."""
+        """Return how many bytes can rule a place out."""
         ...
 
     def places(self, data: bytearray, start: int, stop: int) -> list[int]:
@@ -135,7 +135,7 @@ class FrameHeuristics(Protocol):
 
 
 class RequestHeuristics:
-    """How requests look."""
+    """Recognises requests."""
 
     def __init__(
         self, max_frame_bytes: int, client_ids: set[bytes], last_correlation_id: int | None = None
@@ -163,14 +163,14 @@ class RequestHeuristics:
         def at(offset: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
             return column[offset : offset + size]
 
-        heuristics = at(_KEY) == 0
-        heuristics &= at(_KEY + 1) <= _LARGEST_KEY
-        heuristics &= at(_VERSION) == 0
-        heuristics &= at(_VERSION + 1) <= _LARGEST_VERSION
-        heuristics &= at(_CLIENT_ID_LENGTH) == 0
-        heuristics &= at(_CLIENT_ID_LENGTH + 1) > 0
-        heuristics &= at(_CLIENT_ID) >= _FIRST_PRINTABLE
-        found: list[int] = (np.flatnonzero(heuristics) + start).tolist()
+        is_likely = at(_KEY) == 0
+        is_likely &= at(_KEY + 1) <= _LARGEST_KEY
+        is_likely &= at(_VERSION) == 0
+        is_likely &= at(_VERSION + 1) <= _LARGEST_VERSION
+        is_likely &= at(_CLIENT_ID_LENGTH) == 0
+        is_likely &= at(_CLIENT_ID_LENGTH + 1) > 0
+        is_likely &= at(_CLIENT_ID) >= _FIRST_PRINTABLE
+        found: list[int] = (np.flatnonzero(is_likely) + start).tolist()
         return found
 
     def candidate(self, data: bytearray, place: int, *, is_aligned: bool) -> Candidate | None:
@@ -228,7 +228,7 @@ class RequestHeuristics:
 
 
 class ResponseHeuristics:
-    """How responses look."""
+    """Recognises responses."""
 
     def __init__(
         self,
@@ -241,7 +241,7 @@ class ResponseHeuristics:
 
         Args:
             max_frame_bytes: the largest frame there can be.
-            outstanding: what the requests seen ask, by correlation id; the caller adds to it.
+            outstanding: the kinds of the requests seen, by correlation id; the caller adds to it.
             is_one_sided: whether the capture has no requests, so that ids that grow must do.
         """
         self._max_frame_bytes = max_frame_bytes
@@ -262,10 +262,10 @@ class ResponseHeuristics:
         for byte in range(_INT32.size):
             number = (number << 8) | column[byte : byte + size + LENGTH_BYTES]
         stated = number[:size]
-        heuristics = (stated >= _INT32.size) & (stated <= self._max_frame_bytes)
+        is_likely = (stated >= _INT32.size) & (stated <= self._max_frame_bytes)
         wanted = np.fromiter(self._outstanding, np.int32, len(self._outstanding))
-        heuristics &= np.isin(number[LENGTH_BYTES:], wanted)
-        places = np.flatnonzero(heuristics)
+        is_likely &= np.isin(number[LENGTH_BYTES:], wanted)
+        places = np.flatnonzero(is_likely)
         most = max(_LEAST_PLACES, size // _PLACE_SHARE)
         if len(places) > most:
             places = np.sort(places[np.argpartition(stated[places], most)[:most]])

@@ -9,11 +9,11 @@ from kdiag.pcap.kafka.frame_heuristics import FrameHeuristics
 from kdiag.pcap.kafka.resync import Found, FrameSearch
 from kdiag.pcap.tcp.segments import Segments
 
-_MAX_LOSSES: Final = 4  # in what one call brings, so that hostile bytes cost little
+_MAX_LOSSES: Final = 4  # in one call, so that hostile bytes cost little
 
 
 class FrameLimits(NamedTuple):
-    """What bounds frames and searches.
+    """The bounds of frames and searches.
 
     Attributes:
         max_frame_bytes: the largest size that a frame may state.
@@ -28,10 +28,10 @@ class Skip(NamedTuple):
     """Bytes of a direction of which no frame can be made.
 
     Attributes:
-        offset: where in the stream they, or what is missing before them, start.
+        offset: where in the stream they, or the missing bytes before them, start.
         size: how many of them are in the capture.
         time_ns: when that was known, since 1970.
-        why: what is wrong with them.
+        why: the reason.
     """
 
     offset: int
@@ -70,9 +70,9 @@ class FrameStream:
         """Start with the first byte of a frame.
 
         Args:
-            sink: what the frames go to.
-            limits: what bounds them.
-            heuristics: called when the place is lost; tells how the next frame heuristics.
+            sink: receives the frames.
+            limits: their bounds.
+            heuristics: called when the place is lost; recognise the next frame.
             on_skip: called for bytes of which no frame can be made.
         """
         self.on_frames: Callable[[int], None] | None = None
@@ -107,12 +107,12 @@ class FrameStream:
             self._on_skip(skip)
 
     def search(self, why: str) -> None:
-        """FrameSearch for the next frame from the next byte on."""
+        """Search for the next frame from the next byte on."""
         self._lost_at, self._why = self._offset, why
         self._search = FrameSearch(self._heuristics(), self._limits.max_search_bytes)
 
     def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
-        """Take the next bytes of the direction."""
+        """Cut the next bytes of the direction into frames."""
         before = len(self._sink.starts)
         work = [(segments, first, last, known)]
         losses = 0
@@ -138,7 +138,7 @@ class FrameStream:
             self.on_frames(before)
 
     def flush(self) -> None:
-        """Hand over what there is of the last frame, for no more bytes will come."""
+        """Hand over the last frame as far as it came: no more bytes will."""
         if self._search is not None:
             self._search.flush()
             if self._search.found is not None:
@@ -164,7 +164,7 @@ class FrameStream:
         return Segments.of_pieces(pieces)
 
     def _pass_over(self, segments: Segments) -> None:
-        """FrameSearch no further in what is left."""
+        """Skip the rest of the call's bytes."""
         assert self._search is not None
         size = segments.edge[-1]
         self._search.pass_over(size, len(segments.view))

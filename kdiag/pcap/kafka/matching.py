@@ -1,13 +1,13 @@
-"""Requests and responses of one connection, paired into exchanges.
+"""Requests and responses of one connection, matched into exchanges.
 
 A broker answers the requests of a connection in their order and repeats the correlation id of
 each, so the id finds the request and the order is a check. A request whose id the capture lost can
-be paired by the order alone. A response whose request was lost with its id is an exchange of its
-own, and what it answers is found out by trial (`kdiag.pcap.kafka.unmatched_responses`).
+be matched by the order alone. A response whose request was lost with its id is an exchange of its
+own, and its API is found by trial decoding (`kdiag.pcap.kafka.unmatched_responses`).
 
 Some frames have no partner. A Produce request with acks=0 is not answered. After SaslHandshake
 version 0 (or, with GSSAPI before Kafka 0.10, from the start) the frames are bare tokens without
-headers, until one is a request again. What is left at the end was not answered.
+headers, until one is a request again. A request left at the end was not answered.
 
 Source: KIP-43 and KIP-152 (SASL tokens and SaslAuthenticate), Kafka's `NetworkClient` (order of
 responses) and `SaslServerAuthenticator`.
@@ -43,12 +43,12 @@ _LEAST_CORRELATION_ID: Final = -(1 << 31)
 
 
 class ExchangeCollector:
-    """What the connections of one run share: the numbers, and the exchanges that are complete.
+    """Numbers the exchanges of all connections of a run, and collects the complete ones.
 
     Attributes:
-        exchanges: complete exchanges, to be taken by the caller.
+        exchanges: complete exchanges; the caller empties the list.
         last_number: number of the newest exchange.
-        unmatched_responses: those whose requests were not seen, while it is found out what they answer.
+        unmatched_responses: holds the responses without a request until their API is known.
         overtaken: responses that came after one to a later request.
         first_overtaken: number of the first such exchange; 0 without any.
         max_outstanding, max_outstanding_bytes: requests of one connection that may wait for their
@@ -76,9 +76,9 @@ class ExchangeCollector:
 
 
 class Matcher:
-    """Pairs the frames of one connection.
+    """Matches the frames of one connection.
 
-    `begin_*` take frames in the order of the capture as soon as their heads are known; a frame
+    `begin_*` handle frames in the order of the capture as soon as their heads are known; a frame
     that is still coming then (its `last_packet` is 0) is given to `end_*` when it is complete.
 
     Attributes:
@@ -106,7 +106,7 @@ class Matcher:
         """Start with a connection's first frame.
 
         Args:
-            collector: numbers the exchanges and takes them when complete.
+            collector: numbers the exchanges and receives the complete ones.
             connection: which one; its counts of frames and the client's software are kept.
             is_sasl: whether the first frames are bare tokens.
         """
@@ -124,7 +124,7 @@ class Matcher:
         self._held: list[int] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what to keep: the frames that are coming instead of their places in memory."""
+        """Return the state to keep: the coming frames instead of their places in memory."""
         state = {name: getattr(self, name) for name in self.__slots__}
         state["_coming"] = [
             (frame, exchange)
@@ -155,7 +155,7 @@ class Matcher:
         ]
 
     def begin_request(self, frame: Frame) -> None:
-        """Take a request."""
+        """Handle a request."""
         self._connection.requests += 1
         data = frame.data
         if self._is_sasl:
@@ -191,7 +191,7 @@ class Matcher:
         self._expect(correlation_id, exchange)
 
     def end_request(self, frame: Frame) -> None:
-        """Take the rest of a request that was still coming."""
+        """Handle the rest of a request that was still coming."""
         exchange = self._coming.pop(id(frame), None)
         if exchange is None:
             return  # it has not begun: its turn comes with all its bytes
@@ -202,22 +202,22 @@ class Matcher:
             self._forget(exchange)
 
     def begin_response(self, frame: Frame) -> None:
-        """Take a response."""
+        """Handle a response."""
         self._connection.responses += 1
-        exchange = self._match(frame) or self._lone(frame)
+        exchange = self._match(frame) or self._unmatched(frame)
         exchange.response = frame
         if not frame.last_packet:
             self._coming[id(frame)] = exchange
         self._complete(exchange)
 
     def end_response(self, frame: Frame) -> None:
-        """Take the rest of a response that was still coming."""
+        """Handle the rest of a response that was still coming."""
         exchange = self._coming.pop(id(frame), None)
         if exchange is not None:
             self._complete(exchange)
 
     def give_up_outstanding(self) -> None:
-        """Give up the requests that were not answered, and say what lone responses are."""
+        """Give up the requests that were not answered, and release the unmatched responses."""
         self._release()
         again = [each for queue in self._repeated.values() for each in queue]
         left = [*self._outstanding.values(), *again, *self._tokens]
@@ -231,7 +231,7 @@ class Matcher:
         self._outstanding_bytes = 0
 
     def _begin_token(self, frame: Frame) -> None:
-        """Take a frame without a header: a SASL token."""
+        """Handle a frame without a header: a SASL token."""
         self._collector.last_number += 1
         exchange = self._exchange(self._collector.last_number, request=frame)
         exchange.pairing = Status.OPAQUE
@@ -270,7 +270,7 @@ class Matcher:
             collector.exchanges.append(oldest)
 
     def _pop_outstanding(self, correlation_id: int) -> Exchange:
-        """Return an outstanding request and wait for it no more."""
+        """Remove an outstanding request, and return it."""
         exchange = self._outstanding.pop(correlation_id)
         if self._repeated and correlation_id in self._repeated:
             queue = self._repeated[correlation_id]
@@ -301,7 +301,7 @@ class Matcher:
             self._last_answered = exchange.number
         return exchange
 
-    def _lone(self, frame: Frame) -> Exchange:
+    def _unmatched(self, frame: Frame) -> Exchange:
         """Return the exchange of a response whose request was not seen."""
         self._collector.last_number += 1
         exchange = self._exchange(self._collector.last_number, response=frame)
@@ -313,12 +313,12 @@ class Matcher:
         """Hand an exchange over if all its frames are complete."""
         if id(exchange.request) not in self._coming and id(exchange.response) not in self._coming:
             if exchange.request is None:
-                self._complete_lone(exchange)
+                self._complete_unmatched(exchange)
             else:
                 self._collector.exchanges.append(exchange)
 
-    def _complete_lone(self, exchange: Exchange) -> None:
-        """Find out what a lone response is, as soon as the connection tells what is asked."""
+    def _complete_unmatched(self, exchange: Exchange) -> None:
+        """Hold an unmatched response until the connection shows what its client requests."""
         assert exchange.response is not None
         if not exchange.response.is_whole:
             self._collector.exchanges.append(exchange)  # what is cut could be anything
@@ -329,7 +329,7 @@ class Matcher:
             self._release()
 
     def _learn(self, api_key: int, version: int) -> None:
-        """Take note of what the client asks; let lone responses go when that is enough."""
+        """Count the kind of a request; release unmatched responses when enough are known."""
         asked, counts = (api_key, version), self._habits.counts
         if asked in counts:
             counts[asked] += 1
@@ -339,7 +339,7 @@ class Matcher:
             self._release()
 
     def _release(self) -> None:
-        """Hold lone responses no more."""
+        """Release the unmatched responses."""
         for number in self._held:
             self._collector.unmatched_responses.release(number)
         self._held.clear()

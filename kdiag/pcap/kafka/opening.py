@@ -1,8 +1,8 @@
-"""The start of a connection, kept until it is known what the connection carries.
+"""The start of a connection, kept until its protocol is known.
 
-With a SYN the client is known, and its first bytes tell. Otherwise both directions are searched for
-requests; the one that has some is the client's. Where the capture has nothing of the client, a
-chain of responses tells as well.
+With a SYN the client is known, and its first bytes decide. Otherwise both directions are searched
+for requests; the one that has some is the client's. Where the capture has nothing of the client, a
+chain of responses decides.
 """
 
 from typing import Final, NamedTuple
@@ -19,10 +19,10 @@ _PIECE_OVERHEAD_BYTES: Final = 256
 
 
 class Verdict(NamedTuple):
-    """What a connection carries.
+    """The protocol of a connection, and its client.
 
     Attributes:
-        protocol: what it is.
+        protocol: the protocol.
         client: the side that asks; None if that is not known and does not matter.
     """
 
@@ -31,14 +31,14 @@ class Verdict(NamedTuple):
 
 
 class OpeningSide:
-    """Keeps what one direction brings; the oldest goes first when there is too much.
+    """Keeps the bytes of one direction; drops the oldest when there are too many.
 
     Attributes:
-        search: what searches it for requests; None while its first bytes tell more.
+        search: searches it for requests; None while its first bytes are better evidence.
         skipped_bytes: bytes of the stream before those kept.
         unread_bytes: those of them that are in the capture.
         total_bytes: bytes of the stream that came.
-        has_frame_start: whether what is kept begins with a frame, if it is Kafka.
+        has_frame_start: whether the kept bytes begin with a frame, if it is Kafka.
     """
 
     __slots__ = (
@@ -70,7 +70,7 @@ class OpeningSide:
 
     @property
     def has_request(self) -> bool:
-        """Return whether a search has found a request, with which what is kept begins."""
+        """Return whether a search has found a request; the kept bytes begin with it."""
         return self.search is not None and self.search.found is not None
 
     def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
@@ -84,7 +84,7 @@ class OpeningSide:
                 self._keep(segments.piece(row))
 
     def start_searching(self) -> None:
-        """FrameSearch for a request in what is kept and in what will come."""
+        """Search for a request in the kept bytes and those to come."""
         self.has_frame_start = False
         heuristics = RequestHeuristics(self._limits.max_frame_bytes, set())
         self.search = FrameSearch(heuristics, self._limits.max_search_bytes)
@@ -94,19 +94,19 @@ class OpeningSide:
             self.add_segments(Segments.of_pieces(pieces), 0, len(pieces))
 
     def flush(self) -> None:
-        """Decide a search, for no more bytes will come."""
+        """Decide a search: no more bytes will come."""
         if self.search is not None and not self.has_request:
             self.search.flush()
             self._keep_found(self.search)
 
     def kept(self) -> list[Piece]:
-        """Return what is kept, from a request on if one was searched and found."""
+        """Return the kept pieces, from a request on if one was searched and found."""
         if self.search is not None and not self.has_request:
             return self.search.pieces
         return self._pieces
 
     def has_responses(self, *, is_over: bool) -> bool:
-        """Return whether responses were found; then what is kept begins with the first of them.
+        """Return whether responses were found; then the kept bytes begin with the first of them.
 
         Args:
             is_over: whether no more bytes will come.
@@ -145,7 +145,7 @@ class OpeningSide:
             self.has_frame_start = False
 
     def _keep_found(self, search: FrameSearch) -> None:
-        """Keep what a search has found, if it has."""
+        """Keep the bytes from the found frame on, if a search has found one."""
         if search.found is None:
             return
         segments, self.skipped_bytes, self.unread_bytes, *_ = search.found
@@ -155,10 +155,10 @@ class OpeningSide:
 
 
 class Opening:
-    """What came of a connection while nobody knew what it carries.
+    """The bytes of a connection whose protocol is not known yet.
 
     Attributes:
-        sides: keep what the two ends sent.
+        sides: keep the bytes of both ends.
         client: the side known to be the client; None if it is not known.
     """
 
@@ -172,7 +172,7 @@ class Opening:
         """Keep nothing yet.
 
         Args:
-            limits: what bounds frames and what is kept.
+            limits: the bounds of frames and of the kept bytes.
             has_syn: whether the first packet is a SYN, so that the first bytes are here.
         """
         self.client: int | None = None
@@ -183,7 +183,7 @@ class Opening:
                 side.start_searching()
 
     def verdict(self, *, is_over: bool = False) -> Verdict | None:
-        """Return what the connection carries, as soon as it is certain.
+        """Return the protocol and the client, as soon as they are certain.
 
         Args:
             is_over: whether no more bytes will come; then there is always a verdict.
@@ -205,7 +205,7 @@ class Opening:
         return None if protocol is None else Verdict(protocol, self.client)
 
     def _protocol(self, *, is_over: bool) -> Protocol | None:
-        """Return the protocol that the first bytes tell; None if they do not."""
+        """Return the protocol that the first bytes show; None if they show none."""
         if self.client is not None:
             return self._protocol_of_client(self.sides[self.client], is_over=is_over)
         for side in self.sides:
@@ -217,7 +217,7 @@ class Opening:
         return Protocol.UNKNOWN if is_hopeless else None
 
     def _protocol_of_client(self, client: OpeningSide, *, is_over: bool) -> Protocol | None:
-        """Return the protocol that the client's first bytes tell; search on if they are lost."""
+        """Return the protocol that the client's first bytes show; search on if they are lost."""
         first, is_cut = client.first_bytes()
         if is_cut and not first and client.search is None:
             client.start_searching()

@@ -1,4 +1,9 @@
-"""How much bytes look like the start of a request, where nothing says that they are one."""
+"""The head of a request: how likely bytes are one, and its few fields that matching needs.
+
+Three answers in the order of their cost: `request_likeness` looks at the first bytes alone,
+`is_whole_request` decodes the frame to its last byte, and `read_acks` and `read_client_software`
+read single fields of frames that are known to be requests, without decoding the rest.
+"""
 
 from enum import IntEnum
 from struct import Struct, error
@@ -17,6 +22,9 @@ _LARGEST_UNKNOWN_KEY: Final = 1023
 _LARGEST_UNKNOWN_VERSION: Final = 31
 _LEAST_UNKNOWN_CLIENT_ID: Final = 3
 _LEAST_CONTROLLED_SHUTDOWN: Final = 12
+_PRODUCE_FIRST_TRANSACTIONAL: Final = 3
+_PRODUCE_FIRST_FLEXIBLE: Final = 9
+_FIRST_WITH_SOFTWARE: Final = 3
 
 
 class RequestLikeness(IntEnum):
@@ -26,12 +34,12 @@ class RequestLikeness(IntEnum):
     UNCLEAR = 1
     """There are too few of them."""
     WEAK = 2
-    """Nothing speaks against it, but there is no client id that could speak for it."""
+    """Nothing contradicts it, but there is no client id to support it."""
     STRONG = 3
 
 
 def request_likeness(head: bytes, size: int) -> RequestLikeness:
-    """Return how much a frame heuristics like a request.
+    """Return how much a frame looks like a request.
 
     Args:
         head: the frame's first bytes, without its length.
@@ -83,7 +91,7 @@ def is_whole_request(frame: bytes) -> bool:
 
 
 def _client_id_likeness(text: bytes, length: int) -> RequestLikeness:
-    """Return what a client id, of which `text` is here, says."""
+    """Return the likeness by the client id, of which `text` is here."""
     if length <= 0:
         return RequestLikeness.WEAK
     if not text:
@@ -93,11 +101,6 @@ def _client_id_likeness(text: bytes, length: int) -> RequestLikeness:
     except UnicodeDecodeError:
         is_text = False
     return RequestLikeness.STRONG if is_text else RequestLikeness.NO
-
-
-_PRODUCE_FIRST_TRANSACTIONAL: Final = 3
-_PRODUCE_FIRST_FLEXIBLE: Final = 9
-_FIRST_WITH_SOFTWARE: Final = 3
 
 
 def read_acks(data: bytes, version: int | None) -> int | None:

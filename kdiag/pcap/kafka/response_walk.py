@@ -1,4 +1,4 @@
-"""Finds responses in a connection of which the capture has only what the broker sent.
+"""Finds responses in a connection of which the capture has the broker's direction alone.
 
 A response has little that could be recognised: a size and a correlation id. But clients count
 their correlation ids up, so a chain of frames, each starting where the one before ends, with ids
@@ -51,7 +51,7 @@ class ResponseWalk:
         """Return whether enough responses follow each other.
 
         Args:
-            pieces: what there is of the stream, without what was dropped at its start.
+            pieces: the kept end of the stream.
             stop: where in the stream they end.
             is_over: whether no more will come.
         """

@@ -1,4 +1,4 @@
-"""Finds the next frame by content, where no length tells its place.
+"""Finds the next frame by content, where no length leads to it.
 
 That is so when a capture starts in the middle of a connection, or lost a length, or when a length
 is absurd. Every offset is a candidate if it heuristics like a header (`frame_heuristics`), and
@@ -23,7 +23,7 @@ class Found(NamedTuple):
     """The frame that a search ended with.
 
     Attributes:
-        segments: the frame's first byte and all that was taken after it.
+        segments: the bytes from the frame's first one on.
         skipped_bytes: bytes of the stream before it.
         unread_bytes: those of them that are in the capture; nothing could be made of them.
         known: number of the packet that proved it.
@@ -38,20 +38,20 @@ class Found(NamedTuple):
 
 
 class FrameSearch:
-    """Takes the bytes of a direction until a frame is found in them.
+    """Searches the bytes of a direction for a frame.
 
     Attributes:
         found: the frame; None until then.
-        pieces: what is kept.
+        pieces: the kept bytes.
         last_ns: when the last bytes were captured, since 1970.
     """
 
     def __init__(self, heuristics: FrameHeuristics, max_bytes: int) -> None:
-        """FrameSearch from the next byte on.
+        """Search from the next byte on.
 
         Args:
-            heuristics: how the frames look.
-            max_bytes: how much to keep while searching, with what keeping costs.
+            heuristics: recognise frames.
+            max_bytes: how much to keep while searching, overhead included.
         """
         self.found: Found | None = None
         self.pieces: list[Piece] = []
@@ -80,7 +80,7 @@ class FrameSearch:
         return SearchedBytes(self._data, self._edges, self._holes)
 
     def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> int:
-        """FrameSearch the next bytes of the direction; return the segment after the last one needed."""
+        """Search the next bytes of the direction; return the segment after the last one read."""
         for row in range(first, last):
             self._keep(segments.piece(row))
             self.last_ns = segments.time_ns[row]

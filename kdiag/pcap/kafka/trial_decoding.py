@@ -1,13 +1,13 @@
-"""Whether some bytes are the response of an API and version, found out by trial.
+"""Trial decoding: whether a frame is the response of an API and version.
 
-A response does not say what it answers. Decoding it as one API after the other tells: the body must
+A response does not name its API. Decoding it as one API after the other finds it: the body must
 end where the frame ends, and hold values that a broker would send. A Heartbeat response v1 is
 
     throttle time   00 00 00 00      at most an hour
     error code            00 19      25 is UNKNOWN_MEMBER_ID; 0x1900 would be no error
 
 An array of small integers can pass for a short response all the same, and one short response for
-another. So whoever asks wants a second proof.
+another. So the caller needs a second proof.
 """
 
 import re
@@ -25,10 +25,10 @@ from kdiag.wire.records.batches import read_batches
 from kdiag.wire.schema import Field, Kind, Struct, fields_of
 
 RequestKind = tuple[int, int]
-"""What a request asks: API key and version."""
+"""The kind of a request: API key and version."""
 
 Check: TypeAlias = Callable[[Any], bool]
-"""Tells whether a value makes sense."""
+"""Returns whether a value makes sense."""
 
 _VERSION_REFUSED: Final = UNSUPPORTED_VERSION.to_bytes(2)
 _NO_ERROR_NO_API: Final = bytes(6)  # in every version the error and the count come first
@@ -38,7 +38,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def can_try(asked: RequestKind) -> bool:
-    """Return whether it is known how the response to such a request heuristics."""
+    """Return whether the layout of the response to such a request is known."""
     api = API_BY_KEY.get(asked[0])
     return api is not None and api.versions.covers(asked[1])
 
@@ -48,7 +48,7 @@ def is_whole_response(frame: bytes, asked: RequestKind) -> bool:
 
     Args:
         frame: its bytes without the length.
-        asked: what the request asks; False if it is not known how the response would look.
+        asked: the kind of the request; the result is False if its response has no known layout.
     """
     api_key, version = asked
     if not can_try(asked):
@@ -79,7 +79,7 @@ def is_sane(message: Struct) -> bool:
 
 @cache
 def _checks(cls: type[Struct]) -> tuple[tuple[str, Check], ...]:
-    """Return the fields of a class that can be wrong, each with what tells."""
+    """Return the fields of a class that can be wrong, each with its check."""
     found = []
     for field in fields_of(cls):
         check = _check_of(field)
@@ -89,7 +89,7 @@ def _checks(cls: type[Struct]) -> tuple[tuple[str, Check], ...]:
 
 
 def _check_of(field: Field) -> Check | None:
-    """Return what tells whether a field's value makes sense; None if any value does."""
+    """Return the check of a field's value; None if any value makes sense."""
     check = _check_of_one(field)
     if check is None:
         return None
@@ -97,7 +97,7 @@ def _check_of(field: Field) -> Check | None:
 
 
 def _check_of_one(field: Field) -> Check | None:
-    """Return what tells whether a field's value, or each of its values, makes sense."""
+    """Return the check of a field's value, or of each of its values."""
     if not isinstance(field.kind, Kind):
         return is_sane
     if field.kind is Kind.INT16 and field.name.endswith("error_code"):

@@ -1,7 +1,7 @@
-"""Responses whose requests the capture lacks: held for a while, then told by trial what they are.
+"""Responses whose requests the capture lacks: held for a while, then identified by trial decoding.
 
 A capture that starts in the middle of a connection begins with a response to nobody knows what. The
-requests that follow show what the client of the connection asks; decoding the response as the
+requests that follow show what kinds of requests the client sends; decoding the response as the
 answer to each of these shows which of them it is:
 
     response  267 bytes, correlation id 40     held
@@ -10,8 +10,8 @@ answer to each of these shows which of them it is:
 
 If it is several of them, or none, it stays unknown. So does one that holds nothing but an error:
 Heartbeat, LeaveGroup and many others look the same. A short one is many an API's, so the client
-must have asked for it more than once. Where nothing fits that this connection asks, what others ask
-between the same two hosts is tried; that is believed of long ones alone.
+must have sent that kind more than once. Where no kind of this connection fits, those of others
+between the same two hosts are tried; only long responses are believed then.
 """
 
 from collections.abc import Collection
@@ -21,14 +21,14 @@ from kdiag.exchange.model import Connection, Exchange
 from kdiag.pcap.kafka.trial_decoding import RequestKind, can_try, is_whole_response
 
 ENOUGH_REQUESTS: Final = 64
-"""So many requests of a connection show what its client asks: clients repeat themselves."""
+"""So many requests of a connection show all kinds of them: clients repeat themselves."""
 
 ENOUGH_RESPONSES: Final = 64
-"""So many lone responses of a connection are a sign that its requests will not come."""
+"""So many unmatched responses of a connection are a sign that its requests will not come."""
 
 MAX_HELD: Final = 1_000
 MAX_HELD_BYTES: Final = 16 << 20
-"""What may be held in all, so that a capture of responses alone does not fill the memory."""
+"""The most that is held in all, so that a capture of responses alone does not fill the memory."""
 
 _MAX_KINDS: Final = 32  # a client uses half of these; trying more would cost more than it tells
 _MAX_HOSTS: Final = 10_000
@@ -40,28 +40,28 @@ _LONG: Final = 36
 
 
 class Habits:
-    """What the client of one connection asks.
+    """The kinds of requests that the client of one connection sends.
 
     Attributes:
-        counts: how often it asked what.
+        counts: how often it sent each kind.
     """
 
     __slots__ = ("_others", "counts")
 
     def __init__(self, others: dict[RequestKind, None]) -> None:
-        """Know nothing of the connection, and what others ask between its hosts."""
+        """Start with the kinds of the other connections between the same hosts."""
         self.counts: dict[RequestKind, int] = {}
         self._others = others
 
     def learn(self, asked: RequestKind) -> None:
-        """Take note of what a request asks, where it was not seen before."""
+        """Add a kind of request that was not seen before."""
         if len(self.counts) < _MAX_KINDS and can_try(asked):
             self.counts[asked] = 1
             if len(self._others) < _MAX_KINDS:
                 self._others[asked] = None
 
     def asked_for(self, response: bytes) -> RequestKind | None:
-        """Return what the only request asks that fits a response; None if none or several do."""
+        """Return the only kind of request that a response fits; None if none or several do."""
         if len(response) <= _BARE:
             return None
         fitting = _fitting(response, self.counts)
@@ -74,17 +74,17 @@ class Habits:
         return asked_among(self._others, response)
 
     def leaves_to_others(self, response: bytes) -> bool:
-        """Return whether nothing but what others ask can tell what a response is."""
+        """Return whether the requests of other connections alone can identify a response."""
         return len(response) >= _LONG and bool(self.counts) and not _fitting(response, self.counts)
 
 
 class UnmatchedResponses:
-    """Holds the lone responses of a run; the oldest goes first when there are too many.
+    """Holds the unmatched responses of a run; drops the oldest when there are too many.
 
     Attributes:
-        unsure: gets, instead, those of which only what others ask can tell what they are; None
-            where this run knows all others there are.
-        asked_between: what clients ask, by their host and the broker.
+        unsure: receives, instead, those that only the requests of other connections can
+            identify; None where this run knows all other connections.
+        asked_between: the kinds of requests, by the client's host and the broker.
     """
 
     def __init__(self, identified: list[Exchange]) -> None:
@@ -100,7 +100,7 @@ class UnmatchedResponses:
         self._held_bytes = 0
 
     def habits(self, connection: Connection) -> Habits:
-        """Return what is known of a new connection: only what others ask between its hosts."""
+        """Return the habits of a new connection: those of others between the same hosts."""
         hosts = hosts_of(connection)
         others = self.asked_between.get(hosts, {})
         if len(self.asked_between) < _MAX_HOSTS:
@@ -108,7 +108,7 @@ class UnmatchedResponses:
         return Habits(others)
 
     def hold(self, exchange: Exchange, habits: Habits) -> None:
-        """Keep an exchange that is a response alone, of which every byte is here."""
+        """Keep the exchange of a whole response."""
         assert exchange.response is not None
         self._held[exchange.number] = exchange, habits
         self._held_bytes += exchange.response.size
@@ -116,7 +116,7 @@ class UnmatchedResponses:
             self.release(next(iter(self._held)))
 
     def release(self, number: int) -> None:
-        """Say what an exchange is, as far as that is known, and hold it no more, if it is held."""
+        """Identify an exchange, as far as that is possible, and hold it no more."""
         exchange, habits = self._held.pop(number, (None, None))
         if exchange is None or habits is None:
             return

@@ -12,7 +12,7 @@ _NETWORK_BYTES = 8
 
 
 class AddressBook:
-    """The addresses of one run that are no numbers themselves, in the order of their packets.
+    """The addresses of one run that are not numbers themselves, in the order of their packets.
 
     An IPv4 address is its own number, below 2**32; from 2**32 on follow IPv6 addresses, and those
     that are told apart by the network they were seen in. An endpoint is `(number << 16) | port`.

@@ -36,7 +36,7 @@ class _Datagram:
         self._seen_bytes = 0
 
     def add(self, piece: _Piece, *, last: bool) -> bool:
-        """Keep a fragment, unless its place is taken; return false if it is too much."""
+        """Keep a fragment, unless there is one at its place; return false if it is too much."""
         if last:
             self.size = piece.start + piece.wire_bytes
         if piece.start not in self._pieces:
@@ -83,7 +83,7 @@ class Defragmenter:
         time_ns: npt.NDArray[np.int64],
         fragments: Payloads,
     ) -> tuple[npt.NDArray[np.uint8], Payloads]:
-        """Take fragments in and return the datagrams that are whole now.
+        """Add fragments and return the datagrams that are whole now.
 
         Args:
             data: where the fragments lie.
@@ -149,7 +149,7 @@ class Defragmenter:
 
 
 def _key(fragments: Payloads, index: int) -> Key:
-    """Return what the fragments of one datagram share."""
+    """Return the key that the fragments of one datagram share."""
     return (
         int(fragments.source[index]),
         int(fragments.destination[index]),

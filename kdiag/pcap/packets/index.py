@@ -140,7 +140,7 @@ class PacketIndex:
         return parts
 
     def _read_ip(self, data: npt.NDArray[np.uint8], packets: Layer) -> list[Payloads]:
-        """Return what IP packets carry, by version; packets of other versions are bad ones."""
+        """Return the payloads of IP packets, by version; packets of other versions are bad ones."""
         count = len(packets.row)
         packets = packets.pick(packets.captured > 0)
         version = data[packets.offset] >> 4

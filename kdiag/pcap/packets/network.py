@@ -1,4 +1,4 @@
-"""Networks: the VLANs and overlays that packets were seen in, where they shall be told apart.
+"""Networks: the VLANs and overlays that packets were seen in, where they shall be distinguished.
 
 Usually they are not. A packet that a switch mirrors on its way in and on its way out is the same
 packet in two VLANs, and where overlays are routed a request goes by another VXLAN network than its
@@ -34,7 +34,7 @@ class Networks:
         self.of_row = np.zeros(count, np.int64)
 
     def enter(self, rows: npt.NDArray[np.int64], tags: npt.NDArray[np.integer]) -> None:
-        """Take packets one network further in."""
+        """Note that packets lie one network further in."""
         inner = (self.of_row[rows] << _TAG_BITS) + tags.astype(np.int64)
         self.of_row[rows] = inner & _MAX_NETWORK
 

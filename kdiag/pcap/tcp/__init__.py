@@ -1,1 +1,11 @@
-"""One TCP connection: reassembly, and facts about each direction."""
+"""One TCP connection: the bytes of each direction in order, and facts about each.
+
+sorted_batch.py   the segments of a batch by connection and direction, whole columns at a time
+segments.py       their payloads as plain lists, which all that follows hands on
+reassembly.py     one direction: segments in any order -> bytes in order, gaps named
+
+tracker.py        one connection as facts of TCP: handshake, options, both directions
+direction.py      one direction: round trips, windows, retransmissions and reordering
+waits.py          who waited for whom: the window, the network, the program
+sample.py         a bounded number of values that stands for any number
+"""

@@ -1,10 +1,16 @@
-"""One direction of a connection: its segments and the answers to them, as facts of TCP.
+"""One direction of a connection as facts of TCP: segments, round trips, windows, retransmissions.
 
-Columns are looked at as wholes; only segments that do not start where the one before ended are
-looked at one by one (`tcp_odd`).
+How it works. Columns are processed as wholes. A segment that starts where the one before ended is
+counted and timed there. Any other is odd and classified by itself:
+
+    starts behind the highest byte seen       a hole opens: nothing is counted yet
+    one byte, right before the highest byte   a keep-alive, or a probe of a closed window
+    fills a hole within 3 ms                  out of order
+    repeats bytes within 1 ms                 captured twice
+    anything else                             a retransmission; by timer after 200 ms of silence
 
 Round trips are measured from a segment to the first acknowledgement of its last byte, never while
-something sent again waits for its own (Karn's rule, RFC 6298).
+retransmitted bytes wait for theirs (Karn's rule, RFC 6298).
 """
 
 from typing import Any, Final, NamedTuple
@@ -19,6 +25,11 @@ from kdiag.pcap.tcp.waits import Answers, Integers, Sent, Waits
 _MODULUS: Final = 1 << 32
 _FAR: Final = 1 << 62
 _MOST_PENDING: Final = 1 << 16
+LONG_AGO: Final = -1 << 62
+_TWICE_NS: Final = 1_000_000
+_OVERTAKING_NS: Final = 3_000_000
+_TIMER_NS: Final = 200_000_000  # no system that Kafka runs on retransmits by timer sooner
+_MOST_HOLES: Final = 1024
 
 
 class Columns(NamedTuple):
@@ -48,14 +59,86 @@ class Columns(NamedTuple):
         return Columns(*columns)
 
 
+class OddSegment(NamedTuple):
+    """A segment that does not start where the one before ended.
+
+    Attributes:
+        start: where it starts in the stream.
+        stop: where it ends.
+        high: the end of the highest byte sent before.
+        time_ns: when it was seen.
+        before_ns: when the segment before it was seen.
+        first_ns: when one that ends in the same place was seen; `LONG_AGO` if none was.
+    """
+
+    start: int
+    stop: int
+    high: int
+    time_ns: int
+    before_ns: int
+    first_ns: int
+
+
+class _Hole(NamedTuple):
+    """Bytes that have not been seen, though later ones have."""
+
+    start: int
+    stop: int
+    since_ns: int
+
+
+class OddSegments:
+    """Classifies the odd segments of a direction, and counts them."""
+
+    __slots__ = ("_direction", "_holes")
+
+    def __init__(self, direction: TcpDirection) -> None:
+        """Count into the facts of a direction."""
+        self._direction = direction
+        self._holes: list[_Hole] = []
+
+    def classify(self, segment: OddSegment) -> bool:
+        """Count an odd segment; return whether it is a retransmission."""
+        start, stop, high, time_ns, before_ns, first_ns = segment
+        if start > high:
+            self._holes.append(_Hole(high, start, time_ns))
+            del self._holes[:-_MOST_HOLES]
+            return False
+        if stop == high == start + 1:
+            return False  # a keep-alive, or a probe of a closed window
+        missing_ns = self._fill(start, stop, time_ns)
+        direction = self._direction
+        if missing_ns is not None and missing_ns < _OVERTAKING_NS:
+            direction.out_of_order += 1
+            return False
+        if missing_ns is None and time_ns - first_ns < _TWICE_NS:
+            direction.captured_twice += 1
+            return False
+        direction.retransmits += 1
+        direction.retransmitted_bytes += stop - start
+        direction.timeouts += time_ns - before_ns >= _TIMER_NS
+        return True
+
+    def _fill(self, start: int, stop: int, time_ns: int) -> int | None:
+        """Fill holes; return how long the first was open, None if none was filled."""
+        filled = [hole for hole in self._holes if hole.start < stop and start < hole.stop]
+        for hole in filled:
+            self._holes.remove(hole)
+            if hole.start < start:
+                self._holes.append(hole._replace(stop=start))
+            if stop < hole.stop:
+                self._holes.append(hole._replace(start=stop))
+        return time_ns - filled[0].since_ns if filled else None
+
+
 class TcpDirectionTracker:
     """Follows one direction.
 
     Attributes:
-        direction: what was found.
+        direction: the facts so far.
         ack_rtt_ns: round trips from the vantage point to the receiver.
         shift: by how many bits the receiver's window is shifted; None if not known.
-        waits: adds up what the sender waited for.
+        waits: adds up the reasons why the sender waited.
     """
 
     def __init__(self) -> None:
@@ -76,19 +159,19 @@ class TcpDirectionTracker:
         self._closed_since_ns: int | None = None
 
     def start(self, sequence: int) -> None:
-        """Take the sequence number of the first byte, unless it is known."""
+        """Set the sequence number of the first byte, unless it is known."""
         if self._origin is None:
             self._origin = sequence % _MODULUS
 
     def add_syn_window(self, time_ns: int, window: int) -> None:
-        """Take the window of a SYN, which is never shifted."""
+        """Add the window of a SYN, which is never shifted."""
         self._edge = max(self._edge, window)
         one = np.array([time_ns], np.int64)
         first = Answers(one, one * 0, one * 0 + self._edge, one * 0 + window)
         self.waits.add(Sent.none(), first, 0, self.direction)
 
     def add_segments(self, sent: Columns, answered: Columns) -> tuple[Sent, Answers]:
-        """Take what both ends sent next: count it, and measure round trips.
+        """Count the next segments of both ends, and measure round trips.
 
         Args:
             sent: of the sender.
@@ -111,11 +194,11 @@ class TcpDirectionTracker:
         return passed, answers
 
     def add_waits(self, sent: Sent, answers: Answers, rtt_to_sender_ns: int) -> None:
-        """Find out what the sender waited for, given what `add_segments` returned."""
+        """Add the waits of the sender, given the result of `add_segments`."""
         self._in_flight.add(self.waits.add(sent, answers, rtt_to_sender_ns, self.direction))
 
     def facts(self, last_ns: int) -> TcpDirection:
-        """Return what was found; the connection's last packet was seen at `last_ns`."""
+        """Return the facts; the connection's last packet was seen at `last_ns`."""
         direction = self.direction
         if self._closed_since_ns is not None and direction.bytes:
             direction.stalled_ns += last_ns - self._closed_since_ns
@@ -170,7 +253,7 @@ class TcpDirectionTracker:
 
         Args:
             data: all segments.
-            place: where each starts in the stream, and where what was sent before ends.
+            place: where each starts in the stream, and the highest byte sent before.
             rows: those that are odd.
             fresh: ends in the stream and times of the others.
         """
@@ -207,7 +290,7 @@ class TcpDirectionTracker:
         self._unacknowledged = pending[:, -_MOST_PENDING:]
 
     def _answers(self, told: Columns, acknowledged: Integers) -> Answers:
-        """Return what the receiver told, where that changes what the sender may do."""
+        """Return the acknowledgments that change what the sender may do."""
         if self.shift is None:
             edge = window = np.full(len(acknowledged), _FAR, np.int64)
         else:
@@ -232,83 +315,3 @@ class TcpDirectionTracker:
             else:
                 self.direction.stalled_ns += time_ns - self._closed_since_ns
                 self._closed_since_ns = None
-
-
-LONG_AGO: Final = -1 << 62
-
-_TWICE_NS: Final = 1_000_000
-_OVERTAKING_NS: Final = 3_000_000
-_TIMER_NS: Final = 200_000_000  # no system that Kafka runs on retransmits by timer sooner
-_MOST_HOLES: Final = 1024
-
-
-class OddSegment(NamedTuple):
-    """A segment that does not start where the one before ended.
-
-    Attributes:
-        start: where it starts in the stream.
-        stop: where it ends.
-        high: where what was sent before ends.
-        time_ns: when it was seen.
-        before_ns: when the segment before it was seen.
-        first_ns: when one that ends in the same place was seen; `LONG_AGO` if none was.
-    """
-
-    start: int
-    stop: int
-    high: int
-    time_ns: int
-    before_ns: int
-    first_ns: int
-
-
-class _Hole(NamedTuple):
-    """Bytes that have not been seen, though later ones have."""
-
-    start: int
-    stop: int
-    since_ns: int
-
-
-class OddSegments:
-    """Tells what the odd segments of a direction are, and counts them."""
-
-    __slots__ = ("_direction", "_holes")
-
-    def __init__(self, direction: TcpDirection) -> None:
-        """Count into the facts of a direction."""
-        self._direction = direction
-        self._holes: list[_Hole] = []
-
-    def classify(self, segment: OddSegment) -> bool:
-        """Count an odd segment; return whether it is a retransmission."""
-        start, stop, high, time_ns, before_ns, first_ns = segment
-        if start > high:
-            self._holes.append(_Hole(high, start, time_ns))
-            del self._holes[:-_MOST_HOLES]
-            return False
-        if stop == high == start + 1:
-            return False  # a keep-alive, or a probe of a closed window
-        missing_ns = self._fill(start, stop, time_ns)
-        direction = self._direction
-        if missing_ns is not None and missing_ns < _OVERTAKING_NS:
-            direction.out_of_order += 1
-            return False
-        if missing_ns is None and time_ns - first_ns < _TWICE_NS:
-            direction.captured_twice += 1
-            return False
-        direction.retransmits += 1
-        direction.retransmitted_bytes += stop - start
-        direction.timeouts += time_ns - before_ns >= _TIMER_NS
-        return True
-
-    def _fill(self, start: int, stop: int, time_ns: int) -> int | None:
-        """Take bytes that were missing; return since when the first were, None if none was."""
-        filled = [hole for hole in self._holes if hole.start < stop and start < hole.stop]
-        for hole in filled:
-            self._holes.remove(hole)
-            if hole.start < start:
-                self._holes.append(hole._replace(stop=start))
-            if stop < hole.stop:
-                self._holes.append(hole._replace(start=stop))
-        return time_ns - filled[0].since_ns if filled else None

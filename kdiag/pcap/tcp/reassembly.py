@@ -1,4 +1,4 @@
-"""One direction of a TCP connection: segments in the order of capture -> bytes in order, or holes.
+"""Reassembly of one TCP direction: segments in the order of capture -> bytes in order, or holes.
 
 How it works. The direction knows which sequence number comes next and its offset in the stream,
 from 0 at the first byte. A segment that starts there is passed on as it lies in the block. One
@@ -32,13 +32,13 @@ _STOP = attrgetter("stop")
 
 
 class ByteConsumer(Protocol):
-    """What the bytes of a direction go to."""
+    """Reads the bytes of one direction, in order."""
 
     def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
-        """Take the stretch of segments that comes next.
+        """Read the contiguous run of segments that comes next.
 
         Args:
-            segments: where it lies; the memory is valid during the call only.
+            segments: where the run lies; the memory is valid during the call only.
             first: the first of them.
             last: the one after the last.
             known: the packet that made them known, where it is not the one that brought them.
@@ -54,7 +54,7 @@ class Moment(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    """Bytes that came before what precedes them; `start` and `stop` are offsets in the stream."""
+    """Bytes that came before their predecessors, from `start` to `stop` of the stream."""
 
     start: int
     stop: int
@@ -62,16 +62,16 @@ class _Waiting(NamedTuple):
 
 
 class Reassembly:
-    """Puts the segments of one direction in order and passes them to its consumer.
+    """Puts the segments of one direction in order and passes them to a consumer.
 
     Attributes:
-        consumer: what the bytes go to; whoever owns the direction may replace it at any time.
+        consumer: reads the bytes; the owner may replace it at any time.
         first_sequence: the initial sequence number, where a SYN was seen.
         next_sequence: the next expected sequence number; None before anything was seen.
         offset: how many bytes of the stream were passed on, holes included.
         duplicates: segments that carried nothing new (keep-alive probes are not counted).
         overlap_mismatches: bytes that waited and came again with another content, in segments.
-        stray_segments: segments too far from what is expected to belong to this stream.
+        stray_segments: segments too far from the expected one to belong to this stream.
         gap_count, gap_bytes: the holes that were given up, and their size.
     """
 
@@ -99,10 +99,10 @@ class Reassembly:
         on_gap: Callable[["Reassembly", int, Moment, str], None],
         max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES,
     ) -> None:
-        """Make a direction that has seen nothing.
+        """Start before the first segment.
 
         Args:
-            consumer: what the bytes go to.
+            consumer: reads the bytes.
             on_gap: called with (direction, size, moment, reason) before a hole is passed on.
             max_waiting_bytes: how many bytes may wait, with what storing them costs.
         """
@@ -142,18 +142,18 @@ class Reassembly:
         return first_packet((each.piece for each in self._waiting), oldest)
 
     def handle_syn(self, sequence: int) -> None:
-        """Take the initial sequence number from a SYN; the first byte has the next number."""
+        """Read the initial sequence number of a SYN; the first byte has the next number."""
         if self.first_sequence is None and self.offset == 0:
             self.first_sequence = sequence
             self.next_sequence = (sequence + 1) % _MODULUS
 
     def expect(self, sequence: int) -> None:
-        """Take the number of the first byte from what the other end acknowledged at the start."""
+        """Learn the number of the first byte from the other end's acknowledgment."""
         if self.next_sequence is None:
             self.next_sequence = sequence
 
     def add_run(self, segments: Segments, first: int, last: int) -> None:
-        """Pass on a stretch that starts at the next expected byte, while nothing waits."""
+        """Pass on a contiguous run that starts at the next expected byte, while nothing waits."""
         assert self.next_sequence is not None
         size = segments.edge[last] - segments.edge[first]
         self.offset += size
@@ -161,7 +161,7 @@ class Reassembly:
         self.consumer.add_segments(segments, first, last)
 
     def add_segment(self, segments: Segments, index: int, sequence: int) -> None:
-        """Take one segment, wherever in the stream its bytes belong.
+        """Add one segment, wherever in the stream its bytes belong.
 
         Args:
             segments: where it lies.
@@ -188,7 +188,7 @@ class Reassembly:
             self._give_up(moment)
 
     def handle_acknowledgment(self, sequence: int, moment: Moment) -> None:
-        """Take the other end's acknowledgment: all before `sequence` has reached it."""
+        """Handle the other end's acknowledgment: all before `sequence` has reached it."""
         if self.next_sequence is None:
             return
         distance = _distance(self.next_sequence, sequence)
@@ -198,7 +198,7 @@ class Reassembly:
                 self._give_up(moment)
 
     def handle_fin(self, sequence: int) -> None:
-        """Take the sequence number of a FIN: the stream ends before it."""
+        """Handle a FIN: the stream ends before its sequence number."""
         if self.next_sequence is None:
             self.next_sequence = sequence
         distance = _distance(self.next_sequence, sequence)
@@ -206,7 +206,7 @@ class Reassembly:
             self._end = self.offset + distance
 
     def flush(self, moment: Moment, reason: str) -> None:
-        """Pass on what waits, with gaps, for nothing more will come."""
+        """Pass on the waiting segments, with gaps: nothing more will come."""
         while self._waiting:
             self._declare(self._waiting[0].start - self.offset, moment, reason)
             self._release(moment)
@@ -214,7 +214,7 @@ class Reassembly:
             self._declare(self._end - self.offset, moment, reason)
 
     def _wait(self, start: int, stop: int, piece: Piece) -> None:
-        """Keep what is new of a segment that covers `start` to `stop` of the stream."""
+        """Keep the new bytes of a segment that covers `start` to `stop` of the stream."""
         if start >= self.offset and (not self._waiting or start >= self._waiting[-1].stop):
             self._waiting.append(_Waiting(start, stop, piece))
             self._waiting_bytes += len(piece.data) + _PIECE_OVERHEAD_BYTES
@@ -254,7 +254,7 @@ class Reassembly:
         return False
 
     def _release(self, moment: Moment) -> None:
-        """Pass on what waits and has become next."""
+        """Pass on the waiting segments that are next."""
         count, stop = 0, self.offset
         while count < len(self._waiting) and self._waiting[count].start == stop:
             stop = self._waiting[count].stop

@@ -37,7 +37,7 @@ class Sample:
         return self._most
 
     def add(self, values: npt.NDArray[np.int64]) -> None:
-        """Take some more values, in order."""
+        """Add the next values, in order."""
         if not len(values):
             return
         least, most = int(values.min()), int(values.max())

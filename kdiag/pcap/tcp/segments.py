@@ -1,7 +1,7 @@
-"""Payloads of TCP segments as plain lists: what streams, frames and searches hand on.
+"""Payloads of TCP segments as plain lists, which reassembly, frame cutter and searches hand on.
 
 The packet index is columns; loops that look at single values are faster over lists. A range
-`first:last` of segments whose payloads follow each other in one direction is called a stretch.
+`first:last` of segments whose payloads follow each other in one direction is a contiguous run.
 
 A segment covers a piece of the stream, from `edge[n]` to `edge[n + 1]`. Fewer bytes may be here: a
 capture with a snap length has only the first ones of a packet, and a hole has none.
@@ -30,7 +30,7 @@ class Piece(NamedTuple):
     time_ns: int
 
     def part(self, start: int, stop: int) -> "Piece":
-        """Return what it covers from `start` to `stop`, counted from its own first byte."""
+        """Return the part from `start` to `stop`, counted from its own first byte."""
         return Piece(self.data[start:stop], stop - start, self.packet, self.time_ns)
 
 

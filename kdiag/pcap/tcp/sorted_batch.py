@@ -1,7 +1,7 @@
 """A batch of segments, sorted by connection and direction, whole columns at a time.
 
-What is wanted of a capture in good weather is one answer per direction and batch: do its payloads
-follow each other without a break? That is one comparison of two columns. Only the rows of a
+In good weather one question is enough per direction and batch: do its payloads follow each other
+without a break? That is one comparison of two columns. Only the rows of a
 connection that answers no are looked at one by one.
 
 A payload that repeats the one before it exactly is left out here, because a capture on several
@@ -34,7 +34,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class DirectionRows(NamedTuple):
-    """What a batch has of one direction.
+    """The segments of a batch that belong to one direction.
 
     Attributes:
         first, last: its payloads in `SortedBatch.segments`.
@@ -51,7 +51,7 @@ class DirectionRows(NamedTuple):
 
 
 class FlowRows(NamedTuple):
-    """What a batch has of one connection; side 0 sends from the lower endpoint.
+    """The segments of a batch that belong to one connection; side 0 sends from the lower endpoint.
 
     Attributes:
         low, high: the endpoints, by number.
@@ -59,7 +59,7 @@ class FlowRows(NamedTuple):
         last_ns: time of its last packet.
         is_plain: whether it has no SYN, FIN or RST, no cut packet, and both directions' payloads
             follow each other.
-        directions: what each side sent.
+        directions: those of each side.
     """
 
     low: int
@@ -147,7 +147,7 @@ class SortedBatch:
         return map(FlowRows._make, columns)
 
     def rows(self, first: int, last: int) -> Iterator[SegmentRow]:
-        """Yield rows of a connection in the order of the capture; `FlowRows` says which are its."""
+        """Yield rows of a connection in the order of the capture; see `FlowRows`."""
         columns: Any = zip(*(column[first:last] for column in self._row_columns), strict=True)
         return map(SegmentRow._make, columns)
 
@@ -177,7 +177,7 @@ class SortedBatch:
         return self._order[place[~is_high]], self._order[place[is_high]]
 
     def _direction_of(self, side: int, first: int, last: int) -> DirectionRows:
-        """Return what one side sent in some plain rows of a connection."""
+        """Return the segments of one side in some plain rows of a connection."""
         rows = self._place[first:last]
         rows = rows[self._side[rows] == side]
         if not len(rows):
@@ -223,7 +223,7 @@ class SortedBatch:
 
     @cached_property
     def _row_columns(self) -> list[list[Any]]:
-        """Return what `SegmentRow` is made of, connection by connection."""
+        """Return the columns of `SegmentRow`, connection by connection."""
         batch, place = self.batch, self._place
         row = self._order[place]
         columns = (
@@ -273,14 +273,14 @@ class SortedBatch:
         )
 
     def _plain_flows(self, starts: Integers, stops: list[int]) -> Flags:
-        """Return which connections can be taken as whole stretches."""
+        """Return which connections are one contiguous run in each direction."""
         trouble = np.concatenate(([0], np.cumsum(self._is_broken | self._is_cut)))
         kept = np.concatenate((self._kept_before, [len(self._is_broken)]))
         is_whole: Flags = trouble[kept[stops]] == trouble[kept[starts]]
         return is_whole & ~self._has_control
 
     def _directions_between(self, starts: Integers, stops: Integers) -> list[DirectionRows]:
-        """Return what lies between the places, as one side of each connection."""
+        """Return the segments between the places, as one side of each connection."""
         kept = np.concatenate((self._kept_before, [len(self._sequence)]))
         first, last = kept[starts], kept[stops]
         repeats = np.concatenate(([0], self._repeats_before))

@@ -1,9 +1,11 @@
 """One connection's segments, as they come -> `TcpFacts`.
 
-Segments are kept until there are enough of them that looking at whole columns pays, and then looked
-at: first how far away either end is, then, knowing that, what each end waited for. The handshake
-tells the distances at once: the SYN comes back from the broker as SYN/ACK, and that from the client
-as ACK.
+Segments are kept until there are enough of them that whole columns pay. Then round trips are
+measured, and with these the waits of each end. The SYNs bring the rest: their options (MSS, window
+scale, SACK, timestamps), and the distance to both ends at once: the SYN comes back from the broker
+as SYN/ACK, and that from the client as ACK.
+
+Source: RFC 9293 section 3.1 (options), RFC 7323 (window scale, timestamps), RFC 2018 (SACK).
 """
 
 from collections.abc import Sequence
@@ -26,15 +28,18 @@ _TIMESTAMPS: Final = 8
 _LEAST_BYTES: Final = 2
 _SIZES: Final = {_MSS: 4, _WINDOW_SCALE: 3, _SACK_PERMITTED: 2, _TIMESTAMPS: 10}
 _MOST_SHIFT: Final = 14
+_ENOUGH_ROWS: Final = 2048
+_LONGEST_NS: Final = 3_600_000_000_000
+_LEAST_HEADER_BYTES: Final = 20
 
 
 class SynOptions(NamedTuple):
-    """What the sender of a SYN offers.
+    """The options of a SYN: the offer of its sender.
 
     Attributes:
-        mss: the largest payload that it takes in a segment; None if it does not say.
+        mss: the largest payload of a segment that it accepts; None without the option.
         window_scale: by how many bits it wants to shift its window; None if not at all.
-        sack_permitted: whether it takes selective acknowledgements.
+        sack_permitted: whether it accepts selective acknowledgements.
         timestamps: whether it sends timestamps.
     """
 
@@ -45,7 +50,7 @@ class SynOptions(NamedTuple):
 
 
 def read_syn_options(options: bytes) -> SynOptions:
-    """Return what the options of a SYN say; those behind one that makes no sense are not read."""
+    """Return the options of a SYN; those behind a senseless one are not read."""
     found: dict[int, bytes] = {}
     at = 0
     while at < len(options) and options[at] != _END:
@@ -67,18 +72,13 @@ def read_syn_options(options: bytes) -> SynOptions:
     )
 
 
-_ENOUGH_ROWS: Final = 2048
-_LONGEST_NS: Final = 3_600_000_000_000
-_LEAST_HEADER_BYTES: Final = 20
-
-
 class _Syn(NamedTuple):
     """The SYN of one end.
 
     Attributes:
         packet, time_ns: which packet, and when.
         is_answer: whether it acknowledges that of the other end.
-        options: what it offers; None where they were cut off.
+        options: its offer; None where it was cut off.
     """
 
     packet: int
@@ -100,7 +100,7 @@ class TcpTracker:
         self._last_ns = 0
 
     def add_rows(self, batch: SegmentBatch, low: Integers, high: Integers) -> None:
-        """Take the rows of a batch that either end sent, each in the order of the capture."""
+        """Add the rows of a batch that either end sent, each in the order of the capture."""
         flags = batch.flags
         for side, rows in enumerate((low, high)):
             for row in rows[(flags[rows] & SYN) != 0].tolist():
@@ -133,7 +133,7 @@ class TcpTracker:
         return facts
 
     def _add_syn(self, side: int, batch: SegmentBatch, row: int) -> None:
-        """Take what a SYN tells of the end that sends it."""
+        """Read the offer of a SYN, and time it."""
         if self._syns[side] is not None:
             self._repeated_syns += 1
             return
@@ -155,7 +155,7 @@ class TcpTracker:
         answers.add_syn_window(time_ns, int(batch.window[row]))
 
     def _look(self) -> None:
-        """Look at what waits."""
+        """Process the waiting segments."""
         if not self._rows:
             return
         low, high = (self._joined(part) for part in zip(*self._waiting, strict=True))

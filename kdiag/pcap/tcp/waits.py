@@ -1,4 +1,4 @@
-"""What a sender waited for: one direction's segments against what the receiver answered.
+"""Why a sender waited: one direction's segments against the receiver's acknowledgments.
 
 How it works. What counts is what the sender knew when it sent. Packets may be seen far from it, so
 an answer seen at time t is taken as known to the sender at t plus the round trip between vantage
@@ -36,7 +36,7 @@ class Sent(NamedTuple):
 
     Attributes:
         time_ns: when they were seen, never decreasing.
-        before: where in the stream what had been sent before ended.
+        before: the end of the bytes sent before, as an offset in the stream.
         after: the same with the segment.
         is_recovering: whether something lost had not been acknowledged yet.
     """
@@ -54,13 +54,13 @@ class Sent(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What the receiver told of the direction, in columns; only what changes something.
+    """The receiver's acknowledgments, in columns; those alone that change something.
 
     Attributes:
         time_ns: when it was seen, never decreasing.
         acknowledged: how much of the stream had arrived, never decreasing.
         edge: up to where the sender may send, never decreasing; far away if not known.
-        window: what the receiver had room for.
+        window: the room that the receiver had.
     """
 
     time_ns: Integers
@@ -84,7 +84,7 @@ class Answers(NamedTuple):
 
 
 class Waits:
-    """Adds up what a sender waited for."""
+    """Adds up the reasons why a sender waited."""
 
     __slots__ = ("_answers", "_known", "_largest_window", "_last")
 
@@ -97,7 +97,7 @@ class Waits:
     def add(
         self, sent: Sent, answers: Answers, rtt_to_sender_ns: int, direction: TcpDirection
     ) -> Integers:
-        """Divide the times between segments; return what was in flight after each.
+        """Divide the times between segments; return the bytes in flight after each.
 
         Args:
             sent: the next segments.

@@ -35,7 +35,7 @@ _MAC_BYTES: Final = {"sha1": 20, "sha256": 32, "sha384": 48}
 
 
 class _Aead(Protocol):
-    """What the three kinds of authenticated encryption have in common."""
+    """Authenticated encryption of any of three kinds."""
 
     def decrypt(self, nonce: bytes, data: bytes, associated_data: bytes, /) -> bytes: ...
 
@@ -66,7 +66,7 @@ def tls12_epochs(
     """Return the one epoch of each direction of TLS 1.2, the server's first.
 
     Args:
-        suite: what was agreed on.
+        suite: the cipher suite.
         master_secret: of the connection.
         randoms: the client's random bytes and the server's.
         macs_ciphertext: whether encrypt-then-MAC was agreed on, which concerns CBC alone.
@@ -180,7 +180,7 @@ class _CbcCipher:
 
 
 def _pseudo_header(sequence: int, record: TlsRecord, size: int) -> bytes:
-    """Return what TLS 1.2 authenticates besides the content."""
+    """Return the bytes that TLS 1.2 authenticates besides the content."""
     return sequence.to_bytes(8) + record.header[:3] + size.to_bytes(2)
 
 

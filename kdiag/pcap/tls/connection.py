@@ -5,18 +5,17 @@
         ...
     print(connection.facts.version, connection.facts.sni)
 
-How it works. Each direction is cut into records (`tls_record`); those in the clear carry the
-handshake (`tls_handshake`). Once both hellos are known, the key log is asked for the secrets of
-the client random, and both directions get their keys (`tls_keys`), which come to use one epoch
-after another (`tls_direction`):
+How it works. Each direction is cut into records (`record`); those in the clear carry the handshake
+(`handshake`). Once both hellos are known, the key log is searched for the secrets of the client
+random, and both directions get their keys (`keys`), used one epoch after another (`direction`):
 
     TLS 1.2   in the clear -> application data (from ChangeCipherSpec on)
     TLS 1.3   in the clear -> handshake (from ServerHello on) -> application data (after
               Finished) -> application data with another key (after each KeyUpdate) ...
 
-What an epoch's key protects is opened by `tls_cipher`. Whatever is missing or wrong, nothing is
-raised and `facts` tells what could be known: without keys, who wanted to reach whom, by which
-version, how many records went by and which alerts.
+Records of an epoch are opened by `cipher`. Whatever is missing or wrong, nothing is raised and
+`facts` holds the rest: without keys, who wanted to reach whom, by which version, how many records
+went by and which alerts.
 
 Source: RFC 8446 (TLS 1.3), RFC 5246 (TLS 1.2).
 """
@@ -63,7 +62,7 @@ class Plaintext(NamedTuple):
     Attributes:
         is_client: whether the client sent it.
         data: the decrypted bytes.
-        start: offset of the record's first byte in what its direction was fed, from 0.
+        start: offset of the record's first byte in the bytes fed to its direction, from 0.
         end: offset behind its last byte.
         missing_bytes: how much application data was lost right before it; None if that is not
             known. Where it is neither 0 nor None, it is right if the lost records were application
@@ -84,7 +83,7 @@ class TlsConnection:
     come too early for their keys wait.
 
     Attributes:
-        facts: what is known so far.
+        facts: the facts so far.
     """
 
     def __init__(self, keylog: KeyLog | None = None) -> None:
@@ -138,7 +137,7 @@ class TlsConnection:
             self.facts.application_bytes += record.end - record.start - HEADER_BYTES
 
     def _note_framing(self, direction: TlsDirection) -> None:
-        """Tell whether a direction speaks TLS at all, and where it stopped to."""
+        """Note whether a direction speaks TLS at all, and where it stopped."""
         side, reader = _SIDES[direction.is_client], direction.reader
         if direction.is_client:
             self.facts.client_speaks_tls = reader.is_tls
@@ -150,7 +149,7 @@ class TlsConnection:
             self.facts.note(f"byte {reader.broken_at} of the {side} should begin a TLS record")
 
     def _is_agreed(self) -> bool:
-        """Return whether both hellos are known, and with them what protects the records."""
+        """Return whether both hellos are known, and with them the protection of the records."""
         return self._client_hello is not None and self._server_hello is not None
 
     def _handle_record(self, direction: TlsDirection, record: TlsRecord) -> None:
@@ -192,7 +191,7 @@ class TlsConnection:
             direction.handshake.lose_track()
 
     def _read_change_of_keys(self, direction: TlsDirection, record: TlsRecord) -> None:
-        """Read what shows that from now on, or since some time, records are protected."""
+        """Read a record which shows that records are protected from now on, or already were."""
         changes = self._is_agreed() and not self._is_tls13
         if record.kind == CHANGE_CIPHER_SPEC and changes:
             direction.begin_epoch()
@@ -226,7 +225,7 @@ class TlsConnection:
     def _read_content(
         self, direction: TlsDirection, record: TlsRecord, kind: int, content: bytes
     ) -> None:
-        """Read what a record carries, be it in the clear or opened."""
+        """Read the content of a record, in the clear or opened."""
         if kind == HANDSHAKE:
             for message in direction.handshake.feed(content):
                 self._read_message(direction, message)
@@ -279,7 +278,7 @@ class TlsConnection:
             self._agree(self._client_hello, hello)
 
     def _agree(self, client: ClientHello, server: ServerHello) -> None:
-        """Find the keys, now that both hellos are known, and read what has waited for them."""
+        """Find the keys, now that both hellos are known, and read the records that waited."""
         resumes = server.session_id != b"" and server.session_id == client.session_id
         self.facts.is_resumed = server.chose_session if self._is_tls13 else resumes
         epochs = find_epochs(self._keylog, client, server, self.facts)

@@ -39,7 +39,7 @@ _SKIPPED_WITH_THE_HANDSHAKE: Final = 64
 
 
 class RecordCipher(Protocol):
-    """What opens the records of one direction while one key is in use."""
+    """Opens the records of one direction while one key is in use."""
 
     @property
     def overhead_bytes(self) -> int | None:
@@ -67,7 +67,7 @@ class _Loss(NamedTuple):
     Attributes:
         start: offset of the first byte of the first of them.
         sequence: its number.
-        unknown_bytes: size of the stretches in which it is not known how many records there were.
+        unknown_bytes: bytes that held an unknown number of records.
     """
 
     start: int
@@ -191,7 +191,7 @@ class TlsDirection:
                     yield epoch, sequence
 
     def _find_place(self, epoch: Epoch, sequence: int, record: TlsRecord) -> None:
-        """Note where an opened record was, and what that says about those before it."""
+        """Note the place of an opened record, and so of those before it."""
         if epoch is self._next_epoch:
             if sequence or (self.epoch and self.epoch.is_application):
                 self._missing_bytes = None

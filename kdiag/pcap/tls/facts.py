@@ -1,4 +1,4 @@
-"""What can be said about a TLS connection, with or without its keys."""
+"""The facts of a TLS connection, with or without its keys."""
 
 from typing import Final
 
@@ -50,10 +50,10 @@ _ALERT_BYTES: Final = 2
 
 
 class Alert(msgspec.Struct, frozen=True):
-    """What one side told the other before it closed the connection, mostly.
+    """An alert of one side: most are sent right before it closes the connection.
 
     Attributes:
-        is_client: whether the client said it.
+        is_client: whether the client sent it.
         level: `warning` or `fatal`; TLS 1.3 sends it but gives it no meaning. `encrypted` if the
             alert could not be opened.
         name: such as `bad_certificate`; `encrypted` as above.
@@ -65,15 +65,15 @@ class Alert(msgspec.Struct, frozen=True):
 
 
 class TlsFacts(msgspec.Struct, kw_only=True):
-    """What is known of a connection so far; strings are as the peers sent them.
+    """The facts of a connection so far; strings are as the peers sent them.
 
     Attributes:
         client_speaks_tls, server_speaks_tls: None until that side has sent a record header's worth
             of bytes.
-        version: what the server chose, such as `TLS 1.3`.
-        offered_versions: what the client would speak, best first.
+        version: the server's choice, such as `TLS 1.3`.
+        offered_versions: the client's offer, best first.
         sni: the host name that the client asked for.
-        cipher_suite: name of what the server chose, or its number, such as `0x000A`.
+        cipher_suite: name of the server's choice, or its number, such as `0x000A`.
         alpn: application protocol that the server chose; in TLS 1.3 it takes keys to know.
         is_resumed: whether the server took up an earlier session; None until it chose.
         keys_found: whether the key log has secrets of this connection; None while it was not
@@ -84,7 +84,7 @@ class TlsFacts(msgspec.Struct, kw_only=True):
             without headers. In TLS 1.3 most of the handshake looks like that too.
         decrypted_records, decrypted_bytes: application data that was opened, and its size.
         unopened_records: of the application records, those that could not be opened.
-        notes: what stood in the way, for people; each said once.
+        notes: the obstacles, for people; each once.
     """
 
     client_speaks_tls: bool | None = None
@@ -105,7 +105,7 @@ class TlsFacts(msgspec.Struct, kw_only=True):
     notes: list[str] = []
 
     def note(self, text: str) -> None:
-        """Say something, once."""
+        """Add a note, once."""
         if text not in self.notes and len(self.notes) < MAX_NOTES:
             self.notes.append(text)
 

@@ -1,4 +1,4 @@
-"""Handshake messages: joined from records, and read as far as they say how a connection goes on.
+"""Handshake messages: joined from records, and read as far as decryption needs them.
 
 Messages run across records as bytes do, and a record may hold several. Only the hellos and
 EncryptedExtensions are read; of the others their arrival is all that counts, so that the chain of
@@ -47,7 +47,7 @@ class Message(NamedTuple):
 
     Attributes:
         kind: its type.
-        body: what follows its header, if it is of a kind that is read and not too large.
+        body: the bytes behind its header, if its kind is read and it is not too large.
     """
 
     kind: int
@@ -55,7 +55,7 @@ class Message(NamedTuple):
 
 
 class ClientHello(NamedTuple):
-    """What a client offers.
+    """The offer of a client.
 
     Attributes:
         random: 32 bytes by which a key log names the connection.
@@ -73,7 +73,7 @@ class ClientHello(NamedTuple):
 
 
 class ServerHello(NamedTuple):
-    """What a server chose.
+    """The choice of a server.
 
     Attributes:
         random: 32 bytes.
@@ -128,7 +128,7 @@ class HandshakeReader:
         return messages
 
     def lose_track(self) -> None:
-        """Take a record as beginning with a message from now on, for some record was missed."""
+        """Expect the next record to begin with a message, because one was missed."""
         self._is_unsure = True
 
     def _next_message(self) -> Message | None:
@@ -151,7 +151,7 @@ class HandshakeReader:
 
 
 def read_client_hello(body: bytes) -> ClientHello:
-    """Return what a ClientHello offers.
+    """Return the offer of a ClientHello.
 
     Raises:
         DecodeError: if it is malformed.
@@ -173,7 +173,7 @@ def read_client_hello(body: bytes) -> ClientHello:
 
 
 def read_server_hello(body: bytes) -> ServerHello:
-    """Return what a ServerHello chose.
+    """Return the choice of a ServerHello.
 
     Raises:
         DecodeError: if it is malformed.
@@ -209,7 +209,7 @@ def read_encrypted_extensions(body: bytes) -> str | None:
 
 
 def name_version(number: int) -> str:
-    """Return a version as people write it, or its number if there is no such version."""
+    """Return a version as people write it, or the number of an unknown one."""
     return _VERSIONS.get(number, f"0x{number:04X}")
 
 
@@ -232,7 +232,7 @@ class _Cursor:
         return int.from_bytes(self.read(size))
 
     def vector(self, size: int) -> bytes:
-        """Return what follows a length that takes `size` bytes."""
+        """Return the bytes behind a length of `size` bytes."""
         return self.read(self.number(size))
 
     def is_at_end(self) -> bool:

@@ -39,7 +39,7 @@ _MASTER_SECRET_BYTES: Final = 48
 
 
 class KeyLog:
-    """Secrets, found by what they are for and the client random of their connection.
+    """Secrets, found by their label and the client random of their connection.
 
     Attributes:
         bad_lines: lines that are neither secrets nor comments.
@@ -54,7 +54,7 @@ class KeyLog:
 
     @classmethod
     def parse(cls, data: bytes, *, max_secrets: int = DEFAULT_MAX_SECRETS) -> Self:
-        """Return the secrets of a key log; lines that make no sense are counted and passed over."""
+        """Return the secrets of a key log; bad lines are counted and skipped."""
         keylog = cls(max_secrets=max_secrets)
         keylog.add(data)
         return keylog
@@ -63,14 +63,14 @@ class KeyLog:
         return len(self._secrets)
 
     def add_secrets(self, secrets: list[Secrets]) -> None:
-        """Add the key logs that a capture has brought along, and empty the list of its secrets."""
+        """Add the key logs of a capture, and empty the list of its secrets."""
         while secrets:
             found = secrets.pop()
             if found.kind == TLS_KEY_LOG:
                 self.add(found.data)
 
     def add(self, data: bytes) -> None:
-        """Take in the text of another key log; where both tell a secret, the new one counts."""
+        """Add the text of another key log; where both hold a secret, the new one counts."""
         for line in io.BytesIO(data):
             if not line.isspace() and not line.startswith(b"#"):
                 self._add_line(line)
@@ -80,11 +80,11 @@ class KeyLog:
         return self._secrets.get(_CODES[_MASTER] + client_random)
 
     def handshake_secret(self, client_random: bytes, *, is_client: bool) -> bytes | None:
-        """Return what protects one direction in the handshake of TLS 1.3."""
+        """Return the secret of one direction in the handshake of TLS 1.3."""
         return self._secrets.get(_CODES[_HANDSHAKE.format(_SIDES[is_client])] + client_random)
 
     def traffic_secret(self, client_random: bytes, *, is_client: bool) -> bytes | None:
-        """Return what protects one direction of TLS 1.3 from the handshake on, to the first update.
+        """Return the secret of one direction of TLS 1.3 from the handshake to the first update.
 
         Those that follow come out of it.
         """

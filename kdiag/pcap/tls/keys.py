@@ -1,4 +1,4 @@
-"""From what the hellos agreed on and what a key log tells, to the keys of both directions."""
+"""The keys of both directions, from the hellos and the secrets of a key log."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -22,9 +22,9 @@ def find_epochs(
 
     Args:
         keylog: where to look for the secrets.
-        client: what was offered.
-        server: what was chosen.
-        facts: gets told whether keys were found, and why there are none.
+        client: the offer.
+        server: the choice.
+        facts: learns whether keys were found, and why there are none.
     """
     if keylog is None:
         facts.note("no key log was given: what was encrypted stays so")
@@ -60,7 +60,7 @@ def _find_suite(server: ServerHello, facts: TlsFacts) -> CipherSuite | None:
 
 def _has_library() -> bool:
     try:
-        import kdiag.pcap.tls.cipher  # noqa: F401, PLC0415 - its library is optional
+        import kdiag.pcap.tls.cipher  # noqa: F401, PLC0415 - an extra, and 45 ms to load
     except ImportError:
         return False
     return True
@@ -69,7 +69,7 @@ def _has_library() -> bool:
 def _tls13_epochs(
     keylog: KeyLog, client: ClientHello, suite: CipherSuite, facts: TlsFacts
 ) -> type_epochs | None:
-    from kdiag.pcap.tls.cipher import tls13_epochs  # noqa: PLC0415 - its library is optional
+    from kdiag.pcap.tls.cipher import tls13_epochs  # noqa: PLC0415 - an extra, and 45 ms to load
 
     (server_secrets, client_secrets) = (
         (
@@ -92,7 +92,7 @@ def _tls13_epochs(
 def _tls12_epochs(
     keylog: KeyLog, client: ClientHello, server: ServerHello, suite: CipherSuite
 ) -> type_epochs | None:
-    from kdiag.pcap.tls.cipher import tls12_epochs  # noqa: PLC0415 - its library is optional
+    from kdiag.pcap.tls.cipher import tls12_epochs  # noqa: PLC0415 - an extra, and 45 ms to load
 
     master_secret = keylog.master_secret(client.random)
     if master_secret is None:

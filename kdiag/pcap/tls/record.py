@@ -28,11 +28,11 @@ class TlsRecord(NamedTuple):
 
     Attributes:
         header: its five bytes.
-        payload: what follows; empty if bytes of it are missing.
+        payload: the bytes behind it; empty if some are missing.
         start: offset of its first byte.
         end: offset behind its last byte.
         is_whole: whether no byte of it is missing.
-        skipped_bytes: size of the stretch right before it in which no record could be made out.
+        skipped_bytes: bytes right before it in which no record was recognised.
     """
 
     header: bytes
@@ -111,7 +111,7 @@ class RecordReader:
         return lost
 
     def _reaches_header(self) -> bool:
-        """Return whether the buffer starts with a header, after dropping what is none."""
+        """Return whether the buffer starts with a header, after dropping the bytes before it."""
         if self._searched_from is None:
             if len(self._buffer) < HEADER_BYTES:
                 return False

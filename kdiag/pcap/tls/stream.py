@@ -1,7 +1,7 @@
-"""The TLS in a connection: records in, the bytes that they protect out.
+"""The TLS of a connection: records in, the bytes inside out.
 
-What is inside is handed on as if each record were one segment, captured with the packet that made
-it readable: the one with its last byte, or a later one if the keys had to come first.
+The bytes inside are handed on as if each record were one segment, captured with the packet that
+made it readable: the one with its last byte, or a later one if the keys had to come first.
 """
 
 from bisect import bisect_left
@@ -20,7 +20,7 @@ _MAX_REMEMBERED: Final = 4096
 
 
 class TlsSide:
-    """Takes what one end of a TLS connection sends."""
+    """Reads the bytes of one end of a TLS connection."""
 
     def __init__(self, stream: "TlsStream", side: int) -> None:
         self._stream = stream
@@ -30,7 +30,7 @@ class TlsSide:
         self._moments: list[Moment] = []
 
     def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
-        """Take the next bytes of the direction."""
+        """Read the next bytes of the direction."""
         for row in range(first, last):
             piece = segments.piece(row)
             now = Moment(max(known, piece.packet), piece.time_ns)
@@ -50,8 +50,8 @@ class TlsStream:
     """Both directions of a TLS connection.
 
     Attributes:
-        sides: take what the two ends send.
-        targets: what the bytes inside go to; may be replaced at any time.
+        sides: read the bytes of both ends.
+        targets: read the bytes inside; may be replaced at any time.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class TlsStream:
         Args:
             keylog: where to look for the secrets.
             client: which side is the client.
-            targets: what the bytes inside go to.
+            targets: read the bytes inside.
         """
         self.sides = TlsSide(self, 0), TlsSide(self, 1)
         self.targets: list[ByteConsumer] = [*targets]
@@ -71,11 +71,11 @@ class TlsStream:
 
     @property
     def facts(self) -> TlsFacts:
-        """Return what is known of the connection so far."""
+        """Return the facts of the connection so far."""
         return self._connection.facts
 
     def feed(self, side: int, piece: Piece, now: Moment) -> None:
-        """Take bytes of one direction and hand on what they make readable."""
+        """Read bytes of one direction, and hand on the bytes inside."""
         is_client = side == self._client
         for plaintext in self._connection.feed(piece.data, is_client=is_client):
             self._hand_on(plaintext, now)

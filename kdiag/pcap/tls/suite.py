@@ -1,4 +1,4 @@
-"""Cipher suites: the numbers that a ServerHello chooses from, their names and what these say.
+"""Cipher suites: the numbers that a ServerHello chooses from, their names and meaning.
 
 Those are listed whose records can be opened here: AES in GCM, CCM or CBC mode and ChaCha20, with
 whichever key exchange a server with a certificate may use.
@@ -86,8 +86,8 @@ class CipherSuite(NamedTuple):
         name: as in the registry.
         mode: `GCM`, `CCM`, `CCM_8`, `CBC` or `CHACHA20_POLY1305`.
         key_bytes: size of the key.
-        hash_name: what keys are derived with, as hashlib calls it.
-        mac_name: what records of mode `CBC` are authenticated with, as hashlib calls it.
+        hash_name: the hash of the key derivation, as hashlib calls it.
+        mac_name: the hash of the MAC of mode `CBC`, as hashlib calls it.
         is_tls13: whether it belongs to TLS 1.3, else to 1.2 and before.
     """
 
@@ -100,12 +100,12 @@ class CipherSuite(NamedTuple):
 
 
 def name_suite(number: int) -> str:
-    """Return the name of a cipher suite, or its number if it is none of those listed here."""
+    """Return the name of a cipher suite, or its number if it is not listed here."""
     return _NAMES.get(number, f"0x{number:04X}")
 
 
 def find_suite(number: int) -> CipherSuite | None:
-    """Return what a cipher suite says, or None if it is none of those listed here."""
+    """Return a cipher suite, or None if it is not listed here."""
     name = _NAMES.get(number, "")
     match = _NAME.fullmatch(name)
     if match is None:

@@ -26,7 +26,7 @@ _SEQUENCE_TICK_NS: Final = 4_000
 
 
 class Sender(IntEnum):
-    """Who sends."""
+    """The end that sends."""
 
     CLIENT = 0
     BROKER = 1
@@ -67,7 +67,7 @@ class Delivery(NamedTuple):
 
 
 class SyntheticConnection:
-    """Writes the packets of one connection; what is given in order is seen in order.
+    """Writes the packets of one connection, in the order of the calls.
 
     Attributes:
         connection: whose ends and times it has.

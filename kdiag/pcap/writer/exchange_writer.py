@@ -32,7 +32,7 @@ MAX_HELD_BYTES: Final = 16 * 1024 * 1024
 """How many bytes of frames wait at most; beyond that the oldest are written."""
 
 _FIRST: Final = -1
-"""Less than any number of an exchange: the handshake comes before what is as early."""
+"""Less than any number of an exchange: the handshake comes before frames of the same time."""
 
 
 class ExchangeWriter:
@@ -67,7 +67,7 @@ class ExchangeWriter:
         self.close()
 
     def write(self, exchange: Exchange) -> None:
-        """Take an exchange that is complete, or will never be."""
+        """Add an exchange that is complete, or will never be."""
         if not self._keep_secrets:
             exchange = mask_secrets(exchange)
         connection = self._connection(exchange)
@@ -82,7 +82,7 @@ class ExchangeWriter:
         self._write_until(self._newest_ns - HOLD_NS)
 
     def close(self) -> None:
-        """Write what waits, end every connection, and close the file."""
+        """Write the waiting packets, end every connection, and close the file."""
         if self._file.is_closed:
             return  # what could not be written was told
         try:
@@ -130,7 +130,7 @@ class ExchangeWriter:
         heappush(self._waiting, ((*rank, self._added), action))
 
     def _write_until(self, time_ns: int | None) -> None:
-        """Write what was seen before a time, or everything, and what is more than may wait."""
+        """Write the packets from before a time, or all, and those for which there is no room."""
         waiting = self._waiting
         while waiting and (
             time_ns is None or waiting[0][0][0] < time_ns or self._held_bytes > MAX_HELD_BYTES

@@ -14,7 +14,7 @@ PSH: Final = 0x08
 ACK: Final = 0x10
 
 MAX_PAYLOAD_BYTES: Final = 65_475
-"""What fits into one packet of IPv6 or IPv4 whose length has 16 bits: a loopback's segment."""
+"""The most that fits into one packet whose length has 16 bits: a loopback's segment."""
 
 _IPV4: Final = Struct(">BBHHHBBH4s4s")
 _IPV6: Final = Struct(">IHBB16s16s")
@@ -46,7 +46,7 @@ class Endpoint(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """What a TCP packet says.
+    """A TCP segment, without its ports.
 
     Attributes:
         sequence: number of its first byte.

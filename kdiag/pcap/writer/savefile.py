@@ -22,7 +22,7 @@ _SNAPLEN: Final = 262_144
 
 
 def file_header(link_type: int) -> bytes:
-    """Return what a file starts with whose packets have stamps in nanoseconds."""
+    """Return the header of a file whose packets have stamps in nanoseconds."""
     return _FILE_HEADER.pack(_MAGIC_NS, 2, 4, 0, 0, _SNAPLEN, link_type)
 
 
@@ -65,14 +65,14 @@ class SavefileWriter:
         self._write(head + data)
 
     def flush(self) -> None:
-        """Hand over to the file what was appended."""
+        """Flush the appended packets to the file."""
         try:
             self._file.flush()
         except OSError as error:
             raise self._given_up(error) from error
 
     def close(self) -> None:
-        """Hand over what was appended, and close the file."""
+        """Flush the appended packets, and close the file."""
         try:
             self._file.close()
         except OSError as error:
@@ -85,7 +85,7 @@ class SavefileWriter:
             raise self._given_up(error) from error
 
     def _given_up(self, error: OSError) -> CaptureError:
-        """Close the file, which cannot be written any more, and return what to raise."""
+        """Close the file, which cannot be written any more, and return the error to raise."""
         with suppress(OSError):  # it would be the same again
             self._file.close()
         return self._error(error)

@@ -22,12 +22,12 @@ STARTS = [
     (b"*1\r\n$4\r\nPING\r\n", Protocol.REDIS),
     (b"+PONG\r\n", Protocol.REDIS),
     (b"SSH-2.0-OpenSSH_9.2\r\n", Protocol.UNKNOWN),
-    # the first message of a ZooKeeper client heuristics like Produce v0 without a client id
+    # the first message of a ZooKeeper client looks like Produce v0 without a client id
     (
         sized(bytes(12) + bytes.fromhex("00007530") + bytes(8) + sized(bytes(16)) + b"\0"),
         Protocol.UNKNOWN,
     ),
-    # that of a PostgreSQL client heuristics like Metadata v0
+    # that of a PostgreSQL client looks like Metadata v0
     (bytes.fromhex("0000001e00030000") + b"user\0me\0database\0db\0\0\0", Protocol.UNKNOWN),
     (b"\0\0\0\0\0\0\0\0\0\0\0\0", Protocol.UNKNOWN),
     (b"\x7f\xff\xff\xff\0\x03\0\0\0\0\0\1\0\1a", Protocol.UNKNOWN),

@@ -57,7 +57,7 @@ def test_pieces_that_were_dropped_or_cut_restart_the_walk() -> None:
 
 
 def test_a_long_stream_of_something_else_is_given_up() -> None:
-    """After some hundred segments nobody heuristics any more."""
+    """After some hundred segments nobody looks any more."""
     walk = ResponseWalk(1 << 20)
     noise = pieces(*[b"\xff" * 20] * 400)
     frames = pieces(*(response(number) for number in (5, 6, 7)))
