@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.pcap.packets.layer import Layer, Payloads
+from kdiag.pcap.packets.layer import Payloads, ProtocolLayer
 
 _MAX_DATAGRAMS: Final = 256
 _MAX_DATAGRAM_BYTES: Final = 65_535
@@ -105,7 +105,7 @@ class Defragmenter:
                 bodies.append(body)
                 wire.append(datagram.size or 0)
         sizes = np.array([len(body) for body in bodies], np.int64)
-        layer = Layer(
+        layer = ProtocolLayer(
             fragments.layer.row[done],
             len(data) + np.cumsum(sizes) - sizes,
             sizes,

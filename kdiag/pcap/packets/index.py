@@ -10,7 +10,7 @@ from kdiag.pcap.files.block import PacketBlock, distinct, gather
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.fragments import Defragmenter
 from kdiag.pcap.packets.ip import read_ipv4, read_ipv6, strip_extensions
-from kdiag.pcap.packets.layer import PROTOCOL_TCP, Layer, Payloads, joined
+from kdiag.pcap.packets.layer import PROTOCOL_TCP, Payloads, ProtocolLayer, joined
 from kdiag.pcap.packets.link import STRIP
 from kdiag.pcap.packets.network import Networks
 from kdiag.pcap.packets.tunnel import unwrap
@@ -126,10 +126,10 @@ class PacketIndex:
         self.tcp_packets += len(batch.packet)
         return batch
 
-    def _strip_link(self, block: PacketBlock, networks: Networks | None) -> list[Layer]:
+    def _strip_link(self, block: PacketBlock, networks: Networks | None) -> list[ProtocolLayer]:
         """Return the IP packets of a block, by link type."""
         rows = np.arange(len(block.offset))
-        frames = Layer(rows, block.offset, block.captured, block.original)
+        frames = ProtocolLayer(rows, block.offset, block.captured, block.original)
         parts = []
         for link_type in distinct(block.link_type):
             chosen = block.link_type == link_type
@@ -139,7 +139,7 @@ class PacketIndex:
                 self.unread_link_types[link_type] += int(np.count_nonzero(chosen))
         return parts
 
-    def _read_ip(self, data: npt.NDArray[np.uint8], packets: Layer) -> list[Payloads]:
+    def _read_ip(self, data: npt.NDArray[np.uint8], packets: ProtocolLayer) -> list[Payloads]:
         """Return the payloads of IP packets, by version; packets of other versions are bad ones."""
         count = len(packets.row)
         packets = packets.pick(packets.captured > 0)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kdiag.pcap.files.block import gather, is_any
 from kdiag.pcap.packets.address import AddressBook
-from kdiag.pcap.packets.layer import Layer, Payloads
+from kdiag.pcap.packets.layer import Payloads, ProtocolLayer
 
 _IPV4: Final = np.dtype(
     [
@@ -42,7 +42,7 @@ _EXTENSIONS: Final = (0, 43, _FRAGMENT, _AUTHENTICATION, 60, 135, 139, 140)
 _EXTENSION_DEPTH: Final = 8
 
 
-def read_ipv4(data: npt.NDArray[np.uint8], packets: Layer) -> Payloads:
+def read_ipv4(data: npt.NDArray[np.uint8], packets: ProtocolLayer) -> Payloads:
     """Return what IPv4 packets carry, without those whose header is cut or impossible.
 
     A total length of 0 is what segmentation offload leaves (the card would have filled it in):
@@ -66,7 +66,7 @@ def read_ipv4(data: npt.NDArray[np.uint8], packets: Layer) -> Payloads:
     ).pick((header_bytes >= _IPV4.itemsize) & (body.captured >= 0))
 
 
-def read_ipv6(data: npt.NDArray[np.uint8], packets: Layer, book: AddressBook) -> Payloads:
+def read_ipv6(data: npt.NDArray[np.uint8], packets: ProtocolLayer, book: AddressBook) -> Payloads:
     """Return what IPv6 packets carry, behind the extension headers.
 
     A payload length of 0 is a jumbogram or left by segmentation offload, as in IPv4.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 PROTOCOL_TCP: Final = 6
 
 
-class Layer(NamedTuple):
+class ProtocolLayer(NamedTuple):
     """Some packets of a block, each at the start of one layer's header.
 
     Attributes:
@@ -25,17 +25,17 @@ class Layer(NamedTuple):
     captured: npt.NDArray[np.int64]
     wire: npt.NDArray[np.int64]
 
-    def pick(self, chosen: npt.NDArray[np.bool_]) -> "Layer":
+    def pick(self, chosen: npt.NDArray[np.bool_]) -> "ProtocolLayer":
         """Return the chosen packets; the same object when all are."""
-        return self if chosen.all() else Layer(*(column[chosen] for column in self))
+        return self if chosen.all() else ProtocolLayer(*(column[chosen] for column in self))
 
-    def skip(self, size: int | npt.NDArray[np.int64]) -> "Layer":
+    def skip(self, size: int | npt.NDArray[np.int64]) -> "ProtocolLayer":
         """Return the packets at the layer that starts `size` bytes further on."""
-        return Layer(self.row, self.offset + size, self.captured - size, self.wire - size)
+        return ProtocolLayer(self.row, self.offset + size, self.captured - size, self.wire - size)
 
-    def within(self, size: npt.NDArray[np.int64]) -> "Layer":
+    def within(self, size: npt.NDArray[np.int64]) -> "ProtocolLayer":
         """Return the packets with the length that their header gives: padding is not content."""
-        return Layer(self.row, self.offset, np.minimum(self.captured, size), size)
+        return ProtocolLayer(self.row, self.offset, np.minimum(self.captured, size), size)
 
 
 class Payloads(NamedTuple):
@@ -51,7 +51,7 @@ class Payloads(NamedTuple):
         more: whether more fragments of its datagram follow (bool).
     """
 
-    layer: Layer
+    layer: ProtocolLayer
     protocol: npt.NDArray[np.int64]
     source: npt.NDArray[np.uint64]
     destination: npt.NDArray[np.uint64]
@@ -86,14 +86,14 @@ def joined(parts: Sequence[Payloads]) -> Payloads:
     order = np.argsort(np.concatenate([part.layer.row for part in parts]), kind="stable")
     layers = zip(*(part.layer for part in parts), strict=True)
     columns = zip(*(part[1:] for part in parts), strict=True)
-    layer = Layer(*(np.concatenate(column)[order] for column in layers))
+    layer = ProtocolLayer(*(np.concatenate(column)[order] for column in layers))
     return Payloads(layer, *(np.concatenate(column)[order] for column in columns))
 
 
 _NO_NUMBER: Final = np.zeros(0, np.int64)
 _NO_ADDRESS: Final = np.zeros(0, np.uint64)
 _NOTHING: Final = Payloads(
-    Layer(_NO_NUMBER, _NO_NUMBER, _NO_NUMBER, _NO_NUMBER),
+    ProtocolLayer(_NO_NUMBER, _NO_NUMBER, _NO_NUMBER, _NO_NUMBER),
     _NO_NUMBER,
     _NO_ADDRESS,
     _NO_ADDRESS,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.files.block import gather, is_any
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.network import Networks
 
 _U16: Final = np.dtype([("value", ">u2")])
@@ -23,12 +23,12 @@ _VLAN_ID: Final = 0x0FFF
 _VLAN_DEPTH: Final = 4
 _FAMILY_BYTES: Final = 4
 
-Strip: TypeAlias = Callable[[npt.NDArray[np.uint8], Layer, Networks | None], Layer]
+Strip: TypeAlias = Callable[[npt.NDArray[np.uint8], ProtocolLayer, Networks | None], ProtocolLayer]
 
 
 def strip_ethernet(
-    data: npt.NDArray[np.uint8], frames: Layer, networks: Networks | None = None
-) -> Layer:
+    data: npt.NDArray[np.uint8], frames: ProtocolLayer, networks: Networks | None = None
+) -> ProtocolLayer:
     """Return the IP packets inside Ethernet frames, VLAN tags taken off.
 
     Args:
@@ -40,38 +40,38 @@ def strip_ethernet(
 
 
 def _strip_sll(
-    data: npt.NDArray[np.uint8], frames: Layer, networks: Networks | None = None
-) -> Layer:
+    data: npt.NDArray[np.uint8], frames: ProtocolLayer, networks: Networks | None = None
+) -> ProtocolLayer:
     return _strip_ethertype(data, frames, networks, type_at=14, header_bytes=16)
 
 
 def _strip_sll2(
-    data: npt.NDArray[np.uint8], frames: Layer, networks: Networks | None = None
-) -> Layer:
+    data: npt.NDArray[np.uint8], frames: ProtocolLayer, networks: Networks | None = None
+) -> ProtocolLayer:
     return _strip_ethertype(data, frames, networks, type_at=0, header_bytes=20)
 
 
 def _strip_family(
-    _data: npt.NDArray[np.uint8], frames: Layer, _networks: Networks | None = None
-) -> Layer:
+    _data: npt.NDArray[np.uint8], frames: ProtocolLayer, _networks: Networks | None = None
+) -> ProtocolLayer:
     """Skip the address family, whose number for IPv6 differs by system; the IP version decides."""
     return frames.skip(_FAMILY_BYTES).pick(frames.captured > _FAMILY_BYTES)
 
 
 def _strip_nothing(
-    _data: npt.NDArray[np.uint8], frames: Layer, _networks: Networks | None = None
-) -> Layer:
+    _data: npt.NDArray[np.uint8], frames: ProtocolLayer, _networks: Networks | None = None
+) -> ProtocolLayer:
     return frames
 
 
 def _strip_ethertype(
     data: npt.NDArray[np.uint8],
-    frames: Layer,
+    frames: ProtocolLayer,
     networks: Networks | None,
     *,
     type_at: int,
     header_bytes: int,
-) -> Layer:
+) -> ProtocolLayer:
     frames = frames.pick(frames.captured >= header_bytes)
     ethertype = gather(data, frames.offset + type_at, _U16)["value"].astype(np.int64)
     frames = frames.skip(header_bytes)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.files.block import gather, is_any
-from kdiag.pcap.packets.layer import PROTOCOL_TCP, Layer, Payloads
+from kdiag.pcap.packets.layer import PROTOCOL_TCP, Payloads, ProtocolLayer
 from kdiag.pcap.packets.link import ETHERTYPE_IPV4, ETHERTYPE_IPV6, strip_ethernet
 from kdiag.pcap.packets.network import Networks
 
@@ -32,12 +32,14 @@ _GRE_WORDS: Final = (0x8000, 0x2000, 0x1000)  # checksum, key, sequence number: 
 _GRE_UNKNOWN: Final = 0x4FFF  # source routing of RFC 1701, version 1 (PPTP)
 _ETHERTYPE_BRIDGING: Final = 0x6558
 
-Unwrap: TypeAlias = Callable[[npt.NDArray[np.uint8], Layer, Networks | None], list[Layer]]
+Unwrap: TypeAlias = Callable[
+    [npt.NDArray[np.uint8], ProtocolLayer, Networks | None], list[ProtocolLayer]
+]
 
 
 def unwrap(
     data: npt.NDArray[np.uint8], payloads: Payloads, networks: Networks | None = None
-) -> list[Layer]:
+) -> list[ProtocolLayer]:
     """Return the IP packets inside payloads that are tunnels.
 
     Args:
@@ -47,7 +49,7 @@ def unwrap(
     """
     if (payloads.protocol == PROTOCOL_TCP).all():
         return []
-    inner: list[Layer] = []
+    inner: list[ProtocolLayer] = []
     for protocol, unwrap_one in _TUNNELS.items():
         chosen = payloads.protocol == protocol
         if chosen.any():
@@ -56,14 +58,14 @@ def unwrap(
 
 
 def _unwrap_ip(
-    _data: npt.NDArray[np.uint8], packets: Layer, _networks: Networks | None
-) -> list[Layer]:
+    _data: npt.NDArray[np.uint8], packets: ProtocolLayer, _networks: Networks | None
+) -> list[ProtocolLayer]:
     return [packets]
 
 
 def _unwrap_vxlan(
-    data: npt.NDArray[np.uint8], datagrams: Layer, networks: Networks | None
-) -> list[Layer]:
+    data: npt.NDArray[np.uint8], datagrams: ProtocolLayer, networks: Networks | None
+) -> list[ProtocolLayer]:
     datagrams = datagrams.pick(datagrams.captured >= _VXLAN.itemsize)
     header = gather(data, datagrams.offset, _VXLAN)
     chosen = is_any(header["destination_port"], _VXLAN_PORTS)
@@ -75,8 +77,8 @@ def _unwrap_vxlan(
 
 
 def _unwrap_gre(
-    data: npt.NDArray[np.uint8], packets: Layer, networks: Networks | None
-) -> list[Layer]:
+    data: npt.NDArray[np.uint8], packets: ProtocolLayer, networks: Networks | None
+) -> list[ProtocolLayer]:
     packets = packets.pick(packets.captured >= _GRE.itemsize)
     header = gather(data, packets.offset, _GRE)
     flags, ethertype = header["flags"].astype(np.int64), header["ethertype"]

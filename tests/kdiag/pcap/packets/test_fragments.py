@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.pcap.packets.fragments import Defragmenter
-from kdiag.pcap.packets.layer import Layer, Payloads
+from kdiag.pcap.packets.layer import Payloads, ProtocolLayer
 
 BODY = bytes(range(256)) * 4
 SECOND_NS = 1_000_000_000
@@ -42,7 +42,7 @@ def join(defragmenter: Defragmenter, pieces: Sequence[Piece]) -> list[Whole]:
     ]
     rows = np.arange(len(pieces))
     fragments = Payloads(
-        Layer(rows, 1 + np.cumsum(wire) - wire, np.array(captured, np.int64), wire),
+        ProtocolLayer(rows, 1 + np.cumsum(wire) - wire, np.array(captured, np.int64), wire),
         rows * 0 + 6,
         rows.astype(np.uint64) * 0 + 1,
         rows.astype(np.uint64) * 0 + 2,

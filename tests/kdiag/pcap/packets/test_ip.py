@@ -17,7 +17,7 @@ from scapy.packet import Raw
 
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.ip import read_ipv4, read_ipv6
-from kdiag.pcap.packets.layer import Layer, Payloads
+from kdiag.pcap.packets.layer import Payloads, ProtocolLayer
 from recordings.capture_writer import Packet, block_of
 
 RAW_IP = 101
@@ -50,7 +50,7 @@ def read(*packets: bytes | Packet) -> list[Payload]:
 def payloads_of(*packets: bytes | Packet) -> tuple[bytes, Payloads]:
     """Return the bytes of IP packets of one version, and their payloads."""
     block = block_of(packets, RAW_IP)
-    layer = Layer(np.arange(len(packets)), block.offset, block.captured, block.original)
+    layer = ProtocolLayer(np.arange(len(packets)), block.offset, block.captured, block.original)
     if block.data[0] >> 4 == 4:
         return block.data.tobytes(), read_ipv4(block.data, layer)
     return block.data.tobytes(), read_ipv6(block.data, layer, AddressBook())

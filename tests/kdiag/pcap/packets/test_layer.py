@@ -1,12 +1,12 @@
 import numpy as np
 
-from kdiag.pcap.packets.layer import Layer, Payloads, joined
+from kdiag.pcap.packets.layer import Payloads, ProtocolLayer, joined
 
 
-def layer_of(*rows: int) -> Layer:
+def layer_of(*rows: int) -> ProtocolLayer:
     """Return packets of 100 captured bytes of 200, each at ten times its row."""
     row = np.array(rows, np.int64)
-    return Layer(row, row * 10, row * 0 + 100, row * 0 + 200)
+    return ProtocolLayer(row, row * 10, row * 0 + 100, row * 0 + 200)
 
 
 def payloads_of(*rows: int) -> Payloads:

@@ -3,7 +3,7 @@ import struct
 import numpy as np
 import pytest
 
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.link import STRIP
 from recordings.capture_writer import block_of
 
@@ -16,7 +16,7 @@ def strip(link_type: int, *frames: bytes) -> list[tuple[int, bytes]]:
     """Return row and bytes of the IP packets inside frames."""
     block = block_of(frames, link_type)
     rows = np.arange(len(frames))
-    layer = Layer(rows, block.offset, block.captured, block.original)
+    layer = ProtocolLayer(rows, block.offset, block.captured, block.original)
     packets = STRIP[link_type](block.data, layer, None)
     return [
         (row, block.data[offset : offset + captured].tobytes())

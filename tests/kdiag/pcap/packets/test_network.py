@@ -9,7 +9,7 @@ from scapy.packet import Packet
 
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.index import PacketIndex
-from kdiag.pcap.packets.layer import Layer, Payloads
+from kdiag.pcap.packets.layer import Payloads, ProtocolLayer
 from kdiag.pcap.packets.network import Networks
 from recordings.capture_writer import block_of
 
@@ -52,7 +52,7 @@ def test_however_many_tags_there_are_the_number_stays_one() -> None:
 def test_addresses_outside_of_any_network_stay_as_they_are() -> None:
     """Their numbers are those that they have without networks."""
     no = np.zeros(1, np.int64)
-    layer = Layer(no, no, no, no)
+    layer = ProtocolLayer(no, no, no, no)
     payloads = Payloads(layer, no, no.astype(np.uint64), no.astype(np.uint64), no, no, no != 0)
 
     assert Networks(1).apart(payloads, AddressBook()) is payloads

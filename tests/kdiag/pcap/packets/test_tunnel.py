@@ -7,7 +7,7 @@ from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
 from kdiag.pcap.packets.ip import read_ipv4
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.tunnel import unwrap
 from recordings.capture_writer import block_of
 
@@ -20,7 +20,7 @@ INNER6 = IPv6(src="::1", dst="::2") / TCP(dport=9092) / Raw(b"kafka")
 def inside(*packets: Packet) -> list[tuple[int, bytes]]:
     """Return row and bytes of the IP packets inside IPv4 packets that are tunnels."""
     block = block_of([bytes(packet) for packet in packets], 101)
-    layer = Layer(np.arange(len(packets)), block.offset, block.captured, block.original)
+    layer = ProtocolLayer(np.arange(len(packets)), block.offset, block.captured, block.original)
     return [
         (row, block.data[offset : offset + captured].tobytes())
         for inner in unwrap(block.data, read_ipv4(block.data, layer))
@@ -83,6 +83,6 @@ def test_tunnels_may_be_cut_anywhere() -> None:
         whole = bytes(tunnel)
         for size in range(20, len(whole)):
             block = block_of([whole[:size]], 101)
-            layer = Layer(np.arange(1), block.offset, block.captured, block.original)
+            layer = ProtocolLayer(np.arange(1), block.offset, block.captured, block.original)
             for packets in unwrap(block.data, read_ipv4(block.data, layer)):
                 assert (packets.offset + packets.captured <= len(block.data)).all()
