@@ -12,7 +12,7 @@ from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
 from kdiag.pcap.kafka.matching import ExchangeCollector
 from kdiag.pcap.kafka.opening import Verdict
 from kdiag.pcap.tls.keylog import KeyLog
-from recordings.segment_tape import request, response, sized, stretch
+from recordings.segment_tape import contiguous_run, request, response, sized
 from recordings.tls_capture import Stretch
 from secure_ends.tls_pair import HOST, Talk, make_peers
 
@@ -50,7 +50,7 @@ class Rig:
     def take(self, side: int, data: bytes) -> "Rig":
         """Take a packet and find out what can be found out."""
         self._packet += 1
-        segments = stretch([data], first_packet=self._packet)
+        segments = contiguous_run([data], first_packet=self._packet)
         self.content.consumers[side].add_segments(segments, 0, 1)
         self._decide()
         return self
@@ -123,7 +123,7 @@ def test_in_the_middle_both_directions_are_searched(client: int) -> None:
 
 
 def test_a_direction_that_is_searched_is_not_plain() -> None:
-    """Long stretches of one direction would come before what helps to find the other's frames."""
+    """Long runs of one direction would come before what helps to find the other's frames."""
     rig = Rig(has_syn=False).take(0, request(7) + request(8))
     is_plain = [rig.content.is_plain]
     rig.take(1, response(7) + response(8))

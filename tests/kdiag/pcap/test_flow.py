@@ -61,7 +61,7 @@ class Rig:
         return self
 
     def add_runs(self, segments: list[Segment]) -> bool:
-        """Take packets as whole stretches; return whether the connection did so."""
+        """Take packets as contiguous runs; return whether the connection did so."""
         batch, _ = self._sorted(segments)
         (rows,) = batch.flows()
         assert rows.is_plain
@@ -349,7 +349,7 @@ def test_contradictions_are_counted() -> None:
     assert rig.flow.overlap_mismatches == 1
 
 
-def test_payloads_in_order_may_be_taken_as_stretches() -> None:
+def test_payloads_in_order_may_be_added_as_runs() -> None:
     """They give what they would give one by one."""
     talk = asked(1, 12)
     rig, other = Rig(), Rig()
@@ -364,7 +364,7 @@ def test_payloads_in_order_may_be_taken_as_stretches() -> None:
     assert len(rig.collector.exchanges) == 12
 
 
-def test_stretches_that_do_not_come_next_are_refused() -> None:
+def test_runs_that_do_not_come_next_are_refused() -> None:
     """Nothing of them is taken; they are taken one by one instead."""
     talk = asked(1, 3)
     rig = Rig().take(Talk(starts=(999, 4999)).open().segments + talk.segments[:2])

@@ -113,7 +113,7 @@ class Talk:
         return self
 
 
-def stretch(parts: Iterable[bytes], *, first_packet: int = 1) -> Segments:
+def contiguous_run(parts: Iterable[bytes], *, first_packet: int = 1) -> Segments:
     """Return byte strings that follow each other as segments, one packet each."""
     return Segments.of_pieces(
         [

@@ -3,7 +3,7 @@ from kdiag.pcap.kafka.conversation import Announcements, Conversation
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
 from kdiag.pcap.kafka.matching import ExchangeCollector, Matcher
 from kdiag.pcap.tcp.segments import Segments
-from recordings.segment_tape import request, response, stretch
+from recordings.segment_tape import contiguous_run, request, response
 
 
 class Rig:
@@ -26,13 +26,13 @@ class Rig:
 
     def ask(self, *parts: bytes) -> None:
         """Give what the client sends, as one segment each."""
-        segments = stretch(parts, first_packet=self._packet)
+        segments = contiguous_run(parts, first_packet=self._packet)
         self.conversation.requests.add_segments(segments, 0, len(parts))
         self._packet += len(parts)
 
     def tell(self, *parts: bytes) -> None:
         """Give what the broker sends, as one segment each."""
-        segments = stretch(parts, first_packet=self._packet)
+        segments = contiguous_run(parts, first_packet=self._packet)
         self.conversation.responses.add_segments(segments, 0, len(parts))
         self._packet += len(parts)
 

@@ -15,7 +15,7 @@ from kdiag.pcap.kafka.frame_cutter import (
 )
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.wire.frame import Frame
-from recordings.segment_tape import START_NS, STEP_NS, sized, stretch
+from recordings.segment_tape import START_NS, STEP_NS, contiguous_run, sized
 
 
 class Collector:
@@ -34,7 +34,7 @@ class Collector:
 
     def take(self, parts: list[bytes], first_packet: int = 1, known: int = 0) -> None:
         """Give the cutter byte strings as one segment each."""
-        segments = stretch(parts, first_packet=first_packet)
+        segments = contiguous_run(parts, first_packet=first_packet)
         self.cutter.add_segments(segments, 0, len(parts), known)
 
 

@@ -17,7 +17,7 @@ from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.tcp.segments import Piece, Segments
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
 from kdiag.wire.codec.messages import encode
-from recordings.segment_tape import request, response, stretch
+from recordings.segment_tape import contiguous_run, request, response
 
 MAX_FRAME_BYTES = 100 << 20
 MIB = 1 << 20
@@ -53,7 +53,7 @@ def metadata(correlation_id: int, topic: str = "orders") -> bytes:
 def search(heuristics: FrameHeuristics, *parts: bytes) -> Found | None:
     """Return what is found in byte strings, one segment each, until the stream ends."""
     looking = FrameSearch(heuristics, 4 * MIB)
-    looking.add_segments(stretch(parts), 0, len(parts))
+    looking.add_segments(contiguous_run(parts), 0, len(parts))
     if looking.found is None:
         looking.flush()
     return looking.found
@@ -202,9 +202,9 @@ def test_the_response_behind_is_awaited_unless_it_is_huge() -> None:
     heuristics = ResponseHeuristics(MAX_FRAME_BYTES, decodable(7, 8))
     first, second = metadata(7), metadata(8, "t" * 3000)
     searching = FrameSearch(heuristics, 4 * MIB)
-    searching.add_segments(stretch([b"rest" + first + second[:2000]]), 0, 1)
+    searching.add_segments(contiguous_run([b"rest" + first + second[:2000]]), 0, 1)
     assert searching.found is None
-    searching.add_segments(stretch([second[2000:]]), 0, 1)
+    searching.add_segments(contiguous_run([second[2000:]]), 0, 1)
     assert bytes_of(searching.found) == first + second
 
     head = struct.pack(">ii", 2 * MIB, 8)

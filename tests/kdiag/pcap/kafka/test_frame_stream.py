@@ -7,7 +7,7 @@ from kdiag.pcap.kafka.frame_cutter import End, FrameSink, Start
 from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics
 from kdiag.pcap.kafka.frame_stream import FrameLimits, FrameStream, Skip
 from kdiag.pcap.tcp.segments import Segments
-from recordings.segment_tape import START_NS, STEP_NS, request, stretch
+from recordings.segment_tape import START_NS, STEP_NS, contiguous_run, request
 
 
 class Rig:
@@ -28,7 +28,7 @@ class Rig:
 
     def take(self, *parts: bytes) -> None:
         """Give the stream byte strings as one segment each."""
-        self.stream.add_segments(stretch(parts, first_packet=self._packet), 0, len(parts))
+        self.stream.add_segments(contiguous_run(parts, first_packet=self._packet), 0, len(parts))
         self._packet += len(parts)
         self.size += sum(map(len, parts))
 

@@ -6,7 +6,7 @@ from kdiag.exchange.model import Protocol
 from kdiag.pcap.kafka.frame_stream import FrameLimits
 from kdiag.pcap.kafka.opening import Opening, Verdict
 from kdiag.pcap.tcp.segments import Piece, Segments
-from recordings.segment_tape import request, response, stretch
+from recordings.segment_tape import contiguous_run, request, response
 
 LIMITS = FrameLimits(max_frame_bytes=1 << 20, max_search_bytes=1 << 20)
 TLS_HELLO = bytes.fromhex("16030100f8010000f40303")
@@ -29,7 +29,7 @@ class Rig:
 
     def take(self, side: int, *parts: bytes) -> Verdict | None:
         """Take byte strings as one segment each; return what is known then."""
-        segments = stretch(parts, first_packet=self._packet)
+        segments = contiguous_run(parts, first_packet=self._packet)
         self._packet += len(parts)
         self.opening.sides[side].add_segments(segments, 0, len(parts))
         return self.opening.verdict()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics, ResponseHeuristics
 from kdiag.pcap.kafka.resync import FrameSearch
 from kdiag.pcap.tcp.segments import Segments
-from recordings.segment_tape import START_NS, STEP_NS, request, stretch
+from recordings.segment_tape import START_NS, STEP_NS, contiguous_run, request
 
 MAX_FRAME_BYTES = 100 << 20
 
@@ -20,7 +20,7 @@ def looking(max_bytes: int = 1 << 20) -> FrameSearch:
 def test_the_search_ends_with_the_segment_that_proves_a_frame() -> None:
     """It says what was skipped, what proved the frame and when; the rest is not its own."""
     search = looking()
-    stop = search.add_segments(stretch([b"re", b"st", request(11), b"more"]), 0, 4)
+    stop = search.add_segments(contiguous_run([b"re", b"st", request(11), b"more"]), 0, 4)
 
     assert stop == 3
     assert search.found is not None
@@ -31,7 +31,7 @@ def test_the_search_ends_with_the_segment_that_proves_a_frame() -> None:
 def test_what_was_made_known_later_is_proved_later() -> None:
     """Segments that waited for others became known with those."""
     search = looking()
-    search.add_segments(stretch([request(11)]), 0, 1, 99)
+    search.add_segments(contiguous_run([request(11)]), 0, 1, 99)
 
     assert search.found is not None
     assert search.found.known == 99
@@ -50,7 +50,7 @@ def test_the_same_frame_is_found_however_many_segments_come_at_once(seed: int) -
         search = FrameSearch(RequestHeuristics(MAX_FRAME_BYTES, set()), 1 << 20)
         for first, last in pairwise(sorted({*range(0, len(parts), count), len(parts)})):
             if search.found is None:
-                search.add_segments(stretch(parts), first, last)
+                search.add_segments(contiguous_run(parts), first, last)
         search.flush()
         assert search.found is not None
         results.append(search.found[1:])
@@ -63,7 +63,7 @@ def test_memory_is_bounded_while_nothing_is_found() -> None:
     search = looking(10_000)
     noise = [b"\1" * 500] * 100
     for row, part in enumerate([*noise, request(11)], 1):
-        search.add_segments(stretch([part], first_packet=row), 0, 1)
+        search.add_segments(contiguous_run([part], first_packet=row), 0, 1)
         assert sum(len(piece.data) for piece in search.pieces) <= 10_000
 
     assert search.found is not None
@@ -77,7 +77,7 @@ def test_missing_bytes_are_searched_over_and_not_counted_as_unread() -> None:
     for size in (300, 1 << 40):
         search.add_segments(Segments.hole(size, 1, 10), 0, 1)
     assert search.unread_bytes == 0
-    search.add_segments(stretch([b"rest", request(11)]), 0, 2)
+    search.add_segments(contiguous_run([b"rest", request(11)]), 0, 2)
 
     assert search.found is not None
     assert search.found[1:3] == (304 + (1 << 40), 4)
@@ -86,9 +86,9 @@ def test_missing_bytes_are_searched_over_and_not_counted_as_unread() -> None:
 def test_bytes_that_were_passed_over_count() -> None:
     """What is not worth searching is skipped like what was."""
     search = looking()
-    search.add_segments(stretch([b"abc"]), 0, 1)
+    search.add_segments(contiguous_run([b"abc"]), 0, 1)
     search.pass_over(10, 8)
-    search.add_segments(stretch([request(11)]), 0, 1)
+    search.add_segments(contiguous_run([request(11)]), 0, 1)
 
     assert search.found is not None
     assert search.found[1:3] == (13, 11)
@@ -99,7 +99,9 @@ def test_a_frame_larger_than_what_is_kept_is_not_found_but_the_next_one_is() -> 
     search = looking(10_000)
     parts = [b"rest" + request(11, bytes(40_000)) + request(12), request(13)]
     data = b"".join(parts)
-    search.add_segments(stretch([data[at : at + 1000] for at in range(0, len(data), 1000)]), 0, 41)
+    search.add_segments(
+        contiguous_run([data[at : at + 1000] for at in range(0, len(data), 1000)]), 0, 41
+    )
 
     assert search.found is not None
     assert search.found.segments.view.tobytes() == request(12) + request(13)
@@ -115,5 +117,5 @@ def test_any_bytes_can_be_searched(data: bytes, size: int) -> None:
         ResponseHeuristics(MAX_FRAME_BYTES, {}, is_one_sided=True),
     ):
         search = FrameSearch(heuristics, 500)
-        search.add_segments(stretch(parts), 0, len(parts))
+        search.add_segments(contiguous_run(parts), 0, len(parts))
         search.flush()

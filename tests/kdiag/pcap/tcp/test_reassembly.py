@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kdiag.pcap.tcp.reassembly import Moment, Reassembly
 from kdiag.pcap.tcp.segments import Segments
-from recordings.segment_tape import stretch
+from recordings.segment_tape import contiguous_run
 
 NOW = Moment(99, 990)
 
@@ -33,17 +33,19 @@ class Rig:
     def __init__(self, first_sequence: int | None = 999, **limits: Any) -> None:
         self.sink = Sink()
         self.gaps: list[tuple[int, int, str]] = []
-        self.direction = Reassembly(self.sink, self._note, **limits)
+        self.reassembly = Reassembly(self.sink, self._note, **limits)
         if first_sequence is not None:
-            self.direction.handle_syn(first_sequence)
+            self.reassembly.handle_syn(first_sequence)
 
     def _note(self, direction: Reassembly, size: int, moment: Moment, reason: str) -> None:
         assert moment.packet
         self.gaps.append((direction.offset, size, reason))
 
-    def take(self, sequence: int, data: bytes, packet: int = 1) -> None:
+    def add(self, sequence: int, data: bytes, packet: int = 1) -> None:
         """Give the direction one segment."""
-        self.direction.add_segment(stretch([data], first_packet=packet), 0, sequence % 2**32)
+        self.reassembly.add_segment(
+            contiguous_run([data], first_packet=packet), 0, sequence % 2**32
+        )
 
 
 @st.composite
@@ -68,12 +70,12 @@ def test_any_order_with_duplicates_and_overlaps_gives_the_same_bytes(
     data, first, parts = delivery
     rig = Rig(first - 1)
     for packet, (start, stop) in enumerate(parts, 1):
-        rig.take(first + start, data[start:stop], packet)
+        rig.add(first + start, data[start:stop], packet)
 
     assert rig.sink.data == data
     assert rig.gaps == []
-    assert rig.direction.is_straight
-    assert rig.direction.overlap_mismatches == 0
+    assert rig.reassembly.is_straight
+    assert rig.reassembly.overlap_mismatches == 0
 
 
 @given(_deliveries(), st.data())
@@ -87,10 +89,10 @@ def test_what_never_comes_is_a_gap_of_its_size_at_its_place(
     seen = bytearray(b"_" * len(stream))
     for packet, (start, stop) in enumerate(parts, 1):
         if packet - 1 != lost:
-            rig.take(first + start, stream[start:stop], packet)
+            rig.add(first + start, stream[start:stop], packet)
             seen[start:stop] = stream[start:stop]
-    rig.direction.handle_fin((first + len(stream)) % 2**32)
-    rig.direction.flush(NOW, "over")
+    rig.reassembly.handle_fin((first + len(stream)) % 2**32)
+    rig.reassembly.flush(NOW, "over")
 
     covered = [False] * len(stream)
     for number, (start, stop) in enumerate(parts):
@@ -99,15 +101,15 @@ def test_what_never_comes_is_a_gap_of_its_size_at_its_place(
     assert len(rig.sink.data) == len(stream)
     assert rig.sink.data == bytes(seen)
     assert sum(size for _, size, _ in rig.gaps) == covered.count(False)
-    assert rig.direction.gap_bytes == covered.count(False)
+    assert rig.reassembly.gap_bytes == covered.count(False)
 
 
 def test_a_segment_that_fills_a_hole_says_since_when_the_rest_is_known() -> None:
     """What waited is passed on with the packet that released it."""
     rig = Rig()
-    rig.take(1005, b"fghij", 1)
-    assert rig.direction.unresolved_packet(0) == 1
-    rig.take(1000, b"abcde", 2)
+    rig.add(1005, b"fghij", 1)
+    assert rig.reassembly.unresolved_packet(0) == 1
+    rig.add(1000, b"abcde", 2)
 
     assert rig.sink.data == b"abcdefghij"
     assert rig.sink.known == [2]
@@ -116,35 +118,35 @@ def test_a_segment_that_fills_a_hole_says_since_when_the_rest_is_known() -> None
 def test_the_first_copy_counts_and_a_different_one_is_counted() -> None:
     """A segment that contradicts what waits changes nothing."""
     rig = Rig()
-    rig.take(1003, b"def")
-    rig.take(1003, b"dXf")
-    rig.take(1000, b"abcXe")
+    rig.add(1003, b"def")
+    rig.add(1003, b"dXf")
+    rig.add(1000, b"abcXe")
 
     assert rig.sink.data == b"abcdef"
-    assert rig.direction.overlap_mismatches == 2
-    assert rig.direction.duplicates == 1
+    assert rig.reassembly.overlap_mismatches == 2
+    assert rig.reassembly.duplicates == 1
 
 
 def test_duplicates_are_counted_and_probes_are_not() -> None:
     """A keep-alive or zero-window probe repeats the last byte; it is no retransmission."""
     rig = Rig()
-    rig.take(1000, b"abc")
-    rig.take(1002, b"\0")
-    assert rig.direction.duplicates == 0
-    rig.take(1000, b"abc")
-    rig.take(1001, b"bc")
+    rig.add(1000, b"abc")
+    rig.add(1002, b"\0")
+    assert rig.reassembly.duplicates == 0
+    rig.add(1000, b"abc")
+    rig.add(1001, b"bc")
 
-    assert rig.direction.duplicates == 2
+    assert rig.reassembly.duplicates == 2
     assert rig.sink.data == b"abc"
 
 
 def test_a_hole_is_a_gap_once_it_is_acknowledged_and_later_bytes_wait() -> None:
     """The other end has the bytes, so the network will not bring them again."""
     rig = Rig()
-    rig.take(1005, b"fgh")
-    rig.direction.handle_acknowledgment(1004, NOW)
+    rig.add(1005, b"fgh")
+    rig.reassembly.handle_acknowledgment(1004, NOW)
     assert rig.gaps == []
-    rig.direction.handle_acknowledgment(1005, NOW)
+    rig.reassembly.handle_acknowledgment(1005, NOW)
 
     assert rig.sink.data == b"_____fgh"
     assert rig.gaps == [(0, 5, "the other end acknowledged bytes that the capture lacks")]
@@ -153,9 +155,9 @@ def test_a_hole_is_a_gap_once_it_is_acknowledged_and_later_bytes_wait() -> None:
 def test_an_acknowledgment_that_came_before_the_later_bytes_counts() -> None:
     """The order of the two does not matter."""
     rig = Rig()
-    rig.direction.handle_acknowledgment(1005, NOW)
+    rig.reassembly.handle_acknowledgment(1005, NOW)
     assert rig.sink.data == b""
-    rig.take(1005, b"fgh")
+    rig.add(1005, b"fgh")
 
     assert rig.sink.data == b"_____fgh"
 
@@ -164,7 +166,7 @@ def test_too_much_that_waits_ends_the_wait() -> None:
     """Memory is bounded: the oldest hole is given up."""
     rig = Rig(max_waiting_bytes=4000)
     for number in range(1, 5):
-        rig.take(1000 + number * 2000, b"x" * 1000)
+        rig.add(1000 + number * 2000, b"x" * 1000)
 
     assert [gap[:2] for gap in rig.gaps] == [(0, 2000)]
     assert "4000" in rig.gaps[0][2]
@@ -174,33 +176,33 @@ def test_too_much_that_waits_ends_the_wait() -> None:
 def test_a_segment_too_far_away_is_not_of_this_stream() -> None:
     """No window is larger than 2**30 bytes."""
     rig = Rig()
-    rig.take(1000 + 2**30 + 1, b"far")
-    rig.take(1000 - 2**30 - 1, b"far")
-    rig.direction.handle_acknowledgment(1000 + 2**31, NOW)
-    rig.take(1000, b"near")
+    rig.add(1000 + 2**30 + 1, b"far")
+    rig.add(1000 - 2**30 - 1, b"far")
+    rig.reassembly.handle_acknowledgment(1000 + 2**31, NOW)
+    rig.add(1000, b"near")
 
-    assert rig.direction.stray_segments == 2
+    assert rig.reassembly.stray_segments == 2
     assert rig.sink.data == b"near"
 
 
 def test_without_a_syn_the_first_segment_sets_the_start() -> None:
     """A capture may start in the middle of a connection."""
     rig = Rig(None)
-    rig.direction.handle_acknowledgment(5, NOW)
-    rig.take(7000, b"abc")
-    rig.take(7003, b"def")
+    rig.reassembly.handle_acknowledgment(5, NOW)
+    rig.add(7000, b"abc")
+    rig.add(7003, b"def")
 
     assert rig.sink.data == b"abcdef"
-    assert rig.direction.first_sequence is None
+    assert rig.reassembly.first_sequence is None
 
 
 def test_a_second_syn_with_the_same_number_changes_nothing() -> None:
     """A SYN may be sent again."""
     rig = Rig(41)
-    rig.direction.handle_syn(41)
-    rig.take(42, b"a")
-    rig.direction.handle_syn(41)
-    rig.take(43, b"b")
+    rig.reassembly.handle_syn(41)
+    rig.add(42, b"a")
+    rig.reassembly.handle_syn(41)
+    rig.add(43, b"b")
 
     assert rig.sink.data == b"ab"
 
@@ -209,28 +211,28 @@ def test_a_second_syn_with_the_same_number_changes_nothing() -> None:
 def test_the_other_ends_acknowledgment_can_stand_for_a_lost_syn(sequence: int) -> None:
     """What is acknowledged at the start is where the first byte is."""
     rig = Rig(None)
-    rig.direction.expect(sequence)
-    rig.take(1000, b"abc")
+    rig.reassembly.expect(sequence)
+    rig.add(1000, b"abc")
 
-    assert rig.direction.is_straight is (sequence == 1000)
+    assert rig.reassembly.is_straight is (sequence == 1000)
 
 
 def test_a_fin_ends_the_stream_when_all_before_it_has_come() -> None:
     """Out of order it must wait."""
     rig = Rig()
-    rig.direction.handle_fin(1003)
-    assert not rig.direction.is_finished
-    rig.take(1000, b"abc")
+    rig.reassembly.handle_fin(1003)
+    assert not rig.reassembly.is_finished
+    rig.add(1000, b"abc")
 
-    assert rig.direction.is_finished
+    assert rig.reassembly.is_finished
 
 
 def test_bytes_missing_before_a_fin_are_a_gap_at_the_end() -> None:
     """The FIN says how far the stream went."""
     rig = Rig()
-    rig.take(1000, b"abc")
-    rig.direction.handle_fin(1010)
-    rig.direction.flush(NOW, "over")
+    rig.add(1000, b"abc")
+    rig.reassembly.handle_fin(1010)
+    rig.reassembly.flush(NOW, "over")
 
     assert rig.gaps == [(3, 7, "over")]
     assert rig.sink.data == b"abc" + b"_" * 7

@@ -1,10 +1,10 @@
 from kdiag.pcap.tcp.segments import Piece, Segments, first_packet
-from recordings.segment_tape import START_NS, STEP_NS, stretch
+from recordings.segment_tape import START_NS, STEP_NS, contiguous_run
 
 
 def test_a_piece_is_copied_out_of_its_segment_and_can_be_shortened() -> None:
     """What is skipped is gone; the packet and its time stay."""
-    segments = stretch([b"abc", b"defgh"])
+    segments = contiguous_run([b"abc", b"defgh"])
     piece = segments.piece(1, 2)
 
     assert piece == Piece(b"fgh", 3, 2, START_NS + 2 * STEP_NS)

@@ -53,7 +53,7 @@ def dialogue(seed: int, client: int = CLIENT, *, rounds: int = 8) -> list[Segmen
 
 @given(st.integers(0, 2**32))
 def test_mixed_connections_are_told_apart(seed: int) -> None:
-    """Each direction's payloads follow each other as they were sent, in one stretch."""
+    """Each direction's payloads follow each other as they were sent, in one contiguous run."""
     dice = random.Random(seed)
     talks = [dialogue(seed + number, CLIENT + number * 3) for number in range(dice.randint(1, 4))]
     left, mixed = [list(talk) for talk in talks], []
@@ -188,7 +188,7 @@ def test_a_silent_direction_has_seen_nothing() -> None:
 
 
 def test_packets_without_payload_acknowledge_all_the_same() -> None:
-    """Their direction has an empty stretch."""
+    """Their direction has an empty run."""
     talk = Talk().ask(b"abc")
     talk.send(1)
     _, flow = only_flow(talk.segments)
@@ -199,7 +199,7 @@ def test_packets_without_payload_acknowledge_all_the_same() -> None:
 
 
 @given(st.integers(0, 2**32))
-def test_plain_rows_between_breaks_are_stretches_of_their_own(seed: int) -> None:
+def test_plain_rows_between_breaks_are_runs_of_their_own(seed: int) -> None:
     """They are what the same packets in a batch of their own would be."""
     dice = random.Random(seed)
     before = Talk(CLIENT - 1).open().ask(b"of another connection").segments
@@ -225,7 +225,7 @@ def test_plain_rows_between_breaks_are_stretches_of_their_own(seed: int) -> None
 
 
 def _check_alone(batch: SortedBatch, some: FlowRows, segments: list[Segment]) -> None:
-    """Check that a stretch is what its packets are alone."""
+    """Check that a run is what its packets are alone."""
     alone, expected = only_flow(segments)
     assert expected.is_plain
     for direction, other in zip(some.directions, expected.directions, strict=True):
@@ -235,8 +235,8 @@ def _check_alone(batch: SortedBatch, some: FlowRows, segments: list[Segment]) ->
             assert direction.sequence == other.sequence
 
 
-def test_left_out_payloads_are_counted_in_the_stretch_that_has_them() -> None:
-    """Each stretch counts its own."""
+def test_left_out_payloads_are_counted_in_the_run_that_has_them() -> None:
+    """Each run counts its own."""
     segments = [each for each in Talk().ask(b"abcdefghi", 3).segments for _ in range(2)]
     segments.append(segments[0]._replace(sequence=2000))
     batch, flow = only_flow(segments)
