@@ -32,7 +32,7 @@ FROM_SCHEMAS = ("kdiag/wire/api/", "kdiag/wire/internal/")
 """Message classes made from Kafka's schemas: as long as those are, tested by the vectors."""
 VAGUE = {"base", "common", "core", "helper", "helpers", "manager", "misc", "util", "utils"}
 MAX_LINES = {"kdiag": 600, "cmd": 600, "tests": 800}
-HEAVY = {"duckdb", "numpy", "pyarrow", "pyspark", "scapy", "vl_convert"}
+HEAVY = {"cryptography", "duckdb", "numpy", "pyarrow", "pyspark", "scapy", "vl_convert"}
 
 
 def python_files(*folders: str) -> Iterator[Path]:

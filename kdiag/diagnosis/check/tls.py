@@ -1,12 +1,14 @@
 """What TLS showed, as text and for programs, and the certificates that end soon."""
 
 import datetime as dt
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kdiag.clock import NS_PER_S
 from kdiag.findings.finding import Finding, found
 from kdiag.net.timed_channel import TlsFacts
-from kdiag.net.tls.certificate import Certificate
+
+if TYPE_CHECKING:  # it loads cryptography, which a plaintext check does without
+    from kdiag.net.tls.certificate import Certificate
 
 SOON_DAYS: Final = 30
 """A certificate that is valid for fewer days than this is told of."""
@@ -54,13 +56,13 @@ def expiring(address: str, tls: TlsFacts, epoch_ns: int) -> list[Finding]:
     ]
 
 
-def day(certificate: Certificate) -> str:
+def day(certificate: "Certificate") -> str:
     """Return the last day of a certificate, in UTC."""
     end = dt.datetime.fromtimestamp(certificate.not_after_ns // NS_PER_S, dt.UTC)
     return end.date().isoformat()
 
 
-def _certificate_facts(certificate: Certificate, epoch_ns: int) -> dict[str, Any]:
+def _certificate_facts(certificate: "Certificate", epoch_ns: int) -> dict[str, Any]:
     return {
         "subject": certificate.subject,
         "issuer": certificate.issuer,

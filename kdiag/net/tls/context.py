@@ -35,7 +35,6 @@ _CLIENT_AUTH: Final = {
     "required": ssl.CERT_REQUIRED,
 }
 _OPEN_FILES: Final = Path("/proc/self/fd")
-_INSTALL: Final = "PKCS12 needs the library cryptography: pip install 'kdiag[tls]'"
 
 
 class TlsSettings(NamedTuple):
@@ -262,8 +261,6 @@ def _blaming(settings: TlsSettings, field: str) -> Iterator[None]:
     where = f"{value}: " if value else ""
     try:
         yield
-    except ImportError as error:
-        raise settings.error(field, f"{where}{_INSTALL}") from error
     except ssl.SSLError as error:
         raise settings.error(field, f"{where}{_words(error)}") from error
     except (DecodeError, ValueError) as error:

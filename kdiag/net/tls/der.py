@@ -1,4 +1,4 @@
-"""DER: elements of a tag, a length and a body, as certificates and key stores are written.
+"""DER: elements of a tag, a length and a body, as keys in a JKS and parts of names are written.
 
 Only what those use: tags of one byte and definite lengths.
 
@@ -11,9 +11,6 @@ from typing import Final, NamedTuple
 from kdiag.errors import DecodeError
 
 SEQUENCE: Final = 0x30
-SET: Final = 0x31
-INTEGER: Final = 0x02
-BIT_STRING: Final = 0x03
 OCTET_STRING: Final = 0x04
 OID: Final = 0x06
 
@@ -96,7 +93,7 @@ def _read(data: bytes, at: int, origin: int) -> Element:
     """Return the element at `at`, checked against the bytes that remain."""
     length, start = _length(data, at, origin)
     if data[at] & _LONG_TAG == _LONG_TAG:
-        raise DecodeError("", origin + at, "tags of several bytes are not used in certificates")
+        raise DecodeError("", origin + at, "tags of several bytes are not read")
     if length > len(data) - start:
         why = f"the element states {length} bytes, {len(data) - start} are left"
         raise DecodeError("", origin + at, why)

@@ -6,13 +6,16 @@ bytes tell.
 Source: Kafka's `DefaultSslEngineFactory`; OpenJDK's `TrustStoreUtil` (which entries are trusted).
 """
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kdiag.net.tls.jks import MAGIC, read_jks, reveal
 from kdiag.net.tls.pem import certificate_pem, key_pem, read_pem
+
+if TYPE_CHECKING:
+    from kdiag.net.tls.pkcs12 import Pkcs12
 
 PEM: Final = "PEM"
 TYPES: Final = frozenset(("JKS", "PKCS12", PEM))
-_JKS: Final = bytes.fromhex("feedfeed")
 _JCEKS: Final = bytes.fromhex("cececece")
 _DER_SEQUENCE: Final = b"\x30"
 
@@ -45,21 +48,16 @@ def read_trusted(data: bytes, kind: str, password: str | None) -> list[bytes]:
 
     Raises:
         DecodeError: if it breaks off.
-        ImportError: if the library `cryptography` is needed and missing.
         ValueError: if it is something else, the password is wrong, or nothing is in it.
     """
     found = detect(data, kind)
     if found == PEM:
         trusted = [block.der for block in read_pem(_text(data)) if block.is_certificate]
     elif found == "JKS":
-        from kdiag.net.tls.jks import read_jks  # noqa: PLC0415 - most stores are none
-
         jks = read_jks(data, password)
         trusted = [*jks.trusted, *(key.chain[0] for key in jks.keys if key.chain)]
     else:
-        from kdiag.net.tls.pkcs12 import read_pkcs12  # noqa: PLC0415 - needs cryptography
-
-        pkcs12 = read_pkcs12(data, password)
+        pkcs12 = _pkcs12(data, password)
         trusted = [*pkcs12.others, *pkcs12.chain[:1]]
     if not trusted:
         raise ValueError("no certificate is in it")
@@ -79,7 +77,6 @@ def read_identity(
 
     Raises:
         DecodeError: if it breaks off.
-        ImportError: if the library `cryptography` is needed and missing.
         ValueError: if it is something else, a password is wrong, or no key is in it.
     """
     found = detect(data, kind)
@@ -119,7 +116,7 @@ def detect(data: bytes, kind: str) -> str:
             "JCEKS cannot be read; convert it: keytool -importkeystore -srcstoretype JCEKS "
             "-srckeystore FILE -deststoretype PKCS12 -destkeystore FILE.p12"
         )
-    if data.startswith(_JKS):
+    if data.startswith(MAGIC):
         found = "JKS"
     elif b"-----BEGIN" in data:
         found = PEM
@@ -139,8 +136,6 @@ def _text(data: bytes) -> str:
 def _jks_key(
     data: bytes, password: str | None, key_password: str | None
 ) -> tuple[bytes, tuple[bytes, ...]]:
-    from kdiag.net.tls.jks import read_jks, reveal  # noqa: PLC0415 - most stores are none
-
     keys = read_jks(data, password).keys
     if not keys:
         raise ValueError("no private key is in it")
@@ -151,9 +146,13 @@ def _jks_key(
 
 
 def _pkcs12_key(data: bytes, password: str | None) -> tuple[bytes, tuple[bytes, ...]]:
-    from kdiag.net.tls.pkcs12 import read_pkcs12  # noqa: PLC0415 - needs cryptography
-
-    pkcs12 = read_pkcs12(data, password)
+    pkcs12 = _pkcs12(data, password)
     if pkcs12.key is None:
         raise ValueError("no private key is in it")
     return pkcs12.key, pkcs12.chain
+
+
+def _pkcs12(data: bytes, password: str | None) -> "Pkcs12":
+    from kdiag.net.tls.pkcs12 import read_pkcs12  # noqa: PLC0415 - 24 ms, and most stores are PEM
+
+    return read_pkcs12(data, password)

@@ -1,8 +1,5 @@
 """PKCS #12: the key store of Java since version 9, and of everybody else.
 
-This is the only module of the network stack that needs the library `cryptography`, which kdiag can
-be installed without; whoever imports this module deals with the ImportError.
-
 Source: RFC 7292.
 """
 

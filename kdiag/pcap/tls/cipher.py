@@ -1,8 +1,5 @@
 """Opening protected records: keys from secrets, plaintext from records.
 
-This is the only module that needs the library `cryptography`, which kdiag can be installed
-without; whoever imports this module deals with the ImportError.
-
 Nothing but a record's place in the order of its direction, its sequence number, and the key is
 needed to open it; no record needs the one before it. So a record behind a gap can be opened once
 its sequence number is found, and a wrong number fails authentication rather than give wrong bytes.

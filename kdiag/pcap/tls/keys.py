@@ -1,4 +1,4 @@
-"""The keys of both directions, from the hellos and the secrets of a key log."""
+"""From what the hellos agreed on and what a key log tells, to the keys of both directions."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -10,6 +10,7 @@ from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pcap.tls.suite import CipherSuite, find_suite, name_suite
 
 type_epochs = tuple[Iterable[Epoch], Iterable[Epoch]]
+type_secrets = tuple[bytes | None, bytes | None]
 
 _NO_EPOCHS: Final[type_epochs] = ((), ())
 _TLS13_SECRETS: Final = 4
@@ -22,9 +23,9 @@ def find_epochs(
 
     Args:
         keylog: where to look for the secrets.
-        client: the offer.
-        server: the choice.
-        facts: learns whether keys were found, and why there are none.
+        client: what was offered.
+        server: what was chosen.
+        facts: gets told whether keys were found, and why there are none.
     """
     if keylog is None:
         facts.note("no key log was given: what was encrypted stays so")
@@ -32,10 +33,7 @@ def find_epochs(
     suite = _find_suite(server, facts)
     if suite is None:
         return _NO_EPOCHS
-    if suite.is_tls13:
-        epochs = _tls13_epochs(keylog, client, suite, facts)
-    else:
-        epochs = _tls12_epochs(keylog, client, server, suite)
+    epochs = _epochs(keylog, client, server, suite, facts)
     facts.keys_found = epochs is not None
     if epochs is None:
         facts.note(f"the key log has no secret for client random {client.random.hex()}")
@@ -51,27 +49,34 @@ def _find_suite(server: ServerHello, facts: TlsFacts) -> CipherSuite | None:
         facts.note(f"cipher suite {name_suite(server.suite)} is not supported")
     elif server.compression:
         facts.note("compressed records are not supported")
-    elif not _has_library():
-        facts.note("to decrypt TLS, install the library cryptography: pip install 'kdiag[tls]'")
     else:
         return suite
     return None
 
 
-def _has_library() -> bool:
-    try:
-        import kdiag.pcap.tls.cipher  # noqa: F401, PLC0415 - an extra, and 45 ms to load
-    except ImportError:
-        return False
-    return True
-
-
-def _tls13_epochs(
-    keylog: KeyLog, client: ClientHello, suite: CipherSuite, facts: TlsFacts
+def _epochs(
+    keylog: KeyLog, client: ClientHello, server: ServerHello, suite: CipherSuite, facts: TlsFacts
 ) -> type_epochs | None:
-    from kdiag.pcap.tls.cipher import tls13_epochs  # noqa: PLC0415 - an extra, and 45 ms to load
+    """Return the epochs of both directions; None if the key log has no secret of theirs."""
+    from kdiag.pcap.tls.cipher import tls12_epochs, tls13_epochs  # noqa: PLC0415 - 28 ms, for key logs
 
-    (server_secrets, client_secrets) = (
+    if suite.is_tls13:
+        secrets = _tls13_secrets(keylog, client, facts)
+        return secrets and (tls13_epochs(suite, *secrets[0]), tls13_epochs(suite, *secrets[1]))
+    master_secret = keylog.master_secret(client.random)
+    if master_secret is None:
+        return None
+    server_epoch, client_epoch = tls12_epochs(
+        suite, master_secret, client.random + server.random, macs_ciphertext=server.macs_ciphertext
+    )
+    return (server_epoch,), (client_epoch,)
+
+
+def _tls13_secrets(
+    keylog: KeyLog, client: ClientHello, facts: TlsFacts
+) -> tuple[type_secrets, type_secrets] | None:
+    """Return the secrets of the server and of the client; None if none of them is there."""
+    server_secrets, client_secrets = (
         (
             keylog.handshake_secret(client.random, is_client=is_client),
             keylog.traffic_secret(client.random, is_client=is_client),
@@ -86,18 +91,4 @@ def _tls13_epochs(
             f"the key log has {_TLS13_SECRETS - missing} of {_TLS13_SECRETS} secrets "
             f"for client random {client.random.hex()}"
         )
-    return tls13_epochs(suite, *server_secrets), tls13_epochs(suite, *client_secrets)
-
-
-def _tls12_epochs(
-    keylog: KeyLog, client: ClientHello, server: ServerHello, suite: CipherSuite
-) -> type_epochs | None:
-    from kdiag.pcap.tls.cipher import tls12_epochs  # noqa: PLC0415 - an extra, and 45 ms to load
-
-    master_secret = keylog.master_secret(client.random)
-    if master_secret is None:
-        return None
-    server_epoch, client_epoch = tls12_epochs(
-        suite, master_secret, client.random + server.random, macs_ciphertext=server.macs_ciphertext
-    )
-    return (server_epoch,), (client_epoch,)
+    return server_secrets, client_secrets

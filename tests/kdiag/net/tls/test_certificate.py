@@ -69,14 +69,14 @@ def test_days_left_are_whole_and_negative_afterwards() -> None:
         (rsa_key(2048), Key("RSA", 2048)),
         (ec.generate_private_key(ec.SECP384R1()), Key("EC P-384", 384)),
         (ec.generate_private_key(ec.SECP521R1()), Key("EC P-521", 521)),
-        (ec.generate_private_key(ec.BrainpoolP256R1()), Key("EC 1.3.36.3.3.2.8.1.1.7", 0)),
+        (ec.generate_private_key(ec.BrainpoolP256R1()), Key("EC brainpoolP256r1", 256)),
         (ed25519.Ed25519PrivateKey.generate(), Key("Ed25519", 256)),
     ],
 )
 def test_the_key_is_told_by_kind_and_size(
     key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey, expected: Key
 ) -> None:
-    """A curve without a name here is told by its object identifier."""
+    """A curve that NIST has not named is told by the name that others give it."""
     assert read_certificate(AUTHORITY.issue("broker", key=key).der).key == expected
 
 
@@ -130,6 +130,25 @@ def test_any_cut_and_any_changed_byte_is_refused_or_read() -> None:
             continue
 
 
+def test_odd_certificates_are_read_without_a_warning() -> None:
+    """A country of eight letters and a number below zero are for OpenSSL to refuse."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Atlantis")])
+    der = _signed(name)
+    odd = der.replace(b"\x55\x04\x03\x0c", b"\x55\x04\x06\x0c").replace(
+        b"\x02\x01\x01", b"\x02\x01\xff", 1
+    )
+
+    assert read_certificate(odd).subject == "C=Atlantis"
+
+
+def test_a_name_that_is_not_what_it_claims_is_refused() -> None:
+    """UTF-8 that is none makes the certificate unreadable, which callers are told."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Munchen")])
+
+    with pytest.raises(DecodeError, match="certificate at byte 0"):
+        read_certificate(_signed(name).replace(b"Munchen", b"M\xfcnchen"))
+
+
 def test_signatures_are_told() -> None:
     """Each algorithm in use has its name."""
     key = ed448.Ed448PrivateKey.generate()
@@ -139,6 +158,11 @@ def test_signatures_are_told() -> None:
 
 def _read(name: x509.Name, key: ed448.Ed448PrivateKey | None = None) -> Certificate:
     """Return a certificate for a name, read back."""
+    return read_certificate(_signed(name, key))
+
+
+def _signed(name: x509.Name, key: ed448.Ed448PrivateKey | None = None) -> bytes:
+    """Return the DER of a certificate for a name."""
     signer = key or ec_key("names")
     builder = (
         x509.CertificateBuilder()
@@ -150,4 +174,4 @@ def _read(name: x509.Name, key: ed448.Ed448PrivateKey | None = None) -> Certific
         .not_valid_after(NOW + dt.timedelta(days=1))
     )
     signed = builder.sign(signer, None if key else SHA384())
-    return read_certificate(signed.public_bytes(Encoding.DER))
+    return signed.public_bytes(Encoding.DER)

@@ -2,7 +2,6 @@ import os
 import re
 import ssl
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -315,26 +314,6 @@ def test_a_listener_needs_a_key_and_a_known_client_auth() -> None:
         server_context(TlsSettings())
     with pytest.raises(ConfigError, match="'maybe' is none of none, requested, required"):
         server_context(SERVING._replace(client_auth="maybe"))
-
-
-def test_the_missing_library_is_named_with_how_to_get_it() -> None:
-    """Only PKCS12 needs cryptography; a program without it says what to install."""
-    program = (
-        "import sys\n"
-        "sys.modules['cryptography'] = None\n"
-        "from kdiag.errors import ConfigError\n"
-        "from kdiag.net.tls.context import TlsSettings, client_context\n"
-        "try:\n"
-        f"    client_context(TlsSettings(truststore_location={str(STORES / 'truststore.p12')!r}))\n"
-        "except ConfigError as error:\n"
-        "    print(error.why)\n"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout.endswith("PKCS12 needs the library cryptography: pip install 'kdiag[tls]'\n")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-import sys
-
 import pytest
 
 from kdiag.pcap.tls.direction import Epoch
@@ -112,20 +110,6 @@ def test_what_cannot_be_decrypted_is_named(server: ServerHello, note: str) -> No
     assert first_epochs(keylog("CLIENT_RANDOM", *LABELS13), server, 1, facts) == [[], []]
     assert facts.notes == [note]
     assert facts.keys_found is None
-
-
-def test_without_the_library_the_note_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Kdiag can be installed without cryptography, and then reads what is in the clear."""
-    monkeypatch.delitem(sys.modules, "kdiag.pcap.tls.cipher", raising=False)
-    monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
-    facts = TlsFacts()
-
-    assert first_epochs(keylog("CLIENT_RANDOM"), SERVER12, 1, facts) == [[], []]
-    assert facts.notes == [
-        "to decrypt TLS, install the library cryptography: pip install 'kdiag[tls]'"
-    ]
 
 
 def test_without_a_key_log_there_are_no_keys() -> None:
