@@ -1,20 +1,29 @@
-"""What a real broker's TLS listeners show, and how it refuses."""
+"""What real brokers' TLS listeners show to a client, and how they refuse it."""
 
-import socket
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
+from kdiag.client.config.load import ConfigSources, load_config
+from kdiag.client.configured_client import timed_client
 from kdiag.clock import SystemClock
-from kdiag.errors import AuthenticationError
-from kdiag.net.address import Address
-from kdiag.net.tls.context import TlsSettings
-from kdiag.net.tls_inspect import Inspection, inspect_tls
+from kdiag.errors import AuthenticationError, ConnectError
+from kdiag.net.timed_channel import TlsFacts
 from real_kafka.kafka_jars import TOOLS_VERSIONS
 from real_kafka.secure_cluster import Listener, SecureCluster
 from secure_ends.certificate_files import OTHER_HOST, PASSWORD
 
 TIMEOUT_NS = 20_000_000_000
+FIRST_NODE = "-1"
+Settings = dict[str, str]
+
+
+class Seen(NamedTuple):
+    """What a client saw of a listener, and why it could not use it."""
+
+    tls: TlsFacts | None
+    error: ConnectError | None
 
 
 @pytest.fixture(scope="module", params=TOOLS_VERSIONS)
@@ -26,42 +35,55 @@ def cluster(
 
 
 @pytest.fixture(params=["TLSv1.2", "TLSv1.3"])
-def trusting(request: pytest.FixtureRequest, cluster: SecureCluster) -> TlsSettings:
+def trusting(request: pytest.FixtureRequest, cluster: SecureCluster) -> Settings:
     """Return the settings of a client without a certificate, for each version of TLS."""
-    return TlsSettings(
-        truststore_location=str(cluster.certificates.truststore),
-        truststore_password=PASSWORD,
-        enabled_protocols=(request.param,),
-    )
+    return {
+        "security.protocol": "SSL",
+        "ssl.truststore.location": str(cluster.certificates.truststore),
+        "ssl.truststore.password": PASSWORD,
+        "ssl.enabled.protocols": request.param,
+    }
 
 
-def inspect(cluster: SecureCluster, listener: Listener, settings: TlsSettings) -> Inspection:
-    """Inspect a listener."""
-    port = int(cluster.address(listener).rpartition(":")[2])
-    address = Address("localhost", port, "127.0.0.1", socket.AF_INET)
-    return inspect_tls(address, settings, SystemClock(), TIMEOUT_NS)
+def look_at(cluster: SecureCluster, listener: Listener, settings: Settings) -> Seen:
+    """Connect to a listener as every command does."""
+    settings = {"bootstrap.servers": cluster.address(listener), **settings}
+    config = load_config(ConfigSources(properties=[f"{k}={v}" for k, v in settings.items()]))
+    clock = SystemClock()
+    client, channels = timed_client(config, clock)
+    error = None
+    with client:
+        try:
+            client.connect(clock.monotonic_ns() + TIMEOUT_NS)
+        except ConnectError as failure:
+            error = failure
+    return Seen(channels.progress[FIRST_NODE].tls, error)
 
 
 @pytest.mark.java
-def test_a_listener_shows_its_certificate(cluster: SecureCluster, trusting: TlsSettings) -> None:
+def test_a_listener_shows_its_certificate(cluster: SecureCluster, trusting: Settings) -> None:
     """The one that it was given, in the version that was asked for."""
-    seen = inspect(cluster, Listener.SSL, trusting)
+    seen = look_at(cluster, Listener.SSL, trusting)
 
-    assert (seen.error, seen.version) == (None, trusting.enabled_protocols[0])
-    assert seen.certificates[0].host_names == ("localhost", "127.0.0.1", "::1")
+    assert seen.error is None
+    assert seen.tls is not None
+    assert seen.tls.version == trusting["ssl.enabled.protocols"]
+    assert seen.tls.certificates[0].host_names == ("localhost", "127.0.0.1", "::1")
 
 
 @pytest.mark.java
 def test_a_client_is_let_in_with_a_certificate_only(
-    cluster: SecureCluster, trusting: TlsSettings
+    cluster: SecureCluster, trusting: Settings
 ) -> None:
     """Without one it is refused, and told so in both versions of TLS."""
-    store = str(cluster.certificates.client_store)
-    known = trusting._replace(keystore_location=store, keystore_password=PASSWORD)
+    store = {
+        "ssl.keystore.location": str(cluster.certificates.client_store),
+        "ssl.keystore.password": PASSWORD,
+    }
 
-    assert inspect(cluster, Listener.MTLS, known).error is None
+    assert look_at(cluster, Listener.MTLS, trusting | store).error is None
 
-    error = inspect(cluster, Listener.MTLS, trusting).error
+    error = look_at(cluster, Listener.MTLS, trusting).error
     assert isinstance(error, AuthenticationError)
     assert "asks for a client certificate and got none" in error.why
     assert error.fix.startswith("Set ssl.keystore.location")
@@ -74,34 +96,36 @@ def test_a_client_is_let_in_with_a_certificate_only(
         (Listener.EXPIRED, "the certificate of the broker has expired on "),
         (
             Listener.OTHER_HOST,
-            f"the certificate of the broker is not for localhost; it is for {OTHER_HOST}",
+            f"the certificate of the broker is not for 127.0.0.1; it is for {OTHER_HOST}",
         ),
     ],
 )
 def test_a_bad_certificate_is_told(
-    listener: Listener, why: str, cluster: SecureCluster, trusting: TlsSettings
+    listener: Listener, why: str, cluster: SecureCluster, trusting: Settings
 ) -> None:
-    """And all the rest is known nevertheless."""
-    seen = inspect(cluster, listener, trusting)
+    """And it is shown, with that of its issuer."""
+    seen = look_at(cluster, listener, trusting)
 
     assert isinstance(seen.error, AuthenticationError)
     assert seen.error.why.startswith(why)
-    assert (seen.version, len(seen.certificates)) == (trusting.enabled_protocols[0], 2)
+    assert seen.tls is not None
+    assert len(seen.tls.certificates) == 2
 
 
 @pytest.mark.java
-def test_an_unknown_authority_is_told(cluster: SecureCluster, trusting: TlsSettings) -> None:
+def test_an_unknown_authority_is_told(cluster: SecureCluster, trusting: Settings) -> None:
     """With its name, so that one can ask for its certificate."""
-    seen = inspect(cluster, Listener.SSL, trusting._replace(truststore_location=None))
+    del trusting["ssl.truststore.location"], trusting["ssl.truststore.password"]
+    seen = look_at(cluster, Listener.SSL, trusting)
 
     assert seen.error is not None
     assert "is signed by CN=kdiag test authority, who is not trusted" in seen.error.why
 
 
 @pytest.mark.java
-def test_a_plaintext_listener_is_told(cluster: SecureCluster, trusting: TlsSettings) -> None:
+def test_a_plaintext_listener_is_told(cluster: SecureCluster, trusting: Settings) -> None:
     """Kafka closes such a connection without a word."""
-    seen = inspect(cluster, Listener.PLAINTEXT, trusting)
+    seen = look_at(cluster, Listener.PLAINTEXT, trusting)
 
     assert seen.error is not None
     assert seen.error.why.endswith("as a listener without TLS does")

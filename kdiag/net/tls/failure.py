@@ -194,21 +194,6 @@ def broken(error: OSError, talk: Handshake) -> HandshakeBrokenError:
     return HandshakeBrokenError(ConnectError(talk.peer, Layer.TLS, *meaning))
 
 
-def unanswered(talk: Handshake, waited_ns: int) -> ConnectError:
-    """Return what is to be told when the other end has not come to the end of the handshake."""
-    waited = f"{waited_ns / NS_PER_S:.3g} s"
-    if not talk.speaks_tls:
-        meaning = _foreign(talk)
-    elif talk.first_bytes:
-        why = f"the TLS handshake has not ended after {waited}"
-        meaning = _Meaning(why, fault=Fault.SILENT)
-    else:
-        why = f"the broker did not answer our TLS handshake in {waited}"
-        meaning = _Meaning(why, "Check that the port is a TLS listener and the broker is alive")
-        meaning = meaning._replace(fault=Fault.SILENT)
-    return ConnectError(talk.peer, Layer.TLS, *meaning)
-
-
 def _foreign(talk: Handshake) -> _Meaning:
     """Tell who it is that does not speak TLS."""
     known = foreign_protocol(talk.first_bytes)

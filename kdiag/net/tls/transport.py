@@ -18,9 +18,9 @@ from contextlib import suppress
 from enum import Enum, auto
 from typing import Final, cast
 
-from kdiag.errors import AuthenticationError, ConnectError, DecodeError
+from kdiag.errors import AuthenticationError, DecodeError
 from kdiag.net.tcp import finish_connect
-from kdiag.net.tls.failure import FIRST_BYTES, Handshake, broken, refusal, unanswered
+from kdiag.net.tls.failure import FIRST_BYTES, Handshake, broken, refusal
 from kdiag.net.transport import EndOfStreamError
 
 _STEP_BYTES: Final = 64 * 1024
@@ -231,14 +231,6 @@ class TlsTransport:
             with suppress(ssl.SSLError):  # it complains that the peer has not said the same
                 self._tls.unwrap()
             self.flush()
-
-    def unanswered(self, waited_ns: int) -> ConnectError:
-        """Return what is to be told when the handshake has not ended in time.
-
-        Args:
-            waited_ns: how long it was waited for.
-        """
-        return unanswered(self._talk(), waited_ns)
 
     def _check_open(self) -> None:
         if self._state is _State.CLOSED:

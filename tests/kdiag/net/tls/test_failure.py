@@ -4,7 +4,7 @@ import pytest
 
 from kdiag.errors import AuthenticationError, Layer
 from kdiag.net.tls.certificate import read_certificate
-from kdiag.net.tls.failure import Handshake, broken, refusal, unanswered
+from kdiag.net.tls.failure import Handshake, broken, refusal
 from kdiag.net.transport import EndOfStreamError
 from secure_ends.certificates import make_authority, rsa_key
 
@@ -136,15 +136,3 @@ def test_a_connection_that_ended_is_told_by_how_far_it_came() -> None:
     assert began.why == "the broker broke off the connection during the TLS handshake"
     assert foreign.why == 'the port does not speak TLS: a web server answered: "HTTP/1.1 400"'
     assert {type(told).__name__ for told in (silent, began, foreign)} == {"ConnectError"}
-
-
-def test_a_handshake_that_does_not_end_is_told_by_how_far_it_came() -> None:
-    """Silence, the middle, and something else than TLS."""
-    waited_ns = 1_500_000_000
-    silent = unanswered(CLIENT._replace(first_bytes=b""), waited_ns)
-    began = unanswered(CLIENT, waited_ns)
-    foreign = unanswered(CLIENT._replace(first_bytes=b"+OK"), waited_ns)
-
-    assert silent.why == "the broker did not answer our TLS handshake in 1.5 s"
-    assert began.why == "the TLS handshake has not ended after 1.5 s"
-    assert foreign.why == "the port does not speak TLS: it sent 2b 4f 4b"
