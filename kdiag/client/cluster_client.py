@@ -334,6 +334,14 @@ class ClusterClient:
         self.client.await_condition(lambda: all(map(self._is_settled, nodes.values())), until_ns)
         return {broker_id: self._unreachable(node) for broker_id, node in nodes.items()}
 
+    def wait(self, time_ns: int) -> None:
+        """Wait on the client's clock, sending and receiving all the while.
+
+        Nobody who polls a client may sleep: connections would go unattended.
+        """
+        until_ns = self.clock.monotonic_ns() + time_ns
+        self.client.await_condition(lambda: False, until_ns)
+
     def connection_error(self, node_id: int) -> ConnectError | None:
         """Return why the last connection to a node ended; None if it is in use, or never was."""
         return self._network.connection_error(str(node_id))

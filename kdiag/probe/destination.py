@@ -18,7 +18,6 @@ from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.probe.coordinator.search import PATIENCE_NS, coordinator_request
-from kdiag.probe.pause import pause
 from kdiag.wire.api.find_coordinator import Coordinator, FindCoordinatorResponse
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.error_code import error_name
@@ -170,7 +169,7 @@ def _coordinator(client: ClusterClient, destination: Destination) -> Nodes:
         error = error_name(named.error_code) if named.error_code else None
         if error != _NOT_AVAILABLE or client.clock.monotonic_ns() >= until_ns:
             break
-        pause(client, _RETRY_NS)
+        client.wait(_RETRY_NS)
     what = f"the coordinator of {destination.kind.noun} {destination.name}"
     if error is not None:
         return Nodes([], f"{what}: {error}", error)

@@ -22,7 +22,6 @@ from kdiag.errors import (
     ProbeError,
     RequestTimeoutError,
 )
-from kdiag.probe.pause import pause
 from kdiag.wire.api.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -148,7 +147,7 @@ def _led(client: ClusterClient, name: str, partitions: int, until_ns: int) -> Pr
                 return ProbeTopic(name, topic.topic_id, leaders)
         if client.clock.monotonic_ns() >= until_ns:
             raise RequestTimeoutError(f"topic {name}: its partitions have no leaders in time")
-        pause(client, _RETRY_NS)
+        client.wait(_RETRY_NS)
 
 
 def _remove(client: ClusterClient, name: str) -> None:
@@ -181,7 +180,7 @@ def _repeated(
         error, message = do()
         if error not in _ELSEWHERE or client.clock.monotonic_ns() >= until_ns:
             return error, message
-        pause(client, _RETRY_NS)
+        client.wait(_RETRY_NS)
         client.refresh()
 
 

@@ -9,7 +9,6 @@ from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.network.metadata import Topic
 from kdiag.errors import AuthorizationError, ConfigError, ProbeError
 from kdiag.probe.buffers.load import Target, answered_bytes, produce_request
-from kdiag.probe.pause import pause
 from kdiag.probe.topic import ProbeTopic, ProbeTopicSettings
 from kdiag.wire.api.produce import ProduceResponse
 from kdiag.wire.error_code import error_name
@@ -109,7 +108,7 @@ def _append(client: ClusterClient, target: Target, batch: bytes) -> None:
         if not is_early or client.clock.monotonic_ns() + _RETRY_NS >= until_ns:
             answered_bytes(answer, len(batch))
             return
-        pause(client, _RETRY_NS)
+        client.wait(_RETRY_NS)
 
 
 def _first_offsets(client: ClusterClient, topic: Topic) -> Mapping[int, int]:

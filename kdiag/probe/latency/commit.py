@@ -20,7 +20,6 @@ from kdiag.probe.latency.journeys import Start
 from kdiag.probe.latency.messages import commit_request, error_in
 from kdiag.probe.latency.plan import LatencyTarget
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
-from kdiag.probe.pause import pause
 from kdiag.probe.topic import CLEANUP_NS, PREFIX
 from kdiag.wire.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
@@ -79,7 +78,7 @@ def _find(client: ClusterClient, name: str) -> ProbeGroup:
             raise AuthorizationError(f"group {name}: not authorized to use it")
         if error not in _AGAIN or client.clock.monotonic_ns() + _RETRY_NS >= until_ns:
             raise ProbeError(f"group {name}", f"no broker coordinates it: {error}")
-        pause(client, _RETRY_NS)
+        client.wait(_RETRY_NS)
 
 
 def _remove(client: ClusterClient, group: ProbeGroup) -> None:

@@ -10,7 +10,6 @@ from kdiag.client.fetch.offsets import LATEST, look_up
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.errors import AuthorizationError, ConfigError, ProbeError
 from kdiag.probe.latency.plan import LatencyTarget
-from kdiag.probe.pause import pause
 from kdiag.probe.topic import ProbeTopicSettings, probe_topic
 from kdiag.wire.error_code import error_name
 
@@ -102,4 +101,4 @@ def end_offsets(client: ClusterClient, target: LatencyTarget) -> dict[int, int]:
         if client.clock.monotonic_ns() + _RETRY_NS >= until_ns:
             key, error = next(iter(errors.items()))
             raise ProbeError(str(key), f"its end cannot be found: {error}")
-        pause(client, _RETRY_NS)
+        client.wait(_RETRY_NS)

@@ -27,7 +27,6 @@ from kdiag.client.fetch.position import (
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.client.network.metadata import Cluster
 from kdiag.errors import ConfigError, DecodeError, KdiagError
-from kdiag.probe.pause import pause
 from kdiag.probe.tail.last_records import LastRecords, Span
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.offsets import StartAndStop, find_offsets
@@ -97,7 +96,7 @@ class Tail:
         spans = self._place(cluster)
         until_ns = client.clock.monotonic_ns() + PATIENCE_NS
         while self._unplaced and client.clock.monotonic_ns() < until_ns:
-            pause(client, _RETRY_NS)
+            client.wait(_RETRY_NS)
             spans |= self._place(client.refresh(names_to_ask(request.topics)))
         self._fetcher.recovery.unplaced(self._unplaced)
         if self._start.at is At.LAST and self._start.value:
@@ -144,7 +143,7 @@ class Tail:
                 self._refresh_at_ns = now_ns + (_S if self._unplaced else REFRESH_NS)
             until_ns = min(deadline_ns, self._refresh_at_ns)
         if self._unplaced and self._fetcher.is_done:
-            pause(self._client, max(0, until_ns - now_ns))
+            self._client.wait(max(0, until_ns - now_ns))
         batches = self._fetcher.poll(until_ns)
         self._give_up_stranded()
         if self._unchecked:

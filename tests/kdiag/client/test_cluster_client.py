@@ -314,3 +314,12 @@ def test_before_it_is_connected_a_client_knows_no_broker() -> None:
         with pytest.raises(ConnectError, match="connection refused"):
             client.connect()
         assert client.brokers == []
+
+
+def test_a_wait_lasts_as_long_as_it_is_told(client: ClusterClient) -> None:
+    """The clock of the client says when it is over."""
+    before_ns = client.clock.monotonic_ns()
+
+    client.wait(20 * MS)
+
+    assert client.clock.monotonic_ns() - before_ns >= 20 * MS

@@ -14,7 +14,6 @@ from kdiag.diagnosis.coordinator_changes import changes
 from kdiag.errors import KdiagError
 from kdiag.exchange.documents.document import Clockface, moment_of
 from kdiag.probe.coordinator.search import find_coordinators
-from kdiag.probe.pause import pause
 from kdiag_cli.commands.find_coordinator.run import Search, all_names, keys_of
 from kdiag_cli.commands.find_coordinator.text import document
 from kdiag_cli.exit_code import ExitCode
@@ -35,7 +34,7 @@ def watch(search: Search, options: LiveOptions) -> ExitCode:
         look = 0
         while search.looks is None or look < search.looks:
             if look:
-                pause(client, search.interval_ns)
+                client.wait(search.interval_ns)
             look += 1
             _look(client, search, keys, told)
     return ExitCode.DONE
