@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from kdiag.client.bootstrap import Bootstrap
+from kdiag.client.config.keys import default_ns
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
 from kdiag.client.network.api_versions import NodeApiVersions
 from kdiag.client.network.connection_states import FOREVER_NS, ConnectionTimes
@@ -23,8 +24,7 @@ from kdiag.client.network.observer import ExchangeObserver
 from kdiag.client.network.request import RequestBuilder, builder_of
 from kdiag.clock import Clock
 from kdiag.errors import ConnectError, DisconnectedError, KdiagError, RequestTimeoutError
-from kdiag.net.selector.selector import MakeChannel, Selector
-from kdiag.net.selector.settings import SelectorSettings
+from kdiag.net.selector.selector import MakeChannel, Selector, SelectorSettings
 from kdiag.net.tcp_info import SocketFacts
 from kdiag.wire.api.metadata import MetadataResponse
 from kdiag.wire.schema import Struct
@@ -48,7 +48,7 @@ class ClusterSettings(NamedTuple):
 
     servers: Sequence[tuple[str, int]]
     network: NetworkSettings = NetworkSettings(times=IMPATIENT)
-    selector: SelectorSettings = SelectorSettings()
+    selector: SelectorSettings = SelectorSettings(default_ns("connections.max.idle.ms"))
 
 
 class Answer(NamedTuple, Generic[R]):

@@ -8,7 +8,7 @@ from kdiag.client.network.connections import NetworkSettings
 from kdiag.client.network.observer import ExchangeObserver, OnExchange
 from kdiag.clock import NS_PER_MS, Clock
 from kdiag.net.address import Address, DnsLookup, resolve
-from kdiag.net.selector.settings import NEVER, SelectorSettings
+from kdiag.net.selector.selector import NEVER, SelectorSettings
 from kdiag.net.timed_channel import TimedChannels
 
 

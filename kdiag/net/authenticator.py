@@ -36,21 +36,21 @@ class Authenticator(Protocol):
         """Return when, on the monotonic clock, a client must prove itself again; None is never."""
         ...
 
-    def start_again(self, receive: NetworkReceive | None = None) -> None:
+    def reauthenticate(self, receive: NetworkReceive | None = None) -> None:
         """Begin a re-authentication: `is_complete` turns false until it has ended well.
 
         Args:
             receive: what the channel has read so far. For a client a frame that is not whole, the
                 answer to an earlier request: it must be read on and handed out by
-                `take_response`. For a server the whole request that asks to begin again.
+                `poll_response`. For a server the whole request that asks to begin again.
         """
         ...
 
-    def take_response(self) -> NetworkReceive | None:
+    def poll_response(self) -> NetworkReceive | None:
         """Return, once, an answer to an earlier request that came during a re-authentication."""
         ...
 
-    def report_failure(self, transport: Transport) -> None:
+    def handle_authentication_failure(self, transport: Transport) -> None:
         """Tell the peer, as far as the transport allows, that it was refused, before it is closed.
 
         A server calls for it some time after `authenticate` has raised, to slow down guessing.
@@ -71,12 +71,12 @@ class NoAuthenticator:
     def authenticate(self, transport: Transport) -> None:
         """Do nothing."""
 
-    def start_again(self, receive: NetworkReceive | None = None) -> None:
+    def reauthenticate(self, receive: NetworkReceive | None = None) -> None:
         """Do nothing."""
 
-    def take_response(self) -> NetworkReceive | None:
+    def poll_response(self) -> NetworkReceive | None:
         """Return None: nothing comes in between."""
         return None
 
-    def report_failure(self, transport: Transport) -> None:
+    def handle_authentication_failure(self, transport: Transport) -> None:
         """Do nothing."""

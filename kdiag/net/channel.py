@@ -12,7 +12,7 @@ Source: Kafka's `KafkaChannel`, `ChannelState`; KIP-368 (re-authentication).
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum, StrEnum, auto
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 from kdiag.clock import Clock
 from kdiag.errors import AuthenticationError
@@ -289,7 +289,7 @@ class Channel:
         if not self.is_ready or self._send is None or self._is_mid_write or self.is_muted:
             return False
         receive, self._receive = self._receive, None
-        self.authenticator.start_again(receive)
+        self.authenticator.reauthenticate(receive)
         return True
 
     def maybe_begin_server_reauthentication(self, request: NetworkReceive) -> bool:
@@ -308,7 +308,7 @@ class Channel:
         if last_ns is not None and now_ns - last_ns < _MIN_SERVER_REAUTHENTICATION_INTERVAL_NS:
             return False
         self._server_reauthentication_ns = now_ns
-        self.authenticator.start_again(request)
+        self.authenticator.reauthenticate(request)
         return True
 
     def close(self) -> None:
@@ -327,3 +327,22 @@ class Channel:
         except AuthenticationError:
             self.state = ChannelState.AUTHENTICATION_FAILED
             raise
+
+
+class Disconnection(NamedTuple):
+    """How a channel ended, for those who hear of it after it is gone.
+
+    Attributes:
+        state: how far it had come, or why it was closed.
+        error: what ended it; None where nothing went wrong (an idle connection).
+        peer: `host:port` of the other end.
+    """
+
+    state: ChannelState
+    error: Exception | None
+    peer: str
+
+    @classmethod
+    def of(cls, channel: Channel) -> Self:
+        """Return how a channel has ended."""
+        return cls(channel.state, channel.error, channel.peer)

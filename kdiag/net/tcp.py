@@ -9,13 +9,25 @@ import socket
 from typing import Final
 
 from kdiag.net.address import Address, host_and_port
-from kdiag.net.selector.settings import SYSTEM_DEFAULT, SelectorSettings
+
+SYSTEM_DEFAULT: Final = -1
+"""Leave the size of a socket's buffer to the operating system."""
 
 _INTERNET: Final = frozenset((socket.AF_INET, socket.AF_INET6))
 
 
-def configure(sock: socket.socket, settings: SelectorSettings) -> None:
+def configure(
+    sock: socket.socket,
+    *,
+    send_buffer_bytes: int = SYSTEM_DEFAULT,
+    receive_buffer_bytes: int = SYSTEM_DEFAULT,
+) -> None:
     """Set the options of a socket, before it connects or after it was accepted.
+
+    Args:
+        sock: the socket.
+        send_buffer_bytes: SO_SNDBUF, or `SYSTEM_DEFAULT`.
+        receive_buffer_bytes: SO_RCVBUF, or `SYSTEM_DEFAULT`.
 
     Raises:
         OSError: if the system refuses one.
@@ -24,11 +36,11 @@ def configure(sock: socket.socket, settings: SelectorSettings) -> None:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if sock.family in _INTERNET:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sizes = (
-        (socket.SO_SNDBUF, settings.send_buffer_bytes),
-        (socket.SO_RCVBUF, settings.receive_buffer_bytes),
-    )
-    for option, size_bytes in sizes:
+    sizes = {
+        socket.SO_SNDBUF: send_buffer_bytes,
+        socket.SO_RCVBUF: receive_buffer_bytes,
+    }
+    for option, size_bytes in sizes.items():
         if size_bytes != SYSTEM_DEFAULT:
             sock.setsockopt(socket.SOL_SOCKET, option, size_bytes)
 

@@ -11,6 +11,7 @@ Source: `AdminClientConfig`, `ConsumerConfig` and `ProducerConfig` of Kafka 4.4.
 from typing import Final, NamedTuple
 
 import kdiag
+from kdiag.clock import NS_PER_MS
 from kdiag.exchange.secrets.redaction import is_secret_config
 
 INT_MAX: Final = 2**31 - 1
@@ -291,6 +292,11 @@ _ACCEPTED: Final = frozenset(
 
 
 _MORE_SECRETS: Final = ("auth.user.info", ".pem", "token", "credentials", "keytab")
+
+
+def default_ns(key: str) -> int:
+    """Return the default of a setting that is a time in milliseconds, in nanoseconds."""
+    return NUMBERS[key].default * NS_PER_MS
 
 
 def is_secret(name: str) -> bool:

@@ -18,8 +18,7 @@ from kdiag.clock import Clock
 from kdiag.errors import AuthenticationError, ConnectError
 from kdiag.net.address import Address, host_and_port, resolve
 from kdiag.net.authenticator import NoAuthenticator
-from kdiag.net.channel import Channel
-from kdiag.net.selector.disconnection import Disconnection
+from kdiag.net.channel import Channel, Disconnection
 from kdiag.net.selector.selector import Selector
 from kdiag.net.tcp import ends_of
 

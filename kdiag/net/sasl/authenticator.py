@@ -109,7 +109,7 @@ class SaslAuthenticator:
         """Return whether it waits for the transport to take bytes."""
         return not self.is_complete and not self._send.is_completed
 
-    def start_again(self, receive: NetworkReceive | None = None) -> None:
+    def reauthenticate(self, receive: NetworkReceive | None = None) -> None:
         """Begin a re-authentication: `is_complete` turns false until it has ended well.
 
         Args:
@@ -120,11 +120,11 @@ class SaslAuthenticator:
         self._is_again = True
         self._begin(receive)
 
-    def take_response(self) -> NetworkReceive | None:
+    def poll_response(self) -> NetworkReceive | None:
         """Return, once, an answer to an earlier request that came during a re-authentication."""
         return self._others.popleft() if self._others else None
 
-    def report_failure(self, transport: Transport) -> None:
+    def handle_authentication_failure(self, transport: Transport) -> None:
         """Do nothing: a client that refuses just leaves."""
 
     def authenticate(self, transport: Transport) -> None:

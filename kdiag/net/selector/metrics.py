@@ -1,11 +1,9 @@
-"""Selector metrics: what a selector has done so far, as plain counters.
+"""Selector metrics: plain counters of a selector's work.
 
 Source: Kafka's `Selector.SelectorMetrics`.
 """
 
 import msgspec
-
-from kdiag.clock import NS_PER_S
 
 
 class SelectorMetrics(msgspec.Struct):
@@ -49,19 +47,3 @@ class SelectorMetrics(msgspec.Struct):
         self.connections_by_client[software] -= 1
         if not self.connections_by_client[software]:
             del self.connections_by_client[software]
-
-    def per_second(self, earlier: "SelectorMetrics", elapsed_ns: int) -> dict[str, float]:
-        """Return how fast each counter has grown.
-
-        Args:
-            earlier: a `copy.copy` of these counters, taken earlier.
-            elapsed_ns: how long ago; more than 0.
-
-        Returns:
-            counter -> growth per second.
-        """
-        return {
-            name: (getattr(self, name) - getattr(earlier, name)) * NS_PER_S / elapsed_ns
-            for name in self.__struct_fields__
-            if name != "connections_by_client"
-        }

@@ -1,7 +1,7 @@
-"""Readiness: which sockets can be read or written, asked of the operating system at once.
+"""The poller: asks the operating system which sockets can be read or written.
 
 It is Python's `selectors` by channel id, without registrations for nothing (which `selectors`
-refuses), with a way to end a wait from another thread.
+refuses), and another thread can end its wait.
 """
 
 import selectors
@@ -18,8 +18,8 @@ _LONGEST_WAIT_NS: Final = 3600 * NS_PER_S
 _WAKEUP_BYTES: Final = 4096
 
 
-class Readiness:
-    """The sockets of a selector, and what each is watched for."""
+class Poller:
+    """The sockets of a selector, and the events that each is watched for."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()

@@ -1,7 +1,7 @@
 """The selector: many channels, driven by one `poll`.
 
-Each `poll` waits until sockets are ready, goes on with what each channel has under way, and leaves
-what happened in four lists, which stand until the next `poll`:
+Each `poll` waits until sockets are ready, connects, authenticates, reads and writes as far as each
+channel can, and leaves the results in four lists, which stand until the next `poll`:
 
     selector.connect("1", address)
     while "1" not in selector.connected:
@@ -16,32 +16,73 @@ whoever handles them. Only the wait is in the machine's own time; every deadline
 
 Only `wakeup` may be called from another thread than the one that polls.
 
+`register`, `mute` and `unmute`, `clear_completed_sends` and `clear_completed_receives`,
+`lowest_priority_channel` and `set_client_software` are a broker's side, which kdiag's lab will use.
+
 Source: Kafka's `Selector`.
 """
 
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import Final
+from enum import Enum, auto
+from typing import Final, NamedTuple
 
 from kdiag.clock import Clock
 from kdiag.errors import AuthenticationError, KdiagError
 from kdiag.net.address import Address, host_and_port
-from kdiag.net.channel import Channel, ChannelState
+from kdiag.net.channel import Channel, ChannelState, Disconnection
+from kdiag.net.memory_pool import UNLIMITED, MemoryPool
 from kdiag.net.receive import NetworkReceive
-from kdiag.net.selector.disconnection import CloseMode, Disconnection
 from kdiag.net.selector.idle import IdleExpiry
 from kdiag.net.selector.metrics import SelectorMetrics
-from kdiag.net.selector.poller import READ, WRITE, Readiness
-from kdiag.net.selector.reads import Reading
-from kdiag.net.selector.settings import DEFAULT_SETTINGS, SelectorSettings
-from kdiag.net.selector.writes import Writing
+from kdiag.net.selector.poller import READ, WRITE, Poller
+from kdiag.net.selector.reads import SelectorReads
+from kdiag.net.selector.writes import SelectorWrites
 from kdiag.net.send import NetworkSend
-from kdiag.net.tcp import configure, peer_of, start_connect
+from kdiag.net.tcp import SYSTEM_DEFAULT, configure, peer_of, start_connect
+from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 
 MakeChannel = Callable[[str, socket.socket, str, str], Channel]
-"""Makes a channel of its id, a socket, the peer (`host:port`) and the peer's host; may raise."""
+"""Makes a channel from its id, a socket, the peer (`host:port`) and the peer's host; may raise."""
+NEVER: Final = -1
+"""The `max_idle_ns` of a selector that keeps idle connections."""
+
 _FAILURES: Final = (OSError, KdiagError)
+
+
+class SelectorSettings(NamedTuple):
+    """The sizes and times that a selector is made with.
+
+    Attributes:
+        max_idle_ns: how long a connection may be unused before it is closed; `NEVER` keeps it.
+        max_receive_bytes: the largest frame that is not refused.
+        pool: the memory for incoming frames.
+        send_buffer_bytes: SO_SNDBUF, or `SYSTEM_DEFAULT`.
+        receive_buffer_bytes: SO_RCVBUF, or `SYSTEM_DEFAULT`.
+        failed_authentication_delay_ns: how long a server lets a client wait for its refusal.
+    """
+
+    max_idle_ns: int = NEVER
+    max_receive_bytes: int = DEFAULT_MAX_FRAME_BYTES
+    pool: MemoryPool = UNLIMITED
+    send_buffer_bytes: int = SYSTEM_DEFAULT
+    receive_buffer_bytes: int = SYSTEM_DEFAULT
+    failed_authentication_delay_ns: int = 0
+
+
+DEFAULT_SETTINGS: Final = SelectorSettings()
+
+
+class CloseMode(Enum):
+    """What happens to what a closed channel still holds, and who hears of it."""
+
+    GRACEFUL = auto()
+    """Frames that have arrived are handed out first; then it is in `disconnected`."""
+    NOTIFY_ONLY = auto()
+    """It is in `disconnected` at once."""
+    DISCARD_NO_NOTIFY = auto()
+    """Nobody hears of it: it was closed from here."""
 
 
 class Selector:
@@ -62,16 +103,22 @@ class Selector:
         make_channel: MakeChannel,
         settings: SelectorSettings = DEFAULT_SETTINGS,
     ) -> None:
-        """Begin without channels; the clock tells who is idle and when the refused are told."""
+        """Begin without channels.
+
+        Args:
+            clock: for idle connections, and for the delay before a refusal.
+            make_channel: makes the channel of a new socket.
+            settings: sizes and times.
+        """
         self.connected: list[str] = []
         self.disconnected: dict[str, Disconnection] = {}
         self.metrics = SelectorMetrics()
         self._clock = clock
         self._make_channel = make_channel
         self._settings = settings
-        self._readiness = Readiness()
-        self._reading = Reading(settings, self.metrics)
-        self._writing = Writing(self.metrics)
+        self._poller = Poller()
+        self._reads = SelectorReads(settings.max_receive_bytes, settings.pool, self.metrics)
+        self._writes = SelectorWrites(self.metrics)
         self._channels: dict[str, Channel] = {}
         self._closing: dict[str, Channel] = {}
         self._immediately_connected: set[str] = set()
@@ -82,7 +129,7 @@ class Selector:
         return f"<Selector of {len(self._channels)} channels, {len(self._closing)} closing>"
 
     def connect(self, channel_id: str, address: Address) -> None:
-        """Begin to connect; `connected` or `disconnected` will tell.
+        """Start to connect; the id will be in `connected` or in `disconnected`.
 
         Raises:
             ValueError: if the id is in use.
@@ -92,7 +139,7 @@ class Selector:
         sock = socket.socket(address.family, socket.SOCK_STREAM)
         with ExitStack() as on_error:
             on_error.callback(sock.close)
-            configure(sock, self._settings)
+            self._configure(sock)
             is_connected = self._start_connect(sock, address)
             channel = self._make_channel(channel_id, sock, address.peer, address.host)
             if is_connected:
@@ -110,7 +157,7 @@ class Selector:
         self._check_unused(channel_id)
         with ExitStack() as on_error:
             on_error.callback(sock.close)
-            configure(sock, self._settings)
+            self._configure(sock)
             host, port = peer_of(sock)
             channel = self._make_channel(channel_id, sock, host_and_port(host, port), host)
             channel.finish_connect()
@@ -119,9 +166,9 @@ class Selector:
         self.metrics.connections_created += 1
 
     def send(self, send: NetworkSend) -> None:
-        """Begin to send a frame; the polls to come write it.
+        """Start to send a frame; the following polls write it.
 
-        On a channel that is being closed it fails, which the next poll tells in `disconnected`.
+        On a channel that is being closed it fails, and the next poll puts it in `disconnected`.
 
         Raises:
             ValueError: if there is no such channel.
@@ -129,17 +176,17 @@ class Selector:
         """
         channel = self._channel(send.channel_id)
         if channel.id in self._closing:
-            self._writing.fail(channel)
+            self._writes.fail(channel)
             return
         try:
-            self._writing.send(channel, send)
+            self._writes.send(channel, send)
         except RuntimeError:
             self._close(channel, CloseMode.DISCARD_NO_NOTIFY)
             raise
         self._watch(channel)
 
     def poll(self, timeout_ns: int | None) -> None:
-        """Wait until a channel can go on, go on with all that can, and note what happened.
+        """Wait until a channel is ready, process all that are, and keep the results.
 
         Args:
             timeout_ns: how long to wait at the most, in the machine's own time; 0 does not wait,
@@ -150,41 +197,41 @@ class Selector:
         """
         if timeout_ns is not None and timeout_ns < 0:
             raise ValueError(f"a timeout of {timeout_ns} ns is negative")
-        for channel in self._reading.recover_memory(self._channels.values()):
+        for channel in self._reads.recover_memory(self._channels.values()):
             self._watch(channel)
-        is_busy = self._reading.can_drain or bool(self._immediately_connected)
+        is_busy = self._reads.can_drain or bool(self._immediately_connected)
         self._clear()
         is_busy |= bool(self.completed_receives or self.disconnected)
-        ready = self._readiness.wait(0 if is_busy else timeout_ns)
+        ready = self._poller.wait(0 if is_busy else timeout_ns)
         self.metrics.select_count += 1
         now_ns = self._clock.monotonic_ns()
-        for channel_id, events in self._take_work(ready):
+        for channel_id, events in self._channels_to_process(ready):
             self._idle.touch(channel_id, now_ns)
-            self._go_on(self._channels[channel_id], events)
+            self._process(self._channels[channel_id], events)
         self._close_refused()
         self._close_idle(now_ns)
 
     def wakeup(self) -> None:
         """End a `poll` that waits, or the next one; safe from any thread."""
-        self._readiness.wakeup()
+        self._poller.wakeup()
 
     @property
     def completed_sends(self) -> list[NetworkSend]:
         """Return the sends of which the system has every byte."""
-        return self._writing.completed
+        return self._writes.completed
 
     @property
     def completed_receives(self) -> list[NetworkReceive]:
-        """Return the frames that arrived, at most one of a channel; whoever uses one closes it."""
-        return self._reading.completed
+        """Return the frames that arrived, at most one of each channel; their user closes them."""
+        return self._reads.completed
 
     def clear_completed_sends(self) -> None:
         """Drop the completed sends, before the next `poll` does."""
-        self._writing.begin()
+        self._writes.begin_poll()
 
     def clear_completed_receives(self) -> None:
         """Drop the completed receives, before the next `poll` does; they are not closed."""
-        self._reading.clear_completed()
+        self._reads.clear_completed()
 
     def mute(self, channel_id: str) -> None:
         """Stop reading a channel until it is un-muted.
@@ -193,7 +240,7 @@ class Selector:
             ValueError: if there is no such channel.
         """
         channel = self._channel(channel_id)
-        self._reading.mute(channel)
+        self._reads.mute(channel)
         self._watch(channel)
 
     def unmute(self, channel_id: str) -> None:
@@ -203,9 +250,9 @@ class Selector:
             ValueError: if there is no such channel.
         """
         channel = self._channel(channel_id)
-        self._reading.unmute(channel)
+        self._reads.unmute(channel)
         if channel_id in self._closing:
-            self._reading.stop(channel)
+            self._reads.drop_buffered(channel)
         self._watch(channel)
 
     def mute_all(self) -> None:
@@ -237,14 +284,14 @@ class Selector:
         return channel is not None and channel.is_ready
 
     def lowest_priority_channel(self) -> Channel | None:
-        """Return the channel that a server can best do without: one being closed, or the idlest."""
+        """Return the channel that a server would close first: one being closed, or the idlest."""
         for channel in self._closing.values():
             return channel
         oldest = self._idle.least_recently_used
         return None if oldest is None else self._channels[oldest]
 
     def set_client_software(self, channel_id: str, name: str, version: str) -> None:
-        """Note what software a channel's client named itself (KIP-511), for the metrics.
+        """Record the software that a channel's client says it is (KIP-511), for the metrics.
 
         Raises:
             ValueError: if there is no such channel.
@@ -262,7 +309,7 @@ class Selector:
                 channel.state = ChannelState.LOCAL_CLOSE
             self._close(channel, mode)
         elif mode is not CloseMode.GRACEFUL and channel_id in self._closing:
-            self._end(self._closing.pop(channel_id), is_told=mode is CloseMode.NOTIFY_ONLY)
+            self._end(self._closing.pop(channel_id), is_notified=mode is CloseMode.NOTIFY_ONLY)
 
     def close(self) -> None:
         """Close every channel, though one may fail, and stop watching.
@@ -271,9 +318,17 @@ class Selector:
             Exception: whatever a channel raised; the others are closed nevertheless.
         """
         with ExitStack() as closing:
-            closing.callback(self._readiness.close)
+            closing.callback(self._poller.close)
             for channel_id in (*self._channels, *self._closing):
                 closing.callback(self.close_channel, channel_id)
+
+    def _configure(self, sock: socket.socket) -> None:
+        settings = self._settings
+        configure(
+            sock,
+            send_buffer_bytes=settings.send_buffer_bytes,
+            receive_buffer_bytes=settings.receive_buffer_bytes,
+        )
 
     def _check_unused(self, channel_id: str) -> None:
         for channels, what in ((self._channels, "open"), (self._closing, "being closed")):
@@ -301,40 +356,40 @@ class Selector:
             events |= READ
         if channel.wants_write:
             events |= WRITE
-        self._readiness.watch(channel.id, channel.transport.fileno(), events)
+        self._poller.watch(channel.id, channel.transport.fileno(), events)
 
     def _clear(self) -> None:
-        """Forget the last poll, and go on with the channels that are being closed."""
+        """Forget the results of the last poll, and drain the channels that are being closed."""
         self.connected = []
         self.disconnected = {}
-        self._reading.begin()
-        self._writing.begin()
+        self._reads.begin_poll()
+        self._writes.begin_poll()
         for channel in list(self._closing.values()):
-            if self._writing.has_failed(channel) or not self._reading.go_on_closing(channel):
+            if self._writes.pop_failure(channel) or not self._reads.drain_closing(channel):
                 del self._closing[channel.id]
-                self._end(channel, is_told=True)
-        self.disconnected |= self._writing.take_failed()
+                self._end(channel, is_notified=True)
+        self.disconnected |= self._writes.pop_failures()
 
-    def _take_work(self, ready: dict[str, int]) -> list[tuple[str, int]]:
-        """Return the channels that can go on: those that hold bytes already come first."""
-        buffered = [(channel_id, 0) for channel_id in self._reading.take_buffered(ready)]
+    def _channels_to_process(self, ready: dict[str, int]) -> list[tuple[str, int]]:
+        """Return channels with their events: those that already hold bytes come first."""
+        buffered = [(channel_id, 0) for channel_id in self._reads.pop_buffered(ready)]
         immediate = [(channel_id, 0) for channel_id in self._immediately_connected]
         self._immediately_connected = set()
-        return [*buffered, *self._reading.in_turn(ready), *immediate]
+        return [*buffered, *self._reads.in_turn(ready), *immediate]
 
-    def _go_on(self, channel: Channel, events: int) -> None:
-        """Connect, prove, read and write, as far as the channel can."""
+    def _process(self, channel: Channel, events: int) -> None:
+        """Connect, authenticate, read and write, as far as the channel can."""
         try:
             self._prepare(channel)
             if events & WRITE and channel.maybe_begin_client_reauthentication():
                 self._prepare(channel)
-            self._reading.go_on(channel, is_readable=bool(events & READ))
+            self._reads.read(channel, is_readable=bool(events & READ))
         except _FAILURES as error:
             self._fail(channel, error, CloseMode.GRACEFUL)
             return
         try:
             if events & WRITE:
-                self._writing.go_on(channel)
+                self._writes.write(channel)
         except _FAILURES as error:
             self._fail(channel, error, CloseMode.NOTIFY_ONLY)
             return
@@ -355,19 +410,19 @@ class Selector:
             self.metrics.failed_authentications += 1
             if channel.is_authenticating:
                 delay_ns = self._settings.failed_authentication_delay_ns
-                self._readiness.forget(channel.id)
+                self._poller.forget(channel.id)
                 self._refused_until_ns[channel.id] = self._clock.monotonic_ns() + delay_ns
                 return
         self._close(channel, mode)
 
     def _close_refused(self) -> None:
-        """Tell those who failed to prove who they are, after a while, and close them."""
+        """Report their failure to peers that were refused, after the delay, and close them."""
         now_ns = self._clock.monotonic_ns()
         due = [each for each, until_ns in self._refused_until_ns.items() if until_ns <= now_ns]
         for channel_id in due:
             channel = self._channels[channel_id]
             with suppress(OSError):  # it is closed either way
-                channel.authenticator.report_failure(channel.transport)
+                channel.authenticator.handle_authentication_failure(channel.transport)
             self._close(channel, CloseMode.GRACEFUL)
 
     def _close_idle(self, now_ns: int) -> None:
@@ -378,23 +433,23 @@ class Selector:
             self._close(channel, CloseMode.GRACEFUL)
 
     def _close(self, channel: Channel, mode: CloseMode) -> None:
-        """Take an open channel out of every list, and end it unless it has frames left to give."""
+        """Take an open channel out of every list, and end it unless it has frames to hand out."""
         self.connected = [each for each in self.connected if each != channel.id]
-        self._readiness.forget(channel.id)
+        self._poller.forget(channel.id)
         self._idle.remove(channel.id)
-        self._reading.stop(channel)
+        self._reads.drop_buffered(channel)
         self._immediately_connected.discard(channel.id)
         self._refused_until_ns.pop(channel.id, None)
         del self._channels[channel.id]
-        if mode is CloseMode.GRACEFUL and self._reading.go_on_closing(channel):
+        if mode is CloseMode.GRACEFUL and self._reads.drain_closing(channel):
             self._closing[channel.id] = channel
         else:
-            self._end(channel, is_told=mode is not CloseMode.DISCARD_NO_NOTIFY)
+            self._end(channel, is_notified=mode is not CloseMode.DISCARD_NO_NOTIFY)
 
-    def _end(self, channel: Channel, *, is_told: bool) -> None:
-        self._reading.forget(channel)
+    def _end(self, channel: Channel, *, is_notified: bool) -> None:
+        self._reads.forget(channel)
         self.metrics.connections_closed += 1
         self.metrics.remove_client(channel.client_software)
-        if is_told:
+        if is_notified:
             self.disconnected[channel.id] = Disconnection.of(channel)
         channel.close()

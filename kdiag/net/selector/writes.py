@@ -1,16 +1,15 @@
-"""Writing: the sends of a selector, from their begin to their end.
+"""The writing side of a selector: sends, from their start to their completion.
 
 Source: Kafka's `Selector` (`send`, `attemptWrite`, `failedSends`).
 """
 
-from kdiag.net.channel import Channel, ChannelState
-from kdiag.net.selector.disconnection import Disconnection
+from kdiag.net.channel import Channel, ChannelState, Disconnection
 from kdiag.net.selector.metrics import SelectorMetrics
 from kdiag.net.send import NetworkSend
 
 
-class Writing:
-    """The writing side of a selector.
+class SelectorWrites:
+    """What a selector writes.
 
     Attributes:
         completed: sends of which the system has every byte.
@@ -21,12 +20,12 @@ class Writing:
         self._metrics = metrics
         self._failed: dict[str, Disconnection] = {}
 
-    def begin(self) -> None:
-        """Begin the next poll."""
+    def begin_poll(self) -> None:
+        """Forget the results of the last poll."""
         self.completed = []
 
     def send(self, channel: Channel, send: NetworkSend) -> None:
-        """Begin a send.
+        """Start a send.
 
         Raises:
             RuntimeError: if the channel's last send is still under way; it must be closed then.
@@ -39,20 +38,20 @@ class Writing:
             raise
 
     def fail(self, channel: Channel) -> None:
-        """Note that a send cannot be begun, for the next poll to tell."""
+        """Record a send that could not be started; the next poll reports it."""
         self._failed[channel.id] = Disconnection.of(channel)
 
-    def has_failed(self, channel: Channel) -> bool:
-        """Return, once, whether a send could not be begun on a channel that is being closed."""
+    def pop_failure(self, channel: Channel) -> bool:
+        """Return, once, whether a send could not be started on a channel being closed."""
         return self._failed.pop(channel.id, None) is not None
 
-    def take_failed(self) -> dict[str, Disconnection]:
-        """Return, once, the channels that ended because a send could not be begun."""
+    def pop_failures(self) -> dict[str, Disconnection]:
+        """Return, once, the channels that ended because a send could not be started."""
         failed, self._failed = self._failed, {}
         return failed
 
-    def go_on(self, channel: Channel) -> None:
-        """Write what a channel's transport takes.
+    def write(self, channel: Channel) -> None:
+        """Write what a channel's transport accepts.
 
         Raises:
             AuthenticationError: if the peer refuses us after the handshake.

@@ -4,7 +4,6 @@ from kdiag.client.configured_client import cluster_settings, configured_client, 
 from kdiag.client.network.connections import NetworkSettings
 from kdiag.clock import ManualClock, SystemClock
 from kdiag.net.address import resolve
-from kdiag.net.selector.settings import SelectorSettings
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
 from scripted_kafka.scripted_broker import ScriptedBroker
 
@@ -21,7 +20,8 @@ def test_what_nobody_gave_is_as_a_terminal_needs_it() -> None:
     made = settings("bootstrap.servers=a,[::1]:1")
 
     assert made.servers == (("a", 9092), ("::1", 1))
-    assert made.selector == SelectorSettings()
+    assert made.selector == ClusterSettings(made.servers).selector
+    assert made.selector.max_idle_ns == 540_000 * MS_NS
     client_id = made.network.client_id
     assert client_id is not None
     assert client_id.startswith("kdiag-")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from client_ends.echo_server import PLAINTEXT, SETTINGS, Loopback, Security
-from kdiag.net.selector.settings import SelectorSettings
+from kdiag.net.selector.selector import SelectorSettings
 from kdiag.net.tls.transport import TlsTransport
 from secure_ends import tls_pair
 

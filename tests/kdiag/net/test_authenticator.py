@@ -19,13 +19,13 @@ class _TokenAuthenticator:
 
     def __init__(self) -> None:
         self.reauthenticate_at_ns: int | None = None
-        self.start_again()
+        self.reauthenticate()
 
     @property
     def wants_write(self) -> bool:
         return not self._send.is_completed
 
-    def start_again(self, receive: NetworkReceive | None = None) -> None:
+    def reauthenticate(self, receive: NetworkReceive | None = None) -> None:
         self.is_complete = False
         self.reauthenticate_at_ns = None
         self._send = NetworkSend("", [TOKEN])
@@ -40,10 +40,10 @@ class _TokenAuthenticator:
             self._take(self._receive)
             self._receive = NetworkReceive("1")
 
-    def take_response(self) -> NetworkReceive | None:
+    def poll_response(self) -> NetworkReceive | None:
         return self._responses.pop(0) if self._responses else None
 
-    def report_failure(self, transport: Transport) -> None:
+    def handle_authentication_failure(self, transport: Transport) -> None:
         raise AssertionError(f"no client reports to {transport.peer}")
 
     def _take(self, receive: NetworkReceive) -> None:
@@ -66,7 +66,7 @@ class _RefusingAuthenticator(NoAuthenticator):
         if self._receive.is_completed:
             raise AuthenticationError(transport.peer, Layer.SASL, "the token is wrong")
 
-    def report_failure(self, transport: Transport) -> None:
+    def handle_authentication_failure(self, transport: Transport) -> None:
         NetworkSend("", [b"no"]).write_to(transport, CLOCK)
 
 
@@ -85,11 +85,11 @@ def test_no_authenticator_has_nothing_to_prove() -> None:
     """It is complete from the start, for ever, and keeps nothing."""
     authenticator, transport = NoAuthenticator(), MemoryTransport(b"data")
     authenticator.authenticate(transport)
-    authenticator.start_again()
-    authenticator.report_failure(transport)
+    authenticator.reauthenticate()
+    authenticator.handle_authentication_failure(transport)
 
     assert authenticator.is_complete
-    assert authenticator.take_response() is None
+    assert authenticator.poll_response() is None
     assert (authenticator.wants_write, authenticator.reauthenticate_at_ns) == (False, None)
     assert (transport.written, bytes(transport.incoming)) == (b"", b"data")
 

@@ -22,7 +22,7 @@ class _ExpiringAuthenticator(NoAuthenticator):
         self.reauthenticate_at_ns = 100
         self.handed: list[NetworkReceive | None] = []
 
-    def start_again(self, receive: NetworkReceive | None = None) -> None:
+    def reauthenticate(self, receive: NetworkReceive | None = None) -> None:
         self.handed.append(receive)
 
 

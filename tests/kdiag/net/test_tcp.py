@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from client_ends.echo_server import SETTINGS, Loopback
+from client_ends.echo_server import Loopback
 from kdiag.net.address import Address
 from kdiag.net.tcp import configure, ends_of, finish_connect, peer_of, start_connect
 
@@ -24,7 +24,7 @@ def test_a_socket_is_set_as_kafka_sets_it() -> None:
     """It never blocks, sends at once, and notices a peer that is gone."""
     with socket.socket() as sock:
         before = sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
-        configure(sock, SETTINGS)
+        configure(sock)
 
         assert options(sock) == (True, True, True)
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == before
@@ -33,9 +33,7 @@ def test_a_socket_is_set_as_kafka_sets_it() -> None:
 def test_buffer_sizes_are_set_if_they_are_given() -> None:
     """Linux keeps twice of what was asked for, for its own use."""
     with socket.socket() as sock:
-        configure(
-            sock, SETTINGS._replace(send_buffer_bytes=64 * KIB, receive_buffer_bytes=32 * KIB)
-        )
+        configure(sock, send_buffer_bytes=64 * KIB, receive_buffer_bytes=32 * KIB)
         sizes = [
             sock.getsockopt(socket.SOL_SOCKET, option)
             for option in (socket.SO_SNDBUF, socket.SO_RCVBUF)
@@ -58,7 +56,7 @@ def test_a_local_socket_is_no_internet_socket() -> None:
     """It has neither TCP_NODELAY nor a port."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        configure(ours, SETTINGS)
+        configure(ours)
         assert peer_of(ours) == ("local", 0)
 
 
@@ -74,7 +72,7 @@ def test_a_connect_that_cannot_begin_says_why() -> None:
     """The error has number and text of the system, and names the broker."""
     broadcast = Address("everybody", 9092, "255.255.255.255", socket.AF_INET)
     with socket.socket() as sock:
-        configure(sock, SETTINGS)
+        configure(sock)
         with pytest.raises(OSError, match=r".+") as caught:
             start_connect(sock, broadcast)
 

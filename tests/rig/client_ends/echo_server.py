@@ -15,11 +15,9 @@ from typing import Final, NamedTuple, Self
 from kdiag.clock import Clock, ManualClock
 from kdiag.net.address import Address
 from kdiag.net.authenticator import Authenticator, NoAuthenticator
-from kdiag.net.channel import Channel
+from kdiag.net.channel import Channel, Disconnection
 from kdiag.net.receive import NetworkReceive
-from kdiag.net.selector.disconnection import Disconnection
-from kdiag.net.selector.selector import Selector
-from kdiag.net.selector.settings import NEVER, SelectorSettings
+from kdiag.net.selector.selector import NEVER, Selector, SelectorSettings
 from kdiag.net.send import NetworkSend
 from kdiag.net.transport import PlaintextTransport, Transport
 

@@ -173,7 +173,7 @@ def test_the_session_is_renewed_when_nine_tenths_of_it_have_passed(
     complete(authenticator, peer, lifetime_ms=100_000)
     due_ns = [authenticator.reauthenticate_at_ns]
     authenticator.draw = lambda: 1.0
-    authenticator.start_again()
+    authenticator.reauthenticate()
     due_ns.append(authenticator.reauthenticate_at_ns)
     authenticator.authenticate(peer.transport)
     assert peer.hear().api_key == 17
@@ -206,17 +206,17 @@ def test_answers_to_earlier_requests_are_kept_for_the_channel(
     half_read = NetworkReceive("7")
     peer.socket.sendall(struct.pack(">i", len(first)) + first[:9])
     half_read.read_from(peer.transport, clock)
-    authenticator.start_again(half_read)
+    authenticator.reauthenticate(half_read)
     authenticator.authenticate(peer.transport)
     peer.hear()
     say_in_parts(authenticator, peer, first[9:])
-    assert authenticator.take_response() is half_read
+    assert authenticator.poll_response() is half_read
     assert half_read.payload == first
-    assert authenticator.take_response() is None
+    assert authenticator.poll_response() is None
     say_in_parts(authenticator, peer, struct.pack(">i", len(second)) + second)
     peer.answer(SaslHandshakeResponse())
     authenticator.authenticate(peer.transport)
-    other = authenticator.take_response()
+    other = authenticator.poll_response()
     assert other is not None
     assert (other.channel_id, other.payload) == ("7", second)
     peer.hear()
@@ -385,7 +385,7 @@ def test_a_client_that_refuses_has_nothing_to_report(
     authenticator: SaslAuthenticator, peer: SaslPeer
 ) -> None:
     """Only a server tells its peer that it was refused."""
-    authenticator.report_failure(peer.transport)
+    authenticator.handle_authentication_failure(peer.transport)
     peer.socket.settimeout(0)
     with pytest.raises(BlockingIOError):
         peer.socket.recv(1)

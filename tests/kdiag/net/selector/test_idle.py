@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from client_ends.echo_server import SETTINGS, Loopback
 from kdiag.net.channel import ChannelState
 from kdiag.net.selector.idle import IdleExpiry
-from kdiag.net.selector.settings import NEVER
+from kdiag.net.selector.selector import NEVER
 
 MakeLoopback = Callable[..., Loopback]
 IDLE = SETTINGS._replace(max_idle_ns=10)

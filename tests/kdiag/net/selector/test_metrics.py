@@ -1,7 +1,4 @@
-import copy
-
 from client_ends.echo_server import Loopback
-from kdiag.net.selector.metrics import SelectorMetrics
 
 
 def test_connections_are_counted_at_both_ends(loopback: Loopback) -> None:
@@ -42,15 +39,3 @@ def test_connections_are_counted_by_client_software(loopback: Loopback) -> None:
     for channel_id in ids[1:]:
         server.close_channel(channel_id)
     assert by_client == {("kdiag", "1.0"): 1}
-
-
-def test_rates_are_what_grew_in_a_time() -> None:
-    """In a second; what does not grow has a rate of 0."""
-    metrics = SelectorMetrics(sends=5, bytes_sent=100)
-    earlier = copy.copy(metrics)
-    metrics.sends += 3
-    metrics.bytes_sent += 4_000
-    rates = metrics.per_second(earlier, 2_000_000_000)
-
-    assert (rates["sends"], rates["bytes_sent"], rates["receives"]) == (1.5, 2000.0, 0.0)
-    assert "connections_by_client" not in rates

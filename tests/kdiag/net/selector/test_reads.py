@@ -8,11 +8,11 @@ from client_ends.echo_server import PLAINTEXT, SETTINGS, Loopback
 from kdiag.clock import ManualClock
 from kdiag.net.authenticator import Authenticator, NoAuthenticator
 from kdiag.net.channel import Channel, MuteEvent
-from kdiag.net.memory_pool import SimpleMemoryPool
+from kdiag.net.memory_pool import UNLIMITED, SimpleMemoryPool
 from kdiag.net.receive import NetworkReceive
-from kdiag.net.selector.disconnection import CloseMode
 from kdiag.net.selector.metrics import SelectorMetrics
-from kdiag.net.selector.reads import Reading
+from kdiag.net.selector.reads import SelectorReads
+from kdiag.net.selector.selector import CloseMode
 from kdiag.net.transport import PlaintextTransport, Transport
 from secure_ends.memory_transport import MemoryTransport
 
@@ -186,7 +186,7 @@ def test_bytes_that_nothing_can_be_done_with_keep_nobody_busy(*, was_muted: bool
         asked = transport.reads
         loopback.client.poll()
         assert transport.reads == asked + 1
-        assert not selector._reading.can_drain
+        assert not selector._reads.can_drain
         loopback.client.poll()
         assert transport.reads == asked + 2
         selector.mute("1")
@@ -197,17 +197,17 @@ def test_bytes_that_nothing_can_be_done_with_keep_nobody_busy(*, was_muted: bool
 def test_while_memory_is_short_another_channel_is_the_first_each_time() -> None:
     """Otherwise the same channels could take all the memory there is."""
     pool, metrics = SimpleMemoryPool(1000, 1000), SelectorMetrics()
-    reading = Reading(SETTINGS._replace(pool=pool), metrics)
+    reads = SelectorReads(FRAME_BYTES, pool, metrics)
     ready = {"a": 1, "b": 2, "c": 3}
     orders = []
     for taken in (0, 901, 0, 0):
         if taken:
             assert pool.try_allocate(taken)
-        orders.append("".join(channel_id for channel_id, _ in reading.in_turn(ready)))
+        orders.append("".join(channel_id for channel_id, _ in reads.in_turn(ready)))
         metrics.select_count += 1
 
     assert orders == ["abc", "bca", "cab", "abc"]
-    assert reading.in_turn({}) == []
+    assert reads.in_turn({}) == []
 
 
 class _LateAuthenticator(NoAuthenticator):
@@ -216,7 +216,7 @@ class _LateAuthenticator(NoAuthenticator):
     def __init__(self) -> None:
         self._responses = [NetworkReceive("1"), NetworkReceive("1")]
 
-    def take_response(self) -> NetworkReceive | None:
+    def poll_response(self) -> NetworkReceive | None:
         return self._responses.pop(0) if self._responses else None
 
 
@@ -229,15 +229,15 @@ def connected(transport: Transport, authenticator: Authenticator | None = None) 
 
 def test_what_an_authenticator_has_kept_comes_before_the_next_frame() -> None:
     """One a poll; the next poll does not wait while there may be more."""
-    reading, counts = Reading(SETTINGS, SelectorMetrics()), list[int]()
+    reads, counts = SelectorReads(FRAME_BYTES, UNLIMITED, SelectorMetrics()), list[int]()
     channel = connected(MemoryTransport(bytes(4)), _LateAuthenticator())
     for _ in range(4):
-        reading.begin()
-        reading.take_buffered({})
-        reading.go_on(channel, is_readable=True)
-        counts.append(len(reading.completed))
+        reads.begin_poll()
+        reads.pop_buffered({})
+        reads.read(channel, is_readable=True)
+        counts.append(len(reads.completed))
         if counts == [1]:
-            assert reading.can_drain
+            assert reads.can_drain
 
     assert counts == [1, 1, 1, 0]
 
@@ -252,24 +252,27 @@ class _HoldingTransport(MemoryTransport):
 
 def test_a_muted_channel_is_not_read_whatever_it_holds() -> None:
     """Not even when it is ready to write; nor does anybody hurry because of it."""
-    reading, transport = Reading(SETTINGS, SelectorMetrics()), _HoldingTransport(bytes(4))
+    reads, transport = (
+        SelectorReads(FRAME_BYTES, UNLIMITED, SelectorMetrics()),
+        _HoldingTransport(bytes(4)),
+    )
     channel, drains = connected(transport), list[bool]()
-    for change in (reading.mute, reading.unmute, reading.mute):
+    for change in (reads.mute, reads.unmute, reads.mute):
         change(channel)
-        drains.append(reading.can_drain)
-    reading.go_on(channel, is_readable=True)
+        drains.append(reads.can_drain)
+    reads.read(channel, is_readable=True)
 
     assert drains == [False, True, False]
-    assert (reading.completed, transport.read_sizes) == ([], [])
+    assert (reads.completed, transport.read_sizes) == ([], [])
 
 
 def test_partial_receives_are_counted() -> None:
     """Bytes count when they come, receives when they are whole."""
     metrics, transport = SelectorMetrics(), MemoryTransport(b"\0\0\0\4ab")
-    reading, channel = Reading(SETTINGS, metrics), connected(transport)
-    reading.go_on(channel, is_readable=True)
-    assert (metrics.bytes_received, metrics.receives, reading.completed) == (6, 0, [])
+    reads, channel = SelectorReads(FRAME_BYTES, UNLIMITED, metrics), connected(transport)
+    reads.read(channel, is_readable=True)
+    assert (metrics.bytes_received, metrics.receives, reads.completed) == (6, 0, [])
     transport.incoming += b"cd"
-    reading.go_on(channel, is_readable=True)
+    reads.read(channel, is_readable=True)
     assert (metrics.bytes_received, metrics.receives) == (8, 1)
-    assert [receive.payload for receive in reading.completed] == [b"abcd"]
+    assert [receive.payload for receive in reads.completed] == [b"abcd"]

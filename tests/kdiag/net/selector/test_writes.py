@@ -8,7 +8,7 @@ from kdiag.clock import ManualClock
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel, ChannelState
 from kdiag.net.selector.metrics import SelectorMetrics
-from kdiag.net.selector.writes import Writing
+from kdiag.net.selector.writes import SelectorWrites
 from kdiag.net.send import NetworkSend
 from kdiag.net.transport import PlaintextTransport, Transport
 from secure_ends.memory_transport import MemoryTransport
@@ -117,15 +117,15 @@ def test_what_a_transport_has_to_say_is_sent_without_a_send() -> None:
 def test_a_send_completes_with_no_byte_written() -> None:
     """The transport took everything before; now the last of it went out."""
     metrics, transport = SelectorMetrics(), MemoryTransport()
-    writing = Writing(metrics)
+    writes = SelectorWrites(metrics)
     channel = Channel("1", transport, NoAuthenticator(), ManualClock())
     channel.finish_connect()
     send = NetworkSend("1", [b"body"])
-    writing.send(channel, send)
+    writes.send(channel, send)
     transport.holds_back = True
-    writing.go_on(channel)
-    assert (metrics.bytes_sent, metrics.sends, writing.completed) == (8, 0, [])
+    writes.write(channel)
+    assert (metrics.bytes_sent, metrics.sends, writes.completed) == (8, 0, [])
     transport.holds_back = False
-    writing.go_on(channel)
-    assert (metrics.bytes_sent, metrics.sends, writing.completed) == (8, 1, [send])
+    writes.write(channel)
+    assert (metrics.bytes_sent, metrics.sends, writes.completed) == (8, 1, [send])
     assert not channel.has_send
