@@ -1,6 +1,10 @@
-"""Where `kdiag decode` gets its packets from: captures that lie there, or a live interface."""
+"""The inputs of a reading, opened: captures or a live interface, key logs, names of topic ids."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
+
+import typer
 
 from kdiag.errors import CaptureError
 from kdiag.exchange.line.phrase import count
@@ -8,24 +12,27 @@ from kdiag.pcap.decoder import Counts
 from kdiag.pcap.live import LiveCapture
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tls.keylog import KeyLog
-from kdiag_cli.commands.decode.options import DecodeOptions
+from kdiag.wire.primitives import uuid_bytes
+from kdiag_cli.options.captures import CaptureInputs
 
 Traffic = CaptureReader | LiveCapture
 
+_WORDS_PER_LINE: Final = 2
 
-def open_traffic(options: DecodeOptions) -> Traffic:
+
+def open_traffic(inputs: CaptureInputs) -> Traffic:
     """Return what reads the packets.
 
     Raises:
         CaptureError: a file is not a capture, or the interface cannot be captured from.
     """
-    apart = options.separates_networks
-    if options.live is None:
-        return CaptureReader(options.files, separates_networks=apart)
-    return LiveCapture(options.live, write=options.write, separates_networks=apart)
+    apart = inputs.separates_networks
+    if inputs.live is None:
+        return CaptureReader(inputs.files, separates_networks=apart)
+    return LiveCapture(inputs.live, write=inputs.write, separates_networks=apart)
 
 
-def read_keylogs(files: list[Path]) -> KeyLog:
+def read_keylogs(files: Sequence[Path]) -> KeyLog:
     """Return the TLS secrets in key log files.
 
     Raises:
@@ -42,6 +49,36 @@ def read_keylogs(files: list[Path]) -> KeyLog:
             why = "holds no TLS secret: give the file that SSLKEYLOGFILE named"
             raise CaptureError(str(file), why)
     return keylog
+
+
+def read_topic_ids(file: Path | None) -> dict[str, str]:
+    """Return the names in a file of `topic-id<space>name` lines, by topic id."""
+    if file is None:
+        return {}
+    hint = "'--topic-ids'"
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise typer.BadParameter(f"{file}: {why}", param_hint=hint) from None
+    names = {}
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != _WORDS_PER_LINE or not _is_uuid(words[0]):
+            why = f"{file}, line {number}: expected a topic id, a space and a name"
+            raise typer.BadParameter(why, param_hint=hint)
+        names[words[0]] = words[1]
+    return names
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        uuid_bytes(text)
+    except ValueError:
+        return False
+    return True
 
 
 def note_disorder(counts: Counts) -> list[str]:

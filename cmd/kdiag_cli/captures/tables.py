@@ -1,4 +1,4 @@
-"""Where `kdiag query` and `kdiag report` get their tables: captures, or a folder of Parquet."""
+"""The tables of captures: written as Parquet, and asked by `kdiag query` and `kdiag report`."""
 
 import tempfile
 from importlib.util import find_spec
@@ -6,52 +6,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import typer
-from msgspec.structs import replace
 
-from kdiag_cli.captures.run import run_on_captures
-from kdiag_cli.commands.decode.options import DecodeOptions
+from kdiag.exchange.selection import Selection
+from kdiag_cli.captures.printer import SortedPrinter
+from kdiag_cli.captures.reading import CaptureReading, CaptureResult, run_on_captures
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.output.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdiag.exchange.topic_names import TopicNames
     from kdiag.report.engine import Database
-    from kdiag.report.parquet import ParquetTables
 
-
-def ask_tables(options: DecodeOptions, ask: "Callable[[Database], None]") -> ExitCode:
-    """Ask something of the tables of captures; return the exit code.
-
-    Captures are written as Parquet into a temporary folder first, so that the tables may be larger
-    than the memory.
-
-    Args:
-        options: the captures, or one folder that `kdiag decode --output parquet` has written.
-        ask: is given the database, prints the answer.
-    """
-    return run_on_captures(lambda: _ask(options, ask))
-
-
-def _ask(options: DecodeOptions, ask: "Callable[[Database], None]") -> ExitCode:
-    from kdiag.report.engine import holds_tables, open_folder  # noqa: PLC0415 - duckdb
-    from kdiag_cli.commands.decode import run as decoding  # noqa: PLC0415 - it imports this module
-
-    if len(options.files) == 1 and holds_tables(Path(options.files[0])):
-        with open_folder(Path(options.files[0])) as database:
-            ask(database)
-        return ExitCode.DONE
-    with tempfile.TemporaryDirectory(prefix="kdiag-tables-") as folder:
-        code = decoding.run(replace(options, output="parquet", out=Path(folder)))
-        if code in (ExitCode.DONE, ExitCode.PARTIAL):
-            with open_folder(Path(folder)) as database:
-                ask(database)
-        return code
-
+INSTALL: Final = "pip install 'kdiag[report]'"
 
 _LIBRARIES: Final = ("pyarrow", "duckdb", "sqlglot")
-INSTALL: Final = "pip install 'kdiag[report]'"
+_ALL: Final = Selection()
 
 
 def require_report_extra() -> None:
@@ -62,16 +33,67 @@ def require_report_extra() -> None:
         raise typer.Exit(ExitCode.USAGE)
 
 
-def open_parquet_tables(options: "DecodeOptions", names: "TopicNames") -> "ParquetTables":
-    """Return what writes the tables of `kdiag decode --output parquet --out DIR`.
+def tables_of(
+    inputs: CaptureInputs,
+    folder: Path,
+    contents: TableContents,
+    selection: Selection = _ALL,
+) -> CaptureResult:
+    """Write the tables of captures into a folder.
+
+    Args:
+        inputs: the captures.
+        folder: where to; made if it does not exist.
+        contents: what the tables hold.
+        selection: which exchanges they hold.
 
     Raises:
-        ReportError: if the folder cannot be written to.
+        CaptureError: a capture cannot be read.
+        ReportError: the folder cannot be written to.
     """
-    from kdiag.report.arrow import TableChoice  # noqa: PLC0415
-    from kdiag.report.parquet import ParquetTables  # noqa: PLC0415 - pyarrow
+    from kdiag.report.arrow import TableChoice  # noqa: PLC0415 - pyarrow is an extra
+    from kdiag.report.parquet import ParquetTables  # noqa: PLC0415 - as above
 
-    assert options.out is not None
-    form = options.form
-    choice = TableChoice(bodies=options.bodies, records=form.values, show_secrets=form.show_secrets)
-    return ParquetTables(options.out, names, choice)
+    reading = CaptureReading(inputs, follows_tcp=contents.tcp)
+    choice = TableChoice(
+        bodies=contents.bodies, records=contents.records, show_secrets=contents.shows_secrets
+    )
+    tables = ParquetTables(folder, reading.names, choice)
+    try:
+        return reading.read(SortedPrinter(tables) if contents.is_sorted else tables, selection)
+    finally:
+        tables.discard()  # what was not finished
+
+
+def ask_tables(
+    inputs: CaptureInputs, contents: TableContents, ask: "Callable[[Database], None]"
+) -> ExitCode:
+    """Ask something of the tables of captures; return the exit code.
+
+    Captures are written as Parquet into a temporary folder first, so that the tables may be larger
+    than the memory.
+
+    Args:
+        inputs: the captures, or one folder that `kdiag decode --output parquet` has written.
+        contents: what the tables hold.
+        ask: is given the database, prints the answer.
+    """
+    return run_on_captures(lambda: _ask(inputs, contents, ask))
+
+
+def _ask(
+    inputs: CaptureInputs, contents: TableContents, ask: "Callable[[Database], None]"
+) -> ExitCode:
+    from kdiag.report.engine import holds_tables, open_folder  # noqa: PLC0415 - duckdb is an extra
+
+    if len(inputs.files) == 1 and holds_tables(Path(inputs.files[0])):
+        with open_folder(Path(inputs.files[0])) as database:
+            ask(database)
+        return ExitCode.DONE
+    with tempfile.TemporaryDirectory(prefix="kdiag-tables-") as folder:
+        result = tables_of(inputs, Path(folder), contents)
+        if not result.is_interrupted:
+            result.say_warnings()
+            with open_folder(Path(folder)) as database:
+                ask(database)
+        return result.exit_code

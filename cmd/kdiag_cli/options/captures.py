@@ -1,9 +1,14 @@
-"""The options that commands have which read captures."""
+"""The options of commands that read captures, and what they amount to."""
 
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
+
+if TYPE_CHECKING:  # it brings the decoder with it, which no `--help` needs
+    from kdiag.pcap.decoder import Limits
 
 Ports = Annotated[
     list[int] | None,
@@ -40,3 +45,45 @@ WithRecords = Annotated[
 NoBodies = Annotated[
     bool, typer.Option("--no-bodies", help="Leave request_body and response_body empty.")
 ]
+
+
+class CaptureInputs(NamedTuple):
+    """Where packets come from, and how they are read.
+
+    Attributes:
+        files: captures, and folders of captures; `-` stands for stdin.
+        live: the interface to capture from instead of reading files.
+        write: the file that keeps what is captured.
+        ports: those that carry Kafka whatever the bytes look like.
+        keylogs: files with the secrets of TLS connections.
+        topic_ids: the file with names of topic ids.
+        separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
+        limits: what bounds the memory of the decoder; None for its own limits.
+    """
+
+    files: Sequence[str] = ()
+    live: str | None = None
+    write: Path | None = None
+    ports: AbstractSet[int] = frozenset()
+    keylogs: Sequence[Path] = ()
+    topic_ids: Path | None = None
+    separates_networks: bool = False
+    limits: "Limits | None" = None
+
+
+class TableContents(NamedTuple):
+    """The choices about the tables of captures.
+
+    Attributes:
+        bodies: whether they hold the bodies.
+        records: whether there is a table of records.
+        tcp: whether connections have the facts of TCP.
+        shows_secrets: whether passwords and tokens stay in the bodies.
+        is_sorted: whether rows are ordered by time, which keeps everything in memory.
+    """
+
+    bodies: bool = True
+    records: bool = False
+    tcp: bool = False
+    shows_secrets: bool = False
+    is_sorted: bool = False

@@ -13,7 +13,7 @@ from kdiag.exchange.summary.counts import Summary, Totals
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import Item, decode_capture
 from kdiag.pcap.tls.keylog import KeyLog
-from kdiag_cli.commands.decode.pipeline import ExchangePipeline
+from kdiag_cli.captures.pipeline import ExchangePipeline
 
 FOLDERS = [CAPTURES]
 if "KDIAG_REFERENCE" in os.environ:

@@ -3,21 +3,28 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 from folders import CAPTURES
 from kdiag.errors import CaptureError
 from kdiag.pcap.decoder import Counts
 from kdiag.pcap.live import LiveCapture
 from kdiag.pcap.reader import CaptureReader
-from kdiag_cli.captures.source import note_disorder, note_drops, open_traffic, read_keylogs
-from kdiag_cli.commands.decode.options import DecodeOptions
+from kdiag_cli.captures.source import (
+    note_disorder,
+    note_drops,
+    open_traffic,
+    read_keylogs,
+    read_topic_ids,
+)
+from kdiag_cli.options.captures import CaptureInputs
 
 SECRET = b"CLIENT_RANDOM " + b"ab" * 32 + b" " + b"cd" * 48 + b"\n"
 
 
 def reader() -> CaptureReader:
     """Return what reads a capture that ships."""
-    opened = open_traffic(DecodeOptions(files=[str(CAPTURES / "acks.pcap")]))
+    opened = open_traffic(CaptureInputs(files=[str(CAPTURES / "acks.pcap")]))
     assert isinstance(opened, CaptureReader)
     return opened
 
@@ -36,7 +43,7 @@ def test_files_are_read_where_no_interface_is_named() -> None:
 def test_an_interface_is_captured_from_and_what_was_dropped_is_told(tmp_path: Path) -> None:
     """The kernel's count of dropped packets becomes a warning."""
     kept = tmp_path / "kept.pcap"
-    with open_traffic(DecodeOptions(files=[], live="lo", write=kept)) as live:  # type: ignore[union-attr]
+    with open_traffic(CaptureInputs(files=[], live="lo", write=kept)) as live:  # type: ignore[union-attr]
         assert isinstance(live, LiveCapture)
         assert kept.exists()
         live.dropped = 1234
@@ -73,3 +80,30 @@ def test_a_file_without_a_secret_is_an_error_that_says_so(tmp_path: Path) -> Non
         read_keylogs([wrong])
     with pytest.raises(CaptureError, match="cannot be opened: No such file"):
         read_keylogs([tmp_path / "none"])
+
+
+def test_topic_ids_are_read_from_lines_of_two_words(tmp_path: Path) -> None:
+    """Blank lines and comments are passed over."""
+    file = tmp_path / "ids"
+    file.write_text("# mine\n\nAAAAAAAAAAAAAAAAAAAACQ orders\n", encoding="utf-8")
+    assert read_topic_ids(file) == {"AAAAAAAAAAAAAAAAAAAACQ": "orders"}
+    assert read_topic_ids(None) == {}
+
+
+@pytest.mark.parametrize("line", ["orders", "short orders", "AAAAAAAAAAAAAAAAAAAACQ a b"])
+def test_a_line_that_is_something_else_is_refused_by_its_number(tmp_path: Path, line: str) -> None:
+    """The file is the user's, so the user is told where."""
+    file = tmp_path / "ids"
+    file.write_text(f"\n{line}\n", encoding="utf-8")
+    with pytest.raises(typer.BadParameter, match="line 2"):
+        read_topic_ids(file)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """Missing, or not text."""
+    with pytest.raises(typer.BadParameter, match="No such file"):
+        read_topic_ids(tmp_path / "missing")
+    file = tmp_path / "binary"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(typer.BadParameter, match="not UTF-8"):
+        read_topic_ids(file)

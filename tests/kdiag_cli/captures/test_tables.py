@@ -10,8 +10,8 @@ from folders import CAPTURES
 from kdiag.report.engine import Database
 from kdiag.report.sql_report import Query
 from kdiag_cli.captures.tables import ask_tables, require_report_extra
-from kdiag_cli.commands.decode.options import DecodeOptions
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.captures import CaptureInputs, TableContents
 from programs.kdiag_program import kdiag
 
 CAPTURE = CAPTURES / "acks.pcap"
@@ -27,7 +27,7 @@ def ask(files: list[Path], temporary: Path | None = None) -> tuple[ExitCode, lis
             assert list(temporary.glob("kdiag-tables-*/exchanges.parquet"))
         found.extend(database.ask(COUNT).read_all().column("n").to_pylist())
 
-    return ask_tables(DecodeOptions(files=list(map(str, files))), count), found
+    return ask_tables(CaptureInputs(list(map(str, files))), TableContents(), count), found
 
 
 def test_captures_become_tables_for_the_time_of_a_question(
@@ -88,7 +88,10 @@ def test_an_interruption_ends_quietly(tmp_path: Path) -> None:
     def interrupt(_: Database) -> None:
         raise KeyboardInterrupt
 
-    assert ask_tables(DecodeOptions(files=[str(tmp_path)]), interrupt) is ExitCode.INTERRUPTED
+    assert (
+        ask_tables(CaptureInputs([str(tmp_path)]), TableContents(), interrupt)
+        is ExitCode.INTERRUPTED
+    )
 
 
 _WITHOUT = """\

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kdiag_cli.options.captures import KeyLogs, Ports, SeparateNetworks, TopicIds
+from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNetworks, TopicIds
 
 EXAMPLES = """\b
 Examples:
@@ -156,7 +156,19 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     from kdiag_cli.commands.decode import run as decoding  # noqa: PLC0415 - as above
 
     options = decode_options.DecodeOptions(
-        files=files or [],
+        inputs=CaptureInputs(
+            files=files or (),
+            live=live,
+            write=write,
+            ports=frozenset(port or ()),
+            keylogs=keylog or (),
+            topic_ids=topic_ids,
+            separates_networks=separate_networks,
+            limits=Limits(
+                max_frame_bytes=decode_options.read_size(max_frame, "'--max-frame'"),
+                max_waiting_bytes=decode_options.read_size(max_waiting, "'--max-waiting'"),
+            ),
+        ),
         output=output.value,
         out=out,
         bodies=not no_bodies,
@@ -170,21 +182,11 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             errors=errors,
             min_latency_ns=decode_options.read_duration_ns(min_latency),
         ),
-        ports=frozenset(port or ()),
-        topic_names=decode_options.read_topic_ids(topic_ids),
         summary=summary,
         show=show,
         explain=explain,
         tcp=tcp,
         sort=sort,
-        keylogs=keylog or [],
-        separates_networks=separate_networks,
-        live=live,
-        write=write,
-        limits=Limits(
-            max_frame_bytes=decode_options.read_size(max_frame, "'--max-frame'"),
-            max_waiting_bytes=decode_options.read_size(max_waiting, "'--max-waiting'"),
-        ),
     )
     raise typer.Exit(decoding.run(options))
 

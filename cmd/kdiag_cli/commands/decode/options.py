@@ -10,9 +10,8 @@ import typer
 
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.selection import Selection
-from kdiag.pcap.decoder import DEFAULT_LIMITS, Limits
 from kdiag.wire.catalog import APIS, api_named
-from kdiag.wire.primitives import uuid_bytes
+from kdiag_cli.options.captures import CaptureInputs
 
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s|m|)", re.IGNORECASE)
 _NS: Final = {
@@ -28,50 +27,35 @@ _SIZE: Final = re.compile(r"(\d{1,12})\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 _SHIFTS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
 _RATE: Final = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([kmg])bit(?:/s)?", re.IGNORECASE)
 _BITS: Final = {"k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
-_WORDS_PER_LINE: Final = 2
 
 
 class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `kdiag decode` shall do.
+    """The options of `kdiag decode`, validated.
 
     Attributes:
-        files: the captures.
+        inputs: the captures, or the interface to capture from.
         output: `text`, `jsonl`, `json`, `csv` or `parquet`.
         out: the folder for the tables of `parquet`; None with every other output.
         bodies: whether these tables hold the bodies.
         form: how bodies are shown.
         selection: which exchanges are wanted.
-        ports: those that carry Kafka whatever the bytes look like.
-        topic_names: names that are known beforehand, by topic id.
         summary: whether to count instead of listing.
         show, explain: the number of the one exchange to print in full, or byte by byte.
-        tcp: whether to tell what TCP did on each connection.
+        tcp: whether to report the facts of TCP for each connection.
         sort: whether to order by time.
-        keylogs: files with the secrets of TLS connections.
-        separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
-        live: the interface to capture from instead of reading files.
-        write: the file that keeps what is captured.
-        limits: what bounds the memory of the decoder.
     """
 
-    files: list[str]
+    inputs: CaptureInputs
     output: str = "text"
     out: Path | None = None
     bodies: bool = True
     form: BodyForm = BodyForm()
     selection: Selection = Selection()
-    ports: frozenset[int] = frozenset()
-    topic_names: dict[str, str] = {}
     summary: bool = False
     show: int | None = None
     explain: int | None = None
     tcp: bool = False
     sort: bool = False
-    keylogs: list[Path] = []
-    separates_networks: bool = False
-    live: str | None = None
-    write: Path | None = None
-    limits: Limits = DEFAULT_LIMITS
 
 
 def read_apis(names: list[str]) -> frozenset[int]:
@@ -121,33 +105,3 @@ def read_bits_per_s(text: str) -> int:
         raise typer.BadParameter(why, param_hint="'--rate'")
     number, unit = match.groups()
     return round(float(number) * _BITS[unit.lower()])
-
-
-def read_topic_ids(file: Path | None) -> dict[str, str]:
-    """Return the names in a file of `topic-id<space>name` lines, by topic id."""
-    if file is None:
-        return {}
-    hint = "'--topic-ids'"
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise typer.BadParameter(f"{file}: {why}", param_hint=hint) from None
-    names = {}
-    for number, line in enumerate(lines, 1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        if len(words) != _WORDS_PER_LINE or not _is_uuid(words[0]):
-            why = f"{file}, line {number}: expected a topic id, a space and a name"
-            raise typer.BadParameter(why, param_hint=hint)
-        names[words[0]] = words[1]
-    return names
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        uuid_bytes(text)
-    except ValueError:
-        return False
-    return True

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import typer
 
 from kdiag.errors import ReportError
-from kdiag_cli.captures.run import run_on_captures
+from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.output.terminal import say
 

@@ -7,10 +7,12 @@ import typer
 
 from kdiag_cli.commands.report.answer import AnswerFormat
 from kdiag_cli.options.captures import (
+    CaptureInputs,
     KeyLogs,
     NoBodies,
     Ports,
     SeparateNetworks,
+    TableContents,
     TopicIds,
     WithRecords,
 )
@@ -66,23 +68,20 @@ def query(  # noqa: PLR0913 - a parameter for each option
     from kdiag_cli.captures.tables import require_report_extra  # noqa: PLC0415
 
     require_report_extra()
-    from kdiag.exchange.documents.body import BodyForm  # noqa: PLC0415
     from kdiag.report.sql_report import Query  # noqa: PLC0415
     from kdiag_cli.captures.tables import ask_tables  # noqa: PLC0415
-    from kdiag_cli.commands.decode.options import DecodeOptions, read_topic_ids  # noqa: PLC0415
 
     *files, sql = arguments
-    options = DecodeOptions(
+    inputs = CaptureInputs(
         files=files,
-        form=BodyForm(values=values),
-        bodies=not no_bodies,
         ports=frozenset(port or ()),
-        topic_names=read_topic_ids(topic_ids),
-        keylogs=keylog or [],
+        keylogs=keylog or (),
+        topic_ids=topic_ids,
         separates_networks=separate_networks,
     )
+    contents = TableContents(bodies=not no_bodies, records=values)
     ask = partial(print_result, Query(sql, {}), output, command="query", has_headers=not no_headers)
-    raise typer.Exit(ask_tables(options, ask))
+    raise typer.Exit(ask_tables(inputs, contents, ask))
 
 
 def print_result(

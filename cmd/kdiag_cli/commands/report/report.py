@@ -7,7 +7,14 @@ from typing import Annotated
 import typer
 
 from kdiag_cli.commands.report.answer import AnswerFormat
-from kdiag_cli.options.captures import KeyLogs, Ports, SeparateNetworks, TopicIds
+from kdiag_cli.options.captures import (
+    CaptureInputs,
+    KeyLogs,
+    Ports,
+    SeparateNetworks,
+    TableContents,
+    TopicIds,
+)
 from kdiag_cli.options.results import NoHeaders
 
 EXAMPLES = """\b
@@ -78,16 +85,14 @@ def report(  # noqa: PLR0913 - a parameter for each option
 
     require_report_extra()
     from kdiag_cli.captures.tables import ask_tables  # noqa: PLC0415
-    from kdiag_cli.commands.decode.options import DecodeOptions, read_topic_ids  # noqa: PLC0415
     from kdiag_cli.commands.report.query import print_result  # noqa: PLC0415
 
-    options = DecodeOptions(
+    inputs = CaptureInputs(
         files=files,
-        bodies=False,
         ports=frozenset(port or ()),
-        topic_names=read_topic_ids(topic_ids),
-        keylogs=keylog or [],
+        keylogs=keylog or (),
+        topic_ids=topic_ids,
         separates_networks=separate_networks,
     )
     ask = partial(print_result, query, output, command=f"report {name}", has_headers=not no_headers)
-    raise typer.Exit(ask_tables(options, ask))
+    raise typer.Exit(ask_tables(inputs, TableContents(bodies=False), ask))

@@ -12,12 +12,12 @@ from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.findings.finding import Finding, Severity
 from kdiag.pcap.decoder import CaptureDecoder, Item
-from kdiag_cli.captures.run import run_on_captures
+from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.source import open_traffic, read_keylogs
-from kdiag_cli.commands.decode.options import DecodeOptions
 from kdiag_cli.commands.tune_buffers.captures_text import Path, document, print_paths
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.result import LiveOutput, exit_code_of, print_document, say_findings
+from kdiag_cli.options.captures import CaptureInputs
 from kdiag_cli.output.terminal import Output
 
 COMMAND: Final = "tune-buffers"
@@ -27,14 +27,14 @@ class PathOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What `kdiag tune-buffers` shall do.
 
     Attributes:
-        traffic: the captures and how they are read.
+        inputs: the captures and how they are read.
         bits_per_s: the rate to make room for.
         output: a table or a document.
         has_headers: whether the table has headers.
         fail_on: the least severity that makes the exit code 1.
     """
 
-    traffic: DecodeOptions
+    inputs: CaptureInputs
     bits_per_s: int
     output: LiveOutput
     has_headers: bool = True
@@ -63,10 +63,10 @@ def _run(options: PathOptions) -> ExitCode:
 
 def _read(options: PathOptions) -> tuple[list[Path], list[str], bool]:
     """Return the connections, the warnings, and whether anything of the captures is missing."""
-    keylog = read_keylogs(options.traffic.keylogs)
-    reader = open_traffic(options.traffic)
+    keylog = read_keylogs(options.inputs.keylogs)
+    reader = open_traffic(options.inputs)
     decoder = CaptureDecoder(
-        reader.addresses.endpoint_text, ports=options.traffic.ports, keylog=keylog
+        reader.addresses.endpoint_text, ports=options.inputs.ports, keylog=keylog
     )
     decoder.follow_tcp()
     seen = _Seen(options.bits_per_s)

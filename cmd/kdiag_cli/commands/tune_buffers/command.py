@@ -10,7 +10,7 @@ import typer
 
 from kdiag.findings.rule import Severity
 from kdiag_cli.options import completion as completion_values
-from kdiag_cli.options.captures import KeyLogs, Ports, SeparateNetworks
+from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNetworks
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.results import FailOn, NoHeaders
@@ -95,7 +95,7 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
     connection; capture whole packets, from the beginning: only SYNs tell how windows are scaled.
     """
     # `--help` must not load what only the run needs.
-    from kdiag_cli.commands.decode.options import DecodeOptions, read_bits_per_s, read_size  # noqa: PLC0415
+    from kdiag_cli.commands.decode.options import read_bits_per_s, read_size  # noqa: PLC0415
 
     bits_per_s = read_bits_per_s(rate)
     if files:
@@ -105,10 +105,10 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
             why = "captures go with neither -b, --topic nor --html: these are for brokers"
             raise typer.BadParameter(why, param_hint="'[CAPTURE]...'")
         path_options = captured_paths.PathOptions(
-            traffic=DecodeOptions(
+            inputs=CaptureInputs(
                 files=files,
                 ports=frozenset(port or ()),
-                keylogs=keylog or [],
+                keylogs=keylog or (),
                 separates_networks=separate_networks,
             ),
             bits_per_s=bits_per_s,

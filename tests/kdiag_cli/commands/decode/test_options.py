@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 import typer
 
@@ -7,7 +5,6 @@ from kdiag_cli.commands.decode.options import (
     read_apis,
     read_bits_per_s,
     read_duration_ns,
-    read_topic_ids,
 )
 
 
@@ -56,30 +53,3 @@ def test_other_durations_are_refused(text: str) -> None:
     """The message shows what one looks like."""
     with pytest.raises(typer.BadParameter, match="give one such as 50ms"):
         read_duration_ns(text)
-
-
-def test_topic_ids_are_read_from_lines_of_two_words(tmp_path: Path) -> None:
-    """Blank lines and comments are passed over."""
-    file = tmp_path / "ids"
-    file.write_text("# mine\n\nAAAAAAAAAAAAAAAAAAAACQ orders\n", encoding="utf-8")
-    assert read_topic_ids(file) == {"AAAAAAAAAAAAAAAAAAAACQ": "orders"}
-    assert read_topic_ids(None) == {}
-
-
-@pytest.mark.parametrize("line", ["orders", "short orders", "AAAAAAAAAAAAAAAAAAAACQ a b"])
-def test_a_line_that_is_something_else_is_refused_by_its_number(tmp_path: Path, line: str) -> None:
-    """The file is the user's, so the user is told where."""
-    file = tmp_path / "ids"
-    file.write_text(f"\n{line}\n", encoding="utf-8")
-    with pytest.raises(typer.BadParameter, match="line 2"):
-        read_topic_ids(file)
-
-
-def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """Missing, or not text."""
-    with pytest.raises(typer.BadParameter, match="No such file"):
-        read_topic_ids(tmp_path / "missing")
-    file = tmp_path / "binary"
-    file.write_bytes(b"\xff\xfe")
-    with pytest.raises(typer.BadParameter, match="not UTF-8"):
-        read_topic_ids(file)

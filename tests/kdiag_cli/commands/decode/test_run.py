@@ -23,6 +23,7 @@ from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataR
 from kdiag_cli.commands.decode.options import DecodeOptions
 from kdiag_cli.commands.decode.run import run
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.captures import CaptureInputs
 from programs.child_program import ChildProgram
 from programs.kdiag_program import kdiag
 from recordings.exchange_maker import capture_of, make_batch, request_bytes, response_bytes
@@ -67,7 +68,7 @@ def test_a_name_that_comes_later_is_known_from_the_start(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A file is looked through when the first id without a name turns up; the order stays."""
-    assert run(DecodeOptions(files=[late_name(tmp_path)])) is ExitCode.DONE
+    assert run(DecodeOptions(inputs=CaptureInputs([late_name(tmp_path)]))) is ExitCode.DONE
     fetch, metadata = capsys.readouterr().out.splitlines()
     assert "Fetch v13" in fetch
     assert "orders[0@0]" in fetch
@@ -91,9 +92,9 @@ def test_a_frame_that_is_cut_or_malformed_makes_the_result_partial(
     broken = request_bytes(HeartbeatRequest(group_id="g"), 3) + b"\x00"
     answer = response_bytes(HeartbeatResponse(), 3)
     capture = write_capture(tmp_path, (False, broken), (True, answer))
-    assert run(DecodeOptions(files=[capture])) is ExitCode.PARTIAL
-    assert run(DecodeOptions(files=[capture], show=1)) is ExitCode.PARTIAL
-    assert run(DecodeOptions(files=[capture], summary=True)) is ExitCode.PARTIAL
+    assert run(DecodeOptions(inputs=CaptureInputs([capture]))) is ExitCode.PARTIAL
+    assert run(DecodeOptions(inputs=CaptureInputs([capture]), show=1)) is ExitCode.PARTIAL
+    assert run(DecodeOptions(inputs=CaptureInputs([capture]), summary=True)) is ExitCode.PARTIAL
     assert "malformed" in capsys.readouterr().out
 
 
@@ -103,7 +104,7 @@ def test_a_file_that_ends_early_is_told_and_partial(
     """Everything before its end is printed."""
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(GROUP.read_bytes()[:9_000])
-    assert run(DecodeOptions(files=[str(cut)])) is ExitCode.PARTIAL
+    assert run(DecodeOptions(inputs=CaptureInputs([str(cut)]))) is ExitCode.PARTIAL
     out, err = capsys.readouterr()
     assert len(out.splitlines()) > 5
     assert err.startswith(f"kdiag: {cut}, byte")
@@ -114,7 +115,7 @@ def test_a_file_that_cannot_be_read_is_wrong_usage(
 ) -> None:
     """One line says what is wrong."""
     for file in (tmp_path / "missing", ROOT / "README.md"):
-        assert run(DecodeOptions(files=[str(file)])) is ExitCode.USAGE
+        assert run(DecodeOptions(inputs=CaptureInputs([str(file)]))) is ExitCode.USAGE
         out, err = capsys.readouterr()
         assert out == ""
         assert err.startswith(f"kdiag: {file}")
@@ -125,7 +126,7 @@ def test_an_exchange_that_does_not_exist_is_wrong_usage(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The message tells how many there are."""
-    assert run(DecodeOptions(files=[str(GROUP)], show=99)) is ExitCode.USAGE
+    assert run(DecodeOptions(inputs=CaptureInputs([str(GROUP)]), show=99)) is ExitCode.USAGE
     assert (
         capsys.readouterr().err == "kdiag: there is no exchange 99: the capture has 32 exchanges\n"
     )
@@ -136,7 +137,7 @@ def test_a_capture_without_kafka_says_what_there_was(
 ) -> None:
     """An empty answer alone would leave people guessing."""
     capture = write_capture(tmp_path)
-    assert run(DecodeOptions(files=[capture])) is ExitCode.DONE
+    assert run(DecodeOptions(inputs=CaptureInputs([capture]))) is ExitCode.DONE
     err = capsys.readouterr().err
     assert "no Kafka in 3 packets, 1 connection (1 empty)" in err
     assert "--port" in err

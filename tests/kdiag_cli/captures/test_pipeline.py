@@ -4,7 +4,7 @@ from kdiag.exchange.selection import Selection
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kdiag_cli.commands.decode.pipeline import ExchangePipeline
+from kdiag_cli.captures.pipeline import ExchangePipeline
 from recordings.exchange_maker import START_NS, make_connection, make_exchange
 
 

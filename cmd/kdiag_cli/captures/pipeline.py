@@ -9,7 +9,7 @@ from kdiag.exchange.selection import Selection, is_in_order
 from kdiag.exchange.summary.counts import Summary
 from kdiag.exchange.topic_names import DEFAULT_MAX_EXCHANGES, LateNames, TopicNames, may_tell_names
 from kdiag.pcap.decoder import Item
-from kdiag_cli.commands.decode.printers import Printer
+from kdiag_cli.captures.printer import Printer
 
 
 class ExchangePipeline:

@@ -1,0 +1,204 @@
+"""One reading of captures: packets in, exchanges to a printer, totals at the end."""
+
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kdiag.errors import CaptureError, ReportError
+from kdiag.exchange.line.phrase import count
+from kdiag.exchange.selection import Selection
+from kdiag.exchange.summary.counts import Summary, Totals
+from kdiag.exchange.topic_names import TopicNames
+from kdiag.pcap.decoder import DEFAULT_LIMITS, CaptureDecoder
+from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
+from kdiag.pcap.packets.index import SegmentBatch
+from kdiag_cli.captures.pipeline import ExchangePipeline
+from kdiag_cli.captures.printer import Printer
+from kdiag_cli.captures.source import (
+    note_disorder,
+    note_drops,
+    open_traffic,
+    read_keylogs,
+    read_topic_ids,
+)
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.captures import CaptureInputs
+from kdiag_cli.output.progress import Progress
+from kdiag_cli.output.terminal import close_quietly, say
+
+_ALL = Selection()
+
+
+def run_on_captures(work: Callable[[], ExitCode]) -> ExitCode:
+    """Run the work of a command that reads captures; return the exit code of the program.
+
+    Errors of captures and questions go to stderr; the reader of stdout may go away.
+
+    Args:
+        work: prints its results and returns the exit code.
+    """
+    try:
+        return work()
+    except (CaptureError, ReportError) as error:
+        say(*str(error).splitlines())
+        return ExitCode.USAGE
+    except BrokenPipeError:
+        close_quietly()
+        return ExitCode.DONE
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+
+
+class CaptureResult(NamedTuple):
+    """The counts of a reading, and how it ended.
+
+    Attributes:
+        summary: of the exchanges that were chosen.
+        totals: of the captures.
+        exchange_count: how many exchanges there are, chosen or not.
+        is_interrupted: whether Ctrl-C ended the reading.
+        is_partial: whether bytes are missing, malformed or cut.
+    """
+
+    summary: Summary
+    totals: Totals
+    exchange_count: int
+    is_interrupted: bool
+    is_partial: bool
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return the exit code of a command that printed what was read."""
+        if self.is_interrupted:
+            return ExitCode.INTERRUPTED
+        return ExitCode.PARTIAL if self.is_partial else ExitCode.DONE
+
+    def say_warnings(self) -> None:
+        """Print on stderr what could not be read, and what there was instead of Kafka."""
+        say(*self.totals.warnings)
+        if self.exchange_count:
+            return
+        protocols = self.summary.protocols.most_common()
+        found = ", ".join(f"{number} {each.value}" for each, number in protocols)
+        say(
+            f"no Kafka in {count(self.totals.packets, 'packet')}, "
+            f"{count(self.totals.connections, 'connection')}{f' ({found})' if found else ''}; "
+            "--port N reads a port as Kafka whatever the bytes look like"
+        )
+
+
+class CaptureReading:
+    """Reads captures, or a live interface, once.
+
+    Attributes:
+        names: topic names by topic id; they grow while captures are read.
+    """
+
+    def __init__(self, inputs: CaptureInputs, *, follows_tcp: bool = False) -> None:
+        """Open the inputs.
+
+        Args:
+            inputs: where packets come from.
+            follows_tcp: whether connections get the facts of TCP.
+
+        Raises:
+            CaptureError: an input cannot be read.
+        """
+        self.names = TopicNames(read_topic_ids(inputs.topic_ids))
+        self._inputs = inputs
+        self._keylog = read_keylogs(inputs.keylogs)
+        self._traffic = open_traffic(inputs)
+        self._decoder = CaptureDecoder(
+            self._traffic.addresses.endpoint_text,
+            ports=inputs.ports,
+            keylog=self._keylog,
+            limits=inputs.limits or DEFAULT_LIMITS,
+        )
+        if follows_tcp:
+            self._decoder.follow_tcp()
+        self._first_ns = self._last_ns = 0
+
+    def read(
+        self,
+        printer: Printer | None,
+        selection: Selection = _ALL,
+        *,
+        after_batch: Callable[[], bool] = lambda: True,
+        shows_progress: bool = True,
+    ) -> CaptureResult:
+        """Read everything, or up to Ctrl-C.
+
+        Args:
+            printer: receives what is chosen; None to count only.
+            selection: which exchanges are chosen.
+            after_batch: is called after each batch of packets; returns whether to go on.
+            shows_progress: whether a person at a terminal sees how far the reading is.
+
+        Raises:
+            CaptureError: an input cannot be read.
+        """
+        look_ahead, may_wait = self._make_look_ahead(), self._inputs.live is None
+        pipeline = ExchangePipeline(self.names, selection, printer, look_ahead, may_wait=may_wait)
+        progress = None
+        if shows_progress and sys.stderr.isatty():
+            progress = Progress(self._traffic.total_bytes)
+        is_interrupted = self._read_into(pipeline, after_batch, progress)
+        pipeline.finish()
+        totals = self._totals()
+        return CaptureResult(
+            pipeline.summary,
+            totals,
+            self._decoder.counts.exchanges,
+            is_interrupted,
+            bool(pipeline.is_partial or totals.gaps or self._traffic.warnings),
+        )
+
+    def _read_into(
+        self, pipeline: ExchangePipeline, after_batch: Callable[[], bool], progress: Progress | None
+    ) -> bool:
+        """Pass the captures through the pipeline; return whether that was interrupted."""
+        is_interrupted = False
+        try:
+            for batch in self._traffic.read_segments():
+                self._note_times(batch)
+                self._keylog.take(self._traffic.secrets)
+                pipeline.take(self._decoder.feed(batch))
+                goes_on = after_batch()
+                if progress is not None:
+                    progress.update(self._traffic.bytes_read)
+                if not goes_on:
+                    return False
+        except KeyboardInterrupt:
+            is_interrupted = True
+        finally:
+            if progress is not None:
+                progress.clear()
+        pipeline.take(self._decoder.finish())
+        after_batch()
+        return is_interrupted
+
+    def _make_look_ahead(self) -> Callable[[], None] | None:
+        files, ports = self._inputs.files, self._inputs.ports
+        if not files or not can_read_twice(files):
+            return None
+        return lambda: learn_all_names(self.names, files, ports=ports, keylog=self._keylog)
+
+    def _note_times(self, batch: SegmentBatch) -> None:
+        if len(batch.time_ns):
+            first_ns, last_ns = int(batch.time_ns.min()), int(batch.time_ns.max())
+            self._first_ns = min(self._first_ns or first_ns, first_ns)
+            self._last_ns = max(self._last_ns, last_ns)
+
+    def _totals(self) -> Totals:
+        counts, traffic = self._decoder.counts, self._traffic
+        return Totals(
+            packets=traffic.packets,
+            bytes=traffic.index.bytes,
+            first_ns=self._first_ns,
+            last_ns=self._last_ns,
+            connections=counts.connections,
+            duplicates=counts.duplicates,
+            gaps=counts.gaps,
+            gap_bytes=counts.gap_bytes,
+            warnings=[*map(str, traffic.warnings), *note_disorder(counts), *note_drops(traffic)],
+        )
