@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kdiag.wire.records.record import Record
-from kdiag_cli.commands.help.command import topic_text
 from kdiag_cli.commands.tail.command import EXAMPLES
+from kdiag_cli.output.help_topics import topic_text
 from programs.kdiag_program import kdiag
 from scripted_kafka.log_cluster import LogCluster
 

@@ -9,7 +9,7 @@ from kdiag.client.config.load import Settings, read_settings, typed_config
 from kdiag.client.config.sources import Setting
 from kdiag.errors import ConfigError
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import LiveOutput, print_document, print_table
+from kdiag_cli.live.result import print_document, print_table
 from kdiag_cli.live.run import run_live
 from kdiag_cli.options.live import (
     BootstrapServers,
@@ -21,6 +21,7 @@ from kdiag_cli.options.live import (
     Properties,
     config_sources,
 )
+from kdiag_cli.options.results import ResultFormat
 from kdiag_cli.output.terminal import Output, say
 
 EXAMPLES = """\b
@@ -68,7 +69,7 @@ def show(  # noqa: PLR0913 - a parameter for each option
     config: ConfigFile = None,
     profile: Profile = None,
     password_file: PasswordFile = None,
-    output: OutputFormat = LiveOutput.TABLE,
+    output: OutputFormat = ResultFormat.TABLE,
 ) -> None:
     """Show the settings that live commands would use with these options.
 
@@ -85,7 +86,7 @@ def show(  # noqa: PLR0913 - a parameter for each option
 
 
 def _print(
-    settings: Settings, form: LiveOutput, *, has_origin: bool, has_defaults: bool
+    settings: Settings, form: ResultFormat, *, has_origin: bool, has_defaults: bool
 ) -> ExitCode:
     """Print settings, also those of a configuration that cannot be used."""
     problem: ConfigError | None = None
@@ -96,7 +97,7 @@ def _print(
         problem = error
     shown = settings.values.in_force(with_defaults=has_defaults)
     output = Output(sys.stdout)
-    if form is LiveOutput.JSON:
+    if form is ResultFormat.JSON:
         data = [_document(each) for each in shown]
         print_document(output, "config show", data, warnings=warnings)
     else:

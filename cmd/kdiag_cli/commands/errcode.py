@@ -1,17 +1,16 @@
 """`kdiag errcode`: what an error code means, why it comes about, and what to do."""
 
-from typing import TYPE_CHECKING, Annotated, Final
+from textwrap import wrap
+from typing import Annotated, Final
 
 import typer
 
+from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS, KnownError
+from kdiag.diagnosis.error_codes.search import find_errors, near_names
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import LiveOutput, print_document, print_table
-from kdiag_cli.options import completion as completion_values
-from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.live.result import print_document, print_table
+from kdiag_cli.options.results import NoHeaders, ResultFormat
 from kdiag_cli.output.terminal import BOLD, Output, harmless, say
-
-if TYPE_CHECKING:
-    from kdiag.diagnosis.error_codes.catalog import KnownError
 
 EXAMPLES = """\b
 Examples:
@@ -32,6 +31,11 @@ _INDENT: Final = "  "
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
+def offered_errors() -> list[tuple[str, str]]:
+    """Return the names of errors with their meaning, for a shell to complete."""
+    return [(each.name, each.meaning) for each in KNOWN_ERRORS]
+
+
 @app.command(epilog=EXAMPLES, context_settings={"ignore_unknown_options": True})
 def errcode(
     errors: Annotated[
@@ -39,30 +43,26 @@ def errcode(
         typer.Argument(
             metavar="CODE|NAME",
             help="A code, a name or a part of one, or a Java exception.",
-            autocompletion=completion_values.errors,
+            autocompletion=offered_errors,
         ),
     ] = None,
     *,
     output: Annotated[
-        LiveOutput, typer.Option("--output", "-o", help="Text for people, or JSON for programs.")
-    ] = LiveOutput.TABLE,
+        ResultFormat, typer.Option("--output", "-o", help="Text for people, or JSON for programs.")
+    ] = ResultFormat.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
     """Explain an error code: what it means and what to do.
 
     Knows every error of Kafka, and those that librdkafka makes up. Without an error, lists all.
     """
-    # `--help` must not load what only the run needs.
-    from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS  # noqa: PLC0415
-    from kdiag.diagnosis.error_codes.search import find_errors  # noqa: PLC0415
-
     found = {text: find_errors(text) for text in errors or ()}
     unknown = [text for text, matches in found.items() if not matches]
     if unknown:
         _say_unknown(unknown)
         raise typer.Exit(ExitCode.USAGE)
     screen = Output()
-    if output is LiveOutput.JSON:
+    if output is ResultFormat.JSON:
         every = [each for matches in found.values() for each in matches]
         print_document(screen, "errcode", every if errors else KNOWN_ERRORS)
     elif errors:
@@ -76,28 +76,26 @@ def errcode(
 
 
 def _say_unknown(texts: list[str]) -> None:
-    from kdiag.diagnosis.error_codes.search import near_names  # noqa: PLC0415 - as above
-
     for text in texts:
         near = near_names(text)
         hint = f"; did you mean {' or '.join(near)}?" if near else ": kdiag errcode lists all"
         say(f"no error is called {text!r}{hint}")
 
 
-def _print_matches(screen: Output, matches: "list[KnownError]", *, has_headers: bool) -> None:
+def _print_matches(screen: Output, matches: list[KnownError], *, has_headers: bool) -> None:
     if len(matches) == 1:
         _print_one(screen, matches[0])
     else:
         _print_list(screen, matches, has_headers=has_headers)
 
 
-def _print_list(screen: Output, errors: "list[KnownError]", *, has_headers: bool) -> None:
+def _print_list(screen: Output, errors: list[KnownError], *, has_headers: bool) -> None:
     headers = ("CODE", "NAME", "RETRIABLE", "MEANING")
     rows = [(each.code, each.name, _yes_no(each.is_retriable), each.meaning) for each in errors]
     print_table(screen, headers, rows, has_headers=has_headers)
 
 
-def _print_one(screen: Output, error: "KnownError") -> None:
+def _print_one(screen: Output, error: KnownError) -> None:
     screen.line(f"{screen.paint(error.name, BOLD)} ({error.code})")
     _print_wrapped(screen, error.meaning)
     if error.causes:
@@ -118,8 +116,6 @@ def _print_one(screen: Output, error: "KnownError") -> None:
 
 
 def _print_wrapped(screen: Output, text: str, bullet: str = "") -> None:
-    from textwrap import wrap  # noqa: PLC0415 - lists do without
-
     width = min(screen.width or _WIDTH, _WIDTH)
     rest = _INDENT + " " * len(bullet)
     for line in wrap(text, width, initial_indent=_INDENT + bullet, subsequent_indent=rest):

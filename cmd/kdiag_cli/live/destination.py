@@ -7,9 +7,10 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.errors import ConnectError, Fault
 from kdiag.probe.destination import Destination, Nodes, Way
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import LiveOutput, exit_code_of, print_document
+from kdiag_cli.live.result import exit_code_of, print_document
 from kdiag_cli.live.session import OnExchange, live_session
 from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.options.results import ResultFormat
 from kdiag_cli.output.terminal import Output, say
 
 
@@ -35,9 +36,9 @@ def destination_session(
         ) from None
 
 
-def tell_nowhere(command: str, nodes: Nodes, form: LiveOutput) -> ExitCode:
+def tell_nowhere(command: str, nodes: Nodes, form: ResultFormat) -> ExitCode:
     """Tell why there is nobody to ask, and return how the command ends."""
-    if form is LiveOutput.JSON:
+    if form is ResultFormat.JSON:
         output = Output()
         print_document(output, command, [], warnings=[nodes.why])
         output.flush()

@@ -1,7 +1,6 @@
 """What live commands print, and how they end: one JSON document, or a table, and the exit code."""
 
 from collections.abc import Callable, Iterable, Sequence
-from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -22,6 +21,7 @@ from kdiag.errors import (
 )
 from kdiag.findings.finding import Finding, Severity, is_at_least
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.results import ResultFormat
 from kdiag_cli.output.terminal import BOLD, Output, harmless, say, table
 
 SCHEMA: Final = 1
@@ -58,13 +58,6 @@ _MOST_TELLING: Final = (
     ExitCode.FINDINGS,
     ExitCode.DONE,
 )
-
-
-class LiveOutput(StrEnum):
-    """How the result of a live command is written."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 class Result(NamedTuple):
@@ -112,17 +105,17 @@ def print_document(
     output.write(encode(document) + b"\n")
 
 
-def print_result(result: Result, form: LiveOutput) -> None:
+def print_result(result: Result, form: ResultFormat) -> None:
     """Print what a live command has found; warnings go to stderr in either form."""
     output = Output()
-    if form is LiveOutput.JSON:
+    if form is ResultFormat.JSON:
         warnings, findings = result.warnings, result.findings
         data = result.documents()
         print_document(output, result.command, data, warnings=warnings, findings=findings)
     else:
         result.print_text(output)
     output.flush()
-    say_findings(result.findings if form is LiveOutput.TABLE else (), result.warnings)
+    say_findings(result.findings if form is ResultFormat.TABLE else (), result.warnings)
 
 
 def encode(document: dict[str, Any]) -> bytes:

@@ -10,7 +10,8 @@ from typing import Any, Final
 from kdiag.diagnosis.connection_finding import connection_finding
 from kdiag.errors import ConnectError, KdiagError
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import LiveOutput, exit_code_of, print_document
+from kdiag_cli.live.result import exit_code_of, print_document
+from kdiag_cli.options.results import ResultFormat
 from kdiag_cli.output.terminal import Output, close_quietly, say
 
 _GRACE_S: Final = 0.25
@@ -26,7 +27,7 @@ def run_live(
     timeout_ns: int | None = None,
     *,
     command: str = "",
-    output: LiveOutput = LiveOutput.TABLE,
+    output: ResultFormat = ResultFormat.TABLE,
     cleanup_ns: int = 0,
 ) -> ExitCode:
     """Run the work of a live command and return the exit code of the program.
@@ -42,7 +43,7 @@ def run_live(
         output: whether JSON was asked for.
         cleanup_ns: how long the work may still undo what it did, once its time is up.
     """
-    is_json = output is LiveOutput.JSON
+    is_json = output is ResultFormat.JSON
 
     def tell_late() -> None:
         message = f"gave up after {(timeout_ns or 0) / 1e9:g} s (--timeout)"

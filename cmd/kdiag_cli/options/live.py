@@ -6,16 +6,25 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
 import typer
 
 from kdiag.client.config.load import ClientConfig, ConfigSources, load_config
+from kdiag.client.config.profiles import profile_names, profiles_file
 from kdiag.client.config.sources import Setting
-from kdiag.errors import ConfigError
-from kdiag_cli.live.result import LiveOutput
-from kdiag_cli.options import completion as completion_values
+from kdiag.errors import ConfigError, KdiagError
+from kdiag_cli.options.results import ResultFormat
+
+
+def profiles() -> list[str]:
+    """Return the profiles of the configuration, for a shell to complete."""
+    with suppress(KdiagError):
+        return profile_names(profiles_file(os.environ))
+    return []
+
 
 BootstrapServers = Annotated[
     list[str] | None,
@@ -47,7 +56,7 @@ Profile = Annotated[
         "--context",
         metavar="NAME",
         help="One of your ~/.config/kdiag/config.toml.",
-        autocompletion=completion_values.profiles,
+        autocompletion=profiles,
     ),
 ]
 PasswordFile = Annotated[
@@ -59,7 +68,7 @@ Timeout = Annotated[
     typer.Option(metavar="TIME", help="Give up after this time, come what may: 10s, 500ms, 2m."),
 ]
 OutputFormat = Annotated[
-    LiveOutput, typer.Option("--output", "-o", help="A table for people, or JSON for programs.")
+    ResultFormat, typer.Option("--output", "-o", help="A table for people, or JSON for programs.")
 ]
 Trace = Annotated[
     bool, typer.Option("--trace", help="Print each request with its response, as decode does.")
@@ -100,7 +109,7 @@ class LiveOptions(NamedTuple):
     profile: str | None = None
     password_file: Path | None = None
     timeout_ns: int | None = None
-    output: LiveOutput = LiveOutput.TABLE
+    output: ResultFormat = ResultFormat.TABLE
     trace: bool = False
     write: Path | None = None
 
@@ -170,3 +179,17 @@ def _settings(options: LiveOptions) -> list[Setting]:
         option, file = "--password-file", str(options.password_file)
         found.append(Setting("sasl.password.file", file, option, option))
     return found
+
+
+def check_topic(topic: str | None, *, reads_only: bool, writes_to_topic: bool) -> None:
+    """Check `--topic`, `--read-only` and `--write-to-topic`.
+
+    Raises:
+        typer.BadParameter: if they contradict each other.
+    """
+    if writes_to_topic and topic is None:
+        why = "name the topic that may be written to with --topic"
+        raise typer.BadParameter(why, param_hint="'--write-to-topic'")
+    if writes_to_topic and reads_only:
+        why = "it contradicts --write-to-topic"
+        raise typer.BadParameter(why, param_hint="'--read-only'")

@@ -11,7 +11,6 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, Final
 
-from kdiag_cli.live.result import LiveOutput
 from kdiag_cli.options.live import (
     BootstrapServers,
     ConfigFile,
@@ -25,6 +24,7 @@ from kdiag_cli.options.live import (
     Write,
     read_timeout_ns,
 )
+from kdiag_cli.options.results import ResultFormat
 
 NO_OPTIONS: Final = LiveOptions()
 """What a command has before its options are read."""
@@ -67,7 +67,7 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
     timeout: Timeout = None,
     trace: Trace = False,
     write: Write = None,
-    output: OutputFormat = LiveOutput.TABLE,
+    output: OutputFormat = ResultFormat.TABLE,
 ) -> LiveOptions:
     """Return the options together."""
     return LiveOptions(

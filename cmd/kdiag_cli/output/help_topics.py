@@ -1,8 +1,17 @@
-"""The table of findings as Markdown, for `kdiag help`."""
+"""The topics of `kdiag help` as Markdown: a file for each, and what is made of the findings."""
+
+from pathlib import Path
+from typing import Final
 
 from kdiag.findings.finding import RULES
 
-_HEAD = """\
+TOPICS: Final = Path(__file__).parents[1] / "help"
+"""The folder of the topics, a file of Markdown for each."""
+
+FINDINGS: Final = "findings"
+"""The topic that is made of the table of findings."""
+
+_HEAD: Final = """\
 # Findings: what the ids in findings mean
 
 Each kind of finding has an id that never changes its meaning. `kdiag help KD1203` explains one.
@@ -10,6 +19,24 @@ Each kind of finding has an id that never changes its meaning. `kdiag help KD120
 | id | severity | what is wrong |
 |---|---|---|
 """
+
+
+def topic_titles() -> dict[str, str]:
+    """Return the title of each topic by its name, in alphabetical order."""
+    titles = {FINDINGS: _title(_HEAD)}
+    for path in TOPICS.glob("*.md"):
+        titles[path.stem] = _title(path.read_text(encoding="utf-8"))
+    return dict(sorted(titles.items()))
+
+
+def topic_text(topic: str) -> str | None:
+    """Return the Markdown of a topic or of a finding's id; None if there is no such topic."""
+    name = topic.lower()
+    if name == FINDINGS or name.startswith("kd"):
+        return findings_text() if name == FINDINGS else finding_text(topic.upper())
+    if name not in topic_titles():
+        return None
+    return (TOPICS / f"{name}.md").read_text(encoding="utf-8")
 
 
 def findings_text() -> str:
@@ -28,6 +55,10 @@ def finding_text(rule_id: str) -> str | None:
         f"{rule.explanation}\n\n"
         f"**What to do:** {_named(rule.fix)}\n"
     )
+
+
+def _title(text: str) -> str:
+    return text.partition("\n")[0].lstrip("# ")
 
 
 def _named(template: str) -> str:

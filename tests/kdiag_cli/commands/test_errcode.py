@@ -3,7 +3,7 @@ import json
 import pytest
 
 from kdiag.wire.error_code import ERROR_BY_CODE
-from kdiag_cli.commands.errcode import EXAMPLES
+from kdiag_cli.commands.errcode import EXAMPLES, offered_errors
 from programs.kdiag_program import kdiag
 
 
@@ -107,3 +107,8 @@ def test_the_examples_in_the_help_run(line: str) -> None:
     done = kdiag(*line.split()[1:])
 
     assert (done.code, done.err) == (0, "")
+
+
+def test_a_shell_is_offered_errors_with_their_meaning() -> None:
+    """For shells that show it."""
+    assert dict(offered_errors())["NOT_COORDINATOR"].startswith("Another broker")

@@ -7,7 +7,6 @@ from kdiag import errors
 from kdiag.findings.finding import Severity, found
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.result import (
-    LiveOutput,
     Result,
     exit_code_of,
     milliseconds,
@@ -16,6 +15,7 @@ from kdiag_cli.live.result import (
     print_table,
     say_findings,
 )
+from kdiag_cli.options.results import ResultFormat
 from programs.kdiag_program import Printed
 
 ERROR = found("KD1101", address="10.0.0.7:9092")
@@ -153,9 +153,9 @@ def test_times_are_milliseconds_to_the_hundredth() -> None:
     assert milliseconds(None) is None
 
 
-@pytest.mark.parametrize("form", LiveOutput)
+@pytest.mark.parametrize("form", ResultFormat)
 def test_a_result_is_printed_in_either_form(
-    form: LiveOutput, capsys: pytest.CaptureFixture[str]
+    form: ResultFormat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Warnings are told beside both; findings are in the document, or told beside the text."""
     result = Result(
@@ -165,8 +165,8 @@ def test_a_result_is_printed_in_either_form(
     printed = capsys.readouterr()
 
     assert "kdiag: odd\n" in printed.err
-    assert (ERROR.title in printed.err) is (form is LiveOutput.TABLE)
-    if form is LiveOutput.TABLE:
+    assert (ERROR.title in printed.err) is (form is ResultFormat.TABLE)
+    if form is ResultFormat.TABLE:
         assert printed.out == "broker 1\n"
     else:
         assert json.loads(printed.out)["findings"][0]["id"] == ERROR.id

@@ -18,8 +18,8 @@ from kdiag.errors import (
     RequestTimeoutError,
 )
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import LiveOutput
 from kdiag_cli.live.run import run_live
+from kdiag_cli.options.results import ResultFormat
 from programs.child_program import ChildProgram
 
 MS_NS = 1_000_000
@@ -90,7 +90,7 @@ def test_a_program_that_asked_for_json_gets_a_document_whatever_happens(
     missing = ConfigError("a.b", "-X", "bad")
     documents = []
     for error in (refused, missing):
-        run_live(lambda: fail(error), command="ping", output=LiveOutput.JSON)  # noqa: B023 - run now
+        run_live(lambda: fail(error), command="ping", output=ResultFormat.JSON)  # noqa: B023 - run now
         documents.append(json.loads(capsys.readouterr().out))
 
     assert [each["command"] for each in documents] == ["ping", "ping"]
@@ -108,7 +108,7 @@ def test_the_document_tells_that_the_time_is_up(capsys: pytest.CaptureFixture[st
         return ExitCode.DONE
 
     with quiet, other:
-        code = run_live(work, 50 * MS_NS, command="ping", output=LiveOutput.JSON)
+        code = run_live(work, 50 * MS_NS, command="ping", output=ResultFormat.JSON)
 
     assert code is ExitCode.TIMEOUT
     document = json.loads(capsys.readouterr().out)

@@ -6,7 +6,6 @@ from typer.testing import CliRunner
 
 from kdiag.client.config.servers import BootstrapServer
 from kdiag.errors import ConfigError
-from kdiag_cli.live.result import LiveOutput
 from kdiag_cli.options.live import (
     BootstrapServers,
     ConfigFile,
@@ -18,9 +17,12 @@ from kdiag_cli.options.live import (
     Timeout,
     Trace,
     Write,
+    check_topic,
     client_config,
+    profiles,
     read_timeout_ns,
 )
+from kdiag_cli.options.results import ResultFormat
 
 SECOND_NS = 1_000_000_000
 
@@ -61,7 +63,7 @@ def parse(*arguments: str) -> LiveOptions:
         profile: Profile = None,
         password_file: PasswordFile = None,
         timeout: Timeout = None,
-        output: OutputFormat = LiveOutput.TABLE,
+        output: OutputFormat = ResultFormat.TABLE,
         trace: Trace = False,
         write: Write = None,
     ) -> None:
@@ -85,7 +87,7 @@ def test_options_have_the_names_that_fingers_know() -> None:
     for name in ("--profile", "--context"):
         assert parse(name, "prod").profile == "prod"
     for name in ("-o", "--output"):
-        assert parse(name, "json").output is LiveOutput.JSON
+        assert parse(name, "json").output is ResultFormat.JSON
     assert parse("-X", "a=b=c", "-X", "d=").properties == ["a=b=c", "d="]
     options = parse("--timeout", "3s", "--trace", "--write", "a.pcap", "--password-file", "p")
     assert options == LiveOptions(
@@ -134,3 +136,24 @@ def test_somebody_must_name_a_broker() -> None:
     """The message says how."""
     with pytest.raises(ConfigError, match="give -b HOST:PORT"):
         client_config(LiveOptions(), {})
+
+
+def test_profiles_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a file, or with one that is broken, there is nothing to offer."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert profiles() == []
+    file = tmp_path / "kdiag" / "config.toml"
+    file.parent.mkdir()
+    file.write_text('[profiles.dev]\na = "1"\n[profiles.prod]\na = "1"\n')
+    assert profiles() == ["dev", "prod"]
+    file.write_text("[profiles")
+    assert profiles() == []
+
+
+def test_what_is_said_about_topics_goes_together() -> None:
+    """A topic to be written to is named, and is not only to be read."""
+    check_topic(None, reads_only=True, writes_to_topic=False)
+    check_topic("orders", reads_only=False, writes_to_topic=True)
+    for topic, reads_only in ((None, False), ("orders", True)):
+        with pytest.raises(typer.BadParameter):
+            check_topic(topic, reads_only=reads_only, writes_to_topic=True)

@@ -5,9 +5,9 @@ from typing import Annotated
 import typer
 from typer.testing import CliRunner
 
-from kdiag_cli.live.result import LiveOutput
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
+from kdiag_cli.options.results import ResultFormat
 
 given: list[object] = []
 
@@ -37,7 +37,7 @@ def test_a_command_gets_the_live_options_together() -> None:
     """Beside its own, which stay as they are."""
     assert run(ping, "7", "--loud", "-b", "a:1", "-b", "b:2", "--timeout", "2s", "-o", "json") == 0
     assert given[:2] == [7, True]
-    expected = LiveOptions(["a:1", "b:2"], timeout_ns=2_000_000_000, output=LiveOutput.JSON)
+    expected = LiveOptions(["a:1", "b:2"], timeout_ns=2_000_000_000, output=ResultFormat.JSON)
     assert given[2] == expected
 
 

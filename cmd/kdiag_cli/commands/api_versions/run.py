@@ -25,14 +25,9 @@ from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.schema import Versions
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.destination import destination_session, tell_nowhere
-from kdiag_cli.live.result import (
-    LiveOutput,
-    exit_code_of,
-    print_document,
-    print_table,
-    say_findings,
-)
+from kdiag_cli.live.result import exit_code_of, print_document, print_table, say_findings
 from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.options.results import ResultFormat
 from kdiag_cli.output.terminal import Output
 
 COMMAND: Final = "api-versions"
@@ -110,12 +105,12 @@ def run(view: View, options: LiveOptions) -> ExitCode:
         findings = [*find(rows), *findings]
         table = _apis(spoken, rows, view)
     output = Output()
-    if options.output is LiveOutput.JSON:
+    if options.output is ResultFormat.JSON:
         print_document(output, COMMAND, table.documents, findings=findings)
     elif spoken.bodies:
         print_table(output, table.headers, table.rows, has_headers=view.has_headers)
     output.flush()
-    if options.output is LiveOutput.TABLE:
+    if options.output is ResultFormat.TABLE:
         say_findings(findings)
     return _exit_code(spoken, findings, view.fail_on)
 

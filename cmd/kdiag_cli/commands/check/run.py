@@ -13,10 +13,11 @@ from kdiag.findings.finding import Severity
 from kdiag.probe.check.run import LIMIT_NS, CheckPlan, check
 from kdiag_cli.commands.check.text import document, print_rows
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import LiveOutput, Result, exit_code_of, print_result
+from kdiag_cli.live.result import Result, exit_code_of, print_result
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import observing
 from kdiag_cli.options.live import LiveOptions, client_config
+from kdiag_cli.options.results import ResultFormat
 
 COMMAND: Final = "check"
 _SETUP_TIMEOUT: Final = "socket.connection.setup.timeout.ms"
@@ -109,7 +110,7 @@ def _limit_ns(config: ClientConfig, timeout_ns: int | None) -> int:
     return limit_ns if timeout_ns is None else min(limit_ns, timeout_ns * 8 // 10)
 
 
-def _print(report: Part, wanted: Wanted, form: LiveOutput) -> ExitCode:
+def _print(report: Part, wanted: Wanted, form: ResultFormat) -> ExitCode:
     result = Result(
         COMMAND,
         lambda: [document(row) for row in report.rows],

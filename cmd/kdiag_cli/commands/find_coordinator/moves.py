@@ -6,9 +6,10 @@ from kdiag.net.address import host_and_port
 from kdiag.probe.coordinator.spread import BrokerGroups, group_spread
 from kdiag_cli.commands.find_coordinator.run import COMMAND, Search
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import LiveOutput, exit_code_of, print_document, print_table
+from kdiag_cli.live.result import exit_code_of, print_document, print_table
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.options.results import ResultFormat
 from kdiag_cli.output.terminal import Output
 
 _HEADERS = ("NODE-ID", "ADDRESS", "RACK", "GROUPS", "TYPES", "STATES", "PARTITIONS-LED", "ERROR")
@@ -19,7 +20,7 @@ def moves(search: Search, options: LiveOptions) -> ExitCode:
     with live_session(options) as client:
         brokers = group_spread(client)
     output = Output()
-    if options.output is LiveOutput.JSON:
+    if options.output is ResultFormat.JSON:
         print_document(output, COMMAND, brokers)
     else:
         print_table(output, _HEADERS, map(_row, brokers), has_headers=search.has_headers)

@@ -17,9 +17,10 @@ from kdiag.probe.coordinator.search import find_coordinators
 from kdiag_cli.commands.find_coordinator.run import Search, all_names, keys_of
 from kdiag_cli.commands.find_coordinator.text import document
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import SCHEMA, LiveOutput, encode
+from kdiag_cli.live.result import SCHEMA, encode
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.options.results import ResultFormat
 from kdiag_cli.output.terminal import BOLD, DIM, Output, harmless, say
 
 
@@ -30,7 +31,7 @@ def watch(search: Search, options: LiveOptions) -> ExitCode:
     output.is_prompt = True
     with live_session(options) as client:
         keys = keys_of(client, search.kind, names)
-        told = _Changes(output, client.clock, is_json=options.output is LiveOutput.JSON)
+        told = _Changes(output, client.clock, is_json=options.output is ResultFormat.JSON)
         look = 0
         while search.looks is None or look < search.looks:
             if look:

@@ -11,8 +11,7 @@ from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.latency.fetch_waits import FetchWait
 from kdiag.probe.latency.plan import ACKS_ALL, LatencyPlan, RecordShape
 from kdiag_cli.commands.decode.options import read_size
-from kdiag_cli.options.live import read_timeout_ns
-from kdiag_cli.options.topic import check_topic
+from kdiag_cli.options.live import check_topic, read_timeout_ns
 
 _ACKS: Final = {"0": 0, "1": 1, "all": ACKS_ALL, "-1": ACKS_ALL}
 _RATE: Final = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)\s*(?:/\s*s(?:ec)?)?", re.IGNORECASE)

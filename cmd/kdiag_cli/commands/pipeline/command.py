@@ -6,7 +6,6 @@ from typing import Annotated, Final
 import typer
 
 from kdiag_cli.commands.report.answer import AnswerFormat
-from kdiag_cli.live.result import LiveOutput
 from kdiag_cli.options.captures import (
     KeyLogs,
     NoBodies,
@@ -15,7 +14,7 @@ from kdiag_cli.options.captures import (
     TopicIds,
     WithRecords,
 )
-from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.options.results import NoHeaders, ResultFormat
 
 app = typer.Typer(
     add_completion=False,
@@ -120,8 +119,8 @@ def run(  # noqa: PLR0913 - a parameter for each option
     keylog: KeyLogs = None,
     separate_networks: SeparateNetworks = False,
     output: Annotated[
-        LiveOutput, typer.Option("--output", "-o", help="What is said at the end.")
-    ] = LiveOutput.TABLE,
+        ResultFormat, typer.Option("--output", "-o", help="What is said at the end.")
+    ] = ResultFormat.TABLE,
 ) -> None:
     """Write the tables of captures as Parquet, by date and broker."""
     # `--help` must not load what only the run needs.

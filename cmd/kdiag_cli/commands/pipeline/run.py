@@ -12,7 +12,8 @@ from kdiag_cli.captures.source import read_topic_ids
 from kdiag_cli.commands.pipeline.spark import SparkOptions, progress, with_spark
 from kdiag_cli.commands.report.answer import Answer, AnswerFormat, print_answer
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import LiveOutput, print_document, print_table
+from kdiag_cli.live.result import print_document, print_table
+from kdiag_cli.options.results import ResultFormat
 from kdiag_cli.output.terminal import Output, say
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class RunOptions(NamedTuple):
     separates_networks: bool
 
 
-def run_job(options: RunOptions, spark: SparkOptions, output: LiveOutput) -> ExitCode:
+def run_job(options: RunOptions, spark: SparkOptions, output: ResultFormat) -> ExitCode:
     """Write tables; return the exit code."""
     times = _time(options.first, "'--from'"), _time(options.last, "'--to'")
     topic_names = read_topic_ids(options.topic_ids)
@@ -103,9 +104,9 @@ def report_tables(  # noqa: PLR0913 - two are only passed on
     return with_spark(spark, do)
 
 
-def _print_manifest(manifest: "Manifest", output: LiveOutput) -> None:
+def _print_manifest(manifest: "Manifest", output: ResultFormat) -> None:
     screen = Output()
-    if output is LiveOutput.JSON:
+    if output is ResultFormat.JSON:
         data = [{"run": manifest.run, "rows": manifest.rows, "files": len(manifest.files)}]
         print_document(screen, "pipeline run", data, warnings=manifest.warnings)
     else:

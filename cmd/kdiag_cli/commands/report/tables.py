@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import LiveOutput, print_document, print_table
-from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.live.result import print_document, print_table
+from kdiag_cli.options.results import NoHeaders, ResultFormat
 from kdiag_cli.output.terminal import BOLD, Output, say
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def tables(
     ] = None,
     *,
     output: Annotated[
-        LiveOutput, typer.Option("--output", "-o", help="Text for people, or JSON for programs.")
-    ] = LiveOutput.TABLE,
+        ResultFormat, typer.Option("--output", "-o", help="Text for people, or JSON for programs.")
+    ] = ResultFormat.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
     """Explain the tables that captures become, column by column.
@@ -48,7 +48,7 @@ def tables(
         raise typer.Exit(ExitCode.USAGE)
     chosen = [TABLES[name] for name in names or TABLES]
     screen = Output()
-    if output is LiveOutput.JSON:
+    if output is ResultFormat.JSON:
         print_document(screen, "tables", [_document(table) for table in chosen])
     else:
         _print(screen, chosen, has_headers=not no_headers)

@@ -7,7 +7,8 @@ import msgspec
 from kdiag.wire.catalog import Api
 from kdiag.wire.codec.template import FieldRow, field_rows, template
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import LiveOutput, encode, print_document, print_table
+from kdiag_cli.live.result import encode, print_document, print_table
+from kdiag_cli.options.results import ResultFormat
 from kdiag_cli.output.terminal import Output
 
 
@@ -20,11 +21,11 @@ def print_template(api: Api, version: int | None) -> ExitCode:
     return ExitCode.DONE
 
 
-def print_fields(api: Api, version: int | None, form: LiveOutput) -> ExitCode:
+def print_fields(api: Api, version: int | None, form: ResultFormat) -> ExitCode:
     """Print the fields of a request, by default those of all versions."""
     rows = field_rows(api.request_class(), version)
     output = Output()
-    if form is LiveOutput.JSON:
+    if form is ResultFormat.JSON:
         print_document(output, "request", [each._asdict() for each in rows])
     else:
         headers = ("FIELD", "TYPE", "VERSIONS", "NULLABLE", "TAG", "DEFAULT")

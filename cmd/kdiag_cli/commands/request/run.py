@@ -30,8 +30,9 @@ from kdiag_cli.commands.request.message import RequestMessage
 from kdiag_cli.commands.request.reply import Asked, Reply, frame_hex, reply_of
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.destination import destination_session, tell_nowhere
-from kdiag_cli.live.result import LiveOutput, exit_code_of, print_document, say_findings
+from kdiag_cli.live.result import exit_code_of, print_document, say_findings
 from kdiag_cli.options.live import LiveOptions, config_sources
+from kdiag_cli.options.results import ResultFormat
 from kdiag_cli.output.terminal import Output, say
 
 COMMAND: Final = "request"
@@ -84,7 +85,7 @@ def _show(
     reply = Reply(Asked(None, None, message.api.name), exchange.version, frame=exchange.request)
     warnings = [] if change is None else [_refusal(reply, dissection, change)]
     output = Output()
-    if options.output is LiveOutput.JSON:
+    if options.output is ResultFormat.JSON:
         document = {**reply.document(with_bytes=order.with_bytes), "request": body}
         print_document(output, COMMAND, [document], warnings=warnings)
     else:
@@ -169,7 +170,7 @@ def _print(replies: Sequence[Reply], order: Order, options: LiveOptions) -> Exit
     findings = [finding for each in replies if (finding := each.finding) is not None]
     warnings = [each.warning for each in replies if each.warning is not None]
     output = Output()
-    if options.output is LiveOutput.JSON:
+    if options.output is ResultFormat.JSON:
         documents = [each.document(with_bytes=order.with_bytes) for each in replies]
         print_document(output, COMMAND, documents, warnings=warnings, findings=findings)
     else:

@@ -16,8 +16,9 @@ from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.source import open_traffic, read_keylogs
 from kdiag_cli.commands.tune_buffers.captures_text import Path, document, print_paths
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import LiveOutput, exit_code_of, print_document, say_findings
+from kdiag_cli.live.result import exit_code_of, print_document, say_findings
 from kdiag_cli.options.captures import CaptureInputs
+from kdiag_cli.options.results import ResultFormat
 from kdiag_cli.output.terminal import Output
 
 COMMAND: Final = "tune-buffers"
@@ -36,7 +37,7 @@ class PathOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     inputs: CaptureInputs
     bits_per_s: int
-    output: LiveOutput
+    output: ResultFormat
     has_headers: bool = True
     fail_on: Severity = Severity.ERROR
 
@@ -50,13 +51,13 @@ def _run(options: PathOptions) -> ExitCode:
     output = Output(sys.stdout)
     paths, warnings, is_partial = _read(options)
     findings = [finding for path in paths for finding in path.findings]
-    if options.output is LiveOutput.JSON:
+    if options.output is ResultFormat.JSON:
         data = [document(path) for path in paths]
         print_document(output, COMMAND, data, warnings=warnings, findings=findings)
     else:
         print_paths(output, paths, has_headers=options.has_headers)
     output.flush()
-    if options.output is LiveOutput.TABLE:
+    if options.output is ResultFormat.TABLE:
         say_findings(findings, warnings)
     return exit_code_of([], findings, options.fail_on, is_partial=is_partial)
 

@@ -11,10 +11,9 @@ import typer
 from kdiag.findings.rule import Severity
 from kdiag_cli.options import completion as completion_values
 from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNetworks
-from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.options.live import LiveOptions, check_topic
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.results import FailOn, NoHeaders
-from kdiag_cli.options.topic import check_topic
 
 EXAMPLES = """\b
 Examples:

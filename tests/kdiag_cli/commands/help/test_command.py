@@ -6,7 +6,8 @@ import pytest
 
 import kdiag_cli.app
 from kdiag.findings.finding import RULES
-from kdiag_cli.commands.help.command import TOPICS, topic_text, topic_titles
+from kdiag_cli.commands.help.command import offered_topics
+from kdiag_cli.output.help_topics import TOPICS, topic_text, topic_titles
 from kdiag_cli.output.markdown import markdown_lines
 from programs.kdiag_program import Printed, kdiag
 
@@ -98,6 +99,15 @@ def test_a_command_without_a_topic_shows_its_help() -> None:
     assert done.out.startswith("Usage: kdiag errcode [OPTIONS]")
     assert done.out.partition("\n")[2] == kdiag("errcode", "--help").out.partition("\n")[2]
     assert "errcode" in kdiag_cli.app.COMMANDS
+
+
+def test_a_shell_is_offered_topics_and_findings_with_their_titles() -> None:
+    """For shells that show what a name means."""
+    offered = dict(offered_topics())
+
+    assert offered["exit-codes"].startswith("Exit codes")
+    assert offered["findings"].startswith("Findings")
+    assert "KD1203" in offered
 
 
 @pytest.mark.parametrize("topic", ["nope", "KD9999", "../help/output", ""])
