@@ -9,7 +9,6 @@ from kdiag.client.config.load import Settings, read_settings, typed_config
 from kdiag.client.config.sources import Setting
 from kdiag.errors import ConfigError
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import print_document, print_table
 from kdiag_cli.live.run import run_live
 from kdiag_cli.options.live import (
     BootstrapServers,
@@ -21,7 +20,7 @@ from kdiag_cli.options.live import (
     Properties,
     config_sources,
 )
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat, print_document, print_table
 from kdiag_cli.output.terminal import Output, say
 
 EXAMPLES = """\b

@@ -8,8 +8,8 @@ import typer
 from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS, KnownError
 from kdiag.diagnosis.error_codes.search import find_errors, near_names
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import print_document, print_table
-from kdiag_cli.options.results import NoHeaders, ResultFormat
+from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.output.result import ResultFormat, print_document, print_table
 from kdiag_cli.output.terminal import BOLD, Output, harmless, say
 
 EXAMPLES = """\b

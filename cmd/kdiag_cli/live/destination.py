@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.errors import ConnectError, Fault
 from kdiag.probe.destination import Destination, Nodes, Way
-from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import exit_code_of, print_document
+from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.session import OnExchange, live_session
 from kdiag_cli.options.live import LiveOptions
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output, say
 
 

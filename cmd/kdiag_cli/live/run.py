@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from kdiag.diagnosis.connection_finding import connection_finding
 from kdiag.errors import ConnectError, KdiagError
-from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import exit_code_of, print_document
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.exit_code import ExitCode, exit_code_of
+from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output, close_quietly, say
 
 _GRACE_S: Final = 0.25

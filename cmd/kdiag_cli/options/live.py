@@ -16,7 +16,7 @@ from kdiag.client.config.load import ClientConfig, ConfigSources, load_config
 from kdiag.client.config.profiles import profile_names, profiles_file
 from kdiag.client.config.sources import Setting
 from kdiag.errors import ConfigError, KdiagError
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat
 
 
 def profiles() -> list[str]:

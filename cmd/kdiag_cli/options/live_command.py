@@ -24,7 +24,7 @@ from kdiag_cli.options.live import (
     Write,
     read_timeout_ns,
 )
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat
 
 NO_OPTIONS: Final = LiveOptions()
 """What a command has before its options are read."""

@@ -1,19 +1,10 @@
 """The options of commands that print a table, a document or findings."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from kdiag.findings.finding import Severity
-
-
-class ResultFormat(StrEnum):
-    """How a result is written: a table for people, a JSON document for programs."""
-
-    TABLE = "table"
-    JSON = "json"
-
 
 FailOn = Annotated[
     Severity, typer.Option(help="The least severity of a finding that makes the exit code 1.")

@@ -9,7 +9,7 @@ from kdiag.probe.destination import Nodes, parse_destination
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.destination import destination_session, tell_nowhere
 from kdiag_cli.options.live import LiveOptions
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat
 from scripted_kafka.scripted_broker import offering
 from scripted_kafka.scripted_cluster import ScriptedCluster
 

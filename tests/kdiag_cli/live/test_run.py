@@ -19,7 +19,7 @@ from kdiag.errors import (
 )
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.run import run_live
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat
 from programs.child_program import ChildProgram
 
 MS_NS = 1_000_000

@@ -22,7 +22,7 @@ from kdiag_cli.options.live import (
     profiles,
     read_timeout_ns,
 )
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat
 
 SECOND_NS = 1_000_000_000
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat
 
 given: list[object] = []
 

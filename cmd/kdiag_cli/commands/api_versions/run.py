@@ -23,11 +23,10 @@ from kdiag.findings.finding import Finding, Severity, found
 from kdiag.probe.destination import Destination, broker_id, find_nodes
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.schema import Versions
-from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.destination import destination_session, tell_nowhere
-from kdiag_cli.live.result import exit_code_of, print_document, print_table, say_findings
 from kdiag_cli.options.live import LiveOptions
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat, print_document, print_table, say_findings
 from kdiag_cli.output.terminal import Output
 
 COMMAND: Final = "api-versions"

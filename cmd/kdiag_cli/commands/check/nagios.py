@@ -12,8 +12,7 @@ from typing import Final
 from kdiag.clock import NS_PER_S, Clock, SystemClock
 from kdiag.diagnosis.check.report import Part, Stage, Status
 from kdiag.findings.finding import Severity, worst
-from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import exit_code_of
+from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.output.terminal import Output, harmless
 

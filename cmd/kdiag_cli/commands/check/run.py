@@ -12,12 +12,11 @@ from kdiag.diagnosis.check.report import Part
 from kdiag.findings.finding import Severity
 from kdiag.probe.check.run import LIMIT_NS, CheckPlan, check
 from kdiag_cli.commands.check.text import document, print_rows
-from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import Result, exit_code_of, print_result
+from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import observing
 from kdiag_cli.options.live import LiveOptions, client_config
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import Result, ResultFormat, print_result
 
 COMMAND: Final = "check"
 _SETUP_TIMEOUT: Final = "socket.connection.setup.timeout.ms"

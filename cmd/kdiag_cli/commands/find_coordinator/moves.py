@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from kdiag.net.address import host_and_port
 from kdiag.probe.coordinator.spread import BrokerGroups, group_spread
 from kdiag_cli.commands.find_coordinator.run import COMMAND, Search
-from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import exit_code_of, print_document, print_table
+from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat, print_document, print_table
 from kdiag_cli.output.terminal import Output
 
 _HEADERS = ("NODE-ID", "ADDRESS", "RACK", "GROUPS", "TYPES", "STATES", "PARTITIONS-LED", "ERROR")

@@ -18,10 +18,10 @@ from kdiag.probe.coordinator.search import find_coordinators
 from kdiag.probe.coordinator.share_keys import share_keys
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag_cli.commands.find_coordinator.text import document, print_reports
-from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import Result, exit_code_of, print_result
+from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.output.result import Result, print_result
 
 COMMAND: Final = "find-coordinator"
 _MAX_NAMES: Final = 100_000

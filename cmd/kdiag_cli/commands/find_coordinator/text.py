@@ -19,7 +19,7 @@ from kdiag.diagnosis.coordinator import (
     PartitionPlace,
 )
 from kdiag.wire.coordinator_partition import CoordinatorKind
-from kdiag_cli.live.result import milliseconds, print_table
+from kdiag_cli.output.result import milliseconds, print_table
 from kdiag_cli.output.terminal import BOLD, DIM, GREEN, RED, YELLOW, Output, harmless
 
 _SHOWN_ANSWERS: Final = 8

@@ -17,10 +17,9 @@ from kdiag.probe.coordinator.search import find_coordinators
 from kdiag_cli.commands.find_coordinator.run import Search, all_names, keys_of
 from kdiag_cli.commands.find_coordinator.text import document
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import SCHEMA, encode
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import SCHEMA, ResultFormat, encode
 from kdiag_cli.output.terminal import BOLD, DIM, Output, harmless, say
 
 

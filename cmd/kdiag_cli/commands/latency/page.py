@@ -18,9 +18,9 @@ from kdiag_cli.commands.latency.text import (
     wait_name,
     wait_row,
 )
-from kdiag_cli.live.result import milliseconds
 from kdiag_cli.output.chart import Axis, Grid, LineChart
 from kdiag_cli.output.html_page import Part, write_page
+from kdiag_cli.output.result import milliseconds
 
 _INTRODUCTION: Final = (
     "All times are in milliseconds. Requests were due on a schedule and count from when they were "

@@ -10,8 +10,8 @@ from kdiag.diagnosis.latency.fetch_waits import FetchReturn, FetchTally, explana
 from kdiag.diagnosis.latency.histogram import Percentile
 from kdiag.probe.latency.results import LatencyResults, Series, SeriesKind
 from kdiag_cli.commands.latency.document import QUANTILES, name_of, told
-from kdiag_cli.live.result import milliseconds, print_table
 from kdiag_cli.output.chart import Bar, BarChart, print_bars
+from kdiag_cli.output.result import milliseconds, print_table
 from kdiag_cli.output.terminal import Output
 
 HEADERS: Final = (

@@ -14,7 +14,8 @@ from kdiag_cli.options.captures import (
     TopicIds,
     WithRecords,
 )
-from kdiag_cli.options.results import NoHeaders, ResultFormat
+from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.output.result import ResultFormat
 
 app = typer.Typer(
     add_completion=False,

@@ -12,8 +12,7 @@ from kdiag_cli.captures.source import read_topic_ids
 from kdiag_cli.commands.pipeline.spark import SparkOptions, progress, with_spark
 from kdiag_cli.commands.report.answer import Answer, AnswerFormat, print_answer
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import print_document, print_table
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat, print_document, print_table
 from kdiag_cli.output.terminal import Output, say
 
 if TYPE_CHECKING:

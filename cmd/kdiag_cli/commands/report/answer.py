@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from kdiag_cli.live.result import print_document, print_table
+from kdiag_cli.output.result import print_document, print_table
 from kdiag_cli.output.terminal import Output, clipped, harmless
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from kdiag.errors import ReportError
 from kdiag.report.sql_report import Query, Report, load_report, report_names
 from kdiag_cli.commands.report.answer import AnswerFormat
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import print_document, print_table
+from kdiag_cli.output.result import print_document, print_table
 from kdiag_cli.output.terminal import Output, say
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import print_document, print_table
-from kdiag_cli.options.results import NoHeaders, ResultFormat
+from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.output.result import ResultFormat, print_document, print_table
 from kdiag_cli.output.terminal import BOLD, Output, say
 
 if TYPE_CHECKING:

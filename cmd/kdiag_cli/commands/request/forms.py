@@ -7,8 +7,7 @@ import msgspec
 from kdiag.wire.catalog import Api
 from kdiag.wire.codec.template import FieldRow, field_rows, template
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import encode, print_document, print_table
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat, encode, print_document, print_table
 from kdiag_cli.output.terminal import Output
 
 

@@ -11,7 +11,7 @@ from kdiag.exchange.model import Exchange
 from kdiag.findings.finding import Finding, found
 from kdiag.wire.frame import LENGTH_BYTES, Frame
 from kdiag.wire.schema import Struct
-from kdiag_cli.live.result import milliseconds
+from kdiag_cli.output.result import milliseconds
 
 
 class Asked(NamedTuple):

@@ -28,11 +28,10 @@ from kdiag.wire.side_effects import effect
 from kdiag_cli.commands.request.forms import pretty
 from kdiag_cli.commands.request.message import RequestMessage
 from kdiag_cli.commands.request.reply import Asked, Reply, frame_hex, reply_of
-from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.destination import destination_session, tell_nowhere
-from kdiag_cli.live.result import exit_code_of, print_document, say_findings
 from kdiag_cli.options.live import LiveOptions, config_sources
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat, print_document, say_findings
 from kdiag_cli.output.terminal import Output, say
 
 COMMAND: Final = "request"

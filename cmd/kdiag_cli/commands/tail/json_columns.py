@@ -25,7 +25,7 @@ from kdiag_cli.commands.tail.line_template import (
     timestamp,
 )
 from kdiag_cli.commands.tail.value_format import ValueFormat, json_of
-from kdiag_cli.live.result import SCHEMA, encode
+from kdiag_cli.output.result import SCHEMA, encode
 
 _ENCODER: Final = msgspec.json.Encoder()
 _RECORD_FIELDS: Final = frozenset({"offset", "timestamp", "headers"})

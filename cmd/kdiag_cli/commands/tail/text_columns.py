@@ -10,7 +10,7 @@ from kdiag.wire.records.record import Header, Record
 from kdiag_cli.commands.tail.json_columns import is_internal, records_of
 from kdiag_cli.commands.tail.line_template import Piece
 from kdiag_cli.commands.tail.value_format import ValueFormat, text_of
-from kdiag_cli.live.result import encode
+from kdiag_cli.output.result import encode
 from kdiag_cli.output.terminal import harmless
 
 NO_MARK: Final = b"-"

@@ -15,10 +15,9 @@ from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.source import open_traffic, read_keylogs
 from kdiag_cli.commands.tune_buffers.captures_text import Path, document, print_paths
-from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import exit_code_of, print_document, say_findings
+from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.options.captures import CaptureInputs
-from kdiag_cli.options.results import ResultFormat
+from kdiag_cli.output.result import ResultFormat, print_document, say_findings
 from kdiag_cli.output.terminal import Output
 
 COMMAND: Final = "tune-buffers"

@@ -16,7 +16,7 @@ from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection
 from kdiag.exchange.tcp_facts import Spread, TcpDirection, TcpFacts
 from kdiag.findings.finding import Finding
-from kdiag_cli.live.result import milliseconds, print_table
+from kdiag_cli.output.result import milliseconds, print_table
 from kdiag_cli.output.terminal import Output
 
 _HEADERS: Final = (

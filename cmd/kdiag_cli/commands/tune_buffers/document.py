@@ -5,7 +5,7 @@ from typing import Any, Final
 from kdiag.diagnosis.buffers.facts import BrokerPath
 from kdiag.diagnosis.buffers.report import BufferReport
 from kdiag.diagnosis.buffers.trials import Trial
-from kdiag_cli.live.result import milliseconds
+from kdiag_cli.output.result import milliseconds
 
 _DIGITS: Final = 2
 

@@ -26,11 +26,11 @@ from kdiag.probe.topic import CLEANUP_NS, probe_topic
 from kdiag_cli.commands.tune_buffers.document import document
 from kdiag_cli.commands.tune_buffers.options import Said
 from kdiag_cli.commands.tune_buffers.text import print_reports
-from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import Result, exit_code_of, print_result
+from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions, client_config
+from kdiag_cli.output.result import Result, print_result
 from kdiag_cli.output.terminal import write_over
 
 COMMAND: Final = "tune-buffers"

@@ -13,8 +13,8 @@ from typing import Final
 from kdiag.diagnosis.buffers.facts import Direction, Load
 from kdiag.diagnosis.buffers.report import BufferReport
 from kdiag.diagnosis.buffers.trials import Trial, size_text
-from kdiag_cli.live.result import milliseconds, print_table
 from kdiag_cli.output.chart import Bar, BarChart, print_bars
+from kdiag_cli.output.result import milliseconds, print_table
 from kdiag_cli.output.terminal import BOLD, Output, harmless
 
 PATH_HEADERS: Final = (

@@ -11,7 +11,7 @@ from kdiag.diagnosis.coordinator import (
 )
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag_cli.commands.find_coordinator.text import document, print_reports
-from kdiag_cli.live.result import print_document
+from kdiag_cli.output.result import print_document
 from programs.kdiag_program import Printed
 
 NODE = BrokerNode(2, "kafka-2", 9092, "b")

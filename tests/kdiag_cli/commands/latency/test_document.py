@@ -11,7 +11,7 @@ from kdiag_cli.commands.latency.document import (
     percent_text,
     unknown,
 )
-from kdiag_cli.live.result import encode
+from kdiag_cli.output.result import encode
 from made_values.latency_run_maker import made_results
 
 

@@ -6,7 +6,7 @@ from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.frame import Frame
 from kdiag_cli.commands.request.reply import Asked, Reply, frame_hex, reply_of
-from kdiag_cli.live.result import milliseconds
+from kdiag_cli.output.result import milliseconds
 
 BROKER = Asked(2, "kafka-2:9092", "Metadata")
 

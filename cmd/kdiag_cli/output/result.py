@@ -1,63 +1,25 @@
-"""What live commands print, and how they end: one JSON document, or a table, and the exit code."""
+"""How results are written: one JSON document, or text with findings and warnings on stderr."""
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from kdiag.clock import NS_PER_MS
-from kdiag.errors import (
-    AuthorizationError,
-    CaptureError,
-    ConfigError,
-    ConnectError,
-    DisconnectedError,
-    EncodeError,
-    KdiagError,
-    Layer,
-    RequestTimeoutError,
-    UnsupportedVersionError,
-    WakeupError,
-)
-from kdiag.findings.finding import Finding, Severity, is_at_least
-from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.options.results import ResultFormat
+from kdiag.findings.finding import Finding
 from kdiag_cli.output.terminal import BOLD, Output, harmless, say, table
 
 SCHEMA: Final = 1
 
 _NOTHING: Final = "-"
-_AUTHORIZATION: Final = "_AUTHORIZATION_FAILED"
-_CODES: Final[tuple[tuple[type[KdiagError], ExitCode], ...]] = (
-    (WakeupError, ExitCode.INTERRUPTED),
-    (ConfigError, ExitCode.USAGE),
-    (EncodeError, ExitCode.USAGE),
-    (CaptureError, ExitCode.USAGE),
-    (AuthorizationError, ExitCode.NOT_AUTHORIZED),
-    (ConnectError, ExitCode.CANNOT_CONNECT),
-    (DisconnectedError, ExitCode.CANNOT_CONNECT),
-    (RequestTimeoutError, ExitCode.TIMEOUT),
-    (UnsupportedVersionError, ExitCode.UNSUPPORTED),
-)
-_ERROR_NAMES: Final = {
-    "SASL_AUTHENTICATION_FAILED": ExitCode.NOT_AUTHENTICATED,
-    "UNSUPPORTED_SASL_MECHANISM": ExitCode.NOT_AUTHENTICATED,
-    "ILLEGAL_SASL_STATE": ExitCode.NOT_AUTHENTICATED,
-    "REQUEST_TIMED_OUT": ExitCode.TIMEOUT,
-    "UNSUPPORTED_VERSION": ExitCode.UNSUPPORTED,
-}
-_MOST_TELLING: Final = (
-    ExitCode.INTERRUPTED,
-    ExitCode.USAGE,
-    ExitCode.CANNOT_CONNECT,
-    ExitCode.NOT_AUTHENTICATED,
-    ExitCode.NOT_AUTHORIZED,
-    ExitCode.TIMEOUT,
-    ExitCode.UNSUPPORTED,
-    ExitCode.PARTIAL,
-    ExitCode.FINDINGS,
-    ExitCode.DONE,
-)
+
+
+class ResultFormat(StrEnum):
+    """How a result is written: a table for people, a JSON document for programs."""
+
+    TABLE = "table"
+    JSON = "json"
 
 
 class Result(NamedTuple):
@@ -186,41 +148,3 @@ def say_findings(findings: Iterable[Finding], warnings: Iterable[str] = ()) -> N
     for finding in findings:
         say(f"{finding.severity} {finding.id}: {finding.title}")
         say(f"  {finding.fix}")
-
-
-def exit_code_of(
-    problems: Iterable[KdiagError | str | ExitCode],
-    findings: Iterable[Finding] = (),
-    fail_on: Severity = Severity.ERROR,
-    *,
-    is_partial: bool = False,
-) -> ExitCode:
-    """Return the exit code of a live command: the one that counts most.
-
-    Args:
-        problems: errors that kdiag raised, names of errors that brokers answered with, and exit
-            codes that the command has decided on. A name that says nothing about connection or
-            rights, such as `NOT_COORDINATOR`, is for a finding and counts nothing here.
-        findings: what is wrong.
-        fail_on: the least severity at which findings fail the command.
-        is_partial: whether some brokers did not answer, or part of the result is missing.
-    """
-    codes = {_code(each) for each in problems}
-    if is_partial:
-        codes.add(ExitCode.PARTIAL)
-    if any(is_at_least(each.severity, fail_on) for each in findings):
-        codes.add(ExitCode.FINDINGS)
-    return min(codes, key=_MOST_TELLING.index, default=ExitCode.DONE)
-
-
-def _code(problem: KdiagError | str | ExitCode) -> ExitCode:
-    if isinstance(problem, ExitCode):
-        return problem
-    if isinstance(problem, str):
-        if problem.endswith(_AUTHORIZATION):
-            return ExitCode.NOT_AUTHORIZED
-        return _ERROR_NAMES.get(problem, ExitCode.DONE)
-    if isinstance(problem, ConnectError) and problem.layer is Layer.SASL:
-        return ExitCode.NOT_AUTHENTICATED
-    kinds = (code for kind, code in _CODES if isinstance(problem, kind))
-    return next(kinds, ExitCode.PARTIAL)  # what is left could not be decoded

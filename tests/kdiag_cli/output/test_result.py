@@ -3,19 +3,16 @@ import json
 import msgspec
 import pytest
 
-from kdiag import errors
-from kdiag.findings.finding import Severity, found
-from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.result import (
+from kdiag.findings.finding import found
+from kdiag_cli.output.result import (
     Result,
-    exit_code_of,
+    ResultFormat,
     milliseconds,
     print_document,
     print_result,
     print_table,
     say_findings,
 )
-from kdiag_cli.options.results import ResultFormat
 from programs.kdiag_program import Printed
 
 ERROR = found("KD1101", address="10.0.0.7:9092")
@@ -99,52 +96,6 @@ def test_findings_are_told_on_stderr_with_their_fix(capsys: pytest.CaptureFixtur
         r"kdiag: error KD1101: nothing listens on \x1b[2J:1",
         f"kdiag:   {ERROR.fix}",
     ]
-
-
-@pytest.mark.parametrize(
-    ("problem", "code"),
-    [
-        (errors.ConnectError("b:1", errors.Layer.DNS, "no such name"), 3),
-        (errors.ConnectError("b:1", errors.Layer.KAFKA, "HTTP"), 3),
-        (errors.AuthenticationError("b:1", errors.Layer.TLS, "expired"), 3),
-        (errors.AuthenticationError("b:1", errors.Layer.SASL, "refused"), 4),
-        (errors.DisconnectedError("gone"), 3),
-        (errors.RequestTimeoutError("late"), 6),
-        (errors.UnsupportedVersionError("old"), 7),
-        (errors.DecodeError("topics", 7, "too short"), 8),
-        (errors.EncodeError("key", "null"), 2),
-        (errors.ConfigError("x", "-X", "unknown"), 2),
-        (errors.WakeupError("stop"), 130),
-        ("GROUP_AUTHORIZATION_FAILED", 5),
-        ("SASL_AUTHENTICATION_FAILED", 4),
-        ("REQUEST_TIMED_OUT", 6),
-        ("UNSUPPORTED_VERSION", 7),
-        ("NOT_COORDINATOR", 0),
-        (ExitCode.PARTIAL, 8),
-    ],
-)
-def test_every_problem_has_its_exit_code(
-    problem: errors.KdiagError | str | ExitCode, code: int
-) -> None:
-    """What the broker says of rights and logins counts as what kdiag found itself."""
-    assert exit_code_of([problem]) == code
-
-
-def test_of_several_codes_the_lowest_of_3_to_7_wins_then_8_then_1() -> None:
-    """Wrong usage and an interrupt stand above all: nothing else was found out."""
-    order = [130, 2, 3, 4, 5, 6, 7, 8, 1, 0]
-
-    for place, code in enumerate(order):
-        assert exit_code_of([ExitCode(each) for each in reversed(order[place:])]) == code
-
-
-def test_findings_fail_a_command_from_the_severity_that_was_asked_for() -> None:
-    """An error does by default; a partial result counts more."""
-    assert exit_code_of([]) == 0
-    assert exit_code_of([], [ERROR]) == 1
-    assert exit_code_of([], [WARNING]) == 0
-    assert exit_code_of([], [WARNING], Severity.WARNING) == 1
-    assert exit_code_of([], [ERROR], is_partial=True) == 8
 
 
 def test_times_are_milliseconds_to_the_hundredth() -> None:
