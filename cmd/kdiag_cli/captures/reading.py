@@ -161,7 +161,7 @@ class CaptureReading:
         try:
             for batch in self._traffic.read_segments():
                 self._note_times(batch)
-                self._keylog.take(self._traffic.secrets)
+                self._keylog.add_secrets(self._traffic.secrets)
                 pipeline.take(self._decoder.feed(batch))
                 goes_on = after_batch()
                 if progress is not None:
