@@ -9,7 +9,7 @@ Maven fetches the jars; `--jars DIR` takes a folder that has them. Releases are 
 decide: a new API or record wants a sentence (api_purpose.py, record_purpose.py), a renamed message
 a line in release.py.
 
-Written are kdiag/wire/api, kdiag/wire/internal and kdiag/wire/catalog.py; files of messages that
+Written are kdiag/wire/api, kdiag/wire/internal and kdiag/wire/api_keys.py; files of messages that
 are gone are removed. Nothing there is edited by hand; ruff (of the dev extra) formats it.
 """
 

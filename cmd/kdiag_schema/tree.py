@@ -7,7 +7,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from kdiag_schema.catalog_source import catalog_source, record_types_source
 from kdiag_schema.class_source import snake_case
 from kdiag_schema.merge import merge_message
 from kdiag_schema.module_source import (
@@ -18,8 +17,10 @@ from kdiag_schema.module_source import (
     record_module,
 )
 from kdiag_schema.release import Release
+from kdiag_schema.table_source import api_keys_source, api_table_source, record_table_source
 
 API: Final = "kdiag/wire/api"
+API_KEYS: Final = "kdiag/wire/api_keys.py"
 INTERNAL: Final = "kdiag/wire/internal"
 FIRST_PARTY: Final = 'lint.isort.known-first-party=["kdiag"]'
 """Below another folder than the repository's, ruff cannot see that kdiag is ours."""
@@ -46,8 +47,9 @@ def tree_of(releases: Sequence[Release]) -> dict[str, str]:
     tree |= {f"{API}/{snake_case(each.name)}.py": header_module(each) for each in headers}
     for module, group in groupby(internal, record_module):
         tree[f"{INTERNAL}/{module}.py"] = internal_module(list(group))
-    tree["kdiag/wire/catalog.py"] = catalog_source(requests, releases[-1].version)
-    tree[f"{INTERNAL}/record_types.py"] = record_types_source(internal)
+    tree[API_KEYS] = api_keys_source(requests)
+    tree[f"{API}/table.py"] = api_table_source(requests, releases[-1].version)
+    tree[f"{INTERNAL}/table.py"] = record_table_source(internal)
     return tree
 
 

@@ -12,7 +12,7 @@ from kdiag.errors import DecodeError
 from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.codec.messages import decode
 from kdiag.wire.header import RequestHeader, read_request_header, read_response_header
-from kdiag.wire.internal.record_types import message_class
+from kdiag.wire.record_catalog import message_class
 from kdiag.wire.schema import info_of
 
 CONSUMER: Final = "consumer"

@@ -15,7 +15,8 @@ import msgspec
 from kdiag.errors import DecodeError
 from kdiag.exchange.mentions import Mentions, mentions
 from kdiag.exchange.model import Exchange, Status
-from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, NEWEST_KAFKA
+from kdiag.wire import api_keys
+from kdiag.wire.catalog import API_BY_KEY, NEWEST_KAFKA
 from kdiag.wire.codec.explain import Explanation, explain
 from kdiag.wire.codec.json_form import from_json
 from kdiag.wire.codec.messages import decode_prefix
@@ -136,7 +137,7 @@ def read_response(exchange: Exchange) -> Side | None:
     if exchange.api_key is None or exchange.version is None:
         return _response_without_api(exchange, frame)
     layout = _layout(exchange.api_key, exchange.version)
-    if exchange.api_key == API_VERSIONS_KEY:
+    if exchange.api_key == api_keys.API_VERSIONS:
         fallback = _read_version_refusal(frame)
         if fallback is not None:
             return fallback
@@ -294,7 +295,7 @@ def _read_version_refusal(frame: Frame) -> Side | None:
     offset = _CORRELATION_ID_BYTES
     if frame.data[offset : offset + 2] != UNSUPPORTED_VERSION.to_bytes(2) or not frame.is_whole:
         return None
-    cls = API_BY_KEY[API_VERSIONS_KEY].response_class()
+    cls = API_BY_KEY[api_keys.API_VERSIONS].response_class()
     try:
         message, end = decode_prefix(cls, 0, frame.data, offset)
     except DecodeError:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from client_ends.broker_socket import BrokerSocket
+from kdiag.wire import api_keys
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
@@ -15,7 +16,7 @@ from kdiag.wire.api.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY
+from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import decode
 from kdiag.wire.error_code import error_name
 from kdiag.wire.records.batches import BatchHeader, Record, read_batches, write_batch
@@ -49,7 +50,7 @@ def broker(
 def newest_version(broker: BrokerSocket) -> int:
     """Return the newest version of ApiVersions that the broker offers."""
     offered = broker.ask(ApiVersionsRequest(), 0, ApiVersionsResponse).api_keys
-    return next(each.max_version for each in offered if each.api_key == API_VERSIONS_KEY)
+    return next(each.max_version for each in offered if each.api_key == api_keys.API_VERSIONS)
 
 
 def create_topic(broker: BrokerSocket, topic: str) -> str:
@@ -102,11 +103,11 @@ def test_a_broker_says_the_same_in_each_version_of_api_versions(broker: BrokerSo
 def test_a_broker_answers_a_version_that_it_lacks_in_version_0(broker: BrokerSocket) -> None:
     """The answer is UNSUPPORTED_VERSION and what it would understand (KIP-511)."""
     newest = newest_version(broker)
-    body = broker.exchange(API_VERSIONS_KEY, newest + 1, b"")
+    body = broker.exchange(api_keys.API_VERSIONS, newest + 1, b"")
     answer = decode(ApiVersionsResponse, 0, body)
     assert error_name(answer.error_code) == "UNSUPPORTED_VERSION"
     assert [(each.api_key, each.max_version) for each in answer.api_keys] == [
-        (API_VERSIONS_KEY, newest)
+        (api_keys.API_VERSIONS, newest)
     ]
 
 

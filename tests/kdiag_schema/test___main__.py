@@ -30,8 +30,9 @@ def test_the_program_writes_the_modules_and_the_tables(tmp_path: Path) -> None:
     written = {str(each.relative_to(tmp_path / "tree")) for each in tmp_path.rglob("*.py")}
     assert written == {
         "kdiag/wire/api/sasl_handshake.py",
-        "kdiag/wire/catalog.py",
-        "kdiag/wire/internal/record_types.py",
+        "kdiag/wire/api/table.py",
+        "kdiag/wire/api_keys.py",
+        "kdiag/wire/internal/table.py",
     }
     module = (tmp_path / "tree/kdiag/wire/api/sasl_handshake.py").read_text()
     assert 'mechanism: String = ""' in module

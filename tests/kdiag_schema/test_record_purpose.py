@@ -1,4 +1,4 @@
-from kdiag.wire.internal.record_types import MODULE_BY_NAME
+from kdiag.wire.record_catalog import MODULE_BY_NAME
 from kdiag_schema.record_purpose import RECORD_PURPOSE
 
 

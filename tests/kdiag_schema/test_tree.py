@@ -12,7 +12,7 @@ from folders import ROOT
 from kdiag.wire.api.request_header import RequestHeader
 from kdiag.wire.api.response_header import ResponseHeader
 from kdiag.wire.catalog import API_BY_KEY, NEWEST_KAFKA
-from kdiag.wire.internal.record_types import MODULE_BY_NAME, message_class
+from kdiag.wire.record_catalog import MODULE_BY_NAME, message_class
 from kdiag.wire.schema import Field, Kind, Struct, fields_of, info_of
 from kdiag_schema.release import read_release
 from kdiag_schema.tree import tree_of, write_tree
@@ -53,7 +53,7 @@ def test_the_program_makes_exactly_the_files_in_the_tree(
         for each in (ROOT / folder).glob("*.py")
         if each.name != "__init__.py"
     }
-    kept["kdiag/wire/catalog.py"] = (ROOT / "kdiag/wire/catalog.py").read_text()
+    kept["kdiag/wire/api_keys.py"] = (ROOT / "kdiag/wire/api_keys.py").read_text()
     assert made.keys() == kept.keys()
     assert [path for path in made if made[path] != kept[path]] == []
     assert RELEASES[-1] == NEWEST_KAFKA

@@ -12,8 +12,9 @@ from typing import Final
 from kdiag import __version__
 from kdiag.client.network.request import RequestBuilder
 from kdiag.errors import UnsupportedVersionError
+from kdiag.wire import api_keys
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, Api
+from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.error_code import CODE_BY_NAME, error_name
 from kdiag.wire.schema import Versions
 
@@ -79,7 +80,7 @@ def newest_version(builder: RequestBuilder) -> int:
 
 SOFTWARE_NAME: Final = "kdiag"
 UNSUPPORTED_VERSION: Final = CODE_BY_NAME["UNSUPPORTED_VERSION"]
-_API: Final = API_BY_KEY[API_VERSIONS_KEY]
+_API: Final = API_BY_KEY[api_keys.API_VERSIONS]
 _FIRST_ASKED: Final = 4
 
 
@@ -133,6 +134,8 @@ class VersionNegotiation:
 
 def _lower_version(asked: int, response: ApiVersionsResponse) -> int:
     """Return the version to ask in next: lower, so that it ends."""
-    offered = (each.max_version for each in response.api_keys if each.api_key == API_VERSIONS_KEY)
+    offered = (
+        each.max_version for each in response.api_keys if each.api_key == api_keys.API_VERSIONS
+    )
     newest = next(offered, 0)
     return newest if 0 <= newest < asked else 0

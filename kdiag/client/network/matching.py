@@ -23,7 +23,8 @@ from kdiag.errors import DecodeError, KdiagError
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.selector.selector import Selector
 from kdiag.net.send import NetworkSend
-from kdiag.wire.catalog import API_VERSIONS_KEY, Api
+from kdiag.wire import api_keys
+from kdiag.wire.catalog import Api
 from kdiag.wire.codec.messages import decode
 from kdiag.wire.header import RESERVED_FOR_SASL, read_response_header
 from kdiag.wire.schema import Struct
@@ -174,7 +175,7 @@ def read_response(asked: InFlightRequest, payload: bytes) -> Struct:
     header = read_response_header(payload, api.key, version)
     if header.correlation_id != asked.request.correlation_id:
         raise DecodeError("header.correlationId", 0, _mismatch(asked, header.correlation_id))
-    if api.key == API_VERSIONS_KEY and _is_unsupported(payload, header.body_offset):
+    if api.key == api_keys.API_VERSIONS and _is_unsupported(payload, header.body_offset):
         version = 0
     return decode(api.response_class(), version, payload, header.body_offset)
 

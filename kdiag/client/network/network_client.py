@@ -49,8 +49,8 @@ from kdiag.errors import (
 )
 from kdiag.net.selector.selector import Selector
 from kdiag.net.tcp_info import SocketFacts, read_socket_facts
+from kdiag.wire import api_keys
 from kdiag.wire.api.api_versions import ApiVersionsResponse
-from kdiag.wire.catalog import API_VERSIONS_KEY
 from kdiag.wire.header import RESERVED_FOR_SASL
 
 
@@ -437,7 +437,7 @@ class PollSteps:
         elif response.body is not None:
             self.connections.answered(node_id)
             self._updater.handle_response(response, response.received_ns)
-        elif response.request.api.key != API_VERSIONS_KEY:
+        elif response.request.api.key != api_keys.API_VERSIONS:
             fatal = None if response.is_disconnected else response.error
             self._updater.handle_failed_request(fatal, response.received_ns)
 

@@ -19,11 +19,12 @@ from typing import Final, NamedTuple, TypeVar
 
 from kdiag.errors import DecodeError, Fault
 from kdiag.net.sasl.mechanism import SaslError, SaslMechanism, shortened
+from kdiag.wire import api_keys
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.request_header import RequestHeader
 from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kdiag.wire.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY
+from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import decode, encode
 from kdiag.wire.error_code import CODE_BY_NAME, ERROR_BY_CODE, error_name
 from kdiag.wire.header import RESERVED_FOR_SASL, read_response_header
@@ -113,9 +114,9 @@ class SaslConversation:
         """Ask for the broker's versions, once more if it wants to be asked in another one."""
         response = yield from self._ask(ApiVersionsRequest(), 0, ApiVersionsResponse)
         offered = {each.api_key: each for each in response.api_keys}
-        if response.error_code == _UNSUPPORTED_VERSION and API_VERSIONS_KEY in offered:
-            newest = API_BY_KEY[API_VERSIONS_KEY].versions.high
-            version = max(0, min(newest, offered[API_VERSIONS_KEY].max_version))
+        if response.error_code == _UNSUPPORTED_VERSION and api_keys.API_VERSIONS in offered:
+            newest = API_BY_KEY[api_keys.API_VERSIONS].versions.high
+            version = max(0, min(newest, offered[api_keys.API_VERSIONS].max_version))
             response = yield from self._ask(ApiVersionsRequest(), version, ApiVersionsResponse)
             offered = {each.api_key: each for each in response.api_keys}
         if response.error_code != _NONE:

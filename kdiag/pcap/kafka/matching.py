@@ -26,7 +26,7 @@ from kdiag.pcap.kafka.unmatched_responses import (
     ENOUGH_RESPONSES,
     UnmatchedResponses,
 )
-from kdiag.wire.catalog import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
+from kdiag.wire import api_keys
 from kdiag.wire.frame import Frame
 from kdiag.wire.header import REQUEST_START, raw_client_id
 
@@ -351,7 +351,7 @@ class Matcher:
                 exchange.pairing = Status.NO_RESPONSE
                 self._collector.exchanges.append(exchange)
                 return True
-        elif exchange.api_key == API_VERSIONS_KEY and self._connection.client_software is None:
+        elif exchange.api_key == api_keys.API_VERSIONS and self._connection.client_software is None:
             self._connection.client_software = read_client_software(request.data)
         return False
 
@@ -369,7 +369,7 @@ class Matcher:
     def _client_id(self, data: bytes, api_key: int | None, version: int | None) -> str | None:
         """Return the client id of a request, if there is one and its bytes are here."""
         text = raw_client_id(data)
-        if text is None or (api_key == CONTROLLED_SHUTDOWN_KEY and version == 0):
+        if text is None or (api_key == api_keys.CONTROLLED_SHUTDOWN and version == 0):
             return None
         known = self._collector.client_ids.get(text)
         if known is None:

@@ -10,7 +10,8 @@ from struct import Struct, error
 from typing import Final
 
 from kdiag.errors import DecodeError
-from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
+from kdiag.wire import api_keys
+from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import decode, decode_prefix
 from kdiag.wire.header import REQUEST_START, read_request_header, skip_tags
 from kdiag.wire.primitives import VarintError, read_unsigned
@@ -58,7 +59,7 @@ def request_likeness(head: bytes, size: int) -> RequestLikeness:
         least_client_id = _LEAST_UNKNOWN_CLIENT_ID
     if not is_version:
         return RequestLikeness.NO
-    if api_key == CONTROLLED_SHUTDOWN_KEY and version == 0:
+    if api_key == api_keys.CONTROLLED_SHUTDOWN and version == 0:
         return RequestLikeness.WEAK if size == _LEAST_CONTROLLED_SHUTDOWN else RequestLikeness.NO
     (length,) = _INT16.unpack_from(head, REQUEST_START.size)
     if not least_client_id <= length <= size - _CLIENT_ID_OFFSET:
@@ -83,7 +84,7 @@ def is_whole_request(frame: bytes) -> bool:
         if api is None:
             return False
         if not api.versions.covers(header.version):
-            return header.api_key == API_VERSIONS_KEY
+            return header.api_key == api_keys.API_VERSIONS
         decode(api.request_class(), header.version, frame, header.body_offset)
     except DecodeError:
         return False
@@ -131,7 +132,7 @@ def read_client_software(data: bytes) -> tuple[str, str] | None:
     """Return name and version of the client, which an ApiVersions request has from version 3 on."""
     try:
         header = read_request_header(data)
-        api = API_BY_KEY[API_VERSIONS_KEY]
+        api = API_BY_KEY[api_keys.API_VERSIONS]
         if header.version < _FIRST_WITH_SOFTWARE or not api.versions.covers(header.version):
             return None
         cls = api.request_class()

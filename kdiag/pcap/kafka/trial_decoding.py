@@ -17,7 +17,8 @@ from typing import Any, Final, TypeAlias
 
 from kdiag.errors import DecodeError
 from kdiag.exchange.side import UNSUPPORTED_VERSION
-from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY
+from kdiag.wire import api_keys
+from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import try_decode
 from kdiag.wire.error_code import ERROR_BY_CODE
 from kdiag.wire.header import read_response_header
@@ -58,7 +59,7 @@ def is_whole_response(frame: bytes, asked: RequestKind) -> bool:
     except DecodeError:
         return False
     cls = API_BY_KEY[api_key].response_class()
-    if api_key == API_VERSIONS_KEY:
+    if api_key == api_keys.API_VERSIONS:
         if frame.startswith(_VERSION_REFUSED, offset):
             # A broker that does not know the version answers in the first one (KIP-511).
             return any(try_decode(cls, each, frame, offset) for each in (0, version))

@@ -12,13 +12,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from kdiag.errors import DecodeError
 from kdiag.wire.codec.messages import decode
-from kdiag.wire.internal.record_types import (
+from kdiag.wire.primitives import VarintError, read_unsigned
+from kdiag.wire.record_catalog import (
     CONTROL_RECORDS,
     COORDINATOR_RECORDS,
     METADATA_RECORDS,
     message_class,
 )
-from kdiag.wire.primitives import VarintError, read_unsigned
 from kdiag.wire.records.record import ControlType, Record, read_control_type
 from kdiag.wire.schema import Struct, info_of
 
@@ -100,19 +100,19 @@ def _read_coordinator_record(topic: str, record: Record) -> InternalRecord | Non
     if record.key is None or len(record.key) < _INT16.size:
         return None
     (record_type,) = _INT16.unpack_from(record.key)
-    names = COORDINATOR_RECORDS[topic].get(record_type)
-    if names is None:
+    name = COORDINATOR_RECORDS[topic].get(record_type)
+    if name is None:
         return None
-    key = _read(names.key, 0, record.key, _INT16.size)
+    key = _read(f"{name}Key", 0, record.key, _INT16.size)
     value = None
     if record.value is not None:
         if len(record.value) < _INT16.size:
             return None
         (version,) = _INT16.unpack_from(record.value)
-        value = _read(names.value, version, record.value, _INT16.size)
+        value = _read(f"{name}Value", version, record.value, _INT16.size)
         if value is None:
             return None
-    return key and InternalRecord(names.key.removesuffix("Key"), key, value)
+    return key and InternalRecord(name, key, value)
 
 
 def _read(name: str, version: int, data: bytes, offset: int) -> Part | None:

@@ -14,7 +14,8 @@ from kdiag.client.network.api_versions import SOFTWARE_NAME
 from kdiag.client.network.request import RequestBuilder
 from kdiag.errors import EncodeError
 from kdiag.probe.destination import Destination, parse_destination
-from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, APIS, Api, api_named
+from kdiag.wire import api_keys
+from kdiag.wire.catalog import API_BY_KEY, APIS, Api, api_named
 from kdiag.wire.codec.encode_check import find_fault
 from kdiag.wire.codec.json_form import from_json
 from kdiag.wire.schema import Struct, Versions
@@ -48,7 +49,7 @@ class RequestMessage(NamedTuple):
             EncodeError: if that version cannot say it.
         """
         form = self.form
-        if self.api.key == API_VERSIONS_KEY and version >= _FIRST_WITH_SOFTWARE:
+        if self.api.key == api_keys.API_VERSIONS and version >= _FIRST_WITH_SOFTWARE:
             form = {**_SOFTWARE, **form}
         return from_json(self.api.request_class(), version, form)
 

@@ -13,7 +13,7 @@ import msgspec
 
 from kdiag.exchange.documents.records import control_json, header_json, internal_json
 from kdiag.probe.tail.record_runs import RecordRun
-from kdiag.wire.internal.record_types import COORDINATOR_RECORDS
+from kdiag.wire.record_catalog import COORDINATOR_RECORDS
 from kdiag.wire.records.record import Record
 from kdiag_cli.commands.tail.line_template import (
     Column,

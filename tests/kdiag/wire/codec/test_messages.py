@@ -22,7 +22,7 @@ from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.explain import explain
 from kdiag.wire.codec.json_form import from_json, to_json
 from kdiag.wire.codec.messages import decode, decode_prefix, encode
-from kdiag.wire.internal.record_types import message_class
+from kdiag.wire.record_catalog import message_class
 from kdiag.wire.schema import Struct, info_of
 from made_values.message_values import message_pairs, messages
 

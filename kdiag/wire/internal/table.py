@@ -1,91 +1,44 @@
-"""Which class reads which record of Kafka's internal topics and logs.
+"""Every message of Kafka's internal topics and logs: record types and modules.
 
-Tables of names, so that nothing is imported before `message_class` asks for it. Written by
-`kdiag_schema`.
-
-A record of a coordinator's topic has a key that starts with an int16, the record type, and a value
-that starts with an int16, the version of the value; the key itself is always version 0. (Before 4.0
-Kafka called the record type the key's version; the bytes are the same.) A metadata record is a
-value that starts with three unsigned varints: frame version 1, record type, version. The key of
-a control record is an int16 version and the type (ControlRecordTypeSchema); before the value of
-EndTxnMarker stands its version, an int16, while those of KRaft begin with theirs as first field.
-
-Source: Kafka's CoordinatorRecordType, MetadataRecordType and ControlRecordType.
+Written by `kdiag_schema`; `kdiag.wire.record_catalog` reads it.
 """
 
-from functools import cache
-from importlib import import_module
-from typing import Final, NamedTuple, cast
-
-from kdiag.wire.schema import Struct
-
-
-class CoordinatorRecord(NamedTuple):
-    """The names of the key and the value of a coordinator's record type."""
-
-    key: str
-    value: str
-
+from typing import Final
 
 COORDINATOR_RECORDS: Final = {
     "__consumer_offsets": {
-        0: CoordinatorRecord("LegacyOffsetCommitKey", "LegacyOffsetCommitValue"),
-        1: CoordinatorRecord("OffsetCommitKey", "OffsetCommitValue"),
-        2: CoordinatorRecord("GroupMetadataKey", "GroupMetadataValue"),
-        3: CoordinatorRecord("ConsumerGroupMetadataKey", "ConsumerGroupMetadataValue"),
-        4: CoordinatorRecord(
-            "ConsumerGroupPartitionMetadataKey", "ConsumerGroupPartitionMetadataValue"
-        ),
-        5: CoordinatorRecord("ConsumerGroupMemberMetadataKey", "ConsumerGroupMemberMetadataValue"),
-        6: CoordinatorRecord(
-            "ConsumerGroupTargetAssignmentMetadataKey", "ConsumerGroupTargetAssignmentMetadataValue"
-        ),
-        7: CoordinatorRecord(
-            "ConsumerGroupTargetAssignmentMemberKey", "ConsumerGroupTargetAssignmentMemberValue"
-        ),
-        8: CoordinatorRecord(
-            "ConsumerGroupCurrentMemberAssignmentKey", "ConsumerGroupCurrentMemberAssignmentValue"
-        ),
-        9: CoordinatorRecord("ShareGroupPartitionMetadataKey", "ShareGroupPartitionMetadataValue"),
-        10: CoordinatorRecord("ShareGroupMemberMetadataKey", "ShareGroupMemberMetadataValue"),
-        11: CoordinatorRecord("ShareGroupMetadataKey", "ShareGroupMetadataValue"),
-        12: CoordinatorRecord(
-            "ShareGroupTargetAssignmentMetadataKey", "ShareGroupTargetAssignmentMetadataValue"
-        ),
-        13: CoordinatorRecord(
-            "ShareGroupTargetAssignmentMemberKey", "ShareGroupTargetAssignmentMemberValue"
-        ),
-        14: CoordinatorRecord(
-            "ShareGroupCurrentMemberAssignmentKey", "ShareGroupCurrentMemberAssignmentValue"
-        ),
-        15: CoordinatorRecord(
-            "ShareGroupStatePartitionMetadataKey", "ShareGroupStatePartitionMetadataValue"
-        ),
-        16: CoordinatorRecord(
-            "ConsumerGroupRegularExpressionKey", "ConsumerGroupRegularExpressionValue"
-        ),
-        17: CoordinatorRecord("StreamsGroupMetadataKey", "StreamsGroupMetadataValue"),
-        19: CoordinatorRecord("StreamsGroupMemberMetadataKey", "StreamsGroupMemberMetadataValue"),
-        20: CoordinatorRecord(
-            "StreamsGroupTargetAssignmentMetadataKey", "StreamsGroupTargetAssignmentMetadataValue"
-        ),
-        21: CoordinatorRecord(
-            "StreamsGroupTargetAssignmentMemberKey", "StreamsGroupTargetAssignmentMemberValue"
-        ),
-        22: CoordinatorRecord(
-            "StreamsGroupCurrentMemberAssignmentKey", "StreamsGroupCurrentMemberAssignmentValue"
-        ),
-        23: CoordinatorRecord("StreamsGroupTopologyKey", "StreamsGroupTopologyValue"),
+        0: "LegacyOffsetCommit",
+        1: "OffsetCommit",
+        2: "GroupMetadata",
+        3: "ConsumerGroupMetadata",
+        4: "ConsumerGroupPartitionMetadata",
+        5: "ConsumerGroupMemberMetadata",
+        6: "ConsumerGroupTargetAssignmentMetadata",
+        7: "ConsumerGroupTargetAssignmentMember",
+        8: "ConsumerGroupCurrentMemberAssignment",
+        9: "ShareGroupPartitionMetadata",
+        10: "ShareGroupMemberMetadata",
+        11: "ShareGroupMetadata",
+        12: "ShareGroupTargetAssignmentMetadata",
+        13: "ShareGroupTargetAssignmentMember",
+        14: "ShareGroupCurrentMemberAssignment",
+        15: "ShareGroupStatePartitionMetadata",
+        16: "ConsumerGroupRegularExpression",
+        17: "StreamsGroupMetadata",
+        19: "StreamsGroupMemberMetadata",
+        20: "StreamsGroupTargetAssignmentMetadata",
+        21: "StreamsGroupTargetAssignmentMember",
+        22: "StreamsGroupCurrentMemberAssignment",
+        23: "StreamsGroupTopology",
     },
     "__share_group_state": {
-        0: CoordinatorRecord("ShareSnapshotKey", "ShareSnapshotValue"),
-        1: CoordinatorRecord("ShareUpdateKey", "ShareUpdateValue"),
+        0: "ShareSnapshot",
+        1: "ShareUpdate",
     },
     "__transaction_state": {
-        0: CoordinatorRecord("TransactionLogKey", "TransactionLogValue"),
+        0: "TransactionLog",
     },
 }
-"""For each coordinator's topic, the names of key and value by record type."""
 
 METADATA_RECORDS: Final = {
     "__cluster_metadata": {
@@ -124,18 +77,6 @@ METADATA_RECORDS: Final = {
         3: "RemoteLogSegmentMetadataSnapshotRecord",
     },
 }
-"""For each topic of metadata records, the name of the record by record type."""
-
-CONTROL_RECORDS: Final = {
-    0: "EndTxnMarker",
-    1: "EndTxnMarker",
-    2: "LeaderChangeMessage",
-    3: "SnapshotHeaderRecord",
-    4: "SnapshotFooterRecord",
-    5: "KRaftVersionRecord",
-    6: "VotersRecord",
-}
-"""The name of a control record's value by its type: 0 is abort, 1 commit."""
 
 MODULE_BY_NAME: Final = {
     "AbortTransactionRecord": "abort_transaction_record",
@@ -235,18 +176,3 @@ MODULE_BY_NAME: Final = {
     "VotersRecord": "voters_record",
     "ZkMigrationStateRecord": "zk_migration_state_record",
 }
-"""The module in `kdiag.wire.internal` of each message."""
-
-
-@cache
-def message_class(name: str) -> type[Struct]:
-    """Return the class of an internal message, importing its module on first use.
-
-    Args:
-        name: the name of Kafka's schema, such as `OffsetCommitKey`.
-
-    Raises:
-        KeyError: if there is no such message.
-    """
-    module = import_module(f"kdiag.wire.internal.{MODULE_BY_NAME[name]}")
-    return cast("type[Struct]", getattr(module, name))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from folders import ORACLE
-from kdiag.wire.internal.record_types import (
+from kdiag.wire.record_catalog import (
     CONTROL_RECORDS,
     COORDINATOR_RECORDS,
     METADATA_RECORDS,
@@ -13,8 +13,6 @@ from kdiag.wire.internal.record_types import (
     message_class,
 )
 from kdiag.wire.schema import info_of
-
-TABLES = {**COORDINATOR_RECORDS, **METADATA_RECORDS}
 
 
 def internal_lines(release: str) -> list[dict[str, Any]]:
@@ -42,7 +40,8 @@ def test_a_record_type_is_that_of_a_kafka(release: str) -> None:
     }
     listed = set()
     for records in COORDINATOR_RECORDS.values():
-        listed |= {(name, number) for number, record in records.items() for name in record}
+        listed |= {(f"{name}Key", number) for number, name in records.items()}
+        listed |= {(f"{name}Value", number) for number, name in records.items()}
     for topic in METADATA_RECORDS.values():
         listed |= {(name, number) for number, name in topic.items()}
     assert types
@@ -57,19 +56,15 @@ def test_the_record_type_of_a_key_was_its_version_before_4_0() -> None:
             "TransactionLogKey",
             "OffsetCommitKey",  # versions 0 and 1 became LegacyOffsetCommitKey and this
         }:
-            assert records[line["version"]].key == line["schema"]
+            assert f"{records[line['version']]}Key" == line["schema"]
 
 
 def test_every_name_in_a_table_is_a_class() -> None:
     """A record type never leads nowhere."""
     names = {name for topic in METADATA_RECORDS.values() for name in topic.values()}
     names |= set(CONTROL_RECORDS.values())
-    names |= {
-        name
-        for topic in COORDINATOR_RECORDS.values()
-        for record in topic.values()
-        for name in record
-    }
+    for topic in COORDINATOR_RECORDS.values():
+        names |= {f"{name}{part}" for name in topic.values() for part in ("Key", "Value")}
     assert names <= MODULE_BY_NAME.keys()
     assert {message_class(name).__name__ for name in MODULE_BY_NAME} == MODULE_BY_NAME.keys()
 
