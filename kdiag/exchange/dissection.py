@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.side import Side, read_request, read_response
+from kdiag.wire import api_keys
 from kdiag.wire.error_code import error_name
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID
@@ -15,7 +16,6 @@ FIRST_FETCH_BY_ID: Final = 13
 """The first version of Fetch in which topics have ids and no names."""
 
 _NO_NAMES: Final = frozenset({None, ""})
-_FIND_COORDINATOR_KEY: Final = 10
 _GROUP_KEY_TYPE: Final = 0
 
 
@@ -127,7 +127,7 @@ class Dissection:
         for side in (self.request, self.response):
             if side is not None and side.asks is not None and side.asks.groups is not None:
                 side.asks.groups(side.message, groups)
-        if self.exchange.api_key == _FIND_COORDINATOR_KEY and self.request is not None:
+        if self.exchange.api_key == api_keys.FIND_COORDINATOR and self.request is not None:
             asked = self.request.message
             if asked is not None and asked.key_type == _GROUP_KEY_TYPE:
                 groups.update(asked.coordinator_keys or (asked.key,))

@@ -9,6 +9,7 @@ from struct import Struct as Layout
 from typing import Any, Final, NamedTuple
 
 from kdiag.errors import DecodeError
+from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.codec.messages import decode
 from kdiag.wire.header import RequestHeader, read_request_header, read_response_header
@@ -18,7 +19,6 @@ from kdiag.wire.schema import info_of
 CONSUMER: Final = "consumer"
 """The protocol type of consumers; Kafka Connect and others have their own formats."""
 
-_ENVELOPE_KEY: Final = 58
 _INT16: Final = Layout(">h")
 
 
@@ -84,7 +84,7 @@ def read_forwarded_request(data: bytes) -> Forwarded | None:
     try:
         header = read_request_header(data)
         api = API_BY_KEY.get(header.api_key)
-        if api is None or api.key == _ENVELOPE_KEY or not api.versions.covers(header.version):
+        if api is None or api.key == api_keys.ENVELOPE or not api.versions.covers(header.version):
             return None
         message = decode(api.request_class(), header.version, data, header.body_offset)
     except DecodeError:

@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Status
+from kdiag.wire import api_keys
 from kdiag.wire.primitives import uuid_text
 
-FETCH_KEY: Final = 1
 FIRST_WITH_SESSIONS: Final = 7
 DEFAULT_MAX_SESSIONS: Final = 10_000
 
@@ -49,7 +49,7 @@ class FetchSessions:
     def follow(self, dissection: Dissection) -> None:
         """Take an exchange, in order; give an incremental fetch what its session reads."""
         exchange = dissection.exchange
-        if exchange.api_key != FETCH_KEY or (exchange.version or 0) < FIRST_WITH_SESSIONS:
+        if exchange.api_key != api_keys.FETCH or (exchange.version or 0) < FIRST_WITH_SESSIONS:
             return
         request = dissection.request
         if request is None or request.status is not Status.OK:

@@ -20,14 +20,14 @@ from kdiag.wire.catalog import API_BY_KEY, NEWEST_KAFKA
 from kdiag.wire.codec.explain import Explanation, explain
 from kdiag.wire.codec.json_form import from_json
 from kdiag.wire.codec.messages import decode_prefix
+from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag.wire.frame import Frame
 from kdiag.wire.header import read_request_header, read_response_header
 from kdiag.wire.records.batches import RecordBatch, read_batches
 from kdiag.wire.schema import Struct, info_of
 
-UNSUPPORTED_VERSION: Final = 35
+UNSUPPORTED_VERSION: Final = CODE_BY_NAME["UNSUPPORTED_VERSION"]
 
-_PRODUCE_KEY: Final = 0
 _CLIENT_ID_START: Final = 10
 _CORRELATION_ID_BYTES: Final = 4
 _NULL_LENGTH: Final = 0x8000
@@ -259,7 +259,7 @@ def _read_records(
         try:
             read, trailing = read_batches(data)
             # A Fetch response may end inside a batch, a Produce request may not.
-            if trailing and side.status is Status.OK and info_of(cls).api_key == _PRODUCE_KEY:
+            if trailing and side.status is Status.OK and info_of(cls).api_key == api_keys.PRODUCE:
                 fault = DecodeError("", len(data) - trailing, f"{trailing} bytes of a cut batch")
         except DecodeError as error:
             read, fault = read_batches(data[: error.offset])[0], error.with_traceback(None)

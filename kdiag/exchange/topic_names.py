@@ -12,6 +12,7 @@ from typing import Final
 from kdiag.errors import DecodeError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange
+from kdiag.wire import api_keys
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.records.batches import Record
 from kdiag.wire.records.internal import CLUSTER_METADATA, read_metadata_record
@@ -21,13 +22,25 @@ _METADATA_ID: Final = bytes(15) + b"\x01"
 CLUSTER_METADATA_ID: Final = uuid_text(_METADATA_ID)
 """The id of the metadata log's topic in every cluster."""
 
-NAMING_REQUESTS: Final = frozenset({4, 6, 20})
+NAMING_REQUESTS: Final = frozenset(
+    {api_keys.LEADER_AND_ISR, api_keys.UPDATE_METADATA, api_keys.DELETE_TOPICS}
+)
 """The APIs whose requests tell topic ids with names: LeaderAndIsr, UpdateMetadata, DeleteTopics."""
 
-NAMING_RESPONSES: Final = frozenset({3, 19, 20, 69, 75, 77, 90, 91, 92})
+NAMING_RESPONSES: Final = frozenset(
+    {
+        api_keys.METADATA,
+        api_keys.CREATE_TOPICS,
+        api_keys.DELETE_TOPICS,
+        api_keys.CONSUMER_GROUP_DESCRIBE,
+        api_keys.DESCRIBE_TOPIC_PARTITIONS,
+        api_keys.SHARE_GROUP_DESCRIBE,
+        api_keys.DESCRIBE_SHARE_GROUP_OFFSETS,
+        api_keys.ALTER_SHARE_GROUP_OFFSETS,
+        api_keys.DELETE_SHARE_GROUP_OFFSETS,
+    }
+)
 """The APIs whose responses do: Metadata, CreateTopics, DeleteTopics and so on."""
-
-_FETCH_KEY: Final = 1
 
 
 class TopicNames:
@@ -71,7 +84,7 @@ class TopicNames:
         for side in sides:
             if side is not None and side.asks is not None and side.asks.pairs is not None:
                 side.asks.pairs(side.message, self._learn)
-        if api_key == _FETCH_KEY:
+        if api_key == api_keys.FETCH:
             self._learn_from_log(dissection)
 
     def _learn(self, topic_id: bytes, name: str | None) -> None:
@@ -100,7 +113,7 @@ class TopicNames:
 def may_tell_names(exchange: Exchange) -> bool:
     """Return whether `TopicNames.learn` may find something in an exchange, without reading it."""
     api_key = exchange.api_key
-    if api_key == _FETCH_KEY:
+    if api_key == api_keys.FETCH:
         return _may_read_metadata(exchange)
     return api_key in NAMING_RESPONSES or api_key in NAMING_REQUESTS
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.fetch_session import FETCH_KEY, FIRST_WITH_SESSIONS
+from kdiag.exchange.fetch_session import FIRST_WITH_SESSIONS
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.topic_names import TopicNames, may_tell_names
 from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, Recording
@@ -37,6 +37,7 @@ from kdiag.pipeline.rows.frame_places import LEAST_BYTES, FramePlaces
 from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges, row_bytes
 from kdiag.pipeline.rows.packets import NO_FILE, NO_FILES, MappedFiles, Segments
 from kdiag.report.arrow import Emit, RowBatches, TableBatches
+from kdiag.wire import api_keys
 from kdiag.wire.frame import Frame
 
 FETCHES: Final = FRAMES.append(pa.field("place", pa.int64()))
@@ -259,7 +260,7 @@ class _Outcome:
                 self._frames.add(frame_row(item, self._frame_places.of(item)), row_bytes(item))
                 if may_tell_names(item):
                     self._names.learn(Dissection(item))
-                if item.api_key == FETCH_KEY and (item.version or 0) >= FIRST_WITH_SESSIONS:
+                if item.api_key == api_keys.FETCH and (item.version or 0) >= FIRST_WITH_SESSIONS:
                     self._take_fetch(item)
             elif isinstance(item, Connection):
                 self._places.pop(item.connection_id, None)

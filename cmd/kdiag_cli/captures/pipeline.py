@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.fetch_session import FETCH_KEY, FetchSessions
+from kdiag.exchange.fetch_session import FetchSessions
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.selection import Selection, is_in_order
 from kdiag.exchange.summary.counts import Summary
 from kdiag.exchange.topic_names import DEFAULT_MAX_EXCHANGES, LateNames, TopicNames, may_tell_names
 from kdiag.pcap.decoder import Item
+from kdiag.wire import api_keys
 from kdiag_cli.captures.printer import Printer
 
 
@@ -47,7 +48,7 @@ class ExchangePipeline:
         if printer is not None:
             most = DEFAULT_MAX_EXCHANGES if may_wait else 0
             self._late = LateNames(names, look_ahead, max_exchanges=most)
-        is_fetch_wanted = not selection.api_keys or FETCH_KEY in selection.api_keys
+        is_fetch_wanted = not selection.api_keys or api_keys.FETCH in selection.api_keys
         self._sessions = FetchSessions() if printer is not None and is_fetch_wanted else None
         self._counts_all = printer is None and selection == Selection()
 

@@ -28,6 +28,7 @@ from kdiag.client.fetch.session import FetchLimits, FetchSession, record_version
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.client.request_future import RequestFuture
 from kdiag.errors import DecodeError, KdiagError
+from kdiag.wire import api_keys
 from kdiag.wire.api.fetch import AbortedTransaction, FetchRequest, FetchResponse, PartitionData
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
@@ -37,7 +38,7 @@ from kdiag.wire.schema import ZERO_UUID
 
 MAX_BUFFERED_BYTES: Final = 32 << 20
 
-_FETCH: Final = API_BY_KEY[1]
+_FETCH: Final = API_BY_KEY[api_keys.FETCH]
 _NO_SUCH_NODE: Final = "LEADER_NOT_AVAILABLE"
 _SESSION_ERRORS: Final = frozenset(
     {

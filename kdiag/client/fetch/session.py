@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from kdiag.client.fetch.position import UNKNOWN_EPOCH, FetchPosition, PartitionKey
+from kdiag.wire import api_keys
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.schema import Versions
@@ -132,8 +133,8 @@ def _forgotten(keys: Mapping[PartitionKey, _Remembered]) -> list[ForgottenTopic]
     return [ForgottenTopic(*name, partitions=each) for name, each in partitions.items()]
 
 
-_OLDEST: Final = {0: 3, 1: 4, 8: 2}  # Produce, Fetch, OffsetCommit
-_NEWEST_BY_NAME: Final = {0: 12, 1: 12, 8: 9}
+_OLDEST: Final = {api_keys.PRODUCE: 3, api_keys.FETCH: 4, api_keys.OFFSET_COMMIT: 2}
+_NEWEST_BY_NAME: Final = {api_keys.PRODUCE: 12, api_keys.FETCH: 12, api_keys.OFFSET_COMMIT: 9}
 
 
 def record_versions(api_key: int, *, has_topic_ids: bool) -> Versions:

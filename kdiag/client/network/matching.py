@@ -195,26 +195,26 @@ def _mismatch(asked: InFlightRequest, found: int) -> str:
 
 
 _MS: Final = 1_000_000
-_BEFORE_KIP_219: Final = 42
-"""The last API key that existed when clients began to wait; DeleteGroups."""
+_BEFORE_KIP_219: Final = api_keys.DELETE_GROUPS
+"""The last API key that existed when clients began to wait."""
 _FIRST_VERSION: Final = {
-    0: 6,
-    1: 8,
-    2: 3,
-    3: 6,
-    8: 4,
-    9: 4,
-    10: 2,
-    11: 3,
-    12: 2,
-    13: 2,
-    14: 2,
-    15: 2,
-    16: 2,
-    18: 2,
-    19: 3,
-    20: 2,
-    32: 2,
+    api_keys.PRODUCE: 6,
+    api_keys.FETCH: 8,
+    api_keys.LIST_OFFSETS: 3,
+    api_keys.METADATA: 6,
+    api_keys.OFFSET_COMMIT: 4,
+    api_keys.OFFSET_FETCH: 4,
+    api_keys.FIND_COORDINATOR: 2,
+    api_keys.JOIN_GROUP: 3,
+    api_keys.HEARTBEAT: 2,
+    api_keys.LEAVE_GROUP: 2,
+    api_keys.SYNC_GROUP: 2,
+    api_keys.DESCRIBE_GROUPS: 2,
+    api_keys.LIST_GROUPS: 2,
+    api_keys.API_VERSIONS: 2,
+    api_keys.CREATE_TOPICS: 3,
+    api_keys.DELETE_TOPICS: 2,
+    api_keys.DESCRIBE_CONFIGS: 2,
 }
 """The first version in which a client waits, where it is not 1, of the APIs of that time."""
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from kdiag.client.network.request import RequestBuilder
 from kdiag.net.address import Address, host_and_port
+from kdiag.wire import api_keys
 from kdiag.wire.api.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -43,7 +44,6 @@ class Node(NamedTuple):
         return host_and_port(self.host, self.port)
 
 
-_METADATA_KEY: Final = 3
 _FIRST_WITHOUT_CREATION: Final = 4
 
 
@@ -176,7 +176,7 @@ def metadata_request(topics: Iterable[str] | None) -> RequestBuilder:
             allow_auto_topic_creation=version < _FIRST_WITHOUT_CREATION,
         )
 
-    return RequestBuilder(API_BY_KEY[_METADATA_KEY], ALL_VERSIONS, build)
+    return RequestBuilder(API_BY_KEY[api_keys.METADATA], ALL_VERSIONS, build)
 
 
 def _topic(topic: MetadataResponseTopic) -> Topic:

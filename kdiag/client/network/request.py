@@ -13,14 +13,13 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kdiag.errors import KdiagError
+from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.codec.messages import encode
 from kdiag.wire.schema import ALL_VERSIONS, Struct, Versions, info_of
 
 Callback = Callable[["ClientResponse"], None]
 """Takes how a request ended; called by the thread that polls."""
-
-_PRODUCE_KEY: Final = 0
 
 
 class RequestBuilder(NamedTuple):
@@ -121,7 +120,7 @@ class ClientResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def expects_response(api: Api, message: Struct) -> bool:
     """Return whether a broker answers; it does not where Produce says acks=0."""
-    return not (api.key == _PRODUCE_KEY and getattr(message, "acks", None) == 0)
+    return not (api.key == api_keys.PRODUCE and getattr(message, "acks", None) == 0)
 
 
 _START: Final = Layout(">hhi")

@@ -13,10 +13,11 @@ from kdiag.diagnosis.tcp.limit import (
     is_recovering,
     loaded_rtt_ns,
 )
-from kdiag.diagnosis.tcp.turns import FETCH_KEY, PRODUCE_KEY, Turns
+from kdiag.diagnosis.tcp.turns import Turns
 from kdiag.exchange.model import Connection
 from kdiag.exchange.tcp_facts import TcpDirection, TcpFacts, WindowScaling
 from kdiag.findings.finding import Finding, found
+from kdiag.wire import api_keys
 
 DEFAULT_BITS_PER_S: Final = 1_000_000_000
 _MS: Final = 1_000_000
@@ -36,10 +37,10 @@ _OWN_SETTINGS: Final = {
     ("broker", "receive"): "socket.receive.buffer.bytes of the broker",
 }
 _REPLICA_SETTING: Final = "replica.socket.receive.buffer.bytes of the following broker"
-_MESSAGES: Final[dict[int | None, str]] = {PRODUCE_KEY: "Produce", FETCH_KEY: "Fetch"}
+_MESSAGES: Final[dict[int | None, str]] = {api_keys.PRODUCE: "Produce", api_keys.FETCH: "Fetch"}
 _TURN_RULES: Final[dict[tuple[str, int | None], str]] = {
-    ("requests", PRODUCE_KEY): "KD6007",
-    ("responses", FETCH_KEY): "KD6008",
+    ("requests", api_keys.PRODUCE): "KD6007",
+    ("responses", api_keys.FETCH): "KD6008",
 }
 _LEAST_MB_PER_S: Final = 0.1  # slower ones have little to say, not little room to say it
 _WAITING: Final = 0.5  # requests in flight, on average: it waits most of the time

@@ -6,15 +6,10 @@ and how long answers take. Large ones count for more: means are weighted with by
 hundred small requests do not hide the few that carry the data.
 """
 
-from typing import Final
-
 import msgspec
 
 from kdiag.exchange.model import Exchange
 from kdiag.wire.frame import LENGTH_BYTES, Frame
-
-PRODUCE_KEY: Final = 0
-FETCH_KEY: Final = 1
 
 
 class Frames(msgspec.Struct):

@@ -24,16 +24,16 @@ from kdiag.exchange.embedded import (
 from kdiag.exchange.secrets.redaction import CONFIGS, REDACTED, SECRETS, has_secrets, redact_body
 from kdiag.exchange.side import Side, Why
 from kdiag.exchange.topic_names import TopicNames
+from kdiag.wire import api_keys
 from kdiag.wire.codec.json_form import json_former, to_json
 from kdiag.wire.records.batch import RecordBatch
 from kdiag.wire.records.internal import CLUSTER_METADATA
 from kdiag.wire.schema import Struct
 
-_PRODUCE, _FETCH, _SHARE_FETCH, _ENVELOPE = 0, 1, 78, 58
 _RECORDS: Final = {
-    (_PRODUCE, False): ("topicData", "partitionData"),
-    (_FETCH, True): ("responses", "partitions"),
-    (_SHARE_FETCH, True): ("responses", "partitions"),
+    (api_keys.PRODUCE, False): ("topicData", "partitionData"),
+    (api_keys.FETCH, True): ("responses", "partitions"),
+    (api_keys.SHARE_FETCH, True): ("responses", "partitions"),
 }
 """Where messages hold record batches: the arrays that lead to the `records` field."""
 
@@ -230,11 +230,11 @@ def _nest_described_groups(_: Dissection, body: dict[str, Any]) -> None:
 
 _Nest: TypeAlias = Callable[[Dissection, dict[str, Any]], None]
 _NESTED: Final[dict[tuple[int, bool], _Nest]] = {
-    (11, False): _nest_join_request,
-    (11, True): _nest_join_response,
-    (14, False): _nest_sync_request,
-    (14, True): _nest_sync_response,
-    (15, True): _nest_described_groups,
+    (api_keys.JOIN_GROUP, False): _nest_join_request,
+    (api_keys.JOIN_GROUP, True): _nest_join_response,
+    (api_keys.SYNC_GROUP, False): _nest_sync_request,
+    (api_keys.SYNC_GROUP, True): _nest_sync_response,
+    (api_keys.DESCRIBE_GROUPS, True): _nest_described_groups,
 }
 
 
@@ -262,6 +262,6 @@ class _Recipe(NamedTuple):
 def _recipe(cls: type[Struct], version: int, api_key: int, is_response: bool) -> _Recipe:  # noqa: FBT001 - cache key
     kind = api_key, is_response
     has_secrets = kind in SECRETS or kind in CONFIGS
-    arrays, nest, is_envelope = _RECORDS.get(kind), _NESTED.get(kind), api_key == _ENVELOPE
+    arrays, nest, is_envelope = _RECORDS.get(kind), _NESTED.get(kind), api_key == api_keys.ENVELOPE
     is_plain = not (has_secrets or arrays or nest or is_envelope)
     return _Recipe(json_former(cls, version), is_plain, has_secrets, arrays, nest, is_envelope)

@@ -23,6 +23,7 @@ from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.secrets.redaction import REDACTED, has_secrets, redact_spans
 from kdiag.exchange.side import Side
 from kdiag.exchange.topic_names import CLUSTER_METADATA_ID
+from kdiag.wire import api_keys
 from kdiag.wire.api.request_header import RequestHeader
 from kdiag.wire.api.response_header import ResponseHeader
 from kdiag.wire.catalog import API_BY_KEY, Api
@@ -38,8 +39,6 @@ LEFT_OVER: Final = "(left over)"
 NOT_READ: Final = "(not read)"
 MISSING: Final = "(missing)"
 
-_FETCH_KEY: Final = 1
-_ENVELOPE_KEY: Final = 58
 _METADATA_LOG: Final = (CLUSTER_METADATA.encode(), uuid_bytes(CLUSTER_METADATA_ID))
 _INDEX: Final = re.compile(r"\[\d+\]")
 _SIZED: Final = {Kind.STRING, Kind.BYTES, Kind.RECORDS}
@@ -120,11 +119,11 @@ def view_side(
 
 def _may_hold_secrets(exchange: Exchange, api: Api) -> bool:
     """Return whether bytes that nothing explains may be secret."""
-    if api.key == _FETCH_KEY:
+    if api.key == api_keys.FETCH:
         # Records of the metadata log hold SCRAM credentials and passwords in configurations.
         frames = (exchange.request, exchange.response)
         return any(mark in frame.data for frame in frames if frame for mark in _METADATA_LOG)
-    return has_secrets(api.key) or api.key == _ENVELOPE_KEY
+    return has_secrets(api.key) or api.key == api_keys.ENVELOPE
 
 
 @cache
@@ -143,7 +142,7 @@ def sized_paths(cls: type[Struct], version: int) -> frozenset[str]:
 
 def _redacted(api: Api, spans: list[Span], *, is_response: bool) -> list[Span]:
     """Return the spans of a body without secrets."""
-    if api.key != _ENVELOPE_KEY:
+    if api.key != api_keys.ENVELOPE:
         return redact_spans(api.key, spans, is_response=is_response)
     # A forwarded request may be one that sets passwords.
     return [

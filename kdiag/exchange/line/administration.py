@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.line.phrase import Topics, clause, count, listed, size
+from kdiag.wire import api_keys
 
 _RESOURCES: Final = {2: "topic", 4: "broker", 8: "broker logger", 16: "client metrics", 32: "group"}
 _ACL_RESOURCES: Final = {
@@ -163,21 +164,21 @@ def _telemetry_response(answered: Any, _: Dissection, __: Topics) -> str:
 
 
 ADMINISTRATION: Final = {
-    17: (_handshake_request, _handshake_response),
-    18: (_versions_request, _versions_response),
-    19: (_create_topics_request, None),
-    20: (_delete_topics_request, None),
-    29: (_describe_acls_request, _described_acls),
-    30: (_create_acls_request, None),
-    31: (_delete_acls_request, _deleted_acls),
-    32: (_describe_configs_request, _describe_configs_response),
-    33: (_alter_configs_request, None),
-    36: (_authenticate, _authenticate),
-    37: (_create_partitions_request, None),
-    43: (_elect_request, None),
-    44: (_alter_configs_request, None),
-    51: (_scram_request, None),
-    71: (None, _telemetry_response),
-    72: (_push_telemetry_request, None),
+    api_keys.SASL_HANDSHAKE: (_handshake_request, _handshake_response),
+    api_keys.API_VERSIONS: (_versions_request, _versions_response),
+    api_keys.CREATE_TOPICS: (_create_topics_request, None),
+    api_keys.DELETE_TOPICS: (_delete_topics_request, None),
+    api_keys.DESCRIBE_ACLS: (_describe_acls_request, _described_acls),
+    api_keys.CREATE_ACLS: (_create_acls_request, None),
+    api_keys.DELETE_ACLS: (_delete_acls_request, _deleted_acls),
+    api_keys.DESCRIBE_CONFIGS: (_describe_configs_request, _describe_configs_response),
+    api_keys.ALTER_CONFIGS: (_alter_configs_request, None),
+    api_keys.SASL_AUTHENTICATE: (_authenticate, _authenticate),
+    api_keys.CREATE_PARTITIONS: (_create_partitions_request, None),
+    api_keys.ELECT_LEADERS: (_elect_request, None),
+    api_keys.INCREMENTAL_ALTER_CONFIGS: (_alter_configs_request, None),
+    api_keys.ALTER_USER_SCRAM_CREDENTIALS: (_scram_request, None),
+    api_keys.GET_TELEMETRY_SUBSCRIPTIONS: (None, _telemetry_response),
+    api_keys.PUSH_TELEMETRY: (_push_telemetry_request, None),
 }
 """By API key, what to say of request and response."""

@@ -5,6 +5,7 @@ from typing import Any, Final
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.embedded import read_forwarded_request
 from kdiag.exchange.line.phrase import Topics, clause, count, listed
+from kdiag.wire import api_keys
 
 
 def _heartbeat_request(asked: Any, _: Dissection, __: Topics) -> str:
@@ -105,16 +106,16 @@ def _envelope_request(asked: Any, _: Dissection, __: Topics) -> str:
 
 
 CLUSTER: Final = {
-    52: (_vote_request, _vote_response),
-    53: (_quorum_epoch, _quorum_epoch),
-    54: (_quorum_epoch, _quorum_epoch),
-    55: (None, _quorum_epoch),
-    58: (_envelope_request, None),
-    59: (_snapshot_request, None),
-    60: (None, _cluster_response),
-    62: (_broker_registration_request, _broker_registration_response),
-    63: (_heartbeat_request, _heartbeat_response),
-    67: (None, _producer_ids_response),
-    70: (_controller_registration_request, None),
+    api_keys.VOTE: (_vote_request, _vote_response),
+    api_keys.BEGIN_QUORUM_EPOCH: (_quorum_epoch, _quorum_epoch),
+    api_keys.END_QUORUM_EPOCH: (_quorum_epoch, _quorum_epoch),
+    api_keys.DESCRIBE_QUORUM: (None, _quorum_epoch),
+    api_keys.ENVELOPE: (_envelope_request, None),
+    api_keys.FETCH_SNAPSHOT: (_snapshot_request, None),
+    api_keys.DESCRIBE_CLUSTER: (None, _cluster_response),
+    api_keys.BROKER_REGISTRATION: (_broker_registration_request, _broker_registration_response),
+    api_keys.BROKER_HEARTBEAT: (_heartbeat_request, _heartbeat_response),
+    api_keys.ALLOCATE_PRODUCER_IDS: (None, _producer_ids_response),
+    api_keys.CONTROLLER_REGISTRATION: (_controller_registration_request, None),
 }
 """By API key, what to say of request and response."""

@@ -5,6 +5,7 @@ from typing import Any, Final
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.embedded import read_assignment, read_subscription
 from kdiag.exchange.line.phrase import Topics, clause, count, listed, quoted, short_id
+from kdiag.wire import api_keys
 
 _KEY_TYPES: Final = {0: "group", 1: "transaction", 2: "share"}
 _JOINS, _LEAVES, _LEAVES_FOR_NOW = 0, -1, -2
@@ -199,25 +200,25 @@ def _task(task: Any) -> str:
 
 
 GROUPS: Final = {
-    8: (_commit_request, None),
-    9: (_offsets_request, _offsets_response),
-    10: (_find_coordinator_request, _find_coordinator_response),
-    11: (_join_request, _join_response),
-    12: (_heartbeat_request, None),
-    13: (_leave_request, None),
-    14: (_sync_request, _sync_response),
-    15: (_describe_request, _described),
-    16: (None, _list_response),
-    28: (_commit_request, None),
-    42: (_delete_groups_request, None),
-    47: (_delete_offsets_request, None),
-    68: (_epoch_heartbeat_request, _epoch_heartbeat_response),
-    69: (_describe_request, _described),
-    76: (_epoch_heartbeat_request, _epoch_heartbeat_response),
-    77: (_describe_request, _described),
-    88: (_epoch_heartbeat_request, _epoch_heartbeat_response),
-    89: (_describe_request, _described),
-    91: (_delete_offsets_request, None),
-    92: (_delete_offsets_request, None),
+    api_keys.OFFSET_COMMIT: (_commit_request, None),
+    api_keys.OFFSET_FETCH: (_offsets_request, _offsets_response),
+    api_keys.FIND_COORDINATOR: (_find_coordinator_request, _find_coordinator_response),
+    api_keys.JOIN_GROUP: (_join_request, _join_response),
+    api_keys.HEARTBEAT: (_heartbeat_request, None),
+    api_keys.LEAVE_GROUP: (_leave_request, None),
+    api_keys.SYNC_GROUP: (_sync_request, _sync_response),
+    api_keys.DESCRIBE_GROUPS: (_describe_request, _described),
+    api_keys.LIST_GROUPS: (None, _list_response),
+    api_keys.TXN_OFFSET_COMMIT: (_commit_request, None),
+    api_keys.DELETE_GROUPS: (_delete_groups_request, None),
+    api_keys.OFFSET_DELETE: (_delete_offsets_request, None),
+    api_keys.CONSUMER_GROUP_HEARTBEAT: (_epoch_heartbeat_request, _epoch_heartbeat_response),
+    api_keys.CONSUMER_GROUP_DESCRIBE: (_describe_request, _described),
+    api_keys.SHARE_GROUP_HEARTBEAT: (_epoch_heartbeat_request, _epoch_heartbeat_response),
+    api_keys.SHARE_GROUP_DESCRIBE: (_describe_request, _described),
+    api_keys.STREAMS_GROUP_HEARTBEAT: (_epoch_heartbeat_request, _epoch_heartbeat_response),
+    api_keys.STREAMS_GROUP_DESCRIBE: (_describe_request, _described),
+    api_keys.ALTER_SHARE_GROUP_OFFSETS: (_delete_offsets_request, None),
+    api_keys.DELETE_SHARE_GROUP_OFFSETS: (_delete_offsets_request, None),
 }
 """By API key, what to say of request and response."""

@@ -5,6 +5,7 @@ from typing import Any, Final
 from kdiag.errors import DecodeError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.line.phrase import Topics, clause, count, listed, size
+from kdiag.wire import api_keys
 from kdiag.wire.records.batch import RecordBatch
 
 _ACKS: Final = {0: "0", 1: "1", -1: "all"}
@@ -193,15 +194,15 @@ def _described_topics(answered: Any, _: Dissection, __: Topics) -> str:
 
 
 RECORDS: Final = {
-    0: (_produce_request, _produce_response),
-    1: (_fetch_request, _fetch_response),
-    2: (_list_offsets_request, _list_offsets_response),
-    3: (_metadata_request, _metadata_response),
-    21: (_delete_records_request, None),
-    23: (_epoch_request, _epoch_response),
-    61: (_topics_request, _producers_response),
-    75: (_topics_request, _described_topics),
-    78: (_share_fetch_request, _share_fetch_response),
-    79: (_share_acknowledge_request, None),
+    api_keys.PRODUCE: (_produce_request, _produce_response),
+    api_keys.FETCH: (_fetch_request, _fetch_response),
+    api_keys.LIST_OFFSETS: (_list_offsets_request, _list_offsets_response),
+    api_keys.METADATA: (_metadata_request, _metadata_response),
+    api_keys.DELETE_RECORDS: (_delete_records_request, None),
+    api_keys.OFFSET_FOR_LEADER_EPOCH: (_epoch_request, _epoch_response),
+    api_keys.DESCRIBE_PRODUCERS: (_topics_request, _producers_response),
+    api_keys.DESCRIBE_TOPIC_PARTITIONS: (_topics_request, _described_topics),
+    api_keys.SHARE_FETCH: (_share_fetch_request, _share_fetch_response),
+    api_keys.SHARE_ACKNOWLEDGE: (_share_acknowledge_request, None),
 }
 """By API key, what to say of request and response."""

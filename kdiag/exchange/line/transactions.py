@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.line.phrase import Topics, clause, count, listed
+from kdiag.wire import api_keys
 
 
 def _init_request(asked: Any, _: Dissection, __: Topics) -> str:
@@ -81,12 +82,12 @@ def _listed(answered: Any, _: Dissection, __: Topics) -> str:
 
 
 TRANSACTIONS: Final = {
-    22: (_init_request, _producer_response),
-    24: (_add_partitions_request, None),
-    25: (_add_offsets_request, None),
-    26: (_end_request, _producer_response),
-    27: (_markers_request, None),
-    65: (_describe_request, _described),
-    66: (_list_request, _listed),
+    api_keys.INIT_PRODUCER_ID: (_init_request, _producer_response),
+    api_keys.ADD_PARTITIONS_TO_TXN: (_add_partitions_request, None),
+    api_keys.ADD_OFFSETS_TO_TXN: (_add_offsets_request, None),
+    api_keys.END_TXN: (_end_request, _producer_response),
+    api_keys.WRITE_TXN_MARKERS: (_markers_request, None),
+    api_keys.DESCRIBE_TRANSACTIONS: (_describe_request, _described),
+    api_keys.LIST_TRANSACTIONS: (_list_request, _listed),
 }
 """By API key, what to say of request and response."""

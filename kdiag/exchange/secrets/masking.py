@@ -21,6 +21,7 @@ from kdiag.exchange.secrets.redaction import (
     redact_body,
 )
 from kdiag.exchange.topic_names import CLUSTER_METADATA_ID
+from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.codec.explain import Explanation, Span, explain
 from kdiag.wire.codec.messages import encode
@@ -32,8 +33,6 @@ from kdiag.wire.records.internal import CLUSTER_METADATA, InternalRecord, read_m
 from kdiag.wire.records.record import CODEC_MASK, Record
 from kdiag.wire.schema import Struct, fields_of, info_of
 
-_FETCH_KEY: Final = 1
-_ENVELOPE_KEY: Final = 58
 _ENVELOPE_DATA: Final = frozenset({"requestData", "responseData"})
 _CORRELATION_ID_BYTES: Final = 4
 _STEPS: Final = re.compile(r"[^.\[\]]+")
@@ -78,13 +77,13 @@ def _secrets(
     if api is None or exchange.version is None:
         yield _rest(data, start)
         return
-    if api.key not in {_FETCH_KEY, _ENVELOPE_KEY} and not has_secrets(api.key):
+    if api.key not in {api_keys.FETCH, api_keys.ENVELOPE} and not has_secrets(api.key):
         return
     cls = api.response_class() if is_response else api.request_class()
     if not info_of(cls).versions.covers(exchange.version):
         yield _rest(data, start)
         return
-    if api.key == _FETCH_KEY and not (is_response and _reads_metadata_log(exchange)):
+    if api.key == api_keys.FETCH and not (is_response and _reads_metadata_log(exchange)):
         return
     read = explain(cls, exchange.version, data, start, whole_bytes=whole_bytes)
     yield from _in_body(api, read, is_response=is_response)
@@ -107,7 +106,7 @@ def _reads_metadata_log(exchange: Exchange) -> bool:
 
 
 def _in_body(api: Api, read: Explanation, *, is_response: bool) -> Iterator[Stretch]:
-    if api.key == _FETCH_KEY:
+    if api.key == api_keys.FETCH:
         for span in read.spans:
             if isinstance(span.value, bytes) and _is_metadata_log(span, read.body):
                 yield span.offset, _without_record_secrets(span.value)
@@ -117,7 +116,7 @@ def _in_body(api: Api, read: Explanation, *, is_response: bool) -> Iterator[Stre
         # A length or a count has the path of what it counts; it is a number.
         if isinstance(span.value, bytes | str) and (
             _value_at(read.body, span.path) == REDACTED
-            or (api.key == _ENVELOPE_KEY and span.path in _ENVELOPE_DATA)
+            or (api.key == api_keys.ENVELOPE and span.path in _ENVELOPE_DATA)
         ):
             yield span.offset, b"x" * span.length
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from kdiag.wire import api_keys
 from kdiag.wire.codec.explain import Span
 
 REDACTED: Final = "<redacted>"
@@ -18,23 +19,25 @@ REDACTED: Final = "<redacted>"
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 SECRETS: Final[dict[tuple[int, bool], frozenset[str]]] = {
-    (36, False): frozenset({"authBytes"}),
-    (36, True): frozenset({"authBytes"}),
-    (38, True): frozenset({"hmac"}),
-    (39, False): frozenset({"hmac"}),
-    (40, False): frozenset({"hmac"}),
-    (41, True): frozenset({"tokens.hmac"}),
-    (51, False): frozenset({"upsertions.salt", "upsertions.saltedPassword"}),
-    (59, True): frozenset({"topics.partitions.unalignedRecords"}),
+    (api_keys.SASL_AUTHENTICATE, False): frozenset({"authBytes"}),
+    (api_keys.SASL_AUTHENTICATE, True): frozenset({"authBytes"}),
+    (api_keys.CREATE_DELEGATION_TOKEN, True): frozenset({"hmac"}),
+    (api_keys.RENEW_DELEGATION_TOKEN, False): frozenset({"hmac"}),
+    (api_keys.EXPIRE_DELEGATION_TOKEN, False): frozenset({"hmac"}),
+    (api_keys.DESCRIBE_DELEGATION_TOKEN, True): frozenset({"tokens.hmac"}),
+    (api_keys.ALTER_USER_SCRAM_CREDENTIALS, False): frozenset(
+        {"upsertions.salt", "upsertions.saltedPassword"}
+    ),
+    (api_keys.FETCH_SNAPSHOT, True): frozenset({"topics.partitions.unalignedRecords"}),
 }
 """The secret fields by API key and whether it is the response; paths without indexes."""
 
 CONFIGS: Final[dict[tuple[int, bool], str]] = {
-    (19, False): "topics.configs",
-    (19, True): "topics.configs",
-    (32, True): "results.configs",
-    (33, False): "resources.configs",
-    (44, False): "resources.configs",
+    (api_keys.CREATE_TOPICS, False): "topics.configs",
+    (api_keys.CREATE_TOPICS, True): "topics.configs",
+    (api_keys.DESCRIBE_CONFIGS, True): "results.configs",
+    (api_keys.ALTER_CONFIGS, False): "resources.configs",
+    (api_keys.INCREMENTAL_ALTER_CONFIGS, False): "resources.configs",
 }
 """Where messages hold configuration entries, each with a `name` and a `value`."""
 

@@ -30,8 +30,6 @@ from kdiag.wire.error_code import CODE_BY_NAME, ERROR_BY_CODE, error_name
 from kdiag.wire.header import RESERVED_FOR_SASL, read_response_header
 from kdiag.wire.schema import Struct, info_of
 
-_HANDSHAKE_KEY: Final = 17
-_AUTHENTICATE_KEY: Final = 36
 _NONE: Final = 0
 _UNSUPPORTED_VERSION: Final = CODE_BY_NAME["UNSUPPORTED_VERSION"]
 _UNSUPPORTED_MECHANISM: Final = CODE_BY_NAME["UNSUPPORTED_SASL_MECHANISM"]
@@ -123,16 +121,19 @@ class SaslConversation:
             raise SaslError(
                 f"ApiVersions was answered by {_meaning(response.error_code)}", NO_KAFKA
             )
-        if _HANDSHAKE_KEY not in offered:
+        if api_keys.SASL_HANDSHAKE not in offered:
             raise SaslError(
                 "the broker does not offer SaslHandshake, so it has no SASL",
                 NO_KAFKA,
                 Fault.NOT_SASL,
             )
-        if _AUTHENTICATE_KEY not in offered or offered[_HANDSHAKE_KEY].max_version < 1:
+        if (
+            api_keys.SASL_AUTHENTICATE not in offered
+            or offered[api_keys.SASL_HANDSHAKE].max_version < 1
+        ):
             return _Versions(0, None)
-        newest = API_BY_KEY[_AUTHENTICATE_KEY].versions.high
-        return _Versions(1, max(0, min(newest, offered[_AUTHENTICATE_KEY].max_version)))
+        newest = API_BY_KEY[api_keys.SASL_AUTHENTICATE].versions.high
+        return _Versions(1, max(0, min(newest, offered[api_keys.SASL_AUTHENTICATE].max_version)))
 
     def _shake_hands(self, version: int) -> Generator[Question, bytes, SaslHandshakeResponse]:
         """Choose the mechanism."""

@@ -34,8 +34,6 @@ DEFAULT_MAX_OUTSTANDING: Final = 10_000
 DEFAULT_MAX_OUTSTANDING_BYTES: Final = 64 << 20
 
 _INT32: Final = Struct(">i")
-_PRODUCE_KEY: Final = 0
-_SASL_HANDSHAKE_KEY: Final = 17
 _HEAD_BYTES: Final = 300
 _MAX_CLIENT_IDS: Final = 10_000
 _HEADLESS: Final = -(1 << 62)  # stands for a lost correlation id, plus the exchange's number
@@ -182,7 +180,7 @@ class Matcher:
             request=frame,
             response=None,
         )
-        if api_key == _SASL_HANDSHAKE_KEY and version == 0:
+        if api_key == api_keys.SASL_HANDSHAKE and version == 0:
             self._is_sasl = True
         if not frame.last_packet:
             self._coming[id(frame)] = exchange
@@ -346,7 +344,7 @@ class Matcher:
 
     def _needs_no_response(self, exchange: Exchange, request: Frame) -> bool:
         """Look into a complete request; hand it over if it will not be answered."""
-        if exchange.api_key == _PRODUCE_KEY:
+        if exchange.api_key == api_keys.PRODUCE:
             if read_acks(request.data, exchange.version) == 0:
                 exchange.pairing = Status.NO_RESPONSE
                 self._collector.exchanges.append(exchange)

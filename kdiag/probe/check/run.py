@@ -24,6 +24,7 @@ from kdiag.net.address import Lookup, look_up_all
 from kdiag.net.timed_channel import TimedChannels
 from kdiag.probe.check.visits import Visits
 from kdiag.probe.coordinator.search import find_coordinators
+from kdiag.wire import api_keys
 from kdiag.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kdiag.wire.api.describe_configs import (
     DescribeConfigsRequest,
@@ -55,9 +56,9 @@ OWN_GROUP: Final = "kdiag-check"
 _LEAST_NS: Final = 800_000_000
 _QUESTIONS_NS: Final = 4_000_000_000
 """How long all questions may take that come after the connections."""
-_METADATA: Final = API_BY_KEY[3]
-_DESCRIBE_GROUPS: Final = API_BY_KEY[15]
-_DESCRIBE_CLUSTER: Final = API_BY_KEY[60]
+_METADATA: Final = API_BY_KEY[api_keys.METADATA]
+_DESCRIBE_GROUPS: Final = API_BY_KEY[api_keys.DESCRIBE_GROUPS]
+_DESCRIBE_CLUSTER: Final = API_BY_KEY[api_keys.DESCRIBE_CLUSTER]
 _OPERATIONS_SINCE: Final = 8
 _FENCED_SINCE: Final = 2
 _GROUP_VERSIONS: Final = Versions(3, 5)

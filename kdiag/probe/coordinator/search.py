@@ -29,6 +29,7 @@ from kdiag.diagnosis.coordinator import (
     PartitionPlace,
 )
 from kdiag.errors import ConnectError, KdiagError, UnsupportedVersionError
+from kdiag.wire import api_keys
 from kdiag.wire.api.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -49,7 +50,7 @@ from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.error_code import CODE_BY_NAME, error_name
 from kdiag.wire.schema import MAX_VERSION, Versions
 
-_FIND_COORDINATOR: Final = API_BY_KEY[10]
+_FIND_COORDINATOR: Final = API_BY_KEY[api_keys.FIND_COORDINATOR]
 _FIRST_WITH_MANY_KEYS: Final = 4
 _FIRST_VERSION: Final = {
     CoordinatorKind.GROUP: 0,

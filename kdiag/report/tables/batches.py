@@ -34,14 +34,12 @@ from kdiag.report.tables.column import (
     Table,
 )
 from kdiag.report.tables.exchanges import (
-    FETCH_KEY,
     NS_PER_US,
-    PRODUCE_KEY,
-    SHARE_FETCH_KEY,
     client_host,
     replica_id,
     told,
 )
+from kdiag.wire import api_keys
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.records.batch import RecordBatch
 from kdiag.wire.schema import ZERO_UUID
@@ -144,15 +142,17 @@ def placed_batches(dissection: Dissection, names: TopicNames) -> Iterator[Placed
     """Yield the batches of a Produce request or of a fetch's response, in the order of the wire."""
     api_key = dissection.exchange.api_key
     side = None
-    if api_key == PRODUCE_KEY:
+    if api_key == api_keys.PRODUCE:
         side = dissection.request
-    elif api_key in (FETCH_KEY, SHARE_FETCH_KEY):
+    elif api_key in (api_keys.FETCH, api_keys.SHARE_FETCH):
         side = dissection.response
     if side is None or not side.batches:
         return
     index = 0
     fields = iter(side.batches)
-    for topic, topic_id, partition in _partitions(side, names, is_produce=api_key == PRODUCE_KEY):
+    for topic, topic_id, partition in _partitions(
+        side, names, is_produce=api_key == api_keys.PRODUCE
+    ):
         for batch in next(fields, None) or ():
             yield PlacedBatch(index, topic, topic_id, partition, batch)
             index += 1
@@ -198,7 +198,7 @@ def exchange_columns(dissection: Dissection) -> tuple[Any, ...]:
 def asked_columns(dissection: Dissection) -> tuple[Any, ...]:
     """Return what batches tell of the request: acks, transactional id, replica id."""
     request = dissection.request
-    if dissection.exchange.api_key == PRODUCE_KEY:
+    if dissection.exchange.api_key == api_keys.PRODUCE:
         acks = told(request, "acks", "acks")
         return acks, told(request, "transactional_id", "transactionalId"), None
     return None, None, replica_id(request)

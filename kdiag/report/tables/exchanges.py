@@ -33,6 +33,7 @@ from kdiag.report.tables.column import (
     Column,
     Table,
 )
+from kdiag.wire import api_keys
 from kdiag.wire.records.batch import RecordBatch
 
 _HEAD: Final = (
@@ -130,12 +131,6 @@ EXCHANGES: Final = Table(
     (*_HEAD, *_SUBJECT, *_side_columns("request"), *_side_columns("response")),
 )
 
-
-PRODUCE_KEY: Final = 0
-FETCH_KEY: Final = 1
-SHARE_FETCH_KEY: Final = 78
-_SASL_HANDSHAKE_KEY: Final = 17
-_API_VERSIONS_KEY: Final = 18
 
 NS_PER_US: Final = 1000
 _RecordCounts: TypeAlias = tuple[int | None, int | None, int | None, int | None]
@@ -250,12 +245,12 @@ def _side(side: Side | None) -> tuple[Any, ...]:
 def _subject(api_key: int | None, request: Side | None, response: Side | None) -> Subject:
     """Return what is told by messages of single APIs."""
     throttle_ms = told(response, "throttle_time_ms", "throttleTimeMs")
-    if api_key == PRODUCE_KEY:
+    if api_key == api_keys.PRODUCE:
         acks = told(request, "acks", "acks")
         return Subject(throttle_ms, acks, None, *_count_records(request))
-    if api_key in (FETCH_KEY, SHARE_FETCH_KEY):
+    if api_key in (api_keys.FETCH, api_keys.SHARE_FETCH):
         return Subject(throttle_ms, None, replica_id(request), *_count_records(response))
-    if api_key == _API_VERSIONS_KEY:
+    if api_key == api_keys.API_VERSIONS:
         return Subject(
             throttle_ms,
             client_software_name=told(request, "client_software_name", "clientSoftwareName")
@@ -266,7 +261,7 @@ def _subject(api_key: int | None, request: Side | None, response: Side | None) -
             or None,
             broker_versions=_broker_versions(response),
         )
-    if api_key == _SASL_HANDSHAKE_KEY:
+    if api_key == api_keys.SASL_HANDSHAKE:
         return Subject(throttle_ms, sasl_mechanism=told(request, "mechanism", "mechanism"))
     return Subject(throttle_ms)
 

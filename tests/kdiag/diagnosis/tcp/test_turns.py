@@ -1,5 +1,6 @@
-from kdiag.diagnosis.tcp.turns import FETCH_KEY, Turns
+from kdiag.diagnosis.tcp.turns import Turns
 from kdiag.exchange.model import Exchange
+from kdiag.wire import api_keys
 from kdiag.wire.frame import Frame
 from recordings.exchange_maker import START_NS, make_connection
 
@@ -65,7 +66,7 @@ def test_requests_seen_near_the_broker_wait_for_longer_than_they_seem_to() -> No
 
 def test_an_exchange_without_a_side_counts_the_other() -> None:
     """A request without its response has no latency, and a lone response no request."""
-    lone = exchange(1000, api_key=FETCH_KEY)
+    lone = exchange(1000, api_key=api_keys.FETCH)
     lone.request = None
     unanswered = exchange(1000)
     unanswered.response = None
