@@ -22,6 +22,8 @@ from recordings.hard_captures import Packets, base
 
 ETHERNET, NULL_LOOPBACK, RAW_IP, COOKED, COOKED_2 = 1, 0, 101, 113, 276
 _NS_PER_MS: Final = 1_000_000
+_BROADCAST: Final = "ff:ff:ff:ff:ff:ff"
+"""For IPv6 scapy would otherwise ask the network who has the address, for a second a packet."""
 
 
 def file_of(packets: list[bytes], *, link_type: int = ETHERNET, magic: int | None = None) -> bytes:
@@ -52,7 +54,7 @@ def ipv6(packet: Packet) -> Packet:
     source, destination = (f"2001:db8::{packet[IP].src[-1]}", f"2001:db8::{packet[IP].dst[-1]}")
     tcp = packet[TCP].copy()
     del tcp.chksum
-    found: Packet = Ether() / IPv6(src=source, dst=destination) / tcp
+    found: Packet = Ether(dst=_BROADCAST) / IPv6(src=source, dst=destination) / tcp
     return found
 
 
