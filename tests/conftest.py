@@ -1,10 +1,15 @@
-"""What every test can ask for: a real Kafka, its jars, Kafka as judge, the reference material."""
+"""What every test can ask for: a real Kafka, its jars, Kafka as judge, the reference material.
+
+Tests with the marker `real` start other programs: Kafka, Spark, a browser, a delayed network. They
+are left out unless `-m real` (these alone) or `-m ""` (all) asks for them.
+"""
 
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
@@ -19,6 +24,10 @@ from programs import browser
 from real_kafka import kafka_jars, kafka_oracle
 from real_kafka.secure_cluster import SecureCluster
 from real_kafka.wan_cluster import WanCluster
+from tiers import sampling
+from tiers.cpu_budget import CpuBudget
+from tiers.sampling import IS_CI, IS_EXHAUSTIVE
+from tiers.workers import ByFileOrGroup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,17 +36,57 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As in a shell's background job: programs that tests start, and interrupt, would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-IS_CI = os.environ.get("CI") == "true"
-
 SPARK_CONF = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
 }
 
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=300)
-settings.register_profile("dev", deadline=None, max_examples=50)
-settings.load_profile("ci" if IS_CI else "dev")
+SPARKS_FILES = [
+    f"kdiag/pipeline/{name}.py"
+    for name in (
+        *("input/test_folder_source", "input/test_source", "output/test_views"),
+        *("test_run", "test_stream", "test_tasks"),
+    )
+]
+"""Tests of modules that import Spark, which only the extra `dev` brings."""
+
+settings.register_profile("exhaustive", deadline=None, max_examples=300)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("dev", deadline=None, max_examples=25)
+settings.load_profile("exhaustive" if IS_EXHAUSTIVE else "ci" if IS_CI else "dev")
+
+collect_ignore = [] if IS_CI or find_spec("pyspark") else SPARKS_FILES
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of the budget."""
+    help_text = "fail if the run takes more CPU time than this (seconds, all workers together)"
+    parser.addoption("--cpu-budget", type=float, metavar="S", help=help_text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure the CPU time of the run."""
+    config.pluginmanager.register(CpuBudget(config.getoption("--cpu-budget")))
+
+
+def pytest_report_header() -> str:
+    """Say which cases of the large matrices are drawn."""
+    drawn = "all cases" if IS_EXHAUSTIVE else f"cases drawn by KDIAG_SEED={sampling.SEED}"
+    return f"{drawn} (KDIAG_EXHAUSTIVE=1 runs all)"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the cases that are not drawn, of those that were chosen otherwise."""
+    left_out = sampling.not_drawn(items)
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config) -> ByFileOrGroup | None:
+    """Divide the tests among workers by files and groups."""
+    return ByFileOrGroup(config) if config.getoption("dist") == "loadgroup" else None
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def test_the_vectors_hold_every_api_version_that_kafka_ever_shipped() -> None:
     assert all(each == {"request", "response"} for each in kinds.values())
 
 
-@pytest.mark.java
+@pytest.mark.real
 @pytest.mark.parametrize("version", KAFKA_VERSIONS)
 def test_kafka_reads_the_vectors_as_they_say(
     version: str,
@@ -40,7 +40,7 @@ def test_kafka_reads_the_vectors_as_they_say(
     assert all(answer["canonical"] and not answer["remaining_bytes"] for answer in answers)
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_kafka_says_what_is_wrong_with_bytes_that_it_cannot_read(
     kafka_reads: Callable[[str, Iterable[Mapping[str, object]]], list[dict[str, Any]]],
 ) -> None:

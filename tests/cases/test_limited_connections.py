@@ -16,6 +16,8 @@ from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.reader import CaptureReader
 from programs.kdiag_program import kdiag
 
+pytestmark = pytest.mark.real
+
 SMALL = 32 << 10
 LARGE = 256 << 10
 RTT_NS = 20_000_000

@@ -10,13 +10,17 @@ from programs.child_program import ChildProgram
 from programs.kdiag_program import start_kdiag
 from recordings.capture_sets import recorded_sets
 from spark_runs.pipeline_parts import comparable, in_one_process, read_tables
+from tiers.sampling import IS_CI
 
 if TYPE_CHECKING:
     from spark_runs.spark_cluster import SparkCluster
 
 TABLES = ("exchanges", "batches", "connections", "gaps")
 
-pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(bool(missing()) and not IS_CI, reason=missing()),
+]
 
 
 def wait_and_kill(process: ChildProgram, cluster: "SparkCluster", out: Path) -> bool:

@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from recordings.table_facts import (
 
 REFERENCE = Path(os.environ.get("KDIAG_REFERENCE", "")) / "captures"
 Documents = list[dict[str, Any]]
+Write = Callable[..., tuple[Path, int]]
 
 
 def capture_sets() -> list[Any]:
@@ -38,15 +41,24 @@ def capture_sets() -> list[Any]:
     return [*sets, pytest.param(rotated, id="rotated")] if rotated else sets
 
 
-def told(files: list[Path], folder: Path) -> Documents:
-    """Write the tables of a capture into a folder; return its documents."""
+@pytest.fixture(scope="module")
+def write_tables(tmp_path_factory: pytest.TempPathFactory) -> Write:
+    """Return a function from a capture to its tables and the exit code; it decodes each once."""
+
+    @cache
+    def write(*files: Path) -> tuple[Path, int]:
+        folder = tmp_path_factory.mktemp("tables")
+        written = kdiag("decode", *with_keylog(files), "--output", "parquet", "--out", folder)
+        assert written.out == ""
+        return folder, written.code
+
+    return write
+
+
+def with_keylog(files: Sequence[Path]) -> list[object]:
+    """Return the arguments that decode a capture, with the key log beside it if there is one."""
     keys = files[0].with_suffix(".keylog")
-    keylog = ["--keylog", keys] if keys.exists() else []
-    written = kdiag("decode", *files, *keylog, "--values", "--output", "parquet", "--out", folder)
-    printed = kdiag("decode", *files, *keylog, "--values", "--output", "jsonl")
-    assert written.code == printed.code
-    assert written.out == ""
-    return [json.loads(line) for line in printed.out.splitlines()]
+    return [*files, *(["--keylog", keys] if keys.exists() else []), "--values"]
 
 
 def of_kind(documents: Documents, kind: str) -> Documents:
@@ -92,31 +104,34 @@ def batch_key(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("files", capture_sets())
-def test_the_tables_say_what_the_documents_say(files: list[Path], tmp_path: Path) -> None:
+def test_the_tables_say_what_the_documents_say(files: list[Path], write_tables: Write) -> None:
     """Every exchange, batch, record, connection and gap is a row, with the values of its JSON."""
-    documents = told(files, tmp_path)
+    folder, code = write_tables(*files)
+    printed = kdiag("decode", *with_keylog(files), "--output", "jsonl")
+    documents = [json.loads(line) for line in printed.out.splitlines()]
+    assert code == printed.code
 
-    check_exchanges(of_kind(documents, "exchange"), tmp_path)
-    check_batches(of_kind(documents, "exchange"), tmp_path)
+    check_exchanges(of_kind(documents, "exchange"), folder)
+    check_batches(of_kind(documents, "exchange"), folder)
     connections = [connection_facts(each) for each in of_kind(documents, "connection")]
     assert [
         {name: row[name] for name in facts}
-        for row, facts in zip(read_rows(tmp_path, "connections"), connections, strict=True)
+        for row, facts in zip(read_rows(folder, "connections"), connections, strict=True)
     ] == connections
     gaps = [gap_facts(each) for each in of_kind(documents, "gap")]
     assert [
         {name: row[name] for name in facts}
-        for row, facts in zip(read_rows(tmp_path, "gaps"), gaps, strict=True)
+        for row, facts in zip(read_rows(folder, "gaps"), gaps, strict=True)
     ] == gaps
 
 
 @pytest.mark.parametrize("files", capture_sets())
-def test_the_key_of_a_table_tells_its_rows_apart(files: list[Path], tmp_path: Path) -> None:
+def test_the_key_of_a_table_tells_its_rows_apart(files: list[Path], write_tables: Write) -> None:
     """So that tables can be joined, and rows of two runs be compared."""
-    told(files, tmp_path)
+    folder, _ = write_tables(*files)
 
     for table in TABLES.values():
-        keys = [tuple(row[name] for name in table.key) for row in read_rows(tmp_path, table.name)]
+        keys = [tuple(row[name] for name in table.key) for row in read_rows(folder, table.name)]
         if table.name == "exchanges":  # SASL tokens have no correlation id
             keys = [key for key in keys if key[EXCHANGE_KEY.index("correlation_id")] is not None]
         assert len(set(keys)) == len(keys), table.name

@@ -22,7 +22,7 @@ from kdiag.wire.error_code import error_name
 from kdiag.wire.records.batches import BatchHeader, Record, read_batches, write_batch
 from real_kafka.kafka_cluster import KafkaCluster
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 
 TIMEOUT_MS = 10_000
 VERSIONS = ("3.9.1", "4.3.1", "4.4.0")

@@ -24,7 +24,7 @@ from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.secure_cluster import Listener, SecureCluster
 from secure_ends.certificate_files import PASSWORD
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 
 VERSIONS: Final = {"3.9.1": "3.9", "4.3.1": "4.3", "4.4.0": "4.4"}
 CLOCK = SystemClock()

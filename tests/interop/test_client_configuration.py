@@ -14,7 +14,7 @@ from kdiag.exchange.model import Exchange
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 from secure_ends.certificate_files import PASSWORD
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 
 SECURITY = "org.apache.kafka.common.security"
 ALICE = f'username="alice" password="{USERS["alice"]}";'

@@ -36,7 +36,7 @@ from programs.kdiag_program import Done, kdiag, start_kdiag
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 TOPIC = "orders"
 CLOCK = SystemClock()
 STILL_LOADING = {CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"], CODE_BY_NAME["NOT_COORDINATOR"]}

@@ -18,7 +18,7 @@ from real_kafka.kafka_cluster import KafkaCluster
 from recordings.expected_exchanges import decode_lines
 
 pytestmark = [
-    pytest.mark.java,
+    pytest.mark.real,
     pytest.mark.skipif(os.geteuid() != 0, reason="capturing needs root"),
 ]
 KAFKA = "4.4.0"

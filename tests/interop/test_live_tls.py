@@ -60,7 +60,7 @@ def look_at(cluster: SecureCluster, listener: Listener, settings: Settings) -> S
     return Seen(channels.progress[FIRST_NODE].tls, error)
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_a_listener_shows_its_certificate(cluster: SecureCluster, trusting: Settings) -> None:
     """The one that it was given, in the version that was asked for."""
     seen = look_at(cluster, Listener.SSL, trusting)
@@ -71,7 +71,7 @@ def test_a_listener_shows_its_certificate(cluster: SecureCluster, trusting: Sett
     assert seen.tls.certificates[0].host_names == ("localhost", "127.0.0.1", "::1")
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_a_client_is_let_in_with_a_certificate_only(
     cluster: SecureCluster, trusting: Settings
 ) -> None:
@@ -89,7 +89,7 @@ def test_a_client_is_let_in_with_a_certificate_only(
     assert error.fix.startswith("Set ssl.keystore.location")
 
 
-@pytest.mark.java
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("listener", "why"),
     [
@@ -112,7 +112,7 @@ def test_a_bad_certificate_is_told(
     assert len(seen.tls.certificates) == 2
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_an_unknown_authority_is_told(cluster: SecureCluster, trusting: Settings) -> None:
     """With its name, so that one can ask for its certificate."""
     del trusting["ssl.truststore.location"], trusting["ssl.truststore.password"]
@@ -122,7 +122,7 @@ def test_an_unknown_authority_is_told(cluster: SecureCluster, trusting: Settings
     assert "is signed by CN=kdiag test authority, who is not trusted" in seen.error.why
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_a_plaintext_listener_is_told(cluster: SecureCluster, trusting: Settings) -> None:
     """Kafka closes such a connection without a word."""
     seen = look_at(cluster, Listener.PLAINTEXT, trusting)

@@ -23,7 +23,7 @@ from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import Versions
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 S = 1_000_000_000
 BROKERS = (1, 2, 3)
 TOPIC = "orders"

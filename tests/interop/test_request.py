@@ -15,7 +15,7 @@ from kdiag.wire.side_effects import READ_ONLY
 from programs.kdiag_program import Done, kdiag
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 
 VERSIONS = ("3.9.1", "4.3.1", "4.4.0")
 RELEASES = {"3.9.1": "3.9-IV0", "4.3.1": "4.3-IV0", "4.4.0": "4.4-IV"}

@@ -33,7 +33,7 @@ from kdiag.wire.error_code import error_name
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 from secure_ends.sasl_client import CHANNEL, SaslClient
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 
 VERSIONS = ("3.9.1", "4.3.1", "4.4.0")
 CLOCK = SystemClock()

@@ -7,7 +7,7 @@ from kdiag_schema.maven import fetch_jars
 from kdiag_schema.release import read_release
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_maven_brings_the_jars_that_hold_schemas(
     require_programs: Callable[..., None], tmp_path: Path
 ) -> None:

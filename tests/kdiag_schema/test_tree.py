@@ -40,7 +40,7 @@ def kafka_jars(get_kafka_jars: Callable[[str], Path]) -> list[Path]:
     return [get_kafka_jars(version) for version in RELEASES]
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_the_program_makes_exactly_the_files_in_the_tree(
     kafka_jars: list[Path], tmp_path: Path
 ) -> None:
@@ -70,7 +70,7 @@ def test_a_file_of_a_message_that_is_gone_is_removed(tmp_path: Path) -> None:
     assert (folder / "ping.py").read_text() == "x = 1\n"
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_every_field_of_every_version_is_what_the_newest_jar_with_that_version_says(
     kafka_jars: list[Path],
 ) -> None:
@@ -87,7 +87,7 @@ def test_every_field_of_every_version_is_what_the_newest_jar_with_that_version_s
     assert len(pairs) == 2 * 368
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_a_class_has_the_versions_that_some_jar_has_and_no_other(kafka_jars: list[Path]) -> None:
     """Merging neither loses a version nor makes one up."""
     owned: dict[type[Struct], set[int]] = {}
@@ -101,7 +101,7 @@ def test_a_class_has_the_versions_that_some_jar_has_and_no_other(kafka_jars: lis
     assert (apis, records) == ([], [])
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_a_field_that_a_version_lacks_is_ignorable_as_its_jar_says(kafka_jars: list[Path]) -> None:
     """Dropping a set value silently, or refusing it, is Kafka's decision."""
     checked = 0
@@ -114,7 +114,7 @@ def test_a_field_that_a_version_lacks_is_ignorable_as_its_jar_says(kafka_jars: l
     assert checked > 1000
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_a_default_is_that_of_the_newest_jar_with_the_field(kafka_jars: list[Path]) -> None:
     """A message made without a field holds what Kafka's own would."""
     expected: dict[tuple[type[Struct], str], object] = {}

@@ -18,7 +18,7 @@ from real_kafka.kafka_cluster import KafkaCluster, free_port_numbers
 from real_kafka.secure_cluster import Listener, SecureCluster
 from real_kafka.wan_cluster import WanCluster
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 
 SHORT = ["--duration", "3s", "--warm-up", "1s"]
 ATTEMPTS = 3

@@ -84,7 +84,7 @@ SITUATIONS = {
 }
 
 
-@pytest.mark.java
+@pytest.mark.real
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_the_side_that_limits_a_real_broker_s_connection_is_named(
     name: str, make_wan_cluster: Callable[..., WanCluster], tmp_path: Path

@@ -23,7 +23,7 @@ from real_kafka.perf_tools import RECORD_BYTES, PerfTools
 from real_kafka.secure_cluster import Listener, SecureCluster
 from real_kafka.wan_cluster import WanCluster
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 
 ROUNDS: Final = int(os.environ.get("KDIAG_WAN_ROUNDS", "1"))
 IS_WHOLE: Final = ROUNDS > 1

@@ -14,7 +14,7 @@ from programs.kdiag_program import start_kdiag
 from real_kafka import topic_changes, topic_maker
 from real_kafka.kafka_cluster import KafkaCluster
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 PARTITIONS = 100
 RECORD_BYTES = 10_000_000
 MOST_KIB = 200_000

@@ -12,7 +12,7 @@ from programs.kdiag_program import Done, kdiag
 from real_kafka import topic_maker
 from real_kafka.kafka_cluster import KafkaCluster
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 BINARY_KEY = b"\xff\xfe"
 
 

@@ -19,7 +19,7 @@ from kdiag.wire.records.record import BatchHeader, Record
 from real_kafka import topic_maker
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 CLOCK = SystemClock()
 S_NS = 1_000_000_000
 CLEANS_OFTEN = {

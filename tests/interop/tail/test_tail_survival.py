@@ -22,7 +22,7 @@ from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.leader_killer import LeaderKiller
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 
-pytestmark = pytest.mark.java
+pytestmark = pytest.mark.real
 ROUNDS = int(os.environ.get("KDIAG_SOAK_ROUNDS", "3"))
 PARTITIONS = 6
 S_NS = 1_000_000_000

@@ -114,6 +114,7 @@ def test_lost_window_scaling_is_no_scale() -> None:
     assert with_tcp_info(BUFFERS, without).receive_window_scale is None
 
 
+@pytest.mark.real
 def test_the_round_trip_of_a_delayed_link_is_told(
     make_delayed_path: Callable[..., DelayedPath],
 ) -> None:
@@ -127,6 +128,7 @@ def test_the_round_trip_of_a_delayed_link_is_told(
     assert 20 * MS <= facts.min_rtt_ns < 26 * MS
 
 
+@pytest.mark.real
 def test_window_scaling_that_is_lost_on_the_way_is_missed_at_both_ends(
     make_delayed_path: Callable[..., DelayedPath],
 ) -> None:

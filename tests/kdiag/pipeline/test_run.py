@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.real
 
 
 @dataclass(frozen=True)

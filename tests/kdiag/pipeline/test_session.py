@@ -8,7 +8,8 @@ from kdiag.pipeline.session import INSTALL, missing, open_session
 
 @pytest.fixture
 def without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Let no Java be found."""
+    """Let all be there but Java."""
+    monkeypatch.setattr("kdiag.pipeline.session._LIBRARIES", ())
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
 

@@ -22,7 +22,7 @@ TABLES: Final = ("exchanges", "batches", "connections", "gaps")
 KILLS: Final = int(os.environ.get("KDIAG_STREAM_KILLS", "2"))
 _FIRST_S: Final = 1_000_000_000
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.real
 
 
 def rotated(tmp_path: Path, count: int) -> Path:

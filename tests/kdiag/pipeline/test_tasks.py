@@ -37,7 +37,7 @@ def test_an_outcome_is_the_sum_of_what_tasks_return() -> None:
     assert total.written == [GAPS]
 
 
-@pytest.mark.spark
+@pytest.mark.real
 def test_results_come_in_the_order_of_the_numbers(spark: "SparkSession") -> None:
     """In however many tasks."""
     for tasks in (0, 2):

@@ -22,7 +22,7 @@ public class PrintErrors {
 """
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_numbers_names_and_retriability_are_those_of_the_newest_kafka(
     get_kafka_jars: Callable[[str], Path], tmp_path: Path
 ) -> None:

@@ -32,6 +32,7 @@ def page(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.real
 def test_a_browser_shows_texts_charts_and_tables(
     page: Path, get_shown_page: Callable[[Path], str]
 ) -> None:

@@ -170,12 +170,12 @@ def numbers() -> range:
     return range(FIRST_CORRELATION_ID, FIRST_CORRELATION_ID + 6)
 
 
-def base(*, mss: int = MSS, **places: int) -> Packets:
+def base(*, mss: int = MSS, value_bytes: int = 3500, **places: int) -> Packets:
     """One frame a request, each answered before the next is sent."""
     talk = Talk(**places)
     talk.open()
     for number in numbers():
-        talk.ask(produce(number), mss=mss)
+        talk.ask(produce(number, value_bytes=value_bytes), mss=mss)
         talk.tell(produced(number), mss=mss)
     talk.close()
     return talk.packets
@@ -320,11 +320,11 @@ def sasl_handshake_v0() -> Packets:
     return talk.packets
 
 
-def one_batch(records: bytes) -> Packets:
+def one_batch(records: bytes, *, mss: int = MSS) -> Packets:
     """One request with the given batches, and its response."""
     talk = Talk()
     talk.open()
-    talk.ask(produce_batch(100, records))
+    talk.ask(produce_batch(100, records), mss=mss)
     talk.tell(produced(100))
     talk.close()
     return talk.packets
@@ -366,7 +366,7 @@ def write(packets: Packets, path: Path, *, snap_bytes: int | None = None) -> Pat
 CASES: Final[dict[str, tuple[Callable[[], Packets], tuple[int, int, int, int]]]] = {
     # name: (what makes it, (whole frames of exchanges, partial frames, unmatched, connections))
     "base": (base, (12, 0, 0, 1)),
-    "seven-byte segments": (lambda: base(mss=7), (12, 0, 0, 1)),
+    "seven-byte segments": (lambda: base(mss=7, value_bytes=350), (12, 0, 0, 1)),
     "coalesced": (coalesced, (12, 0, 0, 1)),
     "unaligned": (unaligned, (12, 0, 0, 1)),
     "length prefix split": (split_length_prefix, (12, 0, 0, 1)),

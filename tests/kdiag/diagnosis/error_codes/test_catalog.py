@@ -109,7 +109,7 @@ def test_errors_that_advice_refers_to_are_known() -> None:
             assert is_operation or is_protocol or len(find_errors(name)) == 1, name
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_exceptions_are_those_that_the_newest_kafka_throws(
     get_kafka_jars: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -123,7 +123,7 @@ def test_exceptions_are_those_that_the_newest_kafka_throws(
     assert ours == set(theirs)
 
 
-@pytest.mark.java
+@pytest.mark.real
 def test_settings_that_advice_names_exist_in_the_newest_kafka(
     get_kafka_jars: Callable[[str], Path], tmp_path: Path
 ) -> None:

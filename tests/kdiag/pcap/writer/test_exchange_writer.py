@@ -328,7 +328,7 @@ def test_a_clock_that_goes_back_breaks_no_frame(tmp_path: Path) -> None:
     assert requests == [each.request and each.request.data for each in made]
 
 
-@pytest.mark.tshark
+@pytest.mark.real
 def test_tshark_finds_nothing_wrong_with_packets(
     require_programs: Callable[..., None], tmp_path: Path
 ) -> None:

@@ -70,7 +70,7 @@ def test_damage_ends_a_file_or_fails_the_job(tmp_path: Path) -> None:
         list(reader(["packet"], path=str(file), mode=FAILFAST).read(partition))
 
 
-@pytest.mark.spark
+@pytest.mark.real
 def test_spark_reads_what_is_read_here(spark: "SparkSession") -> None:
     """All columns of all splits, or some of some times; a column that is not there fails."""
     splits = in_order([walk(str(file), 16 << 10) for file in FILES])

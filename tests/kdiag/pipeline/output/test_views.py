@@ -15,7 +15,7 @@ from recordings.capture_sets import recorded_sets
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")

@@ -94,6 +94,8 @@ def test_each_broker_has_its_share() -> None:
     assert {node for node, _ in results.facts} == {1, 2}
 
 
+@pytest.mark.real
+@pytest.mark.xdist_group("speed")
 @pytest.mark.parametrize("delay_ms", [5, 20, 100])
 def test_a_delay_of_the_broker_is_found_and_told_to_be_the_brokers(
     cluster: WritableCluster, delay_ms: int
@@ -118,17 +120,22 @@ def test_a_delay_of_the_broker_is_found_and_told_to_be_the_brokers(
         assert any(is_found() for _ in range(ATTEMPTS))
 
 
+@pytest.mark.real
+@pytest.mark.xdist_group("speed")
 def test_answers_in_two_small_writes_stall_for_40_ms(cluster: WritableCluster) -> None:
     """Nagle's algorithm holds the second back until the first is acknowledged."""
     broker = cluster.brokers[1]
     plan = PLAN._replace(acks=[1], is_end_to_end=False, interval_ns=55 * MS, duration_ns=1500 * MS)
     with DelayingProxy(("127.0.0.1", broker.port), is_split=True) as proxy:
         broker.port = proxy.port
-        series = measured(cluster, plan).of(SeriesKind.PRODUCE, 1)
-    assert (StallPlace.ANSWER, 40) in [
-        (stall.place, stall.stall_ms) for stall in series.stalls.stalls()
-    ]
-    assert series.latencies.percentile(0.5).split.network_ns > 35 * MS
+
+        def is_found() -> bool:
+            series = measured(cluster, plan).of(SeriesKind.PRODUCE, 1)
+            stalls = [(each.place, each.stall_ms) for each in series.stalls.stalls()]
+            network_ns = series.latencies.percentile(0.5).split.network_ns
+            return (StallPlace.ANSWER, 40) in stalls and network_ns > 35 * MS
+
+        assert any(is_found() for _ in range(ATTEMPTS))
 
 
 def test_settings_of_fetches_are_compared_side_by_side(cluster: WritableCluster) -> None:

@@ -151,7 +151,7 @@ def test_a_compressed_batch_written_again_holds_the_same() -> None:
     assert compared > 80
 
 
-@pytest.mark.java
+@pytest.mark.real
 @pytest.mark.parametrize("version", ["3.9.1", "4.3.1"])
 def test_kafka_reads_what_is_written(
     version: str,

@@ -13,7 +13,7 @@ from programs.kdiag_program import kdiag, kdiag_apart
     [
         ("--from", "yesterday", "'yesterday' is not a time"),
         ("--to", "12:00", "is not a time"),
-        ("--conf", "spark", "'spark' is not key=value"),
+        pytest.param("--conf", "spark", "'spark' is not key=value", marks=pytest.mark.real),
         ("--topic-ids", "/nowhere", "No such file"),
     ],
 )
@@ -27,7 +27,7 @@ def test_options_that_make_no_sense_are_refused(
     assert why in done.err
 
 
-@pytest.mark.spark
+@pytest.mark.real
 def test_tables_are_written_and_asked(tmp_path: Path) -> None:
     """What is written is said in the document; a cut capture makes the run partial."""
     cut = tmp_path / "cut.pcap"

@@ -13,7 +13,8 @@ from programs.kdiag_program import kdiag, kdiag_apart, start_kdiag
 
 @pytest.fixture
 def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Let no Java be found."""
+    """Let all be there but Java."""
+    monkeypatch.setattr("kdiag.pipeline.session._LIBRARIES", ())
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -28,7 +29,7 @@ def test_what_is_missing_is_said_with_the_line_that_installs_it(tmp_path: Path) 
         assert f"Spark: this needs Java: {INSTALL_JAVA}" in done.err
 
 
-@pytest.mark.spark
+@pytest.mark.real
 def test_what_the_jvm_says_is_shown_when_it_does_not_start(tmp_path: Path) -> None:
     """Else it is not: it greets at length."""
     conf = ("--conf", "spark.driver.memory=nonsense")
@@ -39,7 +40,7 @@ def test_what_the_jvm_says_is_shown_when_it_does_not_start(tmp_path: Path) -> No
     assert done.err.splitlines()[-1].startswith("kdiag: Spark: does not start: ")
 
 
-@pytest.mark.spark
+@pytest.mark.real
 def test_ctrl_c_ends_a_stream_in_silence(tmp_path: Path) -> None:
     """It goes on from there when it is started again; Spark would tell at length."""
     folder, out = tmp_path / "in", tmp_path / "out"
