@@ -64,7 +64,7 @@ class LiveCapture:
     Attributes:
         index: finds the segments, and counts the packets.
         dropped: packets that the kernel could not keep.
-        secrets, warnings, total_bytes: as of `CaptureReader`; always empty and None here.
+        secrets, total_bytes: as of `CaptureReader`; always empty and None here.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class LiveCapture:
         self.index = PacketIndex(separates_networks=separates_networks)
         self.dropped = 0
         self.secrets: list[Secrets] = []
-        self.warnings: list[CaptureError] = []
         self.total_bytes: int | None = None
+        self._interface = interface
         self._idle_ms = idle_ms
         self._next = 0
         self._socket = _open_socket(interface)
@@ -120,6 +120,11 @@ class LiveCapture:
     def addresses(self) -> AddressBook:
         """Turns the endpoints of the segments into text."""
         return self.index.addresses
+
+    @property
+    def warnings(self) -> list[CaptureError]:
+        """What could not be read: packets in what nobody here reads."""
+        return [CaptureError(self._interface, note) for note in self.index.dissector.notes()]
 
     @property
     def packets(self) -> int:

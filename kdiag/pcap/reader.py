@@ -41,8 +41,8 @@ class CaptureReader:
         inputs: the inputs, in the order of reading.
         index: finds the segments, and counts the packets.
         secrets: TLS keys that pcapng files brought along.
-        warnings: the unread parts: an input that ends early or is damaged from some offset
-            on (everything before was delivered), packets of an unknown link type.
+        warnings: what could not be read: an input that ends early or is damaged from some place
+            on (everything before was delivered), packets in what nobody here reads.
         total_bytes: size of all inputs as they are stored; None when one is a pipe.
     """
 
@@ -111,14 +111,9 @@ class CaptureReader:
                 yield self.index.index_block(block)
         except CaptureError as error:
             self._warn(window, error.why, error.offset)
-        for link_type, count in sorted(self.index.unread_link_types.items()):
-            self._warn(
-                window,
-                f"{count} packets of link type {link_type} are not read: only those of Ethernet, "
-                "loopback, raw IP and Linux's any interface are",
-                None,
-            )
-        self.index.unread_link_types.clear()
+        for note in self.index.dissector.notes():
+            self._warn(window, note, None)
+        self.index.dissector.clear()
 
     def _warn(self, window: Window, why: str, offset: int | None) -> None:
         self.warnings.append(CaptureError(window.name, why, offset=offset, packet=self.packets))

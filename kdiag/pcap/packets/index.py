@@ -1,19 +1,25 @@
 """Columns of TCP segments: the meeting point of the packet index and the stream reassembly."""
 
-from collections import Counter
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.pcap.files.block import PacketBlock, distinct, gather
+from kdiag.pcap.files.block import PacketBlock, gather
+from kdiag.pcap.packets import link, tunnel
 from kdiag.pcap.packets.address import AddressBook
+from kdiag.pcap.packets.descent import (
+    ETHERTYPE,
+    IP_PROTOCOL,
+    LINK_TYPE,
+    UDP_PORT,
+    Descent,
+)
+from kdiag.pcap.packets.dissector import DISSECTORS, Dissector
 from kdiag.pcap.packets.fragments import Defragmenter
 from kdiag.pcap.packets.ip import read_ipv4, read_ipv6, strip_extensions
-from kdiag.pcap.packets.layer import PROTOCOL_TCP, Payloads, ProtocolLayer, joined
-from kdiag.pcap.packets.link import STRIP
+from kdiag.pcap.packets.layer import PROTOCOL_TCP, Layer, Payloads, joined
 from kdiag.pcap.packets.network import Networks
-from kdiag.pcap.packets.tunnel import unwrap
 
 _TCP: Final = np.dtype(
     [
@@ -30,6 +36,11 @@ _TCP_LEAST_BYTES: Final = 20
 _IPV4, _IPV6 = 4, 6
 _PORT_BITS: Final = np.uint64(16)
 _TUNNEL_DEPTH: Final = 4
+_STEPS: Final = {**link.STEPS, **tunnel.STEPS}
+_KNOWN: Final = {
+    space: tuple(number for of, number in {**_STEPS, **DISSECTORS} if of == space)
+    for space in (ETHERTYPE, IP_PROTOCOL, UDP_PORT)
+}
 
 
 class SegmentBatch(NamedTuple):
@@ -75,7 +86,7 @@ class PacketIndex:
     """Finds the TCP segments in blocks of packets, column by column.
 
     Packets are dealt with by layer: all link headers, then all IP headers, then all TCP headers.
-    What tunnels carry, which is rare, makes another round from the IP headers on.
+    What tunnels carry, which is rare, makes another round from the headers of the tunnels on.
 
     Attributes:
         addresses: turns the endpoints of the segments into text.
@@ -85,7 +96,7 @@ class PacketIndex:
         fragments: IP fragments; a datagram's last one counts as a TCP packet too if it gave one.
         bad_packets: IP and TCP packets with headers that are cut off or impossible.
         cut_packets: packets of which the capture holds only the beginning (snap length).
-        unread_link_types: packets of unknown link layers, counted by LINKTYPE_ value.
+        dissector: finds what no column reads, and counts what nobody does.
         defragmenter: keeps the fragments of datagrams that are not whole.
     """
 
@@ -103,41 +114,43 @@ class PacketIndex:
         self.fragments = 0
         self.bad_packets = 0
         self.cut_packets = 0
-        self.unread_link_types: Counter[int] = Counter()
+        self.dissector = Dissector()
         self.defragmenter = Defragmenter()
         self._separates_networks = separates_networks
 
     def index_block(self, block: PacketBlock) -> SegmentBatch:
         """Return the TCP segments of a block, in the order of its packets, and count these."""
         networks = Networks(len(block.offset)) if self._separates_networks else None
-        data, waiting = block.data, self._strip_link(block, networks)
+        descent = Descent(block.data, networks, _KNOWN)
+        rows = np.arange(len(block.offset))
+        frames = Layer(rows, block.offset, block.captured, block.original)
+        descent.sort(LINK_TYPE, block.link_type, frames)
         found: list[Payloads] = []
         for _ in range(_TUNNEL_DEPTH):
-            payloads = [part for packets in waiting for part in self._read_ip(data, packets)]
-            if networks is not None:
-                payloads = [networks.apart(part, self.addresses) for part in payloads]
-            data, payloads = self._join_fragments(data, block.time_ns, payloads)
-            found += payloads
-            waiting = [packets for part in payloads for packets in unwrap(data, part, networks)]
-        batch = self._read_tcp(data, block.time_ns, found)
+            found += self._read_round(descent, block.time_ns)
+            if descent.is_done:
+                break
+        batch = self._read_tcp(descent.data, block.time_ns, found)
         self.packets += len(block.offset)
         self.bytes += int(block.captured.sum())
         self.cut_packets += int(np.count_nonzero(block.captured < block.original))
         self.tcp_packets += len(batch.packet)
         return batch
 
-    def _strip_link(self, block: PacketBlock, networks: Networks | None) -> list[ProtocolLayer]:
-        """Return the IP packets of a block, by link type."""
-        rows = np.arange(len(block.offset))
-        frames = ProtocolLayer(rows, block.offset, block.captured, block.original)
-        parts = []
-        for link_type in distinct(block.link_type):
-            chosen = block.link_type == link_type
-            if link_type in STRIP:
-                parts.append(STRIP[link_type](block.data, frames.pick(chosen), networks))
-            else:
-                self.unread_link_types[link_type] += int(np.count_nonzero(chosen))
-        return parts
+    def _read_round(self, descent: Descent, time_ns: npt.NDArray[np.int64]) -> list[Payloads]:
+        """Return what the next IP packets carry, and send on those that are tunnels."""
+        descent.run(_STEPS)
+        for encapsulation, packets in descent.take_unread():
+            descent.reach_ip(self.dissector.find_ip(descent.data, encapsulation, packets))
+        payloads = [
+            part for packets in descent.take_ip() for part in self._read_ip(descent.data, packets)
+        ]
+        if descent.networks is not None:
+            payloads = [descent.networks.apart(part, self.addresses) for part in payloads]
+        descent.data, payloads = self._join_fragments(descent.data, time_ns, payloads)
+        for part in payloads:
+            tunnel.unwrap(descent, part)
+        return payloads
 
     def _read_ip(self, data: npt.NDArray[np.uint8], packets: ProtocolLayer) -> list[Payloads]:
         """Return the payloads of IP packets, by version; packets of other versions are bad ones."""

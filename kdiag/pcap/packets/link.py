@@ -3,100 +3,95 @@
 Source: the LINKTYPE_ registry of tcpdump.org; IEEE 802.1Q and 802.1ad for VLAN tags.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.files.block import gather, is_any
-from kdiag.pcap.packets.layer import ProtocolLayer
-from kdiag.pcap.packets.network import Networks
+from kdiag.pcap.packets.descent import ETHERTYPE, LINK_TYPE, Descent, Encapsulation, Step
+from kdiag.pcap.packets.layer import Layer
+
+LINKTYPE_ETHERNET: Final = 1
+ETHERTYPE_IPV4: Final = 0x0800
+ETHERTYPE_IPV6: Final = 0x86DD
+ETHERTYPE_LLC: Final = 4
+"""Linux's number for what has a length in the place of an ethertype."""
 
 _U16: Final = np.dtype([("value", ">u2")])
 _TAG: Final = np.dtype([("control", ">u2"), ("ethertype", ">u2")])
-ETHERTYPE_IPV4: Final = 0x0800
-ETHERTYPE_IPV6: Final = 0x86DD
 _VLAN_TAGS: Final = (0x8100, 0x88A8, 0x9100)
 _VLAN_BYTES: Final = 4
 _VLAN_ID: Final = 0x0FFF
 _VLAN_DEPTH: Final = 4
 _FAMILY_BYTES: Final = 4
+_MAX_LENGTH: Final = 1500  # larger numbers in the place of an ethertype are one
 
-Strip: TypeAlias = Callable[[npt.NDArray[np.uint8], ProtocolLayer, Networks | None], ProtocolLayer]
 
-
-def strip_ethernet(
-    data: npt.NDArray[np.uint8], frames: ProtocolLayer, networks: Networks | None = None
-) -> ProtocolLayer:
-    """Return the IP packets inside Ethernet frames, VLAN tags taken off.
+def read_ethertypes(descent: Descent, packets: Layer, ethertype: npt.NDArray[np.integer]) -> None:
+    """Send packets on by their ethertypes, VLAN tags taken off.
 
     Args:
-        data: where the frames lie.
-        frames: those.
-        networks: learns of the VLANs, if it is given.
+        descent: where to.
+        packets: each behind its ethertype.
+        ethertype: of each.
     """
-    return _strip_ethertype(data, frames, networks, type_at=12, header_bytes=14)
-
-
-def _strip_sll(
-    data: npt.NDArray[np.uint8], frames: ProtocolLayer, networks: Networks | None = None
-) -> ProtocolLayer:
-    return _strip_ethertype(data, frames, networks, type_at=14, header_bytes=16)
-
-
-def _strip_sll2(
-    data: npt.NDArray[np.uint8], frames: ProtocolLayer, networks: Networks | None = None
-) -> ProtocolLayer:
-    return _strip_ethertype(data, frames, networks, type_at=0, header_bytes=20)
-
-
-def _strip_family(
-    _data: npt.NDArray[np.uint8], frames: ProtocolLayer, _networks: Networks | None = None
-) -> ProtocolLayer:
-    """Skip the address family, whose number for IPv6 differs by system; the IP version decides."""
-    return frames.skip(_FAMILY_BYTES).pick(frames.captured > _FAMILY_BYTES)
-
-
-def _strip_nothing(
-    _data: npt.NDArray[np.uint8], frames: ProtocolLayer, _networks: Networks | None = None
-) -> ProtocolLayer:
-    return frames
-
-
-def _strip_ethertype(
-    data: npt.NDArray[np.uint8],
-    frames: ProtocolLayer,
-    networks: Networks | None,
-    *,
-    type_at: int,
-    header_bytes: int,
-) -> ProtocolLayer:
-    frames = frames.pick(frames.captured >= header_bytes)
-    ethertype = gather(data, frames.offset + type_at, _U16)["value"].astype(np.int64)
-    frames = frames.skip(header_bytes)
+    ethertype = ethertype.astype(np.int64)
     for _ in range(_VLAN_DEPTH):
-        tagged = is_any(ethertype, _VLAN_TAGS) & (frames.captured >= _VLAN_BYTES)
+        tagged = is_any(ethertype, _VLAN_TAGS) & (packets.captured >= _VLAN_BYTES)
         if not tagged.any():
             break
-        tag = gather(data, frames.offset[tagged], _TAG)
+        tag = gather(descent.data, packets.offset[tagged], _TAG)
         ethertype[tagged] = tag["ethertype"]
-        if networks is not None:
-            networks.enter(frames.row[tagged], tag["control"] & _VLAN_ID)
-        frames = frames.skip(tagged * np.int64(_VLAN_BYTES))
-    return frames.pick((ethertype == ETHERTYPE_IPV4) | (ethertype == ETHERTYPE_IPV6))
+        descent.enter(packets.row[tagged], tag["control"] & _VLAN_ID)
+        packets = packets.skip(tagged * np.int64(_VLAN_BYTES))
+    is_ip = (ethertype == ETHERTYPE_IPV4) | (ethertype == ETHERTYPE_IPV6)
+    descent.reach_ip(packets.pick(is_ip))
+    if not is_ip.all():
+        others = ethertype[~is_ip]
+        others = np.where(others <= _MAX_LENGTH, ETHERTYPE_LLC, others)
+        descent.sort(ETHERTYPE, others, packets.pick(~is_ip))
 
 
-STRIP: Final[Mapping[int, Strip]] = {
-    0: _strip_family,  # NULL: loopback of BSD and macOS, family in the byte order of the host
-    1: strip_ethernet,
-    12: _strip_nothing,  # RAW, as some systems number it
-    14: _strip_nothing,
-    101: _strip_nothing,
-    108: _strip_family,  # LOOP: loopback of OpenBSD
-    113: _strip_sll,  # Linux `-i any`
-    228: _strip_nothing,  # IPV4
-    229: _strip_nothing,  # IPV6
-    276: _strip_sll2,  # Linux `-i any`, libpcap 1.10
+def _step(type_at: int, header_bytes: int) -> Step:
+    """Return the step for a header with an ethertype in it."""
+
+    def read(descent: Descent, frames: Layer) -> None:
+        frames = frames.pick(frames.captured >= header_bytes)
+        ethertype = gather(descent.data, frames.offset + type_at, _U16)["value"]
+        read_ethertypes(descent, frames.skip(header_bytes), ethertype)
+
+    return read
+
+
+def _read_family(descent: Descent, frames: Layer) -> None:
+    """Skip the address family, whose number for IPv6 differs by system; the IP version decides."""
+    descent.reach_ip(frames.skip(_FAMILY_BYTES).pick(frames.captured > _FAMILY_BYTES))
+
+
+def _read_bridged(descent: Descent, frames: Layer) -> None:
+    descent.send(LINK_TYPE, LINKTYPE_ETHERNET, frames)
+
+
+def _read_nothing(descent: Descent, frames: Layer) -> None:
+    descent.reach_ip(frames)
+
+
+STEPS: Final[Mapping[Encapsulation, Step]] = {
+    Encapsulation(space, number): step
+    for space, number, step in (
+        (LINK_TYPE, 0, _read_family),  # NULL: of BSD and macOS, in the byte order of the host
+        (LINK_TYPE, LINKTYPE_ETHERNET, _step(12, 14)),
+        (LINK_TYPE, 12, _read_nothing),  # RAW, as some systems number it
+        (LINK_TYPE, 14, _read_nothing),
+        (LINK_TYPE, 101, _read_nothing),
+        (LINK_TYPE, 108, _read_family),  # LOOP: loopback of OpenBSD
+        (LINK_TYPE, 113, _step(14, 16)),  # LINUX_SLL: Linux `-i any`
+        (LINK_TYPE, 228, _read_nothing),  # IPV4
+        (LINK_TYPE, 229, _read_nothing),  # IPV6
+        (LINK_TYPE, 276, _step(0, 20)),  # LINUX_SLL2: Linux `-i any`, libpcap 1.10
+        (ETHERTYPE, 0x6558, _read_bridged),
+    )
 }
-"""How to reach the IP header, by link type."""
+"""How to read each link layer, and what an ethertype can announce."""

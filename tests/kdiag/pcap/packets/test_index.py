@@ -11,8 +11,9 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Raw
 
+from kdiag.pcap.packets.descent import LINK_TYPE, Encapsulation
 from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
-from kdiag.pcap.packets.link import STRIP
+from kdiag.pcap.packets.link import STEPS
 from recordings.capture_writer import Packet, block_of, tcp_frame
 
 # scapy looks for a route and asks the network where an address is left out.
@@ -161,7 +162,7 @@ def test_segments_are_those_that_scapy_finds(frames: list[Any]) -> None:
 
 
 @given(
-    link_type=st.sampled_from(sorted(STRIP)),
+    link_type=st.sampled_from(sorted(number for space, number in STEPS if space == LINK_TYPE)),
     frames=st.lists(st.binary(max_size=120), max_size=20),
     start=st.sampled_from(
         [b"", b"\x45", b"\x60", bytes(12) + b"\x08\x00\x45", tcp_frame(b"")[:24]]
@@ -231,10 +232,10 @@ def test_packets_are_numbered_and_counted_over_blocks() -> None:
 def test_unknown_link_types_are_counted() -> None:
     """Nothing is guessed about them; the others of the block are read."""
     block = block_of([tcp_frame(b"a"), b"radio", b"radio"])
-    block = block._replace(link_type=np.array([1, 127, 127]))
+    block = block._replace(link_type=np.array([1, 189, 189]))
     index = PacketIndex()
     assert index.index_block(block).packet.tolist() == [1]
-    assert index.unread_link_types == {127: 2}
+    assert index.dissector.unknown == {Encapsulation(LINK_TYPE, 189): 2}
     assert index.packets == 3
 
 

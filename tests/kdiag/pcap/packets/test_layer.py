@@ -1,6 +1,6 @@
 import numpy as np
 
-from kdiag.pcap.packets.layer import Payloads, ProtocolLayer, joined
+from kdiag.pcap.packets.layer import Layer, Payloads, joined, merged
 
 
 def layer_of(*rows: int) -> ProtocolLayer:
@@ -47,10 +47,18 @@ def test_fragments_are_those_that_start_late_or_go_on() -> None:
     assert payloads.fragmented().tolist() == [True, True, False]
 
 
+def test_merged_packets_stand_in_their_order() -> None:
+    """They come from several headers; of one, they stay as they are."""
+    packets = merged([layer_of(1, 4), layer_of(0, 2)])
+    assert [column.tolist() for column in packets[:2]] == [[0, 1, 2, 4], [0, 10, 20, 40]]
+    alone = layer_of(3)
+    assert merged([alone]) is alone
+
+
 def test_joined_payloads_stand_in_the_order_of_their_packets() -> None:
     """Rows of several layers are merged; of none, nothing comes out."""
-    merged = joined([payloads_of(1, 4), payloads_of(0, 2)])
-    assert merged.layer.row.tolist() == [0, 1, 2, 4]
-    assert merged.layer.offset.tolist() == [0, 10, 20, 40]
-    assert merged.source.tolist() == [0, 1, 2, 4]
+    whole = joined([payloads_of(1, 4), payloads_of(0, 2)])
+    assert whole.layer.row.tolist() == [0, 1, 2, 4]
+    assert whole.layer.offset.tolist() == [0, 10, 20, 40]
+    assert whole.source.tolist() == [0, 1, 2, 4]
     assert len(joined([]).protocol) == 0

@@ -3,23 +3,28 @@ import struct
 import numpy as np
 import pytest
 
-from kdiag.pcap.packets.layer import ProtocolLayer
-from kdiag.pcap.packets.link import STRIP
+from kdiag.pcap.packets.descent import LINK_TYPE, Descent
+from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.link import STEPS
 from recordings.capture_writer import block_of
 
 IPV4 = b"\x45" + bytes(19)
 IPV6 = b"\x60" + bytes(39)
 MACS = bytes(12)
+LINK_TYPES = sorted(number for space, number in STEPS if space == LINK_TYPE)
 
 
 def strip(link_type: int, *frames: bytes) -> list[tuple[int, bytes]]:
     """Return row and bytes of the IP packets inside frames."""
     block = block_of(frames, link_type)
     rows = np.arange(len(frames))
-    layer = ProtocolLayer(rows, block.offset, block.captured, block.original)
-    packets = STRIP[link_type](block.data, layer, None)
+    layer = Layer(rows, block.offset, block.captured, block.original)
+    descent = Descent(block.data)
+    descent.send(LINK_TYPE, link_type, layer)
+    descent.run(STEPS)
     return [
         (row, block.data[offset : offset + captured].tobytes())
+        for packets in descent.take_ip()
         for row, offset, captured in zip(*(c.tolist() for c in packets[:3]), strict=True)
     ]
 
@@ -73,7 +78,7 @@ def test_tags_without_end_lead_nowhere() -> None:
     assert strip(1, MACS + b"\x81\x00\x00\x01" * 20) == []
 
 
-@pytest.mark.parametrize("link_type", sorted(STRIP))
+@pytest.mark.parametrize("link_type", LINK_TYPES)
 def test_a_cut_link_header_holds_no_packet(link_type: int) -> None:
     """A frame may be cut anywhere, and may be empty."""
     header = MACS + b"\x81\x00\x00\x01\x81\x00\x00\x01\x08\x00"

@@ -1,4 +1,5 @@
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
@@ -6,9 +7,10 @@ from scapy.layers.l2 import ARP, GRE, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
+from kdiag.pcap.packets import link, tunnel
+from kdiag.pcap.packets.descent import Descent
 from kdiag.pcap.packets.ip import read_ipv4
-from kdiag.pcap.packets.layer import ProtocolLayer
-from kdiag.pcap.packets.tunnel import unwrap
+from kdiag.pcap.packets.layer import Layer
 from recordings.capture_writer import block_of
 
 OUTER = IP(src="10.9.9.1", dst="10.9.9.2")
@@ -17,13 +19,21 @@ INNER = IP(src="10.0.0.1", dst="10.0.0.2") / TCP(dport=9092) / Raw(b"kafka")
 INNER6 = IPv6(src="::1", dst="::2") / TCP(dport=9092) / Raw(b"kafka")
 
 
+def unwrap(data: npt.NDArray[np.uint8], packets: Layer) -> list[Layer]:
+    """Return the IP packets inside IPv4 packets."""
+    descent = Descent(data)
+    tunnel.unwrap(descent, read_ipv4(data, packets))
+    descent.run({**link.STEPS, **tunnel.STEPS})
+    return descent.take_ip()
+
+
 def inside(*packets: Packet) -> list[tuple[int, bytes]]:
     """Return row and bytes of the IP packets inside IPv4 packets that are tunnels."""
     block = block_of([bytes(packet) for packet in packets], 101)
     layer = ProtocolLayer(np.arange(len(packets)), block.offset, block.captured, block.original)
     return [
         (row, block.data[offset : offset + captured].tobytes())
-        for inner in unwrap(block.data, read_ipv4(block.data, layer))
+        for inner in unwrap(block.data, layer)
         for row, offset, captured in zip(*(c.tolist() for c in inner[:3]), strict=True)
     ]
 
@@ -79,10 +89,10 @@ def test_other_packets_are_no_tunnels(packet: Packet) -> None:
 
 def test_tunnels_may_be_cut_anywhere() -> None:
     """A header that is not whole leads nowhere."""
-    for tunnel in (OUTER / UDP(dport=4789) / VXLAN(vni=1) / ETHER / INNER, OUTER / GRE() / INNER):
-        whole = bytes(tunnel)
+    for packet in (OUTER / UDP(dport=4789) / VXLAN(vni=1) / ETHER / INNER, OUTER / GRE() / INNER):
+        whole = bytes(packet)
         for size in range(20, len(whole)):
             block = block_of([whole[:size]], 101)
-            layer = ProtocolLayer(np.arange(1), block.offset, block.captured, block.original)
-            for packets in unwrap(block.data, read_ipv4(block.data, layer)):
+            layer = Layer(np.arange(1), block.offset, block.captured, block.original)
+            for packets in unwrap(block.data, layer):
                 assert (packets.offset + packets.captured <= len(block.data)).all()

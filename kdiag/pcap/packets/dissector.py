@@ -1,0 +1,126 @@
+"""Encapsulations that the columns do not know, left to scapy's dissectors packet by packet.
+
+scapy is an extra of kdiag and takes longer to load than kdiag takes to read a small capture. So it
+is loaded when there is a packet for it, and what is left to it is a list: traffic that never holds
+TCP, such as ARP or spanning trees, is in every capture and does not load it.
+
+A dissector finds the next IP header; from there on the columns read. It gets the first bytes of a
+packet alone, so that no packet can keep it long.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from kdiag.pcap.packets.descent import ETHERTYPE, IP_PROTOCOL, LINK_TYPE, UDP_PORT, Encapsulation
+from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.link import ETHERTYPE_LLC
+
+_HEAD_BYTES: Final = 512
+
+DISSECTORS: Final = {
+    Encapsulation(LINK_TYPE, 9): "scapy.layers.ppp.PPP",
+    Encapsulation(LINK_TYPE, 50): "scapy.layers.ppp.HDLC",
+    Encapsulation(LINK_TYPE, 51): "scapy.layers.ppp.PPPoE",
+    Encapsulation(LINK_TYPE, 104): "scapy.contrib.chdlc.CHDLC",
+    Encapsulation(LINK_TYPE, 105): "scapy.layers.dot11.Dot11",
+    Encapsulation(LINK_TYPE, 117): "scapy.layers.pflog.PFLog",
+    Encapsulation(LINK_TYPE, 119): "scapy.layers.dot11.PrismHeader",
+    Encapsulation(LINK_TYPE, 127): "scapy.layers.dot11.RadioTap",
+    Encapsulation(LINK_TYPE, 163): "scapy.contrib.avs.AVSWLANHeader",
+    Encapsulation(LINK_TYPE, 192): "scapy.layers.ppi.PPI",
+    Encapsulation(LINK_TYPE, 204): "scapy.layers.ppp.DIR_PPP",
+    Encapsulation(LINK_TYPE, 274): "scapy.layers.l2.MPacketPreamble",
+    Encapsulation(ETHERTYPE, ETHERTYPE_LLC): "scapy.layers.l2.LLC",
+    Encapsulation(ETHERTYPE, 0x22EB): "scapy.contrib.erspan.ERSPAN",
+    Encapsulation(ETHERTYPE, 0x8847): "scapy.contrib.mpls.MPLS",
+    Encapsulation(ETHERTYPE, 0x8848): "scapy.contrib.mpls.MPLS",
+    Encapsulation(ETHERTYPE, 0x8864): "scapy.layers.ppp.PPPoE",
+    Encapsulation(ETHERTYPE, 0x88BE): "scapy.contrib.erspan.ERSPAN",
+    Encapsulation(ETHERTYPE, 0x88E7): "scapy.layers.l2.Dot1AH",
+    Encapsulation(IP_PROTOCOL, 97): "scapy.contrib.etherip.EtherIP",
+    Encapsulation(IP_PROTOCOL, 137): "scapy.contrib.mpls.MPLS",
+    Encapsulation(UDP_PORT, 1701): "scapy.layers.l2tp.L2TP",
+    Encapsulation(UDP_PORT, 2152): "scapy.contrib.gtp.GTP_U_Header",
+    Encapsulation(UDP_PORT, 4754): "scapy.layers.l2.GRE",
+    Encapsulation(UDP_PORT, 4790): "scapy.layers.vxlan.VXLAN",
+    Encapsulation(UDP_PORT, 6081): "scapy.contrib.geneve.GENEVE",
+    Encapsulation(UDP_PORT, 6635): "scapy.contrib.mpls.MPLS",
+    Encapsulation(UDP_PORT, 37008): "scapy.contrib.tzsp.TZSP",
+}
+"""What is left to scapy, and the class of scapy's that its bytes begin with."""
+
+
+class Dissector:
+    """Finds the IP headers in packets that the columns do not know, and counts those.
+
+    Attributes:
+        dissected: packets that scapy has looked at.
+        lacking: packets that it would have, were it installed.
+        failed: packets that its dissectors failed at.
+        unknown: packets that it knows no more than the columns do.
+    """
+
+    def __init__(self) -> None:
+        self.dissected: Counter[Encapsulation] = Counter()
+        self.lacking: Counter[Encapsulation] = Counter()
+        self.failed: Counter[Encapsulation] = Counter()
+        self.unknown: Counter[Encapsulation] = Counter()
+
+    def find_ip(
+        self, data: npt.NDArray[np.uint8], encapsulation: Encapsulation, packets: Layer
+    ) -> Layer:
+        """Return the packets that hold IP packets, each at the header of the first of these."""
+        count = len(packets.row)
+        offsets = np.full(count, -1, np.int64)
+        if encapsulation not in DISSECTORS:
+            self.unknown[encapsulation] += count
+        elif (find_ip := _load_scapy()) is None:
+            self.lacking[encapsulation] += count
+        else:
+            sizes = np.clip(packets.captured, 0, _HEAD_BYTES)
+            spans = zip(packets.offset.tolist(), sizes.tolist(), strict=True)
+            heads = (data[start : start + size].tobytes() for start, size in spans)
+            places = find_ip(DISSECTORS[encapsulation], heads)
+            offsets[:] = [-1 if place is None else place for place in places]
+            self.dissected[encapsulation] += count
+            self.failed[encapsulation] += places.count(None)
+        found = offsets >= 0
+        return packets.pick(found).skip(offsets[found])
+
+    def notes(self) -> list[str]:
+        """Return what was passed over, as lines for people."""
+        notes = []
+        if +self.unknown:
+            what = "`kdiag help packets` lists what is read"
+            notes.append(f"not read: {_text(self.unknown)} ({what})")
+        if +self.lacking:
+            notes.append(f"{_text(self.lacking)} need scapy: pip install 'kdiag[scapy]'")
+        if +self.failed:
+            notes.append(f"scapy fails to dissect {_text(+self.failed)}")
+        return notes
+
+    def clear(self) -> None:
+        """Count anew."""
+        for counts in (self.dissected, self.lacking, self.failed, self.unknown):
+            counts.clear()
+
+
+def _text(counts: Counter[Encapsulation]) -> str:
+    """Return `3 packets of link type 9`, or several of those."""
+    first, *others = (
+        f"{count} {{}}of {encapsulation}" for encapsulation, count in counts.most_common()
+    )
+    noun = "packet " if counts.total() == 1 else "packets "
+    return ", ".join([first.format(noun), *(other.format("") for other in others)])
+
+
+def _load_scapy() -> Callable[[str, Iterable[bytes]], list[int | None]] | None:
+    try:
+        from kdiag.pcap.packets.scapy_layers import find_ip  # noqa: PLC0415 - an extra, 250 ms
+    except ImportError:
+        return None
+    return find_ip
