@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.files.block import distinct
-from kdiag.pcap.packets.layer import Layer, merged
+from kdiag.pcap.packets.layer import ProtocolLayer, merged
 from kdiag.pcap.packets.network import Networks
 
 LINK_TYPE: Final = "link type"
@@ -71,24 +71,24 @@ class Descent:
         """
         self.data = data
         self.networks = networks
-        self._ip: list[Layer] = []
-        self._unread: dict[Encapsulation, list[Layer]] = {}
+        self._ip: list[ProtocolLayer] = []
+        self._unread: dict[Encapsulation, list[ProtocolLayer]] = {}
         self._known = known
-        self._waiting: dict[Encapsulation, list[Layer]] = {}
+        self._waiting: dict[Encapsulation, list[ProtocolLayer]] = {}
 
-    def send(self, space: str, number: int, packets: Layer) -> None:
+    def send(self, space: str, number: int, packets: ProtocolLayer) -> None:
         """Send packets on that all carry the same."""
         if len(packets.row):
             self._waiting.setdefault(Encapsulation(space, number), []).append(packets)
 
-    def sort(self, space: str, numbers: npt.NDArray[np.integer], packets: Layer) -> None:
+    def sort(self, space: str, numbers: npt.NDArray[np.integer], packets: ProtocolLayer) -> None:
         """Send packets on, each by its number; what nobody reads leads nowhere."""
         known = self._known.get(space)
         for number in distinct(numbers.astype(np.int64)) if known is None else known:
             if (chosen := numbers == number).any():
                 self.send(space, number, packets.pick(chosen))
 
-    def reach_ip(self, packets: Layer) -> None:
+    def reach_ip(self, packets: ProtocolLayer) -> None:
         """Let packets be IP packets."""
         if len(packets.row):
             self._ip.append(packets)
@@ -98,12 +98,12 @@ class Descent:
         if self.networks is not None:
             self.networks.enter(rows, tags)
 
-    def take_ip(self) -> list[Layer]:
+    def take_ip(self) -> list[ProtocolLayer]:
         """Return the IP packets that were reached, and forget them."""
         packets, self._ip = self._ip, []
         return packets
 
-    def take_unread(self) -> list[tuple[Encapsulation, Layer]]:
+    def take_unread(self) -> list[tuple[Encapsulation, ProtocolLayer]]:
         """Return the packets in front of headers that no step reads, and forget them."""
         packets, self._unread = self._unread, {}
         return [(encapsulation, merged(parts)) for encapsulation, parts in packets.items()]
@@ -127,5 +127,5 @@ class Descent:
         self._waiting.clear()
 
 
-Step: TypeAlias = Callable[[Descent, Layer], None]
+Step: TypeAlias = Callable[[Descent, ProtocolLayer], None]
 """Reads one kind of header of some packets, and sends these on."""

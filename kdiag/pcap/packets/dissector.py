@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.packets.descent import ETHERTYPE, IP_PROTOCOL, LINK_TYPE, UDP_PORT, Encapsulation
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.link import ETHERTYPE_LLC
 
 _HEAD_BYTES: Final = 512
@@ -71,8 +71,8 @@ class Dissector:
         self.unknown: Counter[Encapsulation] = Counter()
 
     def find_ip(
-        self, data: npt.NDArray[np.uint8], encapsulation: Encapsulation, packets: Layer
-    ) -> Layer:
+        self, data: npt.NDArray[np.uint8], encapsulation: Encapsulation, packets: ProtocolLayer
+    ) -> ProtocolLayer:
         """Return the packets that hold IP packets, each at the header of the first of these."""
         count = len(packets.row)
         offsets = np.full(count, -1, np.int64)

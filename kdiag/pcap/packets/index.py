@@ -18,7 +18,7 @@ from kdiag.pcap.packets.descent import (
 from kdiag.pcap.packets.dissector import DISSECTORS, Dissector
 from kdiag.pcap.packets.fragments import Defragmenter
 from kdiag.pcap.packets.ip import read_ipv4, read_ipv6, strip_extensions
-from kdiag.pcap.packets.layer import PROTOCOL_TCP, Layer, Payloads, joined
+from kdiag.pcap.packets.layer import PROTOCOL_TCP, Payloads, ProtocolLayer, joined
 from kdiag.pcap.packets.network import Networks
 
 _TCP: Final = np.dtype(
@@ -123,7 +123,7 @@ class PacketIndex:
         networks = Networks(len(block.offset)) if self._separates_networks else None
         descent = Descent(block.data, networks, _KNOWN)
         rows = np.arange(len(block.offset))
-        frames = Layer(rows, block.offset, block.captured, block.original)
+        frames = ProtocolLayer(rows, block.offset, block.captured, block.original)
         descent.sort(LINK_TYPE, block.link_type, frames)
         found: list[Payloads] = []
         for _ in range(_TUNNEL_DEPTH):

@@ -38,13 +38,13 @@ class ProtocolLayer(NamedTuple):
         return ProtocolLayer(self.row, self.offset, np.minimum(self.captured, size), size)
 
 
-def merged(parts: Sequence[Layer]) -> Layer:
+def merged(parts: Sequence[ProtocolLayer]) -> ProtocolLayer:
     """Return packets that are at the same layer as one, in their order."""
     if len(parts) == 1:
         return parts[0]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.argsort(columns[0], kind="stable")
-    return Layer(*(column[order] for column in columns))
+    return ProtocolLayer(*(column[order] for column in columns))
 
 
 class Payloads(NamedTuple):

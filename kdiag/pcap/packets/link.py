@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kdiag.pcap.files.block import gather, is_any
 from kdiag.pcap.packets.descent import ETHERTYPE, LINK_TYPE, Descent, Encapsulation, Step
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 
 LINKTYPE_ETHERNET: Final = 1
 ETHERTYPE_IPV4: Final = 0x0800
@@ -29,7 +29,9 @@ _FAMILY_BYTES: Final = 4
 _MAX_LENGTH: Final = 1500  # larger numbers in the place of an ethertype are one
 
 
-def read_ethertypes(descent: Descent, packets: Layer, ethertype: npt.NDArray[np.integer]) -> None:
+def read_ethertypes(
+    descent: Descent, packets: ProtocolLayer, ethertype: npt.NDArray[np.integer]
+) -> None:
     """Send packets on by their ethertypes, VLAN tags taken off.
 
     Args:
@@ -57,7 +59,7 @@ def read_ethertypes(descent: Descent, packets: Layer, ethertype: npt.NDArray[np.
 def _step(type_at: int, header_bytes: int) -> Step:
     """Return the step for a header with an ethertype in it."""
 
-    def read(descent: Descent, frames: Layer) -> None:
+    def read(descent: Descent, frames: ProtocolLayer) -> None:
         frames = frames.pick(frames.captured >= header_bytes)
         ethertype = gather(descent.data, frames.offset + type_at, _U16)["value"]
         read_ethertypes(descent, frames.skip(header_bytes), ethertype)
@@ -65,16 +67,16 @@ def _step(type_at: int, header_bytes: int) -> Step:
     return read
 
 
-def _read_family(descent: Descent, frames: Layer) -> None:
+def _read_family(descent: Descent, frames: ProtocolLayer) -> None:
     """Skip the address family, whose number for IPv6 differs by system; the IP version decides."""
     descent.reach_ip(frames.skip(_FAMILY_BYTES).pick(frames.captured > _FAMILY_BYTES))
 
 
-def _read_bridged(descent: Descent, frames: Layer) -> None:
+def _read_bridged(descent: Descent, frames: ProtocolLayer) -> None:
     descent.send(LINK_TYPE, LINKTYPE_ETHERNET, frames)
 
 
-def _read_nothing(descent: Descent, frames: Layer) -> None:
+def _read_nothing(descent: Descent, frames: ProtocolLayer) -> None:
     descent.reach_ip(frames)
 
 

@@ -17,7 +17,7 @@ from kdiag.pcap.packets.descent import (
     Encapsulation,
     Step,
 )
-from kdiag.pcap.packets.layer import PROTOCOL_TCP, Layer, Payloads
+from kdiag.pcap.packets.layer import PROTOCOL_TCP, Payloads, ProtocolLayer
 from kdiag.pcap.packets.link import LINKTYPE_ETHERNET, read_ethertypes
 
 _UDP: Final = np.dtype([("source", ">u2"), ("destination", ">u2"), ("rest", ">u4")])
@@ -47,17 +47,17 @@ def unwrap(descent: Descent, payloads: Payloads) -> None:
         descent.sort(IP_PROTOCOL, payloads.protocol[others], payloads.layer.pick(others))
 
 
-def _read_ip(descent: Descent, packets: Layer) -> None:
+def _read_ip(descent: Descent, packets: ProtocolLayer) -> None:
     descent.reach_ip(packets)
 
 
-def _read_udp(descent: Descent, datagrams: Layer) -> None:
+def _read_udp(descent: Descent, datagrams: ProtocolLayer) -> None:
     datagrams = datagrams.pick(datagrams.captured >= _UDP.itemsize)
     ports = gather(descent.data, datagrams.offset, _UDP)["destination"]
     descent.sort(UDP_PORT, ports, datagrams.skip(_UDP.itemsize))
 
 
-def _read_vxlan(descent: Descent, packets: Layer) -> None:
+def _read_vxlan(descent: Descent, packets: ProtocolLayer) -> None:
     packets = packets.pick(packets.captured >= _VXLAN.itemsize)
     header = gather(descent.data, packets.offset, _VXLAN)
     chosen = (header["flags"] & _VXLAN_HAS_NETWORK) != 0
@@ -66,7 +66,7 @@ def _read_vxlan(descent: Descent, packets: Layer) -> None:
     descent.send(LINK_TYPE, LINKTYPE_ETHERNET, inner)
 
 
-def _read_gre(descent: Descent, packets: Layer) -> None:
+def _read_gre(descent: Descent, packets: ProtocolLayer) -> None:
     packets = packets.pick(packets.captured >= _GRE.itemsize)
     header = gather(descent.data, packets.offset, _GRE)
     flags, ethertype = header["flags"].astype(np.int64), header["ethertype"]

@@ -2,18 +2,18 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.packets.descent import ETHERTYPE, LINK_TYPE, UDP_PORT, Descent, Encapsulation
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 
 DATA = np.zeros(100, np.uint8)
 
 
-def layer(*rows: int) -> Layer:
+def layer(*rows: int) -> ProtocolLayer:
     """Return packets of ten bytes each."""
     row = np.array(rows, np.int64)
-    return Layer(row, row * 10, np.full(len(row), 10), np.full(len(row), 10))
+    return ProtocolLayer(row, row * 10, np.full(len(row), 10), np.full(len(row), 10))
 
 
-def rows_of(layers: list[Layer]) -> list[list[int]]:
+def rows_of(layers: list[ProtocolLayer]) -> list[list[int]]:
     """Return which packets they are."""
     return [each.row.tolist() for each in layers]
 
@@ -52,10 +52,10 @@ def test_packets_that_wait_for_one_step_are_read_together() -> None:
     """They come to it in order, by whatever way they came."""
     seen: list[list[int]] = []
 
-    def send(descent: Descent, packets: Layer) -> None:
+    def send(descent: Descent, packets: ProtocolLayer) -> None:
         descent.send(ETHERTYPE, 9, packets)
 
-    def look(_: Descent, packets: Layer) -> None:
+    def look(_: Descent, packets: ProtocolLayer) -> None:
         seen.append(packets.row.tolist())
 
     descent = Descent(DATA)
@@ -70,7 +70,7 @@ def test_headers_without_end_lead_nowhere() -> None:
     """A step that always sends on is left after a while, and the next round begins anew."""
     calls: list[npt.NDArray[np.int64]] = []
 
-    def circle(descent: Descent, packets: Layer) -> None:
+    def circle(descent: Descent, packets: ProtocolLayer) -> None:
         calls.append(packets.row)
         descent.send(ETHERTYPE, 1, packets)
 

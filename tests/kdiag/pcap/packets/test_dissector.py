@@ -20,7 +20,7 @@ from scapy.packet import Raw
 from kdiag.pcap.packets.descent import ETHERTYPE, LINK_TYPE, UDP_PORT, Encapsulation
 from kdiag.pcap.packets.dissector import DISSECTORS, Dissector
 from kdiag.pcap.packets.index import PacketIndex
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 from recordings.capture_writer import Packet, block_of, tcp_frame
 
 ETHER = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
@@ -116,7 +116,7 @@ def test_any_bytes_can_be_dissected(encapsulation: Encapsulation) -> None:
     frames = [chance.integers(0, 256, size, np.uint8).tobytes() for size in sizes]
     frames += [bytes([value]) * 100_000 for value in (0, 1, 0x45, 0x60, 0xFF)]
     block = block_of(frames)
-    packets = Layer(np.arange(len(frames)), block.offset, block.captured, block.original)
+    packets = ProtocolLayer(np.arange(len(frames)), block.offset, block.captured, block.original)
     found = Dissector().find_ip(block.data, encapsulation, packets)
 
     assert (found.offset >= block.offset[found.row]).all()

@@ -1,6 +1,6 @@
 import numpy as np
 
-from kdiag.pcap.packets.layer import Layer, Payloads, joined, merged
+from kdiag.pcap.packets.layer import Payloads, ProtocolLayer, joined, merged
 
 
 def layer_of(*rows: int) -> ProtocolLayer:

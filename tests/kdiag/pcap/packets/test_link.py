@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kdiag.pcap.packets.descent import LINK_TYPE, Descent
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.link import STEPS
 from recordings.capture_writer import block_of
 
@@ -18,7 +18,7 @@ def strip(link_type: int, *frames: bytes) -> list[tuple[int, bytes]]:
     """Return row and bytes of the IP packets inside frames."""
     block = block_of(frames, link_type)
     rows = np.arange(len(frames))
-    layer = Layer(rows, block.offset, block.captured, block.original)
+    layer = ProtocolLayer(rows, block.offset, block.captured, block.original)
     descent = Descent(block.data)
     descent.send(LINK_TYPE, link_type, layer)
     descent.run(STEPS)

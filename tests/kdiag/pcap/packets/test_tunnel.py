@@ -10,7 +10,7 @@ from scapy.packet import Packet, Raw
 from kdiag.pcap.packets import link, tunnel
 from kdiag.pcap.packets.descent import Descent
 from kdiag.pcap.packets.ip import read_ipv4
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 from recordings.capture_writer import block_of
 
 OUTER = IP(src="10.9.9.1", dst="10.9.9.2")
@@ -19,7 +19,7 @@ INNER = IP(src="10.0.0.1", dst="10.0.0.2") / TCP(dport=9092) / Raw(b"kafka")
 INNER6 = IPv6(src="::1", dst="::2") / TCP(dport=9092) / Raw(b"kafka")
 
 
-def unwrap(data: npt.NDArray[np.uint8], packets: Layer) -> list[Layer]:
+def unwrap(data: npt.NDArray[np.uint8], packets: ProtocolLayer) -> list[ProtocolLayer]:
     """Return the IP packets inside IPv4 packets."""
     descent = Descent(data)
     tunnel.unwrap(descent, read_ipv4(data, packets))
@@ -93,6 +93,6 @@ def test_tunnels_may_be_cut_anywhere() -> None:
         whole = bytes(packet)
         for size in range(20, len(whole)):
             block = block_of([whole[:size]], 101)
-            layer = Layer(np.arange(1), block.offset, block.captured, block.original)
+            layer = ProtocolLayer(np.arange(1), block.offset, block.captured, block.original)
             for packets in unwrap(block.data, layer):
                 assert (packets.offset + packets.captured <= len(block.data)).all()
