@@ -1,16 +1,30 @@
-"""A session with the nodes that `--to` names, and what is told where there are none."""
+"""The nodes that `--to` names: read, asked in a session, and reported where there are none."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import typer
+
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.errors import ConnectError, Fault
-from kdiag.probe.destination import Destination, Nodes, Way
+from kdiag.probe.destination import Destination, Nodes, Way, parse_destination
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.session import OnExchange, live_session
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output, say
+
+
+def read_destination(text: str) -> Destination:
+    """Return where a request goes.
+
+    Raises:
+        typer.BadParameter: if the text names no destination.
+    """
+    try:
+        return parse_destination(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="'--to'") from None
 
 
 @contextmanager

@@ -3,11 +3,12 @@
 import json
 
 import pytest
+import typer
 
 from kdiag.errors import ConnectError, Fault
-from kdiag.probe.destination import Nodes, parse_destination
+from kdiag.probe.destination import Destination, Nodes, Way, parse_destination
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.destination import destination_session, tell_nowhere
+from kdiag_cli.live.destination import destination_session, read_destination, tell_nowhere
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.output.result import ResultFormat
 from scripted_kafka.scripted_broker import offering
@@ -66,3 +67,10 @@ def test_programs_are_told_in_the_document(capsysbinary: pytest.CaptureFixture[b
     tell_nowhere("request", Nodes([], "nobody"), ResultFormat.JSON)
     document = json.loads(capsysbinary.readouterr().out)
     assert (document["data"], document["warnings"]) == ([], ["nobody"])
+
+
+def test_a_destination_is_read() -> None:
+    """What is none is a usage error."""
+    assert read_destination("leader:orders:0") == Destination(Way.LEADER, "orders", 0)
+    with pytest.raises(typer.BadParameter, match="is no destination"):
+        read_destination("nowhere")

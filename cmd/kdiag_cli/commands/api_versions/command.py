@@ -5,9 +5,11 @@ from typing import Annotated
 import typer
 
 from kdiag.findings.finding import Severity
+from kdiag.wire.catalog import Api
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.run import run_live
 from kdiag_cli.options import completion as completion_values
+from kdiag_cli.options.apis import read_api
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.results import FailOn, NoHeaders
@@ -35,12 +37,13 @@ Exit codes: 0 done, 1 a finding (--fail-on), 2 wrong usage, 3 cannot connect, 4 
 def api_versions(  # noqa: PLR0913 - a parameter for each option
     *,
     apis: Annotated[
-        list[str] | None,
+        list[Api] | None,
         typer.Option(
             "--api",
             "-a",
             metavar="NAME",
             help="Only this API. Repeatable.",
+            parser=read_api,
             autocompletion=completion_values.apis,
         ),
     ] = None,
@@ -66,13 +69,13 @@ def api_versions(  # noqa: PLR0913 - a parameter for each option
     """Show which versions of Kafka's APIs the brokers speak, side by side."""
     # `--help` must not load what only the run needs.
     from kdiag_cli.commands.api_versions import run as version_table  # noqa: PLC0415
-    from kdiag_cli.commands.request import message as request_message  # noqa: PLC0415
+    from kdiag_cli.live.destination import read_destination  # noqa: PLC0415
 
     view = version_table.View(
-        apis=frozenset(request_message.find_api(each).key for each in apis or ()),
+        apis=frozenset(each.key for each in apis or ()),
         is_features=features,
         is_wide=wide,
-        destination=request_message.read_destination(to),
+        destination=read_destination(to),
         fail_on=fail_on,
         has_headers=not no_headers,
     )

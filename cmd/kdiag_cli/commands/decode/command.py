@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kdiag_cli.options.apis import ApiKeys, read_api_keys
 from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNetworks, TopicIds
 
 EXAMPLES = """\b
@@ -56,8 +57,12 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         bool, typer.Option("--no-bodies", help="With --output parquet: without the bodies.")
     ] = False,
     api: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only this API, by name or key. Repeatable."),
+        list[ApiKeys] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only this API, by name or key. Repeatable.",
+            parser=read_api_keys,
+        ),
     ] = None,
     client: Annotated[
         list[str] | None,
@@ -174,7 +179,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         bodies=not no_bodies,
         form=BodyForm(raw=raw, values=values, show_secrets=show_secrets),
         selection=Selection(
-            api_keys=decode_options.read_apis(api or []),
+            api_keys=frozenset().union(*api or ()),
             clients=tuple(client or ()),
             topics=tuple(topic or ()),
             groups=tuple(group or ()),

@@ -1,7 +1,6 @@
 """The options of `kdiag decode`, checked and turned into what the library takes."""
 
 import re
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +9,6 @@ import typer
 
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.selection import Selection
-from kdiag.wire.catalog import APIS, api_named
 from kdiag_cli.options.captures import CaptureInputs
 
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s|m|)", re.IGNORECASE)
@@ -56,23 +54,6 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
     explain: int | None = None
     tcp: bool = False
     sort: bool = False
-
-
-def read_apis(names: list[str]) -> frozenset[int]:
-    """Return the keys of APIs given by name, in any case, or by key."""
-    return frozenset(_api_key(name) for each in names for name in each.split(","))
-
-
-def _api_key(name: str) -> int:
-    if re.fullmatch(r"-?\d{1,5}", name):
-        return int(name)
-    api = api_named(name.strip())
-    if api is not None:
-        return api.key
-    names = {each.name.lower(): each.name for each in APIS}
-    near = [names[each] for each in get_close_matches(name.lower(), names, 3)]
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise typer.BadParameter(f"there is no API {name!r}{hint}", param_hint="'--api'")
 
 
 def read_duration_ns(text: str | None) -> int | None:

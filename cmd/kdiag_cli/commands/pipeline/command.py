@@ -5,7 +5,6 @@ from typing import Annotated, Final
 
 import typer
 
-from kdiag_cli.commands.report.answer import AnswerFormat
 from kdiag_cli.options.captures import (
     KeyLogs,
     NoBodies,
@@ -14,7 +13,9 @@ from kdiag_cli.options.captures import (
     TopicIds,
     WithRecords,
 )
+from kdiag_cli.options.report import AnswerOutput, Parameters, read_query
 from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.output.answer import AnswerFormat
 from kdiag_cli.output.result import ResultFormat
 
 app = typer.Typer(
@@ -229,21 +230,15 @@ def report(  # noqa: PLR0913 - as above
     *,
     master: Master = None,
     conf: Conf = None,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="Tell the report something."),
-    ] = None,
-    output: Annotated[
-        AnswerFormat, typer.Option("--output", "-o", help="A table for people, or for programs.")
-    ] = AnswerFormat.TABLE,
+    parameter: Parameters = None,
+    output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
     """Answer a question that many have, on Spark; DuckDB's is `kdiag report NAME DIR`."""
     from kdiag_cli.commands.pipeline import run as doing  # noqa: PLC0415 - `--help`
     from kdiag_cli.commands.pipeline.spark import SparkOptions  # noqa: PLC0415
-    from kdiag_cli.commands.report import options as report_choice  # noqa: PLC0415
 
-    query = report_choice.choose(name, parameter or [])
+    query = read_query(name, parameter or [])
     spark = SparkOptions(master, conf or [])
     raise typer.Exit(
         doing.report_tables(query, folder, spark, output, name, has_headers=not no_headers)

@@ -10,8 +10,8 @@ from kdiag.clock import NS_PER_US, US_PER_S
 from kdiag.errors import CaptureError
 from kdiag_cli.captures.source import read_topic_ids
 from kdiag_cli.commands.pipeline.spark import SparkOptions, progress, with_spark
-from kdiag_cli.commands.report.answer import Answer, AnswerFormat, print_answer
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.output.answer import Answer, AnswerFormat, print_answer
 from kdiag_cli.output.result import ResultFormat, print_document, print_table
 from kdiag_cli.output.terminal import Output, say
 

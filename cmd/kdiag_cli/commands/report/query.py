@@ -1,11 +1,11 @@
 """`kdiag query`: a question in SQL about captures."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from kdiag_cli.commands.report.answer import AnswerFormat
+from kdiag.report.sql_report import Query
 from kdiag_cli.options.captures import (
     CaptureInputs,
     KeyLogs,
@@ -16,11 +16,9 @@ from kdiag_cli.options.captures import (
     TopicIds,
     WithRecords,
 )
+from kdiag_cli.options.report import AnswerOutput
 from kdiag_cli.options.results import NoHeaders
-
-if TYPE_CHECKING:
-    from kdiag.report.engine import Database
-    from kdiag.report.sql_report import Query
+from kdiag_cli.output.answer import AnswerFormat
 
 EXAMPLES = """\b
 Examples:
@@ -47,9 +45,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
         ),
     ],
     *,
-    output: Annotated[
-        AnswerFormat, typer.Option("--output", "-o", help="A table for people, or for programs.")
-    ] = AnswerFormat.TABLE,
+    output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
     values: WithRecords = False,
     no_bodies: NoBodies = False,
@@ -64,12 +60,10 @@ def query(  # noqa: PLR0913 - a parameter for each option
     """
     if len(arguments) < _LEAST_ARGUMENTS:
         raise typer.BadParameter("give captures and then a SELECT", param_hint="CAPTURE... SQL")
-    # `--help` must not load what only the run needs.
-    from kdiag_cli.captures.tables import require_report_extra  # noqa: PLC0415
+    from kdiag_cli.captures.tables import ask_tables, require_report_extra  # noqa: PLC0415
+    from kdiag_cli.commands.report.run import print_result  # noqa: PLC0415
 
     require_report_extra()
-    from kdiag.report.sql_report import Query  # noqa: PLC0415
-    from kdiag_cli.captures.tables import ask_tables  # noqa: PLC0415
 
     *files, sql = arguments
     inputs = CaptureInputs(
@@ -82,22 +76,3 @@ def query(  # noqa: PLR0913 - a parameter for each option
     contents = TableContents(bodies=not no_bodies, records=values)
     ask = partial(print_result, Query(sql, {}), output, command="query", has_headers=not no_headers)
     raise typer.Exit(ask_tables(inputs, contents, ask))
-
-
-def print_result(
-    query: "Query", form: AnswerFormat, database: "Database", *, command: str, has_headers: bool
-) -> None:
-    """Print the answer of a database to a question.
-
-    Raises:
-        ReportError: if the question is wrong.
-    """
-    from kdiag.report.engine import rows_of  # noqa: PLC0415 - duckdb
-    from kdiag_cli.commands.report.answer import Answer, print_answer  # noqa: PLC0415
-    from kdiag_cli.output.terminal import Output  # noqa: PLC0415
-
-    found = database.ask(query)
-    screen = Output()
-    answer = Answer(found.schema.names, rows_of(found))
-    print_answer(screen, answer, form, command=command, has_headers=has_headers)
-    screen.flush()

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from kdiag_cli.commands.report.answer import AnswerFormat
 from kdiag_cli.options.captures import (
     CaptureInputs,
     KeyLogs,
@@ -15,7 +14,9 @@ from kdiag_cli.options.captures import (
     TableContents,
     TopicIds,
 )
+from kdiag_cli.options.report import AnswerOutput, Parameters, read_query
 from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.output.answer import AnswerFormat
 
 EXAMPLES = """\b
 Examples:
@@ -47,16 +48,11 @@ def report(  # noqa: PLR0913 - a parameter for each option
     ] = None,
     *,
     list_all: Annotated[bool, typer.Option("--list", help="List the reports.")] = False,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="Tell the report something."),
-    ] = None,
+    parameter: Parameters = None,
     sql: Annotated[
         Dialect | None, typer.Option("--sql", help="Print the report's SQL instead of running it.")
     ] = None,
-    output: Annotated[
-        AnswerFormat, typer.Option("--output", "-o", help="A table for people, or for programs.")
-    ] = AnswerFormat.TABLE,
+    output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
     port: Ports = None,
     topic_ids: TopicIds = None,
@@ -67,26 +63,21 @@ def report(  # noqa: PLR0913 - a parameter for each option
 
     Clients and their libraries, who breaks on Kafka 4, latency, errors, throughput, TCP splits.
     """
-    # `--help` must not load what only the run needs.
-    from kdiag_cli.commands.report import options as report_choice  # noqa: PLC0415
+    from kdiag_cli.captures.tables import ask_tables, require_report_extra  # noqa: PLC0415
+    from kdiag_cli.commands.report.run import print_reports, print_result, print_sql  # noqa: PLC0415
 
     if list_all:
-        report_choice.print_reports(output, has_headers=not no_headers)
+        print_reports(output, has_headers=not no_headers)
         return
     if name is None:
         raise typer.BadParameter("name a report, or --list them", param_hint="NAME")
-    query = report_choice.choose(name, parameter or [])
+    query = read_query(name, parameter or [])
     if sql is not None:
-        report_choice.print_sql(query, sql.value)
+        print_sql(query, sql.value)
         return
     if not files:
         raise typer.BadParameter("give captures or a folder of tables", param_hint="CAPTURE...")
-    from kdiag_cli.captures.tables import require_report_extra  # noqa: PLC0415
-
     require_report_extra()
-    from kdiag_cli.captures.tables import ask_tables  # noqa: PLC0415
-    from kdiag_cli.commands.report.query import print_result  # noqa: PLC0415
-
     inputs = CaptureInputs(
         files=files,
         ports=frozenset(port or ()),

@@ -5,9 +5,11 @@ from typing import Annotated
 import typer
 
 from kdiag.findings.finding import Severity
+from kdiag.wire.catalog import Api
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.run import run_live
 from kdiag_cli.options import completion as completion_values
+from kdiag_cli.options.apis import read_api
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.results import FailOn
@@ -40,10 +42,11 @@ version, 8 some brokers did not answer.
 @live_command
 def request(  # noqa: PLR0913 - a parameter for each option
     api: Annotated[
-        str,
+        Api,
         typer.Argument(
             metavar="API",
             help="Kafka's name of the request, or its number.",
+            parser=read_api,
             autocompletion=completion_values.apis,
         ),
     ],
@@ -103,11 +106,11 @@ def request(  # noqa: PLR0913 - a parameter for each option
     from kdiag_cli.commands.request import forms as request_forms  # noqa: PLC0415
     from kdiag_cli.commands.request import message as request_message  # noqa: PLC0415 - as above
     from kdiag_cli.commands.request import run as request_sending  # noqa: PLC0415 - as above
+    from kdiag_cli.live.destination import read_destination  # noqa: PLC0415 - as above
 
-    asked = request_message.find_api(api)
-    request_message.check_version(asked, version)
+    request_message.check_version(api, version)
     order = request_sending.Order(
-        destination=request_message.read_destination(to),
+        destination=read_destination(to),
         is_confirmed=yes,
         is_dry_run=dry_run,
         raw=raw,
@@ -119,10 +122,10 @@ def request(  # noqa: PLR0913 - a parameter for each option
 
     def work() -> ExitCode:
         if fields:
-            return request_forms.print_fields(asked, version, options.output)
+            return request_forms.print_fields(api, version, options.output)
         if template:
-            return request_forms.print_template(asked, version)
-        message = request_message.read_message(asked, form, version)
+            return request_forms.print_template(api, version)
+        message = request_message.read_message(api, form, version)
         return request_sending.run(message, order, options)
 
     code = run_live(work, options.timeout_ns, command="request", output=options.output)

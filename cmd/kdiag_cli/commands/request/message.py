@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,19 +12,15 @@ from kdiag import __version__
 from kdiag.client.network.api_versions import SOFTWARE_NAME
 from kdiag.client.network.request import RequestBuilder
 from kdiag.errors import EncodeError
-from kdiag.probe.destination import Destination, parse_destination
-from kdiag.wire import api_keys
-from kdiag.wire.catalog import API_BY_KEY, APIS, Api, api_named
+from kdiag.wire.catalog import API_VERSIONS_KEY, Api
 from kdiag.wire.codec.encode_check import find_fault
 from kdiag.wire.codec.json_form import from_json
 from kdiag.wire.schema import Struct, Versions
 
-_SUFFIX: Final = "request"
 _FIRST_WITH_SOFTWARE: Final = 3
 _SOFTWARE: Final = {"clientSoftwareName": SOFTWARE_NAME, "clientSoftwareVersion": __version__}
 """What brokers refuse an ApiVersions request without."""
 
-_API_HINT: Final = "'API'"
 _JSON_HINT: Final = "'JSON'"
 
 
@@ -59,24 +54,6 @@ class RequestMessage(NamedTuple):
         return RequestBuilder(self.api, self.versions, self.build)
 
 
-def find_api(text: str) -> Api:
-    """Return the API that a person means by a name, however it is written, or a number.
-
-    Raises:
-        typer.BadParameter: if there is none; names those that are near.
-    """
-    if text.isdecimal() and text.isascii() and int(text) in API_BY_KEY:
-        return API_BY_KEY[int(text)]
-    plain = text.replace("-", "").replace("_", "").lower().removesuffix(_SUFFIX)
-    api = api_named(plain)
-    if api is None:
-        names = {each.name.lower(): each.name for each in APIS}
-        near = [names[each] for each in get_close_matches(plain, names)]
-        hint = f"did you mean {' or '.join(near)}?" if near else f"names are as {APIS[1].name}"
-        raise typer.BadParameter(f"no API is called {text!r}; {hint}", param_hint=_API_HINT)
-    return api
-
-
 def check_version(api: Api, version: int | None) -> None:
     """Check that a version exists, if one is given.
 
@@ -86,18 +63,6 @@ def check_version(api: Api, version: int | None) -> None:
     if version is not None and not api.versions.covers(version):
         why = f"{api.name} has versions {api.versions}, not {version}"
         raise typer.BadParameter(why, param_hint="'--api-version'")
-
-
-def read_destination(text: str) -> Destination:
-    """Return where a request goes.
-
-    Raises:
-        typer.BadParameter: if the text names no destination.
-    """
-    try:
-        return parse_destination(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="'--to'") from None
 
 
 def read_json(text: str | None) -> dict[str, Any]:

@@ -2,7 +2,6 @@ import pytest
 import typer
 
 from kdiag_cli.commands.decode.options import (
-    read_apis,
     read_bits_per_s,
     read_duration_ns,
 )
@@ -14,20 +13,6 @@ from kdiag_cli.commands.decode.options import (
 def test_rates_are_in_bits(text: str, bits_per_s: int) -> None:
     """As links are sold; k, M and G are powers of 1000."""
     assert read_bits_per_s(text) == bits_per_s
-
-
-def test_apis_are_given_by_name_in_any_case_or_by_key() -> None:
-    """Several at once with commas."""
-    assert read_apis(["fetch", "PRODUCE,joinGroup", "999"]) == {0, 1, 11, 999}
-    assert read_apis([]) == frozenset()
-
-
-def test_an_api_that_does_not_exist_is_refused_with_the_nearest_ones() -> None:
-    """A typing mistake should not look like an empty capture."""
-    with pytest.raises(typer.BadParameter, match="did you mean Fetch"):
-        read_apis(["Fech"])
-    with pytest.raises(typer.BadParameter, match=r"no API 'xyzzy'$"):
-        read_apis(["xyzzy"])
 
 
 @pytest.mark.parametrize(

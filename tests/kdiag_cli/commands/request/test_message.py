@@ -9,37 +9,16 @@ import pytest
 import typer
 
 from kdiag.errors import EncodeError
-from kdiag.probe.destination import Destination, Way
 from kdiag.wire.catalog import Api
 from kdiag.wire.schema import Versions
 from kdiag_cli.commands.request.message import (
     check_version,
-    find_api,
-    read_destination,
     read_json,
     read_message,
 )
+from kdiag_cli.options.apis import read_api
 
-FIND_COORDINATOR = find_api("FindCoordinator")
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["FindCoordinator", "findcoordinator", "find-coordinator", "FindCoordinatorRequest", "10"],
-)
-def test_an_api_is_found_however_its_name_is_written(text: str) -> None:
-    """Or by its number."""
-    assert find_api(text).name == "FindCoordinator"
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [("Fetsch", "did you mean Fetch"), ("999", "names are as Fetch"), ("", "names are as Fetch")],
-)
-def test_an_unknown_api_is_refused_with_those_that_are_near(text: str, why: str) -> None:
-    """A typing mistake costs one look."""
-    with pytest.raises(typer.BadParameter, match=why):
-        find_api(text)
+FIND_COORDINATOR = read_api("FindCoordinator")
 
 
 def test_a_version_that_was_never_is_refused() -> None:
@@ -48,13 +27,6 @@ def test_a_version_that_was_never_is_refused() -> None:
     check_version(FIND_COORDINATOR, None)
     with pytest.raises(typer.BadParameter, match="FindCoordinator has versions 0-6, not 7"):
         check_version(FIND_COORDINATOR, 7)
-
-
-def test_a_destination_is_read() -> None:
-    """What is none is a usage error."""
-    assert read_destination("leader:orders:0") == Destination(Way.LEADER, "orders", 0)
-    with pytest.raises(typer.BadParameter, match="is no destination"):
-        read_destination("nowhere")
 
 
 def test_json_comes_from_the_argument_a_file_or_stdin(
@@ -117,7 +89,7 @@ def test_the_versions_are_those_that_have_the_fields(
 
 def test_api_versions_names_the_client_as_brokers_demand() -> None:
     """Unless the request does so itself."""
-    api = find_api("ApiVersions")
+    api = read_api("ApiVersions")
     built: Any = read_message(api, {}, None).build(3)
     assert built.client_software_name == "kdiag"
     built = read_message(api, {"clientSoftwareName": "me"}, None).build(3)
@@ -142,7 +114,7 @@ def test_the_version_that_is_given_is_the_only_one() -> None:
         ),
         (FIND_COORDINATOR, {"keyType": 300}, "keyType: 300 is no int8"),
         (FIND_COORDINATOR, {"key": "a", "coordinatorKeys": []}, "key: version 6 has no such field"),
-        (find_api("Metadata"), {"topics": [{"name": 5}]}, r"topics\[0\].name: expected string"),
+        (read_api("Metadata"), {"topics": [{"name": 5}]}, r"topics\[0\].name: expected string"),
     ],
 )
 def test_what_no_version_can_say_is_refused(api: Api, form: dict[str, Any], why: str) -> None:

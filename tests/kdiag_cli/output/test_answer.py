@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kdiag_cli.commands.report.answer import Answer, AnswerFormat, print_answer
+from kdiag_cli.output.answer import Answer, AnswerFormat, print_answer
 from programs.kdiag_program import Printed
 
 NAMES = ["api", "n", "topics", "time"]

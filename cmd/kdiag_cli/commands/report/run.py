@@ -1,43 +1,22 @@
-"""Which report, with which parameters: what `kdiag report` is told, checked; and the list."""
+"""The output of `kdiag query` and `kdiag report`: answers, SQL of reports, the list of reports."""
 
 from typing import TYPE_CHECKING
 
-import typer
-
-from kdiag.errors import ReportError
 from kdiag.report.sql_report import Query, Report, load_report, report_names
-from kdiag_cli.commands.report.answer import AnswerFormat
-from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.captures.tables import require_report_extra
+from kdiag_cli.output.answer import Answer, AnswerFormat, print_answer
 from kdiag_cli.output.result import print_document, print_table
-from kdiag_cli.output.terminal import Output, say
+from kdiag_cli.output.terminal import Output
 
 if TYPE_CHECKING:
     from typing import Any
 
-
-def choose(name: str, settings: list[str]) -> Query:
-    """Return a report's query with parameters given as `key=value`.
-
-    Ends the program, with the reason on stderr, if there is no such report or parameter.
-    """
-    values = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"{setting!r} is not key=value", param_hint="'-p'")
-        values[key] = value
-    try:
-        return load_report(name).query(values)
-    except ReportError as error:
-        say(str(error))
-        raise typer.Exit(ExitCode.USAGE) from None
+    from kdiag.report.engine import Database
 
 
 def print_sql(query: Query, dialect: str) -> None:
     """Print a query in a dialect, its parameters as a comment above it."""
     if dialect != "duckdb":
-        from kdiag_cli.captures.tables import require_report_extra  # noqa: PLC0415 - sqlglot
-
         require_report_extra()
     screen = Output()
     for key, value in query.values.items():
@@ -69,3 +48,20 @@ def _document(report: Report) -> "dict[str, Any]":
         "notes": report.notes,
         "parameters": [each._asdict() for each in report.parameters],
     }
+
+
+def print_result(
+    query: Query, form: AnswerFormat, database: "Database", *, command: str, has_headers: bool
+) -> None:
+    """Print the answer of a database to a question.
+
+    Raises:
+        ReportError: if the question is wrong.
+    """
+    from kdiag.report.engine import rows_of  # noqa: PLC0415 - duckdb is an extra
+
+    found = database.ask(query)
+    screen = Output()
+    answer = Answer(found.schema.names, rows_of(found))
+    print_answer(screen, answer, form, command=command, has_headers=has_headers)
+    screen.flush()

@@ -1,28 +1,11 @@
 import json
 
 import pytest
-import typer
 
 from kdiag.report.sql_report import report_names
-from kdiag_cli.commands.report.answer import AnswerFormat
-from kdiag_cli.commands.report.options import choose, print_reports, print_sql
-
-
-def test_parameters_are_given_as_key_and_value() -> None:
-    """The value is what stands behind the first equals sign."""
-    assert choose("latency", ["api=Fetch", "client=a=b"]).values == {
-        "api": "Fetch",
-        "client": "a=b",
-    }
-
-
-def test_what_is_not_known_ends_the_program(capsys: pytest.CaptureFixture[str]) -> None:
-    """With the exit code of wrong usage."""
-    with pytest.raises(typer.Exit) as raised:
-        choose("latency", ["broker=1"])
-
-    assert raised.value.exit_code == 2
-    assert "has no parameter broker" in capsys.readouterr().err
+from kdiag_cli.commands.report.run import print_reports, print_sql
+from kdiag_cli.options.report import read_query
+from kdiag_cli.output.answer import AnswerFormat
 
 
 def test_reports_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +39,7 @@ def test_the_sql_can_be_taken_elsewhere(
     dialect: str, marker: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the values of its parameters above it."""
-    print_sql(choose("compat", []), dialect)
+    print_sql(read_query("compat", []), dialect)
     out = capsys.readouterr().out
 
     assert out.startswith("-- target = 40000\nWITH ")

@@ -1,0 +1,37 @@
+"""The options of commands that answer a report: which one, with which parameters, written how."""
+
+from typing import Annotated
+
+import typer
+
+from kdiag.errors import ReportError
+from kdiag.report.sql_report import Query, load_report
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.output.answer import AnswerFormat
+from kdiag_cli.output.terminal import say
+
+AnswerOutput = Annotated[
+    AnswerFormat, typer.Option("--output", "-o", help="A table for people, or for programs.")
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="Tell the report something."),
+]
+
+
+def read_query(name: str, parameters: list[str]) -> Query:
+    """Return the query of a report with parameters given as `key=value`.
+
+    Ends the program, with the reason on stderr, if the report or a parameter is unknown.
+    """
+    values = {}
+    for parameter in parameters:
+        key, equals, value = parameter.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{parameter!r} is not key=value", param_hint="'-p'")
+        values[key] = value
+    try:
+        return load_report(name).query(values)
+    except ReportError as error:
+        say(str(error))
+        raise typer.Exit(ExitCode.USAGE) from None
