@@ -1,4 +1,11 @@
-"""Addresses: where a connection goes, by name and by number."""
+"""Addresses: from the name of a host to where a connection goes.
+
+    host_and_port("::1", 9092)          [::1]:9092
+    resolve("kafka1", 9092)             every address of one name, or a ConnectError that says why
+    look_up_all([("kafka1", 9092), ...])    many names at once, none waited for longer than a limit
+
+Only this module asks for names; a `ConnectError` of the layer DNS comes from here.
+"""
 
 import socket
 from collections.abc import Callable, Iterable, Sequence
@@ -9,10 +16,15 @@ from typing import Final, NamedTuple
 from kdiag.clock import NS_PER_S, Clock
 from kdiag.errors import ConnectError, Fault, Layer
 
-
-def host_and_port(host: str, port: int) -> str:
-    """Return `host:port`, with brackets around IPv6."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+_LARGEST_PORT: Final = 65535
+_SPELLING_FIX: Final = "Check the spelling, or ask DNS: getent hosts {host}"
+_SHORT_NAME_FIX: Final = (
+    "Check the spelling; a name without a dot often resolves only inside its own network (Docker, "
+    "Kubernetes): have the broker advertise a name that is known here"
+)
+_NAME_SERVER_FIX: Final = (
+    "Check the network and the name servers of this machine: getent hosts {host}"
+)
 
 
 class Address(NamedTuple):
@@ -21,7 +33,7 @@ class Address(NamedTuple):
     Attributes:
         host: the name or literal that was resolved, without brackets; TLS verifies it.
         port: from 1 to 65535.
-        ip: what it resolved to, as text; with `%zone` where IPv6 needs one.
+        ip: the IP address as text; with `%zone` where IPv6 needs one.
         family: `socket.AF_INET` or `socket.AF_INET6`.
     """
 
@@ -36,11 +48,8 @@ class Address(NamedTuple):
         return host_and_port(self.host, self.port)
 
 
-_LARGEST_PORT: Final = 65535
-_INSIDE: Final = (
-    "Check the spelling; a name without a dot often resolves only inside its own network (Docker, "
-    "Kubernetes): have the broker advertise a name that is known here"
-)
+Resolve = Callable[[str, int], Sequence[Address]]
+"""Returns the addresses of a host and port, at least one, or raises ConnectError."""
 
 
 class DnsLookup(StrEnum):
@@ -50,72 +59,8 @@ class DnsLookup(StrEnum):
     RESOLVE_CANONICAL_BOOTSTRAP_SERVERS_ONLY = "resolve_canonical_bootstrap_servers_only"
 
 
-def resolve(host: str, port: int, lookup: DnsLookup = DnsLookup.USE_ALL_DNS_IPS) -> list[Address]:
-    """Return every address of a host, each once, in the order that the system prefers.
-
-    Args:
-        host: a name, an IPv4 or an IPv6 literal, the latter with or without brackets.
-        port: the port.
-        lookup: whether to go by the canonical names of the host's addresses, one by one, as
-            Kerberos needs it where one name stands for many brokers.
-
-    Raises:
-        ConnectError: if there is none, in the layer DNS; if the port is none, in the layer TCP.
-    """
-    host = host.removeprefix("[").removesuffix("]")
-    if not 0 < port <= _LARGEST_PORT:
-        why = f"port {port} is not from 1 to {_LARGEST_PORT}"
-        raise ConnectError(host_and_port(host, port), Layer.TCP, why, "Give the port of a listener")
-    addresses = _look_up(host, port)
-    if lookup is DnsLookup.USE_ALL_DNS_IPS:
-        return addresses
-    names = dict.fromkeys(_canonical_name(address) for address in addresses)
-    return [address for name in names for address in _look_up(name, port)]
-
-
-def _look_up(host: str, port: int) -> list[Address]:
-    try:
-        # An empty name would be this machine.
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM) if host else []
-    except socket.gaierror as error:
-        raise _unresolved(host, port, error.errno, str(error.strerror)) from None
-    except (OSError, ValueError) as error:
-        raise _unresolved(host, port, None, str(error)) from None
-    if not found:
-        raise _unresolved(host, port, None, "it is empty")
-    return list(dict.fromkeys(Address(host, port, str(row[4][0]), row[0]) for row in found))
-
-
-def _canonical_name(address: Address) -> str:
-    """Return the name that an address has of its own, or the address where it has none."""
-    try:
-        return socket.gethostbyaddr(address.ip)[0]
-    except OSError:
-        return address.ip
-
-
-def _unresolved(host: str, port: int, number: int | None, detail: str) -> ConnectError:
-    fault = Fault.UNRESOLVED
-    if number is None:
-        why, fix = f"{host!r} is no host name: {detail}", "Give a host name or an IP address"
-    elif number == socket.EAI_AGAIN:
-        fault = Fault.NO_NAME_SERVER
-        why = f"no name server could be asked for {host} ({detail})"
-        fix = f"Check the network and the name servers of this machine: getent hosts {host}"
-    else:
-        why = f"no address is known for {host} ({detail})"
-        fix = _INSIDE if "." not in host else f"Check the spelling, or ask DNS: getent hosts {host}"
-    return ConnectError(host_and_port(host, port), Layer.DNS, why, fix, fault)
-
-
-_FIX: Final = "Check the network and the name servers of this machine: getent hosts {host}"
-
-Resolve = Callable[[str, int], Sequence[Address]]
-"""Returns the addresses of a host and port, or raises ConnectError."""
-
-
 class Lookup(NamedTuple):
-    """How the lookup of one name ended.
+    """The result of looking up one name.
 
     Attributes:
         addresses: at least one, unless there is an error.
@@ -128,15 +73,43 @@ class Lookup(NamedTuple):
     took_ns: int
 
 
+def host_and_port(host: str, port: int) -> str:
+    """Return `host:port`, with brackets around IPv6."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def resolve(host: str, port: int, lookup: DnsLookup = DnsLookup.USE_ALL_DNS_IPS) -> list[Address]:
+    """Return every address of a host, each once, in the order that the system prefers.
+
+    Args:
+        host: a name, an IPv4 or an IPv6 literal, the latter with or without brackets.
+        port: the port.
+        lookup: whether to use the canonical names of the host's addresses, one by one, as Kerberos
+            needs it where one name stands for many brokers.
+
+    Raises:
+        ConnectError: if there is none (layer DNS), or the port is out of range (layer TCP).
+    """
+    host = host.removeprefix("[").removesuffix("]")
+    if not 0 < port <= _LARGEST_PORT:
+        why = f"port {port} is not from 1 to {_LARGEST_PORT}"
+        raise ConnectError(host_and_port(host, port), Layer.TCP, why, "Give the port of a listener")
+    addresses = _look_up(host, port)
+    if lookup is DnsLookup.USE_ALL_DNS_IPS:
+        return addresses
+    names = dict.fromkeys(_canonical_name(address) for address in addresses)
+    return [address for name in names for address in _look_up(name, port)]
+
+
 def look_up_all(
     endpoints: Iterable[tuple[str, int]], resolve: Resolve, clock: Clock, limit_ns: int
 ) -> dict[tuple[str, int], Lookup]:
-    """Return how the lookup of each host and port ended, in the order in which they are given.
+    """Look up many hosts at the same time, and return the results in the order given.
 
     Args:
         endpoints: host and port.
         resolve: looks one up, in a thread.
-        clock: tells how long each took.
+        clock: measures how long each took.
         limit_ns: after which a name counts as not found, in the machine's own time.
     """
     wanted = list(dict.fromkeys(endpoints))
@@ -162,8 +135,43 @@ def look_up_all(
         return {each: found.get(each) or _unanswered(*each, limit_ns) for each in wanted}
 
 
+def _look_up(host: str, port: int) -> list[Address]:
+    try:
+        # An empty name would be this machine.
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM) if host else []
+    except socket.gaierror as error:
+        raise _unresolved(host, port, error.errno, str(error.strerror)) from None
+    except (OSError, ValueError) as error:
+        raise _unresolved(host, port, None, str(error)) from None
+    if not found:
+        raise _unresolved(host, port, None, "it is empty")
+    return list(dict.fromkeys(Address(host, port, str(row[4][0]), row[0]) for row in found))
+
+
+def _canonical_name(address: Address) -> str:
+    """Return the name of an address, or the address itself if it has none."""
+    try:
+        return socket.gethostbyaddr(address.ip)[0]
+    except OSError:
+        return address.ip
+
+
+def _unresolved(host: str, port: int, number: int | None, detail: str) -> ConnectError:
+    fault = Fault.UNRESOLVED
+    if number is None:
+        why, fix = f"{host!r} is no host name: {detail}", "Give a host name or an IP address"
+    elif number == socket.EAI_AGAIN:
+        fault = Fault.NO_NAME_SERVER
+        why = f"no name server could be asked for {host} ({detail})"
+        fix = _NAME_SERVER_FIX.format(host=host)
+    else:
+        why = f"no address is known for {host} ({detail})"
+        fix = _SHORT_NAME_FIX if "." not in host else _SPELLING_FIX.format(host=host)
+    return ConnectError(host_and_port(host, port), Layer.DNS, why, fix, fault)
+
+
 def _unanswered(host: str, port: int, limit_ns: int) -> Lookup:
     why = f"no name server has answered for {host} within {limit_ns / NS_PER_S:.3g} s"
-    address, fix = host_and_port(host, port), _FIX.format(host=host)
+    address, fix = host_and_port(host, port), _NAME_SERVER_FIX.format(host=host)
     error = ConnectError(address, Layer.DNS, why, fix, Fault.NO_NAME_SERVER)
     return Lookup((), error, limit_ns)

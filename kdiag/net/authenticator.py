@@ -1,4 +1,6 @@
-"""Authenticators: how the two ends of a channel prove who they are, after the transport is ready.
+"""Authenticators: the two ends of a channel prove who they are, once the transport is ready.
+
+`NoAuthenticator` is that of a listener without SASL; `kdiag.net.sasl` has the other.
 
 Source: Kafka's `Authenticator`; KIP-368 (re-authentication).
 """
@@ -13,7 +15,7 @@ class Authenticator(Protocol):
     """A conversation that must end well before a channel is ready."""
 
     def authenticate(self, transport: Transport) -> None:
-        """Go on as far as the transport allows.
+        """Continue as far as the transport allows.
 
         Raises:
             AuthenticationError: if either end refuses the other.
@@ -33,27 +35,27 @@ class Authenticator(Protocol):
 
     @property
     def reauthenticate_at_ns(self) -> int | None:
-        """Return when, on the monotonic clock, a client must prove itself again; None is never."""
+        """Return when a client must authenticate again, on the monotonic clock; None is never."""
         ...
 
     def reauthenticate(self, receive: NetworkReceive | None = None) -> None:
-        """Begin a re-authentication: `is_complete` turns false until it has ended well.
+        """Start a re-authentication: `is_complete` is false until it has succeeded.
 
         Args:
-            receive: what the channel has read so far. For a client a frame that is not whole, the
-                answer to an earlier request: it must be read on and handed out by
-                `poll_response`. For a server the whole request that asks to begin again.
+            receive: what the channel has read so far. For a client a part of a frame, the
+                response to an earlier request: the rest must be read and handed out by
+                `poll_response`. For a server the whole request that starts it.
         """
         ...
 
     def poll_response(self) -> NetworkReceive | None:
-        """Return, once, an answer to an earlier request that came during a re-authentication."""
+        """Return, once, a response to an earlier request that came during a re-authentication."""
         ...
 
     def handle_authentication_failure(self, transport: Transport) -> None:
-        """Tell the peer, as far as the transport allows, that it was refused, before it is closed.
+        """Report its failure to the peer, as far as the transport allows, before the close.
 
-        A server calls for it some time after `authenticate` has raised, to slow down guessing.
+        A server does so some time after `authenticate` has raised, to slow down guessing.
 
         Raises:
             OSError: if the connection broke.

@@ -1,12 +1,22 @@
-"""Channels: one connection with its transport, its authenticator and what is under way on it.
+"""Channels: one connection with its transport, its authenticator, one send and one receive.
 
-A channel holds at most one send and one receive. It is ready once the transport's handshake and
-the authenticator are both done, and until then carries nothing else. A Selector drives it.
+A channel is ready once the transport's handshake and the authenticator are both done, and carries
+nothing else before. A Selector drives it, and keeps a `Disconnection` when it has ended.
 
     NOT_CONNECTED -> (AUTHENTICATE ->) READY -> EXPIRED | FAILED_SEND | LOCAL_CLOSE
                       AUTHENTICATE     -> AUTHENTICATION_FAILED
 
-Source: Kafka's `KafkaChannel`, `ChannelState`; KIP-368 (re-authentication).
+A broker reads nothing from a channel while it handles a request of it, or throttles its client: the
+channel is muted. It is read again only from MUTED, when nothing is pending:
+
+    NOT_MUTED <-> MUTED <-> MUTED_AND_RESPONSE_PENDING <-> MUTED_AND_THROTTLED_AND_RESPONSE_PENDING
+                    ^                                                      |
+                    +---------------- MUTED_AND_THROTTLED <----------------+
+
+Mute events, `maybe_begin_server_reauthentication` and `client_software` are a broker's side, which
+kdiag's lab will use.
+
+Source: Kafka's `KafkaChannel`, `ChannelState`; KIP-219 (throttling), KIP-368 (re-authentication).
 """
 
 from collections.abc import Iterator
@@ -14,13 +24,27 @@ from contextlib import contextmanager
 from enum import Enum, StrEnum, auto
 from typing import Final, NamedTuple, Self
 
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_S, Clock
 from kdiag.errors import AuthenticationError
 from kdiag.net.authenticator import Authenticator
 from kdiag.net.memory_pool import MemoryPool
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.send import NetworkSend
 from kdiag.net.transport import Transport
+
+_MIN_SERVER_REAUTHENTICATION_INTERVAL_NS: Final = NS_PER_S
+
+
+class ChannelState(StrEnum):
+    """How far a channel came and, once it is closed, why."""
+
+    NOT_CONNECTED = "NOT_CONNECTED"
+    AUTHENTICATE = "AUTHENTICATE"
+    READY = "READY"
+    EXPIRED = "EXPIRED"
+    FAILED_SEND = "FAILED_SEND"
+    AUTHENTICATION_FAILED = "AUTHENTICATION_FAILED"
+    LOCAL_CLOSE = "LOCAL_CLOSE"
 
 
 class MuteState(Enum):
@@ -34,7 +58,7 @@ class MuteState(Enum):
 
 
 class MuteEvent(Enum):
-    """What happens to the request of a muted channel."""
+    """Something that happened to the request of a muted channel."""
 
     REQUEST_RECEIVED = auto()
     RESPONSE_SENT = auto()
@@ -73,35 +97,20 @@ def next_mute_state(state: MuteState, event: MuteEvent) -> MuteState:
         raise ValueError(f"{event.name} cannot happen to a channel that is {state.name}") from None
 
 
-_MIN_SERVER_REAUTHENTICATION_INTERVAL_NS: Final = 1_000_000_000
-
-
-class ChannelState(StrEnum):
-    """How far a channel came; once it is closed, also why."""
-
-    NOT_CONNECTED = "NOT_CONNECTED"
-    AUTHENTICATE = "AUTHENTICATE"
-    READY = "READY"
-    EXPIRED = "EXPIRED"
-    FAILED_SEND = "FAILED_SEND"
-    AUTHENTICATION_FAILED = "AUTHENTICATION_FAILED"
-    LOCAL_CLOSE = "LOCAL_CLOSE"
-
-
 class Channel:
     """One connection.
 
     Attributes:
-        id: what its selector knows it by.
+        id: its name in its selector.
         transport: moves its bytes.
-        authenticator: proves who its ends are.
+        authenticator: proves who the two ends are.
         state: how far it came.
         error: what ended it; None while it lives, and where nothing went wrong.
         is_connected: whether TCP has connected.
         is_authenticating: whether the handshake is over and the authenticator was asked.
-        mute_state: whether it is read, and why not.
+        mute_state: whether it is read, and if not, why.
         successful_authentications: how often it became ready; more than 1 is a re-authentication.
-        client_software: name and version of the client, where a server was told (KIP-511).
+        client_software: name and version of the client, as a server learns them (KIP-511).
     """
 
     def __init__(
@@ -149,7 +158,7 @@ class Channel:
 
     @property
     def has_bytes_buffered(self) -> bool:
-        """Return whether something can be read that the selector cannot see."""
+        """Return whether bytes can be read that the selector cannot see."""
         return self.transport.has_bytes_buffered
 
     @property
@@ -168,12 +177,12 @@ class Channel:
 
     @property
     def waits_for_memory(self) -> bool:
-        """Return whether a receive is there that has no memory: the channel may be muted for it."""
+        """Return whether a receive lacks memory: the channel may be muted for it."""
         receive = self._receive
         return receive is not None and not receive.is_memory_allocated and self.transport.is_ready
 
     def finish_connect(self) -> None:
-        """Take the outcome of the connect.
+        """Finish the connect.
 
         Raises:
             OSError: if it failed.
@@ -183,13 +192,13 @@ class Channel:
         self.state = ChannelState.READY if self.is_ready else ChannelState.AUTHENTICATE
 
     def prepare(self) -> bool:
-        """Go on with the handshake, then with the authenticator, and return whether both are done.
+        """Continue the handshake, then the authentication, and return whether both are done.
 
         Raises:
             AuthenticationError: if either end refuses the other.
             OSError: if the connection broke.
         """
-        with self._noting_refusal():
+        with self._recording_refusal():
             if not self.transport.is_ready:
                 self.transport.handshake()
             if self.transport.is_ready and not self.authenticator.is_complete:
@@ -203,7 +212,7 @@ class Channel:
         return True
 
     def set_send(self, send: NetworkSend) -> None:
-        """Begin a send.
+        """Start a send.
 
         Raises:
             RuntimeError: if another one is under way.
@@ -213,7 +222,7 @@ class Channel:
         self._send = send
 
     def write(self) -> int:
-        """Write what the transport takes of the send, and return how many bytes.
+        """Write what the transport accepts of the send, and return how many bytes.
 
         Raises:
             AuthenticationError: if the peer refuses us after the handshake.
@@ -221,7 +230,7 @@ class Channel:
         """
         assert self._send is not None
         self._is_mid_write = True
-        with self._noting_refusal():
+        with self._recording_refusal():
             return self._send.write_to(self.transport, self._clock)
 
     def maybe_complete_send(self) -> NetworkSend | None:
@@ -236,7 +245,7 @@ class Channel:
     def read(self, max_bytes: int, pool: MemoryPool) -> int:
         """Read what is there, not beyond the end of one frame, and return how many bytes.
 
-        A frame that the pool has no memory for mutes the channel.
+        The channel mutes itself when the pool has no memory for the frame.
 
         Raises:
             InvalidReceiveError: if the peer sent a length that no frame may have.
@@ -245,7 +254,7 @@ class Channel:
         """
         if self._receive is None:
             self._receive = NetworkReceive(self.id, max_bytes, pool)
-        with self._noting_refusal():
+        with self._recording_refusal():
             count = self._receive.read_from(self.transport, self._clock)
         if self._receive.is_memory_needed:
             self.mute()
@@ -265,13 +274,13 @@ class Channel:
             self.mute_state = MuteState.MUTED
 
     def maybe_unmute(self) -> bool:
-        """Read again, unless a response or the end of a throttle is awaited; return whether."""
+        """Read again unless a response or a throttle is pending; return whether it is read."""
         if self.mute_state is MuteState.MUTED:
             self.mute_state = MuteState.NOT_MUTED
         return self.mute_state is MuteState.NOT_MUTED
 
     def handle_mute_event(self, event: MuteEvent) -> None:
-        """Note what happened to the request for which the channel is muted.
+        """Record what happened to the request for which the channel is muted.
 
         Raises:
             ValueError: if it cannot happen now.
@@ -279,9 +288,9 @@ class Channel:
         self.mute_state = next_mute_state(self.mute_state, event)
 
     def maybe_begin_client_reauthentication(self) -> bool:
-        """Begin to prove again who we are, if it is time and a send can wait for that.
+        """Start a re-authentication if it is due and a send can wait for it; return whether.
 
-        The send must not have begun. A frame of which a part was read goes to the authenticator.
+        The send must not have begun. A half-read frame goes to the authenticator.
         """
         due_ns = self.authenticator.reauthenticate_at_ns
         if due_ns is None or self._clock.monotonic_ns() < due_ns:
@@ -293,7 +302,7 @@ class Channel:
         return True
 
     def maybe_begin_server_reauthentication(self, request: NetworkReceive) -> bool:
-        """Let a client prove again who it is, at most once a second.
+        """Start a re-authentication that a client asks for, at most once a second; return whether.
 
         Args:
             request: the whole frame that asks for it.
@@ -302,7 +311,7 @@ class Channel:
             RuntimeError: if the channel is not ready.
         """
         if not self.is_ready:
-            raise RuntimeError(f"{self!r} is not ready, so it cannot begin again")
+            raise RuntimeError(f"{self!r} is not ready, so it cannot authenticate again")
         now_ns = self._clock.monotonic_ns()
         last_ns = self._server_reauthentication_ns
         if last_ns is not None and now_ns - last_ns < _MIN_SERVER_REAUTHENTICATION_INTERVAL_NS:
@@ -320,8 +329,8 @@ class Channel:
                 self._receive.close()
 
     @contextmanager
-    def _noting_refusal(self) -> Iterator[None]:
-        """Note an AuthenticationError as the end of the channel."""
+    def _recording_refusal(self) -> Iterator[None]:
+        """Record an AuthenticationError as the end of the channel."""
         try:
             yield
         except AuthenticationError:

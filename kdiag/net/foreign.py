@@ -1,7 +1,7 @@
-"""Foreign protocols: who speaks on a port where Kafka was expected, told by the first bytes.
+"""Foreign protocols: recognised by their first bytes on a port where Kafka was expected.
 
 Kafka starts with a length. The first four bytes of other protocols, read as one, are nearly always
-more than any frame may have, so what refuses a length asks here what it was.
+more than any frame may have, so whoever refuses a length asks here what protocol it was.
 
 Source: RFC 9112 (HTTP), RFC 8446 section 5.1 (TLS records) and 6 (alerts), RFC 4253 section 4.2
 (SSH), the Redis serialization protocol, the PostgreSQL and MySQL client/server protocols.
@@ -44,12 +44,12 @@ _OPENINGS: Final = (
 
 
 class Foreign(NamedTuple):
-    """Who speaks instead of Kafka.
+    """A protocol that is spoken instead of Kafka's.
 
     Attributes:
         protocol: its name.
         layer: the layer at which the two ends misunderstand each other.
-        why: what was seen.
+        why: the observation, as a sentence.
         fix: what to do about it.
     """
 
@@ -60,15 +60,15 @@ class Foreign(NamedTuple):
 
     @property
     def fault(self) -> Fault:
-        """Return what is wrong: the port wants TLS, or is nobody's who speaks Kafka."""
+        """Return the fault: the port wants TLS, or does not speak Kafka."""
         return Fault.WANTS_TLS if self.layer is Layer.TLS else Fault.NOT_KAFKA
 
 
 def foreign_protocol(first: bytes) -> Foreign | None:
-    """Return whose bytes these are; None if nobody's that is known here.
+    """Return the protocol that begins with these bytes; None if it is not known here.
 
     Args:
-        first: what came first, four bytes or more.
+        first: the first bytes, four or more.
     """
     if len(first) > 1 and first[0] in {_TLS_ALERT, _TLS_HANDSHAKE} and first[1] == _TLS_MAJOR:
         return _tls(first)

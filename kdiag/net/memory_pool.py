@@ -1,7 +1,10 @@
-"""Memory pools: how much memory the receives of a selector may take together.
+"""Memory pools: limit the memory that all receives of a selector take together.
 
 A pool counts; it hands out no buffers. A receive reserves what its length prefix states before it
 reads the rest, grows its own buffer as bytes arrive, and gives the amount back when it is closed.
+
+Clients use `UNLIMITED`; `SimpleMemoryPool` is for the brokers of kdiag's lab (`queued.max.request.
+bytes`).
 
 Source: Kafka's `MemoryPool`, `SimpleMemoryPool`.
 """
@@ -13,7 +16,7 @@ class MemoryPool(Protocol):
     """An account of bytes."""
 
     def try_allocate(self, size_bytes: int) -> bool:
-        """Reserve bytes and return True, or return False where there are too few now.
+        """Reserve bytes and return True; return False if there are too few now.
 
         Raises:
             ValueError: if the pool can never give so many.
@@ -26,17 +29,17 @@ class MemoryPool(Protocol):
 
     @property
     def size_bytes(self) -> int | None:
-        """Return how much there is in all; None is without limit."""
+        """Return the size of the pool; None is unlimited."""
         ...
 
     @property
     def available_bytes(self) -> int | None:
-        """Return how much is left, negative if overdrawn; None is without limit."""
+        """Return how much is left, negative if overdrawn; None is unlimited."""
         ...
 
     @property
     def max_single_bytes(self) -> int | None:
-        """Return the most that one reservation may ask for; None is without limit."""
+        """Return the largest single reservation; None is unlimited."""
         ...
 
     @property
@@ -67,18 +70,18 @@ class SimpleMemoryPool:
     """A pool of a fixed size.
 
     Attributes:
-        size_bytes: how much there is in all.
+        size_bytes: the size of the pool.
         available_bytes: how much is left; negative if overdrawn, by less than the largest single
             reservation.
-        max_single_bytes: the most that one reservation may ask for.
+        max_single_bytes: the largest single reservation.
     """
 
     def __init__(self, size_bytes: int, max_single_bytes: int, *, is_strict: bool = False) -> None:
         """Create a pool of which nothing is reserved.
 
         Args:
-            size_bytes: how much there is in all.
-            max_single_bytes: the most that one reservation may ask for.
+            size_bytes: the size of the pool.
+            max_single_bytes: the largest single reservation.
             is_strict: whether a reservation needs its full amount to be left. Otherwise one byte
                 that is left is enough, so that large receives do not starve.
         """
@@ -92,7 +95,7 @@ class SimpleMemoryPool:
         self._is_strict = is_strict
 
     def try_allocate(self, size_bytes: int) -> bool:
-        """Reserve bytes and return True, or return False where there are too few now."""
+        """Reserve bytes and return True; return False if there are too few now."""
         if not 0 < size_bytes <= self.max_single_bytes:
             raise ValueError(f"{size_bytes} bytes are not from 1 to {self.max_single_bytes}")
         if self.available_bytes < (size_bytes if self._is_strict else 1):

@@ -1,7 +1,7 @@
-"""Receives: frames on their way in, which survive partial reads.
+"""Receives: incoming frames, which survive partial reads.
 
-A length prefix is only a claim. One that is negative or above the limit is refused, and below the
-limit the buffer never grows to more than twice what has arrived and one step.
+A length prefix is only a claim. A negative one, or one above the limit, is refused; below the limit
+the buffer never grows beyond twice what has arrived plus one step.
 
 Source: Kafka's `NetworkReceive`.
 """
@@ -19,15 +19,15 @@ from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES, LENGTH_BYTES
 _LENGTH: Final = Struct(">i")
 _STEP_BYTES: Final = 64 * 1024
 _MORE_BYTES: Final = 256
-"""How much of what a foreign protocol says is read to name it."""
+"""How many more bytes are read to recognise a foreign protocol."""
 _FIX: Final = "Check that the port is a Kafka listener's, and that both ends use TLS or neither"
 
 
 class InvalidReceiveError(ConnectError):
-    """The other end sent a length that no frame may have: it is no Kafka, or a broken one.
+    """The other end sent a length that no frame may have: it is not Kafka, or broken.
 
     Attributes:
-        first_bytes: what was read in place of a frame, the length first.
+        first_bytes: the bytes read in place of a frame, the length first.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class NetworkReceive:
     """One frame from one channel.
 
     Attributes:
-        channel_id: the channel that it comes from.
+        channel_id: the channel it comes from.
         size: how many bytes the prefix states; None before it is known.
         first_byte_ns: when the first byte of the prefix was read, since 1970; None before.
         last_byte_ns: when the last byte was read; None before the receive is completed.
@@ -54,10 +54,10 @@ class NetworkReceive:
         max_bytes: int = DEFAULT_MAX_FRAME_BYTES,
         pool: MemoryPool = UNLIMITED,
     ) -> None:
-        """Wait for the prefix of a frame.
+        """Expect the prefix of a frame.
 
         Args:
-            channel_id: the channel that it comes from.
+            channel_id: the channel it comes from.
             max_bytes: the largest size that is not refused.
             pool: where the memory for the frame is reserved until `close`.
         """
@@ -80,7 +80,7 @@ class NetworkReceive:
 
     @property
     def missing_bytes(self) -> int:
-        """Return how much of the frame has not come; 0 before its size is known."""
+        """Return how much of the frame is missing; 0 before its size is known."""
         return 0 if self.size is None or self.is_completed else self.size - self._filled
 
     @property
@@ -95,14 +95,14 @@ class NetworkReceive:
 
     @property
     def is_completed(self) -> bool:
-        """Return whether the frame is whole."""
+        """Return whether the frame is complete."""
         return self.last_byte_ns is not None
 
     def read_from(self, transport: Transport, clock: Clock) -> int:
-        """Read what is there, not beyond the end of the frame, and return how many bytes.
+        """Read the available bytes, up to the end of the frame, and return how many.
 
         Raises:
-            InvalidReceiveError: if the length is none that a frame may have.
+            InvalidReceiveError: if no frame may have such a length.
             EndOfStreamError: if the peer has closed.
             AuthenticationError: if the peer refuses us after the handshake (TLS 1.3).
             OSError: if the connection broke.
@@ -144,7 +144,7 @@ class NetworkReceive:
         return count
 
     def _read_size(self, transport: Transport) -> int:
-        """Return the size that the prefix states, if a frame may have it."""
+        """Return the size in the prefix, if a frame may have it."""
         prefix = b"".join(self._chunks)
         size: int = _LENGTH.unpack(prefix)[0]
         limit = min(self._max_bytes, self._pool.max_single_bytes or self._max_bytes)
@@ -165,7 +165,7 @@ class NetworkReceive:
 
 
 def _refusal(transport: Transport, prefix: bytes, limit: int) -> InvalidReceiveError:
-    """Return why a length is refused, and who speaks there instead if that can be told."""
+    """Return why a length is refused, and the foreign protocol if it is known."""
     more = bytearray(_MORE_BYTES)
     try:
         count = transport.read_into(memoryview(more))

@@ -1,4 +1,4 @@
-"""Sends: frames on their way out, which survive partial writes.
+"""Sends: outgoing frames, which survive partial writes.
 
 Source: Kafka's `NetworkSend`, `ByteBufferSend`.
 """
@@ -17,14 +17,14 @@ class NetworkSend:
     """One frame for one channel: a four-byte length and that many bytes.
 
     Attributes:
-        channel_id: the channel that it goes to.
+        channel_id: the channel it goes to.
         first_write_ns: when its first bytes were handed to the transport, since 1970; None before.
-        last_write_ns: when its last bytes were; None before the send is completed. Both are read
-            just before the write, so that an answer never seems to overtake its question.
+        last_write_ns: when its last bytes were; None before the send is completed. Both are taken
+            just before the write, so that a response never seems to overtake its request.
     """
 
     def __init__(self, channel_id: str, parts: Sequence[bytes]) -> None:
-        """Take the parts of the frame, such as header and body, in their order."""
+        """Prepare a frame of parts, such as header and body, in their order."""
         self.channel_id = channel_id
         self.first_write_ns: int | None = None
         self.last_write_ns: int | None = None
@@ -38,7 +38,7 @@ class NetworkSend:
 
     @property
     def size_bytes(self) -> int:
-        """Return how many bytes cross the transport, length prefix included."""
+        """Return the size on the wire, length prefix included."""
         return len(self._data)
 
     @property
@@ -48,13 +48,13 @@ class NetworkSend:
 
     @property
     def is_completed(self) -> bool:
-        """Return whether the transport took every byte and holds none of them back."""
+        """Return whether the transport has accepted every byte and holds none back."""
         return self._written == len(self._data) and not self._has_pending_writes
 
     def write_to(self, transport: Transport, clock: Clock) -> int:
-        """Write what the transport takes now and return how many bytes it took.
+        """Write what the transport accepts now and return how many bytes that is.
 
-        A send may become complete with 0 bytes taken: those that the transport held back went out.
+        A send may be completed by a write of 0 bytes: those that the transport held back went out.
 
         Raises:
             OSError: if the connection broke.

@@ -46,7 +46,7 @@ def configure(
 
 
 def start_connect(sock: socket.socket, address: Address) -> bool:
-    """Begin to connect a non-blocking socket and return whether it is connected already.
+    """Start to connect a non-blocking socket and return whether it is connected already.
 
     Raises:
         OSError: if it failed at once.
@@ -63,7 +63,7 @@ def peer_of(sock: socket.socket) -> tuple[str, int]:
     """Return host and port of the other end of a connected socket; a local socket has no port.
 
     Raises:
-        OSError: if it is not connected, any more.
+        OSError: if it is not connected, or no longer.
     """
     name = sock.getpeername()
     if sock.family in _INTERNET:
@@ -72,10 +72,10 @@ def peer_of(sock: socket.socket) -> tuple[str, int]:
 
 
 def finish_connect(sock: socket.socket, peer: str) -> None:
-    """Take the outcome of a non-blocking connect.
+    """Finish a non-blocking connect.
 
     Raises:
-        OSError: if it failed; `errno` tells how, and `peer` is its file name.
+        OSError: if it failed; `errno` says how, and `peer` is its file name.
     """
     number = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if number:
@@ -89,7 +89,7 @@ def ends_of(fileno: int) -> tuple[str, str]:
         fileno: the file descriptor of a connected TCP socket; it stays open.
 
     Raises:
-        OSError: if it is not connected, any more.
+        OSError: if it is not connected, or no longer.
     """
     with socket.socket(fileno=os.dup(fileno)) as sock:
         local, peer = sock.getsockname(), sock.getpeername()

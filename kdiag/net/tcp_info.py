@@ -1,7 +1,7 @@
-"""What the system tells of a connected socket: its round trip, its windows and its buffers.
+"""Facts of a connected socket: its round trip, its windows and its buffers, as the system has them.
 
-Linux keeps it in `struct tcp_info`, which has only ever grown at its end, so what an older kernel
-lacks is None. Other systems tell the buffers alone.
+Linux keeps them in `struct tcp_info`, which has only ever grown at its end: fields that an older
+kernel lacks are None. Other systems give the buffers alone.
 
 Source: Linux, `include/uapi/linux/tcp.h`, `tcp_get_info` in `net/ipv4/tcp.c`; tcp(7), socket(7).
 """
@@ -12,10 +12,11 @@ import struct
 import sys
 from typing import Final, NamedTuple
 
+from kdiag.clock import NS_PER_US
+
 _U8: Final = struct.Struct("=B")
 _U32: Final = struct.Struct("=I")
 _U64: Final = struct.Struct("=Q")
-_US: Final = 1_000
 _NEVER_MEASURED: Final = 0xFFFF_FFFF
 
 _OPTIONS_AT: Final = 5
@@ -27,33 +28,33 @@ _HAS_WINDOW_SCALE: Final = 4
 _MOST_INFO_BYTES: Final = 512
 _MOST_NAME_BYTES: Final = 16
 _KEPT_PER_BYTE_SET: Final = 2 if sys.platform == "linux" else 1
-"""Linux keeps twice of the size that was set, for what it needs itself (socket(7))."""
+"""Linux doubles the size that is set, for its own bookkeeping (socket(7))."""
 
 
 class SocketFacts(NamedTuple):
-    """What the system knows of one connection; None for what it does not tell.
+    """Facts of one connection; None for those that the system does not give.
 
     Attributes:
         send_buffer_bytes, receive_buffer_bytes: SO_SNDBUF and SO_RCVBUF as the system keeps them;
-            those left to it grow with use.
+            those left to the system grow with use.
         congestion_control: the algorithm of this end: `cubic`.
         rtt_ns, rtt_var_ns: smoothed round trip, and its mean deviation.
-        min_rtt_ns: the least round trip of the last minutes.
+        min_rtt_ns: the shortest round trip of the last minutes.
         send_mss, receive_mss: payload of a segment to the peer, and from it, in bytes.
-        send_window_scale: by how many bits the peer shifts its window; None as well where either
-            end did not offer to, so that no window is larger than 64 KiB.
-        receive_window_scale: the same of this end's window.
+        send_window_scale: by how many bits the peer shifts its window; also None where either end
+            did not offer scaling, so that no window is larger than 64 KiB.
+        receive_window_scale: the same for this end's window.
         has_sack, has_timestamps: whether both ends use them.
-        congestion_window_segments: how much this end may have in flight for the network's sake.
+        congestion_window_segments: how much this end may have in flight.
         retransmits: segments sent again since the connection began.
         acked_bytes: payload that the peer has acknowledged since then.
         received_bytes: payload that came from the peer since then.
-        peer_window_bytes: how much the peer takes beyond what it has acknowledged.
-        receive_window_bytes: the same of this end.
-        receive_space_bytes: how much the program reads in a round trip, by which the system lets
-            the receive buffer grow.
+        peer_window_bytes: how much the peer accepts beyond what it has acknowledged.
+        receive_window_bytes: the same for this end.
+        receive_space_bytes: how much the program reads in a round trip; the system grows the
+            receive buffer accordingly.
         delivery_rate_bytes_per_s: how fast the peer last acknowledged what was sent.
-        busy_ns: for how long there was anything in flight.
+        busy_ns: for how long anything was in flight.
         receiver_limited_ns: for how long of it the peer's window was full.
         send_buffer_limited_ns: for how long of it the send buffer was.
     """
@@ -84,23 +85,23 @@ class SocketFacts(NamedTuple):
 
     @property
     def effective_send_buffer_bytes(self) -> int:
-        """Return the size that would have to be set to have this send buffer."""
+        """Return the SO_SNDBUF to set for this send buffer."""
         return self.send_buffer_bytes // _KEPT_PER_BYTE_SET
 
     @property
     def effective_receive_buffer_bytes(self) -> int:
-        """Return the size that would have to be set to have this receive buffer."""
+        """Return the SO_RCVBUF to set for this receive buffer."""
         return self.receive_buffer_bytes // _KEPT_PER_BYTE_SET
 
 
 def read_socket_facts(fileno: int) -> SocketFacts:
-    """Return what the system tells of a socket now.
+    """Return the facts of a socket as they are now.
 
     Args:
         fileno: its file descriptor, which stays open.
 
     Raises:
-        OSError: if it is no socket.
+        OSError: if it is not a socket.
     """
     with socket.socket(fileno=os.dup(fileno)) as sock:
         facts = SocketFacts(
@@ -112,7 +113,7 @@ def read_socket_facts(fileno: int) -> SocketFacts:
         try:
             info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _MOST_INFO_BYTES)
             name = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, _MOST_NAME_BYTES)
-        except OSError:  # it does not speak TCP
+        except OSError:  # not a TCP socket
             return facts
     return with_tcp_info(facts, info)._replace(congestion_control=name.rstrip(b"\0").decode())
 
@@ -152,7 +153,7 @@ def _read(info: bytes, form: struct.Struct, offset: int) -> int | None:
 
 
 def _in_ns(time_us: int | None) -> int | None:
-    return None if time_us is None else time_us * _US
+    return None if time_us is None else time_us * NS_PER_US
 
 
 def _measured(number: int | None) -> int | None:

@@ -1,4 +1,4 @@
-"""Timed channels: how far each came, when, and what its TLS showed, for those who diagnose.
+"""Timed channels: when each step of a connection was done, and what its TLS handshake showed.
 
 timed = TimedChannels(make_channel, clock)
 selector = Selector(clock, make_channel=timed)
@@ -7,25 +7,27 @@ timed.progress["1"].connected_ns
 """
 
 import socket
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from kdiag.clock import Clock
 from kdiag.errors import DecodeError, KdiagError
 from kdiag.net.channel import Channel
-from kdiag.net.transport import Transport
+from kdiag.net.selector.selector import MakeChannel
 
-if TYPE_CHECKING:  # plaintext does without
+if TYPE_CHECKING:  # plaintext does without them
+    from collections.abc import Sequence
+
     from kdiag.net.tls.certificate import Certificate
+    from kdiag.net.tls.transport import TlsTransport
 
 _FAILURES: Final = (OSError, KdiagError)
 
 
-class TlsFacts(NamedTuple):
-    """What a TLS handshake showed, whether it succeeded or not.
+class HandshakeFacts(NamedTuple):
+    """The facts of a TLS handshake, whether it succeeded or not.
 
     Attributes:
-        version: what is spoken: `TLSv1.3`; None before the end of the handshake.
+        version: the version spoken: `TLSv1.3`; None before the end of the handshake.
         cipher: the cipher suite, as OpenSSL names it; None before it is agreed on.
         certificates: those of the other end, its own first, accepted or not.
     """
@@ -35,15 +37,14 @@ class TlsFacts(NamedTuple):
     certificates: "tuple[Certificate, ...]"
 
 
-class Progress:
+class ChannelProgress:
     """When each step of one connection was done, on the monotonic clock; None for not yet.
 
     Attributes:
         began_ns: when TCP began to connect.
         connected_ns: when TCP had connected.
-        secured_ns: when the TLS handshake had ended well; without TLS as `connected_ns`.
-        authenticated_ns: when SASL had ended well; without SASL as `secured_ns`.
-        tls: what the handshake showed; None without TLS.
+        secured_ns: when the TLS handshake had succeeded; without TLS as `connected_ns`.
+        authenticated_ns: when SASL had succeeded; without SASL as `secured_ns`.
     """
 
     def __init__(self, began_ns: int) -> None:
@@ -51,33 +52,45 @@ class Progress:
         self.connected_ns: int | None = None
         self.secured_ns: int | None = None
         self.authenticated_ns: int | None = None
-        self.tls: TlsFacts | None = None
+        self._handshake: tuple[str | None, str | None, Sequence[bytes]] | None = None
+
+    @property
+    def tls(self) -> HandshakeFacts | None:
+        """Return the facts of the handshake; None without TLS, and before its end."""
+        if self._handshake is None:
+            return None
+        version, cipher, chain = self._handshake
+        return HandshakeFacts(version, cipher, _read_chain(chain))
+
+    def record_handshake(self, tls: "TlsTransport") -> None:
+        """Keep what a handshake has shown; certificates are read when somebody asks for them."""
+        self._handshake = tls.version, tls.cipher, tls.certificates()
 
     def __repr__(self) -> str:
         steps = (self.connected_ns, self.secured_ns, self.authenticated_ns)
-        return f"<Progress: {sum(each is not None for each in steps)} of 3 steps>"
+        return f"<ChannelProgress: {sum(each is not None for each in steps)} of 3 steps>"
 
 
 class TimedChannel(Channel):
-    """A channel that notes its progress."""
+    """A channel that records its progress."""
 
     def __init__(self, channel: Channel, clock: Clock) -> None:
         """Take the place of a channel that nobody uses yet."""
         super().__init__(channel.id, channel.transport, channel.authenticator, clock)
-        self.progress = Progress(clock.monotonic_ns())
+        self.progress = ChannelProgress(clock.monotonic_ns())
         self._has_tls = not channel.transport.is_ready  # plaintext is ready from the start
 
     def finish_connect(self) -> None:
-        """Take the outcome of the connect, and note when.
+        """Finish the connect, and record when.
 
         Raises:
             OSError: if it failed.
         """
         super().finish_connect()
-        self._note()
+        self._record()
 
     def prepare(self) -> bool:
-        """Go on with handshake and authenticator, and note how far they came.
+        """Continue the handshake and the authentication, and record how far they came.
 
         Raises:
             AuthenticationError: if either end refuses the other.
@@ -86,30 +99,30 @@ class TimedChannel(Channel):
         try:
             if not self.transport.is_ready:
                 # First by itself: the authenticator may come to its end in the same call.
-                with self._noting_refusal():
+                with self._recording_refusal():
                     self.transport.handshake()
-                self._note()
+                self._record()
             is_done = self.transport.is_ready and super().prepare()
         except _FAILURES:
-            self._note()
-            self._note_tls()
+            self._record()
+            self._record_handshake()
             raise
-        self._note()
+        self._record()
         return is_done
 
-    def _note(self) -> None:
+    def _record(self) -> None:
         now_ns, progress = self._clock.monotonic_ns(), self.progress
         if progress.connected_ns is None:
             progress.connected_ns = now_ns
         if progress.secured_ns is None and self.transport.is_ready:
             progress.secured_ns = now_ns
-            self._note_tls()
+            self._record_handshake()
         if progress.authenticated_ns is None and self.is_ready:
             progress.authenticated_ns = now_ns
 
-    def _note_tls(self) -> None:
+    def _record_handshake(self) -> None:
         if self._has_tls:
-            self.progress.tls = _tls_facts(self.transport)
+            self.progress.record_handshake(cast("TlsTransport", self.transport))
 
 
 class TimedChannels:
@@ -119,10 +132,8 @@ class TimedChannels:
         progress: that of the newest channel of each id.
     """
 
-    def __init__(
-        self, make_channel: Callable[[str, socket.socket, str, str], Channel], clock: Clock
-    ) -> None:
-        self.progress: dict[str, Progress] = {}
+    def __init__(self, make_channel: MakeChannel, clock: Clock) -> None:
+        self.progress: dict[str, ChannelProgress] = {}
         self._make_channel = make_channel
         self._clock = clock
 
@@ -134,14 +145,10 @@ class TimedChannels:
         return channel
 
 
-def _tls_facts(transport: Transport) -> TlsFacts | None:
-    from kdiag.net.tls.certificate import read_certificate  # noqa: PLC0415 - as above
-    from kdiag.net.tls.transport import TlsTransport  # noqa: PLC0415 - plaintext does without
+def _read_chain(chain: "Sequence[bytes]") -> "tuple[Certificate, ...]":
+    from kdiag.net.tls.certificate import read_certificate  # noqa: PLC0415 - 5 ms, for those who show them
 
-    if not isinstance(transport, TlsTransport):
-        return None
     try:
-        chain = tuple(map(read_certificate, transport.certificates()))
+        return tuple(map(read_certificate, chain))
     except DecodeError:
-        chain = ()  # OpenSSL has its own words for what is wrong with it
-    return TlsFacts(transport.version, transport.cipher, chain)
+        return ()  # OpenSSL has its own words for what is wrong with it

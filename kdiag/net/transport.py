@@ -1,4 +1,7 @@
-"""Transports: how bytes get on and off one socket, without ever blocking.
+"""Transports: move bytes on and off one socket, and never block.
+
+`Transport` is what a channel needs of one, `PlaintextTransport` is TCP as it is, and TLS is in
+`kdiag.net.tls.transport`.
 
 Source: Kafka's `TransportLayer`.
 """
@@ -30,7 +33,7 @@ class Transport(Protocol):
         ...
 
     def finish_connect(self) -> None:
-        """Take the outcome of a non-blocking connect.
+        """Finish a non-blocking connect.
 
         Raises:
             OSError: if it failed.
@@ -43,17 +46,17 @@ class Transport(Protocol):
         ...
 
     def handshake(self) -> None:
-        """Go on with the handshake as far as the socket allows; nothing to do when it is ready.
+        """Continue the handshake as far as the socket allows; do nothing once it is ready.
 
         Raises:
             AuthenticationError: if either end refuses the other (a certificate, a protocol
-                version); trying again will not help.
+                version); another attempt will not help.
             OSError: if the connection broke.
         """
         ...
 
     def read_into(self, buffer: memoryview) -> int:
-        """Read what is there into the buffer and return how many bytes; 0 is nothing yet.
+        """Read available bytes into the buffer and return how many; 0 is none yet.
 
         Raises:
             EndOfStreamError: if the peer has closed and everything before was read.
@@ -63,7 +66,7 @@ class Transport(Protocol):
         ...
 
     def write(self, data: memoryview) -> int:
-        """Take bytes to be sent and return how many were taken; 0 is none for now.
+        """Accept bytes to be sent and return how many; 0 is none for now.
 
         Raises:
             OSError: if the connection broke.
@@ -71,7 +74,7 @@ class Transport(Protocol):
         ...
 
     def flush(self) -> bool:
-        """Send what was taken and still waits; return whether nothing waits any more.
+        """Send accepted bytes that still wait; return whether none is left.
 
         Raises:
             OSError: if the connection broke.
@@ -80,7 +83,7 @@ class Transport(Protocol):
 
     @property
     def has_pending_writes(self) -> bool:
-        """Return whether bytes were taken that the socket has not."""
+        """Return whether accepted bytes still wait for the socket."""
         ...
 
     @property
@@ -94,7 +97,7 @@ class Transport(Protocol):
         ...
 
     def close(self) -> None:
-        """Say goodbye as far as the socket allows, and close it; a second call does nothing."""
+        """End TLS as far as the socket allows, and close it; a second call does nothing."""
         ...
 
 
@@ -123,10 +126,10 @@ class PlaintextTransport:
         return self._socket.fileno()
 
     def finish_connect(self) -> None:
-        """Take the outcome of a non-blocking connect.
+        """Finish a non-blocking connect.
 
         Raises:
-            OSError: if it failed; `errno` tells how.
+            OSError: if it failed; `errno` says how.
         """
         finish_connect(self._socket, self.peer)
 
@@ -134,7 +137,7 @@ class PlaintextTransport:
         """Do nothing: plaintext is ready from the start."""
 
     def read_into(self, buffer: memoryview) -> int:
-        """Read what is there into the buffer and return how many bytes; 0 is nothing yet.
+        """Read available bytes into the buffer and return how many; 0 is none yet.
 
         Raises:
             EndOfStreamError: if the peer has closed and everything before was read.
@@ -149,7 +152,7 @@ class PlaintextTransport:
         return count
 
     def write(self, data: memoryview) -> int:
-        """Hand bytes to the socket and return how many it took; 0 is none for now.
+        """Hand bytes to the socket and return how many it accepted; 0 is none for now.
 
         Raises:
             OSError: if the connection broke.

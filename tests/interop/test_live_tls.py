@@ -9,7 +9,7 @@ from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.configured_client import timed_client
 from kdiag.clock import SystemClock
 from kdiag.errors import AuthenticationError, ConnectError
-from kdiag.net.timed_channel import TlsFacts
+from kdiag.net.timed_channel import HandshakeFacts
 from real_kafka.kafka_jars import TOOLS_VERSIONS
 from real_kafka.secure_cluster import Listener, SecureCluster
 from secure_ends.certificate_files import OTHER_HOST, PASSWORD
@@ -22,7 +22,7 @@ Settings = dict[str, str]
 class Seen(NamedTuple):
     """What a client saw of a listener, and why it could not use it."""
 
-    tls: TlsFacts | None
+    tls: HandshakeFacts | None
     error: ConnectError | None
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from kdiag.errors import ConnectError, Layer
 from kdiag.net.address import Address, Lookup, host_and_port
-from kdiag.net.timed_channel import TlsFacts
+from kdiag.net.timed_channel import HandshakeFacts
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.describe_quorum import DescribeQuorumResponse
@@ -50,7 +50,7 @@ class Visit(msgspec.Struct, kw_only=True):
     took_ns: Mapping[Step, int]
     error: ConnectError | None = None
     failed_ns: int = 0
-    tls: TlsFacts | None = None
+    tls: HandshakeFacts | None = None
     versions: ApiVersionsResponse | None = None
     metadata: MetadataResponse | None = None
 

@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kdiag.clock import NS_PER_S
 from kdiag.findings.finding import Finding, found
-from kdiag.net.timed_channel import TlsFacts
-
-if TYPE_CHECKING:  # it loads cryptography, which a plaintext check does without
-    from kdiag.net.tls.certificate import Certificate
+from kdiag.net.timed_channel import HandshakeFacts
+from kdiag.net.tls.certificate import Certificate
 
 SOON_DAYS: Final = 30
 """A certificate that is valid for fewer days than this is told of."""
@@ -16,7 +14,7 @@ SOON_DAYS: Final = 30
 _SHOWN_NAMES: Final = 4
 
 
-def tls_text(tls: TlsFacts, epoch_ns: int) -> str:
+def tls_text(tls: HandshakeFacts, epoch_ns: int) -> str:
     """Return one line: version, cipher suite, and the other end's certificate."""
     spoken = " ".join(filter(None, (tls.version, tls.cipher)))
     if not tls.certificates:
@@ -31,7 +29,7 @@ def tls_text(tls: TlsFacts, epoch_ns: int) -> str:
     return f"{spoken}, {text}" if spoken else text
 
 
-def tls_facts(tls: TlsFacts, epoch_ns: int) -> dict[str, Any]:
+def tls_facts(tls: HandshakeFacts, epoch_ns: int) -> dict[str, Any]:
     """Return the same as plain values of JSON."""
     return {
         "version": tls.version,
@@ -40,7 +38,7 @@ def tls_facts(tls: TlsFacts, epoch_ns: int) -> dict[str, Any]:
     }
 
 
-def expiring(address: str, tls: TlsFacts, epoch_ns: int) -> list[Finding]:
+def expiring(address: str, tls: HandshakeFacts, epoch_ns: int) -> list[Finding]:
     """Return a finding if a certificate that is still valid will soon not be."""
     first = min(tls.certificates, key=lambda each: each.not_after_ns, default=None)
     if first is None or not 0 <= first.days_left(epoch_ns) < SOON_DAYS:

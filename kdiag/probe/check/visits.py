@@ -13,7 +13,7 @@ from kdiag.client.network.failure import no_metadata
 from kdiag.client.network.metadata import Node, metadata_request
 from kdiag.diagnosis.check.facts import Step, Visit
 from kdiag.errors import ConnectError
-from kdiag.net.timed_channel import Progress, TimedChannels
+from kdiag.net.timed_channel import ChannelProgress, TimedChannels
 from kdiag.wire.api.metadata import MetadataResponse
 
 if TYPE_CHECKING:
@@ -144,7 +144,9 @@ class Visits:
         silence = self._client.network.silence(visiting.node.id)
         return silence or no_metadata(visiting.node.endpoint, None)
 
-    def _steps(self, visiting: _Visiting, progress: Progress | None) -> tuple[dict[Step, int], int]:
+    def _steps(
+        self, visiting: _Visiting, progress: ChannelProgress | None
+    ) -> tuple[dict[Step, int], int]:
         """Return how long each step took until ApiVersions, and when the last of them ended."""
         took_ns: dict[Step, int] = {}
         last_ns = visiting.began_ns
@@ -156,7 +158,7 @@ class Visits:
         return took_ns, last_ns
 
 
-def _ends(visiting: _Visiting, progress: Progress | None) -> Mapping[Step, int | None]:
+def _ends(visiting: _Visiting, progress: ChannelProgress | None) -> Mapping[Step, int | None]:
     """Return when each step had ended well; TLS and SASL only where they take place."""
     if progress is None:
         return {}

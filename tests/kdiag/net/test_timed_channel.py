@@ -68,7 +68,7 @@ def test_plaintext_without_sasl_is_done_when_it_has_connected() -> None:
         channel = timed("7", sock, "a:1", "a")
     progress = timed.progress["7"]
     assert (progress.began_ns, progress.connected_ns) == (0, None)
-    assert repr(progress) == "<Progress: 0 of 3 steps>"
+    assert repr(progress) == "<ChannelProgress: 0 of 3 steps>"
 
     clock.advance(5)
     channel.finish_connect()

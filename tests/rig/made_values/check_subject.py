@@ -10,7 +10,7 @@ from typing import Any, Final
 from kdiag.diagnosis.check.facts import CheckFacts, Endpoint, Step, Visit
 from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.net.address import Address, Lookup
-from kdiag.net.timed_channel import TlsFacts
+from kdiag.net.timed_channel import HandshakeFacts
 from kdiag.net.tls.certificate import Certificate, Key
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsResponse, SupportedFeatureKey
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
@@ -49,7 +49,7 @@ def visit(  # noqa: PLR0913 - what differs from a visit that goes well
     port: int = 9092,
     error: ConnectError | None = None,
     took_ns: Mapping[Step, int] | None = None,
-    tls: TlsFacts | None = None,
+    tls: HandshakeFacts | None = None,
     said: MetadataResponse | None = None,
     level: int = 30,
 ) -> Visit:

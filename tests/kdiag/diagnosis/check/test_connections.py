@@ -3,7 +3,7 @@ from kdiag.diagnosis.check.facts import Step
 from kdiag.diagnosis.check.report import Part, Row, Stage, Status
 from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
 from kdiag.findings.finding import Severity
-from kdiag.net.timed_channel import TlsFacts
+from kdiag.net.timed_channel import HandshakeFacts
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from made_values.check_subject import (
     CLUSTER,
@@ -16,7 +16,7 @@ from made_values.check_subject import (
     visit,
 )
 
-TLS = TlsFacts("TLSv1.3", "TLS_AES_256_GCM_SHA384", (certificate(),))
+TLS = HandshakeFacts("TLSv1.3", "TLS_AES_256_GCM_SHA384", (certificate(),))
 SILENT = ConnectError("b:9092", Layer.KAFKA, "no answer", "", Fault.SILENT)
 
 
@@ -152,7 +152,7 @@ def test_servers_of_two_clusters_are_told_apart() -> None:
 
 def test_a_certificate_that_ends_soon_is_warned_of() -> None:
     """Of a server that is used."""
-    soon = TlsFacts("TLSv1.3", "SUITE", (certificate(days_left=3),))
+    soon = HandshakeFacts("TLSv1.3", "SUITE", (certificate(days_left=3),))
     part = judge_servers(facts([endpoint("10.0.0.1", visit("10.0.0.1", tls=soon))]))
     assert [each.id for each in part.findings] == ["KD1206"]
 

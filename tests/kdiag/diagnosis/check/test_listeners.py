@@ -4,7 +4,7 @@ from kdiag.diagnosis.check.facts import Endpoint
 from kdiag.diagnosis.check.listeners import Reach, judge_listeners, reach_of, where
 from kdiag.diagnosis.check.report import Part, Status
 from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
-from kdiag.net.timed_channel import TlsFacts
+from kdiag.net.timed_channel import HandshakeFacts
 from made_values.check_subject import certificate, endpoint, facts, metadata, refused, visit
 
 PUBLIC = "8.8.8.8"
@@ -115,7 +115,7 @@ def test_one_of_several_addresses_may_lead_nowhere() -> None:
 
 def test_a_certificate_that_ends_soon_and_brokers_of_two_releases_are_warned_of() -> None:
     """Each is found at the listener where it is."""
-    tls = TlsFacts("TLSv1.3", "TLS_AES_256_GCM_SHA384", (certificate(days_left=3),))
+    tls = HandshakeFacts("TLSv1.3", "TLS_AES_256_GCM_SHA384", (certificate(days_left=3),))
     old = visit(PUBLIC, level=21)
     assert old.versions is not None
     old.versions.api_keys[0].max_version = 12

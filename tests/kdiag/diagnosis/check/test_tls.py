@@ -1,13 +1,13 @@
 import pytest
 
 from kdiag.diagnosis.check.tls import expiring, tls_facts, tls_text
-from kdiag.net.timed_channel import TlsFacts
+from kdiag.net.timed_channel import HandshakeFacts
 from made_values.check_subject import NOW, certificate
 
 
-def shown(days_left: int = 100, **names: list[str]) -> TlsFacts:
+def shown(days_left: int = 100, **names: list[str]) -> HandshakeFacts:
     """Return what TLS showed with one certificate."""
-    return TlsFacts("TLSv1.3", "TLS_AES_256_GCM_SHA384", (certificate(days_left, **names),))
+    return HandshakeFacts("TLSv1.3", "TLS_AES_256_GCM_SHA384", (certificate(days_left, **names),))
 
 
 def test_tls_is_one_line() -> None:
@@ -20,12 +20,12 @@ def test_tls_is_one_line() -> None:
 
 def test_what_is_not_known_is_left_out() -> None:
     """A handshake that broke off early shows little."""
-    assert tls_text(TlsFacts(None, "SUITE", ()), NOW) == "SUITE"
-    assert tls_text(TlsFacts(None, None, (certificate(),)), NOW).startswith("CN=kafka-1 for")
+    assert tls_text(HandshakeFacts(None, "SUITE", ()), NOW) == "SUITE"
+    assert tls_text(HandshakeFacts(None, None, (certificate(),)), NOW).startswith("CN=kafka-1 for")
     many = [f"kafka-{number}" for number in range(6)]
     assert "kafka-3 and 2 more, issued" in tls_text(shown(names=many), NOW)
     nameless = certificate()._replace(dns_names=(), common_names=())
-    assert "for no host" in tls_text(TlsFacts(None, None, (nameless,)), NOW)
+    assert "for no host" in tls_text(HandshakeFacts(None, None, (nameless,)), NOW)
     assert "(over since 2 days)" in tls_text(shown(-2), NOW)
 
 
@@ -48,7 +48,7 @@ def test_a_certificate_that_ends_soon_is_warned_of(days_left: int, count: int) -
 
 def test_the_first_of_a_chain_to_end_counts() -> None:
     """An authority's certificate ends as well."""
-    chain = TlsFacts(None, None, (certificate(100), certificate(3)))
+    chain = HandshakeFacts(None, None, (certificate(100), certificate(3)))
     (finding,) = expiring("kafka-1:9093", chain, NOW)
     assert finding.evidence["days_left"] == 3
-    assert expiring("kafka-1:9093", TlsFacts(None, None, ()), NOW) == []
+    assert expiring("kafka-1:9093", HandshakeFacts(None, None, ()), NOW) == []
