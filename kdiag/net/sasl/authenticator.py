@@ -1,9 +1,9 @@
-"""SASL on a channel: carries the client's conversation, and begins it again before it expires.
+"""SASL on a channel: carries the client's conversation, and repeats it before the session expires.
 
     authenticator = SaslAuthenticator(Plain("alice", password), clock, channel_id, client_id)
 
-What is said is in `kdiag.net.sasl.conversation`, and in the modules of the mechanisms; here it is
-cut into frames, put on the transport as far as that goes, and taken from it.
+The contents are the business of `kdiag.net.sasl.conversation` and of the mechanisms; here they are
+sent and received as frames, as far as the transport allows.
 
 Source: Kafka's `SaslClientAuthenticator`; KIP-368 (re-authentication).
 """
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from kdiag.clock import NS_PER_MS, Clock
 from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
 from kdiag.net.receive import NetworkReceive
-from kdiag.net.sasl.conversation import BROKER_LOG, NO_KAFKA, Question, SaslConversation
+from kdiag.net.sasl.conversation import BROKER_LOG, NO_KAFKA, SaslConversation, SaslRequest
 from kdiag.net.sasl.mechanism import SaslError, SaslMechanism
 from kdiag.net.send import NetworkSend
 from kdiag.net.transport import EndOfStreamError, Transport
@@ -24,7 +24,7 @@ from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES, Frame
 
 MAX_SASL_FRAME_BYTES: Final = 512 * 1024
-"""The largest answer that is not refused: Kafka's own `sasl.server.max.receive.size`."""
+"""The largest response that is not refused: Kafka's own `sasl.server.max.receive.size`."""
 
 _CORRELATION_ID_BYTES: Final = 4
 _ANOTHER_LISTENER: Final = (
@@ -32,20 +32,20 @@ _ANOTHER_LISTENER: Final = (
     " (security.protocol SASL_SSL)"
 )
 _EARLIEST, _SPREAD = 0.85, 0.10
-"""Which part of a session has passed when it is renewed; spread, lest all clients come at once."""
+"""The part of a session after which it is renewed; spread, lest all clients come at once."""
 
 
 class SaslExchange(NamedTuple):
-    """A frame of the client during authentication, and its answer.
+    """A request of the client during authentication, and its response.
 
     Attributes:
-        channel_id: where it was said.
+        channel_id: the channel that carried it.
         api_key: ApiVersions, SaslHandshake or SaslAuthenticate; None for a token without header,
             as are the next two.
         version: of the request.
         correlation_id: of both.
-        request: what the client sent; it may hold a password.
-        response: what the broker answered; None if the connection ended first.
+        request: the client's frame; it may hold a password.
+        response: the broker's frame; None if the connection ended first.
     """
 
     channel_id: str
@@ -64,9 +64,9 @@ class SaslAuthenticator:
 
     Attributes:
         is_complete: whether both ends are satisfied.
-        reauthenticate_at_ns: when, on the monotonic clock, the client must begin again; None is
-            never.
-        draw: returns a number from 0 to 1 that says when within a tenth of the session it begins.
+        reauthenticate_at_ns: when the client must authenticate again, on the monotonic clock; None
+            is never.
+        draw: returns a number from 0 to 1: when within a tenth of the session that is.
     """
 
     def __init__(
@@ -82,9 +82,9 @@ class SaslAuthenticator:
         Args:
             mechanism: how to prove it.
             clock: for the times of frames and the end of the session.
-            channel_id: of the channel; answers to other requests are handed out with it.
+            channel_id: of the channel; responses to other requests are handed out with it.
             client_id: the client's name for itself in request headers.
-            on_exchange: is called with each exchange when its answer is complete, or once the
+            on_exchange: is called with each exchange when its response is complete, or once the
                 connection has ended without it.
         """
         self.is_complete = False
@@ -95,8 +95,8 @@ class SaslAuthenticator:
         self._on_exchange = on_exchange
         self._mechanism = mechanism
         self._conversation = SaslConversation(mechanism, client_id)
-        self._answered_count = 0
-        self._is_again = False
+        self._response_count = 0
+        self._is_renewal = False
         self._failure: ConnectError | None = None
         self._others: deque[NetworkReceive] = deque()
         self._begin()
@@ -110,30 +110,29 @@ class SaslAuthenticator:
         return not self.is_complete and not self._send.is_completed
 
     def reauthenticate(self, receive: NetworkReceive | None = None) -> None:
-        """Begin a re-authentication: `is_complete` turns false until it has ended well.
+        """Start a re-authentication: `is_complete` is false until it has succeeded.
 
         Args:
-            receive: the answer to an earlier request of which the channel has read a part.
+            receive: the half-read response to an earlier request.
         """
         self.is_complete = False
         self.reauthenticate_at_ns = None
-        self._is_again = True
+        self._is_renewal = True
         self._begin(receive)
 
     def poll_response(self) -> NetworkReceive | None:
-        """Return, once, an answer to an earlier request that came during a re-authentication."""
+        """Return, once, a response to an earlier request that came during a re-authentication."""
         return self._others.popleft() if self._others else None
 
     def handle_authentication_failure(self, transport: Transport) -> None:
         """Do nothing: a client that refuses just leaves."""
 
     def authenticate(self, transport: Transport) -> None:
-        """Go on as far as the transport allows.
+        """Continue as far as the transport allows.
 
         Raises:
             AuthenticationError: if either end refuses the other.
-            ConnectError: if the connection ended before that was known, or what answers is no
-                Kafka.
+            ConnectError: if the connection ended before that was known, or the peer is not Kafka.
             OSError: if the connection broke.
         """
         if self._failure is not None:
@@ -155,25 +154,25 @@ class SaslAuthenticator:
             raise
 
     def _begin(self, receive: NetworkReceive | None = None) -> None:
-        """Ask the first question of a new conversation."""
-        self._talk: Generator[Question, bytes, int] = self._conversation.talk()
-        self._ask(next(self._talk))
+        """Start a new conversation with its first request."""
+        self._requests: Generator[SaslRequest, bytes, int] = self._conversation.requests()
+        self._begin_request(next(self._requests))
         if receive is not None:
             self._receive = receive
 
-    def _ask(self, question: Question) -> None:
-        """Make a question and the wait for its answer the next to do."""
-        self._question = question
-        self._send = NetworkSend(self._channel_id, [question.data])
+    def _begin_request(self, request: SaslRequest) -> None:
+        """Prepare the send of a request and the receive of its response."""
+        self._request = request
+        self._send = NetworkSend(self._channel_id, [request.data])
         self._receive = self._new_receive()
 
     def _new_receive(self) -> NetworkReceive:
-        # Answers to earlier requests are as large as they are.
-        max_bytes = DEFAULT_MAX_FRAME_BYTES if self._is_again else MAX_SASL_FRAME_BYTES
+        # Responses to earlier requests may have any size.
+        max_bytes = DEFAULT_MAX_FRAME_BYTES if self._is_renewal else MAX_SASL_FRAME_BYTES
         return NetworkReceive(self._channel_id, max_bytes)
 
     def _advance(self, transport: Transport) -> bool:
-        """Write or read; return whether that came to an end, so that there is more to do."""
+        """Write or read; return whether that was completed, so that there is more to do."""
         if not self._send.is_completed:
             self._send.write_to(transport, self._clock)
             return self._send.is_completed
@@ -181,15 +180,15 @@ class SaslAuthenticator:
         while not receive.is_completed:
             if not receive.read_from(transport, self._clock):
                 return False
-        self._take(receive)
+        self._handle_receive(receive)
         return True
 
-    def _take(self, receive: NetworkReceive) -> None:
-        """Hand a frame to the conversation if it is the answer, or keep it for the channel."""
-        expected = self._question.correlation_id
+    def _handle_receive(self, receive: NetworkReceive) -> None:
+        """Give a frame to the conversation if it is the response, else keep it for the channel."""
+        expected = self._request.correlation_id
         found = int.from_bytes(receive.payload[:_CORRELATION_ID_BYTES], signed=True)
         if expected is not None and found != expected:
-            if not self._is_again:
+            if not self._is_renewal:
                 raise SaslError(
                     f"correlation id {expected} was asked with, but {found} was answered",
                     NO_KAFKA,
@@ -199,15 +198,15 @@ class SaslAuthenticator:
             self._receive = self._new_receive()
             return
         self._observe(receive)
-        self._answered_count += 1
+        self._response_count += 1
         receive.close()
         try:
-            self._ask(self._talk.send(receive.payload))
+            self._begin_request(self._requests.send(receive.payload))
         except StopIteration as ended:
-            self._end(ended.value)
+            self._complete(ended.value)
 
-    def _end(self, lifetime_ms: int) -> None:
-        """Note that both ends are satisfied, and for how long."""
+    def _complete(self, lifetime_ms: int) -> None:
+        """Record that both ends are satisfied, and until when."""
         self.is_complete = True
         if lifetime_ms > 0:
             part = _EARLIEST + _SPREAD * self.draw()
@@ -215,27 +214,27 @@ class SaslAuthenticator:
             self.reauthenticate_at_ns = self._clock.monotonic_ns() + lasts_ns
 
     def _observe(self, receive: NetworkReceive | None) -> None:
-        """Tell of the question and its answer, if anything was asked."""
-        sent, question = self._send, self._question
+        """Report the request and its response, if any of the request was sent."""
+        sent, asked = self._send, self._request
         if self._on_exchange is None or sent.first_write_ns is None:
             return
         last_ns = sent.first_write_ns if sent.last_write_ns is None else sent.last_write_ns
-        request = Frame(question.data, len(question.data), sent.first_write_ns, last_ns)
+        request = Frame(asked.data, len(asked.data), sent.first_write_ns, last_ns)
         response = None
         if receive is not None:
             assert receive.first_byte_ns is not None
             assert receive.last_byte_ns is not None
             data = receive.payload
             response = Frame(data, len(data), receive.first_byte_ns, receive.last_byte_ns)
-        self._on_exchange(SaslExchange(self._channel_id, *question[1:], request, response))
+        self._on_exchange(SaslExchange(self._channel_id, *asked[1:], request, response))
 
     def _early_end(self, peer: str) -> ConnectError:
-        """Return what it means that the broker closed the connection before the end."""
-        if self._question.api_key is None:
+        """Return the error for a connection that the broker closed before the end."""
+        if self._request.api_key is None:
             refusal = self._mechanism.explain("it closed the connection, as old brokers do")
             return AuthenticationError(peer, Layer.SASL, *refusal)
-        asked = API_BY_KEY[self._question.api_key].name
+        asked = API_BY_KEY[self._request.api_key].name
         why = f"the connection was closed when {asked} was asked, where an answer was expected"
-        if self._answered_count:
+        if self._response_count:
             return ConnectError(peer, Layer.SASL, why, BROKER_LOG, Fault.CLOSED)
         return AuthenticationError(peer, Layer.TLS, why, _ANOTHER_LISTENER, Fault.WANTS_TLS)

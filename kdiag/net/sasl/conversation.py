@@ -1,15 +1,15 @@
-"""The client's side of SASL over Kafka's protocol, apart from how the frames travel.
+"""The SASL conversation: a client's requests over Kafka's protocol, apart from how they travel.
 
     ApiVersions v0            which versions of the next two the broker speaks
-    SaslHandshake             this mechanism?  no: these are enabled
-    SaslAuthenticate          a token of the client, answered by one of the broker; again and again
+    SaslHandshake             the mechanism; a refusal lists those that are enabled
+    SaslAuthenticate          a token of the client, answered by one of the broker; repeated
 
 A broker that knows only version 0 of SaslHandshake is sent tokens as bare frames, without header.
-ApiVersions is asked in version 0, as Kafka's own client does: a broker may take a request that it
+ApiVersions is sent in version 0, as by Kafka's own client: a broker may mistake a request that it
 cannot read here for a token of GSSAPI. A re-authentication skips it (KIP-368).
 
-A conversation is a generator: it yields questions, is sent the frames that answer them, and
-returns how long the session lasts.
+A conversation is a generator: it yields requests, is sent the frames that answer them, and returns
+how long the session lasts.
 
 Source: KIP-43, KIP-152, KIP-255, KIP-368; Kafka's `SaslClientAuthenticator`.
 """
@@ -42,14 +42,14 @@ BROKER_LOG: Final = "Look into the broker's log for this connection"
 R = TypeVar("R", bound=Struct)
 
 
-class Question(NamedTuple):
+class SaslRequest(NamedTuple):
     """A frame for the broker.
 
     Attributes:
         data: the frame, without its length.
         api_key: None for a token without header, as are the next two.
         version: of the request.
-        correlation_id: what the answer repeats.
+        correlation_id: repeated by the response.
     """
 
     data: bytes
@@ -58,7 +58,7 @@ class Question(NamedTuple):
     correlation_id: int | None = None
 
     def __repr__(self) -> str:
-        return f"<Question to API {self.api_key}, {len(self.data)} bytes>"
+        return f"<SaslRequest to API {self.api_key}, {len(self.data)} bytes>"
 
 
 class _Versions(NamedTuple):
@@ -69,7 +69,7 @@ class _Versions(NamedTuple):
 
 
 class SaslConversation:
-    """All that a client says on one connection, at first and in each re-authentication."""
+    """All requests of a client on one connection: at first, and in each re-authentication."""
 
     def __init__(self, mechanism: SaslMechanism, client_id: str | None) -> None:
         self._mechanism = mechanism
@@ -77,11 +77,11 @@ class SaslConversation:
         self._versions: _Versions | None = None
         self._next_correlation_id = RESERVED_FOR_SASL[0]
 
-    def talk(self) -> Generator[Question, bytes, int]:
+    def requests(self) -> Generator[SaslRequest, bytes, int]:
         """Return a new conversation; it returns the session's lifetime in milliseconds, 0 is none.
 
         Raises:
-            SaslError: while it runs, if either end refuses, or the broker makes no sense.
+            SaslError: while it runs, if either end refuses, or a response cannot be read.
         """
         is_renewal = self._versions is not None
         if self._versions is None:
@@ -91,14 +91,14 @@ class SaslConversation:
             raise self._refused_handshake(response, is_renewal=is_renewal)
         return (yield from self._prove(self._versions.authenticate))
 
-    def _prove(self, version: int | None) -> Generator[Question, bytes, int]:
-        """Say the mechanism's tokens and return the session's lifetime."""
+    def _prove(self, version: int | None) -> Generator[SaslRequest, bytes, int]:
+        """Send the mechanism's tokens and return the session's lifetime."""
         lifetime_ms = 0
-        tokens = self._mechanism.talk()
+        tokens = self._mechanism.tokens()
         token = next(tokens, None)
         while token is not None:
             if version is None:
-                answer = yield Question(token)
+                answer = yield SaslRequest(token)
             else:
                 response = yield from self._authenticate(token, version)
                 answer, lifetime_ms = response.auth_bytes, response.session_lifetime_ms
@@ -108,8 +108,8 @@ class SaslConversation:
                 token = None
         return lifetime_ms
 
-    def _ask_versions(self) -> Generator[Question, bytes, _Versions]:
-        """Ask for the broker's versions, once more if it wants to be asked in another one."""
+    def _ask_versions(self) -> Generator[SaslRequest, bytes, _Versions]:
+        """Ask for the broker's versions, a second time if it lacks the version of the request."""
         response = yield from self._ask(ApiVersionsRequest(), 0, ApiVersionsResponse)
         offered = {each.api_key: each for each in response.api_keys}
         if response.error_code == _UNSUPPORTED_VERSION and api_keys.API_VERSIONS in offered:
@@ -135,13 +135,13 @@ class SaslConversation:
         newest = API_BY_KEY[api_keys.SASL_AUTHENTICATE].versions.high
         return _Versions(1, max(0, min(newest, offered[api_keys.SASL_AUTHENTICATE].max_version)))
 
-    def _shake_hands(self, version: int) -> Generator[Question, bytes, SaslHandshakeResponse]:
+    def _shake_hands(self, version: int) -> Generator[SaslRequest, bytes, SaslHandshakeResponse]:
         """Choose the mechanism."""
         request = SaslHandshakeRequest(mechanism=self._mechanism.name)
         return self._ask(request, version, SaslHandshakeResponse)
 
     def _refused_handshake(self, response: SaslHandshakeResponse, *, is_renewal: bool) -> SaslError:
-        """Return what it means that the broker does not take the mechanism."""
+        """Return the error for a broker that refuses the mechanism."""
         enabled = shortened(", ".join(response.mechanisms) or "none")
         if response.error_code == _UNSUPPORTED_MECHANISM:
             return SaslError(
@@ -162,23 +162,25 @@ class SaslConversation:
 
     def _authenticate(
         self, token: bytes, version: int
-    ) -> Generator[Question, bytes, SaslAuthenticateResponse]:
-        """Say a token and return the answer of a broker that has not refused."""
+    ) -> Generator[SaslRequest, bytes, SaslAuthenticateResponse]:
+        """Send a token and return the response of a broker that has not refused."""
         request = SaslAuthenticateRequest(auth_bytes=token)
         response = yield from self._ask(request, version, SaslAuthenticateResponse)
-        said = response.error_message or ""
+        message = response.error_message or ""
         if response.error_code == _AUTHENTICATION_FAILED:
-            raise SaslError(*self._mechanism.explain(said or _meaning(response.error_code)))
+            raise SaslError(*self._mechanism.explain(message or _meaning(response.error_code)))
         if response.error_code != _NONE:
             raise SaslError(
                 f"{self._mechanism.name} was answered by {_meaning(response.error_code)}"
-                f" {shortened(said)}".rstrip(),
+                f" {shortened(message)}".rstrip(),
                 BROKER_LOG,
             )
         return response
 
-    def _ask(self, request: Struct, version: int, answer: type[R]) -> Generator[Question, bytes, R]:
-        """Ask a question and return the answer."""
+    def _ask(
+        self, request: Struct, version: int, answer: type[R]
+    ) -> Generator[SaslRequest, bytes, R]:
+        """Send a request and return the response."""
         api_key = info_of(answer).api_key
         assert api_key is not None
         api = API_BY_KEY[api_key]
@@ -189,7 +191,7 @@ class SaslConversation:
             client_id=self._client_id,
         )
         data = encode(header, api.request_header_version(version)) + encode(request, version)
-        frame = yield Question(data, api.key, version, header.correlation_id)
+        frame = yield SaslRequest(data, api.key, version, header.correlation_id)
         try:
             start = read_response_header(frame, api.key, version).body_offset
             return decode(answer, version, frame, start)

@@ -1,10 +1,16 @@
-"""SASL mechanisms: what a client says to prove who it is, apart from how the bytes travel.
+r"""SASL mechanisms: how a client proves who it is, apart from how the bytes travel.
 
-A mechanism's conversation is a generator: it yields a token for the broker and is sent the token
-that the broker answers with, until it is satisfied and returns. The broker always has the last
-word, if only an empty token.
+A mechanism is a generator of tokens: it yields one for the broker and is sent the token that the
+broker answers with, until it is satisfied and returns. The broker always has the last word, if only
+an empty token:
 
-Source: RFC 4422 (SASL); KIP-43.
+    tokens = Plain("alice", "secret").tokens()
+    next(tokens)                    b"\0alice\0secret"
+    tokens.send(b"")                StopIteration: the client is satisfied
+
+Here are that protocol, its errors, and PLAIN; every other mechanism is a module of its own.
+
+Source: RFC 4422 (SASL), RFC 4616 (PLAIN); KIP-43.
 """
 
 from collections.abc import Generator
@@ -13,11 +19,11 @@ from typing import Final, NamedTuple, Protocol
 from kdiag.errors import Fault, KdiagError
 
 _MAX_TEXT: Final = 300
-"""More characters of what a broker says are not repeated."""
+"""Longer messages of a broker are not repeated in full."""
 
 
 class SaslError(KdiagError):
-    """Authentication cannot go on; the authenticator tells with which broker.
+    """Authentication cannot continue; the authenticator adds with which broker.
 
     Attributes:
         why: what was expected and what happened; never holds a secret.
@@ -54,29 +60,29 @@ class SaslMechanism(Protocol):
         """Return the mechanism's registered name, such as `SCRAM-SHA-512`."""
         ...
 
-    def talk(self) -> Generator[bytes, bytes, None]:
-        """Return a new conversation; it ends by returning when the client is satisfied.
+    def tokens(self) -> Generator[bytes, bytes, None]:
+        """Return a new conversation; it returns when the client is satisfied.
 
         Raises:
-            SaslError: while it runs, if there is nothing to prove with, or if the broker does not
-                prove who it is.
+            SaslError: while it runs, if the client has no credentials, or the broker does not prove
+                who it is.
         """
         ...
 
-    def explain(self, said: str) -> Refusal:
-        """Return what it means that the broker refused, with what it said."""
+    def explain(self, message: str) -> Refusal:
+        """Return the meaning of a refusal, with the broker's own message."""
         ...
 
 
 def shortened(text: str) -> str:
-    """Return what a broker said, without its end if that is far away."""
+    """Return a broker's message, cut if it is long."""
     return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}..."
 
 
-def secret_bytes(text: str) -> bytes:
-    """Return what was typed or read as UTF-8, with bytes that were none before as they were.
+def password_bytes(text: str) -> bytes:
+    """Return a text as UTF-8, with the original bytes where it was read from something else.
 
-    A surrogate that came from anywhere else becomes a question mark, as in Java.
+    A surrogate of any other origin becomes a question mark, as in Java.
     """
     try:
         return text.encode(errors="surrogateescape")
@@ -96,14 +102,14 @@ class Plain:
     def __repr__(self) -> str:
         return f"<Plain as {self._username!r}>"
 
-    def talk(self) -> Generator[bytes, bytes, None]:
+    def tokens(self) -> Generator[bytes, bytes, None]:
         """Return a conversation of one token: no other identity, user name, password."""
-        yield secret_bytes(f"\0{self._username}\0{self._password}")
+        yield password_bytes(f"\0{self._username}\0{self._password}")
 
-    def explain(self, said: str) -> Refusal:
-        """Return that user name or password are wrong."""
+    def explain(self, message: str) -> Refusal:
+        """Return that the user name or the password is wrong."""
         return Refusal(
-            f"the broker refused user {self._username!r} (PLAIN): {shortened(said)}",
+            f"the broker refused user {self._username!r} (PLAIN): {shortened(message)}",
             "Check user name and password; PLAIN users stand in the JAAS configuration of the"
             " broker's listener",
         )

@@ -1,8 +1,8 @@
-r"""OAUTHBEARER: a token that somebody else issued, and that the broker can check.
+r"""OAUTHBEARER: a token that somebody else issued and that the broker can verify.
 
 The client's first token is `n,,`, then `auth=Bearer TOKEN` and any extensions, each behind a byte
-0x01. A broker that refuses says why in JSON; the client then sends a lone 0x01, so that the broker
-can end the conversation with an error.
+0x01. A broker that refuses answers with the reason as JSON; the client then sends a lone 0x01, so
+that the broker can end the conversation with an error.
 
 Source: RFC 7628; KIP-255, KIP-342 (extensions).
 """
@@ -31,15 +31,15 @@ class OauthBearer:
     def __init__(
         self, source: TokenSource, clock: Clock, extensions: Mapping[str, str] | None = None
     ) -> None:
-        """Take the source.
+        """Keep the source.
 
         Args:
             source: where tokens come from; it is asked for each authentication.
-            clock: tells whether a token that was refused had expired.
-            extensions: SASL extensions, which brokers' own validators may want.
+            clock: decides whether a refused token had expired.
+            extensions: SASL extensions, which a broker's validator may need.
 
         Raises:
-            ValueError: naming the extension that cannot be.
+            ValueError: if an extension is not allowed; names it.
         """
         for name, value in (extensions or {}).items():
             if not _NAME.fullmatch(name) or name == "auth":
@@ -54,7 +54,7 @@ class OauthBearer:
     def __repr__(self) -> str:
         return f"<OauthBearer with {self._source!r}>"
 
-    def talk(self) -> Generator[bytes, bytes, None]:
+    def tokens(self) -> Generator[bytes, bytes, None]:
         """Return a conversation of one token, or of two if the broker refuses the first.
 
         Raises:
@@ -63,15 +63,15 @@ class OauthBearer:
         token = self._source.token()
         self._expires_ns = expiry_ns(token)
         pairs = {"auth": f"Bearer {token}", **self._extensions}
-        said = "".join(f"{name}={value}{_SEPARATOR}" for name, value in pairs.items())
-        refused = yield f"n,,{_SEPARATOR}{said}{_SEPARATOR}".encode("ascii")
+        joined = "".join(f"{name}={value}{_SEPARATOR}" for name, value in pairs.items())
+        refused = yield f"n,,{_SEPARATOR}{joined}{_SEPARATOR}".encode("ascii")
         if refused:
             yield _SEPARATOR.encode("ascii")
             raise SaslError(*self.explain(refused.decode(errors="replace")))
 
-    def explain(self, said: str) -> Refusal:
-        """Return that the token has expired, if it says so itself, or else what the broker says."""
-        why = f"the broker refused the token (OAUTHBEARER): {shortened(_status(said))}"
+    def explain(self, message: str) -> Refusal:
+        """Return that the token has expired, if it says so itself, else the broker's reason."""
+        why = f"the broker refused the token (OAUTHBEARER): {shortened(_status(message))}"
         if self._expires_ns is not None:
             late_s = (self._clock.epoch_ns() - self._expires_ns) // NS_PER_S
             when = dt.datetime.fromtimestamp(self._expires_ns // NS_PER_S, dt.UTC)
@@ -85,14 +85,14 @@ class OauthBearer:
         )
 
 
-def _status(said: str) -> str:
-    """Return what is in the broker's JSON, or what it said if that is none."""
+def _status(message: str) -> str:
+    """Return the fields of the broker's JSON as text, or the message if it is not JSON."""
     try:
-        fields = msgspec.json.decode(said)
+        fields = msgspec.json.decode(message)
     except (msgspec.DecodeError, RecursionError):
-        return said
+        return message
     if not isinstance(fields, dict) or "status" not in fields:
-        return said
+        return message
     return ", ".join(
         f"{value}" if name == "status" else f"{name} {value}" for name, value in fields.items()
     )

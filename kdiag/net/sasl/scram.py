@@ -1,7 +1,7 @@
-"""SCRAM-SHA-256 and SCRAM-SHA-512: both ends prove that they know the password without saying it.
+"""SCRAM-SHA-256 and SCRAM-SHA-512: both ends prove that they know the password without sending it.
 
-Kafka takes names and passwords as they are, without the normalization (SASLprep) that RFC 5802
-wants; so they are given to the library as it would have made them.
+Kafka uses names and passwords as they are, without the normalization (SASLprep) that RFC 5802
+demands, so the library is given them as if it had normalized them.
 
 Source: RFC 5802, RFC 7677; KIP-84; KIP-48 (delegation tokens).
 """
@@ -9,7 +9,7 @@ Source: RFC 5802, RFC 7677; KIP-84; KIP-48 (delegation tokens).
 from collections.abc import Callable, Generator
 from typing import Any, Final
 
-from kdiag.net.sasl.mechanism import Refusal, SaslError, secret_bytes, shortened
+from kdiag.net.sasl.mechanism import Refusal, SaslError, password_bytes, shortened
 
 _MAX_ITERATIONS: Final = 1_000_000
 """About a second of work; Kafka itself allows 16,384."""
@@ -27,7 +27,7 @@ class Scram:
     def __init__(
         self, name: str, username: str, password: str, *, is_delegation_token: bool = False
     ) -> None:
-        """Take the credentials.
+        """Keep the credentials.
 
         Args:
             name: `SCRAM-SHA-256` or `SCRAM-SHA-512`.
@@ -48,18 +48,18 @@ class Scram:
     def __repr__(self) -> str:
         return f"<Scram {self.name} as {self._username!r}>"
 
-    def talk(self, nonce: str | None = None) -> Generator[bytes, bytes, None]:
-        """Return a conversation of two tokens; the broker's answer to the second proves it.
+    def tokens(self, nonce: str | None = None) -> Generator[bytes, bytes, None]:
+        """Return a conversation of two tokens; the broker proves itself in its second.
 
         Args:
             nonce: the client's; by default a random one.
 
         Raises:
-            SaslError: if the broker's tokens make no sense, or prove nothing.
+            SaslError: if the broker's tokens cannot be read, or prove nothing.
         """
         client = self._client(nonce)
         server_first = yield self._client_first(client)
-        self._take(client.set_server_first, server_first)
+        self._read_token(client.set_server_first, server_first)
         if int(client.iterations) > _MAX_ITERATIONS:
             raise SaslError(
                 f"the broker asks for {client.iterations} iterations of {self.name}, more than"
@@ -67,24 +67,24 @@ class Scram:
                 _NOT_THE_BROKER,
             )
         server_final = yield client.get_client_final().encode()
-        self._take(client.set_server_final, server_final)
+        self._read_token(client.set_server_final, server_final)
 
-    def explain(self, said: str) -> Refusal:
-        """Return that user name or password are wrong, or belong to another mechanism."""
+    def explain(self, message: str) -> Refusal:
+        """Return that the user name or the password is wrong, or belongs to another mechanism."""
         if self._is_delegation_token:
             return Refusal(
                 f"the broker refused delegation token {self._username!r} ({self.name}):"
-                f" {shortened(said)}",
+                f" {shortened(message)}",
                 "Check with kafka-delegation-tokens.sh --describe that the token has not expired",
             )
         return Refusal(
-            f"the broker refused user {self._username!r} ({self.name}): {shortened(said)}",
+            f"the broker refused user {self._username!r} ({self.name}): {shortened(message)}",
             f"Check user name and password, and with kafka-configs.sh --describe --entity-type"
             f" users that the user has {self.name} credentials",
         )
 
     def _client(self, nonce: str | None) -> Any:
-        from scramp import ScramClient  # noqa: PLC0415 - 40 ms that only SCRAM needs
+        from scramp import ScramClient  # noqa: PLC0415 - 33 ms, SCRAM only
 
         client = ScramClient([self.name], "kafka", "", c_nonce=nonce)
         client.username = _AsItIs(self._username)
@@ -98,8 +98,8 @@ class Scram:
             first += _BY_DELEGATION
         return first.encode()
 
-    def _take(self, take: Callable[[str], None], token: bytes) -> None:
-        """Hand a token of the broker to the library."""
+    def _read_token(self, read: Callable[[str], None], token: bytes) -> None:
+        """Have the library read a token of the broker."""
         from scramp import ScramException  # noqa: PLC0415 - as above
 
         if token.startswith(_SERVER_ERROR):
@@ -107,7 +107,7 @@ class Scram:
                 *self.explain(token.removeprefix(_SERVER_ERROR).decode(errors="replace"))
             )
         try:
-            take(token.decode())
+            read(token.decode())
         except (ScramException, UnicodeDecodeError) as error:
             raise SaslError(
                 f"the broker does not prove that it knows the password of user"
@@ -123,7 +123,7 @@ class _AsItIs:
         self._text = text
 
     def __bytes__(self) -> bytes:
-        return secret_bytes(self._text)
+        return password_bytes(self._text)
 
     def escape(self) -> str:
         """Return the text as it stands in a SCRAM message."""

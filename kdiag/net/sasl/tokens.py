@@ -1,4 +1,4 @@
-"""Bearer tokens and where they come from: a literal, a file, a command, or made up unsecured.
+"""Bearer tokens and their sources: a literal, a file, a command, or made here without a signature.
 
 Source: RFC 6750 section 2.1 (what a token is made of); RFC 7519 (JWT); KIP-255 (unsecured tokens).
 """
@@ -28,10 +28,10 @@ _STRING, _NUMBER, _LIST = (f"{_PREFIX}{kind}Claim_" for kind in ("String", "Numb
 
 
 class TokenSource(Protocol):
-    """Where a token comes from; its `repr` and its errors hold no token."""
+    """The source of a token; its `repr` and its errors hold no token."""
 
     def token(self) -> str:
-        """Return a token to be sent now.
+        """Return a token to send now.
 
         Raises:
             SaslError: if there is none.
@@ -63,7 +63,7 @@ class FileToken:
         return f"<FileToken {self._path}>"
 
     def token(self) -> str:
-        """Return what the file holds now, without white space around it."""
+        """Return the token in the file, without white space around it."""
         try:
             with self._path.open("rb") as file:
                 data = file.read(_MAX_TOKEN_BYTES + 1)
@@ -78,19 +78,19 @@ class FileToken:
 class CommandToken:
     """A token that a command prints; a JWT is used again until a minute before it expires.
 
-    Waiting for the command blocks. What it says on stderr goes where ours goes.
+    Waiting for the command blocks. Its stderr is ours.
     """
 
     def __init__(self, command: Sequence[str], timeout_ns: int, clock: Clock) -> None:
-        """Name the command.
+        """Keep the command.
 
         Args:
             command: the program and its arguments; no shell sees them.
             timeout_ns: how long it may take before it is killed.
-            clock: tells when the token expires.
+            clock: decides whether the token has expired.
 
         Raises:
-            ValueError: if there is no program in it.
+            ValueError: if it names no program.
         """
         if not command:
             raise ValueError("a command that prints a token has at least a program")
@@ -134,17 +134,17 @@ class CommandToken:
 
 
 class UnsecuredToken:
-    """Unsigned tokens, as brokers take them that use Kafka's unsecured validator, for tests.
+    """Unsigned tokens, which brokers with Kafka's unsecured validator accept, for tests.
 
     A new one is made each time, from the options of Kafka's `OAuthBearerLoginModule`:
     `unsecuredLoginStringClaim_sub="alice"` and its like.
     """
 
     def __init__(self, options: Mapping[str, str], clock: Clock) -> None:
-        """Take the options; those that are about something else are passed over.
+        """Read the options; unrelated ones are ignored.
 
         Raises:
-            ValueError: naming the option that is missing or cannot be.
+            ValueError: if an option is missing or not allowed; names it.
         """
         principal = options.get(f"{_PREFIX}PrincipalClaimName", "").strip() or "sub"
         self._claims = dict(_claims(options))
@@ -159,13 +159,13 @@ class UnsecuredToken:
                 f"{name}: a number of seconds was expected, not {lifetime!r}"
             ) from None
         self._clock = clock
-        _encoded(self._claims)  # what cannot be encoded is refused now, not when it is needed
+        _encoded(self._claims)  # refuse now, not on the first connection, what JSON cannot hold
 
     def __repr__(self) -> str:
         return f"<UnsecuredToken {self._claims}>"
 
     def token(self) -> str:
-        """Return a token that holds from now."""
+        """Return a token that is valid from now on."""
         now_s = self._clock.epoch_ns() // NS_PER_MS / 1000
         claims = {"exp": now_s + self._lifetime_s, "iat": now_s, **self._claims}
         header, body = (_encoded(part) for part in ({"alg": "none"}, claims))
@@ -173,7 +173,7 @@ class UnsecuredToken:
 
 
 def expiry_ns(token: str) -> int | None:
-    """Return when a JWT says that it expires, since 1970; None where it does not say."""
+    """Return when a JWT expires, since 1970; None if it does not say."""
     parts = token.split(".", 2)
     if len(parts) < 2:  # noqa: PLR2004 - header and claims
         return None
@@ -191,7 +191,7 @@ def _checked(text: str, origin: str) -> str:
     """Return a token without the white space around it.
 
     Raises:
-        SaslError: if it is none.
+        SaslError: if it is not a token.
     """
     token = text.strip()
     if not token:
@@ -211,7 +211,7 @@ def _encoded(value: object) -> str:
 
 
 def _claims(options: Mapping[str, str]) -> Iterable[tuple[str, object]]:
-    """Yield names and values of the claims that options give."""
+    """Yield the names and values of the claims in options."""
     for option, text in options.items():
         for prefix, read in ((_STRING, str), (_NUMBER, _number), (_LIST, _list)):
             name = option.removeprefix(prefix)
@@ -233,5 +233,5 @@ def _number(text: str) -> float:
 
 
 def _list(text: str) -> list[str]:
-    """Return the parts of a text whose first character stands between them."""
+    """Split a text by its first character."""
     return text[1:].split(text[0]) if len(text) > 1 else []

@@ -1,4 +1,4 @@
-from kdiag.net.sasl.mechanism import Plain, SaslError, secret_bytes, shortened
+from kdiag.net.sasl.mechanism import Plain, SaslError, password_bytes, shortened
 
 
 def test_a_sasl_error_reads_as_what_happened() -> None:
@@ -15,9 +15,9 @@ def test_what_a_broker_says_is_repeated_up_to_a_limit() -> None:
 
 def test_a_secret_keeps_the_bytes_that_it_was_read_from() -> None:
     """A password in a file need not be UTF-8; what never was bytes becomes a question mark."""
-    assert secret_bytes(b"p\xe4ss".decode(errors="surrogateescape")) == b"p\xe4ss"
-    assert secret_bytes("p\u00e4ss") == b"p\xc3\xa4ss"
-    assert secret_bytes("a\ud800b") == b"a?b"
+    assert password_bytes(b"p\xe4ss".decode(errors="surrogateescape")) == b"p\xe4ss"
+    assert password_bytes("p\u00e4ss") == b"p\xc3\xa4ss"
+    assert password_bytes("a\ud800b") == b"a?b"
 
 
 PASSWORD = "tanstaaftanstaaf"
@@ -25,19 +25,19 @@ PASSWORD = "tanstaaftanstaaf"
 
 def test_plain_says_name_and_password_at_once() -> None:
     """This is the first example of RFC 4616, section 4."""
-    assert list(Plain("tim", PASSWORD).talk()) == [b"\0tim\0tanstaaftanstaaf"]
+    assert list(Plain("tim", PASSWORD).tokens()) == [b"\0tim\0tanstaaftanstaaf"]
 
 
 def test_plain_is_satisfied_whatever_the_broker_answers() -> None:
     """A broker that refuses does so with an error code."""
-    talk = Plain("tim", PASSWORD).talk()
+    talk = Plain("tim", PASSWORD).tokens()
     next(talk)
     assert next(talk, None) is None
 
 
 def test_letters_beyond_ascii_are_utf_8() -> None:
     """RFC 4616 wants so."""
-    assert list(Plain("tüm", "\N{HERB}").talk()) == ["\0tüm\0\N{HERB}".encode()]
+    assert list(Plain("tüm", "\N{HERB}").tokens()) == ["\0tüm\0\N{HERB}".encode()]
 
 
 def test_plain_explains_a_refusal_and_never_says_the_password() -> None:

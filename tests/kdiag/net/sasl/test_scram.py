@@ -23,7 +23,7 @@ HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 
 def talk_of_the_rfc() -> Generator[bytes, bytes, None]:
     """Return the client's side of the example."""
-    return Scram("SCRAM-SHA-256", "user", "pencil").talk(NONCE)
+    return Scram("SCRAM-SHA-256", "user", "pencil").tokens(NONCE)
 
 
 def as_kafka_proves(name: str, password: str, first_bare: str, client_final: str) -> str:
@@ -56,7 +56,7 @@ def test_scram_says_what_the_example_of_the_rfc_says() -> None:
 @pytest.mark.parametrize("password", ["pencil", "p=a,b", "pa\u017fsw\u00f6rd\N{HERB}", "a\u00adb"])
 def test_scram_takes_names_and_passwords_as_kafka_does(name: str, password: str) -> None:
     """Nothing is normalized: not the long s, not an emoji, not a soft hyphen."""
-    talk = Scram(name, "a=b,c\u017f", password).talk(NONCE)
+    talk = Scram(name, "a=b,c\u017f", password).tokens(NONCE)
     first = next(talk).decode().removeprefix("n,,")
     assert first == f"n=a=3Db=2Cc\u017f,r={NONCE}"
     final = talk.send(SERVER_FIRST).decode()
@@ -67,7 +67,7 @@ def test_scram_takes_names_and_passwords_as_kafka_does(name: str, password: str)
 
 def test_a_delegation_token_says_that_it_is_one() -> None:
     """The broker then looks for a token's HMAC instead of a password (KIP-48)."""
-    talk = Scram("SCRAM-SHA-512", "id", "aG1hYw==", is_delegation_token=True).talk(NONCE)
+    talk = Scram("SCRAM-SHA-512", "id", "aG1hYw==", is_delegation_token=True).tokens(NONCE)
     first = next(talk).decode().removeprefix("n,,")
     assert first == f"n=id,r={NONCE},tokenauth=true"
     final = talk.send(SERVER_FIRST).decode()
@@ -77,7 +77,7 @@ def test_a_delegation_token_says_that_it_is_one() -> None:
 def test_every_conversation_has_its_own_nonce() -> None:
     """What one connection said is of no use on another."""
     scram = Scram("SCRAM-SHA-256", "user", "pencil")
-    assert next(scram.talk()) != next(scram.talk())
+    assert next(scram.tokens()) != next(scram.tokens())
 
 
 def test_a_broker_that_does_not_know_the_password_is_refused() -> None:

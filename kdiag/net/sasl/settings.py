@@ -1,0 +1,122 @@
+"""SASL settings: Kafka's `sasl.` settings, and the mechanism that they name.
+
+`make_mechanism` is the one place that knows every mechanism. A new one is a module of this folder
+with a class that is a `SaslMechanism`, and a line in `_MAKERS`.
+
+Source: Kafka's `SaslConfigs`; KIP-48 (delegation tokens), KIP-255, KIP-342 (OAUTHBEARER).
+"""
+
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from kdiag.clock import NS_PER_S, Clock
+from kdiag.errors import ConfigError
+from kdiag.net.sasl.mechanism import Plain, SaslMechanism
+from kdiag.net.sasl.oauthbearer import OauthBearer
+from kdiag.net.sasl.scram import Scram
+from kdiag.net.sasl.tokens import (
+    CommandToken,
+    FileToken,
+    LiteralToken,
+    TokenSource,
+    UnsecuredToken,
+)
+
+_JAAS: Final = "sasl.jaas.config"
+_COMMAND: Final = "sasl.oauthbearer.token.command"
+
+
+class SaslSettings(NamedTuple):
+    """How a client proves who it is.
+
+    Attributes:
+        mechanism: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512` or `OAUTHBEARER`.
+        username: the user's name, or the id of a delegation token.
+        password: the password, or the HMAC of a delegation token.
+        is_delegation_token: whether these are a delegation token's (SCRAM only).
+        token: a bearer token; the next three are used in this order where it is None.
+        token_file: a file that holds one.
+        token_command: a command that prints one, as a shell would split it.
+        unsecured: the options of Kafka's login module for an unsecured token.
+        extensions: SASL extensions of OAUTHBEARER.
+        timeout_ns: how long the command may take.
+        origins: setting -> where it came from, for errors.
+    """
+
+    mechanism: str
+    username: str = ""
+    password: str = ""
+    is_delegation_token: bool = False
+    token: str | None = None
+    token_file: str | None = None
+    token_command: str | None = None
+    unsecured: Mapping[str, str] = MappingProxyType({})
+    extensions: Mapping[str, str] = MappingProxyType({})
+    timeout_ns: int = 30 * NS_PER_S
+    origins: Mapping[str, str] = MappingProxyType({})
+
+    def __repr__(self) -> str:
+        return f"<SaslSettings: {self.mechanism} as {self.username!r}>"
+
+    def error(self, key: str, why: str) -> ConfigError:
+        """Return the error about a setting."""
+        return ConfigError(key, self.origins.get(key, "SASL settings"), why)
+
+
+def make_mechanism(settings: SaslSettings, clock: Clock) -> SaslMechanism:
+    """Return the mechanism that settings name, with its credentials.
+
+    Raises:
+        ConfigError: if there is no such mechanism, or a token cannot be made as the settings say.
+    """
+    make = _MAKERS.get(settings.mechanism)
+    if make is None:
+        why = f"expected one of {', '.join(_MAKERS)}, found {settings.mechanism!r}"
+        raise settings.error("sasl.mechanism", why)
+    return make(settings, clock)
+
+
+def _plain(settings: SaslSettings, _: Clock) -> SaslMechanism:
+    return Plain(settings.username, settings.password)
+
+
+def _scram(settings: SaslSettings, _: Clock) -> SaslMechanism:
+    return Scram(
+        settings.mechanism,
+        settings.username,
+        settings.password,
+        is_delegation_token=settings.is_delegation_token,
+    )
+
+
+def _oauthbearer(settings: SaslSettings, clock: Clock) -> SaslMechanism:
+    source = _token_source(settings, clock)
+    try:
+        return OauthBearer(source, clock, settings.extensions)
+    except ValueError as error:
+        raise settings.error(_JAAS, str(error)) from None
+
+
+def _token_source(settings: SaslSettings, clock: Clock) -> TokenSource:
+    if settings.token is not None:
+        return LiteralToken(settings.token)
+    if settings.token_file is not None:
+        return FileToken(Path(settings.token_file))
+    command = settings.token_command
+    try:
+        if command is None:
+            return UnsecuredToken(settings.unsecured, clock)
+        return CommandToken(shlex.split(command), settings.timeout_ns, clock)
+    except ValueError as error:
+        raise settings.error(_JAAS if command is None else _COMMAND, str(error)) from None
+
+
+_MAKERS: Final[dict[str, Callable[[SaslSettings, Clock], SaslMechanism]]] = {
+    "PLAIN": _plain,
+    "SCRAM-SHA-256": _scram,
+    "SCRAM-SHA-512": _scram,
+    "OAUTHBEARER": _oauthbearer,
+}
