@@ -1,13 +1,14 @@
 """Non-blocking input and output over many connections, as Kafka's `common.network` does it.
 
-Five nouns:
-
-- A **Transport** moves bytes on one socket: plaintext, or TLS around it.
-- An **Authenticator** proves, over a Transport, who the two ends are (SASL, or nothing at all).
-- A **Channel** is a Transport, its Authenticator, at most one Send and at most one Receive.
-- A **Send** is a frame on its way out, a **Receive** one on its way in; both survive partial I/O.
-- The **Selector** watches many Channels with one `poll`, and tells what was sent, what was
-  received, who connected and who is gone.
+- An **Address** (`address`) is where a connection goes; `tcp` sets and reads its socket.
+- A **Transport** (`transport`, `tls/`) moves bytes on one socket: plaintext, or TLS around it.
+- An **Authenticator** (`authenticator`, `sasl/`) proves, over a transport, who the two ends are.
+- A **Channel** (`channel`) is a transport, its authenticator, at most one send and one receive.
+- A **NetworkSend** (`send`) is an outgoing frame, a **NetworkReceive** (`receive`) an incoming one;
+  both survive partial I/O. `foreign` recognises what is not Kafka.
+- The **Selector** (`selector/`) drives many channels with one `poll`, within a **MemoryPool**.
+- **TimedChannels** (`timed_channel`) record how far each connection came; **SocketFacts**
+  (`tcp_info`) are what the system knows of it.
 
 Nothing here knows what a frame says but the authenticators; time comes from the caller's clock.
 """

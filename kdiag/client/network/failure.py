@@ -129,9 +129,9 @@ def failure(address: str, stage: Stage, error: Exception | None) -> ConnectError
     """
     if isinstance(error, ConnectError):
         return error
-    told = getattr(error, "told", None)  # a HandshakeBrokenError, which plaintext never loads
-    if isinstance(told, ConnectError):
-        return told
+    broken = getattr(error, "connect_error", None)  # HandshakeBrokenError: plaintext never loads it
+    if isinstance(broken, ConnectError):
+        return broken
     if stage is Stage.TCP:
         return _not_connected(address, error)
     if error is None:

@@ -1,1 +1,8 @@
-"""The selector: many channels driven by one `poll`."""
+"""The selector: drives many channels with one `poll`.
+
+- `selector`: the **Selector** itself, its settings, and the modes of closing a channel.
+- `poller`: asks the operating system which sockets are ready, by channel id.
+- `reads`, `writes`: the two sides of a poll, with the frames that it completed.
+- `idle`: which connection was unused for too long.
+- `metrics`: counters.
+"""

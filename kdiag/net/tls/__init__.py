@@ -1,1 +1,8 @@
-"""TLS on channels: contexts, key stores, the transport and what its failures mean."""
+"""TLS on channels: OpenSSL with Kafka's settings.
+
+- `context`: **TlsSettings**, and the OpenSSL contexts that they make, for clients and for servers.
+- `key_store`: trusted certificates and an identity from a file: `pem`, `pkcs12` or `jks`.
+- `transport`: **TlsTransport**, a transport that encrypts.
+- `failure`: explains a handshake that failed.
+- `certificate`, `der`: what a certificate says.
+"""

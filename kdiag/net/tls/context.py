@@ -1,8 +1,19 @@
-"""TLS contexts: OpenSSL, set up as Kafka's `ssl.` settings say.
+"""TLS contexts: OpenSSL, configured by Kafka's `ssl.` settings.
 
-Where OpenSSL and Java differ, it is set up as Java is: every certificate in the trust store is
-trusted, not only roots. What cannot be had: of the suites of TLS 1.3 OpenSSL offers all, and
-TLSv1.1 and older, which both have turned off, are left out of `ssl.enabled.protocols`.
+    client_context(settings)    server_context(settings)
+        versions and suites      ssl.enabled.protocols, ssl.cipher.suites
+        whom to trust            ssl.truststore.*
+        who we are               ssl.keystore.*, ssl.key.*
+
+Where OpenSSL and Java differ, it is configured like Java: every certificate in the trust store is
+trusted, not only roots, and suites may have Java's names, which follow a rule:
+
+    TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256    ECDHE-RSA-AES128-GCM-SHA256
+
+Two differences remain: OpenSSL always offers all suites of TLS 1.3, and TLSv1.1 and older, which
+both have turned off, are left out of `ssl.enabled.protocols`.
+
+`server_context` is for the listeners of kdiag's lab.
 
 Source: Kafka's `SslConfigs`, `DefaultSslEngineFactory`; KIP-651 (PEM).
 """
@@ -34,6 +45,8 @@ _CLIENT_AUTH: Final = {
     "requested": ssl.CERT_OPTIONAL,
     "required": ssl.CERT_REQUIRED,
 }
+_JAVA_PREFIXES: Final = ("TLS_", "SSL_")
+_WITH: Final = "_WITH_"
 _OPEN_FILES: Final = Path("/proc/self/fd")
 
 
@@ -46,10 +59,10 @@ class TlsSettings(NamedTuple):
     Attributes:
         truststore_location: a file with the certificates to trust; without it and without
             `truststore_certificates` those are trusted that the operating system trusts.
-        truststore_type: `JKS`, `PKCS12` or `PEM`; None is whatever the file is.
+        truststore_type: `JKS`, `PKCS12` or `PEM`; None lets the file decide.
         truststore_password: for the file.
         truststore_certificates: the certificates themselves, as PEM.
-        keystore_location: a file with our own key and certificates.
+        keystore_location: a file with our key and certificates.
         keystore_type: as `truststore_type`.
         keystore_password: for the file.
         keystore_certificate_chain: our certificates themselves, as PEM, our own first.
@@ -57,12 +70,11 @@ class TlsSettings(NamedTuple):
         certificate_location: a PEM file with our certificates alone.
         key_location: a PEM file with our key alone.
         key_password: for the key.
-        cipher_suites: those to choose from, in Java's or in OpenSSL's names; empty is OpenSSL's
-            choice.
-        enabled_protocols: the versions to choose from.
+        cipher_suites: the suites to offer, by Java's or OpenSSL's names; empty is OpenSSL's choice.
+        enabled_protocols: the versions to offer.
         client_auth: whether a server wants a client's certificate: `none`, `requested`, `required`.
         verifies_certificate: whether the server must prove who it is.
-        verifies_hostname: whether its certificate must be for the name that was connected to
+        verifies_hostname: whether its certificate must be for the host connected to
             (`ssl.endpoint.identification.algorithm`).
         origins: setting -> where it came from, for errors.
     """
@@ -91,7 +103,7 @@ class TlsSettings(NamedTuple):
         return f"<TlsSettings: trusts {self.truststore_location}, is {own}>"
 
     def error(self, field: str, why: str) -> ConfigError:
-        """Return what is wrong with a setting."""
+        """Return the error about a setting."""
         key = f"ssl.{field.replace('_', '.')}"
         return ConfigError(key, self.origins.get(key, "TLS settings"), why)
 
@@ -137,7 +149,7 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
 
 
 def _set_versions(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    """Set from which versions and cipher suites is chosen."""
+    """Set the versions and cipher suites to choose from."""
     unknown = set(settings.enabled_protocols) - set(_VERSIONS) - _OLD_VERSIONS
     if unknown:
         why = f"{', '.join(sorted(unknown))} is not known; TLSv1.2 and TLSv1.3 are"
@@ -159,13 +171,34 @@ def _set_versions(context: ssl.SSLContext, settings: TlsSettings) -> None:
 
 
 def _versions_of(suites: tuple[str, ...]) -> set[ssl.TLSVersion]:
-    """Return the versions that some suites can be used with; OpenSSL's names are for any."""
+    """Return the versions that have any of the suites; OpenSSL's names count for all versions."""
     if not all(map(is_java_name, suites)) or not suites:
         return set(_VERSIONS.values())
     return {
         ssl.TLSVersion.TLSv1_3 if is_tls13_suite(name) else ssl.TLSVersion.TLSv1_2
         for name in suites
     }
+
+
+def is_tls13_suite(name: str) -> bool:
+    """Return whether a suite is one of TLS 1.3, which names no key exchange."""
+    return name.startswith("TLS_") and _WITH not in name
+
+
+def is_java_name(name: str) -> bool:
+    """Return whether a name is Java's rather than OpenSSL's."""
+    return name.startswith(_JAVA_PREFIXES)
+
+
+def openssl_name(name: str) -> str:
+    """Return OpenSSL's name of a suite before TLS 1.3; a name that is not Java's stays as it is."""
+    if not is_java_name(name) or _WITH not in name:
+        return name
+    exchange, cipher = name[len(_JAVA_PREFIXES[0]) :].split(_WITH, 1)
+    cipher = re.sub(r"_CBC(?=_)|(?<=POLY1305)_SHA256$", "", cipher)
+    cipher = re.sub(r"^(AES|CAMELLIA|ARIA)_(?=\d)", r"\1", cipher)
+    parts = [] if exchange == "RSA" else [exchange]
+    return "-".join([*parts, cipher]).replace("_", "-")
 
 
 def _trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
@@ -191,7 +224,7 @@ def _trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
 
 
 def _identity(settings: TlsSettings) -> Identity | None:
-    """Return our own key and certificates; None if we have none."""
+    """Return our key and certificates; None if the settings name none."""
     location, chain = settings.keystore_location, settings.keystore_certificate_chain
     if location and chain:
         raise settings.error("keystore_certificate_chain", "ssl.keystore.location is set, too")
@@ -215,7 +248,7 @@ def _identity(settings: TlsSettings) -> Identity | None:
 
 
 def _pem_files(settings: TlsSettings) -> Identity:
-    """Return our own key and certificates from librdkafka's two files, which may be one."""
+    """Return our key and certificates from librdkafka's two files, which may be the same."""
     fields = ("key_location", "certificate_location")
     given = [field for field in fields if getattr(settings, field)]
     data = b"\n".join(_read(settings, field) for field in given)
@@ -256,7 +289,7 @@ def _read(settings: TlsSettings, field: str) -> bytes:
 
 @contextmanager
 def _blaming(settings: TlsSettings, field: str) -> Iterator[None]:
-    """Turn whatever is wrong with a store into a ConfigError."""
+    """Turn an error about a store into a ConfigError about the setting."""
     value = getattr(settings, field) if field.endswith("location") else ""
     where = f"{value}: " if value else ""
     try:
@@ -268,7 +301,7 @@ def _blaming(settings: TlsSettings, field: str) -> Iterator[None]:
 
 
 def _words(error: ssl.SSLError) -> str:
-    """Return what OpenSSL says against a store."""
+    """Return OpenSSL's objection to a store, in plain words."""
     known = {
         "KEY_VALUES_MISMATCH": "the private key does not belong to the first certificate",
         "BAD_DECRYPT": "ssl.key.password is wrong",
@@ -281,10 +314,10 @@ def _words(error: ssl.SSLError) -> str:
 
 @contextmanager
 def _as_file(pem: str) -> Iterator[str]:
-    """Return the name of a file with a key, which OpenSSL reads from files only.
+    """Yield the name of a file that holds a key: OpenSSL reads keys from files only.
 
-    It lies in memory where the system can do that, so that nothing can be left behind; elsewhere it
-    is a temporary file for this user only.
+    It is in memory where the system can do that, so that nothing can be left behind; elsewhere it
+    is a temporary file of this user.
     """
     if hasattr(os, "memfd_create") and _OPEN_FILES.is_dir():
         with os.fdopen(os.memfd_create("kdiag"), "w", encoding="ascii") as file:
@@ -292,34 +325,9 @@ def _as_file(pem: str) -> Iterator[str]:
             file.flush()
             yield str(_OPEN_FILES / str(file.fileno()))
     else:
-        from tempfile import NamedTemporaryFile  # noqa: PLC0415 - slow to load, seldom needed
+        from tempfile import NamedTemporaryFile  # noqa: PLC0415 - 4 ms, seldom needed
 
         with NamedTemporaryFile("w", prefix="kdiag-", suffix=".pem", encoding="ascii") as file:
             file.write(pem)
             file.flush()
             yield file.name
-
-
-_JAVA_PREFIXES: Final = ("TLS_", "SSL_")
-_WITH: Final = "_WITH_"
-
-
-def is_tls13_suite(name: str) -> bool:
-    """Return whether a name is that of a suite of TLS 1.3, which names no key exchange."""
-    return name.startswith("TLS_") and _WITH not in name
-
-
-def is_java_name(name: str) -> bool:
-    """Return whether a name is Java's rather than OpenSSL's."""
-    return name.startswith(_JAVA_PREFIXES)
-
-
-def openssl_name(name: str) -> str:
-    """Return OpenSSL's name of a suite before TLS 1.3; a name that is not Java's stays as it is."""
-    if not is_java_name(name) or _WITH not in name:
-        return name
-    exchange, cipher = name[len(_JAVA_PREFIXES[0]) :].split(_WITH, 1)
-    cipher = re.sub(r"_CBC(?=_)|(?<=POLY1305)_SHA256$", "", cipher)
-    cipher = re.sub(r"^(AES|CAMELLIA|ARIA)_(?=\d)", r"\1", cipher)
-    parts = [] if exchange == "RSA" else [exchange]
-    return "-".join([*parts, cipher]).replace("_", "-")

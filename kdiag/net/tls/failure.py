@@ -1,7 +1,7 @@
-"""Failed TLS handshakes: what OpenSSL's reasons and the peer's alerts mean, and what to do.
+"""Failed TLS handshakes: explains OpenSSL's reasons and the peer's alerts, and what to do.
 
-A refusal, by either end, is an AuthenticationError: trying again will not help. A connection that
-ended during the handshake may be a broker that restarts, or a listener without TLS.
+A refusal by either end is an AuthenticationError: another attempt will not help. A connection that
+ended during the handshake may mean a broker that restarts, or a listener without TLS.
 
 Source: RFC 8446, section 6 (alerts); OpenSSL's `sslerr.h` (reasons), `x509_vfy.h` (verification);
 Kafka's `SslTransportLayer` (which failures are final).
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kdiag.net.tls.certificate import Certificate
 
 FIRST_BYTES: Final = 64
-"""How much of what a peer says first is worth keeping to tell who it is."""
+"""How many of a peer's first bytes are kept, to recognise a foreign protocol."""
 _SHOWN_BYTES: Final = 16
 _RECORD_TYPES: Final = range(20, 25)
 _TLS_MAJOR: Final = 3
@@ -45,15 +45,15 @@ _VERSIONS: Final = (
 _SUITES: Final = "Let ssl.cipher.suites, on both ends, name a suite that both have, or remove it"
 
 
-class Handshake(NamedTuple):
-    """What is known of a handshake that failed.
+class FailedHandshake(NamedTuple):
+    """The known facts of a handshake that failed.
 
     Attributes:
         peer: `host:port` of the other end.
-        host: the name that its certificate had to be for; None is any.
+        host: the name that its certificate must be for; None is any.
         is_server: whether we are the server, so that the other end is a client.
         has_cipher: whether a version and a cipher suite were agreed on.
-        first_bytes: what the other end said first.
+        first_bytes: the first bytes of the other end.
         chain: the other end's certificates, its own first, as far as it has sent them.
     """
 
@@ -66,26 +66,26 @@ class Handshake(NamedTuple):
 
     @property
     def other(self) -> str:
-        """Return what the other end is."""
+        """Return the role of the other end."""
         return "client" if self.is_server else "broker"
 
     @property
     def speaks_tls(self) -> bool:
-        """Return whether the other end has said nothing yet that is no TLS."""
+        """Return whether all that the other end has sent looks like TLS."""
         first = self.first_bytes
         return first[:1] == b"" or (first[0] in _RECORD_TYPES and first[1:2] in {b"", b"\3"})
 
 
 class HandshakeBrokenError(EndOfStreamError):
-    """The connection ended during the TLS handshake; trying again may help.
+    """The connection ended during the TLS handshake; another attempt may help.
 
     Attributes:
-        told: the same for the user.
+        connect_error: the same, for the user.
     """
 
-    def __init__(self, told: ConnectError) -> None:
-        super().__init__(told.why)
-        self.told = told
+    def __init__(self, connect_error: ConnectError) -> None:
+        super().__init__(connect_error.why)
+        self.connect_error = connect_error
 
 
 class _Meaning(NamedTuple):
@@ -117,22 +117,22 @@ _ALERTS: Final = {
         "Connect by the name that the listener, or the proxy before it, is configured for",
     ),
 }
-"""Alerts that the other end can end a handshake with -> what it means by that."""
+"""Alerts by which the other end can end a handshake -> their meaning."""
 _ABOUT_NO_CERTIFICATE: Final = frozenset(
     {"PROTOCOL_VERSION", "INSUFFICIENT_SECURITY", "UNRECOGNIZED_NAME"}
 )
-"""Those among them that have nothing to do with our certificate."""
+"""Those among them that are not about our certificate."""
 
 _NO_CERTIFICATE: Final = _Meaning(
     "most likely it asks for a client certificate and got none",
     _CERTIFICATE,
     Fault.CLIENT_CERTIFICATE,
 )
-"""What `handshake_failure` means once a cipher suite was agreed on."""
+"""The meaning of `handshake_failure` once a cipher suite was agreed on."""
 _NOTHING_IN_COMMON: Final = _Meaning(
     "it has no TLS version or cipher suite in common with us", f"{_SUITES}. {_VERSIONS}"
 )
-"""What `handshake_failure` means before that."""
+"""The meaning of `handshake_failure` before that."""
 
 _OWN: Final = {
     "UNSUPPORTED_PROTOCOL": _Meaning("it speaks none of our TLS versions", _VERSIONS),
@@ -150,40 +150,40 @@ _OWN: Final = {
         "it signs in a way that is not considered safe any more", "Renew its key and certificate"
     ),
 }
-"""OpenSSL's reasons for which we end a handshake -> what is wrong with the other end."""
+"""OpenSSL's reasons for ending a handshake -> the fault of the other end."""
 
 
-def refusal(error: "ssl.SSLError", talk: Handshake) -> AuthenticationError:
-    """Return what is to be told of a handshake that one end ended on purpose."""
+def refusal(error: "ssl.SSLError", handshake: FailedHandshake) -> AuthenticationError:
+    """Return the error for a handshake that one end ended on purpose."""
     reason = error.reason or ""
     code = getattr(error, "verify_code", 0)
     if code:
-        meaning = _unverified(code, getattr(error, "verify_message", ""), talk)
-    elif not talk.speaks_tls:
-        meaning = _foreign(talk)
+        meaning = _unverified(code, getattr(error, "verify_message", ""), handshake)
+    elif not handshake.speaks_tls:
+        meaning = _foreign(handshake)
     elif "_ALERT_" in reason or "UNRECOGNIZED_NAME" in reason:
-        meaning = _alert(reason.removeprefix(reason.partition("_")[0] + "_"), talk)
+        meaning = _alert(reason.removeprefix(reason.partition("_")[0] + "_"), handshake)
     elif reason in _OWN:
         why, fix, _ = _OWN[reason]
-        meaning = _Meaning(f"the {talk.other} does not suit us: {why}", fix)
+        meaning = _Meaning(f"the {handshake.other} does not suit us: {why}", fix)
     else:
         words = reason.replace("_", " ").lower() or str(error)
         meaning = _Meaning(f"the TLS handshake failed: {words}")
-    return AuthenticationError(talk.peer, Layer.TLS, *meaning)
+    return AuthenticationError(handshake.peer, Layer.TLS, *meaning)
 
 
-def broken(error: OSError, talk: Handshake) -> HandshakeBrokenError:
-    """Return what is to be told of a connection that ended during the handshake.
+def broken(error: OSError, handshake: FailedHandshake) -> HandshakeBrokenError:
+    """Return the error for a connection that ended during the handshake.
 
     Args:
         error: how it ended.
-        talk: what was known of the handshake by then.
+        handshake: the facts known by then.
     """
     how = "closed" if isinstance(error, EndOfStreamError) else "broke off"
-    if not talk.speaks_tls:
-        meaning = _foreign(talk)
-    elif talk.first_bytes or talk.is_server:
-        why = f"the {talk.other} {how} the connection during the TLS handshake"
+    if not handshake.speaks_tls:
+        meaning = _foreign(handshake)
+    elif handshake.first_bytes or handshake.is_server:
+        why = f"the {handshake.other} {how} the connection during the TLS handshake"
         meaning = _Meaning(why, fault=Fault.CLOSED)
     else:
         why = (
@@ -191,27 +191,27 @@ def broken(error: OSError, talk: Handshake) -> HandshakeBrokenError:
             "listener without TLS does"
         )
         meaning = _Meaning(why, _NO_TLS, Fault.NOT_TLS)
-    return HandshakeBrokenError(ConnectError(talk.peer, Layer.TLS, *meaning))
+    return HandshakeBrokenError(ConnectError(handshake.peer, Layer.TLS, *meaning))
 
 
-def _foreign(talk: Handshake) -> _Meaning:
-    """Tell who it is that does not speak TLS."""
-    known = foreign_protocol(talk.first_bytes)
-    who = known.why if known else f"it sent {talk.first_bytes[:_SHOWN_BYTES].hex(' ')}"
-    if talk.is_server:
+def _foreign(handshake: FailedHandshake) -> _Meaning:
+    """Return which foreign protocol the other end speaks."""
+    known = foreign_protocol(handshake.first_bytes)
+    who = known.why if known else f"it sent {handshake.first_bytes[:_SHOWN_BYTES].hex(' ')}"
+    if handshake.is_server:
         return _Meaning(f"the client does not speak TLS: {who}", "Let it use security.protocol SSL")
     fix, fault = (known.fix, known.fault) if known else (_NO_TLS, Fault.NOT_TLS)
     return _Meaning(f"the port does not speak TLS: {who}", fix, fault)
 
 
-def _alert(alert: str, talk: Handshake) -> _Meaning:
-    """Tell what the other end means by an alert."""
+def _alert(alert: str, handshake: FailedHandshake) -> _Meaning:
+    """Return the meaning of an alert."""
     name = alert.removeprefix("ALERT_")
     words = name.lower()
-    if talk.is_server:
+    if handshake.is_server:
         return _Meaning(f"the client refused the TLS handshake (alert {words})")
     if name == "HANDSHAKE_FAILURE":
-        why, fix, fault = _NO_CERTIFICATE if talk.has_cipher else _NOTHING_IN_COMMON
+        why, fix, fault = _NO_CERTIFICATE if handshake.has_cipher else _NOTHING_IN_COMMON
     else:
         why, fix, fault = _ALERTS.get(name, _Meaning(""))
         if name in _ALERTS and name not in _ABOUT_NO_CERTIFICATE:
@@ -220,67 +220,69 @@ def _alert(alert: str, talk: Handshake) -> _Meaning:
     return _Meaning(f"the broker refused the TLS handshake{because} (alert {words})", fix, fault)
 
 
-def _unverified(code: int, message: str, talk: Handshake) -> _Meaning:
-    """Tell why the other end's certificate was not accepted here."""
-    whose = f"the certificate of the {talk.other}"
+def _unverified(code: int, message: str, handshake: FailedHandshake) -> _Meaning:
+    """Return why the other end's certificate was not accepted."""
+    whose = f"the certificate of the {handshake.other}"
     if code in _VERIFICATIONS:
-        return _VERIFICATIONS[code](whose, talk)
+        return _VERIFICATIONS[code](whose, handshake)
     return _Meaning(f"{whose} was not accepted: {message}")
 
 
-def _expired(whose: str, talk: Handshake) -> _Meaning:
-    first = min(talk.chain, key=lambda one: one.not_after_ns, default=None)
-    when = f" on {_date(first.not_after_ns)}{_which(first, talk)}" if first else ""
-    fix = f"Renew the {talk.other}'s certificate, or set the clock of this machine right"
+def _expired(whose: str, handshake: FailedHandshake) -> _Meaning:
+    first = min(handshake.chain, key=lambda one: one.not_after_ns, default=None)
+    when = f" on {_date(first.not_after_ns)}{_which(first, handshake)}" if first else ""
+    fix = f"Renew the {handshake.other}'s certificate, or set the clock of this machine right"
     return _Meaning(f"{whose} has expired{when}", fix, Fault.CERTIFICATE_EXPIRED)
 
 
-def _not_yet_valid(whose: str, talk: Handshake) -> _Meaning:
-    last = max(talk.chain, key=lambda one: one.not_before_ns, default=None)
-    when = f" before {_date(last.not_before_ns)}{_which(last, talk)}" if last else " yet"
+def _not_yet_valid(whose: str, handshake: FailedHandshake) -> _Meaning:
+    last = max(handshake.chain, key=lambda one: one.not_before_ns, default=None)
+    when = f" before {_date(last.not_before_ns)}{_which(last, handshake)}" if last else " yet"
     return _Meaning(f"{whose} is not valid{when}", "Set the clock of this machine right")
 
 
-def _which(certificate: "Certificate", talk: Handshake) -> str:
-    """Return whose certificate it is, unless it is the other end's own."""
-    return "" if certificate is talk.chain[0] else f" (that of {certificate.subject})"
+def _which(certificate: "Certificate", handshake: FailedHandshake) -> str:
+    """Return the owner of a certificate of the chain, unless it is the other end's own."""
+    return "" if certificate is handshake.chain[0] else f" (that of {certificate.subject})"
 
 
-def _wrong_host(whose: str, talk: Handshake) -> _Meaning:
-    names = ", ".join(talk.chain[0].host_names) or "no host at all" if talk.chain else ""
+def _wrong_host(whose: str, handshake: FailedHandshake) -> _Meaning:
+    names = ", ".join(handshake.chain[0].host_names) or "no host at all" if handshake.chain else ""
     has = f"; it is for {names}" if names else ""
     fix = (
         "Connect by a name that it has, or have the name added to the certificate; only where "
         "that is safe, turn the check off with an empty ssl.endpoint.identification.algorithm"
     )
-    return _Meaning(f"{whose} is not for {talk.host}{has}", fix, Fault.WRONG_HOST)
+    return _Meaning(f"{whose} is not for {handshake.host}{has}", fix, Fault.WRONG_HOST)
 
 
-def _self_signed(whose: str, talk: Handshake) -> _Meaning:
-    who = f" ({talk.chain[0].subject})" if talk.chain else ""
+def _self_signed(whose: str, handshake: FailedHandshake) -> _Meaning:
+    who = f" ({handshake.chain[0].subject})" if handshake.chain else ""
     fix = f"If it is the right one, put it into {_TRUST}"
     why = f"{whose} is signed by itself{who} and not among the trusted ones"
     return _Meaning(why, fix, Fault.UNKNOWN_ISSUER)
 
 
-def _unknown_issuer(whose: str, talk: Handshake) -> _Meaning:
-    issuer = talk.chain[-1].issuer if talk.chain else ""
+def _unknown_issuer(whose: str, handshake: FailedHandshake) -> _Meaning:
+    issuer = handshake.chain[-1].issuer if handshake.chain else ""
     fix = f"Put the certificate of {issuer or 'its issuer'} into {_TRUST}"
     why = f"{whose} is signed by {issuer or 'somebody'}, who is not trusted"
     return _Meaning(why, fix, Fault.UNKNOWN_ISSUER)
 
 
-def _too_weak(whose: str, talk: Handshake) -> _Meaning:
-    first = talk.chain[0] if talk.chain else None
+def _too_weak(whose: str, handshake: FailedHandshake) -> _Meaning:
+    first = handshake.chain[0] if handshake.chain else None
     which = f" ({first.key.kind}, {first.key.bits} bits, {first.signature})" if first else ""
     why = f"{whose} has a key or a signature{which} that is not considered safe any more"
-    return _Meaning(why, f"Renew the {talk.other}'s key and certificate")
+    return _Meaning(why, f"Renew the {handshake.other}'s key and certificate")
 
 
-def _wrong_purpose(whose: str, talk: Handshake) -> _Meaning:
-    use = "clientAuth" if talk.is_server else "serverAuth"
+def _wrong_purpose(whose: str, handshake: FailedHandshake) -> _Meaning:
+    use = "clientAuth" if handshake.is_server else "serverAuth"
     fix = f"Have it renewed with {use} in its extended key usage"
-    return _Meaning(f"{whose} is not for use by a {'client' if talk.is_server else 'server'}", fix)
+    return _Meaning(
+        f"{whose} is not for use by a {'client' if handshake.is_server else 'server'}", fix
+    )
 
 
 def _date(ns: int) -> str:
@@ -302,4 +304,4 @@ _VERIFICATIONS: Final = {
     67: _too_weak,
     68: _too_weak,
 }
-"""OpenSSL's numbers of failed verifications -> what to tell."""
+"""OpenSSL's numbers of failed verifications -> their explanation."""

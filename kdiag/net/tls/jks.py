@@ -1,4 +1,4 @@
-"""JKS: the key store of Java before version 9, with trusted certificates and private keys.
+"""JKS: Java's key store before version 9, with trusted certificates and private keys.
 
     magic, version, count, entries, SHA-1 of (password, "Mighty Aphrodite", all before)
 
@@ -32,7 +32,7 @@ class HiddenKey(NamedTuple):
     """A private key as it is stored, and its certificates.
 
     Attributes:
-        hidden: the key, to be had with `reveal`.
+        hidden: the key, which `reveal` decrypts.
         chain: the DER of its certificates, its own first.
     """
 
@@ -41,7 +41,7 @@ class HiddenKey(NamedTuple):
 
 
 class JavaKeyStore(NamedTuple):
-    """What is in a store.
+    """The contents of a store.
 
     Attributes:
         trusted: the DER of the trusted certificates.
@@ -52,39 +52,39 @@ class JavaKeyStore(NamedTuple):
     keys: tuple[HiddenKey, ...]
 
 
-class _Reader:
-    """A place in the bytes of a store."""
+class _StoreReader:
+    """Reads the bytes of a store one after the other."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self.at = 0
 
-    def take(self, size: int, what: str) -> bytes:
+    def read(self, size: int, path: str) -> bytes:
         left = len(self._data) - self.at
         if size > left:
-            raise DecodeError(what, self.at, f"{size} bytes are stated, {left} are left")
+            raise DecodeError(path, self.at, f"{size} bytes are stated, {left} are left")
         self.at += size
         return self._data[self.at - size : self.at]
 
-    def number(self, size: int, what: str) -> int:
-        return int.from_bytes(self.take(size, what))
+    def number(self, size: int, path: str) -> int:
+        return int.from_bytes(self.read(size, path))
 
-    def text(self, what: str) -> str:
-        return self.take(self.number(2, what), what).decode("utf-8", "replace")
+    def text(self, path: str) -> str:
+        return self.read(self.number(2, path), path).decode("utf-8", "replace")
 
-    def block(self, what: str) -> bytes:
-        return self.take(self.number(4, what), what)
+    def block(self, path: str) -> bytes:
+        return self.read(self.number(4, path), path)
 
 
 def read_jks(data: bytes, password: str | None) -> JavaKeyStore:
-    """Return what is in a store.
+    """Return the contents of a store.
 
     Args:
         data: the whole file.
-        password: what it was protected with; as in Java, None reads it without a check.
+        password: of the store; as in Java, None reads it without a check.
 
     Raises:
-        DecodeError: if it is no JKS.
+        DecodeError: if it is not a JKS.
         ValueError: if the password is wrong.
     """
     if len(data) < _SHA1_BYTES:
@@ -95,7 +95,7 @@ def read_jks(data: bytes, password: str | None) -> JavaKeyStore:
         if not hmac.compare_digest(expected, digest):
             raise ValueError(NOT_OPENED)
     trusted, keys = [], []
-    for entry in _entries(_Reader(content)):
+    for entry in _entries(_StoreReader(content)):
         if isinstance(entry, HiddenKey):
             keys.append(entry)
         else:
@@ -107,7 +107,7 @@ def reveal(hidden: bytes, password: str) -> bytes:
     """Return a private key, as PKCS #8 in DER.
 
     Raises:
-        DecodeError: if it is not stored in the way of JKS.
+        DecodeError: if it is not stored as in a JKS.
         ValueError: if the password is wrong.
     """
     info = read_der(hidden)
@@ -129,37 +129,37 @@ def reveal(hidden: bytes, password: str) -> bytes:
     return key
 
 
-def _entries(reader: _Reader) -> Iterator[HiddenKey | bytes]:
+def _entries(reader: _StoreReader) -> Iterator[HiddenKey | bytes]:
     """Yield keys, and the DER of trusted certificates."""
-    if reader.take(len(MAGIC), "magic") != MAGIC:
-        raise DecodeError("magic", 0, "this is no JKS")
+    if reader.read(len(MAGIC), "magic") != MAGIC:
+        raise DecodeError("magic", 0, "this is not a JKS")
     version = reader.number(4, "version")
     if version not in _VERSIONS:
         raise DecodeError("version", len(MAGIC), f"version {version} is not known, 1 and 2 are")
     for number in range(reader.number(4, "count")):
-        what = f"entries[{number}]"
-        tag = reader.number(4, what)
-        reader.text(what)  # its alias
-        reader.take(_TIME_BYTES, what)
+        path = f"entries[{number}]"
+        tag = reader.number(4, path)
+        reader.text(path)  # its alias
+        reader.read(_TIME_BYTES, path)
         if tag == _TRUSTED:
-            yield _certificate(reader, version, what)
+            yield _certificate(reader, version, path)
         elif tag == _KEY:
-            hidden = reader.block(what)
-            count = reader.number(4, what)
-            chain = tuple(_certificate(reader, version, what) for _ in range(count))
+            hidden = reader.block(path)
+            count = reader.number(4, path)
+            chain = tuple(_certificate(reader, version, path) for _ in range(count))
             yield HiddenKey(hidden, chain)
         else:
-            raise DecodeError(what, reader.at, f"an entry with tag {tag} is not known")
+            raise DecodeError(path, reader.at, f"an entry with tag {tag} is not known")
 
 
-def _certificate(reader: _Reader, version: int, what: str) -> bytes:
+def _certificate(reader: _StoreReader, version: int, path: str) -> bytes:
     if version > 1:
-        reader.text(what)  # its type: X.509 is the only one
-    return reader.block(what)
+        reader.text(path)  # its type: X.509 is the only one
+    return reader.block(path)
 
 
 def _sum(*parts: bytes) -> bytes:
-    """Return the SHA-1 sum that the format is made of."""
+    """Return the SHA-1 sum of the parts, one after the other."""
     digest = sha1(usedforsecurity=False)
     for part in parts:
         digest.update(part)

@@ -1,7 +1,7 @@
-"""Key stores: whom to trust and who one is, from PEM, PKCS #12 or JKS.
+"""Key stores: trusted certificates and an identity, from PEM, PKCS #12 or JKS.
 
-As in Java since version 9, a store that is called JKS may be PKCS #12 inside and the reverse; the
-bytes tell.
+As in Java since version 9, a store that is called JKS may be PKCS #12 inside and the reverse: the
+bytes decide.
 
 Source: Kafka's `DefaultSslEngineFactory`; OpenJDK's `TrustStoreUtil` (which entries are trusted).
 """
@@ -21,7 +21,7 @@ _DER_SEQUENCE: Final = b"\x30"
 
 
 class Identity(NamedTuple):
-    """Who one is: a private key and its certificates.
+    """A private key and its certificates.
 
     Attributes:
         pem: all of it.
@@ -36,15 +36,15 @@ class Identity(NamedTuple):
 
 
 def read_trusted(data: bytes, kind: str, password: str | None) -> list[bytes]:
-    """Return the DER of the certificates that a store says to trust.
+    """Return the DER of the trusted certificates of a store.
 
     As in Java these are the trusted entries and the own certificate of each key. Of PKCS #12 all
-    certificates count, though Java heeds only those that `keytool` has marked as trusted.
+    certificates count, though Java uses only those that `keytool` has marked as trusted.
 
     Args:
         data: the whole store.
-        kind: what the user says that it is: `JKS`, `PKCS12`, `PEM`, or empty.
-        password: what it is protected with.
+        kind: `JKS`, `PKCS12` or `PEM`, as the user says; empty lets the bytes decide.
+        password: of the store.
 
     Raises:
         DecodeError: if it breaks off.
@@ -57,7 +57,9 @@ def read_trusted(data: bytes, kind: str, password: str | None) -> list[bytes]:
         jks = read_jks(data, password)
         trusted = [*jks.trusted, *(key.chain[0] for key in jks.keys if key.chain)]
     else:
-        pkcs12 = _pkcs12(data, password)
+        from kdiag.net.tls.pkcs12 import read_pkcs12  # noqa: PLC0415 - 33 ms of cryptography, PKCS12 only
+
+        pkcs12 = read_pkcs12(data, password)
         trusted = [*pkcs12.others, *pkcs12.chain[:1]]
     if not trusted:
         raise ValueError("no certificate is in it")
@@ -71,9 +73,9 @@ def read_identity(
 
     Args:
         data: the whole store.
-        kind: what the user says that it is: `JKS`, `PKCS12`, `PEM`, or empty.
-        password: what the store is protected with.
-        key_password: what the key is protected with, if not with the same.
+        kind: `JKS`, `PKCS12` or `PEM`, as the user says; empty lets the bytes decide.
+        password: of the store.
+        key_password: of the key, if not the same.
 
     Raises:
         DecodeError: if it breaks off.
@@ -106,10 +108,10 @@ def read_pem_identity(text: str) -> Identity:
 
 
 def detect(data: bytes, kind: str) -> str:
-    """Return what a store is, checked against what the user says that it is.
+    """Return the kind of a store, checked against the kind that the user says.
 
     Raises:
-        ValueError: if it is not that, or nothing that can be read.
+        ValueError: if it is another kind, or cannot be read.
     """
     if data.startswith(_JCEKS):
         raise ValueError(
@@ -146,7 +148,9 @@ def _jks_key(
 
 
 def _pkcs12_key(data: bytes, password: str | None) -> tuple[bytes, tuple[bytes, ...]]:
-    pkcs12 = _pkcs12(data, password)
+    from kdiag.net.tls.pkcs12 import read_pkcs12  # noqa: PLC0415 - 33 ms of cryptography, PKCS12 only
+
+    pkcs12 = read_pkcs12(data, password)
     if pkcs12.key is None:
         raise ValueError("no private key is in it")
     return pkcs12.key, pkcs12.chain

@@ -1,7 +1,7 @@
 """PEM: certificates and keys as text between BEGIN and END lines.
 
-Kafka does not mind where lines end, so that PEM fits on one line of a properties file; OpenSSL
-does. What is read here is written again as OpenSSL wants it.
+Kafka ignores where lines end, so that PEM fits on one line of a properties file; OpenSSL does not.
+What is read here is written again in OpenSSL's form.
 
 Source: RFC 7468 (PEM), RFC 1421, section 4.6 (headers); KIP-651 (PEM in Kafka's settings).
 """
@@ -23,11 +23,11 @@ _BLOCK: Final = re.compile(
 
 
 class Block(NamedTuple):
-    """One thing written as PEM.
+    """One certificate or key as PEM.
 
     Attributes:
-        label: what it is: `CERTIFICATE`, `ENCRYPTED PRIVATE KEY`.
-        headers: lines that an old form of encrypted keys has; empty otherwise.
+        label: its kind: `CERTIFICATE`, `ENCRYPTED PRIVATE KEY`.
+        headers: lines that old encrypted keys have; empty otherwise.
         base64: the rest, without white space.
     """
 
@@ -52,15 +52,15 @@ class Block(NamedTuple):
 
     @property
     def der(self) -> bytes:
-        """Return what is in it.
+        """Return its contents.
 
         Raises:
-            ValueError: if it is no base64.
+            ValueError: if they are not base64.
         """
         try:
             return b64decode(self.base64, validate=True)
         except Base64Error as error:
-            raise ValueError(f"{self.label} is no base64: {error}") from None
+            raise ValueError(f"{self.label} is not base64: {error}") from None
 
     def __str__(self) -> str:
         ends = range(0, len(self.base64), _WIDTH)
@@ -71,7 +71,7 @@ class Block(NamedTuple):
 
 
 def read_pem(text: str) -> Iterator[Block]:
-    """Yield what is written as PEM in some text; anything around it is left out."""
+    """Yield the blocks in a text; anything around them is ignored."""
     for match in _BLOCK.finditer(text):
         headers = "".join(f"{line}\n" for line in match["headers"].splitlines() if line)
         yield Block(match["label"].strip(), headers, "".join(match["base64"].split()))

@@ -3,10 +3,10 @@
     HANDSHAKE -> POST_HANDSHAKE -> READY -> CLOSED
               -> REFUSED                 -> CLOSED
 
-What comes from the socket goes into `incoming`, where OpenSSL reads it; what OpenSSL wants to send
-it leaves in `outgoing`, from where it goes to the socket. In TLS 1.3 the client is through before
-the server has looked at its certificate. So its transport is POST_HANDSHAKE, though already in use,
-until the first data has arrived, and an alert in that state is a refusal.
+Bytes from the socket go into `incoming`, where OpenSSL reads them; OpenSSL leaves bytes for the
+socket in `outgoing`. In TLS 1.3 the client has finished before the server has looked at its
+certificate. So its transport is POST_HANDSHAKE, though already in use, until the first data has
+arrived, and an alert in that state is a refusal.
 
 Source: Kafka's `SslTransportLayer`; RFC 8446, sections 4.6 and 6; RFC 5246, section 7.4.1.1.
 """
@@ -20,13 +20,11 @@ from typing import Final, cast
 
 from kdiag.errors import AuthenticationError, DecodeError
 from kdiag.net.tcp import finish_connect
-from kdiag.net.tls.failure import FIRST_BYTES, Handshake, broken, refusal
+from kdiag.net.tls.failure import FIRST_BYTES, FailedHandshake, broken, refusal
 from kdiag.net.transport import EndOfStreamError
 
 _STEP_BYTES: Final = 64 * 1024
 """How much is read from the socket, or encrypted, at a time: four records."""
-
-
 _DER: Final = 2
 
 
@@ -64,9 +62,9 @@ class TlsTransport:
             sock: the socket.
             peer: `host:port` of the other end; brackets around IPv6.
             context: what the two ends must prove, and how.
-            server_hostname: whom a client connects to, a name or an address without brackets:
-                what the certificate must be for, and what SNI tells the server.
-            is_server: which side this is.
+            server_hostname: the host that a client connects to, a name or an address without
+                brackets; the certificate must be for it, and SNI sends it to the server.
+            is_server: whether this is the server's side.
         """
         self.peer = peer
         self.has_bytes_buffered = False
@@ -94,7 +92,7 @@ class TlsTransport:
 
     @property
     def has_pending_writes(self) -> bool:
-        """Return whether bytes were taken that the socket has not."""
+        """Return whether accepted bytes still wait for the socket."""
         return bool(self._unsent or self._outgoing.pending)
 
     @property
@@ -116,7 +114,7 @@ class TlsTransport:
     def certificates(self) -> list[bytes]:
         """Return the DER of the certificates that the peer has sent, its own first.
 
-        They are there as soon as they have come, whether they are accepted or not.
+        They are known as soon as they have arrived, accepted or not.
         """
         if sys.version_info >= (3, 13):
             return self._tls.get_unverified_chain()
@@ -128,35 +126,35 @@ class TlsTransport:
         return self._socket.fileno()
 
     def finish_connect(self) -> None:
-        """Take the outcome of a non-blocking connect.
+        """Finish a non-blocking connect.
 
         Raises:
-            OSError: if it failed; `errno` tells how.
+            OSError: if it failed; `errno` says how.
         """
         finish_connect(self._socket, self.peer)
 
     def handshake(self) -> None:
-        """Go on with the handshake as far as the socket allows; nothing to do when it is ready.
+        """Continue the handshake as far as the socket allows; do nothing once it is ready.
 
         The socket is read once, and before anything is written: a peer that refuses us says why
-        before it closes, after which writing fails.
+        before it closes, and after that writing fails.
 
         Raises:
-            AuthenticationError: if either end refuses the other, once the peer was told; until
-                then `wants_write` is true and `is_ready` is not.
+            AuthenticationError: if either end refuses the other, once the peer was sent the alert;
+                until then `wants_write` is true and `is_ready` is not.
             HandshakeBrokenError: if the connection ended first.
         """
         if self._state is _State.HANDSHAKE:
             self._receive()
-            self._go_on()
+            self._continue_handshake()
         if self._refusal is not None:
-            self._tell_refusal(self._refusal)
+            self._raise_when_sent(self._refusal)
 
     def read_into(self, buffer: memoryview) -> int:
-        """Read what is there into the buffer and return how many bytes; 0 is nothing yet.
+        """Read available bytes into the buffer and return how many; 0 is none yet.
 
-        It ends with what brings no bytes, such as a part of a record or a new key, whatever else
-        the socket has: a peer that sends nothing but those cannot keep us here.
+        It stops at whatever yields no bytes, such as a part of a record or a new key, even if the
+        socket has more: a peer that sends nothing else cannot keep us here.
 
         Raises:
             EndOfStreamError: if the peer has closed and everything before was read.
@@ -174,7 +172,7 @@ class TlsTransport:
             if not count and (has_received or not self._receive()):
                 break
             has_received = not count
-        self._answer()
+        self._flush_quietly()
         has_progress = has_received or filled > 0
         self.has_bytes_buffered = has_progress and self._has_bytes_inside()
         if not filled and buffer:
@@ -182,7 +180,7 @@ class TlsTransport:
         return filled
 
     def write(self, data: memoryview) -> int:
-        """Take bytes to be sent and return how many were taken; 0 is none for now.
+        """Accept bytes to be sent and return how many; 0 is none for now.
 
         Raises:
             OSError: if the connection broke.
@@ -194,7 +192,7 @@ class TlsTransport:
         return taken
 
     def flush(self) -> bool:
-        """Send what was taken and still waits; return whether nothing waits any more.
+        """Send accepted bytes that still wait; return whether none is left.
 
         Raises:
             OSError: if the connection broke.
@@ -210,19 +208,19 @@ class TlsTransport:
         return True
 
     def close(self) -> None:
-        """Say goodbye as far as the socket allows, and close it; a second call does nothing."""
+        """Send `close_notify` if the socket allows, and close it; a second call does nothing."""
         if self._state is _State.CLOSED:
             return
-        with suppress(OSError):  # nobody is left who could be told
+        with suppress(OSError):  # the peer is gone already
             self.close_writing()
         self._state = _State.CLOSED
         self.has_bytes_buffered = False
         self._socket.close()
 
     def close_writing(self) -> None:
-        """Tell the peer, if the socket takes it, that nothing more will be written.
+        """Send `close_notify` if the socket allows: nothing more will be written.
 
-        What the peer still writes can be read. Bytes that the socket does not take now are lost.
+        The peer's bytes can still be read. Bytes that the socket does not accept now are lost.
 
         Raises:
             OSError: if the connection broke.
@@ -254,9 +252,9 @@ class TlsTransport:
         self._incoming.write(data)
         return bool(data)
 
-    def _go_on(self) -> None:
-        """Let OpenSSL go on with the handshake, and send what it has to say."""
-        is_done = self._shake_hands()
+    def _continue_handshake(self) -> None:
+        """Let OpenSSL continue the handshake, and send its bytes."""
+        is_done = self._do_handshake()
         if self._state is _State.REFUSED:
             return
         try:
@@ -269,45 +267,45 @@ class TlsTransport:
             self._state = _State.POST_HANDSHAKE if is_tls13 else _State.READY
             self.has_bytes_buffered = self._has_bytes_inside()
 
-    def _shake_hands(self) -> bool:
+    def _do_handshake(self) -> bool:
         """Return whether the handshake is over."""
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:
             if self._end is not None:
-                raise broken(self._end, self._talk()) from self._end
+                raise broken(self._end, self._failed_handshake()) from self._end
             return False
         except ssl.SSLZeroReturnError as error:
-            raise broken(self._closed(), self._talk()) from error
+            raise broken(self._closed(), self._failed_handshake()) from error
         except ssl.SSLError as error:
             self._refuse(error)
         return True
 
     def _refuse(self, error: ssl.SSLError) -> None:
-        """Keep what is to be raised once the peer knows."""
+        """Keep the error until the peer was sent the alert."""
         self._state = _State.REFUSED
-        self._refusal = refusal(error, self._talk())
+        self._refusal = refusal(error, self._failed_handshake())
         self._refusal.__cause__ = error
 
     def _find_refusal(self, error: OSError) -> None:
-        """Look whether the peer has said why nothing can be written any more."""
+        """Look for the peer's alert after a write has failed."""
         self._receive()
         self._end = self._end or error
-        self._shake_hands()
+        self._do_handshake()
         if self._refusal is None:
-            raise broken(error, self._talk()) from error
+            raise broken(error, self._failed_handshake()) from error
 
-    def _tell_refusal(self, refused: AuthenticationError) -> None:
-        """Raise a refusal as soon as the peer was sent the alert about it."""
+    def _raise_when_sent(self, refused: AuthenticationError) -> None:
+        """Raise a refusal once the peer was sent the alert about it."""
         try:
-            is_told = self.flush()
+            is_sent = self.flush()
         except OSError:
-            is_told = True  # it does not listen any more
-        if is_told:
+            is_sent = True  # the peer no longer listens
+        if is_sent:
             raise refused
 
     def _decrypt(self, buffer: memoryview) -> int:
-        """Fill the buffer from one record at the most and return how many bytes; 0 is no record."""
+        """Fill the buffer from at most one record and return how many bytes; 0 without a record."""
         try:
             count = cast("int", self._tls.read(len(buffer), buffer))
         except ssl.SSLWantReadError:
@@ -316,7 +314,7 @@ class TlsTransport:
         except ssl.SSLZeroReturnError:
             count = 0
         except ssl.SSLError as error:
-            self._note_unreadable(error)
+            self._record_unreadable(error)
             return 0
         if count:
             self._state = _State.READY
@@ -324,8 +322,8 @@ class TlsTransport:
             self._end = self._closed()
         return count
 
-    def _note_unreadable(self, error: ssl.SSLError) -> None:
-        """Keep what a record means that cannot be read: an alert, or a broken connection."""
+    def _record_unreadable(self, error: ssl.SSLError) -> None:
+        """Keep the meaning of an unreadable record: an alert, or a broken connection."""
         if self._state is _State.POST_HANDSHAKE:
             self._refuse(error)
             return
@@ -334,9 +332,9 @@ class TlsTransport:
         self._end.__cause__ = error
 
     def _refuse_renegotiation(self) -> None:
-        """End it if the peer begins a second handshake; in TLS 1.3 that does not exist."""
+        """End the connection if the peer starts a second handshake, which TLS 1.3 does not have."""
         if self._tls.version() is None:
-            self._outgoing.read()  # OpenSSL has agreed already; that is not sent
+            self._outgoing.read()  # OpenSSL has agreed already: drop that
             self._end = ConnectionAbortedError(
                 f"{self.peer} wants to negotiate TLS again, which is refused"
             )
@@ -347,8 +345,8 @@ class TlsTransport:
         if self._end is not None:
             raise self._end
 
-    def _answer(self) -> None:
-        """Send what OpenSSL has to say about what was read."""
+    def _flush_quietly(self) -> None:
+        """Send OpenSSL's answer to what was read; keep an error for when all is read."""
         try:
             self.flush()
         except OSError as error:
@@ -360,15 +358,15 @@ class TlsTransport:
     def _closed(self) -> EndOfStreamError:
         return EndOfStreamError(f"{self.peer} has closed the connection")
 
-    def _talk(self) -> Handshake:
-        """Return what is known of the handshake."""
-        from kdiag.net.tls.certificate import read_certificate  # noqa: PLC0415 - 40 ms, for failures
+    def _failed_handshake(self) -> FailedHandshake:
+        """Return the facts of the handshake, for the error."""
+        from kdiag.net.tls.certificate import read_certificate  # noqa: PLC0415 - 5 ms, failures only
 
         try:
             chain = [read_certificate(der) for der in self.certificates()]
         except DecodeError:
             chain = []  # OpenSSL has its own words for what is wrong with it
-        return Handshake(
+        return FailedHandshake(
             self.peer,
             self._tls.server_hostname,
             self._tls.server_side,

@@ -237,7 +237,7 @@ def test_a_port_that_closes_at_once_may_be_one_without_tls() -> None:
         with pytest.raises(HandshakeBrokenError) as raised:
             ends.client.handshake()
 
-    told = raised.value.told
+    told = raised.value.connect_error
     assert not isinstance(told, AuthenticationError)
     assert told.why.endswith(
         "without an answer to our TLS handshake, as a listener without TLS does"

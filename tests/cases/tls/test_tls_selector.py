@@ -150,7 +150,7 @@ def test_tls_on_a_plaintext_port_is_told_on_both_ends(make_loopback: MakeLoopbac
 
     assert refused.why == "the other end began a TLS handshake where plaintext was expected"
     assert state is ChannelState.AUTHENTICATE
-    assert broken.told.why.endswith("as a listener without TLS does")
+    assert broken.connect_error.why.endswith("as a listener without TLS does")
 
 
 def test_plaintext_on_a_tls_port_is_told_by_the_server(make_loopback: MakeLoopback) -> None:

@@ -4,13 +4,13 @@ import pytest
 
 from kdiag.errors import AuthenticationError, Layer
 from kdiag.net.tls.certificate import read_certificate
-from kdiag.net.tls.failure import Handshake, broken, refusal
+from kdiag.net.tls.failure import FailedHandshake, broken, refusal
 from kdiag.net.transport import EndOfStreamError
 from secure_ends.certificates import make_authority, rsa_key
 
 ROOT = make_authority("Root")
 CHAIN = [read_certificate(ROOT.issue("broker", key=rsa_key(1024)).der)]
-CLIENT = Handshake("broker:9093", "broker", first_bytes=b"\x16\x03\x03", chain=CHAIN)
+CLIENT = FailedHandshake("broker:9093", "broker", first_bytes=b"\x16\x03\x03", chain=CHAIN)
 SERVER = CLIENT._replace(peer="client:1", is_server=True, chain=())
 
 
@@ -128,9 +128,9 @@ def test_every_refusal_names_peer_and_layer() -> None:
 def test_a_connection_that_ended_is_told_by_how_far_it_came() -> None:
     """An end before the first answer looks like a port without TLS; a foreign answer is one."""
     end = EndOfStreamError("closed")
-    silent = broken(end, CLIENT._replace(first_bytes=b"")).told
-    began = broken(ConnectionResetError(), CLIENT).told
-    foreign = broken(end, CLIENT._replace(first_bytes=b"HTTP/1.1 400")).told
+    silent = broken(end, CLIENT._replace(first_bytes=b"")).connect_error
+    began = broken(ConnectionResetError(), CLIENT).connect_error
+    foreign = broken(end, CLIENT._replace(first_bytes=b"HTTP/1.1 400")).connect_error
 
     assert "as a listener without TLS does" in silent.why
     assert began.why == "the broker broke off the connection during the TLS handshake"

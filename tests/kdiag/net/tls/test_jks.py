@@ -52,7 +52,7 @@ def test_without_a_password_a_store_is_read_unchecked() -> None:
     ("data", "why"),
     [
         (b"", "more than 0 bytes"),
-        (b"\0" * 40, "this is no JKS"),
+        (b"\0" * 40, "this is not a JKS"),
         (MAGIC + b"\0\0\0\x07" + bytes(32), "version 7 is not known"),
         (MAGIC + b"\0\0\0\2\0\0\0\1\0\0\0\x09\0\0" + bytes(28), "an entry with tag 9"),
         (MAGIC + b"\0\0\0\2\xff\xff\xff\xff" + bytes(20), "4 bytes are stated, 0 are left"),

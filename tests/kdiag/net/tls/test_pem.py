@@ -52,7 +52,7 @@ def test_what_is_no_base64_is_refused() -> None:
     """A character too few cannot be made up for."""
     (block,) = read_pem("-----BEGIN CERTIFICATE-----\nAAA\n-----END CERTIFICATE-----")
 
-    with pytest.raises(ValueError, match="CERTIFICATE is no base64"):
+    with pytest.raises(ValueError, match="CERTIFICATE is not base64"):
         _ = block.der
 
 
