@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 from kdiag.clock import NS_PER_S
 from kdiag.findings.finding import Finding, found
 from kdiag.net.timed_channel import HandshakeFacts
-from kdiag.net.tls.certificate import Certificate
+
+if TYPE_CHECKING:
+    from kdiag.net.tls.certificate import Certificate
 
 SOON_DAYS: Final = 30
 """A certificate that is valid for fewer days than this is told of."""

@@ -12,7 +12,8 @@ from kdiag import __version__
 from kdiag.client.network.api_versions import SOFTWARE_NAME
 from kdiag.client.network.request import RequestBuilder
 from kdiag.errors import EncodeError
-from kdiag.wire.catalog import API_VERSIONS_KEY, Api
+from kdiag.wire import api_keys
+from kdiag.wire.catalog import Api
 from kdiag.wire.codec.encode_check import find_fault
 from kdiag.wire.codec.json_form import from_json
 from kdiag.wire.schema import Struct, Versions
