@@ -43,7 +43,8 @@ from kdiag.pipeline.rows.division import Division, Weights, divide
 from kdiag.pipeline.rows.packets import PACKETS, PLACES, MappedFiles
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of, settle
-from kdiag.report.arrow import DEFAULT_CHOICE, TableBatches, TableChoice
+from kdiag.report.arrow import TableBatches
+from kdiag.report.tables.catalog import DEFAULT_CHOICE, TableChoice
 
 DEFAULT_PART_BYTES: Final = 128 << 20
 DEFAULT_CHUNK_BYTES: Final = 1 << 30

@@ -11,7 +11,7 @@ Arrow takes them, Spark's included.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -22,13 +22,12 @@ from kdiag.exchange.model import Connection, Exchange, Gap
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import Item
 from kdiag.report.tables.batches import (
-    asked_columns,
-    batch_columns,
-    exchange_columns,
+    batch_cells,
+    exchange_cells,
     placed_batches,
-    record_columns,
+    record_cells,
 )
-from kdiag.report.tables.catalog import TABLES
+from kdiag.report.tables.catalog import DEFAULT_CHOICE, TABLES, TableChoice
 from kdiag.report.tables.column import (
     API_RANGES,
     BIGINT,
@@ -43,7 +42,7 @@ from kdiag.report.tables.column import (
     Table,
 )
 from kdiag.report.tables.connections import connection_row, gap_row
-from kdiag.report.tables.exchanges import BodyTexts, exchange_row
+from kdiag.report.tables.exchanges import BodyTexts, ExchangeFacts, exchange_row, facts_of
 
 Emit: TypeAlias = Callable[[str, pa.RecordBatch], object]
 """Takes a name and a batch."""
@@ -111,28 +110,6 @@ _ARROW: Final = {
 }
 
 
-class TableChoice(NamedTuple):
-    """What the tables are to hold.
-
-    Attributes:
-        bodies: whether `exchanges` has the bodies as JSON, which takes most of its space.
-        records: whether there is a table `records`.
-        show_secrets: whether to leave passwords and tokens as they are.
-    """
-
-    bodies: bool = True
-    records: bool = False
-    show_secrets: bool = False
-
-    @property
-    def tables(self) -> list[Table]:
-        """Return the tables that there are."""
-        return [table for table in TABLES.values() if self.records or table.name != "records"]
-
-
-DEFAULT_CHOICE: Final = TableChoice()
-
-
 def arrow_schema(table: Table) -> pa.Schema:
     """Return the schema of a table; what its columns mean is in their metadata."""
     return pa.schema(
@@ -193,10 +170,11 @@ class TableBatches:
 
     def exchange(self, dissection: Dissection) -> None:
         """Take an exchange whose fetch session was followed already."""
-        row = exchange_row(dissection, self._names, self._bodies)
+        facts = facts_of(dissection, self._names)
+        row = exchange_row(facts, self._bodies)
         size = 0 if self._bodies is None else len(row[_REQUEST_BODY] or b"") + len(row[-1] or b"")
         self._rows["exchanges"].add(row, size)
-        self._take_batches(dissection)
+        self._add_batches(facts)
 
     def gap(self, gap: Gap) -> None:
         """Take a gap."""
@@ -211,19 +189,16 @@ class TableBatches:
         for rows in self._rows.values():
             rows.flush()
 
-    def _take_batches(self, dissection: Dissection) -> None:
-        head: tuple[Any, ...] | None = None
-        asked: tuple[Any, ...] = ()
-        for placed in placed_batches(dissection, self._names):
-            if head is None:
-                head, asked = exchange_columns(dissection), asked_columns(dissection)
-            row = (*head, placed.batch_index, *asked, *batch_columns(placed))
-            self._rows["batches"].add(row, 0)
+    def _add_batches(self, facts: ExchangeFacts) -> None:
+        """Add the batches of an exchange and, if they are chosen, their records."""
+        head: tuple[Any, ...] = ()
+        for placed in placed_batches(facts):
+            head = head or exchange_cells(facts)
+            self._rows["batches"].add(head + batch_cells(facts, placed), 0)
             if self._choice.records:
-                records = record_columns(placed, show_secrets=self._choice.show_secrets)
-                for columns in records:
-                    size = sum(len(each) for each in columns if isinstance(each, str | bytes))
-                    self._rows["records"].add((*head, placed.batch_index, *columns), size)
+                for cells in record_cells(placed, show_secrets=self._choice.show_secrets):
+                    size = sum(len(each) for each in cells if isinstance(each, str | bytes))
+                    self._rows["records"].add(head + cells, size)
 
 
 _REQUEST_BODY: Final = [each.name for each in TABLES["exchanges"].columns].index("request_body")

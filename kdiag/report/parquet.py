@@ -11,8 +11,8 @@ from kdiag.errors import ReportError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Connection, Gap
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.report.arrow import DEFAULT_CHOICE, TableBatches, TableChoice, arrow_schema
-from kdiag.report.tables.catalog import TABLES
+from kdiag.report.arrow import TableBatches, arrow_schema
+from kdiag.report.tables.catalog import DEFAULT_CHOICE, TABLES, TableChoice
 
 _COMPRESSION: Final = "zstd"
 

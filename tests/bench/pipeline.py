@@ -37,8 +37,8 @@ from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pipeline.run import Job, run
 from kdiag.pipeline.session import open_session
-from kdiag.report.arrow import TableChoice
 from kdiag.report.parquet import ParquetTables
+from kdiag.report.tables.catalog import TableChoice
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")

@@ -11,7 +11,7 @@ import pytest
 
 from folders import CAPTURES
 from kdiag.report.tables.catalog import TABLES
-from kdiag.report.tables.column import EXCHANGE_KEY
+from kdiag.report.tables.exchanges import EXCHANGE_KEY
 from programs.kdiag_program import kdiag
 from recordings.table_facts import (
     batch_facts,

@@ -51,8 +51,8 @@ def tables_of(
         CaptureError: a capture cannot be read.
         ReportError: the folder cannot be written to.
     """
-    from kdiag.report.arrow import TableChoice  # noqa: PLC0415 - pyarrow is an extra
-    from kdiag.report.parquet import ParquetTables  # noqa: PLC0415 - as above
+    from kdiag.report.parquet import ParquetTables  # noqa: PLC0415 - pyarrow
+    from kdiag.report.tables.catalog import TableChoice  # noqa: PLC0415
 
     reading = CaptureReading(inputs, follows_tcp=contents.tcp)
     choice = TableChoice(

@@ -1,10 +1,36 @@
-"""Every table there is."""
+"""Every table, and the choice among them."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from kdiag.report.tables.batches import BATCHES, RECORDS
+from kdiag.report.tables.column import Table
 from kdiag.report.tables.connections import CONNECTIONS, GAPS
 from kdiag.report.tables.exchanges import EXCHANGES
 
 TABLES: Final = {table.name: table for table in (EXCHANGES, BATCHES, RECORDS, CONNECTIONS, GAPS)}
 """The tables by name; `records` is there only when asked for."""
+
+RUN_COLUMNS: Final = frozenset({"connection", "number"})
+"""The columns that count within one run; all others are the same in every run."""
+
+
+class TableChoice(NamedTuple):
+    """What the tables are to hold.
+
+    Attributes:
+        bodies: whether `exchanges` has the bodies as JSON, which takes most of its space.
+        records: whether there is a table `records`.
+        show_secrets: whether to leave passwords and tokens as they are.
+    """
+
+    bodies: bool = True
+    records: bool = False
+    show_secrets: bool = False
+
+    @property
+    def tables(self) -> list[Table]:
+        """Return the chosen tables."""
+        return [table for table in TABLES.values() if self.records or table is not RECORDS]
+
+
+DEFAULT_CHOICE: Final = TableChoice()

@@ -1,7 +1,8 @@
-"""The columns of `connections` and `gaps`."""
+"""The tables `connections` and `gaps`: a row for each TCP connection, and for each hole in one."""
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from kdiag.clock import NS_PER_US
 from kdiag.exchange.model import Connection, Gap
 from kdiag.report.tables.column import (
     BIGINT,
@@ -13,101 +14,163 @@ from kdiag.report.tables.column import (
     TIMESTAMP,
     Column,
     Table,
+    cells_of,
 )
-from kdiag.report.tables.exchanges import NS_PER_US, client_host
+
+
+class ConnectionFacts(NamedTuple):
+    """A connection, as the columns read it."""
+
+    connection: Connection
+
+    @property
+    def software(self) -> tuple[str, str]:
+        """Return the name and the version that the client gave; empty if it gave none."""
+        return self.connection.client_software or ("", "")
+
+
+_CONNECTION_COLUMNS: Final[tuple[Column[ConnectionFacts], ...]] = (
+    Column("connection", BIGINT, "Its number within one run.", lambda of: of.connection.number),
+    CONNECTION_ID,
+    CLIENT,
+    CLIENT_HOST,
+    BROKER,
+    Column(
+        "protocol",
+        STRING,
+        "`kafka`, `tls`, `http`, `redis`, `empty` or `unknown`.",
+        lambda of: of.connection.protocol,
+    ),
+    Column(
+        "tls_version",
+        STRING,
+        "Of the TLS handshake, if there was one.",
+        lambda of: of.connection.tls_version,
+    ),
+    Column(
+        "sni", STRING, "The server name that the client gave there.", lambda of: of.connection.sni
+    ),
+    Column(
+        "first_time",
+        TIMESTAMP,
+        "Its first packet, UTC.",
+        lambda of: of.connection.first_ns // NS_PER_US,
+    ),
+    Column(
+        "first_ns", BIGINT, "The same since 1970.", lambda of: of.connection.first_ns, unit="ns"
+    ),
+    Column(
+        "last_time",
+        TIMESTAMP,
+        "Its last packet, UTC.",
+        lambda of: of.connection.last_ns // NS_PER_US,
+    ),
+    Column("last_ns", BIGINT, "The same since 1970.", lambda of: of.connection.last_ns, unit="ns"),
+    Column("requests", BIGINT, "Frames from the client.", lambda of: of.connection.requests),
+    Column("responses", BIGINT, "Frames from the broker.", lambda of: of.connection.responses),
+    Column(
+        "request_bytes",
+        BIGINT,
+        "TCP payload from the client, each byte once.",
+        lambda of: of.connection.request_bytes,
+        unit="bytes",
+    ),
+    Column(
+        "response_bytes",
+        BIGINT,
+        "TCP payload from the broker, each byte once.",
+        lambda of: of.connection.response_bytes,
+        unit="bytes",
+    ),
+    Column(
+        "duplicates",
+        BIGINT,
+        "Segments that carried nothing new.",
+        lambda of: of.connection.duplicates,
+    ),
+    Column(
+        "gaps",
+        BIGINT,
+        "Holes in what was captured, in either direction.",
+        lambda of: of.connection.gaps,
+    ),
+    Column(
+        "gap_bytes",
+        BIGINT,
+        "What is missing in them.",
+        lambda of: of.connection.gap_bytes,
+        unit="bytes",
+    ),
+    Column(
+        "close_reason",
+        STRING,
+        "`fin`, `rst`, `reused`, `end of capture` or `idle`.",
+        lambda of: of.connection.close_reason,
+    ),
+    Column(
+        "client_software_name",
+        STRING,
+        "What the client called itself (KIP-511).",
+        lambda of: of.software[0] or None,
+    ),
+    Column(
+        "client_software_version",
+        STRING,
+        "The version that it gave.",
+        lambda of: of.software[1] or None,
+    ),
+)
+
+_GAP_COLUMNS: Final[tuple[Column[Gap], ...]] = (
+    Column(
+        "connection",
+        BIGINT,
+        "Number of the connection within one run.",
+        lambda of: of.connection.number,
+    ),
+    CONNECTION_ID,
+    CLIENT,
+    CLIENT_HOST,
+    BROKER,
+    Column(
+        "direction", STRING, "`request` (client to broker) or `response`.", lambda of: of.direction
+    ),
+    Column(
+        "time",
+        TIMESTAMP,
+        "When it was given up to wait for them, UTC.",
+        lambda of: of.time_ns // NS_PER_US,
+    ),
+    Column("time_ns", BIGINT, "The same since 1970.", lambda of: of.time_ns, unit="ns"),
+    Column(
+        "stream_offset",
+        BIGINT,
+        "Where in that direction they start, from 0.",
+        lambda of: of.offset,
+        unit="bytes",
+    ),
+    Column("bytes", BIGINT, "How many there are.", lambda of: of.size, unit="bytes"),
+    Column("reason", STRING, "Why they are given up.", lambda of: of.reason),
+)
 
 CONNECTIONS: Final = Table(
     "connections",
     "A TCP connection; a reused 4-tuple is a new one.",
     ("connection_id",),
-    (
-        Column("connection", BIGINT, "", "Its number within one run."),
-        CONNECTION_ID,
-        CLIENT,
-        CLIENT_HOST,
-        BROKER,
-        Column("protocol", STRING, "", "`kafka`, `tls`, `http`, `redis`, `empty` or `unknown`."),
-        Column("tls_version", STRING, "", "Of the TLS handshake, if there was one."),
-        Column("sni", STRING, "", "The server name that the client gave there."),
-        Column("first_time", TIMESTAMP, "", "Its first packet, UTC."),
-        Column("first_ns", BIGINT, "ns", "The same since 1970."),
-        Column("last_time", TIMESTAMP, "", "Its last packet, UTC."),
-        Column("last_ns", BIGINT, "ns", "The same since 1970."),
-        Column("requests", BIGINT, "", "Frames from the client."),
-        Column("responses", BIGINT, "", "Frames from the broker."),
-        Column("request_bytes", BIGINT, "bytes", "TCP payload from the client, each byte once."),
-        Column("response_bytes", BIGINT, "bytes", "TCP payload from the broker, each byte once."),
-        Column("duplicates", BIGINT, "", "Segments that carried nothing new."),
-        Column("gaps", BIGINT, "", "Holes in what was captured, in either direction."),
-        Column("gap_bytes", BIGINT, "bytes", "What is missing in them."),
-        Column("close_reason", STRING, "", "`fin`, `rst`, `reused`, `end of capture` or `idle`."),
-        Column("client_software_name", STRING, "", "What the client called itself (KIP-511)."),
-        Column("client_software_version", STRING, "", "The version that it gave."),
-    ),
+    _CONNECTION_COLUMNS,
 )
 
 GAPS: Final = Table(
     "gaps",
     "Bytes of a connection that the capture lacks, or of which no frame could be made.",
     ("connection_id", "direction", "stream_offset"),
-    (
-        Column("connection", BIGINT, "", "Number of the connection within one run."),
-        CONNECTION_ID,
-        CLIENT,
-        CLIENT_HOST,
-        BROKER,
-        Column("direction", STRING, "", "`request` (client to broker) or `response`."),
-        Column("time", TIMESTAMP, "", "When it was given up to wait for them, UTC."),
-        Column("time_ns", BIGINT, "ns", "The same since 1970."),
-        Column("stream_offset", BIGINT, "bytes", "Where in that direction they start, from 0."),
-        Column("bytes", BIGINT, "bytes", "How many there are."),
-        Column("reason", STRING, "", "Why they are given up."),
-    ),
+    _GAP_COLUMNS,
 )
+
+_connection_cells = cells_of(_CONNECTION_COLUMNS)
+gap_row = cells_of(_GAP_COLUMNS)
 
 
 def connection_row(connection: Connection) -> tuple[Any, ...]:
     """Return a row of `connections`."""
-    name, version = connection.client_software or (None, None)
-    return (
-        connection.number,
-        connection.connection_id,
-        connection.client,
-        client_host(connection),
-        connection.broker,
-        connection.protocol.value,
-        connection.tls_version,
-        connection.sni,
-        connection.first_ns // NS_PER_US,
-        connection.first_ns,
-        connection.last_ns // NS_PER_US,
-        connection.last_ns,
-        connection.requests,
-        connection.responses,
-        connection.request_bytes,
-        connection.response_bytes,
-        connection.duplicates,
-        connection.gaps,
-        connection.gap_bytes,
-        connection.close_reason,
-        name or None,
-        version or None,
-    )
-
-
-def gap_row(gap: Gap) -> tuple[Any, ...]:
-    """Return a row of `gaps`."""
-    connection = gap.connection
-    return (
-        connection.number,
-        connection.connection_id,
-        connection.client,
-        client_host(connection),
-        connection.broker,
-        gap.direction,
-        gap.time_ns // NS_PER_US,
-        gap.time_ns,
-        gap.offset,
-        gap.size,
-        gap.reason,
-    )
+    return _connection_cells(ConnectionFacts(connection))

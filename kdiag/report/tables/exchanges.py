@@ -1,141 +1,413 @@
-"""The row of an exchange in `exchanges`: its columns in their order."""
+"""The table `exchanges`: a row for each request and its response.
 
-from typing import Any, Final, NamedTuple, TypeAlias
+    ExchangeFacts    an exchange, laid open once, and what was computed of it once
+    Column           declared with the lambda that reads its value from the facts
+    exchange_row     all cells in the order of the columns
 
+A new column is one `Column` here, at the end of its group.
+"""
+
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+
+from kdiag.clock import NS_PER_US
 from kdiag.errors import DecodeError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.document import DocumentEncoder, api_name
-from kdiag.exchange.model import Connection
-from kdiag.exchange.side import Side
+from kdiag.exchange.model import Connection, Exchange
+from kdiag.exchange.side import Side, Why
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.report.tables.column import (
-    API,
     API_RANGES,
     BIGINT,
     BOOLEAN,
     BROKER,
     CLIENT,
     CLIENT_HOST,
-    CLIENT_ID,
     CONNECTION_ID,
-    CORRELATION_ID,
     DOUBLE,
-    EXCHANGE_KEY,
     INT,
     STRING,
     STRINGS,
-    TIME,
-    TIME_NS,
+    TIMESTAMP,
     TOPIC_PARTITIONS,
-    VERSION,
     WHY,
     Column,
     Table,
+    cells_of,
 )
-from kdiag.wire import api_keys
+from kdiag.wire.frame import Frame
 from kdiag.wire.records.batch import RecordBatch
 
-_HEAD: Final = (
-    Column("number", BIGINT, "", "From 1 in the order of first bytes, within one run."),
+PRODUCE_KEY: Final = 0
+FETCH_KEYS: Final = (1, 78)
+"""Of Fetch and ShareFetch."""
+_SASL_HANDSHAKE_KEY: Final = 17
+_API_VERSIONS_KEY: Final = 18
+
+EXCHANGE_KEY: Final = ("connection_id", "time_ns", "correlation_id")
+"""What the rows of an exchange, of its batches and of its records share.
+
+Two exchanges would share it only if a client began two requests with the same correlation id on one
+connection in the same nanosecond.
+"""
+
+
+class RecordCounts(NamedTuple):
+    """How much is in the batches of an exchange; None where that is not known."""
+
+    partitions: int | None = None
+    batches: int | None = None
+    records: int | None = None
+    bytes: int | None = None
+
+
+_NO_COUNTS: Final = RecordCounts()
+
+
+class ExchangeFacts(Struct, gc=False):
+    """An exchange, as the columns read it.
+
+    Attributes:
+        dissection: the exchange, laid open; its fetch session was followed already.
+        names: the names of topic ids that are known.
+        exchange, connection, api_key, time_ns, request, response: of the exchange.
+        counts: of its batches.
+    """
+
+    dissection: Dissection
+    names: TopicNames
+    exchange: Exchange
+    connection: Connection
+    api_key: int | None
+    time_ns: int
+    request: Side | None
+    response: Side | None
+    counts: RecordCounts
+
+    @property
+    def topics(self) -> list[str]:
+        """Return the topics, sorted, by id where no name is known."""
+        ids = self.dissection.topic_ids
+        if not ids:
+            return sorted(self.dissection.topics)
+        name = self.names.name
+        return sorted(self.dissection.topics.union([name(each) or each for each in ids]))
+
+    def of_request(self, api_key: int, name: str, json_name: str) -> Any:
+        """Return a field of the request of one API; None for all others."""
+        return field_of(self.request, name, json_name) if self.api_key == api_key else None
+
+    @property
+    def replica_id(self) -> int | None:
+        """Return which broker fetches, or -1 for a consumer; None for other APIs."""
+        if self.api_key not in FETCH_KEYS:
+            return None
+        state = field_of(self.request, "replica_state", "replicaState")  # a tag from version 15 on
+        if state is not None and state.replica_id >= 0:
+            return int(state.replica_id)
+        number: int | None = field_of(self.request, "replica_id", "replicaId")
+        return number
+
+
+TIME: Final[Column[ExchangeFacts]] = Column(
+    "time",
+    TIMESTAMP,
+    "When the first byte of the exchange was seen, UTC, to the microsecond.",
+    lambda of: of.time_ns // NS_PER_US,
+)
+TIME_NS: Final[Column[ExchangeFacts]] = Column(
+    "time_ns",
+    BIGINT,
+    "The same since 1970, with all digits that the capture has.",
+    lambda of: of.time_ns,
+    unit="ns",
+)
+CLIENT_ID: Final[Column[ExchangeFacts]] = Column(
+    "client_id",
+    STRING,
+    "Of the request header; null if there is none or it was not seen.",
+    lambda of: of.exchange.client_id,
+)
+API: Final[Column[ExchangeFacts]] = Column(
+    "api",
+    STRING,
+    "Kafka's name of the API, such as `Fetch`; null if unknown.",
+    lambda of: api_name(of.exchange),
+)
+VERSION: Final[Column[ExchangeFacts]] = Column(
+    "version", INT, "Version of the API; null if unknown.", lambda of: of.exchange.version
+)
+CORRELATION_ID: Final[Column[ExchangeFacts]] = Column(
+    "correlation_id",
+    INT,
+    "Of the header; null for a frame without one, such as a SASL token.",
+    lambda of: of.exchange.correlation_id,
+)
+
+_HEAD: Final[tuple[Column[ExchangeFacts], ...]] = (
+    Column(
+        "number",
+        BIGINT,
+        "From 1 in the order of first bytes, within one run.",
+        lambda of: of.exchange.number,
+    ),
     TIME,
     TIME_NS,
-    Column("connection", BIGINT, "", "Number of the connection within one run."),
+    Column(
+        "connection",
+        BIGINT,
+        "Number of the connection within one run.",
+        lambda of: of.connection.number,
+    ),
     CONNECTION_ID,
     CLIENT,
     CLIENT_HOST,
     BROKER,
     CLIENT_ID,
-    Column("api_key", INT, "", "Key of the API; null if unknown."),
+    Column("api_key", INT, "Key of the API; null if unknown.", lambda of: of.api_key),
     API,
     VERSION,
     CORRELATION_ID,
     Column(
         "status",
         STRING,
-        "",
         "`ok`, or what is the matter: `malformed`, `partial`, `undecoded`, `unmatched`,"
         " `unanswered`, `no_response` (acks=0), `opaque`.",
+        lambda of: of.dissection.status,
     ),
     Column(
         "latency_us",
         DOUBLE,
-        "us",
         "From the last byte of the request to the first of the response; null without either.",
+        lambda of: _in_us(of.exchange.latency_ns),
+        unit="us",
     ),
-    Column("error", STRING, "", "Name of the first error in the response; null if there is none."),
-    Column("guessed", BOOLEAN, "", "Whether API and version were found by trial."),
+    Column(
+        "error",
+        STRING,
+        "Name of the first error in the response; null if there is none.",
+        lambda of: of.dissection.error,
+    ),
+    Column(
+        "guessed",
+        BOOLEAN,
+        "Whether API and version were found by trial.",
+        lambda of: of.exchange.guessed,
+    ),
 )
 
-_SUBJECT: Final = (
-    Column("topics", STRINGS, "", "Topics it is about, sorted; the id where no name is known."),
-    Column("topic_ids", STRINGS, "", "Topic ids on the wire, sorted."),
+_MENTIONS: Final[tuple[Column[ExchangeFacts], ...]] = (
+    Column(
+        "topics",
+        STRINGS,
+        "Topics it is about, sorted; the id where no name is known.",
+        lambda of: of.topics,
+    ),
+    Column(
+        "topic_ids",
+        STRINGS,
+        "Topic ids on the wire, sorted.",
+        lambda of: sorted(of.dissection.topic_ids),
+    ),
     Column(
         "session_topics",
         TOPIC_PARTITIONS,
-        "",
         "What the session of an incremental fetch reads: topics, or ids from version 13 on.",
+        lambda of: of.dissection.session_topics,
     ),
-    Column("groups", STRINGS, "", "Groups it is about, sorted."),
-    Column("transactional_ids", STRINGS, "", "Transactional ids it is about, sorted."),
+    Column(
+        "groups", STRINGS, "Groups it is about, sorted.", lambda of: sorted(of.dissection.groups)
+    ),
+    Column(
+        "transactional_ids",
+        STRINGS,
+        "Transactional ids it is about, sorted.",
+        lambda of: sorted(of.dissection.transactional_ids),
+    ),
     Column(
         "throttle_ms",
         INT,
-        "ms",
         "How long a quota holds the client back; 0 also where the version cannot"
         " tell it, null where the API cannot.",
+        lambda of: field_of(of.response, "throttle_time_ms", "throttleTimeMs"),
+        unit="ms",
     ),
-    Column("acks", INT, "", "Of a Produce request: -1 (all), 0 or 1."),
+)
+
+_OF_SOME_APIS: Final[tuple[Column[ExchangeFacts], ...]] = (
     Column(
-        "replica_id", INT, "", "Of a Fetch request: the broker that follows; -1 for a consumer."
+        "acks",
+        INT,
+        "Of a Produce request: -1 (all), 0 or 1.",
+        lambda of: of.of_request(PRODUCE_KEY, "acks", "acks"),
     ),
-    Column("partitions", INT, "", "Partitions in a Produce request or in a fetch's response."),
-    Column("batches", INT, "", "Record batches in them; null for other APIs."),
-    Column("records", BIGINT, "", "Records in these; null also if a batch does not tell."),
-    Column("records_bytes", BIGINT, "bytes", "Size of these batches, as compressed as they are."),
-    Column("client_software_name", STRING, "", "What the client calls itself in ApiVersions."),
-    Column("client_software_version", STRING, "", "The version that it gives there."),
-    Column("sasl_mechanism", STRING, "", "What a SaslHandshake asks for."),
-    Column("broker_versions", API_RANGES, "", "What the response to ApiVersions says of each API."),
+    Column(
+        "replica_id",
+        INT,
+        "Of a Fetch request: the broker that follows; -1 for a consumer.",
+        lambda of: of.replica_id,
+    ),
+    Column(
+        "partitions",
+        INT,
+        "Partitions in a Produce request or in a fetch's response.",
+        lambda of: of.counts.partitions,
+    ),
+    Column(
+        "batches", INT, "Record batches in them; null for other APIs.", lambda of: of.counts.batches
+    ),
+    Column(
+        "records",
+        BIGINT,
+        "Records in these; null also if a batch does not tell.",
+        lambda of: of.counts.records,
+    ),
+    Column(
+        "records_bytes",
+        BIGINT,
+        "Size of these batches, as compressed as they are.",
+        lambda of: of.counts.bytes,
+        unit="bytes",
+    ),
+    Column(
+        "client_software_name",
+        STRING,
+        "What the client calls itself in ApiVersions.",
+        lambda of: (
+            of.of_request(_API_VERSIONS_KEY, "client_software_name", "clientSoftwareName") or None
+        ),
+    ),
+    Column(
+        "client_software_version",
+        STRING,
+        "The version that it gives there.",
+        lambda of: (
+            of.of_request(_API_VERSIONS_KEY, "client_software_version", "clientSoftwareVersion")
+            or None
+        ),
+    ),
+    Column(
+        "sasl_mechanism",
+        STRING,
+        "What a SaslHandshake asks for.",
+        lambda of: of.of_request(_SASL_HANDSHAKE_KEY, "mechanism", "mechanism"),
+    ),
+    Column(
+        "broker_versions",
+        API_RANGES,
+        "What the response to ApiVersions says of each API.",
+        lambda of: _broker_versions(of.response) if of.api_key == _API_VERSIONS_KEY else None,
+    ),
 )
 
 
-def _side_columns(side: str) -> tuple[Column, ...]:
+class SideFacts(Struct, gc=False):
+    """The request or the response of an exchange, as the columns read it.
+
+    Attributes:
+        side: as far as it could be read.
+        frame: of it.
+        body: as JSON in UTF-8; None if it is left out or could not be read.
+    """
+
+    side: Side
+    frame: Frame
+    body: bytes | None
+
+
+def _side_columns(side: str) -> tuple[Column[SideFacts], ...]:
     """Return the columns of the request or of the response; all are null without it."""
     return (
-        Column(f"{side}_status", STRING, "", f"As `status`, of the {side} alone."),
-        Column(f"{side}_why", WHY, "", "Where reading stopped, and why; null if it did not."),
-        Column(f"{side}_first_byte_ns", BIGINT, "ns", "When its first byte was seen, since 1970."),
-        Column(f"{side}_last_byte_ns", BIGINT, "ns", "When its last byte was seen, since 1970."),
-        Column(f"{side}_bytes", BIGINT, "bytes", "Size of the frame, without the length prefix."),
-        Column(f"{side}_segments", INT, "", "TCP segments that carried the frame."),
-        Column(f"{side}_first_packet", BIGINT, "", "Number of the packet it begins in, from 1."),
-        Column(f"{side}_last_packet", BIGINT, "", "Number of the packet that completed it."),
+        Column(
+            f"{side}_status",
+            STRING,
+            f"As `status`, of the {side} alone.",
+            lambda of: of.side.status,
+        ),
+        Column(
+            f"{side}_why",
+            WHY,
+            "Where reading stopped, and why; null if it did not.",
+            lambda of: None if of.side.why is None else _why(of.side.why),
+        ),
+        Column(
+            f"{side}_first_byte_ns",
+            BIGINT,
+            "When its first byte was seen, since 1970.",
+            lambda of: of.frame.first_byte_ns,
+            unit="ns",
+        ),
+        Column(
+            f"{side}_last_byte_ns",
+            BIGINT,
+            "When its last byte was seen, since 1970.",
+            lambda of: of.frame.last_byte_ns,
+            unit="ns",
+        ),
+        Column(
+            f"{side}_bytes",
+            BIGINT,
+            "Size of the frame, without the length prefix.",
+            lambda of: of.frame.size,
+            unit="bytes",
+        ),
+        Column(
+            f"{side}_segments",
+            INT,
+            "TCP segments that carried the frame.",
+            lambda of: of.frame.segments,
+        ),
+        Column(
+            f"{side}_first_packet",
+            BIGINT,
+            "Number of the packet it begins in, from 1.",
+            lambda of: of.frame.first_packet,
+        ),
+        Column(
+            f"{side}_last_packet",
+            BIGINT,
+            "Number of the packet that completed it.",
+            lambda of: of.frame.last_packet,
+        ),
         Column(
             f"{side}_starts_in_segment_with",
             INT,
-            "",
             "How many other frames have bytes in the segment it begins in.",
+            lambda of: of.frame.starts_in_segment_with,
         ),
-        Column(f"{side}_gap_bytes", BIGINT, "bytes", "Bytes of it that the capture lacks."),
         Column(
-            f"{side}_body", STRING, "", "Kafka's own JSON of the body; null if left out or unread."
+            f"{side}_gap_bytes",
+            BIGINT,
+            "Bytes of it that the capture lacks.",
+            lambda of: of.frame.gap_bytes,
+            unit="bytes",
+        ),
+        Column(
+            f"{side}_body",
+            STRING,
+            "Kafka's own JSON of the body; null if left out or unread.",
+            lambda of: of.body,
         ),
     )
 
+
+_OF_REQUEST: Final = _side_columns("request")
+_OF_RESPONSE: Final = _side_columns("response")
+_OF_EXCHANGE: Final = (*_HEAD, *_MENTIONS, *_OF_SOME_APIS)
 
 EXCHANGES: Final = Table(
     "exchanges",
     "A request and its response.",
     EXCHANGE_KEY,
-    (*_HEAD, *_SUBJECT, *_side_columns("request"), *_side_columns("response")),
+    (*_OF_EXCHANGE, *_OF_REQUEST, *_OF_RESPONSE),
 )
 
-
-NS_PER_US: Final = 1000
-_RecordCounts: TypeAlias = tuple[int | None, int | None, int | None, int | None]
-
-_NO_SIDE: Final = (None,) * 10
+_exchange_cells = cells_of(_OF_EXCHANGE)
+_side_cells = cells_of(_OF_REQUEST)
+_NO_SIDE: Final = (None,) * len(_OF_REQUEST)
 
 
 class BodyTexts:
@@ -145,166 +417,97 @@ class BodyTexts:
         self._bodies = Bodies(names, BodyForm(show_secrets=show_secrets))
         self._encode = DocumentEncoder().encode
 
-    def text(self, dissection: Dissection, side: Side | None, *, is_response: bool) -> bytes | None:
+    def text(self, dissection: Dissection, side: Side, *, is_response: bool) -> bytes | None:
         """Return the body of a side in UTF-8; None if there is none that could be read."""
-        if side is None:
-            return None
         body, _ = self._bodies.make(dissection, side, is_response=is_response)
         return None if body is None else self._encode(body)
 
 
-class Subject(NamedTuple):
-    """What a few APIs tell besides what all do; None where an exchange does not tell it."""
+def facts_of(dissection: Dissection, names: TopicNames) -> ExchangeFacts:
+    """Return what the columns read of an exchange.
 
-    throttle_ms: int | None = None
-    acks: int | None = None
-    replica_id: int | None = None
-    partitions: int | None = None
-    batches: int | None = None
-    records: int | None = None
-    records_bytes: int | None = None
-    client_software_name: str | None = None
-    client_software_version: str | None = None
-    sasl_mechanism: str | None = None
-    broker_versions: list[tuple[int, int, int]] | None = None
+    Args:
+        dissection: the exchange; its fetch session was followed already.
+        names: the names of topic ids that are known.
+    """
+    exchange, request, response = dissection.exchange, dissection.request, dissection.response
+    api_key = exchange.api_key
+    counts = _NO_COUNTS
+    if api_key == PRODUCE_KEY:
+        counts = _count_records(request)
+    elif api_key in FETCH_KEYS:
+        counts = _count_records(response)
+    return ExchangeFacts(
+        dissection,
+        names,
+        exchange,
+        exchange.connection,
+        api_key,
+        exchange.time_ns,
+        request,
+        response,
+        counts,
+    )
 
 
-def exchange_row(
-    dissection: Dissection, names: TopicNames, bodies: BodyTexts | None
-) -> tuple[Any, ...]:
+def exchange_row(facts: ExchangeFacts, bodies: BodyTexts | None) -> tuple[Any, ...]:
     """Return a row of `exchanges`.
 
     Args:
-        dissection: the exchange; what its fetch session reads is told already.
-        names: the names of topic ids that are known.
+        facts: the exchange.
         bodies: makes the bodies; None to leave them out.
     """
-    exchange, connection = dissection.exchange, dissection.exchange.connection
-    time_ns, latency_ns = exchange.time_ns, exchange.latency_ns
-    request, response = dissection.request, dissection.response
-    ids = dissection.topic_ids
-    request_body = response_body = None
-    if bodies is not None:
-        request_body = bodies.text(dissection, request, is_response=False)
-        response_body = bodies.text(dissection, response, is_response=True)
-    return (
-        exchange.number,
-        time_ns // NS_PER_US,
-        time_ns,
-        connection.number,
-        connection.connection_id,
-        connection.client,
-        client_host(connection),
-        connection.broker,
-        exchange.client_id,
-        exchange.api_key,
-        api_name(exchange),
-        exchange.version,
-        exchange.correlation_id,
-        dissection.status.value,
-        None if latency_ns is None else latency_ns / NS_PER_US,
-        dissection.error,
-        exchange.guessed,
-        sorted(dissection.topics.union(names.name(each) or each for each in ids)),
-        sorted(ids),
-        dissection.session_topics,
-        sorted(dissection.groups),
-        sorted(dissection.transactional_ids),
-        *_subject(exchange.api_key, request, response),
-        *_side(request),
-        request_body,
-        *_side(response),
-        response_body,
-    )
+    request = _of_side(facts, facts.request, bodies, is_response=False)
+    response = _of_side(facts, facts.response, bodies, is_response=True)
+    return _exchange_cells(facts) + request + response
 
 
-def client_host(connection: Connection) -> str:
-    """Return the address of the client without its port, IPv6 without brackets."""
-    return connection.client.rpartition(":")[0].strip("[]")
-
-
-def _side(side: Side | None) -> tuple[Any, ...]:
-    """Return the facts of a side up to its body."""
+def _of_side(
+    facts: ExchangeFacts, side: Side | None, bodies: BodyTexts | None, *, is_response: bool
+) -> tuple[Any, ...]:
     if side is None:
         return _NO_SIDE
-    frame, why = side.frame, side.why
-    return (
-        side.status.value,
-        None if why is None else (why.offset, why.path, why.reason),
-        frame.first_byte_ns,
-        frame.last_byte_ns,
-        frame.size,
-        frame.segments,
-        frame.first_packet,
-        frame.last_packet,
-        frame.starts_in_segment_with,
-        frame.gap_bytes,
-    )
+    body = None if bodies is None else bodies.text(facts.dissection, side, is_response=is_response)
+    return _side_cells(SideFacts(side, side.frame, body))
 
 
-def _subject(api_key: int | None, request: Side | None, response: Side | None) -> Subject:
-    """Return what is told by messages of single APIs."""
-    throttle_ms = told(response, "throttle_time_ms", "throttleTimeMs")
-    if api_key == api_keys.PRODUCE:
-        acks = told(request, "acks", "acks")
-        return Subject(throttle_ms, acks, None, *_count_records(request))
-    if api_key in (api_keys.FETCH, api_keys.SHARE_FETCH):
-        return Subject(throttle_ms, None, replica_id(request), *_count_records(response))
-    if api_key == api_keys.API_VERSIONS:
-        return Subject(
-            throttle_ms,
-            client_software_name=told(request, "client_software_name", "clientSoftwareName")
-            or None,
-            client_software_version=told(
-                request, "client_software_version", "clientSoftwareVersion"
-            )
-            or None,
-            broker_versions=_broker_versions(response),
-        )
-    if api_key == api_keys.SASL_HANDSHAKE:
-        return Subject(throttle_ms, sasl_mechanism=told(request, "mechanism", "mechanism"))
-    return Subject(throttle_ms)
-
-
-def told(side: Side | None, name: str, json_name: str) -> Any:
+def field_of(side: Side | None, name: str, json_name: str) -> Any:
     """Return a field of a side's message; None if it has none or is cut before it."""
     if side is None or (side.body is not None and json_name not in side.body):
         return None
     return getattr(side.message, name, None)
 
 
-def replica_id(fetch: Side | None) -> int | None:
-    """Return which broker fetches, or -1 for a consumer; in requests from version 15 on a tag."""
-    state = told(fetch, "replica_state", "replicaState")
-    if state is not None and state.replica_id >= 0:
-        return int(state.replica_id)
-    number: int | None = told(fetch, "replica_id", "replicaId")
-    return number
+def _in_us(time_ns: int | None) -> float | None:
+    return None if time_ns is None else time_ns / NS_PER_US
+
+
+def _why(why: Why) -> tuple[int, str, str]:
+    return why.offset, why.path, why.reason
 
 
 def _broker_versions(response: Side | None) -> list[tuple[int, int, int]] | None:
-    keys = told(response, "api_keys", "apiKeys")
+    keys = field_of(response, "api_keys", "apiKeys")
     if keys is None:
         return None
     return [(each.api_key, each.min_version, each.max_version) for each in keys]
 
 
-def _count_records(side: Side | None) -> _RecordCounts:
+def _count_records(side: Side | None) -> RecordCounts:
     """Return partitions, batches, records and bytes of the batches in a side."""
     if side is None or side.message is None:
-        return None, None, None, None
+        return _NO_COUNTS
     batches = [batch for field in side.batches for batch in field or ()]
-    counts = [record_count(batch) for batch in batches]
-    records = sum(count for count in counts if count is not None)
-    return (
+    counts = [_record_count(batch) for batch in batches]
+    return RecordCounts(
         len(side.batches),
         len(batches),
-        None if None in counts else records,
+        None if None in counts else sum(count or 0 for count in counts),
         sum(batch.size_in_bytes for batch in batches),
     )
 
 
-def record_count(batch: RecordBatch) -> int | None:
+def _record_count(batch: RecordBatch) -> int | None:
     """Return how many records a batch has; None where its messages would tell and are wrong."""
     try:
         return batch.record_count

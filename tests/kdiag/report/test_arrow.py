@@ -9,8 +9,8 @@ from folders import CAPTURES
 from kdiag.exchange.model import Gap
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
-from kdiag.report.arrow import RowBatches, TableBatches, TableChoice, arrow_schema
-from kdiag.report.tables.catalog import TABLES
+from kdiag.report.arrow import RowBatches, TableBatches, arrow_schema
+from kdiag.report.tables.catalog import TABLES, TableChoice
 from kdiag.report.tables.column import Table
 from kdiag.wire.api.heartbeat import HeartbeatRequest
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -9,9 +9,9 @@ from pyarrow import parquet
 from kdiag.errors import ReportError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.report.arrow import TableChoice, arrow_schema
+from kdiag.report.arrow import arrow_schema
 from kdiag.report.parquet import ParquetTables, table_file
-from kdiag.report.tables.catalog import TABLES
+from kdiag.report.tables.catalog import TABLES, TableChoice
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from recordings.exchange_maker import make_connection, make_exchange
 

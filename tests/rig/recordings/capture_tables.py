@@ -9,9 +9,10 @@ import pyarrow as pa
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.tls.keylog import KeyLog
-from kdiag.report.arrow import TableBatches, TableChoice, arrow_schema
+from kdiag.report.arrow import TableBatches, arrow_schema
 from kdiag.report.engine import open_tables
 from kdiag.report.sql_report import Query, load_report
+from kdiag.report.tables.catalog import TableChoice
 
 WITHOUT_BODIES = TableChoice(bodies=False)
 

@@ -28,9 +28,8 @@ from kdiag.pipeline.rows.packets import (
     PacketRows,
 )
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
-from kdiag.report.arrow import TableBatches, TableChoice
-from kdiag.report.tables.catalog import TABLES
-from kdiag.report.tables.column import RUN_COLUMNS
+from kdiag.report.arrow import TableBatches
+from kdiag.report.tables.catalog import RUN_COLUMNS, TABLES, TableChoice
 
 CHOICE: Final = TableChoice(bodies=True, records=True)
 TABLE_NAMES: Final = ("exchanges", "batches", "records", "connections", "gaps")

@@ -50,7 +50,7 @@ def run_job(options: RunOptions, spark: SparkOptions, output: ResultFormat) -> E
         from kdiag.pipeline.decode import FlowRules  # noqa: PLC0415 - pyarrow
         from kdiag.pipeline.input.segment_reader import TimeRange  # noqa: PLC0415
         from kdiag.pipeline.run import Job, run  # noqa: PLC0415
-        from kdiag.report.arrow import TableChoice  # noqa: PLC0415
+        from kdiag.report.tables.catalog import TableChoice  # noqa: PLC0415
 
         job = Job(
             tuple(options.inputs),

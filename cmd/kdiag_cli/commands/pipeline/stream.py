@@ -65,7 +65,7 @@ def _stream_job(options: StreamOptions) -> "StreamJob":
     from kdiag.pipeline.decode import FlowRules  # noqa: PLC0415 - pyarrow
     from kdiag.pipeline.run import Job  # noqa: PLC0415
     from kdiag.pipeline.stream import StreamJob  # noqa: PLC0415
-    from kdiag.report.arrow import TableChoice  # noqa: PLC0415
+    from kdiag.report.tables.catalog import TableChoice  # noqa: PLC0415
 
     job = Job(
         (),

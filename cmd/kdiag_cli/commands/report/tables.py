@@ -23,6 +23,7 @@ Exit codes: 0 done, 2 wrong usage or no such table.
 """
 
 _HEADERS: Final = ("COLUMN", "TYPE", "UNIT", "MEANING")
+_KEYS: Final = ("name", "type", "unit", "meaning")
 
 
 def tables(
@@ -60,14 +61,14 @@ def _document(table: "Table") -> dict[str, Any]:
         "table": table.name,
         "meaning": table.meaning,
         "key": table.key,
-        "columns": [column._asdict() for column in table.columns],
+        "columns": [dict(zip(_KEYS, cells, strict=True)) for cells in _rows(table)],
     }
 
 
 def _print(screen: Output, tables: "list[Table]", *, has_headers: bool) -> None:
     """Print a paragraph for each table on a terminal, else one list of all columns."""
     if not screen.is_terminal:
-        rows = [(table.name, *column) for table in tables for column in table.columns]
+        rows = [(table.name, *cells) for table in tables for cells in _rows(table)]
         print_table(screen, ("TABLE", *_HEADERS), rows, has_headers=has_headers)
         return
     for number, table in enumerate(tables):
@@ -75,4 +76,9 @@ def _print(screen: Output, tables: "list[Table]", *, has_headers: bool) -> None:
             screen.line("")
         screen.line(f"{screen.paint(table.name, BOLD)}: {table.meaning}")
         screen.line(f"key: {', '.join(table.key)}")
-        print_table(screen, _HEADERS, table.columns, has_headers=has_headers)
+        print_table(screen, _HEADERS, _rows(table), has_headers=has_headers)
+
+
+def _rows(table: "Table") -> list[tuple[str, ...]]:
+    """Return the columns of a table as the cells of `_HEADERS`."""
+    return [(each.name, each.type, each.unit, each.meaning) for each in table.columns]

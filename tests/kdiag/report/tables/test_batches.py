@@ -6,12 +6,12 @@ from kdiag.exchange.topic_names import CLUSTER_METADATA_ID, TopicNames
 from kdiag.report.tables.batches import (
     BATCHES,
     RECORDS,
-    asked_columns,
-    batch_columns,
-    exchange_columns,
+    batch_cells,
+    exchange_cells,
     placed_batches,
-    record_columns,
+    record_cells,
 )
+from kdiag.report.tables.exchanges import facts_of
 from kdiag.wire.api.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
 from kdiag.wire.api.produce import (
@@ -47,24 +47,24 @@ def produce(*batches: bytes | None, **facts: Any) -> ProduceRequest:
 
 def batch_rows(exchange: Exchange, names: TopicNames | None = None) -> list[dict[str, Any]]:
     """Return the rows of `batches` by the names of their columns."""
-    dissection = Dissection(exchange)
+    facts = facts_of(Dissection(exchange), names or TopicNames())
     columns = [column.name for column in BATCHES.columns]
-    head, asked = exchange_columns(dissection), asked_columns(dissection)
+    head = exchange_cells(facts)
     return [
-        dict(zip(columns, (*head, each.batch_index, *asked, *batch_columns(each)), strict=True))
-        for each in placed_batches(dissection, names or TopicNames())
+        dict(zip(columns, head + batch_cells(facts, each), strict=True))
+        for each in placed_batches(facts)
     ]
 
 
 def record_rows(exchange: Exchange, *, show_secrets: bool = False) -> list[dict[str, Any]]:
     """Return the rows of `records` by the names of their columns."""
-    dissection = Dissection(exchange)
+    facts = facts_of(Dissection(exchange), TopicNames())
     columns = [column.name for column in RECORDS.columns]
-    head = exchange_columns(dissection)
+    head = exchange_cells(facts)
     return [
-        dict(zip(columns, (*head, placed.batch_index, *row), strict=True))
-        for placed in placed_batches(dissection, TopicNames())
-        for row in record_columns(placed, show_secrets=show_secrets)
+        dict(zip(columns, head + cells, strict=True))
+        for placed in placed_batches(facts)
+        for cells in record_cells(placed, show_secrets=show_secrets)
     ]
 
 

@@ -1,9 +1,11 @@
 import re
+from typing import Any
 
 import pytest
 
-from kdiag.report.tables.catalog import TABLES
-from kdiag.report.tables.column import EXCHANGE_KEY, RUN_COLUMNS, Column, Table
+from kdiag.report.tables.catalog import RUN_COLUMNS, TABLES
+from kdiag.report.tables.column import Column, Table
+from kdiag.report.tables.exchanges import EXCHANGE_KEY
 
 COLUMNS = [
     pytest.param(column, id=f"{table.name}.{column.name}")
@@ -28,7 +30,7 @@ def test_a_table_has_each_column_once_and_its_key_among_them(table: Table) -> No
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_a_column_says_what_it_means_and_its_unit_is_in_its_name(column: Column) -> None:
+def test_a_column_says_what_it_means_and_its_unit_is_in_its_name(column: Column[Any]) -> None:
     """One sentence, and a name that can be written in SQL without quotes."""
     assert column.meaning.endswith(".")
     assert re.fullmatch(r"[a-z][a-z0-9_]*", column.name)

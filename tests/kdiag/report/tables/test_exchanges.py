@@ -7,7 +7,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import SCALARS
 from kdiag.exchange.model import Exchange
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.report.tables.exchanges import EXCHANGES, BodyTexts, exchange_row
+from kdiag.report.tables.exchanges import EXCHANGES, BodyTexts, exchange_row, facts_of
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.fetch import (
     FetchableTopicResponse,
@@ -44,7 +44,8 @@ def row_of(
 ) -> dict[str, Any]:
     """Return the row of an exchange by the names of its columns."""
     names = names or TopicNames()
-    row = exchange_row(Dissection(exchange), names, BodyTexts(names, show_secrets=show_secrets))
+    facts = facts_of(Dissection(exchange), names)
+    row = exchange_row(facts, BodyTexts(names, show_secrets=show_secrets))
     return dict(zip([column.name for column in EXCHANGES.columns], row, strict=True))
 
 
@@ -75,8 +76,9 @@ def test_an_exchange_is_a_row() -> None:
 def test_bodies_can_be_left_out() -> None:
     """Everything else stays."""
     exchange = make_exchange(HeartbeatRequest(group_id="billing"), HeartbeatResponse(), version=4)
-    with_bodies = exchange_row(Dissection(exchange), TopicNames(), BodyTexts(TopicNames()))
-    without = exchange_row(Dissection(exchange), TopicNames(), None)
+    facts = facts_of(Dissection(exchange), TopicNames())
+    with_bodies = exchange_row(facts, BodyTexts(TopicNames()))
+    without = exchange_row(facts, None)
 
     differing = [
         column.name
