@@ -1,12 +1,14 @@
 """Exchanges as tables, questions as SQL.
 
-    Column, Table    what there is to ask about             `column`, `columns_of_*`
-    rows             of exchanges, batches, records          `exchange_row`, `batch_rows`
-    RecordBatch      rows as Arrow, of bounded size          `tables`
-    Parquet          a file for each table                   `parquet_tables`
-    Report           a question with its answer in SQL       `sql_report`, `sql/*.sql`
-    Database         the tables, where SQL runs              `engine`
+    Column, Table    a column, and how its value is made      `tables/column`
+    rows             of each table, beside its columns        `tables/`
+    TableBatches     rows as Arrow batches of bounded size    `arrow`
+    ParquetTables    a Parquet file for each table            `parquet`
+    RecordFile       the records of `kdiag tail` as Parquet   `record_file`
+    Report           a question with its answer in SQL        `sql_report`, `sql/*.sql`
+    Database         the tables in DuckDB, where SQL runs     `engine`
 
-Columns, rows and reports are the same on one machine and on a cluster: what makes rows takes
-single exchanges and keeps nothing between them but the topic names and fetch sessions it is given.
+Columns, rows and reports are the same on one machine and on a cluster: a row is made of a single
+exchange, the names of topic ids and what its fetch session reads. A new column is one `Column` in
+one file of `tables/`; a new report is one file in `sql/`.
 """

@@ -2,12 +2,12 @@
 
     tables = TableBatches(emit, TopicNames())
     for item in decode_capture(["traffic.pcap"]):
-        tables.take(item)
+        tables.add(item)
     tables.flush()
 
-`emit` is called with a table's name and a batch whenever enough rows have come together. Batches of
-a table are of one schema, `arrow_schema(TABLES[name])`, and plain columns only: every reader of
-Arrow takes them, Spark's included.
+`emit` is called with a table's name and a batch whenever enough rows are there. Batches of a table
+are of one schema, `arrow_schema(TABLES[name])`, and of plain columns only, which every reader of
+Arrow understands, Spark's included.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,17 +44,47 @@ from kdiag.report.tables.column import (
 from kdiag.report.tables.connections import connection_row, gap_row
 from kdiag.report.tables.exchanges import BodyTexts, ExchangeFacts, exchange_row, facts_of
 
+DEFAULT_MAX_ROWS: Final = 16_384
+DEFAULT_MAX_BYTES: Final = 32 << 20
+
 Emit: TypeAlias = Callable[[str, pa.RecordBatch], object]
-"""Takes a name and a batch."""
+"""Is called with a name and a batch."""
+
+_ARROW: Final = {
+    STRING: pa.string(),
+    BOOLEAN: pa.bool_(),
+    INT: pa.int32(),
+    BIGINT: pa.int64(),
+    DOUBLE: pa.float64(),
+    TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    STRINGS: pa.list_(pa.string()),
+    WHY: pa.struct([("offset", pa.int64()), ("path", pa.string()), ("reason", pa.string())]),
+    TOPIC_PARTITIONS: pa.list_(pa.struct([("topic", pa.string()), ("partition", pa.int32())])),
+    API_RANGES: pa.list_(
+        pa.struct([(name, pa.int32()) for name in ("api_key", "min_version", "max_version")])
+    ),
+}
+_REQUEST_BODY: Final = [each.name for each in TABLES["exchanges"].columns].index("request_body")
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    """Return the schema of a table; the meanings of its columns are in their metadata."""
+    return pa.schema(
+        [
+            pa.field(each.name, _ARROW[each.type], metadata={"comment": each.meaning})
+            for each in table.columns
+        ],
+        metadata={"comment": table.meaning},
+    )
 
 
 class RowBatches:
-    """The rows of one kind that are not emitted yet."""
+    """The rows of one table that are not emitted yet."""
 
     def __init__(
         self, name: str, schema: pa.Schema, emit: Emit, max_rows: int, max_bytes: int
     ) -> None:
-        """Have `emit` called with the name whenever so many rows, or bytes, have come together."""
+        """Start without rows; `emit` is called with the name once there are so many."""
         self._name = name
         self._schema = schema
         self._emit = emit
@@ -91,38 +121,8 @@ def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
         return pa.array([without_surrogates(value) for value in values], type_)
 
 
-DEFAULT_MAX_ROWS: Final = 16_384
-DEFAULT_MAX_BYTES: Final = 32 << 20
-
-_ARROW: Final = {
-    STRING: pa.string(),
-    BOOLEAN: pa.bool_(),
-    INT: pa.int32(),
-    BIGINT: pa.int64(),
-    DOUBLE: pa.float64(),
-    TIMESTAMP: pa.timestamp("us", tz="UTC"),
-    STRINGS: pa.list_(pa.string()),
-    WHY: pa.struct([("offset", pa.int64()), ("path", pa.string()), ("reason", pa.string())]),
-    TOPIC_PARTITIONS: pa.list_(pa.struct([("topic", pa.string()), ("partition", pa.int32())])),
-    API_RANGES: pa.list_(
-        pa.struct([(name, pa.int32()) for name in ("api_key", "min_version", "max_version")])
-    ),
-}
-
-
-def arrow_schema(table: Table) -> pa.Schema:
-    """Return the schema of a table; what its columns mean is in their metadata."""
-    return pa.schema(
-        [
-            pa.field(each.name, _ARROW[each.type], metadata={"comment": each.meaning})
-            for each in table.columns
-        ],
-        metadata={"comment": table.meaning},
-    )
-
-
 class TableBatches:
-    """Makes rows of what it is given, and record batches of the rows."""
+    """Makes rows of exchanges, gaps and connections, and record batches of the rows."""
 
     def __init__(
         self,
@@ -137,8 +137,8 @@ class TableBatches:
 
         Args:
             emit: called with the name of a table and a record batch of it.
-            names: the names of topic ids, which `take` adds to.
-            choice: what the tables are to hold.
+            names: the names of topic ids, which `add` adds to.
+            choice: of tables.
             max_rows: how many rows a batch has at most.
             max_bytes: from how many bytes of JSON and records on a batch gets no more rows.
         """
@@ -153,8 +153,8 @@ class TableBatches:
             for table in choice.tables
         }
 
-    def take(self, item: Item) -> None:
-        """Take what a decoder has completed, in its order, for who has no pipeline of their own.
+    def add(self, item: Item) -> None:
+        """Add what a decoder has completed, in its order; for callers without their own pipeline.
 
         Topic names are learnt and fetch sessions followed on the way.
         """
@@ -169,7 +169,7 @@ class TableBatches:
             self.gap(item)
 
     def exchange(self, dissection: Dissection) -> None:
-        """Take an exchange whose fetch session was followed already."""
+        """Add an exchange whose fetch session was followed already."""
         facts = facts_of(dissection, self._names)
         row = exchange_row(facts, self._bodies)
         size = 0 if self._bodies is None else len(row[_REQUEST_BODY] or b"") + len(row[-1] or b"")
@@ -177,11 +177,11 @@ class TableBatches:
         self._add_batches(facts)
 
     def gap(self, gap: Gap) -> None:
-        """Take a gap."""
+        """Add a gap."""
         self._rows["gaps"].add(gap_row(gap), 0)
 
     def connection(self, connection: Connection) -> None:
-        """Take a connection that has ended, or whose capture has."""
+        """Add a connection that has ended, or whose capture has."""
         self._rows["connections"].add(connection_row(connection), 0)
 
     def flush(self) -> None:
@@ -199,6 +199,3 @@ class TableBatches:
                 for cells in record_cells(placed, show_secrets=self._choice.show_secrets):
                     size = sum(len(each) for each in cells if isinstance(each, str | bytes))
                     self._rows["records"].add(head + cells, size)
-
-
-_REQUEST_BODY: Final = [each.name for each in TABLES["exchanges"].columns].index("request_body")

@@ -1,4 +1,4 @@
-"""Where questions about tables are answered: in DuckDB, or in whatever has Spark's `sql`."""
+"""Runs SQL over the tables: in DuckDB, or in any session with Spark's `sql`."""
 
 import re
 import tempfile
@@ -21,17 +21,17 @@ _ONLY_SELECT: Final = "expected one SELECT: a query reads the tables and changes
 
 
 class SqlSession(Protocol):
-    """What a Spark session can do."""
+    """A Spark session, as far as it is used here."""
 
     def sql(self, sqlQuery: str, args: dict[str, Any]) -> Any:  # noqa: N803 - PySpark's name
-        """Return the answer to a question."""
+        """Return the answer to a query."""
         ...
 
 
 class Database:
     """Tables in DuckDB, closed to everything else.
 
-    Whoever asks may read the tables and nothing else: no file, no extension, no variable of the
+    A query can read the tables and nothing else: no other file, no extension, no variable of the
     program. What does not fit into memory goes to a temporary folder.
     """
 
@@ -57,13 +57,13 @@ class Database:
         self.close()
 
     def add_files(self, name: str, files: Sequence[Path], *, are_partitions: bool) -> None:
-        """Add a table that Parquet files hold.
+        """Add a table of Parquet files.
 
         Args:
             name: of the table.
-            files: of which one at least.
-            are_partitions: whether `key=value` in their paths is a column, and columns may be
-                missing in some.
+            files: at least one.
+            are_partitions: whether `key=value` in their paths is a column, and some files may lack
+                columns.
 
         Raises:
             ReportError: if they cannot be read.
@@ -75,15 +75,15 @@ class Database:
             ).create_view(name)
         except duckdb.Error as error:
             raise ReportError(str(files[0]), f"cannot be read: {error}") from error
-        # DuckDB checks a path as it was given, and again what it was expanded to.
+        # DuckDB checks a path as it was given, and again as it was expanded.
         self._files.update(paths, map(str, files))
 
     def add_table(self, name: str, table: pa.Table) -> None:
-        """Add a table that is in memory."""
+        """Add a table in memory."""
         self._connection.register(name, table)
 
     def lock(self) -> Self:
-        """Close the database to everything but its tables, for good; return it."""
+        """Close the database to everything but its tables for good, and return it."""
         execute = self._connection.execute
         execute("SET allowed_paths = $files", {"files": sorted(self._files)})
         execute("SET enable_external_access = false")
@@ -91,20 +91,20 @@ class Database:
         return self
 
     def close(self) -> None:
-        """Forget the tables."""
+        """Close the database and remove its temporary folder."""
         self._connection.close()
         self._scratch.cleanup()
 
     def ask(self, query: Query, batch_rows: int = DEFAULT_BATCH_ROWS) -> pa.RecordBatchReader:
-        """Return the answer to a question as a stream of record batches.
+        """Return the answer to a query as a stream of record batches.
 
         Args:
             query: in DuckDB's dialect.
             batch_rows: the most rows of a batch.
 
         Raises:
-            ReportError: if it is no single SELECT, or DuckDB refuses it. What goes wrong later,
-                while the answer is read, `rows_of` turns into one too.
+            ReportError: if it is not a single SELECT, or DuckDB refuses it. `rows_of` raises the
+                same for errors while the answer is read.
         """
         try:
             statements = duckdb.extract_statements(query.sql)
@@ -117,12 +117,12 @@ class Database:
 
 
 def open_folder(folder: Path, memory_limit: str | None = None) -> Database:
-    """Return the tables in a folder of Parquet, which need not fit into memory.
+    """Return the tables in a folder of Parquet; they may be larger than memory.
 
     Args:
         folder: has `exchanges.parquet` and so on, or folders `exchanges` and so on with Parquet
             files at any depth, also partitioned as `key=value`.
-        memory_limit: what DuckDB may take, such as `2GB`; 80 % of the machine by default.
+        memory_limit: DuckDB's limit, such as `2GB`; by default 80 % of the machine.
 
     Raises:
         ReportError: if there are no tables.
@@ -149,7 +149,7 @@ def holds_tables(folder: Path) -> bool:
 
 
 def open_tables(tables: Mapping[str, pa.Table], memory_limit: str | None = None) -> Database:
-    """Return tables that are in memory, by name."""
+    """Return a database of tables in memory, by name."""
     database = Database(memory_limit)
     for name, table in tables.items():
         database.add_table(name, table)
@@ -160,7 +160,7 @@ def rows_of(answer: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
     """Yield the batches of an answer.
 
     Raises:
-        ReportError: DuckDB cannot go on, for a value has no such form or there is no room.
+        ReportError: if a value cannot be converted, or memory or disk is full.
     """
     try:
         yield from answer
@@ -169,23 +169,23 @@ def rows_of(answer: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
 
 
 def ask_spark(session: SqlSession, query: Query) -> Any:
-    """Return the answer of Spark: a DataFrame; the tables are views there by the same names.
+    """Return Spark's answer, a DataFrame; the tables are views there by the same names.
 
     Raises:
-        ReportError: if the question cannot be said in Spark SQL.
+        ReportError: if the query cannot be translated to Spark SQL.
     """
     return session.sql(query.text(SPARK), args=query.values)
 
 
 def _files(folder: Path, name: str) -> list[Path]:
-    """Return the file of a table, or the files that it is partitioned into."""
+    """Return the file of a table, or its partitions."""
     if table_file(folder, name).is_file():
         return [table_file(folder, name)]
     return sorted(file for file in (folder / name).rglob("*.parquet") if file.is_file())
 
 
 def _without_wildcards(file: Path) -> str:
-    """Return a path in which DuckDB finds nothing to expand."""
+    """Return a path with its wildcards escaped for DuckDB."""
     return _WILDCARD.sub(r"[\g<0>]", str(file))
 
 

@@ -1,4 +1,4 @@
-"""Tables as Parquet files: one for each table, complete or not there at all."""
+"""Tables as Parquet files: one for each table, complete or absent."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -18,11 +18,11 @@ _COMPRESSION: Final = "zstd"
 
 
 class ParquetTables:
-    """Writes the exchanges, gaps and connections that it is given into a folder.
+    """Writes exchanges, gaps and connections into a folder.
 
-    A batch of rows becomes a row group, so the memory does not grow with the capture. Rows go to
-    hidden files, which get the names of the tables, `exchanges.parquet` and so on, when `finish`
-    is called; until then the tables of an earlier run stay.
+    A batch of rows becomes a row group, so memory does not grow with the capture. Rows go to
+    hidden files. `finish` gives these the names of the tables, `exchanges.parquet` and so on; until
+    then the tables of an earlier run stay.
     """
 
     def __init__(
@@ -31,9 +31,9 @@ class ParquetTables:
         """Open the files.
 
         Args:
-            folder: where to; made if it does not exist.
-            names: the names of topic ids; whoever gives the exchanges adds to them.
-            choice: what the tables are to hold.
+            folder: made if it does not exist.
+            names: the names of topic ids; whoever adds exchanges adds to them.
+            choice: of tables.
 
         Raises:
             ReportError: if the folder cannot be written to.
@@ -55,7 +55,7 @@ class ParquetTables:
         """Write an exchange.
 
         Raises:
-            ReportError: if there is no room for it.
+            ReportError: if the disk is full.
         """
         self._batches.exchange(dissection)
 
@@ -87,9 +87,9 @@ class ParquetTables:
         self._writers.clear()
 
     def discard(self) -> None:
-        """Remove what was written; does nothing after `finish`."""
+        """Remove the unfinished files; do nothing after `finish`."""
         for name, writer in self._writers.items():
-            with suppress(OSError):  # the disk may be full, which was told
+            with suppress(OSError):  # the disk may be full, which was reported
                 writer.close()
             self._hidden(name).unlink(missing_ok=True)
         self._writers.clear()

@@ -32,16 +32,16 @@ SCHEMA: Final = pa.schema(
         pa.field("control", pa.string()),
     ]
 )
-"""The columns; a timestamp or leader epoch that there is none of is null."""
+"""The columns; a missing timestamp or leader epoch is null."""
 
 
 class RecordRows(NamedTuple):
-    """Records of one partition that have the rest in common; the lists are of equal length.
+    """Records of one partition; the lists are of equal length.
 
     Attributes:
         topic, partition, timestamp_type, leader_epoch, is_aborted: of all of them; -1 is no epoch.
         offsets, timestamps, keys, values, headers: of each; -1 is no timestamp.
-        controls: the names of what control records mark; None for others.
+        controls: the kind of each control record; None for other records.
     """
 
     topic: str
@@ -60,7 +60,7 @@ class RecordRows(NamedTuple):
 class RecordFile:
     """Writes records to a file that gets its name when it is complete.
 
-    Rows are kept until there are enough for a row group of Parquet; so memory does not grow.
+    Rows are kept until they fill a row group of Parquet, so memory does not grow.
     """
 
     def __init__(self, file: Path) -> None:
@@ -82,7 +82,7 @@ class RecordFile:
         """Write records.
 
         Raises:
-            ReportError: if there is no room for them.
+            ReportError: if the disk is full.
         """
         batch = _batch(rows)
         self._waiting.append(batch)
@@ -92,7 +92,7 @@ class RecordFile:
             self._write_group()
 
     def close(self) -> None:
-        """Write what is left and give the file its name.
+        """Write the last rows and give the file its name.
 
         Raises:
             ReportError: if that fails.
@@ -105,7 +105,7 @@ class RecordFile:
             raise self._failure(error) from error
 
     def discard(self) -> None:
-        """Give up and leave nothing behind."""
+        """Remove the file."""
         with suppress(OSError):
             self._writer.close()
         self._hidden.unlink(missing_ok=True)

@@ -37,7 +37,7 @@ def tables_of_items(*items: Exchange | Connection) -> dict[str, pa.Table]:
         lambda name, batch: batches[name].append(batch), TopicNames(), WITHOUT_BODIES
     )
     for item in items:
-        tables.take(item)
+        tables.add(item)
     tables.flush()
     return {
         table.name: pa.Table.from_batches(batches[table.name], arrow_schema(table))

@@ -1,1 +1,10 @@
-"""The tables that exchanges become: columns and rows."""
+"""The tables that exchanges become: in each file the columns of a table and what makes its rows.
+
+Column, Table    the declaration that schemas, help and rows come from    `column`
+exchanges        a row for each request and its response                  `exchanges`
+batches          a row for each record batch                              `batches`
+records          a row for each record, on request                        `batches`
+connections      a row for each TCP connection                            `connections`
+gaps             a row for each hole in the capture                       `connections`
+TABLES           all of them, and the choice among them                   `catalog`
+"""

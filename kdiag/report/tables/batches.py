@@ -1,4 +1,4 @@
-"""The tables `batches` and `records`: what Produce requests and the responses to fetches carry.
+"""The tables `batches` and `records`: the contents of Produce requests and of fetches' responses.
 
 A row begins with cells of its exchange, which are made once for all of them:
 
@@ -121,7 +121,7 @@ _OF_EXCHANGE: Final[tuple[Column[ExchangeFacts], ...]] = (
     API,
     VERSION,
 )
-"""What batches and records repeat of their exchange, so that few questions need a join."""
+"""The columns that batches and records repeat, so that few questions need a join."""
 
 _BATCH_INDEX: Final[Column[HasBatch]] = Column(
     "batch_index",

@@ -15,7 +15,7 @@ RUN_COLUMNS: Final = frozenset({"connection", "number"})
 
 
 class TableChoice(NamedTuple):
-    """What the tables are to hold.
+    """The contents of the tables.
 
     Attributes:
         bodies: whether `exchanges` has the bodies as JSON, which takes most of its space.

@@ -1,8 +1,9 @@
 """The table `exchanges`: a row for each request and its response.
 
-    ExchangeFacts    an exchange, laid open once, and what was computed of it once
-    Column           declared with the lambda that reads its value from the facts
-    exchange_row     all cells in the order of the columns
+    ExchangeFacts    an exchange, dissected, with its batches counted
+    SideFacts        its request, or its response
+    Column           declared with the function that reads its value from the facts
+    exchange_row     the cells in the order of the columns
 
 A new column is one `Column` here, at the end of its group.
 """
@@ -48,7 +49,7 @@ _SASL_HANDSHAKE_KEY: Final = 17
 _API_VERSIONS_KEY: Final = 18
 
 EXCHANGE_KEY: Final = ("connection_id", "time_ns", "correlation_id")
-"""What the rows of an exchange, of its batches and of its records share.
+"""The columns that the rows of an exchange, of its batches and of its records share.
 
 Two exchanges would share it only if a client began two requests with the same correlation id on one
 connection in the same nanosecond.
@@ -71,7 +72,7 @@ class ExchangeFacts(Struct, gc=False):
     """An exchange, as the columns read it.
 
     Attributes:
-        dissection: the exchange, laid open; its fetch session was followed already.
+        dissection: the exchange; its fetch session was followed already.
         names: the names of topic ids that are known.
         exchange, connection, api_key, time_ns, request, response: of the exchange.
         counts: of its batches.
@@ -424,7 +425,7 @@ class BodyTexts:
 
 
 def facts_of(dissection: Dissection, names: TopicNames) -> ExchangeFacts:
-    """Return what the columns read of an exchange.
+    """Return the facts of an exchange.
 
     Args:
         dissection: the exchange; its fetch session was followed already.
@@ -508,7 +509,7 @@ def _count_records(side: Side | None) -> RecordCounts:
 
 
 def _record_count(batch: RecordBatch) -> int | None:
-    """Return how many records a batch has; None where its messages would tell and are wrong."""
+    """Return how many records a batch has; None if it is too damaged to be counted."""
     try:
         return batch.record_count
     except DecodeError:

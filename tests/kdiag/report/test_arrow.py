@@ -40,7 +40,7 @@ def collect(
         max_bytes=max_bytes,
     )
     for item in decode_capture([CAPTURE]):
-        tables.take(item)
+        tables.add(item)
     tables.flush()
     tables.flush()
     return found
@@ -116,7 +116,7 @@ def test_text_that_is_no_unicode_is_replaced() -> None:
     exchange = make_exchange(data.replace(b"gXp", b"g\xffp"), version=3, api_key=12)
     found: list[pa.RecordBatch] = []
     tables = TableBatches(lambda _, batch: found.append(batch), TopicNames())
-    tables.take(exchange)
+    tables.add(exchange)
     tables.flush()
 
     (row,) = found[0].to_pylist()
@@ -128,7 +128,7 @@ def test_a_gap_is_taken() -> None:
     """It goes to its own table."""
     found: list[tuple[str, int]] = []
     tables = TableBatches(lambda name, batch: found.append((name, len(batch))), TopicNames())
-    tables.take(
+    tables.add(
         Gap(
             connection=make_connection(),
             direction="request",
@@ -160,7 +160,7 @@ def test_no_bytes_keep_an_exchange_from_being_a_row(data: st.DataObject) -> None
     tables = TableBatches(
         lambda name, batch: rows.extend([name] * len(batch)), TopicNames(), EVERYTHING
     )
-    tables.take(make_exchange(bytes(frame), version=9, api_key=0))
+    tables.add(make_exchange(bytes(frame), version=9, api_key=0))
     tables.flush()
 
     assert rows.count("exchanges") == 1
@@ -171,7 +171,7 @@ def test_a_capture_of_one_request_has_one_row() -> None:
     found: list[tuple[str, int]] = []
     tables = TableBatches(lambda name, batch: found.append((name, len(batch))), TopicNames())
     for item in decode_capture([io.BytesIO(capture_of([(False, REQUEST)]))]):
-        tables.take(item)
+        tables.add(item)
     tables.flush()
 
     assert found == [("exchanges", 1), ("batches", 1), ("connections", 1)]

@@ -24,7 +24,7 @@ def tables_of(
     batches: dict[str, list[pa.RecordBatch]] = {table.name: [] for table in choice.tables}
     tables = TableBatches(lambda name, batch: batches[name].append(batch), TopicNames(), choice)
     for item in decode_capture(list(files), keylog=KeyLog.parse(keylog)):
-        tables.take(item)
+        tables.add(item)
     tables.flush()
     return {
         table.name: pa.Table.from_batches(batches[table.name], arrow_schema(table))

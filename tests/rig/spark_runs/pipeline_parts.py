@@ -44,7 +44,7 @@ def in_one_process(files: Sequence[Path], keylog: bytes = b"") -> Tables:
     learn_all_names(names, files, keylog=KeyLog.parse(keylog))
     batches = TableBatches(lambda name, batch: tables[name].append(batch), names, CHOICE)
     for item in decode_capture(files, keylog=KeyLog.parse(keylog)):
-        batches.take(item)
+        batches.add(item)
     batches.flush()
     return tables
 
