@@ -37,12 +37,12 @@ from kdiag.pipeline.input.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_orde
 from kdiag.pipeline.output.checkpoint import keep, kept
 from kdiag.pipeline.output.partitions import RUNS, Manifest, TableFiles, commit
 from kdiag.pipeline.output.staging import Staged, Staging, read_all, read_staged
-from kdiag.pipeline.place import expand, remove_folder
 from kdiag.pipeline.rows.bundles import unbundle
-from kdiag.pipeline.rows.division import Division, Weights, divide
 from kdiag.pipeline.rows.packets import PACKETS, PLACES, MappedFiles
+from kdiag.pipeline.rows.partitioner import Division, Weights, divide
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of, settle
+from kdiag.pipeline.uri import expand, remove_folder
 from kdiag.report.arrow import TableBatches
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TableChoice
 

@@ -37,10 +37,9 @@ from kdiag.pipeline.input.split import Split, in_order
 from kdiag.pipeline.output.checkpoint import keep, kept, read_whole, write_whole
 from kdiag.pipeline.output.partitions import commit
 from kdiag.pipeline.output.staging import read_all
-from kdiag.pipeline.place import folders_in, remove_folder
 from kdiag.pipeline.rows.bundles import unbundle
-from kdiag.pipeline.rows.division import divide_evenly
 from kdiag.pipeline.rows.packets import MappedFiles
+from kdiag.pipeline.rows.partitioner import divide_evenly
 from kdiag.pipeline.run import (
     Job,
     PartWriters,
@@ -51,6 +50,7 @@ from kdiag.pipeline.run import (
     walk_files,
 )
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of, settle
+from kdiag.pipeline.uri import folders_in, remove_folder
 
 DEFAULT_PARTS: Final = 8
 DEFAULT_IDLE_S: Final = 3600

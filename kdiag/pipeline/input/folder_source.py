@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from kdiag.clock import NS_PER_S, SystemClock
 from kdiag.pipeline.output.checkpoint import read_whole, write_whole
-from kdiag.pipeline.place import resolve
+from kdiag.pipeline.uri import resolve
 
 FORMAT: Final = "kdiag_folder"
 

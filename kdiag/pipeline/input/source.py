@@ -34,9 +34,7 @@ from kdiag.pipeline.input.segment_reader import (
     stretches,
 )
 from kdiag.pipeline.input.split import Split, places_of, read_splits, splits_text, whole
-from kdiag.pipeline.place import expand, is_here
 from kdiag.pipeline.rows.bundles import BUNDLES, BUNDLES_DDL, bundle
-from kdiag.pipeline.rows.division import Division, divide_evenly
 from kdiag.pipeline.rows.packets import (
     NO_FILE,
     NOWHERE,
@@ -46,7 +44,9 @@ from kdiag.pipeline.rows.packets import (
     PLACES_DDL,
     PacketRows,
 )
+from kdiag.pipeline.rows.partitioner import Division, divide_evenly
 from kdiag.pipeline.tasks import settle
+from kdiag.pipeline.uri import expand, is_here
 
 FORMAT: Final = "kdiag"
 PERMISSIVE: Final = "permissive"

@@ -24,8 +24,8 @@ from kdiag.pcap.files.block import PacketBlock
 from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.files.window import BLOCK_BYTES, Window, open_window
 from kdiag.pcap.reader import read_blocks
-from kdiag.pipeline.place import open_file, size_of
-from kdiag.pipeline.rows.division import Scale, Weights
+from kdiag.pipeline.rows.partitioner import Scale, Weights
+from kdiag.pipeline.uri import open_file, size_of
 
 DEFAULT_SPLIT_BYTES: Final = 64 << 20
 _MAX_PREAMBLE_BYTES: Final = 1 << 20

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyarrow import fs
 
-from kdiag.pipeline.place import create_parent, resolve
+from kdiag.pipeline.uri import create_parent, resolve
 
 
 def keep(place: str, value: Any) -> None:

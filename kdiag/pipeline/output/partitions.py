@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import fs, parquet
 
-from kdiag.pipeline.place import create_parent, resolve
+from kdiag.pipeline.uri import create_parent, resolve
 from kdiag.report.arrow import arrow_schema
 from kdiag.report.tables.catalog import TABLES
 

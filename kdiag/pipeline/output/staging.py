@@ -12,8 +12,8 @@ from uuid import uuid4
 import pyarrow as pa
 from pyarrow import fs, ipc
 
-from kdiag.pipeline.place import create_parent, resolve
 from kdiag.pipeline.rows.frames import placed_bytes
+from kdiag.pipeline.uri import create_parent, resolve
 
 
 class Staged(NamedTuple):

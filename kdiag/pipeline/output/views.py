@@ -10,7 +10,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import StringType
 
 from kdiag.errors import ReportError
-from kdiag.pipeline.place import is_folder
+from kdiag.pipeline.uri import is_folder
 from kdiag.report.engine import ask_spark
 from kdiag.report.sql_report import Query
 from kdiag.report.tables.catalog import TABLES

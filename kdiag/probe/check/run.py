@@ -22,7 +22,7 @@ from kdiag.diagnosis.check.facts import CheckFacts, Endpoint
 from kdiag.errors import KdiagError
 from kdiag.net.address import Lookup, look_up_all
 from kdiag.net.timed_channel import TimedChannels
-from kdiag.probe.check.visits import Visits
+from kdiag.probe.check.attempts import Visits
 from kdiag.probe.coordinator.search import find_coordinators
 from kdiag.wire import api_keys
 from kdiag.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse

@@ -16,9 +16,9 @@ from kdiag.diagnosis.latency.split import Split, joined, split_request
 from kdiag.errors import AuthorizationError, KdiagError, ProbeError
 from kdiag.probe.coordinator.search import coordinator_request
 from kdiag.probe.latency.connection import Ended, OwnConnection
-from kdiag.probe.latency.journeys import Start
 from kdiag.probe.latency.messages import commit_request, error_in
 from kdiag.probe.latency.plan import LatencyTarget
+from kdiag.probe.latency.record_timings import Start
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from kdiag.probe.topic import CLEANUP_NS, PREFIX
 from kdiag.wire.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse

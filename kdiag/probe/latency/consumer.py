@@ -14,9 +14,9 @@ from kdiag.diagnosis.latency.fetch_waits import FetchWait
 from kdiag.errors import DecodeError, KdiagError
 from kdiag.probe.latency.commit import Committing, Progress
 from kdiag.probe.latency.connection import Ended, OwnConnection
-from kdiag.probe.latency.journeys import Journeys
 from kdiag.probe.latency.messages import MarkedRecords, fetch_request, fetched, next_offset
 from kdiag.probe.latency.plan import LatencyTarget
+from kdiag.probe.latency.record_timings import Journeys
 from kdiag.probe.latency.results import LatencyResults
 from kdiag.wire.records.batch import RecordBatch
 from kdiag.wire.records.batches import read_batches

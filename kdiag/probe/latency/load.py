@@ -12,9 +12,9 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.diagnosis.latency.fetch_waits import FetchWait
 from kdiag.diagnosis.latency.split import OneWay, split_handover, split_request
 from kdiag.probe.latency.connection import Ended, OwnConnection
-from kdiag.probe.latency.journeys import Journeys, Start
 from kdiag.probe.latency.messages import MarkedRecords, error_in, fetch_request, fetched
 from kdiag.probe.latency.plan import ACKS_TEXTS, LatencyPlan, LatencyTarget
+from kdiag.probe.latency.record_timings import Journeys, Start
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from kdiag.probe.topic_requests import produce_request
 

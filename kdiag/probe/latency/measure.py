@@ -16,9 +16,9 @@ from kdiag.diagnosis.latency.split import Split
 from kdiag.probe.latency.commit import Committing, ProbeGroup
 from kdiag.probe.latency.connection import OwnConnection
 from kdiag.probe.latency.consumer import Consumer
-from kdiag.probe.latency.journeys import Journeys, Start
 from kdiag.probe.latency.load import FetchLoad, Load, ProduceLoad
 from kdiag.probe.latency.plan import LatencyPlan, LatencyTarget
+from kdiag.probe.latency.record_timings import Journeys, Start
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from kdiag.probe.latency.schedule import OpenLoopSchedule, Run, connect, drain, run
 from kdiag.probe.latency.sweep import FetchSweep

@@ -55,7 +55,7 @@ def _require_folder(folder: str) -> None:
     Raises:
         ReportError: it is not.
     """
-    from kdiag.pipeline.place import is_folder  # noqa: PLC0415 - pyarrow
+    from kdiag.pipeline.uri import is_folder  # noqa: PLC0415 - pyarrow
 
     if not is_folder(folder):
         raise ReportError(folder, "is no folder: name the one that captures come into")

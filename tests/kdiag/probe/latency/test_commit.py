@@ -7,8 +7,8 @@ from kdiag.client.fetch.position import PartitionKey
 from kdiag.diagnosis.latency.split import Split
 from kdiag.errors import AuthorizationError, ProbeError
 from kdiag.probe.latency.commit import Committing, ProbeGroup, Progress, probe_group
-from kdiag.probe.latency.journeys import Start
 from kdiag.probe.latency.plan import LatencyTarget
+from kdiag.probe.latency.record_timings import Start
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from scripted_kafka.writable_cluster import WritableCluster
 

@@ -7,9 +7,9 @@ from kdiag.client.fetch.position import PartitionKey
 from kdiag.diagnosis.latency.split import OneWay, Split
 from kdiag.probe.latency.commit import Committing, ProbeGroup
 from kdiag.probe.latency.consumer import Consumer
-from kdiag.probe.latency.journeys import Journeys, Start
 from kdiag.probe.latency.messages import MarkedRecords
 from kdiag.probe.latency.plan import LatencyTarget, RecordShape
+from kdiag.probe.latency.record_timings import Journeys, Start
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from scripted_kafka.writable_cluster import WritableCluster
 

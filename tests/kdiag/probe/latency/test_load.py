@@ -5,9 +5,9 @@ import pytest
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.probe.latency.connection import OwnConnection
-from kdiag.probe.latency.journeys import Journeys
 from kdiag.probe.latency.load import FetchLoad, ProduceLoad
 from kdiag.probe.latency.plan import ACKS_ALL, LatencyPlan, LatencyTarget
+from kdiag.probe.latency.record_timings import Journeys
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from scripted_kafka.writable_cluster import WritableCluster
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import CaptureError
-from kdiag.pipeline.place import expand, is_folder, open_file, remove_folder, resolve, size_of
+from kdiag.pipeline.uri import expand, is_folder, open_file, remove_folder, resolve, size_of
 
 
 def test_a_path_and_a_uri_are_the_same_file(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from kdiag.clock import SystemClock
 from kdiag.diagnosis.check.facts import Step, Visit
 from kdiag.errors import Fault, Layer
 from kdiag.net.address import resolve
-from kdiag.probe.check.visits import Visits
+from kdiag.probe.check.attempts import Visits
 from kdiag.wire.api.metadata import MetadataResponse
 from scripted_kafka.foreign_server import HTTP, saying
 from scripted_kafka.scripted_broker import CLOSE, HOLD, Received, ScriptedBroker, offering

@@ -1,8 +1,8 @@
 from folders import CAPTURES
 from kdiag.pcap.files.window import open_window
 from kdiag.pcap.reader import CaptureReader, read_blocks
-from kdiag.pipeline.rows.division import Scale, Weights, divide, divide_evenly
 from kdiag.pipeline.rows.packets import PacketRows
+from kdiag.pipeline.rows.partitioner import Scale, Weights, divide, divide_evenly
 
 
 def test_two_heavy_connections_come_into_two_parts() -> None:
