@@ -33,7 +33,7 @@ from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.kafka.unmatched_responses import UnmatchedResponses, asked_among, hosts_of
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.tls.keylog import KeyLog
-from kdiag.pipeline.rows.frame_places import LEAST_BYTES, FramePlaces
+from kdiag.pipeline.rows.frame_spans import LEAST_BYTES, FramePlaces
 from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges, row_bytes
 from kdiag.pipeline.rows.packets import NO_FILE, NO_FILES, MappedFiles, Segments
 from kdiag.report.arrow import Emit, RowBatches, TableBatches

@@ -30,8 +30,8 @@ from kdiag.exchange.fetch_session import FetchSessions
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pipeline.decode import FETCHES, FlowRules, Part, decode_rows, resolve_unsure
-from kdiag.pipeline.input.moments import Moments
 from kdiag.pipeline.input.segment_reader import ALWAYS, TimeRange
+from kdiag.pipeline.input.segment_timestamps import Moments
 from kdiag.pipeline.input.source import FAILFAST, PERMISSIVE, Reading, read_bundles
 from kdiag.pipeline.input.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, places_of, walk
 from kdiag.pipeline.output.checkpoint import keep, kept

@@ -32,7 +32,7 @@ from kdiag.clock import NS_PER_S
 from kdiag.errors import ReportError
 from kdiag.pipeline.decode import Part, PartDecoder
 from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
-from kdiag.pipeline.input.moments import Moments
+from kdiag.pipeline.input.segment_timestamps import Moments
 from kdiag.pipeline.input.split import Split, in_order
 from kdiag.pipeline.output.checkpoint import keep, kept, read_whole, write_whole
 from kdiag.pipeline.output.partitions import commit

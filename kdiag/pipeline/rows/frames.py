@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from kdiag.exchange.model import Connection, Exchange, Status
-from kdiag.pipeline.rows.frame_places import read_places
+from kdiag.pipeline.rows.frame_spans import read_places
 from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
 from kdiag.wire.frame import Frame
 

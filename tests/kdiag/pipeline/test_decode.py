@@ -5,8 +5,8 @@ import pyarrow as pa
 from folders import CAPTURES
 from kdiag.exchange.model import Exchange, Status
 from kdiag.pipeline.decode import FlowRules, Part, decode_rows, resolve_unsure
-from kdiag.pipeline.input.moments import Moments
 from kdiag.pipeline.input.segment_reader import SegmentReader, Stretch
+from kdiag.pipeline.input.segment_timestamps import Moments
 from kdiag.pipeline.input.split import walk
 from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges
 from kdiag.pipeline.rows.packets import PacketRows

@@ -15,8 +15,8 @@ from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.look_ahead import learn_all_names
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pipeline.decode import FlowRules, Part, decode_rows, resolve_unsure
-from kdiag.pipeline.input.moments import Moments
 from kdiag.pipeline.input.segment_reader import SegmentReader, stretches
+from kdiag.pipeline.input.segment_timestamps import Moments
 from kdiag.pipeline.input.split import Split, in_order, walk
 from kdiag.pipeline.rows.bundles import bundle, unbundle
 from kdiag.pipeline.rows.packets import (

@@ -8,7 +8,7 @@ from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pipeline.input.segment_reader import SegmentReader, Stretch
 from kdiag.pipeline.input.split import walk
-from kdiag.pipeline.rows.frame_places import LEAST_BYTES, FramePlaces, read_places
+from kdiag.pipeline.rows.frame_spans import LEAST_BYTES, FramePlaces, read_places
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.wire.frame import Frame
 from recordings.hard_captures import CASES, write

@@ -4,8 +4,8 @@ import pytest
 from folders import CAPTURES
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tcp.reassembly import Moment
-from kdiag.pipeline.input.moments import Moments
 from kdiag.pipeline.input.segment_reader import TimeRange
+from kdiag.pipeline.input.segment_timestamps import Moments
 from kdiag.pipeline.input.split import in_order, walk
 
 FILES = sorted(CAPTURES.glob("*.pcap"))[:3]
