@@ -3,8 +3,7 @@
 from typing import Any, Final
 
 from kdiag.exchange.model import Exchange, Status
-from kdiag.exchange.side import Side, read_request, read_response
-from kdiag.wire import api_keys
+from kdiag.exchange.side import Side, closed_by_fault, read_request, read_response
 from kdiag.wire.error_code import error_name
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID
@@ -46,6 +45,12 @@ class Dissection:
         self._status: Status | None = None
         self._error_code: int | None = None
         self._topics: tuple[frozenset[str], frozenset[str]] | None = None
+
+    def close(self, reason: str) -> None:
+        """Close both sides as malformed: reading them has failed by a fault of kdiag's own."""
+        self._request = closed_by_fault(self.exchange.request, reason)
+        self._response = closed_by_fault(self.exchange.response, reason)
+        self._status = self._error_code = self._topics = None
 
     @property
     def request(self) -> Side | None:

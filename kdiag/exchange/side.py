@@ -347,6 +347,11 @@ def _response_without_api(exchange: Exchange, frame: Frame) -> Side:
     return _closed(frame, Status.UNDECODED, "the request that it answers cannot be read")
 
 
+def closed_by_fault(frame: Frame | None, reason: str) -> Side | None:
+    """Return a side that kdiag fails to read; None without a frame."""
+    return None if frame is None else Side(frame, status=Status.MALFORMED, why=Why(0, "", reason))
+
+
 def _closed(frame: Frame, status: Status, reason: str) -> Side:
     """Return a side that is not looked into."""
     if not frame.is_whole:

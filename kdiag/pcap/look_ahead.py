@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.fence import suppress_faults
 from kdiag.exchange.model import Exchange
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
@@ -43,4 +44,5 @@ def learn_all_names(
     """
     for item in decode_capture(sources, ports=ports, keylog=keylog):
         if isinstance(item, Exchange):
-            names.learn(Dissection(item))
+            with suppress_faults():
+                names.learn(Dissection(item))

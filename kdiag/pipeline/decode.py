@@ -24,7 +24,8 @@ import pyarrow as pa
 from pyarrow import compute
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.fetch_session import FIRST_WITH_SESSIONS
+from kdiag.exchange.fence import suppress_faults
+from kdiag.exchange.fetch_session import FETCH_KEY, FIRST_WITH_SESSIONS
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.topic_names import TopicNames, may_tell_names
 from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, Recording
@@ -259,8 +260,9 @@ class _Outcome:
             if isinstance(item, Exchange):
                 self._frames.add(frame_row(item, self._frame_places.of(item)), row_bytes(item))
                 if may_tell_names(item):
-                    self._names.learn(Dissection(item))
-                if item.api_key == api_keys.FETCH and (item.version or 0) >= FIRST_WITH_SESSIONS:
+                    with suppress_faults():
+                        self._names.learn(Dissection(item))
+                if item.api_key == FETCH_KEY and (item.version or 0) >= FIRST_WITH_SESSIONS:
                     self._take_fetch(item)
             elif isinstance(item, Connection):
                 self._places.pop(item.connection_id, None)

@@ -156,7 +156,7 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
     say("reading frames")
     outcome.add(tabulate_frames(spark, job, outcome))
     say("putting the tables into place")
-    manifest = commit(job.out, job.run, outcome.written, warnings)
+    manifest = commit(job.out, job.run, outcome.written, [*warnings, *outcome.faults])
     remove_folder(job.staging)
     return manifest
 
@@ -245,7 +245,7 @@ class PartWriters:
 
     def close(self) -> Outcome:
         """Complete the files, and return them."""
-        return Outcome(list(self._staging.close()), self._files.close())
+        return Outcome(list(self._staging.close()), self._files.close(), [])
 
 
 def _resolve(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
@@ -256,7 +256,7 @@ def _resolve(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
 def _resolve_all(job: Job, unsure: list[Staged], kinds: list[Staged], _: int) -> Iterator[Outcome]:
     staging = Staging(job.staging, -1)
     resolve_unsure(read_all(unsure), read_all(kinds), staging.write)
-    yield Outcome(list(staging.close()), [])
+    yield Outcome(list(staging.close()), [], [])
 
 
 def follow_fetches(
@@ -291,7 +291,7 @@ def _follow_few(job: Job, parts: int, files: list[Staged]) -> Outcome:
     ordered = fetches.sort_by([("place", "ascending"), ("number", "ascending")])
     staging = Staging(job.staging, 0)
     _stage_sessions(follow_sessions(ordered.to_batches()), parts, staging)
-    return Outcome(list(staging.close()), [])
+    return Outcome(list(staging.close()), [], [])
 
 
 def _read_fetches(files: list[Staged], numbers: Rows) -> Iterator[pa.RecordBatch]:
@@ -313,7 +313,7 @@ def _follow_brokers(
     _stage_sessions(follow_sessions(fetches, sessions), parts, staging)
     if places is not None:
         keep(after, sessions)
-    yield Outcome(list(staging.close()), []).row()
+    yield Outcome(list(staging.close()), [], []).row()
 
 
 def _stage_sessions(rows: Rows, parts: int, staging: Staging) -> None:
@@ -351,7 +351,7 @@ def tabulate_frames(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
     wanted = sum(map(_weight, files)) // (_CHUNKS_PER_CORE * spark.sparkContext.defaultParallelism)
     chunks = list(_chunks(files, min(max(wanted, _LEAST_CHUNK_BYTES), job.chunk_bytes)))
     if not chunks:
-        return Outcome([], [])
+        return Outcome([], [], [])
     return outcome_of(do_tasks(spark, len(chunks), partial(_tabulate_chunk, job, chunks, outcome)))
 
 
@@ -366,5 +366,5 @@ def _tabulate_chunk(
     files = TableFiles(job.staging, job.run, f"e{number}")
     tables = TableBatches(files.write, TopicNames(names), job.choice)
     captures = MappedFiles(job.rules.files)
-    tabulate(read_staged(file.place, first, last), sessions, tables, captures)
-    yield Outcome([], files.close())
+    faults = tabulate(read_staged(file.place, first, last), sessions, tables, captures)
+    yield Outcome([], files.close(), faults)

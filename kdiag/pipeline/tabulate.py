@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.fence import blame, suppress_faults
 from kdiag.exchange.fetch_session import FetchSessions
 from kdiag.pipeline.rows.frames import read_exchanges
 from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
@@ -23,6 +24,7 @@ SESSIONS: Final = pa.schema(
 )
 """What incremental fetches read: the exchange's number, and its session's partitions."""
 
+_MAX_FAULTS: Final = 10
 _MAX_PARTITIONS: Final = 1_000_000
 
 SessionTopics = dict[int, list[tuple[str, int]]]
@@ -43,7 +45,8 @@ def follow_sessions(
     for batch in fetches:
         for fetch in read_exchanges(batch):
             dissection = Dissection(fetch)
-            sessions.follow(dissection)
+            with suppress_faults():
+                sessions.follow(dissection)
             if dissection.session_topics is not None:
                 found[fetch.number] = dissection.session_topics
                 size += len(dissection.session_topics)
@@ -79,8 +82,8 @@ def tabulate(
     sessions: Mapping[int, list[tuple[str, int]]],
     tables: TableBatches,
     files: MappedFiles = NO_FILES,
-) -> None:
-    """Read exchanges and give their rows to the tables.
+) -> list[str]:
+    """Read exchanges and give their rows to the tables; return the faults of kdiag's own.
 
     Args:
         frames: rows of `frame_rows.FRAMES`.
@@ -88,8 +91,15 @@ def tabulate(
         tables: gets the rows; it knows the names of all topic ids.
         files: the captures, where frames lie in them.
     """
+    faults: list[str] = []
     for batch in frames:
         for exchange in read_exchanges(batch, files):
             exchange.session_topics = sessions.get(exchange.number)
-            tables.exchange(Dissection(exchange))
+            dissection = Dissection(exchange)
+            try:
+                tables.exchange(dissection)
+            except Exception as error:  # noqa: BLE001 - the fence: it costs this exchange alone
+                faults.append(blame(dissection, error))
+                tables.exchange(dissection)
     tables.flush()
+    return faults[:_MAX_FAULTS]

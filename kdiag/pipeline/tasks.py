@@ -22,10 +22,11 @@ Rows = Iterable[pa.RecordBatch]
 
 
 class Outcome(NamedTuple):
-    """What tasks have written."""
+    """What tasks have written, and the faults of kdiag's own that they met."""
 
     staged: list[Staged]
     written: list[Written]
+    faults: list[str]
 
     def row(self) -> pa.RecordBatch:
         """Return it as the result of a task."""
@@ -40,6 +41,7 @@ class Outcome(NamedTuple):
         """Add what other tasks have written."""
         self.staged.extend(other.staged)
         self.written.extend(other.written)
+        self.faults.extend(other.faults)
 
 
 def do_tasks(
@@ -62,7 +64,7 @@ def _do_numbered(do: Callable[[int], Iterator[Any]], batches: Rows) -> Iterator[
 
 def outcome_of(results: Iterable[bytes]) -> Outcome:
     """Return what all tasks have written, of what each has returned."""
-    total = Outcome([], [])
+    total = Outcome([], [], [])
     for each in results:
         total.add(msgspec.json.decode(each, type=Outcome))
     return total

@@ -45,8 +45,14 @@ def next_input(chance: random.Random) -> Input:
         data = fuzz_target.damaged(chance.choice(fuzz_target.record_vectors()), chance)
         return data, lambda: fuzz_target.read_records(data)
     api_key, version, is_request, message = chance.choice(fuzz_target.vectors())
-    data = fuzz_target.damaged(message, chance)
-    return data, lambda: fuzz_target.read_message(data, api_key, version, is_request=is_request)
+    damage = chance.choice((fuzz_target.damaged, fuzz_target.distorted))
+    data = damage(message, chance)
+    if chance.randrange(2):
+        return data, lambda: fuzz_target.read_message(data, api_key, version, is_request=is_request)
+    kept = chance.choice((len(data) + 64, chance.randrange(len(data) + 64)))
+    return data, lambda: fuzz_target.read_exchange(
+        data, api_key, version, is_request=is_request, kept=kept
+    )
 
 
 def run(inputs: int, seed: int) -> int:

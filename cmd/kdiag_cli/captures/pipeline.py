@@ -1,16 +1,20 @@
 """From what the decoder completes to what is printed: followed, chosen, named."""
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.fetch_session import FetchSessions
+from kdiag.exchange.fence import blame
+from kdiag.exchange.fetch_session import FETCH_KEY, FetchSessions
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.selection import Selection, is_in_order
 from kdiag.exchange.summary.counts import Summary
 from kdiag.exchange.topic_names import DEFAULT_MAX_EXCHANGES, LateNames, TopicNames, may_tell_names
 from kdiag.pcap.decoder import Item
-from kdiag.wire import api_keys
-from kdiag_cli.captures.printer import Printer
+from kdiag_cli.commands.decode.printers import Printer
+from kdiag_cli.output.terminal import say
+
+_MAX_FAULTS: Final = 10
 
 
 class ExchangePipeline:
@@ -19,6 +23,7 @@ class ExchangePipeline:
     Attributes:
         summary: counts what was chosen.
         is_partial: whether an exchange that was chosen is cut or malformed.
+        faults: exchanges that kdiag failed to read by a fault of its own.
     """
 
     def __init__(
@@ -41,6 +46,7 @@ class ExchangePipeline:
         """
         self.summary = Summary(names)
         self.is_partial = False
+        self.faults = 0
         self._names = names
         self._selection = selection
         self._printer = printer
@@ -56,7 +62,12 @@ class ExchangePipeline:
         """Take what the decoder has completed."""
         for item in items:
             if isinstance(item, Exchange):
-                self._take_exchange(item)
+                try:
+                    self._take_exchange(item)
+                except Exception as error:  # noqa: BLE001 - the fence: it costs this exchange alone
+                    dissection = Dissection(item)
+                    self._report(blame(dissection, error))
+                    self._pass_on(dissection)
             elif isinstance(item, Connection):
                 self.summary.add_connection(item)
                 if self._printer is not None and self._selection.takes_connection(item):
@@ -88,11 +99,24 @@ class ExchangePipeline:
                 self._pass(each)
 
     def _pass(self, dissection: Dissection) -> None:
-        """Count and print an exchange if it is wanted."""
+        """Count and print an exchange if it is wanted; if it cannot be read, as malformed."""
+        try:
+            self._pass_on(dissection)
+        except Exception as error:  # noqa: BLE001 - the fence: it costs this exchange alone
+            self._report(blame(dissection, error))
+            self._pass_on(dissection)
+
+    def _report(self, fault: str) -> None:
+        """Report a fault of kdiag's own on stderr; of many, the first ones."""
+        self.faults += 1
+        if self.faults <= _MAX_FAULTS:
+            say(fault)
+
+    def _pass_on(self, dissection: Dissection) -> None:
         if not self._selection.takes(dissection, self._names):
             return
         if not is_in_order(dissection.status):
             self.is_partial = True
-        self.summary.add(dissection)
         if self._printer is not None:
             self._printer.exchange(dissection)
+        self.summary.add(dissection)

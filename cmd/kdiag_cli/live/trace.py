@@ -4,10 +4,11 @@ from types import TracebackType
 from typing import Self
 
 from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.fence import blame
 from kdiag.exchange.model import Exchange
 from kdiag.exchange.topic_names import TopicNames
 from kdiag_cli.output.exchange_lines import ExchangeLines
-from kdiag_cli.output.terminal import Output
+from kdiag_cli.output.terminal import Output, say
 
 
 class Trace:
@@ -35,6 +36,10 @@ class Trace:
     def exchange(self, exchange: Exchange) -> None:
         """Print an exchange."""
         dissection = Dissection(exchange)
-        self._names.learn(dissection)
-        self._lines.exchange(dissection)
+        try:
+            self._names.learn(dissection)
+            self._lines.exchange(dissection)
+        except Exception as error:  # noqa: BLE001 - the fence: it costs this line alone
+            say(blame(dissection, error))
+            self._lines.exchange(dissection)
         self._output.flush()

@@ -22,7 +22,7 @@ from kdiag.wire.schema import Field, Kind, Struct, fields_of
 
 S = TypeVar("S", bound=Struct)
 UNKNOWN_TAGS = "_unknownTaggedFields"
-_MAX_TAG = (1 << 31) - 1
+_MAX_TAG = (1 << 32) - 1  # Kafka writes none above 2**31 - 1; strangers do
 
 
 def to_json(message: Struct, version: int) -> dict[str, Any]:

@@ -27,14 +27,15 @@ def twice(number: int) -> Iterator[int]:
 def test_an_outcome_is_the_sum_of_what_tasks_return() -> None:
     """Files of a name come by their parts."""
     rows = [
-        Outcome([FRAMES], [GAPS]).row(),
-        Outcome([NAMES, FRAMES._replace(part=0)], []).row(),
+        Outcome([FRAMES], [GAPS], []).row(),
+        Outcome([NAMES, FRAMES._replace(part=0)], [], ["a fault"]).row(),
     ]
     total = outcome_of(row.column("result")[0].as_py() for row in rows)
 
     assert [each.part for each in total.of("frames")] == [0, 1]
     assert total.of("names") == [NAMES]
     assert total.written == [GAPS]
+    assert total.faults == ["a fault"]
 
 
 @pytest.mark.real

@@ -1,5 +1,7 @@
+import pytest
+
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.model import Connection, Gap
+from kdiag.exchange.model import Connection, Gap, Status
 from kdiag.exchange.selection import Selection
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
@@ -102,3 +104,29 @@ def test_counting_chosen_exchanges_reads_each() -> None:
         pipeline.take([make_exchange(HeartbeatRequest(), response, version=3)])
     assert pipeline.summary.errors == {"REBALANCE_IN_PROGRESS": 30}
     assert pipeline.summary.exchanges == 30
+
+
+class Faulty(Notes):
+    """A printer that cannot print exchanges in order."""
+
+    def exchange(self, dissection: Dissection) -> None:
+        """Fail, unless the exchange is closed."""
+        if dissection.status is Status.OK:
+            raise ValueError
+        super().exchange(dissection)
+
+
+def test_a_fault_of_ours_costs_its_exchange_and_not_the_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It is printed as malformed, counted once, and reported on stderr."""
+    notes = Faulty()
+    pipeline = ExchangePipeline(TopicNames(), Selection(), notes, None)
+    exchange = make_exchange(HeartbeatRequest(), HeartbeatResponse(), version=3)
+    pipeline.take([exchange, gap()])
+    pipeline.finish()
+
+    assert [each.status for each in notes.exchanges] == [Status.MALFORMED]
+    assert notes.others == ["gap 9", "end"]
+    assert (pipeline.summary.exchanges, pipeline.is_partial, pipeline.faults) == (1, True, 1)
+    assert "exchange 1 cannot be read, please report this: ValueError" in capsys.readouterr().err
