@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.side import Side, closed_by_fault, read_request, read_response
+from kdiag.wire import api_keys
 from kdiag.wire.error_code import error_name
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID

@@ -25,7 +25,7 @@ from pyarrow import compute
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import suppress_faults
-from kdiag.exchange.fetch_session import FETCH_KEY, FIRST_WITH_SESSIONS
+from kdiag.exchange.fetch_session import FIRST_WITH_SESSIONS
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.topic_names import TopicNames, may_tell_names
 from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, Recording
@@ -262,7 +262,7 @@ class _Outcome:
                 if may_tell_names(item):
                     with suppress_faults():
                         self._names.learn(Dissection(item))
-                if item.api_key == FETCH_KEY and (item.version or 0) >= FIRST_WITH_SESSIONS:
+                if item.api_key == api_keys.FETCH and (item.version or 0) >= FIRST_WITH_SESSIONS:
                     self._take_fetch(item)
             elif isinstance(item, Connection):
                 self._places.pop(item.connection_id, None)

@@ -173,7 +173,7 @@ class TableBatches:
         facts = facts_of(dissection, self._names)
         row = exchange_row(facts, self._bodies)
         size = 0 if self._bodies is None else len(row[_REQUEST_BODY] or b"") + len(row[-1] or b"")
-        self._take_batches(dissection)
+        self._add_batches(facts)
         self._rows["exchanges"].add(row, size)
 
     def gap(self, gap: Gap) -> None:

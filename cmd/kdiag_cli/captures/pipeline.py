@@ -5,13 +5,14 @@ from typing import Final
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import blame
-from kdiag.exchange.fetch_session import FETCH_KEY, FetchSessions
+from kdiag.exchange.fetch_session import FetchSessions
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.selection import Selection, is_in_order
 from kdiag.exchange.summary.counts import Summary
 from kdiag.exchange.topic_names import DEFAULT_MAX_EXCHANGES, LateNames, TopicNames, may_tell_names
 from kdiag.pcap.decoder import Item
-from kdiag_cli.commands.decode.printers import Printer
+from kdiag.wire import api_keys
+from kdiag_cli.captures.printer import Printer
 from kdiag_cli.output.terminal import say
 
 _MAX_FAULTS: Final = 10

@@ -36,7 +36,6 @@ from kdiag.report.tables.exchanges import (
     CORRELATION_ID,
     EXCHANGE_KEY,
     FETCH_KEYS,
-    PRODUCE_KEY,
     TIME,
     TIME_NS,
     VERSION,
@@ -151,13 +150,13 @@ _OF_BATCH: Final[tuple[Column[BatchFacts], ...]] = (
         "acks",
         INT,
         "Of the Produce request: -1 (all), 0 or 1.",
-        lambda of: of.exchange.of_request(PRODUCE_KEY, "acks", "acks"),
+        lambda of: of.exchange.of_request(api_keys.PRODUCE, "acks", "acks"),
     ),
     Column(
         "transactional_id",
         STRING,
         "Of the Produce request.",
-        lambda of: of.exchange.of_request(PRODUCE_KEY, "transactional_id", "transactionalId"),
+        lambda of: of.exchange.of_request(api_keys.PRODUCE, "transactional_id", "transactionalId"),
     ),
     Column(
         "replica_id",
@@ -349,7 +348,7 @@ def record_cells(placed: PlacedBatch, *, show_secrets: bool) -> Iterator[tuple[A
 
 def placed_batches(exchange: ExchangeFacts) -> Iterator[PlacedBatch]:
     """Yield the batches of a Produce request or of a fetch's response, in the order of the wire."""
-    is_produce = exchange.api_key == PRODUCE_KEY
+    is_produce = exchange.api_key == api_keys.PRODUCE
     side = None
     if is_produce:
         side = exchange.request

@@ -39,14 +39,11 @@ from kdiag.report.tables.column import (
     Table,
     cells_of,
 )
+from kdiag.wire import api_keys
 from kdiag.wire.frame import Frame
 from kdiag.wire.records.batch import RecordBatch
 
-PRODUCE_KEY: Final = 0
-FETCH_KEYS: Final = (1, 78)
-"""Of Fetch and ShareFetch."""
-_SASL_HANDSHAKE_KEY: Final = 17
-_API_VERSIONS_KEY: Final = 18
+FETCH_KEYS: Final = (api_keys.FETCH, api_keys.SHARE_FETCH)
 
 EXCHANGE_KEY: Final = ("connection_id", "time_ns", "correlation_id")
 """The columns that the rows of an exchange, of its batches and of its records share.
@@ -243,7 +240,7 @@ _OF_SOME_APIS: Final[tuple[Column[ExchangeFacts], ...]] = (
         "acks",
         INT,
         "Of a Produce request: -1 (all), 0 or 1.",
-        lambda of: of.of_request(PRODUCE_KEY, "acks", "acks"),
+        lambda of: of.of_request(api_keys.PRODUCE, "acks", "acks"),
     ),
     Column(
         "replica_id",
@@ -278,7 +275,8 @@ _OF_SOME_APIS: Final[tuple[Column[ExchangeFacts], ...]] = (
         STRING,
         "What the client calls itself in ApiVersions.",
         lambda of: (
-            of.of_request(_API_VERSIONS_KEY, "client_software_name", "clientSoftwareName") or None
+            of.of_request(api_keys.API_VERSIONS, "client_software_name", "clientSoftwareName")
+            or None
         ),
     ),
     Column(
@@ -286,7 +284,7 @@ _OF_SOME_APIS: Final[tuple[Column[ExchangeFacts], ...]] = (
         STRING,
         "The version that it gives there.",
         lambda of: (
-            of.of_request(_API_VERSIONS_KEY, "client_software_version", "clientSoftwareVersion")
+            of.of_request(api_keys.API_VERSIONS, "client_software_version", "clientSoftwareVersion")
             or None
         ),
     ),
@@ -294,13 +292,13 @@ _OF_SOME_APIS: Final[tuple[Column[ExchangeFacts], ...]] = (
         "sasl_mechanism",
         STRING,
         "What a SaslHandshake asks for.",
-        lambda of: of.of_request(_SASL_HANDSHAKE_KEY, "mechanism", "mechanism"),
+        lambda of: of.of_request(api_keys.SASL_HANDSHAKE, "mechanism", "mechanism"),
     ),
     Column(
         "broker_versions",
         API_RANGES,
         "What the response to ApiVersions says of each API.",
-        lambda of: _broker_versions(of.response) if of.api_key == _API_VERSIONS_KEY else None,
+        lambda of: _broker_versions(of.response) if of.api_key == api_keys.API_VERSIONS else None,
     ),
 )
 
@@ -434,7 +432,7 @@ def facts_of(dissection: Dissection, names: TopicNames) -> ExchangeFacts:
     exchange, request, response = dissection.exchange, dissection.request, dissection.response
     api_key = exchange.api_key
     counts = _NO_COUNTS
-    if api_key == PRODUCE_KEY:
+    if api_key == api_keys.PRODUCE:
         counts = _count_records(request)
     elif api_key in FETCH_KEYS:
         counts = _count_records(response)
