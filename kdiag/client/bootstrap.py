@@ -13,12 +13,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
-from kdiag.client.network.connections import Lookup
 from kdiag.client.network.failure import most_telling, no_metadata
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.network_client import NetworkClient
 from kdiag.errors import ConnectError
-from kdiag.net.address import look_up_all
+from kdiag.net.address import Resolve, look_up_all
 from kdiag.wire.api.metadata import MetadataResponse
 
 ASK_ANOTHER_AFTER_NS: Final = 300_000_000
@@ -37,7 +36,7 @@ class Bootstrap:
     """
 
     def __init__(
-        self, network: NetworkClient, client: ConsumerNetworkClient, lookup: Lookup
+        self, network: NetworkClient, client: ConsumerNetworkClient, lookup: Resolve
     ) -> None:
         self.nodes: list[Node] = []
         self.errors: list[ConnectError] = []

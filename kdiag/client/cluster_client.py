@@ -15,13 +15,13 @@ from kdiag.client.bootstrap import Bootstrap
 from kdiag.client.config.keys import default_ns
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
 from kdiag.client.network.api_versions import NodeApiVersions
-from kdiag.client.network.connection_states import FOREVER_NS, ConnectionTimes
-from kdiag.client.network.connections import NetworkSettings
+from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.metadata import Broker, Cluster, Node, metadata_request
 from kdiag.client.network.metadata_updater import ManualMetadataUpdater
 from kdiag.client.network.network_client import NetworkClient
 from kdiag.client.network.observer import ExchangeObserver
 from kdiag.client.network.request import RequestBuilder, builder_of
+from kdiag.client.network.settings import ConnectionTimes, NetworkSettings
 from kdiag.clock import Clock
 from kdiag.errors import ConnectError, DisconnectedError, KdiagError, RequestTimeoutError
 from kdiag.net.selector.selector import MakeChannel, Selector, SelectorSettings

@@ -3,9 +3,8 @@
 from kdiag.client.channel_builder import channel_maker
 from kdiag.client.cluster_client import IMPATIENT, ClusterClient, ClusterSettings
 from kdiag.client.config.load import ClientConfig
-from kdiag.client.network.connection_states import ConnectionTimes
-from kdiag.client.network.connections import NetworkSettings
 from kdiag.client.network.observer import ExchangeObserver, OnExchange
+from kdiag.client.network.settings import ConnectionTimes, NetworkSettings
 from kdiag.clock import NS_PER_MS, Clock
 from kdiag.net.address import Address, DnsLookup, resolve
 from kdiag.net.selector.selector import NEVER, SelectorSettings
@@ -42,7 +41,7 @@ def timed_client(
         ConfigError: if a truststore, a keystore or a setting cannot be used.
     """
     observer = None if on_exchange is None else ExchangeObserver(on_exchange, config.client_id)
-    authenticating = None if observer is None else observer.authenticating
+    authenticating = None if observer is None else observer.record_authentication
     timed = TimedChannels(channel_maker(config, clock, authenticating), clock)
     return ClusterClient(cluster_settings(config), timed, clock, observer), timed
 

@@ -127,7 +127,7 @@ class ConsumerNetworkClient:
             self._take_queued()
             self._try_send()
             self._fail_expired()
-            error = self._client.updater.take_error()
+            error = self._client.updater.pop_error()
         self._complete_futures()
         if error is not None:
             raise error

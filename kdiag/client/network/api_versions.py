@@ -1,8 +1,9 @@
-"""Negotiation: each new connection asks first which versions the broker speaks.
+"""Version negotiation: which versions each node speaks, and which one a request is sent in.
 
-kdiag asks in version 4. A broker that lacks it answers UNSUPPORTED_VERSION in version 0 and, since
-Kafka 2.4, with the versions of ApiVersions that it has; the question is then put again, in the
-newest of those, or else in version 0.
+    new connection      ApiVersions v4
+    an older broker     UNSUPPORTED_VERSION, in version 0; since Kafka 2.4 with the versions it has
+    then                ApiVersions again, in the newest of those, or else in version 0
+    a request           the newest version that the request allows, and node and kdiag know
 
 Source: Kafka's `NetworkClient.handleApiVersionsResponse`; KIP-35, KIP-511.
 """
@@ -18,12 +19,17 @@ from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.error_code import CODE_BY_NAME, error_name
 from kdiag.wire.schema import Versions
 
+SOFTWARE_NAME: Final = "kdiag"
+UNSUPPORTED_VERSION: Final = CODE_BY_NAME["UNSUPPORTED_VERSION"]
+_API: Final = API_BY_KEY[API_VERSIONS_KEY]
+_FIRST_VERSION: Final = 4
+
 
 class NodeApiVersions:
-    """What a broker answered to ApiVersions.
+    """The versions that a node speaks.
 
     Attributes:
-        response: the answer as it came, with features.
+        response: its ApiVersions response, with features.
     """
 
     def __init__(self, response: ApiVersionsResponse) -> None:
@@ -33,7 +39,7 @@ class NodeApiVersions:
         }
 
     def range(self, api: Api) -> Versions | None:
-        """Return the versions that the node advertises of an API; None if it has none."""
+        """Return the versions of an API that the node advertises; None if it has none."""
         return self._by_key.get(api.key)
 
     def usable_version(self, builder: RequestBuilder) -> int:
@@ -58,6 +64,63 @@ class NodeApiVersions:
         return version.high
 
 
+class VersionNegotiation:
+    """The negotiation with each node: in which version to ask it next, or its response."""
+
+    def __init__(self) -> None:
+        self._pending: dict[str, int] = {}
+        self._known: dict[str, NodeApiVersions] = {}
+
+    def begin(self, node_id: str) -> None:
+        """Queue version negotiation for a new connection."""
+        self._pending[node_id] = _FIRST_VERSION
+
+    def forget(self, node_id: str) -> None:
+        """Forget a node whose connection has ended."""
+        self._pending.pop(node_id, None)
+        self._known.pop(node_id, None)
+
+    def known(self, node_id: str) -> NodeApiVersions | None:
+        """Return the versions that a node speaks, once it has answered on its connection."""
+        return self._known.get(node_id)
+
+    def version_for(self, node_id: str, builder: RequestBuilder) -> int:
+        """Return the version of a request to a node; the newest where its versions are unknown.
+
+        Raises:
+            UnsupportedVersionError: if there is none.
+        """
+        known = self._known.get(node_id)
+        return newest_version(builder) if known is None else known.usable_version(builder)
+
+    def pending(self) -> list[str]:
+        """Return the nodes that still need an ApiVersions request."""
+        return list(self._pending)
+
+    def next_request(self, node_id: str) -> RequestBuilder:
+        """Return the ApiVersions request for a pending node, which then is not pending."""
+        version = self._pending.pop(node_id)
+        message = ApiVersionsRequest(
+            client_software_name=SOFTWARE_NAME, client_software_version=__version__
+        )
+        return RequestBuilder(_API, Versions(version, version), lambda _: message)
+
+    def handle_response(self, node_id: str, asked: int, response: ApiVersionsResponse) -> bool:
+        """Handle the response to a request in version `asked`; return whether it is the last.
+
+        Raises:
+            UnsupportedVersionError: if the broker refuses.
+        """
+        if response.error_code == UNSUPPORTED_VERSION and asked > 0:
+            self._pending[node_id] = _lower_version(asked, response)
+            return False
+        if response.error_code:
+            name = error_name(response.error_code)
+            raise UnsupportedVersionError(f"ApiVersions version {asked} was answered with {name}")
+        self._known[node_id] = NodeApiVersions(response)
+        return True
+
+
 def intersection(first: Versions, second: Versions) -> Versions:
     """Return the versions that lie in both ranges; `low > high` if there are none."""
     return Versions(max(first.low, second.low), min(first.high, second.high))
@@ -78,64 +141,8 @@ def newest_version(builder: RequestBuilder) -> int:
     return version.high
 
 
-SOFTWARE_NAME: Final = "kdiag"
-UNSUPPORTED_VERSION: Final = CODE_BY_NAME["UNSUPPORTED_VERSION"]
-_API: Final = API_BY_KEY[api_keys.API_VERSIONS]
-_FIRST_ASKED: Final = 4
-
-
-class VersionNegotiation:
-    """Which nodes are to be asked, in which version, and what they answered."""
-
-    def __init__(self) -> None:
-        self._to_ask: dict[str, int] = {}
-        self._known: dict[str, NodeApiVersions] = {}
-
-    def begin(self, node_id: str) -> None:
-        """Have a node asked, to which there is a new connection."""
-        self._to_ask[node_id] = _FIRST_ASKED
-
-    def forget(self, node_id: str) -> None:
-        """Forget a node whose connection has ended."""
-        self._to_ask.pop(node_id, None)
-        self._known.pop(node_id, None)
-
-    def known(self, node_id: str) -> NodeApiVersions | None:
-        """Return what the node has answered on its connection."""
-        return self._known.get(node_id)
-
-    def to_ask(self) -> list[str]:
-        """Return the nodes that have not been asked yet."""
-        return list(self._to_ask)
-
-    def ask(self, node_id: str) -> RequestBuilder:
-        """Return the question for a node, which then counts as asked."""
-        version = self._to_ask.pop(node_id)
-        message = ApiVersionsRequest(
-            client_software_name=SOFTWARE_NAME, client_software_version=__version__
-        )
-        return RequestBuilder(_API, Versions(version, version), lambda _: message)
-
-    def answered(self, node_id: str, asked: int, response: ApiVersionsResponse) -> bool:
-        """Take the answer to a question in version `asked`; return whether it is the last.
-
-        Raises:
-            UnsupportedVersionError: if the broker refuses; the text says how.
-        """
-        if response.error_code == UNSUPPORTED_VERSION and asked > 0:
-            self._to_ask[node_id] = _lower_version(asked, response)
-            return False
-        if response.error_code:
-            name = error_name(response.error_code)
-            raise UnsupportedVersionError(f"ApiVersions version {asked} was answered with {name}")
-        self._known[node_id] = NodeApiVersions(response)
-        return True
-
-
 def _lower_version(asked: int, response: ApiVersionsResponse) -> int:
-    """Return the version to ask in next: lower, so that it ends."""
-    offered = (
-        each.max_version for each in response.api_keys if each.api_key == api_keys.API_VERSIONS
-    )
+    """Return the next version to ask in: a lower one, so that it comes to an end."""
+    offered = (each.max_version for each in response.api_keys if each.api_key == API_VERSIONS_KEY)
     newest = next(offered, 0)
     return newest if 0 <= newest < asked else 0

@@ -1,4 +1,4 @@
-"""How long to wait after a failure: longer each time, never the same for everybody.
+"""Backoff: how long to wait after a failure, longer each time and never the same for everybody.
 
     initial 50 ms, maximum 1 s, jitter 0:   50, 100, 200, 400, 800, 1000, 1000 ...
 
@@ -14,7 +14,7 @@ _RANDOM_BYTES: Final = 4
 
 
 def random_fraction() -> float:
-    """Return a random number of [0, 1)."""
+    """Return a random number in [0, 1)."""
     return int.from_bytes(os.urandom(_RANDOM_BYTES)) / (1 << (8 * _RANDOM_BYTES))
 
 
@@ -33,9 +33,9 @@ class ExponentialBackoff:
 
         Args:
             initial_ns: the first interval.
-            max_ns: what no interval exceeds; where it is not above `initial_ns`, it is constant.
+            max_ns: the longest interval; if it is not above `initial_ns`, it is every interval.
             jitter: by which part of itself an interval may differ, in both directions.
-            fraction: returns numbers of [0, 1).
+            fraction: returns numbers in [0, 1).
         """
         self._initial_ns = initial_ns
         self._max_ns = max_ns
@@ -45,7 +45,7 @@ class ExponentialBackoff:
         self._last_doubling = ratio.bit_length()
 
     def after(self, attempts: int) -> int:
-        """Return the interval, in ns, to wait after `attempts` attempts before this one."""
+        """Return how long to wait, in ns, if there were `attempts` attempts before this one."""
         if self._max_ns <= self._initial_ns:
             return self._max_ns
         interval_ns = self._initial_ns * _BASE ** min(attempts, self._last_doubling)

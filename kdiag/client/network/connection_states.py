@@ -1,4 +1,4 @@
-"""How the connection to each node fares: which state, since when, and when to try again.
+"""Connection states: how far the connection to each node is, and when to try again.
 
     DISCONNECTED -> CONNECTING -> CHECKING_API_VERSIONS -> READY
          ^              |                |                  |
@@ -7,32 +7,33 @@
 
 A node that fails is left alone for its reconnect backoff, which doubles with each failure until the
 node is READY: a broker that accepts and drops at once keeps backing off. A node that is CONNECTING
-has its setup timeout to become usable (TCP, TLS and SASL); that doubles with each connection that
-never came about, and CHECKING_API_VERSIONS resets it.
+has its setup timeout to become usable (TCP, TLS and SASL); that doubles with each attempt that
+fails, and CHECKING_API_VERSIONS resets it.
 
-A host name may have several addresses. Each attempt takes the next one; after the last, and after
-a connection that had worked, the name is looked up anew.
+A host name may have several addresses. Each attempt uses the next one; after the last, and after a
+connection that had worked, the name is looked up again.
+
+`is_backing_off` and `has_ready_nodes` are for consumer groups, which are to come.
 
 Source: Kafka's `ClusterConnectionStates`; KIP-144, KIP-302 (all addresses), KIP-601.
 """
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final
 
 from kdiag.client.network.backoff import ExponentialBackoff
 from kdiag.client.network.metadata import Node
+from kdiag.client.network.settings import ConnectionTimes
 from kdiag.errors import KdiagError
 from kdiag.net.address import Address
 
 FOREVER_NS: Final = (1 << 63) - 1
 """A delay that does not end by itself."""
 
-_MS: Final = 1_000_000
-
 
 class ConnectionState(Enum):
-    """Where the connection to a node is."""
+    """How far the connection to a node is."""
 
     DISCONNECTED = "disconnected"
     CONNECTING = "connecting"
@@ -42,7 +43,7 @@ class ConnectionState(Enum):
 
     @property
     def is_disconnected(self) -> bool:
-        """Return whether there is no connection, nor one being made."""
+        """Return whether there is no connection and none is being made."""
         return self in (ConnectionState.DISCONNECTED, ConnectionState.AUTHENTICATION_FAILED)
 
     @property
@@ -51,24 +52,8 @@ class ConnectionState(Enum):
         return self in (ConnectionState.CHECKING_API_VERSIONS, ConnectionState.READY)
 
 
-class ConnectionTimes(NamedTuple):
-    """How patient a client is; the defaults are Kafka's own.
-
-    Attributes:
-        reconnect_backoff_ns, reconnect_backoff_max_ns: `reconnect.backoff.ms` and its maximum.
-        setup_timeout_ns, setup_timeout_max_ns: `socket.connection.setup.timeout.ms` and maximum.
-        jitter: by which part of itself each may differ.
-    """
-
-    reconnect_backoff_ns: int = 50 * _MS
-    reconnect_backoff_max_ns: int = 1_000 * _MS
-    setup_timeout_ns: int = 10_000 * _MS
-    setup_timeout_max_ns: int = 30_000 * _MS
-    jitter: float = 0.2
-
-
 class _NodeState:
-    """What is known of one node."""
+    """The state of one node."""
 
     __slots__ = (
         "addresses",
@@ -100,19 +85,19 @@ class _NodeState:
         self.last_address: Address | None = None
 
     def move_to_next_address(self) -> None:
-        """Take the next address of the host; after the last one it will be looked up anew."""
+        """Use the next address of the host; after the last one the host is looked up again."""
         self.position += 1
         if self.position >= len(self.addresses):
             self.forget_addresses()
 
     def forget_addresses(self) -> None:
-        """Have the host looked up before the next attempt."""
+        """Look the host up again before the next attempt."""
         self.addresses = ()
         self.position = 0
 
 
 class ClusterConnectionStates:
-    """The states of all nodes of a cluster; nodes are known by their id.
+    """The states of all nodes of a cluster, by node id.
 
     Every `now_ns` is a reading of one monotonic clock.
     """
@@ -137,7 +122,7 @@ class ClusterConnectionStates:
         self._nodes: dict[str, _NodeState] = {}
 
     def can_connect(self, node_id: str, now_ns: int) -> bool:
-        """Return whether a connection may be begun now."""
+        """Return whether a connection may be started now."""
         node = self._nodes.get(node_id)
         return node is None or (node.state.is_disconnected and _backoff_left_ns(node, now_ns) <= 0)
 
@@ -160,14 +145,14 @@ class ClusterConnectionStates:
         return FOREVER_NS
 
     def poll_delay_ns(self, node_id: str, now_ns: int) -> int:
-        """Return how long to wait before a request may be possible: the throttle counts too."""
+        """Return how long to wait before a request may be possible; the throttle counts too."""
         return self.throttle_delay_ns(node_id, now_ns) or self.connection_delay_ns(node_id, now_ns)
 
     def connecting(self, node: Node, now_ns: int) -> Address:
-        """Begin an attempt and return the address to take for it.
+        """Start an attempt and return the address for it.
 
         Raises:
-            ConnectError: if the host has no address; the attempt counts as begun.
+            ConnectError: if the host has no address; the attempt counts.
         """
         known = self._nodes.get(node.id)
         if known is None or known.host != node.host:
@@ -184,7 +169,7 @@ class ClusterConnectionStates:
         return known.last_address
 
     def disconnected(self, node_id: str, now_ns: int) -> None:
-        """Take the end of a connection, or of the attempt to make one."""
+        """Record the end of a connection, or of an attempt."""
         node = self._nodes[node_id]
         self._fail(node, now_ns)
         if node.state is ConnectionState.CONNECTING:
@@ -197,20 +182,20 @@ class ClusterConnectionStates:
         node.state = ConnectionState.DISCONNECTED
 
     def authentication_failed(self, node_id: str, now_ns: int, error: KdiagError) -> None:
-        """Take the refusal of either end."""
+        """Record that either end refused the other."""
         node = self._nodes[node_id]
         self._fail(node, now_ns)
         node.authentication_error = error
         node.state = ConnectionState.AUTHENTICATION_FAILED
 
     def checking_api_versions(self, node_id: str) -> None:
-        """Take that a request could be queued on the node's channel."""
+        """Record that an ApiVersions request is queued on the node's channel."""
         node = self._nodes[node_id]
         node.state = ConnectionState.CHECKING_API_VERSIONS
         self._reset_setup_timeout(node)
 
     def ready(self, node_id: str) -> None:
-        """Take that the node can be asked anything."""
+        """Record that the node can be sent any request."""
         node = self._nodes[node_id]
         node.state = ConnectionState.READY
         node.authentication_error = None
@@ -223,20 +208,20 @@ class ClusterConnectionStates:
         self._nodes.pop(node_id, None)
 
     def throttle(self, node_id: str, until_ns: int) -> None:
-        """Leave the node alone until a time; an earlier time than known changes nothing."""
+        """Leave the node alone until a time, unless it is already left alone for longer."""
         node = self._nodes.get(node_id)
         if node is not None:
             node.throttled_until_ns = max(node.throttled_until_ns, until_ns)
 
     def throttle_delay_ns(self, node_id: str, now_ns: int) -> int:
-        """Return how long a connected node is still to be left alone."""
+        """Return how long a connected node must still be left alone."""
         node = self._nodes.get(node_id)
         if node is None or not node.state.is_connected:
             return 0
         return max(0, node.throttled_until_ns - now_ns)
 
     def state(self, node_id: str) -> ConnectionState:
-        """Return where the connection is; an unknown node is DISCONNECTED."""
+        """Return the state of a node; an unknown one is DISCONNECTED."""
         node = self._nodes.get(node_id)
         return ConnectionState.DISCONNECTED if node is None else node.state
 
@@ -245,14 +230,14 @@ class ClusterConnectionStates:
         return node_id in self._nodes
 
     def is_ready(self, node_id: str, now_ns: int) -> bool:
-        """Return whether the node can be asked anything now."""
+        """Return whether the node can be sent any request now."""
         return (
             self.state(node_id) is ConnectionState.READY
             and self.throttle_delay_ns(node_id, now_ns) == 0
         )
 
     def has_ready_nodes(self, now_ns: int) -> bool:
-        """Return whether there is a node that can be asked anything now."""
+        """Return whether any node can be sent a request now."""
         return any(self.is_ready(node_id, now_ns) for node_id in self._nodes)
 
     def is_preparing(self, node_id: str) -> bool:
@@ -282,7 +267,7 @@ class ClusterConnectionStates:
         return None if node is None else node.last_address
 
     def has_next_address(self, node_id: str) -> bool:
-        """Return whether the host has an address that was not tried since it was looked up."""
+        """Return whether the host has an address not tried since it was looked up."""
         node = self._nodes.get(node_id)
         return node is not None and node.position + 1 < len(node.addresses)
 
@@ -313,18 +298,18 @@ class ClusterConnectionStates:
         node.failed_attempts += 1
 
     def _reset_setup_timeout(self, node: _NodeState) -> None:
-        """Be as patient as at first."""
+        """Restore the first setup timeout."""
         node.failed_setups = 0
         node.setup_timeout_ns = self._setup_timeout.after(0)
 
 
 def _backoff_left_ns(node: _NodeState, now_ns: int) -> int:
-    """Return how long a failed node is still left alone."""
+    """Return how long a failed node must still be left alone."""
     return node.last_attempt_ns + node.reconnect_backoff_ns - now_ns
 
 
 def _not_first(tried: Address | None, addresses: Sequence[Address]) -> Sequence[Address]:
-    """Return the addresses without a first one that was tried just before, if others are left."""
+    """Return the addresses, the first one last if it was tried just before."""
     if len(addresses) > 1 and addresses[0] == tried:
         return [*addresses[1:], addresses[0]]
     return addresses

@@ -1,21 +1,20 @@
-"""Why a connection failed, in words: which layer, what happened, and what to do.
+"""Connection failures in words: which layer, what happened, and what to do.
 
-What a transport or an authenticator found out itself (a certificate, a password, a web server) is
-passed on. What the operating system says, or what a broker does not say, is put into words here.
+Errors of a transport or an authenticator (a certificate, a password, a web server) are passed on as
+they are. Errors of the operating system, and the silence of a broker, are explained here.
 """
 
 import errno
 from enum import Enum
 from typing import Final, NamedTuple
 
+from kdiag.clock import NS_PER_S
 from kdiag.errors import ConnectError, Fault, KdiagError, Layer, UnsupportedVersionError
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.transport import EndOfStreamError
 
-_S: Final = 1_000_000_000
 
-
-class Stage(Enum):
+class ConnectionStage(Enum):
     """How far a connection had come."""
 
     TCP = "the TCP connection"
@@ -27,7 +26,7 @@ class Stage(Enum):
 
 
 class _Reason(NamedTuple):
-    """What an error number of the operating system means when connecting."""
+    """The meaning of an error number of the operating system when connecting."""
 
     why: str
     fix: str
@@ -70,44 +69,59 @@ _BY_NUMBER: Final = {
     ),
 }
 
-_LAYER: Final = {
-    Stage.TCP: Layer.TCP,
-    Stage.TLS: Layer.TLS,
-    Stage.SASL: Layer.SASL,
-    Stage.API_VERSIONS: Layer.KAFKA,
-    Stage.FIRST_REQUEST: Layer.KAFKA,
-    Stage.READY: Layer.KAFKA,
-}
 
-_CLOSED_FIX: Final = {
-    Stage.TLS: "If the port is not a TLS listener, use security.protocol PLAINTEXT or "
-    "SASL_PLAINTEXT; otherwise see the broker's log",
-    Stage.SASL: "If the listener has no SASL, use security.protocol PLAINTEXT or SSL; otherwise "
-    "see the broker's log",
-    Stage.API_VERSIONS: "If the port is a TLS listener, use security.protocol SSL or SASL_SSL; a "
-    "broker before Kafka 0.10 closes as well",
-    Stage.FIRST_REQUEST: "If the listener asks for SASL, use security.protocol SASL_PLAINTEXT or "
-    "SASL_SSL and set sasl.mechanism; otherwise see the broker's log",
-    Stage.READY: "See the broker's log; it may have been stopped, or have refused a request",
-}
+class _StageAdvice(NamedTuple):
+    """What to say of a connection that broke in a stage after TCP had connected.
 
-_CLOSED_FAULT: Final = {
-    Stage.TLS: Fault.NOT_TLS,
-    Stage.API_VERSIONS: Fault.WANTS_TLS,
-    Stage.FIRST_REQUEST: Fault.WANTS_SASL,
-}
-"""What it most likely means that the other end closed; later it may mean anything."""
+    Attributes:
+        layer: of the stage.
+        closed_fix: what to do if the other end closed.
+        silent_fix: what to do if it did not answer.
+        closed_fault: the most likely fault if it closed; later it may be anything.
+    """
 
-_SILENT_FIX: Final = {
-    Stage.TLS: "If the port is not a TLS listener, use security.protocol PLAINTEXT or "
-    "SASL_PLAINTEXT",
-    Stage.SASL: "See the broker's log: it, or what checks its credentials, may hang",
-    Stage.API_VERSIONS: "If the port is a TLS listener, use security.protocol SSL or SASL_SSL; if "
-    "it is a broker, it hangs or is overloaded",
-    Stage.FIRST_REQUEST: "See the broker's log: it hangs or is overloaded",
-    Stage.READY: "See the broker's log: it hangs or is overloaded",
-}
+    layer: Layer
+    closed_fix: str
+    silent_fix: str
+    closed_fault: Fault = Fault.CLOSED
 
+
+_OVERLOADED_FIX: Final = "See the broker's log: it hangs or is overloaded"
+_ADVICE: Final = {
+    ConnectionStage.TLS: _StageAdvice(
+        Layer.TLS,
+        "If the port is not a TLS listener, use security.protocol PLAINTEXT or SASL_PLAINTEXT; "
+        "otherwise see the broker's log",
+        "If the port is not a TLS listener, use security.protocol PLAINTEXT or SASL_PLAINTEXT",
+        Fault.NOT_TLS,
+    ),
+    ConnectionStage.SASL: _StageAdvice(
+        Layer.SASL,
+        "If the listener has no SASL, use security.protocol PLAINTEXT or SSL; otherwise see the "
+        "broker's log",
+        "See the broker's log: it, or what checks its credentials, may hang",
+    ),
+    ConnectionStage.API_VERSIONS: _StageAdvice(
+        Layer.KAFKA,
+        "If the port is a TLS listener, use security.protocol SSL or SASL_SSL; a broker before "
+        "Kafka 0.10 closes as well",
+        "If the port is a TLS listener, use security.protocol SSL or SASL_SSL; if it is a broker, "
+        "it hangs or is overloaded",
+        Fault.WANTS_TLS,
+    ),
+    ConnectionStage.FIRST_REQUEST: _StageAdvice(
+        Layer.KAFKA,
+        "If the listener asks for SASL, use security.protocol SASL_PLAINTEXT or SASL_SSL and set "
+        "sasl.mechanism; otherwise see the broker's log",
+        _OVERLOADED_FIX,
+        Fault.WANTS_SASL,
+    ),
+    ConnectionStage.READY: _StageAdvice(
+        Layer.KAFKA,
+        "See the broker's log; it may have been stopped, or have refused a request",
+        _OVERLOADED_FIX,
+    ),
+}
 
 _CONTROLLER_FIX: Final = (
     "Give the port of a listener for clients: one in `listeners` of the broker that is not in its "
@@ -119,78 +133,79 @@ _CUT_SHORT_FIX: Final = (
 )
 
 
-def failure(address: str, stage: Stage, error: Exception | None) -> ConnectError:
+def failure(address: str, stage: ConnectionStage, error: Exception | None) -> ConnectError:
     """Return why a connection broke.
 
     Args:
         address: `host:port`, with the IP address where that tells more.
         stage: how far it had come.
-        error: what the selector gives as the cause; None where it was closed for being idle.
+        error: the selector's cause; None if it was closed for being idle.
     """
     if isinstance(error, ConnectError):
         return error
     broken = getattr(error, "connect_error", None)  # HandshakeBrokenError: plaintext never loads it
     if isinstance(broken, ConnectError):
         return broken
-    if stage is Stage.TCP:
+    if stage is ConnectionStage.TCP:
         return _not_connected(address, error)
+    advice = _ADVICE[stage]
     if error is None:
-        return ConnectError(address, _LAYER[stage], "the connection was closed, being idle")
+        return ConnectError(address, advice.layer, "the connection was closed, being idle")
     how = f"broke ({error})"
     if isinstance(error, ConnectionResetError | BrokenPipeError):
         how = "reset the connection"
     elif isinstance(error, EndOfStreamError):
         how = "closed the connection"
     why = f"the other end accepted, then {how} during {stage.value}"
-    fault = _CLOSED_FAULT.get(stage, Fault.CLOSED)
-    return ConnectError(address, _LAYER[stage], why, _CLOSED_FIX[stage], fault)
+    return ConnectError(address, advice.layer, why, advice.closed_fix, advice.closed_fault)
 
 
-def silence(address: str, stage: Stage, waited_ns: int) -> ConnectError:
+def silence(address: str, stage: ConnectionStage, waited_ns: int) -> ConnectError:
     """Return why a connection was given up that took too long.
 
     Args:
         address: as above.
-        stage: what had not ended.
+        stage: the one that did not end.
         waited_ns: for how long.
     """
-    waited = f"within {waited_ns / _S:.3g} s"
-    if stage is Stage.TCP:
+    waited = f"within {waited_ns / NS_PER_S:.3g} s"
+    if stage is ConnectionStage.TCP:
         why = f"{_DROPPED.why} ({waited})"
         return ConnectError(address, Layer.TCP, why, _DROPPED.fix, _DROPPED.fault)
     why = f"the other end accepts connections, but did not answer {stage.value} {waited}"
-    return ConnectError(address, _LAYER[stage], why, _SILENT_FIX[stage], Fault.SILENT)
+    advice = _ADVICE[stage]
+    return ConnectError(address, advice.layer, why, advice.silent_fix, Fault.SILENT)
 
 
-def cut_short(address: str, stage: Stage, receive: NetworkReceive, waited_ns: int) -> ConnectError:
-    """Return why a connection was given up on which a frame has not come to its end.
+def cut_short(
+    address: str, stage: ConnectionStage, receive: NetworkReceive, waited_ns: int
+) -> ConnectError:
+    """Return why a connection was given up on which a frame stayed incomplete.
 
     Args:
         address: as above.
-        stage: what it should answer.
-        receive: what has come of the frame.
+        stage: the one that it should answer.
+        receive: the incomplete frame.
         waited_ns: how long the rest was waited for.
     """
     size, missing = receive.size, receive.missing_bytes
     why = (
         f"the other end announced {size} bytes to answer {stage.value}, of which {missing} have not"
-        f" come within {waited_ns / _S:.3g} s"
+        f" come within {waited_ns / NS_PER_S:.3g} s"
     )
-    return ConnectError(address, _LAYER[stage], why, _CUT_SHORT_FIX, Fault.BROKEN_PROTOCOL)
+    return ConnectError(address, _ADVICE[stage].layer, why, _CUT_SHORT_FIX, Fault.BROKEN_PROTOCOL)
 
 
 def no_metadata(address: str, problem: KdiagError | None) -> ConnectError:
-    """Return why a node is of no use that told its versions, but no metadata.
+    """Return why a node is of no use that answered ApiVersions, but not Metadata.
 
     Args:
         address: as above.
-        problem: how the question ended; None if it was not answered in time.
+        problem: how the request ended; None if it was not answered in time.
     """
     if problem is None:
-        why = "it told its versions, but did not answer Metadata in time"
-        return ConnectError(
-            address, Layer.KAFKA, why, _SILENT_FIX[Stage.FIRST_REQUEST], Fault.SILENT
-        )
+        why = "it answered ApiVersions, but did not answer Metadata in time"
+        return ConnectError(address, Layer.KAFKA, why, _OVERLOADED_FIX, Fault.SILENT)
     if isinstance(problem, UnsupportedVersionError):  # all brokers know Metadata
         why = f"this is a controller's listener, as it seems: {problem}"
         return ConnectError(address, Layer.KAFKA, why, _CONTROLLER_FIX, Fault.CONTROLLER)

@@ -1,7 +1,7 @@
-"""Requests that were sent and are not answered, per node and in order.
+"""Requests in flight: sent and not answered, by node and in order.
 
-A broker answers the requests of a connection in the order in which it got them, so the oldest
-request is the one that a response belongs to.
+A broker answers the requests of a connection in the order in which it received them, so a response
+belongs to the oldest request.
 
 Source: Kafka's `InFlightRequests`.
 """
@@ -17,16 +17,16 @@ from kdiag.net.send import NetworkSend
 
 
 class InFlightRequest(msgspec.Struct, kw_only=True):
-    """One request on its way.
+    """One request in flight.
 
     Attributes:
-        request: the question.
-        version: in which it was sent.
+        request: the request.
+        version: the version it was sent in.
         expects_response: whether the broker will answer.
         send: its frame.
         sent_ns: when it was handed to the connection, on the monotonic clock.
-        number: of its exchange, where these are observed.
-        throttled_ns: how long the broker has said, since, that it leaves the connection alone.
+        number: of its exchange, if exchanges are observed.
+        throttled_ns: how long the broker has throttled the connection since then.
     """
 
     request: ClientRequest
@@ -46,12 +46,12 @@ class InFlightRequests:
     """The requests in flight to all nodes."""
 
     def __init__(self, max_per_node: int) -> None:
-        """Allow each node that many (`max.in.flight.requests.per.connection`)."""
+        """Allow each node `max_per_node` (`max.in.flight.requests.per.connection`)."""
         self._max_per_node = max_per_node
         self._by_node: dict[str, deque[InFlightRequest]] = {}
 
     def add(self, request: InFlightRequest) -> None:
-        """Take a request that is being sent."""
+        """Add a request that is being sent."""
         self._by_node.setdefault(request.request.node_id, deque()).append(request)
 
     def oldest(self, node_id: str) -> InFlightRequest:
@@ -67,14 +67,13 @@ class InFlightRequests:
         return self._requests(node_id).popleft()
 
     def complete_last_sent(self, node_id: str) -> InFlightRequest:
-        """Remove and return the newest request, which is not answered."""
+        """Remove and return the newest request, which expects no response."""
         return self._requests(node_id).pop()
 
     def can_send_more(self, node_id: str) -> bool:
         """Return whether the node may be sent another request.
 
-        It may not while the last one is still being written, as bytes could then wait for a peer
-        that does not read.
+        It may not while the last one is still being written: the peer may have stopped reading.
         """
         requests = self._by_node.get(node_id)
         return not requests or (
@@ -103,11 +102,11 @@ class InFlightRequests:
         ]
 
     def next_deadline_ns(self) -> int:
-        """Return when the next request will have taken too long; FOREVER_NS if none is there."""
+        """Return when the next request will have taken too long; FOREVER_NS without one."""
         return min((each.deadline_ns() for each in self), default=FOREVER_NS)
 
     def add_throttle(self, node_id: str, throttle_ns: int) -> None:
-        """Give the requests in flight to a node that much more time."""
+        """Extend the deadlines of the requests in flight to a node by a throttle."""
         for each in self._by_node.get(node_id, ()):
             each.throttled_ns += throttle_ns
 

@@ -1,4 +1,4 @@
-"""The least loaded node: whom to ask when any node will do.
+"""The least loaded node: the one to ask when any node will do.
 
 Source: Kafka's `NetworkClient.leastLoadedNode`; KIP-899 (what is still available).
 """
@@ -12,11 +12,11 @@ from kdiag.client.network.metadata import Node
 
 
 class LeastLoaded(NamedTuple):
-    """Which node to ask.
+    """The node to ask.
 
     Attributes:
         node: the node, connected or not; None if none can be asked now.
-        is_any_ready: whether there is a connection that is READY, if with no room for a request.
+        is_any_ready: whether any connection is READY, even if it has no room for a request.
     """
 
     node: Node | None
@@ -28,13 +28,13 @@ class LeastLoaded(NamedTuple):
         return self.node is not None or self.is_any_ready
 
 
-class Load(NamedTuple):
-    """How busy a connection is.
+class NodeLoad(NamedTuple):
+    """How busy the connection to a node is.
 
     Attributes:
         is_usable: whether it is READY and not throttled.
         can_send_more: whether it has room for a request.
-        in_flight_count: requests on it that are not answered.
+        in_flight_count: requests in flight on it.
     """
 
     is_usable: bool
@@ -44,14 +44,14 @@ class Load(NamedTuple):
 
 def least_loaded_node(
     nodes: Sequence[Node],
-    load_of: Callable[[str], Load],
+    load_of: Callable[[str], NodeLoad],
     states: ClusterConnectionStates,
     now_ns: int,
 ) -> LeastLoaded:
-    """Return which of the nodes to ask.
+    """Return the node to ask.
 
-    One that can be asked now, with the fewest requests in flight; else one that is being connected
-    to; else, of those that may be connected to, the one that was not tried for the longest time.
+    That is one that can be asked now, with the fewest requests in flight; else one that is being
+    connected to; else, of those that may be connected to, the one whose last attempt is the oldest.
     Among equals chance decides.
     """
     start = int(random_fraction() * len(nodes))

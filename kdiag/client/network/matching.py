@@ -1,9 +1,12 @@
-"""What is said on the connections of a client: requests out, and the responses that belong to them.
+"""Request/response matching: sends requests and finds the response of each.
 
-A response belongs to the oldest request in flight on its connection, and repeats its correlation
-id. Anything else breaks the protocol, so that nothing which comes after it can be trusted.
+    sent        Fetch (id 7)    Heartbeat (id 8)
+    received    id 7 -> Fetch   id 8 -> Heartbeat   anything else -> DecodeError
 
-Source: Kafka's `NetworkClient` (its part that is about requests).
+A response belongs to the oldest request in flight on its connection and repeats its correlation id.
+Anything else breaks the protocol, and then nothing on that connection can be trusted any more.
+
+Source: Kafka's `NetworkClient` (the part about requests), `AbstractResponse.shouldClientThrottle`.
 """
 
 from struct import Struct as Layout
@@ -18,7 +21,7 @@ from kdiag.client.network.request import (
     expects_response,
     request_parts,
 )
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_MS, Clock
 from kdiag.errors import DecodeError, KdiagError
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.selector.selector import Selector
@@ -27,26 +30,29 @@ from kdiag.wire import api_keys
 from kdiag.wire.catalog import Api
 from kdiag.wire.codec.messages import decode
 from kdiag.wire.header import RESERVED_FOR_SASL, read_response_header
-from kdiag.wire.schema import Struct
+from kdiag.wire.schema import Struct, fields_of
+
+_ERROR_CODE: Final = Layout(">h")
+_THROTTLE: Final = "throttle_time_ms"
+_LAST_KEY_BEFORE_KIP_219: Final = 42
+_LAST_THROTTLED_FIRST: Final = {0: 5, 1: 7, 3: 5, 23: 1, 32: 1}
+"""The last version before KIP-219 of Produce, Fetch, Metadata, OffsetForLeaderEpoch and
+DescribeConfigs; that of all others is the one that added `throttle_time_ms`."""
 
 
-class Correspondence:
-    """The requests of one client and their responses.
-
-    Attributes:
-        in_flight: the requests that are not answered.
-    """
+class RequestMatcher:
+    """Sends the requests of one client and matches the responses; it fills `in_flight`."""
 
     def __init__(
         self,
         selector: Selector,
+        in_flight: InFlightRequests,
         clock: Clock,
         client_id: str | None,
-        max_in_flight: int,
         observer: ExchangeObserver | None,
     ) -> None:
-        self.in_flight = InFlightRequests(max_in_flight)
         self._selector = selector
+        self._in_flight = in_flight
         self._clock = clock
         self._client_id = client_id
         self._observer = observer
@@ -63,55 +69,55 @@ class Correspondence:
         )
         send = NetworkSend(request.node_id, parts)
         self._selector.send(send)
-        asked = InFlightRequest(
+        in_flight = InFlightRequest(
             request=request,
             version=version,
             expects_response=expects_response(request.api, message),
             send=send,
             sent_ns=self._clock.monotonic_ns(),
-            number=self._observer.number() if self._observer else 0,
+            number=self._observer.next_number() if self._observer else 0,
         )
-        self.in_flight.add(asked)
+        self._in_flight.add(in_flight)
 
-    def completed(self, send: NetworkSend, now_ns: int) -> ClientResponse | None:
-        """Take that a request is written; return the response if that is all."""
-        if self.in_flight.newest(send.channel_id).expects_response:
+    def complete_send(self, send: NetworkSend, now_ns: int) -> ClientResponse | None:
+        """Handle a send that was written; return the response if the request expects none."""
+        if self._in_flight.newest(send.channel_id).expects_response:
             return None
-        asked = self.in_flight.complete_last_sent(send.channel_id)
-        self._tell_unanswered(asked)
+        sent = self._in_flight.complete_last_sent(send.channel_id)
+        self._observe_unanswered(sent)
         return ClientResponse(
-            request=asked.request,
-            version=asked.version,
+            request=sent.request,
+            version=sent.version,
             body=None,
             received_ns=now_ns,
             written_ns=send.last_write_ns,
         )
 
-    def answered(self, receive: NetworkReceive, now_ns: int) -> ClientResponse:
-        """Take a frame; return the response, whose error is a DecodeError if it is none.
+    def match(self, receive: NetworkReceive, now_ns: int) -> ClientResponse:
+        """Return the response in a frame; its error is a DecodeError if the frame is not one.
 
         Raises:
-            DecodeError: if nothing was asked.
+            DecodeError: if no request is in flight.
         """
         node_id = receive.channel_id
-        if not self.in_flight.count(node_id):
+        if not self._in_flight.count(node_id):
             why = f"a frame of {len(receive.payload)} bytes came, though nothing was asked"
             raise DecodeError("", 0, why)
-        asked = self.in_flight.complete_next(node_id)
+        sent = self._in_flight.complete_next(node_id)
         if self._observer is not None:
-            self._observer.answered(asked, receive)
+            self._observer.record_response(sent, receive)
         body, error = None, None
         try:
-            body = read_response(asked, receive.payload)
+            body = read_response(sent, receive.payload)
         except DecodeError as wrong:
             error = wrong
         return ClientResponse(
-            request=asked.request,
-            version=asked.version,
+            request=sent.request,
+            version=sent.version,
             body=body,
             received_ns=now_ns,
-            rtt_ns=_rtt_ns(asked.send, receive),
-            written_ns=asked.send.last_write_ns,
+            rtt_ns=_rtt_ns(sent.send, receive),
+            written_ns=sent.send.last_write_ns,
             last_byte_ns=receive.last_byte_ns,
             error=error,
         )
@@ -119,13 +125,13 @@ class Correspondence:
     def cancel(
         self, node_id: str, error: KdiagError, now_ns: int, *, is_timed_out: bool = False
     ) -> list[ClientResponse]:
-        """Give up the requests to a node, and return how they ended in the order they were sent."""
+        """Cancel the requests to a node whose connection ended; return how they ended, in order."""
         responses = []
-        for asked in self.in_flight.clear(node_id):
-            self._tell_unanswered(asked)
+        for sent in self._in_flight.clear(node_id):
+            self._observe_unanswered(sent)
             response = ClientResponse(
-                request=asked.request,
-                version=asked.version,
+                request=sent.request,
+                version=sent.version,
                 body=None,
                 received_ns=now_ns,
                 error=error,
@@ -135,20 +141,59 @@ class Correspondence:
             responses.append(response)
         return responses
 
-    def connected(self, node_id: str, ends: tuple[str, str]) -> None:
-        """Take that there is a new connection to a node, between these ends (`ip:port`)."""
+    def observe_connect(self, node_id: str, ends: tuple[str, str]) -> None:
+        """Report a new connection to a node, between these ends (`ip:port`), to the observer."""
         if self._observer is not None:
             self._observer.connect(node_id, ends, self._clock.epoch_ns())
 
-    def disconnected(self, node_id: str) -> None:
-        """Take that the connection to a node has ended."""
+    def observe_disconnect(self, node_id: str) -> None:
+        """Report the end of the connection to a node to the observer."""
         if self._observer is not None:
             self._observer.disconnect(node_id, self._clock.epoch_ns())
 
-    def _tell_unanswered(self, asked: InFlightRequest) -> None:
-        """Have a request without a response observed."""
+    def _observe_unanswered(self, sent: InFlightRequest) -> None:
         if self._observer is not None:
-            self._observer.not_answered(asked)
+            self._observer.record_unanswered(sent)
+
+
+def read_response(sent: InFlightRequest, payload: bytes) -> Struct:
+    """Return the body of the response in a frame.
+
+    Args:
+        sent: the oldest request in flight on the frame's connection.
+        payload: the frame without its length prefix.
+
+    Raises:
+        DecodeError: if it is not the response to that request.
+    """
+    api, version = sent.request.api, sent.version
+    header = read_response_header(payload, api.key, version)
+    if header.correlation_id != sent.request.correlation_id:
+        raise DecodeError("header.correlationId", 0, _mismatch(sent, header.correlation_id))
+    if api.key == API_VERSIONS_KEY and _is_unsupported(payload, header.body_offset):
+        version = 0
+    return decode(api.response_class(), version, payload, header.body_offset)
+
+
+def throttle_ns(api: Api, version: int, body: Struct) -> int:
+    """Return for how long a client must leave a connection alone after a response; 0 is not at all.
+
+    Brokers before Kafka 2.0 throttled first and responded then; since KIP-219 they respond at once
+    and leave the waiting to the client. KIP-219 raised the version of every response of its time:
+    `throttle_time_ms` is obeyed from then on, and always in responses of younger APIs.
+    """
+    throttle_ms: int = getattr(body, _THROTTLE, 0)
+    if throttle_ms <= 0:
+        return 0
+    return throttle_ms * NS_PER_MS if version >= _first_version_to_throttle(api) else 0
+
+
+def _first_version_to_throttle(api: Api) -> int:
+    field = next(each for each in fields_of(api.response_class()) if each.name == _THROTTLE)
+    added = min(each.low for each in field.versions)
+    if api.key > _LAST_KEY_BEFORE_KIP_219:
+        return added
+    return _LAST_THROTTLED_FIRST.get(api.key, added) + 1
 
 
 def _rtt_ns(send: NetworkSend, receive: NetworkReceive) -> int | None:
@@ -158,71 +203,15 @@ def _rtt_ns(send: NetworkSend, receive: NetworkReceive) -> int | None:
     return max(0, receive.first_byte_ns - send.last_write_ns)
 
 
-_ERROR_CODE: Final = Layout(">h")
-
-
-def read_response(asked: InFlightRequest, payload: bytes) -> Struct:
-    """Return the body of the response in a frame.
-
-    Args:
-        asked: the oldest request in flight on the frame's connection.
-        payload: the frame without its length prefix.
-
-    Raises:
-        DecodeError: if it is not the response to that request.
-    """
-    api, version = asked.request.api, asked.version
-    header = read_response_header(payload, api.key, version)
-    if header.correlation_id != asked.request.correlation_id:
-        raise DecodeError("header.correlationId", 0, _mismatch(asked, header.correlation_id))
-    if api.key == api_keys.API_VERSIONS and _is_unsupported(payload, header.body_offset):
-        version = 0
-    return decode(api.response_class(), version, payload, header.body_offset)
-
-
 def _is_unsupported(payload: bytes, offset: int) -> bool:
-    """Return whether a broker says that it lacks the version of ApiVersions."""
+    """Return whether a broker reports that it lacks the version of ApiVersions."""
     code = payload[offset : offset + _ERROR_CODE.size]
     return code == _ERROR_CODE.pack(UNSUPPORTED_VERSION)
 
 
-def _mismatch(asked: InFlightRequest, found: int) -> str:
+def _mismatch(sent: InFlightRequest, found: int) -> str:
     """Return why a correlation id is wrong."""
-    why = f"{asked.request.correlation_id} was expected for {asked.request.api.name}, not {found}"
+    why = f"{sent.request.correlation_id} was expected for {sent.request.api.name}, not {found}"
     if found in RESERVED_FOR_SASL:
         why += ": this is the answer to a SASL request, which came late"
     return why
-
-
-_MS: Final = 1_000_000
-_BEFORE_KIP_219: Final = api_keys.DELETE_GROUPS
-"""The last API key that existed when clients began to wait."""
-_FIRST_VERSION: Final = {
-    api_keys.PRODUCE: 6,
-    api_keys.FETCH: 8,
-    api_keys.LIST_OFFSETS: 3,
-    api_keys.METADATA: 6,
-    api_keys.OFFSET_COMMIT: 4,
-    api_keys.OFFSET_FETCH: 4,
-    api_keys.FIND_COORDINATOR: 2,
-    api_keys.JOIN_GROUP: 3,
-    api_keys.HEARTBEAT: 2,
-    api_keys.LEAVE_GROUP: 2,
-    api_keys.SYNC_GROUP: 2,
-    api_keys.DESCRIBE_GROUPS: 2,
-    api_keys.LIST_GROUPS: 2,
-    api_keys.API_VERSIONS: 2,
-    api_keys.CREATE_TOPICS: 3,
-    api_keys.DELETE_TOPICS: 2,
-    api_keys.DESCRIBE_CONFIGS: 2,
-}
-"""The first version in which a client waits, where it is not 1, of the APIs of that time."""
-
-
-def throttle_ns(api: Api, version: int, body: Struct) -> int:
-    """Return for how long, in ns, the client should leave the connection alone; 0 is not at all."""
-    throttle_ms: int = getattr(body, "throttle_time_ms", 0)
-    if throttle_ms <= 0:
-        return 0
-    first = 0 if api.key > _BEFORE_KIP_219 else _FIRST_VERSION.get(api.key, 1)
-    return throttle_ms * _MS if version >= first else 0

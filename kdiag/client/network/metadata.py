@@ -1,16 +1,16 @@
-"""What a cluster says of itself: brokers, controller, topics and who leads each partition.
+"""Metadata: the nodes of a cluster, its brokers, topics and the leader of each partition.
 
-A `Cluster` is a snapshot: one Metadata answer as values. Error codes in it are values too.
+A `Cluster` is a snapshot: one Metadata response as values. Error codes in it are values too. A
+`Node` is where to connect to; a `Broker` is a member of the cluster, which has a node.
 
 Source: Kafka's `Cluster`, `MetadataSnapshot`; KIP-700, KIP-516 (topic ids).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kdiag.client.network.request import RequestBuilder
-from kdiag.net.address import Address, host_and_port
-from kdiag.wire import api_keys
+from kdiag.net.address import Address, Resolve, host_and_port
 from kdiag.wire.api.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -21,9 +21,12 @@ from kdiag.wire.api.metadata import (
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.schema import ALL_VERSIONS
 
+_METADATA_KEY: Final = 3
+_FIRST_WITHOUT_CREATION: Final = 4
+
 
 class Node(NamedTuple):
-    """One place where a broker listens.
+    """An endpoint of a broker, under the id of its connection.
 
     Attributes:
         id: of its connection: a broker's id as text, `-1`, `-2` ... for bootstrap servers; a
@@ -43,16 +46,21 @@ class Node(NamedTuple):
         """Return `host:port`, an IPv6 address in brackets."""
         return host_and_port(self.host, self.port)
 
+    def resolve(self, lookup: Resolve) -> Sequence[Address]:
+        """Return the addresses to connect to.
 
-_FIRST_WITHOUT_CREATION: Final = 4
+        Raises:
+            ConnectError: as `lookup` does.
+        """
+        return [self.address] if self.address else lookup(self.host, self.port)
 
 
 class Broker(NamedTuple):
-    """One broker, or a bootstrap server before its answer.
+    """One broker, or a bootstrap server before its response.
 
     Attributes:
         id: its number; -1, -2 ... for bootstrap servers.
-        host: as it advertises itself to clients that come by the listener that was asked.
+        host: as it advertises itself to clients of the listener that was asked.
         port: the same.
         rack: `broker.rack`, if set.
     """
@@ -64,7 +72,7 @@ class Broker(NamedTuple):
 
     @property
     def node(self) -> Node:
-        """Return where to connect to it."""
+        """Return the node to connect to."""
         return Node(str(self.id), self.host, self.port)
 
 
@@ -75,9 +83,9 @@ class Partition(NamedTuple):
         topic: its topic's name.
         partition_index: its number, from 0.
         leader_id: the broker that leads it; -1 for none.
-        leader_epoch: counts its leaders; -1 if not told.
+        leader_epoch: counts its leaders; -1 if unknown.
         replica_ids, isr_ids, offline_ids: the brokers that hold it, that are in sync, that are off.
-        error_code: as told.
+        error_code: as in the response.
     """
 
     topic: str
@@ -94,11 +102,11 @@ class Topic(NamedTuple):
     """One topic.
 
     Attributes:
-        name: empty if the broker knows only the id that was asked for.
+        name: empty if the broker knows only the requested id.
         topic_id: sixteen bytes; zeros before Kafka 2.8.
         is_internal: whether it is Kafka's own.
         partitions: by ascending index.
-        error_code: as told.
+        error_code: as in the response.
     """
 
     name: str
@@ -113,10 +121,10 @@ class Cluster(NamedTuple):
 
     Attributes:
         brokers: by id, ascending.
-        topics: those that were asked for, by name.
-        cluster_id: None before the first answer, and from Kafka before 0.10.1.
-        controller_id: a broker to send the controller's work to; -1 if not told.
-        is_bootstrap: whether `brokers` are the configured servers, as nobody has answered yet.
+        topics: the requested ones, by name.
+        cluster_id: None before the first response, and from Kafka before 0.10.1.
+        controller_id: the broker to send the controller's requests to; -1 if unknown.
+        is_bootstrap: whether `brokers` are the configured servers: nobody has answered yet.
     """
 
     brokers: Mapping[int, Broker]
@@ -127,13 +135,13 @@ class Cluster(NamedTuple):
 
     @classmethod
     def bootstrap(cls, servers: Iterable[tuple[str, int]]) -> "Cluster":
-        """Return what is known before anybody has answered: (host, port) of brokers -1, -2 ..."""
+        """Return the cluster before any response: (host, port) of brokers -1, -2 ..."""
         brokers = (Broker(-number, *server) for number, server in enumerate(servers, 1))
         return cls({each.id: each for each in brokers}, {}, is_bootstrap=True)
 
     @classmethod
     def from_response(cls, response: MetadataResponse) -> "Cluster":
-        """Return what a Metadata answer says."""
+        """Return the cluster of a Metadata response."""
         brokers = sorted(Broker(e.node_id, e.host, e.port, e.rack) for e in response.brokers)
         return cls(
             {each.id: each for each in brokers},
@@ -143,12 +151,12 @@ class Cluster(NamedTuple):
         )
 
     def leader(self, topic: str, index: int) -> Broker | None:
-        """Return the broker that leads a partition; None if there is none or it is not known."""
+        """Return the leader of a partition; None if there is none, or it is unknown."""
         found = self.partition(topic, index)
         return None if found is None else self.brokers.get(found.leader_id)
 
     def partition(self, topic: str, index: int) -> Partition | None:
-        """Return a partition, or None if it is not known."""
+        """Return a partition; None if it is unknown."""
         known = self.topics.get(topic)
         return (
             next((e for e in known.partitions if e.partition_index == index), None)
@@ -157,16 +165,16 @@ class Cluster(NamedTuple):
         )
 
     def nodes(self) -> list[Node]:
-        """Return where to connect to the brokers."""
+        """Return the nodes of the brokers."""
         return [each.node for each in self.brokers.values()]
 
 
 def metadata_request(topics: Iterable[str] | None) -> RequestBuilder:
-    """Return the question about brokers and topics; it creates no topic where that can be said.
+    """Return a Metadata request; it creates no topic from the version on that can say so.
 
     Args:
-        topics: the names of the topics to ask about; None for all. Version 0 cannot ask for none,
-            and answers with all.
+        topics: the names of the topics; None for all. Version 0 cannot ask for no topic, and its
+            response has all.
     """
     named = None if topics is None else [MetadataRequestTopic(name=each) for each in topics]
 
@@ -180,7 +188,7 @@ def metadata_request(topics: Iterable[str] | None) -> RequestBuilder:
 
 
 def _topic(topic: MetadataResponseTopic) -> Topic:
-    """Return a topic of an answer."""
+    """Return a topic of a response."""
     name = topic.name or ""
     partitions = sorted(topic.partitions, key=lambda each: each.partition_index)
     return Topic(
@@ -193,7 +201,7 @@ def _topic(topic: MetadataResponseTopic) -> Topic:
 
 
 def _partition(topic: str, partition: MetadataResponsePartition) -> Partition:
-    """Return a partition of an answer."""
+    """Return a partition of a response."""
     return Partition(
         topic,
         partition.partition_index,

@@ -1,7 +1,8 @@
-"""Metadata updaters: who tells a NetworkClient which nodes there are, and keeps that fresh.
+"""Metadata updaters: give a NetworkClient the nodes of its cluster, and keep them fresh.
 
 `ManualMetadataUpdater` holds a list that others set. `DefaultMetadataUpdater` asks the cluster
-itself, on whichever node is the least loaded, one request at a time.
+itself, on whichever node is the least loaded, one request at a time; `MetadataRefresh` says when.
+Consumer groups, which are to come, will use the latter two.
 
 Source: Kafka's `MetadataUpdater`, `ManualMetadataUpdater`, `NetworkClient.DefaultMetadataUpdater`;
 KIP-899 and KIP-1102 (start over from the bootstrap servers).
@@ -10,20 +11,24 @@ KIP-899 and KIP-1102 (start over from the bootstrap servers).
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
+from kdiag.client.config.keys import default_ns
 from kdiag.client.network.backoff import ExponentialBackoff
 from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.least_loaded import LeastLoaded
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.request import ClientResponse, RequestBuilder
+from kdiag.clock import NS_PER_S
 from kdiag.errors import KdiagError
 from kdiag.wire.api.metadata import MetadataResponse
 from kdiag.wire.error_code import CODE_BY_NAME
 
-_MS: Final = 1_000_000
+_REBOOTSTRAP_AFTER_NS: Final = 300 * NS_PER_S
+"""Kafka's own default of `metadata.recovery.rebootstrap.trigger.ms`."""
+_REBOOTSTRAP_REQUIRED: Final = CODE_BY_NAME["REBOOTSTRAP_REQUIRED"]
 
 
 class RefreshTimes(NamedTuple):
-    """How often metadata may and must be asked for; the defaults are Kafka's own.
+    """How often metadata may and must be requested, with Kafka's defaults.
 
     Attributes:
         max_age_ns: `metadata.max.age.ms`.
@@ -31,14 +36,14 @@ class RefreshTimes(NamedTuple):
         jitter: by which part of itself a backoff may differ.
     """
 
-    max_age_ns: int = 300_000 * _MS
-    retry_backoff_ns: int = 100 * _MS
-    retry_backoff_max_ns: int = 1_000 * _MS
+    max_age_ns: int = default_ns("metadata.max.age.ms")
+    retry_backoff_ns: int = default_ns("retry.backoff.ms")
+    retry_backoff_max_ns: int = default_ns("retry.backoff.max.ms")
     jitter: float = 0.2
 
 
 class MetadataRefresh:
-    """Knows when the next update is due; every `now_ns` reads one monotonic clock."""
+    """Decides when the next update is due; every `now_ns` reads one monotonic clock."""
 
     def __init__(self, times: RefreshTimes | None = None) -> None:
         times = times or RefreshTimes()
@@ -54,15 +59,15 @@ class MetadataRefresh:
 
     @property
     def is_requested(self) -> bool:
-        """Return whether somebody waits for an update."""
+        """Return whether an update was requested."""
         return self._is_requested
 
     def request_update(self, *, reset_equivalents: bool = False) -> None:
-        """Want an update as soon as the backoffs allow.
+        """Request an update as soon as the backoffs allow.
 
         Args:
-            reset_equivalents: whether something new is to be expected, so that answers which told
-                nothing new count no longer.
+            reset_equivalents: whether something new is expected, so that former responses without
+                news no longer delay it.
         """
         self._is_requested = True
         if reset_equivalents:
@@ -71,7 +76,7 @@ class MetadataRefresh:
                 self._not_before_ns = 0
 
     def succeeded(self, now_ns: int, *, is_equivalent: bool) -> None:
-        """Take an answer; `is_equivalent` tells that it says nothing new to who requested it."""
+        """Record a response; `is_equivalent` if it has no news for whoever requested it."""
         was_requested = self._is_requested
         self._is_requested = False
         self._last_update_ns = now_ns
@@ -80,7 +85,7 @@ class MetadataRefresh:
         self._back_off(now_ns, self._equivalents)
 
     def failed(self, now_ns: int) -> None:
-        """Take that an attempt brought no usable answer."""
+        """Record an attempt without a usable response."""
         self._failures += 1
         self._back_off(now_ns, self._failures)
 
@@ -92,17 +97,12 @@ class MetadataRefresh:
         return max(0, due_ns - now_ns, self._not_before_ns - now_ns)
 
     def _back_off(self, now_ns: int, attempts: int) -> None:
-        """Allow the next attempt after the backoff for that many useless ones."""
+        """Allow the next attempt after the backoff for so many useless ones."""
         self._not_before_ns = now_ns + self._backoff.after(attempts - 1) if attempts else 0
 
 
-_REBOOTSTRAP_AFTER_NS: Final = 300 * 1_000_000_000
-"""Kafka's own default of `metadata.recovery.rebootstrap.trigger.ms`."""
-_REBOOTSTRAP_REQUIRED: Final = CODE_BY_NAME["REBOOTSTRAP_REQUIRED"]
-
-
 class MetadataLink(Protocol):
-    """What a metadata updater needs of its NetworkClient."""
+    """The part of a NetworkClient that a metadata updater uses."""
 
     def least_loaded_node(self) -> LeastLoaded:
         """Return the node to ask."""
@@ -113,7 +113,7 @@ class MetadataLink(Protocol):
         ...
 
     def can_connect(self, node_id: str) -> bool:
-        """Return whether a connection may be begun now."""
+        """Return whether a connection may be started now."""
         ...
 
     def is_any_connecting(self) -> bool:
@@ -121,11 +121,11 @@ class MetadataLink(Protocol):
         ...
 
     def initiate_connect(self, node: Node) -> None:
-        """Begin a connection."""
+        """Start a connection."""
         ...
 
     def send_internal(self, node_id: str, builder: RequestBuilder) -> None:
-        """Send a request whose response comes back to the updater."""
+        """Send a request whose response goes to the updater."""
         ...
 
 
@@ -137,41 +137,41 @@ class MetadataUpdater(Protocol):
         ...
 
     def is_update_due(self, now_ns: int) -> bool:
-        """Return whether nothing else should be asked first."""
+        """Return whether an update comes before any other request."""
         ...
 
     def maybe_update(self, link: MetadataLink, now_ns: int) -> int:
-        """Ask if it is time, and return the ns after which to look again."""
+        """Request an update if it is due, and return the ns after which to look again."""
         ...
 
     def handle_response(self, response: ClientResponse, now_ns: int) -> None:
-        """Take the answer to what was asked."""
+        """Handle the response to a request of the updater."""
         ...
 
     def handle_failed_request(self, error: KdiagError | None, now_ns: int) -> None:
-        """Take that what was asked is not answered."""
+        """Handle a request of the updater that failed."""
         ...
 
     def handle_disconnect(self, error: KdiagError | None, now_ns: int) -> None:
-        """Take that the connection to a node ended; `error` is fatal, None else."""
+        """Handle the loss of a connection; `error` if it is fatal, else None."""
         ...
 
     @property
     def update_count(self) -> int:
-        """Return how often the nodes were told anew."""
+        """Return how often the nodes were updated."""
         ...
 
     def request_update(self) -> None:
-        """Want to be told anew."""
+        """Request an update."""
         ...
 
-    def take_error(self) -> KdiagError | None:
-        """Return what nobody but the user can help with, once."""
+    def pop_error(self) -> KdiagError | None:
+        """Return, once, an error that only the user can fix."""
         ...
 
 
 class ManualMetadataUpdater:
-    """Holds the nodes that it is given.
+    """Holds the nodes that others set.
 
     Attributes:
         known: the nodes.
@@ -188,26 +188,26 @@ class ManualMetadataUpdater:
         return self.known
 
     def is_update_due(self, now_ns: int) -> bool:  # noqa: ARG002 - the protocol's
-        """Return that there is nothing to ask."""
+        """Return False: no update is ever due."""
         return False
 
     def maybe_update(self, link: MetadataLink, now_ns: int) -> int:  # noqa: ARG002 - as above
-        """Ask nothing."""
+        """Do nothing, for ever."""
         return FOREVER_NS
 
     def handle_response(self, response: ClientResponse, now_ns: int) -> None:
-        """Do nothing: nothing was asked."""
+        """Do nothing: it sends no requests."""
 
     def handle_failed_request(self, error: KdiagError | None, now_ns: int) -> None:
-        """Do nothing: nothing was asked."""
+        """Do nothing: it sends no requests."""
 
     def handle_disconnect(self, error: KdiagError | None, now_ns: int) -> None:
-        """Do nothing: whoever set the nodes sees their requests fail."""
+        """Do nothing: the requests of whoever set the nodes fail."""
 
     def request_update(self) -> None:
-        """Do nothing: nobody can be asked."""
+        """Do nothing: others set the nodes."""
 
-    def take_error(self) -> KdiagError | None:
+    def pop_error(self) -> KdiagError | None:
         """Return None."""
         return None
 
@@ -259,7 +259,7 @@ class DefaultMetadataUpdater:
         return not self._is_asking and self.refresh.delay_ns(now_ns) == 0
 
     def maybe_update(self, link: MetadataLink, now_ns: int) -> int:
-        """Ask if it is time, and return the ns after which to look again."""
+        """Request an update if it is due, and return the ns after which to look again."""
         if self._is_asking:
             return FOREVER_NS
         delay_ns = self.refresh.delay_ns(now_ns)
@@ -277,7 +277,7 @@ class DefaultMetadataUpdater:
         return self._ask(link, least_loaded.node)
 
     def handle_response(self, response: ClientResponse, now_ns: int) -> None:
-        """Take a snapshot; one without brokers is a broker that is not up yet."""
+        """Keep a snapshot; one without brokers comes from a broker that is not up yet."""
         self._is_asking = False
         body = response.body
         assert isinstance(body, MetadataResponse)
@@ -294,29 +294,29 @@ class DefaultMetadataUpdater:
             self._due_since_ns = None
 
     def handle_failed_request(self, error: KdiagError | None, now_ns: int) -> None:
-        """Try again after the backoff; an error that time does not heal is kept for the caller."""
+        """Try again after the backoff; keep a fatal error for the caller."""
         self._is_asking = False
         self.refresh.failed(now_ns)
         self._error = error or self._error
 
     def handle_disconnect(self, error: KdiagError | None, now_ns: int) -> None:
-        """Want an update, as the cluster may have changed."""
+        """Request an update: the cluster may have changed."""
         if self.is_update_due(now_ns):
             self.refresh.failed(now_ns)
         self._error = error or self._error
         self.refresh.request_update()
 
     def request_update(self) -> None:
-        """Want an update as soon as the backoffs allow."""
+        """Request an update as soon as the backoffs allow."""
         self.refresh.request_update()
 
-    def take_error(self) -> KdiagError | None:
-        """Return the newest error that time does not heal, once."""
+    def pop_error(self) -> KdiagError | None:
+        """Return, once, the newest fatal error."""
         error, self._error = self._error, None
         return error
 
     def _ask(self, link: MetadataLink, node: Node) -> int:
-        """Ask a node, or begin to connect to it; return the ns after which to look again."""
+        """Send a node the request, or start to connect to it; return when to look again, in ns."""
         if link.can_send_request(node.id):
             self._is_asking = True
             link.send_internal(node.id, metadata_request(self.topics))
@@ -326,6 +326,6 @@ class DefaultMetadataUpdater:
         return self._reconnect_backoff_ns
 
     def _rebootstrap(self) -> None:
-        """Start over from the bootstrap servers."""
+        """Start again from the bootstrap servers."""
         self.cluster = self._bootstrap
         self._due_since_ns = None

@@ -1,30 +1,31 @@
-"""The network client: connects to nodes, sends them requests and tells how each request ended.
+"""The network client: connects to nodes, sends them requests and reports how each ended.
 
-Everything happens in `poll`, in this order:
+Everything happens in `poll`, in this order, which is also that of the methods below it:
 
-1. what was given up since the last poll; then nothing else
-2. metadata, if it is time
-3. the selector: bytes in and out
-4. sends that are complete, receives, disconnections, new connections: in this order, so that an
-   answer that came before its connection ended counts
-5. ApiVersions on new connections
-6. connections and requests that take too long
-7. the callbacks of all responses
+1. report the requests that were given up since the last poll, if any, and do nothing else
+2. update the metadata if that is due
+3. let the selector read and write
+4. handle completed sends, receives, lost connections and new ones: in this order, so that a
+   response counts that came before its connection ended
+5. send ApiVersions on new connections
+6. end connections that are too slow, and those with a request that is
+7. call back
 
 A response belongs to the oldest request of its connection. Neither a broker nor the network makes
-`poll` raise: what went wrong with a request is in its `ClientResponse`, what went wrong with a
-connection is kept for `connection_error`.
+`poll` raise: the error of a request is in its `ClientResponse`, and that of a connection is kept
+for `connection_error`.
 
 Source: Kafka's `NetworkClient`.
 """
 
 from typing import Final
 
-from kdiag.client.network.api_versions import NodeApiVersions, newest_version
-from kdiag.client.network.connection_states import FOREVER_NS
-from kdiag.client.network.connections import DEFAULT_SETTINGS, NetworkSettings, NodeConnections
-from kdiag.client.network.least_loaded import LeastLoaded, Load, least_loaded_node
-from kdiag.client.network.matching import Correspondence, throttle_ns
+from kdiag.client.network.api_versions import NodeApiVersions, VersionNegotiation
+from kdiag.client.network.connection_states import FOREVER_NS, ClusterConnectionStates
+from kdiag.client.network.connections import NodeConnections
+from kdiag.client.network.in_flight import InFlightRequests
+from kdiag.client.network.least_loaded import LeastLoaded, NodeLoad, least_loaded_node
+from kdiag.client.network.matching import RequestMatcher, throttle_ns
 from kdiag.client.network.metadata import Node
 from kdiag.client.network.metadata_updater import MetadataUpdater
 from kdiag.client.network.observer import ExchangeObserver
@@ -34,6 +35,7 @@ from kdiag.client.network.request import (
     ClientResponse,
     RequestBuilder,
 )
+from kdiag.client.network.settings import DEFAULT_SETTINGS, NetworkSettings
 from kdiag.clock import Clock
 from kdiag.errors import (
     AuthenticationError,
@@ -53,9 +55,15 @@ from kdiag.wire import api_keys
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.header import RESERVED_FOR_SASL
 
+_NOT_A_BROKER_FIX: Final = "Give the address of a Kafka broker; if it is one, its answer is a bug"
+
 
 class NetworkClient:
     """Connections to the nodes of a cluster and the requests on them.
+
+    Its state is in four places: `_states` (how far each connection is, and its backoff),
+    `_versions` (what each node speaks), `_in_flight` (requests without a response) and `_ended`
+    (responses not returned yet). `_connections` and `_requests` act on the first three.
 
     Only `wakeup` and `initiate_close` may be called from another thread than the one that polls.
     """
@@ -75,30 +83,38 @@ class NetworkClient:
             updater: knows the nodes.
             clock: all times are its own.
             settings: sizes and times.
-            observer: is told of every exchange.
+            observer: records every exchange.
         """
         self._selector = selector
         self._updater = updater
         self._clock = clock
-        self._steps = PollSteps(selector, updater, clock, settings, observer)
-        self._connections = self._steps.connections
-        self._states = self._connections.states
-        self._in_flight = self._steps.said.in_flight
+        self._settings = settings
+        self._states = ClusterConnectionStates(
+            lambda node: node.resolve(settings.lookup), settings.times
+        )
+        self._versions = VersionNegotiation()
+        self._in_flight = InFlightRequests(settings.max_in_flight)
+        self._ended: list[ClientResponse] = []
+        self._connections = NodeConnections(selector, self._states, self._versions, clock)
+        self._requests = RequestMatcher(
+            selector, self._in_flight, clock, settings.client_id, observer
+        )
+        self._next_correlation_id = 0
         self._is_active = True
         self._is_closed = False
 
     @property
     def clock(self) -> Clock:
-        """Return the clock that everything here goes by."""
+        """Return the clock of all times here."""
         return self._clock
 
     @property
     def updater(self) -> MetadataUpdater:
-        """Return who knows the nodes."""
+        """Return the metadata updater, which knows the nodes."""
         return self._updater
 
     def ready(self, node: Node) -> bool:
-        """Return whether a request can be sent to a node; begin to connect to it if need be."""
+        """Return whether a request can be sent to a node; start to connect to it if need be."""
         if self.is_ready(node.id):
             return True
         if self.can_connect(node.id):
@@ -115,7 +131,7 @@ class NetworkClient:
         return self._is_usable(node_id) and self._in_flight.can_send_more(node_id)
 
     def can_connect(self, node_id: str) -> bool:
-        """Return whether a connection may be begun now."""
+        """Return whether a connection may be started now."""
         return self._states.can_connect(node_id, self._clock.monotonic_ns())
 
     def is_any_connecting(self) -> bool:
@@ -123,8 +139,8 @@ class NetworkClient:
         return any(self._states.is_preparing(node.id) for node in self._updater.nodes())
 
     def initiate_connect(self, node: Node) -> None:
-        """Begin to connect to a node that is disconnected."""
-        error = self._connections.begin(node)
+        """Start to connect to a node that is disconnected."""
+        error = self._connections.connect(node)
         if error is not None:
             self._updater.handle_disconnect(None, self._clock.monotonic_ns())
 
@@ -133,11 +149,11 @@ class NetworkClient:
         return self._states.connection_delay_ns(node_id, self._clock.monotonic_ns())
 
     def poll_delay_ns(self, node_id: str) -> int:
-        """Return the same, with the time for which the node is throttled."""
+        """Return the same, including the time for which the node is throttled."""
         return self._states.poll_delay_ns(node_id, self._clock.monotonic_ns())
 
     def connection_failed(self, node_id: str) -> bool:
-        """Return whether the connection to a node has ended, or failed to come about."""
+        """Return whether the connection to a node has ended, or could not be made."""
         return self._states.state(node_id).is_disconnected and self._states.is_known(node_id)
 
     def connection_error(self, node_id: str) -> ConnectError | None:
@@ -145,17 +161,17 @@ class NetworkClient:
         return self._connections.error(node_id)
 
     def silence(self, node_id: str) -> ConnectError | None:
-        """Return what a connection waits for that is still being prepared; None if none is."""
+        """Return what a connection that is being prepared waits for; None if none is."""
         if not self._states.is_preparing(node_id):
             return None
         return self._connections.silence(node_id)
 
     def api_versions(self, node_id: str) -> NodeApiVersions | None:
         """Return the versions that a connected node speaks, as far as known."""
-        return self._connections.negotiation.known(node_id)
+        return self._versions.known(node_id)
 
     def socket_facts(self, node_id: str) -> SocketFacts | None:
-        """Return what the system tells now of the connection to a node; None without one."""
+        """Return the system's facts of the connection to a node; None without one."""
         channel = self._selector.channel(node_id)
         return None if channel is None else read_socket_facts(channel.transport.fileno())
 
@@ -164,7 +180,7 @@ class NetworkClient:
         return self._in_flight.count(node_id)
 
     def least_loaded_node(self) -> LeastLoaded:
-        """Return which node to ask when any will do.
+        """Return the node to ask when any will do.
 
         That is one that can be asked now, else one that is being connected to, else one to try.
         """
@@ -180,13 +196,13 @@ class NetworkClient:
         on_complete: Callback | None = None,
     ) -> ClientRequest:
         """Return a new request for a node, to be sent once the node is ready."""
-        return self._steps.new_request(node_id, builder, timeout_ns, on_complete)
+        return self._new_request(node_id, builder, timeout_ns, on_complete)
 
     def send(self, request: ClientRequest) -> None:
         """Send a request to a node that is ready.
 
-        A version that the node lacks, and a message that cannot be written in the version that it
-        has, are told by the response that the next poll gives.
+        A version that the node lacks, and a message that cannot be written in its version, are
+        errors of the response that the next poll returns.
 
         Raises:
             RuntimeError: if the node cannot be sent a request now.
@@ -195,29 +211,35 @@ class NetworkClient:
         self._check_active()
         if not self.can_send_request(request.node_id):
             raise RuntimeError(f"node {request.node_id} is not ready for a request")
-        self._steps.send(request)
+        self._send(request)
 
     def send_internal(self, node_id: str, builder: RequestBuilder) -> None:
         """Send a request whose response goes to the metadata updater."""
-        self._steps.send(self._steps.new_request(node_id, builder, None, is_internal=True))
+        self._send(self._new_request(node_id, builder, None, is_internal=True))
 
     def poll(self, timeout_ns: int) -> list[ClientResponse]:
-        """Do what can be done, waiting for it if need be, and return how requests ended.
+        """Do all that can be done, wait for more if need be, and return how requests ended.
 
         Args:
-            timeout_ns: how long to wait at the most.
+            timeout_ns: how long to wait at most.
 
         Raises:
             DisconnectedError: if the client is being closed.
         """
         self._check_active()
-        if not self._steps.has_ended:
+        if not self._ended:
             now_ns = self._clock.monotonic_ns()
             update_ns = self._updater.maybe_update(self, now_ns)
             wait_ns = min(timeout_ns, update_ns, self._next_timeout_ns(now_ns))
             self._selector.poll(None if wait_ns == FOREVER_NS else wait_ns)
-            self._steps.run()
-        return self._steps.call_back()
+            self._handle_completed_sends()
+            self._handle_receives()
+            self._handle_disconnections()
+            self._handle_connections()
+            self._send_api_versions()
+            self._end_slow_connections()
+            self._end_slow_requests()
+        return self._call_back()
 
     def wakeup(self) -> None:
         """End a poll that waits, or the next one; safe from any thread, also after `close`."""
@@ -225,16 +247,20 @@ class NetworkClient:
             self._selector.wakeup()
 
     def disconnect(self, node_id: str) -> None:
-        """End a connection; the next poll gives its requests back. One that is ended stays so."""
+        """End a connection, if there is one; the next poll returns its requests."""
         if self._states.state(node_id).is_disconnected:
             return
         self._connections.close(node_id)
         address = self._connections.address(node_id)
-        self._steps.cancel(node_id, DisconnectedError(f"{address}: disconnected from here"))
+        self._cancel(node_id, DisconnectedError(f"{address}: disconnected from here"))
 
     def close_node(self, node_id: str) -> None:
-        """End a connection and forget the node; nobody hears of its requests again."""
-        self._steps.drop(node_id)
+        """End a connection and forget the node; its requests are dropped without a response."""
+        now_ns = self._clock.monotonic_ns()
+        for response in self._requests.cancel(node_id, DisconnectedError("closed"), now_ns):
+            if response.request.is_internal:
+                self._complete(response)
+        self._requests.observe_disconnect(node_id)
         self._connections.forget(node_id)
 
     def initiate_close(self) -> None:
@@ -243,7 +269,7 @@ class NetworkClient:
         self.wakeup()
 
     def close(self) -> None:
-        """Close every connection; nobody hears of requests in flight again."""
+        """Close every connection; requests in flight are dropped without a response."""
         if self._is_closed:
             return
         self._is_active = False
@@ -263,9 +289,8 @@ class NetworkClient:
             node_id, self._clock.monotonic_ns()
         ) and self._selector.is_channel_ready(node_id)
 
-    def _load_of(self, node_id: str) -> Load:
-        """Return how busy the connection to a node is."""
-        return Load(
+    def _load_of(self, node_id: str) -> NodeLoad:
+        return NodeLoad(
             self._is_usable(node_id),
             self._in_flight.can_send_more(node_id),
             self._in_flight.count(node_id),
@@ -277,66 +302,7 @@ class NetworkClient:
         soonest_ns = min(deadlines_ns)
         return FOREVER_NS if soonest_ns == FOREVER_NS else max(0, soonest_ns + 1 - now_ns)
 
-
-_NO_BROKER: Final = "Give the address of a Kafka broker; if it is one, its answer is a bug"
-
-
-class PollSteps:
-    """The state of a network client and the steps that change it.
-
-    Attributes:
-        connections: the connections to its nodes.
-        said: the requests on them.
-    """
-
-    def __init__(
-        self,
-        selector: Selector,
-        updater: MetadataUpdater,
-        clock: Clock,
-        settings: NetworkSettings,
-        observer: ExchangeObserver | None,
-    ) -> None:
-        self.connections = NodeConnections(selector, settings.lookup, clock, settings.times)
-        self.said = Correspondence(
-            selector, clock, settings.client_id, settings.max_in_flight, observer
-        )
-        self._selector = selector
-        self._updater = updater
-        self._clock = clock
-        self._settings = settings
-        self._ended: list[ClientResponse] = []
-        self._next_correlation_id = 0
-
-    @property
-    def has_ended(self) -> bool:
-        """Return whether requests have ended that nobody was told of."""
-        return bool(self._ended)
-
-    def run(self) -> None:
-        """Take what the selector has done in its last poll, and end what takes too long."""
-        self._take_completed_sends()
-        self._take_receives()
-        self._take_disconnections()
-        self._take_connections()
-        self._ask_versions()
-        self._end_slow_connections()
-        self._end_slow_requests()
-
-    def call_back(self) -> list[ClientResponse]:
-        """Give each response to whoever asked; a callback that raises keeps none from its own."""
-        responses, self._ended = self._ended, []
-        errors: list[Exception] = []
-        for response in responses:
-            try:
-                response.call_back()
-            except Exception as error:  # noqa: BLE001 - the first is raised below
-                errors.append(error)
-        if errors:
-            raise errors[0]
-        return responses
-
-    def new_request(
+    def _new_request(
         self,
         node_id: str,
         builder: RequestBuilder,
@@ -345,7 +311,7 @@ class PollSteps:
         *,
         is_internal: bool = False,
     ) -> ClientRequest:
-        """Return a request with an id that no other in flight has."""
+        """Return a request with a correlation id that no other in flight has."""
         correlation_id = self._next_correlation_id
         following = correlation_id + 1
         self._next_correlation_id = 0 if following in RESERVED_FOR_SASL else following
@@ -359,146 +325,153 @@ class PollSteps:
             is_internal=is_internal,
         )
 
-    def send(self, request: ClientRequest) -> None:
-        """Send a request, or have its response tell why it was not sent."""
-        known = self.connections.negotiation.known(request.node_id)
+    def _send(self, request: ClientRequest) -> None:
+        """Send a request, or end it with the reason why it cannot be sent."""
         version = None
         try:
-            if known is None:
-                version = newest_version(request.builder)
-            else:
-                version = known.usable_version(request.builder)
-            self.said.send(request, version)
+            version = self._versions.version_for(request.node_id, request.builder)
+            self._requests.send(request, version)
         except (UnsupportedVersionError, EncodeError) as error:
             now_ns = self._clock.monotonic_ns()
             response = ClientResponse(
                 request=request, version=version, body=None, received_ns=now_ns, error=error
             )
-            self._take_end(response)
+            self._complete(response)
 
-    def cancel(self, node_id: str, error: KdiagError, *, is_timed_out: bool = False) -> None:
-        """End the requests on a connection that has ended."""
-        now_ns = self._clock.monotonic_ns()
-        for response in self.said.cancel(node_id, error, now_ns, is_timed_out=is_timed_out):
-            self._take_end(response)
-        self.said.disconnected(node_id)
+    # The steps of `poll`, in its order.
 
-    def drop(self, node_id: str) -> None:
-        """End the requests on a connection that is closed for good, without telling the caller."""
-        now_ns = self._clock.monotonic_ns()
-        for response in self.said.cancel(node_id, DisconnectedError("closed"), now_ns):
-            if response.request.is_internal:
-                self._take_end(response)
-        self.said.disconnected(node_id)
-
-    def _take_completed_sends(self) -> None:
-        """End the requests that are written and need no response."""
+    def _handle_completed_sends(self) -> None:
+        """End the requests that are written and expect no response."""
         for send in self._selector.completed_sends:
-            response = self.said.completed(send, self._clock.monotonic_ns())
+            response = self._requests.complete_send(send, self._clock.monotonic_ns())
             if response is not None:
-                self._take_end(response)
+                self._complete(response)
 
-    def _take_receives(self) -> None:
+    def _handle_receives(self) -> None:
         """End the requests that are answered."""
         for receive in self._selector.completed_receives:
             node_id = receive.channel_id
             try:
-                response = self.said.answered(receive, self._clock.monotonic_ns())
+                response = self._requests.match(receive, self._clock.monotonic_ns())
             except DecodeError as error:
                 self._refuse(node_id, f"it breaks the protocol: {error}")
                 continue
             finally:
                 receive.close()
             if response.body is None:
-                self._take_end(response)
+                self._complete(response)
                 self._refuse(node_id, f"its answer is no {response.request.api.name} response")
             else:
                 self._throttle(node_id, response)
-                self._take_end(response)
+                self._complete(response)
 
-    def _throttle(self, node_id: str, response: ClientResponse) -> None:
-        """Leave a node alone for as long as it asks for."""
-        assert response.version is not None
-        assert response.body is not None
-        wait_ns = throttle_ns(response.request.api, response.version, response.body)
-        if wait_ns:
-            self.connections.states.throttle(node_id, response.received_ns + wait_ns)
-            self.said.in_flight.add_throttle(node_id, wait_ns)
+    def _handle_disconnections(self) -> None:
+        """Handle the connections that have ended by themselves."""
+        for node_id, disconnection in self._selector.disconnected.items():
+            if not self._states.state(node_id).is_disconnected:  # else it was refused above
+                error = self._connections.handle_disconnection(node_id, disconnection)
+                self._handle_loss(node_id, error)
 
-    def _take_end(self, response: ClientResponse) -> None:
-        """Hand a response to whoever asked: the caller, the negotiation or the updater."""
+    def _handle_connections(self) -> None:
+        """Handle the TCP connections that were made: each needs its ApiVersions."""
+        for node_id in self._selector.connected:
+            self._requests.observe_connect(node_id, self._connections.handle_connect(node_id))
+
+    def _send_api_versions(self) -> None:
+        """Ask the nodes on new connections for their versions, once their channels are ready."""
+        for node_id in self._connections.ready_for_api_versions():
+            if self._settings.discovers_versions:
+                self._send_api_versions_to(node_id)
+            else:
+                self._versions.forget(node_id)
+                self._connections.ready(node_id)
+
+    def _send_api_versions_to(self, node_id: str) -> None:
+        """Ask a node for its versions, for as long as connecting may take."""
+        times = self._settings.request_timeout_ns, self._states.setup_timeout_ns(node_id)
+        self._connections.checking_api_versions(node_id)
+        builder = self._versions.next_request(node_id)
+        self._send(self._new_request(node_id, builder, min(times), is_internal=True))
+
+    def _end_slow_connections(self) -> None:
+        """End the attempts to connect that take too long."""
+        for node_id in self._states.timed_out_connections(self._clock.monotonic_ns()):
+            waited_ns = self._states.setup_timeout_ns(node_id)
+            self._handle_loss(node_id, self._connections.give_up(node_id, waited_ns))
+
+    def _end_slow_requests(self) -> None:
+        """End the connections on which a response takes too long."""
+        for node_id in self._in_flight.timed_out_nodes(self._clock.monotonic_ns()):
+            waited_ns = self._in_flight.oldest(node_id).request.timeout_ns
+            error = self._connections.give_up(node_id, waited_ns)
+            self._handle_loss(node_id, error, is_timed_out=True)
+
+    def _call_back(self) -> list[ClientResponse]:
+        """Give each response to its callback, even if one before it raises, and return all."""
+        responses, self._ended = self._ended, []
+        errors: list[Exception] = []
+        for response in responses:
+            try:
+                response.call_back()
+            except Exception as error:  # noqa: BLE001 - the first is raised below
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return responses
+
+    # How a request ends, and how a connection does.
+
+    def _complete(self, response: ClientResponse) -> None:
+        """Give a response to whoever asked: the caller, the negotiation or the updater."""
         node_id = response.request.node_id
         if not response.request.is_internal:
             if response.body is not None:
-                self.connections.answered(node_id)
+                self._connections.record_response(node_id)
             self._ended.append(response)
         elif isinstance(response.body, ApiVersionsResponse):
-            self._take_versions(node_id, response.version or 0, response.body)
+            self._handle_api_versions(node_id, response.version or 0, response.body)
         elif response.body is not None:
-            self.connections.answered(node_id)
+            self._connections.record_response(node_id)
             self._updater.handle_response(response, response.received_ns)
         elif response.request.api.key != api_keys.API_VERSIONS:
             fatal = None if response.is_disconnected else response.error
             self._updater.handle_failed_request(fatal, response.received_ns)
 
-    def _take_versions(self, node_id: str, version: int, body: ApiVersionsResponse) -> None:
-        """Take the versions that a node speaks; after the last answer it is READY."""
+    def _handle_api_versions(self, node_id: str, version: int, body: ApiVersionsResponse) -> None:
+        """Learn the versions of a node, which is READY after the last response."""
         try:
-            if self.connections.negotiation.answered(node_id, version, body):
-                self.connections.ready(node_id)
+            if self._versions.handle_response(node_id, version, body):
+                self._connections.ready(node_id)
         except UnsupportedVersionError as error:
             self._refuse(node_id, str(error))
 
-    def _take_disconnections(self) -> None:
-        """Take what the selector tells of connections that have ended."""
-        for node_id, disconnection in self._selector.disconnected.items():
-            if not self.connections.states.state(node_id).is_disconnected:  # else it was refused
-                self._lose(node_id, self.connections.broke(node_id, disconnection))
-
-    def _take_connections(self) -> None:
-        """Take what the selector tells of connections that have come about."""
-        for node_id in self._selector.connected:
-            self.said.connected(node_id, self.connections.made(node_id))
-            self.connections.negotiation.begin(node_id)
-
-    def _ask_versions(self) -> None:
-        """Ask the nodes on new connections which versions they speak."""
-        for node_id in self.connections.askable():
-            if self._settings.discovers_versions:
-                self._ask_versions_of(node_id)
-            else:
-                self.connections.negotiation.forget(node_id)
-                self.connections.ready(node_id)
-
-    def _ask_versions_of(self, node_id: str) -> None:
-        """Ask a node; it may take as long for that as for connecting."""
-        times = self._settings.request_timeout_ns, self.connections.states.setup_timeout_ns(node_id)
-        self.connections.checking_versions(node_id)
-        builder = self.connections.negotiation.ask(node_id)
-        self.send(self.new_request(node_id, builder, min(times), is_internal=True))
-
-    def _end_slow_connections(self) -> None:
-        """End the attempts to connect that take too long."""
-        for node_id in self.connections.states.timed_out_connections(self._clock.monotonic_ns()):
-            waited_ns = self.connections.states.setup_timeout_ns(node_id)
-            self._lose(node_id, self.connections.give_up(node_id, waited_ns))
-
-    def _end_slow_requests(self) -> None:
-        """End the connections on which an answer takes too long."""
-        for node_id in self.said.in_flight.timed_out_nodes(self._clock.monotonic_ns()):
-            waited_ns = self.said.in_flight.oldest(node_id).request.timeout_ns
-            error = self.connections.give_up(node_id, waited_ns)
-            self._lose(node_id, error, is_timed_out=True)
+    def _throttle(self, node_id: str, response: ClientResponse) -> None:
+        """Leave a node alone for as long as its response asks for."""
+        assert response.version is not None
+        assert response.body is not None
+        wait_ns = throttle_ns(response.request.api, response.version, response.body)
+        if wait_ns:
+            self._states.throttle(node_id, response.received_ns + wait_ns)
+            self._in_flight.add_throttle(node_id, wait_ns)
 
     def _refuse(self, node_id: str, why: str) -> None:
         """End the connection to a node that does not behave like a broker."""
-        address = self.connections.address(node_id)
-        error = ConnectError(address, Layer.KAFKA, why, _NO_BROKER, Fault.BROKEN_PROTOCOL)
-        self._lose(node_id, self.connections.refuse(node_id, error))
+        address = self._connections.address(node_id)
+        error = ConnectError(address, Layer.KAFKA, why, _NOT_A_BROKER_FIX, Fault.BROKEN_PROTOCOL)
+        self._handle_loss(node_id, self._connections.refuse(node_id, error))
 
-    def _lose(self, node_id: str, error: ConnectError, *, is_timed_out: bool = False) -> None:
-        """Take that a connection has ended by itself."""
+    def _handle_loss(
+        self, node_id: str, error: ConnectError, *, is_timed_out: bool = False
+    ) -> None:
+        """Handle the loss of a connection: end its requests, and inform the updater."""
         fatal = error if isinstance(error, AuthenticationError) else None
         ended = RequestTimeoutError if is_timed_out else DisconnectedError
-        self.cancel(node_id, fatal or ended(str(error)), is_timed_out=is_timed_out)
+        self._cancel(node_id, fatal or ended(str(error)), is_timed_out=is_timed_out)
         self._updater.handle_disconnect(fatal, self._clock.monotonic_ns())
+
+    def _cancel(self, node_id: str, error: KdiagError, *, is_timed_out: bool = False) -> None:
+        """End the requests on a connection that has ended."""
+        now_ns = self._clock.monotonic_ns()
+        for response in self._requests.cancel(node_id, error, now_ns, is_timed_out=is_timed_out):
+            self._complete(response)
+        self._requests.observe_disconnect(node_id)

@@ -1,7 +1,7 @@
-"""Exchanges as they cross the wire: what `--trace` prints and `--write` keeps.
+"""The observer: turns requests and responses into exchanges, for `--trace` and `--write`.
 
-The exchanges are numbered in the order in which they were asked, and handed out in the order in
-which they ended. What was never written is no exchange.
+Exchanges are numbered in the order of their requests and handed out in the order in which they
+ended. A request of which no byte was written is not an exchange.
 """
 
 from collections.abc import Callable
@@ -16,20 +16,20 @@ if TYPE_CHECKING:  # only who authenticates with SASL needs to load it
     from kdiag.net.sasl.authenticator import SaslExchange
 
 UNKNOWN_END: Final = "?"
-"""Stands for an end of a connection that nobody could name in time."""
+"""Stands for an end of a connection whose address was not known in time."""
 
 OnExchange = Callable[[Exchange], None]
 
 
 class ExchangeObserver:
-    """Tells of every exchange on the connections of one client.
+    """Reports every exchange on the connections of one client.
 
     Attributes:
         last_number: number of the newest exchange.
     """
 
     def __init__(self, on_exchange: OnExchange, client_id: str | None) -> None:
-        """Give exchanges to `on_exchange`; `client_id` is what the headers say."""
+        """Give exchanges to `on_exchange`; `client_id` is that of the headers."""
         self.last_number = 0
         self._on_exchange = on_exchange
         self._client_id = client_id
@@ -57,59 +57,59 @@ class ExchangeObserver:
         if connection is not None:
             connection.last_ns = max(connection.last_ns, now_ns)
 
-    def number(self) -> int:
+    def next_number(self) -> int:
         """Return the number of the next exchange."""
         self.last_number += 1
         return self.last_number
 
-    def answered(self, asked: InFlightRequest, receive: NetworkReceive) -> None:
-        """Tell of a request and its response."""
+    def record_response(self, sent: InFlightRequest, receive: NetworkReceive) -> None:
+        """Report a request with its response."""
         assert receive.first_byte_ns is not None
         assert receive.last_byte_ns is not None
         frame = Frame(
             receive.payload, len(receive.payload), receive.first_byte_ns, receive.last_byte_ns
         )
-        self._tell(asked, frame, Status.OK)
+        self._report(sent, frame, Status.OK)
 
-    def not_answered(self, asked: InFlightRequest) -> None:
-        """Tell of a request that has no response, because it needs none or the connection ended."""
-        self._tell(asked, None, Status.UNANSWERED if asked.expects_response else Status.NO_RESPONSE)
+    def record_unanswered(self, sent: InFlightRequest) -> None:
+        """Report a request without a response: it expects none, or the connection ended."""
+        self._report(sent, None, Status.UNANSWERED if sent.expects_response else Status.NO_RESPONSE)
 
-    def authenticating(self, said: "SaslExchange") -> None:
-        """Tell of a frame of an authenticator and its answer."""
-        now_ns = said.request.first_byte_ns
-        connection = self._connections.get(said.channel_id)
-        if connection is None:  # it broke before anybody could tell that it had come about
-            connection = self.connect(said.channel_id, (UNKNOWN_END, UNKNOWN_END), now_ns)
-        _count(connection, said.request, said.response)
-        has_header = said.api_key is not None
+    def record_authentication(self, sasl: "SaslExchange") -> None:
+        """Report a request of an authenticator with its response."""
+        now_ns = sasl.request.first_byte_ns
+        connection = self._connections.get(sasl.channel_id)
+        if connection is None:  # it broke before the selector reported it
+            connection = self.connect(sasl.channel_id, (UNKNOWN_END, UNKNOWN_END), now_ns)
+        _count(connection, sasl.request, sasl.response)
+        has_header = sasl.api_key is not None
         pairing = Status.OK if has_header else Status.OPAQUE
         exchange = Exchange(
-            number=self.number(),
+            number=self.next_number(),
             connection=connection,
-            api_key=said.api_key,
-            version=said.version,
-            correlation_id=said.correlation_id,
+            api_key=sasl.api_key,
+            version=sasl.version,
+            correlation_id=sasl.correlation_id,
             client_id=self._client_id if has_header else None,
-            request=said.request,
-            response=said.response,
-            pairing=pairing if said.response or not has_header else Status.UNANSWERED,
+            request=sasl.request,
+            response=sasl.response,
+            pairing=pairing if sasl.response or not has_header else Status.UNANSWERED,
         )
         self._on_exchange(exchange)
 
-    def _tell(self, asked: InFlightRequest, response: Frame | None, pairing: Status) -> None:
+    def _report(self, sent: InFlightRequest, response: Frame | None, pairing: Status) -> None:
         """Hand out an exchange, if any byte of its request crossed the wire."""
-        request = _request_frame(asked)
+        request = _request_frame(sent)
         if request is None:
             return
-        connection = self._connections[asked.request.node_id]
+        connection = self._connections[sent.request.node_id]
         _count(connection, request, response)
         exchange = Exchange(
-            number=asked.number,
+            number=sent.number,
             connection=connection,
-            api_key=asked.request.api.key,
-            version=asked.version,
-            correlation_id=asked.request.correlation_id,
+            api_key=sent.request.api.key,
+            version=sent.version,
+            correlation_id=sent.request.correlation_id,
             client_id=self._client_id,
             request=request,
             response=response,
@@ -119,7 +119,7 @@ class ExchangeObserver:
 
 
 def _count(connection: Connection, request: Frame, response: Frame | None) -> None:
-    """Add the frames of an exchange to what its connection has carried."""
+    """Add the frames of an exchange to the counts of its connection."""
     connection.requests += 1
     connection.request_bytes += LENGTH_BYTES + request.size
     connection.last_ns = max(connection.last_ns, request.last_byte_ns)
@@ -129,10 +129,10 @@ def _count(connection: Connection, request: Frame, response: Frame | None) -> No
         connection.last_ns = max(connection.last_ns, response.last_byte_ns)
 
 
-def _request_frame(asked: InFlightRequest) -> Frame | None:
-    """Return the frame of a request; None if not a byte of it was written."""
-    first_ns = asked.send.first_write_ns
+def _request_frame(sent: InFlightRequest) -> Frame | None:
+    """Return the frame of a request; None if no byte of it was written."""
+    first_ns = sent.send.first_write_ns
     if first_ns is None:
         return None
-    payload = asked.send.payload
-    return Frame(payload, len(payload), first_ns, asked.send.last_write_ns or first_ns)
+    payload = sent.send.payload
+    return Frame(payload, len(payload), first_ns, sent.send.last_write_ns or first_ns)

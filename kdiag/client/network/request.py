@@ -1,7 +1,7 @@
-"""Requests and responses as the NetworkClient takes and gives them.
+"""Requests and responses of a NetworkClient.
 
-A `RequestBuilder` is what somebody wants to ask before it is known in which version; a
-`ClientRequest` is that question for one node; a `ClientResponse` is how it ended.
+A `RequestBuilder` is a request before its version is known; a `ClientRequest` is that request to
+one node; a `ClientResponse` is how it ended.
 
 Source: Kafka's `AbstractRequest.Builder`, `ClientRequest`, `ClientResponse`.
 """
@@ -19,15 +19,15 @@ from kdiag.wire.codec.messages import encode
 from kdiag.wire.schema import ALL_VERSIONS, Struct, Versions, info_of
 
 Callback = Callable[["ClientResponse"], None]
-"""Takes how a request ended; called by the thread that polls."""
+"""Called with the response by the thread that polls."""
 
 
 class RequestBuilder(NamedTuple):
-    """What to ask, in whichever of the allowed versions the node speaks.
+    """A request, in whichever of the allowed versions the node speaks.
 
     Attributes:
-        api: which API.
-        versions: the versions that can say what is meant.
+        api: its API.
+        versions: the versions that can express it.
         build: returns the message for a version; one message may serve all.
     """
 
@@ -41,10 +41,10 @@ def builder_of(message: Struct | RequestBuilder, version: int | None = None) -> 
 
     Args:
         message: the request, or a builder, which is returned as it is.
-        version: the only version to use; None for whichever fits.
+        version: the only version to use; None for the newest that fits.
 
     Raises:
-        ValueError: if the message is no request of a known API.
+        ValueError: if the message is not a request of a known API.
     """
     if isinstance(message, RequestBuilder):
         if version is None:
@@ -52,21 +52,21 @@ def builder_of(message: Struct | RequestBuilder, version: int | None = None) -> 
         return message._replace(versions=Versions(version, version))
     key = info_of(type(message)).api_key
     if key is None or type(message) is not API_BY_KEY[key].request_class():
-        raise ValueError(f"{type(message).__name__} is no request")
+        raise ValueError(f"{type(message).__name__} is not a request")
     versions = ALL_VERSIONS if version is None else Versions(version, version)
     return RequestBuilder(API_BY_KEY[key], versions, lambda _: message)
 
 
 class ClientRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A question for one node.
+    """A request to one node.
 
     Attributes:
         node_id: of the connection that carries it.
-        builder: what to ask.
-        correlation_id: what the response will repeat.
+        builder: the request.
+        correlation_id: repeated by the response.
         created_ns: when it was made, on the monotonic clock.
-        timeout_ns: how long its answer may take, from when it is sent.
-        on_complete: is given the response.
+        timeout_ns: how long its response may take, from when it is sent.
+        on_complete: is called with the response.
         is_internal: whether the client itself asks; such responses are not handed out.
     """
 
@@ -80,7 +80,7 @@ class ClientRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def api(self) -> Api:
-        """Return which API is asked."""
+        """Return the API of the request."""
         return self.builder.api
 
 
@@ -88,17 +88,18 @@ class ClientResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How a request ended.
 
     Attributes:
-        request: the question.
-        version: in which it was asked; None if it never was.
-        body: the answer; None if there is none, as for Produce with acks=0.
-        received_ns: when the answer was complete, or the request given up, on the monotonic clock.
-        rtt_ns: from the request's last byte to the response's first; None without an answer.
+        request: the request.
+        version: the version it was sent in; None if it was not sent.
+        body: the response; None without one, as for Produce with acks=0.
+        received_ns: when the response was complete, or the request given up, on the monotonic
+            clock.
+        rtt_ns: from the request's last byte to the response's first; None without a response.
         written_ns: when the request's last byte was handed over, since 1970; None if it was not.
-        last_byte_ns: when the response's last byte was read, since 1970; None without an answer.
+        last_byte_ns: when the response's last byte was read, since 1970; None without a response.
         error: why there is no body: the connection ended, the time was over, no version is shared,
-            or the bytes are no such response. None if all is well.
-        is_disconnected: whether the connection ended before the answer.
-        is_timed_out: whether it was ended because the answer took too long.
+            or the bytes are not such a response. None if all is well.
+        is_disconnected: whether the connection ended before the response.
+        is_timed_out: whether it was ended because the response took too long.
     """
 
     request: ClientRequest
@@ -113,14 +114,14 @@ class ClientResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_timed_out: bool = False
 
     def call_back(self) -> None:
-        """Give it to whoever asked."""
+        """Call `on_complete`, if there is one."""
         if self.request.on_complete is not None:
             self.request.on_complete(self)
 
 
 def expects_response(api: Api, message: Struct) -> bool:
-    """Return whether a broker answers; it does not where Produce says acks=0."""
-    return not (api.key == api_keys.PRODUCE and getattr(message, "acks", None) == 0)
+    """Return whether a broker answers a request; it does not answer Produce with acks=0."""
+    return not (api.key == _PRODUCE_KEY and getattr(message, "acks", None) == 0)
 
 
 _START: Final = Layout(">hhi")

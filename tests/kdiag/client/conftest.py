@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from client_ends.client_peers import STEADY, RecordingClient, Security, in_the_clear, network_client
-from kdiag.client.network.connections import NetworkSettings
+from kdiag.client.network.settings import NetworkSettings
 from kdiag.net.tls.context import client_context, server_context
 from kdiag.net.tls.transport import TlsTransport
 from kdiag.net.transport import Transport

@@ -15,9 +15,9 @@ from client_ends.client_peers import (
 )
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
 from kdiag.client.network.connection_states import FOREVER_NS
-from kdiag.client.network.connections import NetworkSettings
 from kdiag.client.network.metadata import Node
 from kdiag.client.network.request import builder_of
+from kdiag.client.network.settings import NetworkSettings
 from kdiag.errors import (
     AuthenticationError,
     ConnectError,

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from kdiag.client.network.connection_states import ConnectionTimes
-from kdiag.client.network.connections import NetworkSettings
 from kdiag.client.network.metadata import Node
 from kdiag.client.network.metadata_updater import ManualMetadataUpdater, MetadataUpdater
 from kdiag.client.network.network_client import NetworkClient
 from kdiag.client.network.observer import ExchangeObserver
 from kdiag.client.network.request import ClientResponse
+from kdiag.client.network.settings import ConnectionTimes, NetworkSettings
 from kdiag.clock import Clock, ManualClock
 from kdiag.errors import AuthenticationError, Layer
 from kdiag.net.authenticator import Authenticator, NoAuthenticator

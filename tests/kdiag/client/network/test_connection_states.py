@@ -7,9 +7,9 @@ from kdiag.client.network.connection_states import (
     FOREVER_NS,
     ClusterConnectionStates,
     ConnectionState,
-    ConnectionTimes,
 )
 from kdiag.client.network.metadata import Node
+from kdiag.client.network.settings import ConnectionTimes
 from kdiag.errors import AuthenticationError, ConnectError, Layer
 from kdiag.net.address import Address
 

@@ -15,7 +15,6 @@ from client_ends.client_peers import (
     poll_until,
     silent_server,
 )
-from kdiag.client.network.connections import DEFAULT_SETTINGS
 from kdiag.client.network.metadata import Node
 from kdiag.client.network.request import builder_of
 from kdiag.errors import ConnectError, Fault, Layer
@@ -257,14 +256,3 @@ def test_a_broker_that_has_moved_is_found_at_its_new_address() -> None:
             client.time.advance(S)
             connect(client, node)
             assert (old.connections, new.connections) == (1, 1)
-
-
-def test_the_defaults_are_those_of_kafkas_own_clients() -> None:
-    """In nanoseconds."""
-    times = DEFAULT_SETTINGS.times
-
-    assert DEFAULT_SETTINGS.request_timeout_ns == 30_000 * MS
-    assert DEFAULT_SETTINGS.max_in_flight == 5
-    assert DEFAULT_SETTINGS.discovers_versions
-    assert (times.reconnect_backoff_ns, times.reconnect_backoff_max_ns) == (50 * MS, 1_000 * MS)
-    assert (times.setup_timeout_ns, times.setup_timeout_max_ns) == (10_000 * MS, 30_000 * MS)

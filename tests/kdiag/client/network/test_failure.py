@@ -3,7 +3,13 @@ import os
 
 import pytest
 
-from kdiag.client.network.failure import Stage, failure, most_telling, no_metadata, silence
+from kdiag.client.network.failure import (
+    ConnectionStage,
+    failure,
+    most_telling,
+    no_metadata,
+    silence,
+)
 from kdiag.errors import (
     AuthenticationError,
     ConnectError,
@@ -34,7 +40,7 @@ CLOSED = EndOfStreamError("closed")
 )
 def test_what_the_operating_system_says_is_put_into_words(number: int, why: str, fix: str) -> None:
     """All of it is TCP's, and each has its own remedy."""
-    error = failure(WHERE, Stage.TCP, OSError(number, os.strerror(number)))
+    error = failure(WHERE, ConnectionStage.TCP, OSError(number, os.strerror(number)))
 
     assert (error.address, error.layer) == (WHERE, Layer.TCP)
     assert why in error.why
@@ -43,7 +49,7 @@ def test_what_the_operating_system_says_is_put_into_words(number: int, why: str,
 
 def test_an_unknown_reason_is_passed_on() -> None:
     """Without a remedy."""
-    error = failure(WHERE, Stage.TCP, OSError(errno.ENOBUFS, "no buffers"))
+    error = failure(WHERE, ConnectionStage.TCP, OSError(errno.ENOBUFS, "no buffers"))
 
     assert error.why == "could not connect: [Errno 105] no buffers"
     assert error.fix == ""
@@ -54,22 +60,22 @@ def test_what_others_have_found_out_is_passed_on() -> None:
     found = AuthenticationError(WHERE, Layer.TLS, "expired")
     told = ConnectError(WHERE, Layer.TLS, "it hung up as a listener without TLS does")
 
-    assert failure(WHERE, Stage.TLS, found) is found
-    assert failure(WHERE, Stage.TLS, HandshakeBrokenError(told)) is told
+    assert failure(WHERE, ConnectionStage.TLS, found) is found
+    assert failure(WHERE, ConnectionStage.TLS, HandshakeBrokenError(told)) is told
 
 
 @pytest.mark.parametrize(
     ("stage", "layer", "fix"),
     [
-        (Stage.TLS, Layer.TLS, "PLAINTEXT"),
-        (Stage.SASL, Layer.SASL, "has no SASL"),
-        (Stage.API_VERSIONS, Layer.KAFKA, "TLS listener, use security.protocol SSL"),
-        (Stage.FIRST_REQUEST, Layer.KAFKA, "asks for SASL"),
-        (Stage.READY, Layer.KAFKA, "broker's log"),
+        (ConnectionStage.TLS, Layer.TLS, "PLAINTEXT"),
+        (ConnectionStage.SASL, Layer.SASL, "has no SASL"),
+        (ConnectionStage.API_VERSIONS, Layer.KAFKA, "TLS listener, use security.protocol SSL"),
+        (ConnectionStage.FIRST_REQUEST, Layer.KAFKA, "asks for SASL"),
+        (ConnectionStage.READY, Layer.KAFKA, "broker's log"),
     ],
 )
 def test_a_connection_that_is_closed_early_is_of_the_wrong_kind(
-    stage: Stage, layer: Layer, fix: str
+    stage: ConnectionStage, layer: Layer, fix: str
 ) -> None:
     """How early tells which security.protocol may be meant."""
     error = failure(WHERE, stage, CLOSED)
@@ -82,7 +88,7 @@ def test_a_connection_that_is_closed_early_is_of_the_wrong_kind(
 def test_how_a_connection_ended_is_told() -> None:
     """Closed, reset, idle, or whatever the system says."""
     whys = [
-        failure(WHERE, Stage.READY, error).why
+        failure(WHERE, ConnectionStage.READY, error).why
         for error in (ConnectionResetError(), BrokenPipeError(), None, OSError(5, "I/O error"))
     ]
 
@@ -92,14 +98,14 @@ def test_how_a_connection_ended_is_told() -> None:
     assert "then broke ([Errno 5] I/O error)" in whys[3]
 
 
-@pytest.mark.parametrize("stage", Stage)
-def test_silence_tells_what_was_not_answered(stage: Stage) -> None:
+@pytest.mark.parametrize("stage", ConnectionStage)
+def test_silence_tells_what_was_not_answered(stage: ConnectionStage) -> None:
     """And for how long."""
     error = silence(WHERE, stage, 2_500_000_000)
 
     assert "within 2.5 s" in error.why
     assert error.fix
-    if stage is Stage.TCP:
+    if stage is ConnectionStage.TCP:
         assert "packets are dropped" in error.why
         assert error.layer is Layer.TCP
     else:
@@ -133,9 +139,9 @@ def test_metadata_that_nobody_gives_has_three_reasons() -> None:
 
 def test_a_refused_connection_tells_more_than_dropped_packets() -> None:
     """Somebody has answered at least; among equals the first counts."""
-    dropped = silence(WHERE, Stage.TCP, 1)
-    refused = failure(WHERE, Stage.TCP, OSError(errno.ECONNREFUSED, ""))
+    dropped = silence(WHERE, ConnectionStage.TCP, 1)
+    refused = failure(WHERE, ConnectionStage.TCP, OSError(errno.ECONNREFUSED, ""))
 
     assert most_telling([dropped, refused]) is refused
     assert most_telling([refused, dropped]) is refused
-    assert most_telling([dropped, silence("other", Stage.TCP, 1)]) is dropped
+    assert most_telling([dropped, silence("other", ConnectionStage.TCP, 1)]) is dropped

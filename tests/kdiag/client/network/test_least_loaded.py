@@ -1,19 +1,20 @@
 import socket
 
-from kdiag.client.network.connection_states import ClusterConnectionStates, ConnectionTimes
-from kdiag.client.network.least_loaded import LeastLoaded, Load, least_loaded_node
+from kdiag.client.network.connection_states import ClusterConnectionStates
+from kdiag.client.network.least_loaded import LeastLoaded, NodeLoad, least_loaded_node
 from kdiag.client.network.metadata import Node
+from kdiag.client.network.settings import ConnectionTimes
 from kdiag.net.address import Address
 
 NODES = [Node(str(number), "127.0.0.1", 9000 + number) for number in (1, 2, 3)]
-UNUSABLE = Load(is_usable=False, can_send_more=True, in_flight_count=0)
-FULL = Load(is_usable=True, can_send_more=False, in_flight_count=5)
+UNUSABLE = NodeLoad(is_usable=False, can_send_more=True, in_flight_count=0)
+FULL = NodeLoad(is_usable=True, can_send_more=False, in_flight_count=5)
 TRIES = range(30)
 
 
-def idle(in_flight_count: int = 0) -> Load:
+def idle(in_flight_count: int = 0) -> NodeLoad:
     """Return the load of a connection that can be used."""
-    return Load(is_usable=True, can_send_more=True, in_flight_count=in_flight_count)
+    return NodeLoad(is_usable=True, can_send_more=True, in_flight_count=in_flight_count)
 
 
 def new_states() -> ClusterConnectionStates:
@@ -25,7 +26,7 @@ def new_states() -> ClusterConnectionStates:
 
 
 def chosen(
-    states: ClusterConnectionStates, loads: dict[str, Load] | None = None, now_ns: int = 0
+    states: ClusterConnectionStates, loads: dict[str, NodeLoad] | None = None, now_ns: int = 0
 ) -> set[LeastLoaded]:
     """Return every choice that chance makes."""
     known = loads or {}

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import pytest
 
 from client_ends.client_peers import plaintext
-from kdiag.client.network.in_flight import InFlightRequest
-from kdiag.client.network.matching import Correspondence, read_response, throttle_ns
+from kdiag.client.network.in_flight import InFlightRequest, InFlightRequests
+from kdiag.client.network.matching import RequestMatcher, read_response, throttle_ns
 from kdiag.client.network.request import ClientRequest, builder_of
 from kdiag.clock import ManualClock
 from kdiag.errors import DecodeError, DisconnectedError, EncodeError
@@ -17,9 +17,13 @@ from kdiag.net.send import NetworkSend
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.describe_configs import DescribeConfigsResponse
+from kdiag.wire.api.fetch import FetchResponse
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.init_producer_id import InitProducerIdResponse
+from kdiag.wire.api.join_group import JoinGroupResponse
+from kdiag.wire.api.metadata import MetadataResponse
+from kdiag.wire.api.offset_for_leader_epoch import OffsetForLeaderEpochResponse
 from kdiag.wire.api.produce import ProduceRequest, ProduceResponse
 from kdiag.wire.api.sasl_handshake import SaslHandshakeResponse
 from kdiag.wire.catalog import API_BY_KEY
@@ -31,9 +35,10 @@ GONE = DisconnectedError("gone")
 
 
 class Talk(NamedTuple):
-    """One end of a connection that a correspondence uses, and the other."""
+    """One end of a connection that a matcher uses, and the other."""
 
-    said: Correspondence
+    requests: RequestMatcher
+    in_flight: InFlightRequests
     selector: Selector
     clock: ManualClock
     far: socket.socket
@@ -47,7 +52,7 @@ class Talk(NamedTuple):
             created_ns=0,
             timeout_ns=0,
         )
-        self.said.send(request, version)
+        self.requests.send(request, version)
         return request
 
     def receive(self, frame: bytes) -> NetworkReceive:
@@ -60,12 +65,14 @@ class Talk(NamedTuple):
 
 @pytest.fixture
 def talk() -> Iterator[Talk]:
-    """Yield a correspondence over a pair of sockets."""
+    """Yield a matcher over a pair of sockets."""
     clock = ManualClock()
     near, far = socket.socketpair()
     with far, closing(Selector(clock, make_channel=plaintext(clock))) as selector:
         selector.register("1", near)
-        yield Talk(Correspondence(selector, clock, "kdiag", 5, None), selector, clock, far)
+        in_flight = InFlightRequests(5)
+        requests = RequestMatcher(selector, in_flight, clock, "kdiag", None)
+        yield Talk(requests, in_flight, selector, clock, far)
 
 
 def test_an_answer_belongs_to_the_oldest_request(talk: Talk) -> None:
@@ -74,7 +81,7 @@ def test_an_answer_belongs_to_the_oldest_request(talk: Talk) -> None:
     talk.selector.poll(0)
     talk.clock.advance(3_000)
     receive = talk.receive(b"\0\0\0\7\0" + encode(HeartbeatResponse(error_code=27), 4))
-    response = talk.said.answered(receive, 5_000)
+    response = talk.requests.match(receive, 5_000)
 
     assert response.request is request
     assert response.body == HeartbeatResponse(error_code=27)
@@ -86,31 +93,31 @@ def test_the_answer_to_another_request_is_none(talk: Talk) -> None:
     """The oldest request is over all the same."""
     talk.send(HeartbeatRequest(), 4)
     talk.selector.poll(0)
-    response = talk.said.answered(talk.receive(b"\0\0\0\x08" + bytes(9)), 0)
+    response = talk.requests.match(talk.receive(b"\0\0\0\x08" + bytes(9)), 0)
 
     assert isinstance(response.error, DecodeError)
     assert response.body is None
-    assert talk.said.in_flight.count() == 0
+    assert talk.in_flight.count() == 0
 
 
 def test_an_answer_to_nothing_belongs_to_no_request(talk: Talk) -> None:
     """Whoever reads it decides what to do with such a peer."""
     with pytest.raises(DecodeError, match="a frame of 6 bytes came, though nothing was asked"):
-        talk.said.answered(talk.receive(b"\0\0\0\7hi"), 0)
+        talk.requests.match(talk.receive(b"\0\0\0\7hi"), 0)
 
 
 def test_only_a_request_without_an_answer_is_over_when_written(talk: Talk) -> None:
     """The others stay in flight."""
     talk.send(HeartbeatRequest(), 4)
     talk.selector.poll(0)
-    assert talk.said.completed(talk.selector.completed_sends[0], 9) is None
+    assert talk.requests.complete_send(talk.selector.completed_sends[0], 9) is None
 
     request = talk.send(ProduceRequest(acks=0), 9)
     talk.selector.poll(0)
-    response = talk.said.completed(talk.selector.completed_sends[0], 9)
+    response = talk.requests.complete_send(talk.selector.completed_sends[0], 9)
     assert response is not None
     assert response.request is request
-    assert talk.said.in_flight.count() == 1
+    assert talk.in_flight.count() == 1
 
 
 def test_what_cannot_be_written_is_not_in_flight(talk: Talk) -> None:
@@ -118,7 +125,7 @@ def test_what_cannot_be_written_is_not_in_flight(talk: Talk) -> None:
     with pytest.raises(EncodeError):
         talk.send(FindCoordinatorRequest(coordinator_keys=["a", "b"]), 0)
 
-    assert talk.said.in_flight.count() == 0
+    assert talk.in_flight.count() == 0
     channel = talk.selector.channel("1")
     assert channel is not None
     assert not channel.has_send
@@ -130,12 +137,12 @@ def test_requests_are_cancelled_in_the_order_they_were_sent(talk: Talk) -> None:
     for number in range(3):
         requests.append(talk.send(HeartbeatRequest(), 4, number))
         talk.selector.poll(0)
-    responses = talk.said.cancel("1", GONE, 9, is_timed_out=True)
+    responses = talk.requests.cancel("1", GONE, 9, is_timed_out=True)
 
     assert [each.request for each in responses] == requests
     assert all(each.error is GONE and each.is_disconnected for each in responses)
     assert all(each.is_timed_out and each.received_ns == 9 for each in responses)
-    assert talk.said.cancel("1", GONE, 9) == []
+    assert talk.requests.cancel("1", GONE, 9) == []
 
 
 def asked(message: Struct, version: int) -> InFlightRequest:
@@ -191,6 +198,11 @@ def test_a_frame_that_ends_early_is_told(frame: bytes) -> None:
     ("body", "first"),
     [
         (ProduceResponse(throttle_time_ms=7), 6),
+        (FetchResponse(throttle_time_ms=7), 8),
+        (MetadataResponse(throttle_time_ms=7), 6),
+        (HeartbeatResponse(throttle_time_ms=7), 2),
+        (JoinGroupResponse(throttle_time_ms=7), 3),
+        (OffsetForLeaderEpochResponse(throttle_time_ms=7), 2),
         (DescribeConfigsResponse(throttle_time_ms=7), 2),
         (InitProducerIdResponse(throttle_time_ms=7), 1),
         (DescribeClusterResponse(throttle_time_ms=7), 0),

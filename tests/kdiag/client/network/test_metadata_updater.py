@@ -265,8 +265,8 @@ def test_the_refusal_of_one_node_loses_no_answer_of_another(broker: ScriptedBrok
         broker.wait_for("Metadata").reply(metadata_of(broker))
         poll_until(client, lambda: updater.update_count)
 
-    assert updater.take_error() is refusal
-    assert updater.take_error() is None
+    assert updater.pop_error() is refusal
+    assert updater.pop_error() is None
 
 
 def test_nodes_that_were_given_are_never_asked_for() -> None:
@@ -281,7 +281,7 @@ def test_nodes_that_were_given_are_never_asked_for() -> None:
         updater.handle_failed_request(None, 0)
         updater.request_update()
 
-        assert updater.take_error() is None
+        assert updater.pop_error() is None
         assert updater.update_count == 0
 
 

@@ -254,7 +254,7 @@ def test_correlation_ids_are_unique_and_leave_room_for_sasl(client: RecordingCli
     first = [client.request("1", HEARTBEAT).correlation_id for _ in range(10)]
     assert len(set(first)) == 10
 
-    client._steps._next_correlation_id = 2**31 - 9
+    client._next_correlation_id = 2**31 - 9
     last = [client.request("1", HEARTBEAT).correlation_id for _ in range(2)]
     assert last == [2**31 - 9, 0]
 

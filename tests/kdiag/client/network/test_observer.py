@@ -157,7 +157,7 @@ def test_sasl_is_observed_on_its_connection(seen: list[Exchange]) -> None:
     observer.connect("1", ("127.0.0.1:1", "127.0.0.1:2"), 5)
     answer = Frame(b"answer", 6, 30, 40)
     for exchange in (said(17, answer), said(36, None), said(None, answer)):
-        observer.authenticating(exchange)
+        observer.record_authentication(exchange)
 
     assert [each.pairing for each in seen] == [Status.OK, Status.UNANSWERED, Status.OPAQUE]
     assert [each.client_id for each in seen] == ["kdiag-test", "kdiag-test", None]
@@ -168,6 +168,6 @@ def test_sasl_is_observed_on_its_connection(seen: list[Exchange]) -> None:
 
 def test_sasl_may_break_before_its_connection_was_told(seen: list[Exchange]) -> None:
     """Then nobody knows the ends of the connection."""
-    ExchangeObserver(seen.append, None).authenticating(said(17, None))
+    ExchangeObserver(seen.append, None).record_authentication(said(17, None))
 
     assert (seen[0].connection.client, seen[0].connection.broker) == ("?", "?")

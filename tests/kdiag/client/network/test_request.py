@@ -43,7 +43,7 @@ def test_a_builder_stays_what_it_is() -> None:
 @pytest.mark.parametrize("message", [ApiVersionsResponse(), RequestHeader()], ids=repr)
 def test_only_requests_can_be_asked(message: Struct) -> None:
     """A response is none, nor is a header."""
-    with pytest.raises(ValueError, match="is no request"):
+    with pytest.raises(ValueError, match="is not a request"):
         builder_of(message)
 
 

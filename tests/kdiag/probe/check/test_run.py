@@ -6,7 +6,7 @@ import pytest
 
 from client_ends.client_peers import closed_port
 from kdiag.client.cluster_client import ClusterClient, ClusterSettings
-from kdiag.client.network.connections import NetworkSettings
+from kdiag.client.network.settings import NetworkSettings
 from kdiag.clock import SystemClock
 from kdiag.diagnosis.check.facts import CheckFacts
 from kdiag.errors import ConnectError, Fault, Layer
