@@ -1,1 +1,9 @@
-"""Reading partitions: fetches, sessions, positions and recovery."""
+"""Reading partitions, as Kafka's consumers do without a group.
+
+- `fetcher`: the **Fetcher** reads partitions from their leaders, one Fetch per broker at a time.
+- `position`: a **FetchPosition** is how far a partition is read, a **FetchedBatch** was read there.
+- `session`: what a broker remembers of the last Fetch, and the limits of one.
+- `recovery`: finds leaders and offsets of partitions that cannot be read.
+- `offsets`: looks offsets up.
+- `notices`: reports what happens to partitions, one line for one event.
+"""

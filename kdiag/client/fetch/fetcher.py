@@ -6,11 +6,11 @@
             ...
         notices = fetcher.take_notices()
 
-A position moves on when its batches are handed out. What a broker answers is kept until it is
-asked for, within `max_buffered_bytes` over all brokers, which share them. A batch that is larger
-than its broker's share comes whole: after such ones, fewer brokers are asked at a time. What goes
-wrong with a partition (its leader moved, the log begins later than the position, its topic was
-created anew) is `FetchRecovery`'s business.
+A position advances when its batches are handed out. Responses are kept until they are asked for,
+within `max_buffered_bytes`, which all brokers share. A batch that is larger than its broker's share
+arrives whole: after such batches, fewer brokers are asked at a time. `FetchRecovery` handles
+partitions in trouble (the leader moved, the log starts after the position, the topic is a new one).
+Of aborted transactions `AbortedTransactions` knows the batches.
 
 Source: Kafka's `Fetcher`, `AbstractFetch`; KIP-227 (sessions), KIP-392 (followers).
 """
@@ -38,8 +38,8 @@ from kdiag.wire.schema import ZERO_UUID
 
 MAX_BUFFERED_BYTES: Final = 32 << 20
 
-_FETCH: Final = API_BY_KEY[api_keys.FETCH]
-_NO_SUCH_NODE: Final = "LEADER_NOT_AVAILABLE"
+_FETCH: Final = API_BY_KEY[1]
+_LEADER_GONE: Final = "LEADER_NOT_AVAILABLE"
 _SESSION_ERRORS: Final = frozenset(
     {
         "FETCH_SESSION_ID_NOT_FOUND",
@@ -55,10 +55,11 @@ class _Answered(NamedTuple):
     """A response that waits to be read.
 
     Attributes:
-        node_id: who answered.
-        asked: the partitions and offsets that were asked for.
-        response: how it ended; None if it failed.
+        node_id: the broker that answered.
+        asked: the requested partitions and offsets.
+        response: the response; None if the request failed.
         error: why it failed.
+        version: the version of both.
     """
 
     node_id: int
@@ -72,7 +73,8 @@ class Fetcher:
     """Reads a set of partitions; for one thread.
 
     Attributes:
-        positions: where each stands, by partition; `add` adds more.
+        positions: how far each partition is read; `add` adds more.
+        recovery: handles the partitions in trouble.
     """
 
     def __init__(
@@ -98,7 +100,7 @@ class Fetcher:
 
     @property
     def is_done(self) -> bool:
-        """Return whether every partition has been read as far as wanted."""
+        """Return whether all wanted offsets of all partitions have been read."""
         return all(each.is_done for each in self.positions.values())
 
     def add(self, positions: Iterable[FetchPosition]) -> None:
@@ -106,16 +108,16 @@ class Fetcher:
         self.positions.update((each.key, each) for each in positions)
 
     def take_notices(self) -> list[Notice]:
-        """Return what has happened since this was asked last."""
+        """Return the notices since the last call."""
         return self.recovery.take_notices()
 
     def poll(self, deadline_ns: int) -> list[FetchedBatch]:
-        """Return the batches of one broker's answer; empty if there was no news by the deadline.
+        """Return the batches of one broker's response; empty if none came by the deadline.
 
         Raises:
-            KdiagError: if the cluster cannot be asked about a partition in trouble any more.
+            KdiagError: if the cluster no longer answers about a partition in trouble.
         """
-        self.recovery.run()
+        self.recovery.recover()
         self._send()
         if not self._answered and not self.is_done:
             wait_ns = min(deadline_ns, self.recovery.next_attempt_ns())
@@ -128,7 +130,7 @@ class Fetcher:
         return batches
 
     def _send(self) -> None:
-        """Ask every broker that is not being asked, as far as there is room for the answers."""
+        """Send a Fetch to every broker without one, as long as there is room for the responses."""
         by_node: dict[int, list[FetchPosition]] = defaultdict(list)
         for each in self.positions.values():
             if each.is_done or self.recovery.holds(each):
@@ -137,7 +139,7 @@ class Fetcher:
                 assert each.node_id is not None
                 by_node[each.node_id].append(each)
             else:
-                self.recovery.failed(each, _NO_SUCH_NODE)
+                self.recovery.failed(each, _LEADER_GONE)
         busy = {each.node_id for each in self._answered} | self._in_flight.keys()
         share_bytes = self._max_buffered_bytes // max(1, len(by_node))
         limits = self._limits._replace(max_bytes=min(self._limits.max_bytes, share_bytes))
@@ -145,13 +147,15 @@ class Fetcher:
         for node_id in sorted(by_node.keys() - busy, key=self._waits_since):
             if len(self._in_flight) + len(self._answered) >= max_fetches:
                 return
-            self._ask(node_id, by_node[node_id], limits)
+            self._send_fetch(node_id, by_node[node_id], limits)
 
     def _waits_since(self, node_id: int) -> int:
-        """Return the number of the last Fetch to a broker: who has waited longest comes first."""
+        """Return the number of the last Fetch to a broker: the longest wait comes first."""
         return self._last_asked.get(node_id, 0)
 
-    def _ask(self, node_id: int, positions: Sequence[FetchPosition], limits: FetchLimits) -> None:
+    def _send_fetch(
+        self, node_id: int, positions: Sequence[FetchPosition], limits: FetchLimits
+    ) -> None:
         self._asked_count += 1
         self._last_asked[node_id] = self._asked_count
         turn = self._asked_count % len(positions)  # or the first would take all room for ever,
@@ -167,12 +171,12 @@ class Fetcher:
         builder = RequestBuilder(_FETCH, versions, build)
         future = self._client.send(node_id, builder)
         self._in_flight[node_id] = future
-        future.add_listener(partial(self._take, node_id, asked))
+        future.add_listener(partial(self._handle_response, node_id, asked))
 
-    def _take(
+    def _handle_response(
         self, node_id: int, asked: dict[PartitionKey, int], future: RequestFuture[ClientResponse]
     ) -> None:
-        """Keep a response until it is asked for."""
+        """Keep a response until `poll` reads it."""
         del self._in_flight[node_id]
         if future.failed:
             answered = _Answered(node_id, asked, None, future.error(), 0)
@@ -185,20 +189,20 @@ class Fetcher:
         self._answered.append(answered)
 
     def _read(self, answered: _Answered) -> Iterable[FetchedBatch]:
-        """Move the positions on by what was answered, and return the batches."""
+        """Advance the positions by a response, and return its batches."""
         session = self._sessions[answered.node_id]
         if answered.response is None:
-            session.begin_again()
+            session.reset()
             assert answered.error is not None
             self.recovery.lost(answered.node_id, answered.asked, answered.error)
             return
         error = error_name(answered.response.error_code)
         if answered.response.error_code:
-            session.begin_again()
+            session.reset()
             self.recovery.refused(answered.asked, error)
             return
         self.recovery.answered(answered.node_id)
-        session.answered(answered.response.session_id, answered.version)
+        session.handle_response(answered.response.session_id, answered.version)
         names = {self.positions[key].topic_id: key.topic for key in answered.asked}
         partitions = [
             (PartitionKey(topic.topic or names.get(topic.topic_id, ""), data.partition_index), data)
@@ -216,11 +220,11 @@ class Fetcher:
     ) -> Iterable[FetchedBatch]:
         position = self.positions.get(key)
         if position is None or answered.asked.get(key) != position.offset:
-            return  # it was moved meanwhile: what was asked for is not wanted any more
+            return  # it was moved meanwhile: these records are not wanted any more
         if data.error_code:
             error = error_name(data.error_code)
             if error in _SESSION_ERRORS:
-                session.begin_again()
+                session.reset()
             self.recovery.failed(position, error)
             return
         if data.diverging_epoch.end_offset >= 0:
@@ -236,7 +240,7 @@ class Fetcher:
             yield from self._batches(position, data)
 
     def _skip_to_the_end(self, asked: Iterable[PartitionKey]) -> None:
-        """Move positions to where their logs ended when there was nothing to read up to there.
+        """Move positions to the ends of their logs, as there was nothing to read before those.
 
         Compaction can leave nothing between a position and the end of the log.
         """
@@ -266,12 +270,12 @@ class Fetcher:
 
 
 def _records_bytes(response: FetchResponse) -> int:
-    """Return how many bytes of records came."""
+    """Return how many bytes of records a response has."""
     return sum(len(data.records or b"") for each in response.responses for data in each.partitions)
 
 
 def _has_news(data: PartitionData) -> bool:
-    """Return whether a broker said more of a partition than that nothing new is there."""
+    """Return whether a response has anything new about a partition."""
     return bool(
         data.records
         or data.error_code
@@ -281,16 +285,16 @@ def _has_news(data: PartitionData) -> bool:
 
 
 class AbortedTransactions:
-    """Tells batch by batch, in the order of offsets, what was aborted; for one fetch."""
+    """Decides batch by batch, in the order of offsets, which were aborted; for one Fetch."""
 
-    def __init__(self, told: Iterable[AbortedTransaction] | None) -> None:
-        """Take what the broker told of a partition; None and nothing are the same."""
-        self._waiting = [(each.first_offset, each.producer_id) for each in told or ()]
+    def __init__(self, aborted: Iterable[AbortedTransaction] | None) -> None:
+        """Keep the list in a partition's response; None is an empty one."""
+        self._waiting = [(each.first_offset, each.producer_id) for each in aborted or ()]
         heapify(self._waiting)
         self._aborting: set[int] = set()
 
     def has(self, batch: RecordBatch) -> bool:
-        """Return whether a batch holds aborted records; to be asked of every batch in turn.
+        """Return whether a batch holds aborted records; must be called for every batch in turn.
 
         A control batch is never aborted itself; an abort marker ends its producer's transaction.
         """

@@ -1,4 +1,4 @@
-"""Looks offsets up: the first, the last, the one at a time, and where an epoch ended.
+"""Offset look-ups: the first, the last, the one at a timestamp, and the end of an epoch.
 
 Source: Kafka's `OffsetFetcher`; ListOffsets, OffsetForLeaderEpoch (KIP-320).
 """
@@ -31,7 +31,7 @@ _NO_LEADER: Final = "LEADER_NOT_AVAILABLE"
 
 
 class FoundOffset(NamedTuple):
-    """What was found out about a partition.
+    """The offset of a partition that was looked up.
 
     Attributes:
         offset: -1 if there is no such record, or with an error.
@@ -43,7 +43,7 @@ class FoundOffset(NamedTuple):
 
 
 class EndOfEpoch(NamedTuple):
-    """Where an epoch, or the last one before it, ended; -1 if the broker does not know."""
+    """The end of an epoch, or of the last one before it; -1 if the broker does not know."""
 
     epoch: int
     offset: int
@@ -61,8 +61,8 @@ def look_up(
 
     Args:
         client: connected.
-        timestamps: for each partition milliseconds since 1970, LATEST or EARLIEST.
-        leaders: the broker to ask.
+        timestamps: partition -> milliseconds since 1970, LATEST or EARLIEST.
+        leaders: partition -> the broker to ask.
         is_committed_only: whether LATEST is the last stable offset, not the high watermark.
         timeout_ns: how long all of it may take.
     """
@@ -108,10 +108,10 @@ def _topics(
 def ends_of_epochs(
     client: ClusterClient, positions: Iterable[FetchPosition], timeout_ns: int
 ) -> dict[PartitionKey, EndOfEpoch | None]:
-    """Ask the leaders of partitions where the epochs of our last batches ended, all at once.
+    """Ask the leaders of partitions for the ends of the epochs of our last batches, all at once.
 
     Returns:
-        What they said; None for a leader that cannot be asked.
+        partition -> the end of the epoch; None for a leader that does not answer.
     """
     found: dict[PartitionKey, EndOfEpoch | None] = {}
     by_leader: dict[int, list[OffsetForLeaderTopic]] = defaultdict(list)
@@ -129,8 +129,8 @@ def ends_of_epochs(
     answers = client.ask_all(questions, OffsetForLeaderEpochResponse, timeout_ns=timeout_ns)
     for answer in answers.values():
         for topic in answer.body.topics if answer.body is not None else ():
-            for told in topic.partitions:
-                key = PartitionKey(topic.topic, told.partition)
-                is_known = not told.error_code
-                found[key] = EndOfEpoch(told.leader_epoch, told.end_offset if is_known else -1)
+            for end in topic.partitions:
+                key = PartitionKey(topic.topic, end.partition)
+                is_known = not end.error_code
+                found[key] = EndOfEpoch(end.leader_epoch, end.end_offset if is_known else -1)
     return found

@@ -1,4 +1,4 @@
-"""Where the reading of a partition stands, and what was read there.
+"""Fetch positions: how far each partition is read, the batches read there, and notices about it.
 
 Source: Kafka's `SubscriptionState.FetchPosition`, `CompletedFetch`.
 """
@@ -12,7 +12,7 @@ from kdiag.wire.records.batches import RecordBatch
 from kdiag.wire.schema import ZERO_UUID
 
 OPEN_END: Final = (1 << 63) - 1
-"""The stop of who reads on and on."""
+"""The stop of a reader that never ends."""
 
 UNKNOWN_EPOCH: Final = -1
 
@@ -28,19 +28,19 @@ class PartitionKey(NamedTuple):
 
 
 class FetchPosition(msgspec.Struct, kw_only=True, eq=False):
-    """Where the reading of one partition stands.
+    """How far one partition is read.
 
     Attributes:
         key: the partition.
         offset: the next to read.
-        stop: the first offset that is not wanted any more.
-        topic_id: of its topic; zeros where brokers know none.
-        leader_id: the broker to fetch from; None while it is not known.
-        leader_epoch: the epoch of the leader, -1 if not known.
-        fetched_epoch: the leader epoch of the last batch that was read, -1 before the first.
+        stop: the first offset not to read.
+        topic_id: of its topic; zeros where brokers have no topic ids.
+        leader_id: the broker to fetch from; None while it is unknown.
+        leader_epoch: the epoch of the leader, -1 if unknown.
+        fetched_epoch: the leader epoch of the last batch read, -1 before the first.
         replica_id: the follower that the leader prefers us to fetch from (KIP-392).
-        high_watermark, last_stable_offset, log_start_offset: as the leader told last; -1 before.
-        denied: whether reading it is not allowed at the moment.
+        high_watermark, last_stable_offset, log_start_offset: the leader's latest; -1 before.
+        denied: whether reading it is forbidden at the moment.
     """
 
     key: PartitionKey
@@ -58,7 +58,7 @@ class FetchPosition(msgspec.Struct, kw_only=True, eq=False):
 
     @property
     def is_done(self) -> bool:
-        """Return whether everything that was wanted has been read."""
+        """Return whether all wanted offsets have been read."""
         return self.offset >= self.stop
 
     @property
@@ -68,7 +68,7 @@ class FetchPosition(msgspec.Struct, kw_only=True, eq=False):
 
 
 class FetchedBatch(msgspec.Struct, gc=False, eq=False):
-    """A batch that was read, and which of its records were wanted.
+    """A batch that was read, and which of its records are wanted.
 
     Attributes:
         key: the partition.
@@ -85,7 +85,7 @@ class FetchedBatch(msgspec.Struct, gc=False, eq=False):
 
 
 class NoticeKind(StrEnum):
-    """What can happen to a partition while it is being read."""
+    """The events of a partition that is being read."""
 
     LEADER_MOVED = "leader moved"
     NO_LEADER = "no leader"
@@ -101,11 +101,11 @@ class NoticeKind(StrEnum):
 
 
 class Notice(NamedTuple):
-    """Something that happened to what is being read, one line.
+    """An event of partitions that are being read.
 
     Attributes:
-        kind: what.
-        text: the line, with offsets where records are missing.
+        kind: the event.
+        text: one line, with offsets where records are missing.
     """
 
     kind: NoticeKind

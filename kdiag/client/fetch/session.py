@@ -1,11 +1,13 @@
-"""Fetch sessions: what a broker remembers of our last Fetch, so that the next says changes only.
+"""Fetch sessions: a broker remembers our last Fetch, so that the next one holds only changes.
 
     request  full: session 0, epoch 0, all partitions    response  session 42
     request  session 42, epoch 1: partitions that moved   response  partitions with news
     ...
-    error, or a broken connection                         begin again with a full request
+    error, or a broken connection                         start again with a full request
 
-Source: KIP-227; Kafka's `FetchSessionHandler`.
+`record_versions` are the versions that a Fetch may have, and Produce and OffsetCommit with it.
+
+Source: KIP-227, KIP-516 (topic ids); Kafka's `FetchSessionHandler`.
 """
 
 from collections import defaultdict
@@ -24,18 +26,20 @@ _FINAL_EPOCH: Final = -1
 _FIRST_WITH_SESSIONS: Final = 7
 _FIRST_WITH_DIVERGENCE: Final = 12
 _MAX_EPOCH: Final = (1 << 31) - 1
+_OLDEST: Final = {0: 3, 1: 4, 8: 2}  # Produce, Fetch, OffsetCommit
+_NEWEST_BY_NAME: Final = {0: 12, 1: 12, 8: 9}
 
 
 class FetchLimits(NamedTuple):
-    """How much a Fetch asks for.
+    """The limits of a Fetch request.
 
     Attributes:
         max_bytes: of one response, more only if its first batch is larger.
         partition_max_bytes: of one partition in it; the same.
-        max_wait_ms: how long the broker may wait for news.
-        min_bytes: how much news makes it answer at once.
+        max_wait_ms: how long the broker may wait for records.
+        min_bytes: how many bytes make it answer at once.
         is_committed_only: `read_committed`.
-        rack: where we are, to be sent to a follower near us; empty for the leader.
+        rack: our rack, to be referred to a near follower; empty for the leader.
     """
 
     max_bytes: int = 8 << 20
@@ -47,7 +51,7 @@ class FetchLimits(NamedTuple):
 
 
 class _Remembered(NamedTuple):
-    """What a broker knows of one partition in our session."""
+    """One partition of our session, as the broker remembers it."""
 
     topic_id: bytes
     offset: int
@@ -65,13 +69,13 @@ class FetchSession:
     def request(
         self, positions: Iterable[FetchPosition], limits: FetchLimits, version: int
     ) -> FetchRequest:
-        """Return the next request; the answer, or its failure, must be told before another."""
+        """Return the next request; its response or failure must be handled before another."""
         wanted = {
             each.key: (each, _Remembered(each.topic_id, each.offset, each.leader_epoch))
             for each in positions
         }
         known = self._remembered if self._epoch > _FIRST_EPOCH else {}
-        news = [each for key, (each, now) in wanted.items() if known.get(key) != now]
+        changed = [each for key, (each, now) in wanted.items() if known.get(key) != now]
         forgotten = {
             key: before
             for key, before in known.items()
@@ -86,21 +90,21 @@ class FetchSession:
             isolation_level=int(limits.is_committed_only),
             session_id=self._session_id if has_sessions else _NO_SESSION,
             session_epoch=self._epoch if has_sessions else _FINAL_EPOCH,
-            topics=_topics(news, limits, version),
+            topics=_topics(changed, limits, version),
             forgotten_topics_data=_forgotten(forgotten),
             rack_id=limits.rack,
         )
 
-    def answered(self, session_id: int, version: int) -> None:
-        """Take that the broker answered without an error for the session."""
+    def handle_response(self, session_id: int, version: int) -> None:
+        """Handle a response without an error for the session."""
         if version < _FIRST_WITH_SESSIONS or session_id == _NO_SESSION:
-            self.begin_again()
+            self.reset()
             return
         self._session_id = session_id
         self._epoch = 1 if self._epoch == _MAX_EPOCH else self._epoch + 1
 
-    def begin_again(self) -> None:
-        """Take that the broker remembers nothing, or may remember something else than we do."""
+    def reset(self) -> None:
+        """Start again: the broker remembers nothing, or not the same as we do."""
         self._session_id = _NO_SESSION
         self._epoch = _FIRST_EPOCH
         self._remembered = {}
@@ -109,7 +113,7 @@ class FetchSession:
 def _topics(
     positions: Iterable[FetchPosition], limits: FetchLimits, version: int
 ) -> list[FetchTopic]:
-    tells_epoch = version >= _FIRST_WITH_DIVERGENCE
+    has_epoch = version >= _FIRST_WITH_DIVERGENCE
     topics: dict[tuple[str, bytes], FetchTopic] = {}
     for each in positions:
         name = (each.key.topic, each.topic_id)
@@ -119,7 +123,7 @@ def _topics(
                 partition=each.key.partition,
                 current_leader_epoch=each.leader_epoch,
                 fetch_offset=each.offset,
-                last_fetched_epoch=each.fetched_epoch if tells_epoch else UNKNOWN_EPOCH,
+                last_fetched_epoch=each.fetched_epoch if has_epoch else UNKNOWN_EPOCH,
                 partition_max_bytes=limits.partition_max_bytes,
             )
         )
@@ -133,12 +137,11 @@ def _forgotten(keys: Mapping[PartitionKey, _Remembered]) -> list[ForgottenTopic]
     return [ForgottenTopic(*name, partitions=each) for name, each in partitions.items()]
 
 
-_OLDEST: Final = {api_keys.PRODUCE: 3, api_keys.FETCH: 4, api_keys.OFFSET_COMMIT: 2}
-_NEWEST_BY_NAME: Final = {api_keys.PRODUCE: 12, api_keys.FETCH: 12, api_keys.OFFSET_COMMIT: 9}
-
-
 def record_versions(api_key: int, *, has_topic_ids: bool) -> Versions:
-    """Return the versions to choose from.
+    """Return the versions to use of an API that names topics by id in its newest versions.
+
+    The oldest are those of Kafka 0.11, with record batches as they are today; without topic ids the
+    newest is the last that names topics.
 
     Args:
         api_key: of Produce, Fetch or OffsetCommit.

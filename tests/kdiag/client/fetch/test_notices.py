@@ -24,20 +24,20 @@ def notices(clock: ManualClock) -> FetchNotices:
 
 def texts(notices: FetchNotices) -> list[str]:
     """Return the lines."""
-    return [each.text for each in notices.take()]
+    return [each.text for each in notices.pop()]
 
 
 def test_partitions_of_which_the_same_is_said_share_a_line(notices: FetchNotices) -> None:
     """However many a broker led that died."""
     for number in (0, 1, 2, 7):
-        notices.tell(NoticeKind.NO_LEADER, "no leader", PartitionKey("orders", number))
-    notices.tell(NoticeKind.NO_LEADER, "no leader", PartitionKey("a", 5))
-    notices.tell(NoticeKind.CORRUPT, "another line")
-    assert notices.take() == [
+        notices.add(NoticeKind.NO_LEADER, "no leader", PartitionKey("orders", number))
+    notices.add(NoticeKind.NO_LEADER, "no leader", PartitionKey("a", 5))
+    notices.add(NoticeKind.CORRUPT, "another line")
+    assert notices.pop() == [
         Notice(NoticeKind.NO_LEADER, "a[5], orders[0-2,7]: no leader"),
         Notice(NoticeKind.CORRUPT, "another line"),
     ]
-    assert notices.take() == []
+    assert notices.pop() == []
 
 
 def test_partitions_are_named_with_their_offsets_where_they_have_some() -> None:
@@ -53,15 +53,15 @@ def test_a_trouble_is_told_once_and_its_end_when_all_has_been_well_for_a_while(
 ) -> None:
     """A broker that comes and goes is one line, not hundreds."""
     for _ in range(100):
-        notices.begins(1, NoticeKind.DISCONNECTED, "broker 1 does not answer")
+        notices.begin_trouble(1, NoticeKind.DISCONNECTED, "broker 1 does not answer")
         clock.advance(SETTLED_NS // 2)
-        notices.ends(1)
+        notices.end_trouble(1)
     assert texts(notices) == ["broker 1 does not answer"]
     clock.advance(SETTLED_NS)
     assert texts(notices) == ["broker 1 answers again"]
     clock.advance(SETTLED_NS)
     assert texts(notices) == []
-    notices.begins(1, NoticeKind.DISCONNECTED, "broker 1 does not answer")
+    notices.begin_trouble(1, NoticeKind.DISCONNECTED, "broker 1 does not answer")
     assert texts(notices) == ["broker 1 does not answer"]
 
 
@@ -70,11 +70,11 @@ def test_several_troubles_of_a_partition_are_told_once_each(
 ) -> None:
     """Whatever comes first; they end together."""
     for _ in range(3):
-        notices.begins(FIRST, NoticeKind.NO_LEADER, "no leader")
-        notices.begins(FIRST, NoticeKind.DENIED, "not authorized")
+        notices.begin_trouble(FIRST, NoticeKind.NO_LEADER, "no leader")
+        notices.begin_trouble(FIRST, NoticeKind.DENIED, "not authorized")
     assert texts(notices) == ["orders[0]: no leader", "orders[0]: not authorized"]
-    notices.ends(FIRST)
-    notices.ends(SECOND)
+    notices.end_trouble(FIRST)
+    notices.end_trouble(SECOND)
     clock.advance(SETTLED_NS)
     assert texts(notices) == ["orders[0]: read again"]
 
@@ -83,9 +83,9 @@ def test_a_trouble_that_was_told_in_other_words_has_no_end(
     notices: FetchNotices, clock: ManualClock
 ) -> None:
     """The topic that was deleted is there again: created anew says it all."""
-    notices.begins(FIRST, NoticeKind.DELETED, "not there")
+    notices.begin_trouble(FIRST, NoticeKind.DELETED, "not there")
     notices.forget(FIRST)
-    notices.ends(FIRST)
+    notices.end_trouble(FIRST)
     clock.advance(SETTLED_NS)
     assert texts(notices) == ["orders[0]: not there"]
 
@@ -94,11 +94,11 @@ def test_a_cluster_that_can_be_asked_again_is_no_news(
     notices: FetchNotices, clock: ManualClock
 ) -> None:
     """What it says is."""
-    notices.begins(None, NoticeKind.DISCONNECTED, "nobody answers")
-    notices.ends(None)
+    notices.begin_trouble(None, NoticeKind.DISCONNECTED, "nobody answers")
+    notices.end_trouble(None)
     clock.advance(SETTLED_NS)
     assert texts(notices) == ["nobody answers"]
-    notices.begins(None, NoticeKind.DISCONNECTED, "nobody answers")
+    notices.begin_trouble(None, NoticeKind.DISCONNECTED, "nobody answers")
     assert texts(notices) == ["nobody answers"]
 
 
@@ -106,13 +106,13 @@ def test_a_leader_that_moves_to_and_fro_is_told_when_it_has_settled(
     notices: FetchNotices, clock: ManualClock
 ) -> None:
     """The first move at once, then where it went in all."""
-    notices.moved(FIRST, 1, 2)
-    notices.moved(SECOND, 1, 2)
+    notices.add_move(FIRST, 1, 2)
+    notices.add_move(SECOND, 1, 2)
     assert texts(notices) == ["orders[0-1]: the leader is broker 2, was 1"]
-    notices.moved(FIRST, 2, 1)
-    notices.moved(FIRST, 1, 3)
-    notices.moved(SECOND, 2, 1)
-    notices.moved(SECOND, 1, 2)
+    notices.add_move(FIRST, 2, 1)
+    notices.add_move(FIRST, 1, 3)
+    notices.add_move(SECOND, 2, 1)
+    notices.add_move(SECOND, 1, 2)
     clock.advance(S)
     assert texts(notices) == []
     clock.advance(SETTLED_NS)

@@ -67,15 +67,15 @@ def test_a_partition_without_a_leader_is_told_once_and_waited_for(
     recovery = recovery_of(client, position)
     log.leader = -1
     recovery.failed(position, "LEADER_NOT_AVAILABLE")
-    recovery.run()
+    recovery.recover()
     assert recovery.holds(position)
     assert recovery.stranded() == [KEY]
     assert recovery.next_attempt_ns() > client.clock.monotonic_ns() - 1
     recovery._next_ns = 0
-    recovery.run()
+    recovery.recover()
     assert kinds(recovery) == [NoticeKind.NO_LEADER]
     log.leader, recovery._next_ns = 1, 0
-    recovery.run()
+    recovery.recover()
     recovery.works(position)
     assert not recovery.holds(position)
     assert kinds(recovery) == []
@@ -163,7 +163,7 @@ def test_a_topic_that_is_gone_is_told_once(
     for _ in range(2):
         recovery.failed(position, "UNKNOWN_TOPIC_ID")
         recovery._next_ns = 0
-        recovery.run()
+        recovery.recover()
     (notice,) = recovery.take_notices()
     assert notice.kind is NoticeKind.DELETED
     assert "UNKNOWN_TOPIC_OR_PARTITION" in notice.text
@@ -191,7 +191,7 @@ def test_a_cluster_that_nobody_answers_for_is_told_once(
     for _ in range(2):
         recovery.failed(position, "NOT_LEADER_OR_FOLLOWER")
         recovery._next_ns = 0
-        recovery.run()
+        recovery.recover()
     assert kinds(recovery) == [NoticeKind.DISCONNECTED]
     assert recovery.holds(position)
 
@@ -204,10 +204,10 @@ def test_an_offset_out_of_range_that_nobody_knows_better_is_looked_up_again(
     log.leader = 2
     position.offset = 99
     recovery.failed(position, "OFFSET_OUT_OF_RANGE")
-    recovery.run()
+    recovery.recover()
     assert recovery.holds(position)
     recovery._next_ns = 0
-    recovery.run()
+    recovery.recover()
     assert (position.leader_id, position.offset) == (2, 3)
     assert kinds(recovery) == [NoticeKind.LEADER_MOVED, NoticeKind.TRUNCATED]
 
@@ -254,7 +254,7 @@ def test_an_offset_that_nobody_has_read_up_to_is_not_called_truncated(
     recovery = recovery_of(client, position)
     position.offset, position.fetched_epoch = 99, -1
     recovery.failed(position, "OFFSET_OUT_OF_RANGE")
-    recovery.run()
+    recovery.recover()
     (notice,) = recovery.take_notices()
     assert notice.text == "orders[0]: offset 99 is beyond the end of the log: reading on at 3"
 
@@ -265,7 +265,7 @@ def test_an_offset_that_is_in_range_after_all_is_asked_for_without_its_epoch(
     """A broker that does not know the epoch says that the offset is out of range."""
     recovery = recovery_of(client, position)
     recovery.failed(position, "OFFSET_OUT_OF_RANGE")
-    recovery.run()
+    recovery.recover()
     assert (position.offset, position.fetched_epoch) == (3, -1)
     assert not recovery.holds(position)
     assert kinds(recovery) == []
@@ -278,10 +278,10 @@ def test_a_leader_that_metadata_does_not_list_any_more_is_not_asked(
     recovery = recovery_of(client, position)
     position.leader_id = 7
     recovery.failed(position, "OFFSET_OUT_OF_RANGE")
-    recovery.run()
+    recovery.recover()
     assert recovery.holds(position)
     recovery._next_ns = 0
-    recovery.run()
+    recovery.recover()
     assert not recovery.holds(position)
 
 

@@ -34,12 +34,12 @@ def test_the_first_request_is_full_and_the_next_say_only_what_moved() -> None:
     request = session.request([first, second], LIMITS, NEWEST)
     assert (request.session_id, request.session_epoch) == (0, 0)
     assert asked(request) == [(0, 0), (1, 0)]
-    session.answered(42, NEWEST)
+    session.handle_response(42, NEWEST)
     first.offset = 10
     request = session.request([first, second], LIMITS, NEWEST)
     assert (request.session_id, request.session_epoch) == (42, 1)
     assert asked(request) == [(0, 10)]
-    session.answered(42, NEWEST)
+    session.handle_response(42, NEWEST)
     request = session.request([first, second], LIMITS, NEWEST)
     assert (request.session_epoch, request.topics) == (2, [])
 
@@ -48,7 +48,7 @@ def test_partitions_that_are_not_wanted_any_more_are_forgotten() -> None:
     """The broker must not go on sending them."""
     session = FetchSession()
     session.request([position(0), position(1)], LIMITS, NEWEST)
-    session.answered(42, NEWEST)
+    session.handle_response(42, NEWEST)
     request = session.request([position(0)], LIMITS, NEWEST)
     (topic,) = request.forgotten_topics_data
     assert (topic.topic_id, topic.partitions) == (ID, [1])
@@ -58,7 +58,7 @@ def test_a_topic_that_was_created_anew_is_forgotten_by_its_old_id() -> None:
     """And asked for by its new one."""
     session = FetchSession()
     session.request([position(0)], LIMITS, NEWEST)
-    session.answered(42, NEWEST)
+    session.handle_response(42, NEWEST)
     request = session.request([position(0, topic_id=OTHER_ID)], LIMITS, NEWEST)
     assert [each.topic_id for each in request.topics] == [OTHER_ID]
     assert [each.topic_id for each in request.forgotten_topics_data] == [ID]
@@ -68,8 +68,8 @@ def test_after_an_error_everything_is_said_again() -> None:
     """The broker may remember something else than we do."""
     session = FetchSession()
     session.request([position(0)], LIMITS, NEWEST)
-    session.answered(42, NEWEST)
-    session.begin_again()
+    session.handle_response(42, NEWEST)
+    session.reset()
     request = session.request([position(0)], LIMITS, NEWEST)
     assert (request.session_id, request.session_epoch, asked(request)) == (0, 0, [(0, 0)])
 
@@ -78,7 +78,7 @@ def test_a_broker_that_makes_no_session_is_told_everything_each_time() -> None:
     """Its cache of sessions may be full."""
     session = FetchSession()
     session.request([position(0)], LIMITS, NEWEST)
-    session.answered(0, NEWEST)
+    session.handle_response(0, NEWEST)
     assert asked(session.request([position(0)], LIMITS, NEWEST)) == [(0, 0)]
 
 
@@ -88,7 +88,7 @@ def test_a_request_can_be_written_in_every_version(version: int) -> None:
     session = FetchSession()
     request = session.request([position(0)], LIMITS, version)
     assert encode(request, version)
-    session.answered(0 if version < 7 else 42, version)
+    session.handle_response(0 if version < 7 else 42, version)
     again = session.request([position(0)], LIMITS, version)
     assert (asked(again) == [(0, 0)]) == (version < 7)
     assert encode(again, version)
