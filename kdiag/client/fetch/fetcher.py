@@ -28,7 +28,6 @@ from kdiag.client.fetch.session import FetchLimits, FetchSession, record_version
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.client.request_future import RequestFuture
 from kdiag.errors import DecodeError, KdiagError
-from kdiag.wire import api_keys
 from kdiag.wire.api.fetch import AbortedTransaction, FetchRequest, FetchResponse, PartitionData
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from kdiag.client.fetch.position import UNKNOWN_EPOCH, FetchPosition, PartitionKey
-from kdiag.wire import api_keys
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.schema import Versions

@@ -21,7 +21,7 @@ from kdiag.wire.schema import Versions
 
 SOFTWARE_NAME: Final = "kdiag"
 UNSUPPORTED_VERSION: Final = CODE_BY_NAME["UNSUPPORTED_VERSION"]
-_API: Final = API_BY_KEY[API_VERSIONS_KEY]
+_API: Final = API_BY_KEY[api_keys.API_VERSIONS]
 _FIRST_VERSION: Final = 4
 
 
@@ -143,6 +143,8 @@ def newest_version(builder: RequestBuilder) -> int:
 
 def _lower_version(asked: int, response: ApiVersionsResponse) -> int:
     """Return the next version to ask in: a lower one, so that it comes to an end."""
-    offered = (each.max_version for each in response.api_keys if each.api_key == API_VERSIONS_KEY)
+    offered = (
+        each.max_version for each in response.api_keys if each.api_key == api_keys.API_VERSIONS
+    )
     newest = next(offered, 0)
     return newest if 0 <= newest < asked else 0

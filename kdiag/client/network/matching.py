@@ -170,7 +170,7 @@ def read_response(sent: InFlightRequest, payload: bytes) -> Struct:
     header = read_response_header(payload, api.key, version)
     if header.correlation_id != sent.request.correlation_id:
         raise DecodeError("header.correlationId", 0, _mismatch(sent, header.correlation_id))
-    if api.key == API_VERSIONS_KEY and _is_unsupported(payload, header.body_offset):
+    if api.key == api_keys.API_VERSIONS and _is_unsupported(payload, header.body_offset):
         version = 0
     return decode(api.response_class(), version, payload, header.body_offset)
 

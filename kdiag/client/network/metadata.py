@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from kdiag.client.network.request import RequestBuilder
 from kdiag.net.address import Address, Resolve, host_and_port
+from kdiag.wire import api_keys
 from kdiag.wire.api.metadata import (
     MetadataRequest,
     MetadataRequestTopic,

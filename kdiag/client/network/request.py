@@ -121,7 +121,7 @@ class ClientResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def expects_response(api: Api, message: Struct) -> bool:
     """Return whether a broker answers a request; it does not answer Produce with acks=0."""
-    return not (api.key == _PRODUCE_KEY and getattr(message, "acks", None) == 0)
+    return not (api.key == api_keys.PRODUCE and getattr(message, "acks", None) == 0)
 
 
 _START: Final = Layout(">hhi")
