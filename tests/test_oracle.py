@@ -1,13 +1,15 @@
 import gzip
 import json
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from folders import ORACLE
-
-KAFKA_VERSIONS = ("3.9.1", "4.3.1", "4.4.0")
+from real_kafka import kafka_oracle
+from real_kafka.oracle_tables import spoken_pairs
+from real_kafka.releases import NEWEST, USUAL, VERSIONS
 
 
 def read_lines(name: str) -> list[dict[str, Any]]:
@@ -17,18 +19,27 @@ def read_lines(name: str) -> list[dict[str, Any]]:
 
 
 def test_the_vectors_hold_every_api_version_that_kafka_ever_shipped() -> None:
-    """Three Kafkas together speak 368 pairs of API and version, each in both directions."""
+    """Each pair of API and version that some release speaks, in both directions."""
     kinds: dict[tuple[int, int], set[str]] = {}
-    for version in KAFKA_VERSIONS:
+    for version in VERSIONS:
         for line in read_lines(f"vectors-{version}.jsonl.gz"):
             kinds.setdefault((line["api_key"], line["version"]), set()).add(line["kind"])
-    assert len(kinds) == 368
-    assert {api_key for api_key, _ in kinds} == set(range(95))
+    assert kinds.keys() == spoken_pairs()
     assert all(each == {"request", "response"} for each in kinds.values())
 
 
-@pytest.mark.real
-@pytest.mark.parametrize("version", KAFKA_VERSIONS)
+@pytest.mark.java
+@pytest.mark.parametrize("command", ["table", "names"])
+def test_the_tables_are_what_the_newest_kafka_says(
+    command: str, get_kafka_jars: Callable[[str], Path]
+) -> None:
+    """Other tests believe them without asking Kafka."""
+    get_kafka_jars(NEWEST)
+    assert kafka_oracle.tell(NEWEST, command) == (ORACLE / f"{command}-{NEWEST}.jsonl").read_text()
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("version", VERSIONS)
 def test_kafka_reads_the_vectors_as_they_say(
     version: str,
     kafka_reads: Callable[[str, Iterable[Mapping[str, object]]], list[dict[str, Any]]],
@@ -47,6 +58,6 @@ def test_kafka_says_what_is_wrong_with_bytes_that_it_cannot_read(
     """A cut message is an answer with an error, not the end of the run."""
     cut = {"api_key": 3, "kind": "request", "version": 1, "hex": "000000"}
     whole = {"api_key": 3, "kind": "request", "version": 1, "hex": "00000000"}
-    first, second = kafka_reads("4.3.1", [cut, whole])
+    first, second = kafka_reads(USUAL, [cut, whole])
     assert "error" in first
     assert second["json"] == {"topics": []}

@@ -1,13 +1,14 @@
 """Write the message classes from the schemas inside Kafka's jars.
 
-To take up the next Kafka, name it last and read the diff:
+To add the next Kafka, name it last and read the diff:
 
     PYTHONPATH=.:cmd python -m kdiag_schema --kafka 3.9.1 --kafka 4.3.1 --kafka 4.4.0
 
-Maven fetches the jars; `--jars DIR` takes a folder that has them. Releases are named oldest first:
-3.9.1 for the versions that 4.0 removed, then 4.x. What stops the program is what a person has to
-decide: a new API or record wants a sentence (api_purpose.py, record_purpose.py), a renamed message
-a line in release.py.
+Maven fetches the jars; `--jars DIR` names a folder that has them. Releases are named oldest first:
+3.9.1 for the versions that 4.0 removed, then 4.x. The program stops at what a person has to
+decide: a new API or record needs a sentence (api_purpose.py, record_purpose.py), a renamed message
+a line in release.py. Then add the release to tests/rig/real_kafka/releases.py, and
+tests/test_new_release.py lists every table that has to follow.
 
 Written are kdiag/wire/api, kdiag/wire/internal and kdiag/wire/api_keys.py; files of messages that
 are gone are removed. Nothing there is edited by hand; ruff (of the dev extra) formats it.

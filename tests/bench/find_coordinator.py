@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
+from real_kafka.releases import USUAL
 
-VERSION: Final = "4.3.1"
 BROKERS: Final = 3
 GROUP: Final = "billing"
 MANY: Final = 1_000
@@ -206,7 +206,7 @@ def main() -> None:
     given = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
-        KafkaCluster(VERSION, Path(folder), ports=free_ports(BROKERS)) as cluster,
+        KafkaCluster(USUAL, Path(folder), ports=free_ports(BROKERS)) as cluster,
     ):
         make_group(cluster)
         programs = commands(cluster)

@@ -32,8 +32,8 @@ from kafka import KafkaConsumer, KafkaProducer
 
 from real_kafka import kafka_jars
 from real_kafka.kafka_cluster import KafkaCluster, Ports
+from real_kafka.releases import USUAL
 
-KAFKA: Final = "4.3.1"
 PORTS: Final = Ports(9092, 9093, 9094)
 BROKER: Final = "198.18.73.2"  # RFC 2544 keeps 198.18.0.0/15 for benchmarks
 CLIENT: Final = "198.18.73.1"
@@ -129,7 +129,7 @@ def broker(folder: Path) -> Iterator[str]:
         "listeners": f"{clients},CONTROLLER://127.0.0.1:{PORTS.controller}",
         "advertised.listeners": clients,
     }
-    cluster = KafkaCluster(KAFKA, folder, ports=[PORTS], properties=properties)
+    cluster = KafkaCluster(USUAL, folder, ports=[PORTS], properties=properties)
     with ExitStack() as running:
         link = running.enter_context(linked())
         with inside_namespace(link.namespace):
@@ -175,7 +175,7 @@ def recorded(file: Path, interface: str) -> Iterator[None]:
 def _run_tool(name: str, *arguments: str) -> str:
     """Run one of Kafka's own tools against the broker and return what it printed."""
     server = ("--bootstrap-server", f"{BROKER}:{PORTS.plaintext}")
-    folder, tool = kafka_jars.jars(KAFKA), f"org.apache.kafka.tools.{name}"
+    folder, tool = kafka_jars.jars(USUAL), f"org.apache.kafka.tools.{name}"
     return run(*kafka_jars.java_command(folder, tool, *arguments, *server))
 
 

@@ -37,6 +37,7 @@ from confluent_kafka import Producer
 
 from real_kafka import topic_maker
 from real_kafka.kafka_cluster import KafkaCluster
+from real_kafka.releases import USUAL
 
 KDIAG: Final = str(Path(sys.executable).with_name("kdiag"))
 MAX_RSS_MB: Final = 200
@@ -286,7 +287,7 @@ def main() -> None:
     """Write, measure, print."""
     parser = argparse.ArgumentParser(description="Measure kdiag tail against others, in turns.")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--kafka", default="4.3.1")
+    parser.add_argument("--kafka", default=USUAL)
     given = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -5,13 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from programs.json_run import settings
+from real_kafka.releases import USUAL
 from real_kafka.secure_cluster import USERS, SecureCluster
 
 
 @pytest.fixture
 def secure(get_secure_cluster: Callable[[str], SecureCluster]) -> SecureCluster:
-    """Return a running broker of 4.3.1 with every kind of listener."""
-    return get_secure_cluster("4.3.1")
+    """Return a running broker of the usual release with every kind of listener."""
+    return get_secure_cluster(USUAL)
 
 
 @pytest.fixture

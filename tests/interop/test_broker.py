@@ -21,11 +21,11 @@ from kdiag.wire.codec.messages import decode
 from kdiag.wire.error_code import error_name
 from kdiag.wire.records.batches import BatchHeader, Record, read_batches, write_batch
 from real_kafka.kafka_cluster import KafkaCluster
+from real_kafka.releases import VERSIONS
 
 pytestmark = pytest.mark.real
 
 TIMEOUT_MS = 10_000
-VERSIONS = ("3.9.1", "4.3.1", "4.4.0")
 RECORDS = [
     Record(offset=number, timestamp=1_700_000_000_000, key=b"key", value=b"value " * number)
     for number in range(5)

@@ -21,12 +21,12 @@ from kdiag.wire.api.create_topics import (
 from programs.json_run import Said, said, settings, trusting
 from programs.kdiag_program import Done, kdiag
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
+from real_kafka.releases import USUAL, VERSIONS, release
 from real_kafka.secure_cluster import Listener, SecureCluster
 from secure_ends.certificate_files import PASSWORD
 
 pytestmark = pytest.mark.real
 
-VERSIONS: Final = {"3.9.1": "3.9", "4.3.1": "4.3", "4.4.0": "4.4"}
 CLOCK = SystemClock()
 TRIES: Final = 60
 
@@ -62,7 +62,7 @@ def test_every_layer_of_a_healthy_cluster_is_told(
     assert tls["tls"]["version"] == "TLSv1.3"
     assert tls["tls"]["certificates"][0]["names"] == ["localhost", "127.0.0.1", "::1"]
     assert sasl["detail"] == "SCRAM-SHA-512 as alice"
-    assert versions["release"] == VERSIONS[version]
+    assert versions["release"] == release(version).minor
     (listener,) = done.rows("Listeners")
     assert listener["reachable"]
     assert list(listener["steps"]) == ["TCP", "TLS", "SASL", "ApiVersions", "Metadata"]
@@ -131,10 +131,10 @@ def test_an_advertised_listener_that_leads_nowhere_is_named(
     command: str, get_kafka_jars: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """The bootstrap server answers, and sends everybody to a port where nobody listens."""
-    get_kafka_jars("4.3.1")
+    get_kafka_jars(USUAL)
     port = closed_port()
     advertised = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}"}
-    with KafkaCluster("4.3.1", tmp_path, properties=advertised) as cluster:
+    with KafkaCluster(USUAL, tmp_path, properties=advertised) as cluster:
         done = said(command, cluster.bootstrap)
 
     assert done.code == 3
@@ -147,7 +147,7 @@ def test_an_advertised_listener_that_leads_nowhere_is_named(
 def three_brokers(folder: Path) -> Iterator[KafkaCluster]:
     """Run three brokers that notice soon when one is gone."""
     properties = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
-    with KafkaCluster("4.3.1", folder, ports=free_ports(3), properties=properties) as cluster:
+    with KafkaCluster(USUAL, folder, ports=free_ports(3), properties=properties) as cluster:
         create_topics(cluster.bootstrap)
         yield cluster
 
@@ -157,7 +157,7 @@ def three(
     get_kafka_jars: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[KafkaCluster]:
     """Three brokers that stay as they are."""
-    get_kafka_jars("4.3.1")
+    get_kafka_jars(USUAL)
     with three_brokers(tmp_path_factory.mktemp("three")) as cluster:
         yield cluster
 
@@ -237,7 +237,7 @@ def test_a_broker_that_is_gone_is_told_by_what_is_missing(
     get_kafka_jars: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """A partition without leader, one below its minimum, one with a replica less."""
-    get_kafka_jars("4.3.1")
+    get_kafka_jars(USUAL)
     with three_brokers(tmp_path) as cluster:
         cluster.kill(3)
         done = check_until(cluster, lambda said: "KD2001" in said.ids and "KD1501" not in said.ids)

@@ -11,6 +11,7 @@ from kdiag.client.configured_client import configured_client
 from kdiag.clock import SystemClock
 from kdiag.errors import AuthenticationError, ConfigError, ConnectError, Layer
 from kdiag.exchange.model import Exchange
+from real_kafka.releases import USUAL
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 from secure_ends.certificate_files import PASSWORD
 
@@ -25,7 +26,7 @@ CLOCK = SystemClock()
 @pytest.fixture
 def cluster(get_secure_cluster: Callable[[str], SecureCluster]) -> SecureCluster:
     """Return a running broker."""
-    return get_secure_cluster("4.3.1")
+    return get_secure_cluster(USUAL)
 
 
 def connect(file: Path, text: str) -> list[Exchange]:

@@ -34,6 +34,7 @@ from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag.wire.schema import Struct
 from programs.kdiag_program import Done, kdiag, start_kdiag
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
+from real_kafka.releases import NEWEST, OLDEST, USUAL
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 
 pytestmark = pytest.mark.real
@@ -47,10 +48,10 @@ MEMBER = "AAAAAAAAAAAAAAAAAAAAAQ"
 def three(
     get_kafka_jars: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[KafkaCluster]:
-    """Three brokers of 4.3.1 with a topic."""
-    get_kafka_jars("4.3.1")
+    """Three brokers of the usual release with a topic."""
+    get_kafka_jars(USUAL)
     folder = tmp_path_factory.mktemp("three")
-    with KafkaCluster("4.3.1", folder, ports=free_ports(3)) as cluster:
+    with KafkaCluster(USUAL, folder, ports=free_ports(3)) as cluster:
         create_topic(cluster.bootstrap)
         yield cluster
 
@@ -161,7 +162,7 @@ def test_transactional_ids_and_share_partitions_have_topics_of_their_own(
         assert each["partition"]["leader"] == each["coordinator"]["node_id"]
 
 
-@pytest.mark.parametrize("version", ["3.9.1", "4.4.0"])
+@pytest.mark.parametrize("version", [OLDEST, NEWEST])
 def test_older_and_newer_brokers_answer_as_well(
     version: str, get_secure_cluster: Callable[[str], SecureCluster]
 ) -> None:
@@ -181,7 +182,7 @@ def test_a_group_that_one_may_not_see_is_refused(
     get_secure_cluster: Callable[[str], SecureCluster], tmp_path: Path
 ) -> None:
     """Exit code 5, the permission that is missing, and who has to give it."""
-    cluster = get_secure_cluster("4.3.1")
+    cluster = get_secure_cluster(USUAL)
     properties = tmp_path / "bob.properties"
     login = f'username="bob" password="{USERS["bob"]}";'
     module = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -199,8 +200,8 @@ def test_a_coordinator_that_is_killed_is_told_while_it_is_watched(
     get_kafka_jars: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """The loss, the next coordinator with how long it took; then partial results."""
-    get_kafka_jars("4.3.1")
-    with KafkaCluster("4.3.1", tmp_path, ports=free_ports(3)) as cluster:
+    get_kafka_jars(USUAL)
+    with KafkaCluster(USUAL, tmp_path, ports=free_ports(3)) as cluster:
         first = found(cluster.bootstrap, "orders")["orders"]["coordinator"]["node_id"]
         lines = watch_until_moved(cluster, first)
         moved = next(

@@ -15,13 +15,13 @@ from client_ends.broker_socket import BrokerSocket
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from programs.kdiag_program import start_kdiag
 from real_kafka.kafka_cluster import KafkaCluster
+from real_kafka.releases import NEWEST
 from recordings.expected_exchanges import decode_lines
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(os.geteuid() != 0, reason="capturing needs root"),
 ]
-KAFKA = "4.4.0"
 TRIES = 100
 
 
@@ -42,11 +42,11 @@ def test_live_exchanges_are_printed_at_once_and_kept(
     get_kafka_jars: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """A line comes while both sides still talk; Ctrl-C ends with 130; the kept file reads alike."""
-    get_kafka_jars(KAFKA)
+    get_kafka_jars(NEWEST)
     kept = tmp_path / "kept.pcap"
     options = ["--live", "lo", "--api", "ApiVersions", "-o", "jsonl", "--write", str(kept)]
     with (
-        KafkaCluster(KAFKA, tmp_path) as cluster,
+        KafkaCluster(NEWEST, tmp_path) as cluster,
         start_kdiag("decode", *options, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as kdiag,
         BrokerSocket(cluster.bootstrap) as broker,
     ):

@@ -8,9 +8,11 @@ import pytest
 from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.configured_client import timed_client
 from kdiag.clock import SystemClock
-from kdiag.errors import AuthenticationError, ConnectError
-from kdiag.net.timed_channel import HandshakeFacts
-from real_kafka.kafka_jars import TOOLS_VERSIONS
+from kdiag.errors import AuthenticationError
+from kdiag.net.address import Address
+from kdiag.net.tls.context import TlsSettings
+from kdiag.net.tls_inspect import Inspection, inspect_tls
+from real_kafka.releases import VERSIONS
 from real_kafka.secure_cluster import Listener, SecureCluster
 from secure_ends.certificate_files import OTHER_HOST, PASSWORD
 
@@ -26,7 +28,7 @@ class Seen(NamedTuple):
     error: ConnectError | None
 
 
-@pytest.fixture(scope="module", params=TOOLS_VERSIONS)
+@pytest.fixture(scope="module", params=VERSIONS)
 def cluster(
     request: pytest.FixtureRequest, get_secure_cluster: Callable[[str], SecureCluster]
 ) -> SecureCluster:

@@ -22,6 +22,7 @@ from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import Versions
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
+from real_kafka.releases import VERSIONS
 
 pytestmark = pytest.mark.real
 S = 1_000_000_000
@@ -30,7 +31,7 @@ TOPIC = "orders"
 NOT_READY = {"NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION"}
 
 
-@pytest.fixture(scope="module", params=("3.9.1", "4.3.1", "4.4.0"))
+@pytest.fixture(scope="module", params=VERSIONS)
 def running(
     request: pytest.FixtureRequest,
     get_kafka_jars: Callable[[str], Path],

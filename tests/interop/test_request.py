@@ -13,12 +13,11 @@ from kdiag.wire.records.record import Record
 from kdiag.wire.records.writer import write_batch
 from kdiag.wire.side_effects import READ_ONLY
 from programs.kdiag_program import Done, kdiag
+from real_kafka.releases import OLDEST, VERSIONS, release
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 
 pytestmark = pytest.mark.real
 
-VERSIONS = ("3.9.1", "4.3.1", "4.4.0")
-RELEASES = {"3.9.1": "3.9-IV0", "4.3.1": "4.3-IV0", "4.4.0": "4.4-IV"}
 QUORUM = json.dumps(
     {"topics": [{"topicName": "__cluster_metadata", "partitions": [{"partitionIndex": 0}]}]}
 )
@@ -189,21 +188,21 @@ def test_api_versions_knows_every_api_of_the_broker(cluster: SecureCluster, vers
     offered = answer(cluster, "ApiVersions")["apiKeys"]
     told = {row["api_key"]: row["brokers"][0]["versions"] for row in rows.values()}
     assert told == {e["apiKey"]: {"min": e["minVersion"], "max": e["maxVersion"]} for e in offered}
-    refused = None if version == "3.9.1" else {"min": 0, "max": 2}
+    refused = None if version == OLDEST else {"min": 0, "max": 2}
     assert rows["Produce"]["refused"] == refused
 
 
 def test_produce_below_version_3_is_really_refused(cluster: SecureCluster, version: str) -> None:
     """What the table says of it is true."""
     done = ask(cluster, "Produce", '{"acks": 1}', "-V", "2", "--yes", "--timeout", "30s")
-    assert (done.code == 0) == (version == "3.9.1")
+    assert (done.code == 0) == (version == OLDEST)
 
 
 def test_features_are_those_of_the_release(cluster: SecureCluster, version: str) -> None:
     """The level of metadata.version is what the storage was formatted with."""
     done = kdiag("api-versions", "-b", cluster.address(Listener.PLAINTEXT), "--features")
     (line,) = (line for line in done.out.splitlines() if line.startswith("metadata.version"))
-    assert line.split("\t")[-1].startswith(RELEASES[version])
+    assert line.split("\t")[-1].startswith(release(version).metadata_version)
 
 
 def test_a_controller_tells_its_versions(cluster: SecureCluster) -> None:

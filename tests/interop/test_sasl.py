@@ -30,12 +30,12 @@ from kdiag.wire.api.create_delegation_token import (
 from kdiag.wire.api.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
 from kdiag.wire.error_code import error_name
+from real_kafka.releases import VERSIONS
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 from secure_ends.sasl_client import CHANNEL, SaslClient
 
 pytestmark = pytest.mark.real
 
-VERSIONS = ("3.9.1", "4.3.1", "4.4.0")
 CLOCK = SystemClock()
 HANDSHAKE = 17
 ITERATIONS = 4096

@@ -31,6 +31,7 @@ _OPERATIONS: Final = {
     12: "idempotent write",
     13: "create tokens",
     14: "describe tokens",
+    15: "two-phase commit",
 }
 _PERMISSIONS: Final = {1: "any", 2: "deny", 3: "allow"}
 _ELECTIONS: Final = {0: "preferred", 1: "unclean"}

@@ -15,6 +15,7 @@ from programs.json_run import trusting
 from programs.kdiag_program import kdiag, kdiag_apart, start_kdiag
 from real_kafka import kafka_jars
 from real_kafka.kafka_cluster import KafkaCluster, free_port_numbers
+from real_kafka.releases import USUAL
 from real_kafka.secure_cluster import Listener, SecureCluster
 from real_kafka.wan_cluster import WanCluster
 
@@ -67,11 +68,11 @@ def proxied(
     get_kafka_jars: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ProxiedCluster]:
     """Return a broker behind a proxy."""
-    get_kafka_jars("4.3.1")
+    get_kafka_jars(USUAL)
     (port,) = free_port_numbers(1)
     advertised = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}"}
     folder = tmp_path_factory.mktemp("latency")
-    cluster = KafkaCluster("4.3.1", folder, properties=advertised)
+    cluster = KafkaCluster(USUAL, folder, properties=advertised)
     broker = ("127.0.0.1", cluster.ports[0].plaintext)
     with DelayingProxy(broker, port=port) as proxy, cluster:
         proxied = ProxiedCluster(cluster, proxy)
@@ -186,7 +187,7 @@ def test_the_median_is_that_of_kafkas_own_tool(proxied: ProxiedCluster, acks: st
 
 def test_a_long_path_is_blamed_on_the_network(make_wan_cluster: Callable[..., WanCluster]) -> None:
     """Ten milliseconds each way: records, answers and fetches travel it."""
-    with make_wan_cluster("4.3.1", "--delay-ms", "10") as wan, wan.client_side():
+    with make_wan_cluster(USUAL, "--delay-ms", "10") as wan, wan.client_side():
         found = latency(wan.bootstrap)
     for acks in ("1", "all"):
         median = found.median("produce", acks)

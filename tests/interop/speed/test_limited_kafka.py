@@ -17,6 +17,7 @@ import pytest
 from client_ends.load_client import PROGRAM
 from programs.child_program import ChildProgram
 from programs.kdiag_program import kdiag
+from real_kafka.releases import USUAL
 from real_kafka.wan_cluster import WanCluster
 
 SMALL = 32 << 10
@@ -105,7 +106,7 @@ def judged(
 ) -> tuple[str, set[str]]:
     """Make a situation; return what limits its busiest connection, and all findings."""
     link = ("--delay-ms", "10", *situation.link)
-    with make_wan_cluster("4.3.1", *link, properties=situation.broker) as wan:
+    with make_wan_cluster(USUAL, *link, properties=situation.broker) as wan:
         for end in ("client", "broker"):
             wan.network.set_congestion_control(end, "reno")
         if situation.verb == "consume":

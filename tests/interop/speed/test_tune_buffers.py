@@ -18,6 +18,7 @@ import pytest
 from client_ends.client_rate import PROGRAM
 from programs.json_run import said, trusting
 from programs.kdiag_program import COMMAND, kdiag
+from real_kafka import releases
 from real_kafka.kafka_cluster import KafkaCluster
 from real_kafka.perf_tools import RECORD_BYTES, PerfTools
 from real_kafka.secure_cluster import Listener, SecureCluster
@@ -53,9 +54,9 @@ def test_what_is_recommended_is_as_good_as_the_best_of_kafkas_own_tools(
     sockets = ("socket.send.buffer.bytes", "socket.receive.buffer.bytes")
     properties = dict.fromkeys(sockets, str(broker_bytes))
     link = ("--delay-ms", str(delay_ms))
-    with make_wan_cluster("4.3.1", *link, properties=properties) as wan:
+    with make_wan_cluster(releases.USUAL, *link, properties=properties) as wan:
         told = tune(wan)
-        rates = brute_force(PerfTools(wan, get_kafka_jars("4.3.1"), TOPIC), told)
+        rates = brute_force(PerfTools(wan, get_kafka_jars(releases.USUAL), TOPIC), told)
         clients = [client_rate(wan, told, *each) for each in CLIENTS]
     measured = {"told": told, "rates": rates, "clients": clients}
     print(json.dumps(measured))  # noqa: T201 - the table, for whoever looks
@@ -154,15 +155,15 @@ def test_on_loopback_buffers_make_no_difference(
     get_kafka_jars: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """A real broker is told so, and gets no topic."""
-    get_kafka_jars("4.3.1")
-    with KafkaCluster("4.3.1", tmp_path) as cluster:
+    get_kafka_jars(releases.USUAL)
+    with KafkaCluster(releases.USUAL, tmp_path) as cluster:
         told = json.loads(kdiag("tune-buffers", "-b", cluster.bootstrap, "-o", "json").out)
 
     assert [each["id"] for each in told["findings"]] == ["KD6016"]
     assert told["data"][0]["runs"] == []
 
 
-@pytest.mark.parametrize("version", ["3.9.1", "4.4.0"])
+@pytest.mark.parametrize("version", [releases.OLDEST, releases.NEWEST])
 def test_sizes_are_tried_with_tls_and_sasl_as_well(
     version: str,
     get_secure_cluster: Callable[[str], SecureCluster],

@@ -13,6 +13,7 @@ import pytest
 from programs.kdiag_program import start_kdiag
 from real_kafka import topic_changes, topic_maker
 from real_kafka.kafka_cluster import KafkaCluster
+from real_kafka.releases import USUAL
 
 pytestmark = pytest.mark.real
 PARTITIONS = 100
@@ -26,9 +27,9 @@ def bootstrap(
     get_kafka_jars: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
     """A node that takes large records."""
-    get_kafka_jars("4.3.1")
+    get_kafka_jars(USUAL)
     folder = tmp_path_factory.mktemp("memory")
-    with KafkaCluster("4.3.1", folder, properties=LARGE) as cluster:
+    with KafkaCluster(USUAL, folder, properties=LARGE) as cluster:
         yield cluster.bootstrap
 
 

@@ -11,12 +11,13 @@ import pytest
 from programs.kdiag_program import Done, kdiag
 from real_kafka import topic_maker
 from real_kafka.kafka_cluster import KafkaCluster
+from real_kafka.releases import OLDEST, USUAL
 
 pytestmark = pytest.mark.real
 BINARY_KEY = b"\xff\xfe"
 
 
-@pytest.fixture(scope="module", params=["4.3.1", "3.9.1"])
+@pytest.fixture(scope="module", params=[USUAL, OLDEST])
 def bootstrap(
     request: pytest.FixtureRequest,
     get_kafka_jars: Callable[[str], Path],

@@ -18,6 +18,7 @@ from kdiag.wire.records.batches import write_batch
 from kdiag.wire.records.record import BatchHeader, Record
 from real_kafka import topic_maker
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
+from real_kafka.releases import OLDEST, USUAL
 
 pytestmark = pytest.mark.real
 CLOCK = SystemClock()
@@ -31,7 +32,7 @@ CLEANS_OFTEN = {
 }
 
 
-@pytest.fixture(scope="module", params=["4.3.1", "3.9.1"])
+@pytest.fixture(scope="module", params=[USUAL, OLDEST])
 def cluster(
     request: pytest.FixtureRequest,
     get_kafka_jars: Callable[[str], Path],

@@ -20,6 +20,7 @@ from programs.kdiag_program import start_kdiag
 from real_kafka import topic_changes, topic_maker
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.leader_killer import LeaderKiller
+from real_kafka.releases import USUAL
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 
 pytestmark = pytest.mark.real
@@ -39,9 +40,9 @@ def cluster(
     get_kafka_jars: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[KafkaCluster]:
     """Three nodes."""
-    get_kafka_jars("4.3.1")
+    get_kafka_jars(USUAL)
     folder = tmp_path_factory.mktemp("survival")
-    with KafkaCluster("4.3.1", folder, ports=free_ports(3), properties=NOTICES_EARLY) as cluster:
+    with KafkaCluster(USUAL, folder, ports=free_ports(3), properties=NOTICES_EARLY) as cluster:
         yield cluster
 
 
@@ -208,7 +209,7 @@ def test_rights_that_are_withdrawn_and_given_back_are_a_line_each(
     get_secure_cluster: Callable[[str], SecureCluster],
 ) -> None:
     """What was written meanwhile is read when they are back."""
-    secure = get_secure_cluster("4.3.1")
+    secure = get_secure_cluster(USUAL)
     free = secure.address(Listener.PLAINTEXT)
     topic_maker.create(free, "private", 3)
     topic_changes.allow(free, "private", "bob")

@@ -1,43 +1,13 @@
-import subprocess
-from collections.abc import Callable
-from pathlib import Path
-
-import pytest
-
 from kdiag.wire.catalog import NEWEST_KAFKA
 from kdiag.wire.error_code import CODE_BY_NAME, ERROR_BY_CODE, error_name
-
-PRINT_ERRORS = """
-import org.apache.kafka.common.errors.RetriableException;
-import org.apache.kafka.common.protocol.Errors;
-
-public class PrintErrors {
-    public static void main(String[] arguments) {
-        for (Errors each : Errors.values()) {
-            boolean retriable = each.exception() instanceof RetriableException;
-            System.out.println(each.code() + " " + each.name() + " " + retriable);
-        }
-    }
-}
-"""
+from real_kafka.oracle_tables import names
 
 
-@pytest.mark.real
-def test_numbers_names_and_retriability_are_those_of_the_newest_kafka(
-    get_kafka_jars: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_numbers_names_and_retriability_are_those_of_the_newest_kafka() -> None:
     """Kafka's own enumeration is the judge."""
-    jars = get_kafka_jars(NEWEST_KAFKA)
-    source = tmp_path / "PrintErrors.java"
-    source.write_text(PRINT_ERRORS)
-    done = subprocess.run(
-        ["java", "-cp", f"{jars}/*", source], capture_output=True, check=True, text=True
-    )
-    ours = {
-        f"{each.code} {each.name} {str(each.is_retriable).lower()}"
-        for each in ERROR_BY_CODE.values()
-    }
-    assert ours == set(done.stdout.splitlines())
+    ours = {(each.code, each.name, each.is_retriable) for each in ERROR_BY_CODE.values()}
+    theirs = {(e["number"], e["name"], e["retriable"]) for e in names(NEWEST_KAFKA)["Errors"]}
+    assert ours == theirs
 
 
 def test_a_known_code_has_its_name_and_an_unknown_one_shows_its_number() -> None:

@@ -13,6 +13,7 @@ from kdiag.wire.record_catalog import (
     message_class,
 )
 from kdiag.wire.schema import info_of
+from real_kafka.releases import OLDEST, VERSIONS
 
 
 def internal_lines(release: str) -> list[dict[str, Any]]:
@@ -21,7 +22,7 @@ def internal_lines(release: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-@pytest.mark.parametrize("release", ["3.9.1", "4.3.1", "4.4.0"])
+@pytest.mark.parametrize("release", VERSIONS)
 def test_every_internal_message_of_a_kafka_has_a_class(release: str) -> None:
     """Under the name that this Kafka gave it, and in the version it wrote."""
     for line in internal_lines(release):
@@ -30,7 +31,7 @@ def test_every_internal_message_of_a_kafka_has_a_class(release: str) -> None:
         assert info_of(message_class(line["schema"])).versions.covers(version), line["schema"]
 
 
-@pytest.mark.parametrize("release", ["4.3.1", "4.4.0"])
+@pytest.mark.parametrize("release", VERSIONS[1:])
 def test_a_record_type_is_that_of_a_kafka(release: str) -> None:
     """What the oracle calls record type N of a topic stands at N in a table."""
     types = {
@@ -51,7 +52,7 @@ def test_a_record_type_is_that_of_a_kafka(release: str) -> None:
 def test_the_record_type_of_a_key_was_its_version_before_4_0() -> None:
     """The bytes before the key's fields are the same int16."""
     records = COORDINATOR_RECORDS["__consumer_offsets"]
-    for line in internal_lines("3.9.1"):
+    for line in internal_lines(OLDEST):
         if line["schema"].endswith("Key") and line["schema"] not in {
             "TransactionLogKey",
             "OffsetCommitKey",  # versions 0 and 1 became LegacyOffsetCommitKey and this

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from folders import ROOT
-
-TOOLS_VERSIONS: Final = {"3.9.1": "3.9.1", "4.3.1": "4.3.1", "4.4.0": "4.3.1"}
-"""Kafka's versions and the version of kafka-tools to use with each."""
+from real_kafka.releases import VERSIONS, release
 
 _RIG: Final = Path(__file__).parent
 _FETCH_TIMEOUT_S: Final = 600
@@ -44,7 +42,7 @@ def library_folder() -> Path:
 
 
 def jars(version: str) -> Path:
-    """Return the folder with the jars of a Kafka version (a key of `TOOLS_VERSIONS`).
+    """Return the folder with the jars of a Kafka version (one of `releases.VERSIONS`).
 
     Raises:
         UnavailableError: if Java or Maven is missing, or Maven cannot fetch.
@@ -70,7 +68,7 @@ def _fetch(version: str, folder: Path) -> None:
         _run_maven(
             "dependency:copy-dependencies",
             f"-Dkv={version}",
-            f"-Dtools={TOOLS_VERSIONS[version]}",
+            f"-Dtools={release(version).tools}",
             f"-DoutputDirectory={fetched}",
         )
         try:
@@ -101,5 +99,5 @@ def _run_maven(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    for each in TOOLS_VERSIONS:
+    for each in VERSIONS:
         sys.stdout.write(f"{jars(each)}\n")

@@ -15,6 +15,16 @@ from real_kafka import kafka_jars
 _ORACLE: Final = ORACLE / "Oracle.java"
 
 
+def tell(version: str, command: str) -> str:
+    """Return the lines that the oracle prints of a release, such as its `table` or its `names`.
+
+    Raises:
+        UnavailableError: if Kafka's jars cannot be had.
+    """
+    run = kafka_jars.java_command(kafka_jars.jars(version), str(_ORACLE), command)
+    return subprocess.run(run, capture_output=True, text=True, check=True).stdout
+
+
 def decode(version: str, lines: Iterable[Mapping[str, object]]) -> list[dict[str, Any]]:
     """Return what Kafka reads in each line, in order.
 

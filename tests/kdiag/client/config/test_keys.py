@@ -14,16 +14,22 @@ from kdiag.client.config.keys import (
     is_secret,
     near_names,
 )
+from real_kafka.oracle_tables import names
+from real_kafka.releases import NEWEST
+
+SETTINGS = {
+    "java": [each["name"] for each in names(NEWEST)["setting"]],
+    "librdkafka": Path(__file__).with_name("librdkafka_settings.txt").read_text().split(),
+}
 
 
-@pytest.mark.parametrize("clients", ["java", "librdkafka"])
+@pytest.mark.parametrize("clients", SETTINGS)
 def test_every_setting_of_kafkas_clients_is_known(clients: str) -> None:
     """A configuration that serves an application gives no warning about its names."""
-    names = Path(__file__).with_name(f"{clients}_settings.txt").read_text().split()
-
+    settings = SETTINGS[clients]
     known = {*USED, *TRANSLATIONS, *UNHEEDED}
-    assert [name for name in names if name not in known and not is_accepted(name)] == []
-    assert len(names) > 100
+    assert [name for name in settings if name not in known and not is_accepted(name)] == []
+    assert len(settings) > 100
 
 
 def test_translations_lead_to_settings_that_are_used() -> None:

@@ -9,20 +9,8 @@ from kdiag.diagnosis.error_codes.catalog import ADVICE, KNOWN_ERRORS
 from kdiag.diagnosis.error_codes.search import find_errors
 from kdiag.wire.catalog import API_BY_KEY, NEWEST_KAFKA
 from kdiag.wire.error_code import CODE_BY_NAME
+from real_kafka.oracle_tables import names
 
-PRINT_EXCEPTIONS = """
-import org.apache.kafka.common.protocol.Errors;
-
-public class PrintExceptions {
-    public static void main(String[] arguments) {
-        for (Errors each : Errors.values()) {
-            Throwable thrown = each.exception();
-            String name = thrown == null ? "None" : thrown.getClass().getSimpleName();
-            System.out.println(each.name() + " " + name);
-        }
-    }
-}
-"""
 PRINT_SETTINGS = """
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
@@ -109,18 +97,12 @@ def test_errors_that_advice_refers_to_are_known() -> None:
             assert is_operation or is_protocol or len(find_errors(name)) == 1, name
 
 
-@pytest.mark.real
-def test_exceptions_are_those_that_the_newest_kafka_throws(
-    get_kafka_jars: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_exceptions_are_those_that_the_newest_kafka_throws() -> None:
     """Kafka's own enumeration is the judge."""
-    jars = get_kafka_jars(NEWEST_KAFKA)
-    theirs = run_java(PRINT_EXCEPTIONS, "PrintExceptions", jars, tmp_path)
-    ours = {
-        f"{error.name} {error.java_exception}" for error in KNOWN_ERRORS if error.source == "kafka"
-    }
+    theirs = {(each["name"], each["exception"]) for each in names(NEWEST_KAFKA)["Errors"]}
+    ours = {(error.name, error.java_exception) for error in KNOWN_ERRORS if error.source == "kafka"}
 
-    assert ours == set(theirs)
+    assert ours == theirs
 
 
 @pytest.mark.real

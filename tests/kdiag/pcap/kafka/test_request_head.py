@@ -18,9 +18,10 @@ from kdiag.pcap.kafka.request_head import (
 from kdiag.wire.api.api_versions import ApiVersionsRequest
 from kdiag.wire.api.produce import ProduceRequest
 from kdiag.wire.codec.messages import encode
+from real_kafka.releases import USUAL
 from recordings.segment_tape import request
 
-_HEADERS = ORACLE / "headers-4.3.1.jsonl.gz"
+_HEADERS = ORACLE / f"headers-{USUAL}.jsonl.gz"
 
 
 def test_every_request_header_of_kafka_is_plausible() -> None:

@@ -21,6 +21,7 @@ from kdiag.wire.records.batches import (
     write_batch,
 )
 from kdiag.wire.records.compression import FORMS
+from real_kafka.releases import OLDEST, USUAL
 
 RECORDS = ORACLE / "records.jsonl.gz"
 MAGIC_2_ONLY = ("leader_epoch", "producer_id", "producer_epoch", "base_sequence")
@@ -151,8 +152,8 @@ def test_a_compressed_batch_written_again_holds_the_same() -> None:
     assert compared > 80
 
 
-@pytest.mark.real
-@pytest.mark.parametrize("version", ["3.9.1", "4.3.1"])
+@pytest.mark.java
+@pytest.mark.parametrize("version", [OLDEST, USUAL])
 def test_kafka_reads_what_is_written(
     version: str,
     kafka_reads: Callable[[str, Iterable[Mapping[str, object]]], list[dict[str, Any]]],
