@@ -67,7 +67,7 @@ class MergedMessage(NamedTuple):
     structs: tuple[MergedStruct, ...]
 
 
-class _Part(NamedTuple):
+class _OwnedStruct(NamedTuple):
     """A struct as one release has it, and the versions in which that release decides."""
 
     fields: tuple[FieldSchema, ...]
@@ -87,7 +87,7 @@ def merge_message(schemas: Sequence[MessageSchema | None]) -> MergedMessage:
     newest = present[-1]
     owned = _owned(present)
     versions = _one_range(newest.name, set().union(*owned))
-    parts: dict[str, list[_Part]] = {}
+    parts: dict[str, list[_OwnedStruct]] = {}
     for schema, versions_owned in zip(present, owned, strict=True):
         _reach(schema, newest.name, frozenset(versions_owned), parts)
     structs = {name: _merge_struct(newest.name, name, each) for name, each in parts.items()}
@@ -143,7 +143,7 @@ def _flexible(
 
 
 def _reach(
-    schema: MessageSchema, struct: str, owned: frozenset[int], parts: dict[str, list[_Part]]
+    schema: MessageSchema, struct: str, owned: frozenset[int], parts: dict[str, list[_OwnedStruct]]
 ) -> None:
     """Add every struct that the owned versions of one release reach to `parts`, by name."""
     reached: dict[str, frozenset[int]] = {}
@@ -159,10 +159,10 @@ def _reach(
             if each.is_struct
         ]
     for name, versions in reached.items():
-        parts.setdefault(name, []).append(_Part(schema.structs[name], versions))
+        parts.setdefault(name, []).append(_OwnedStruct(schema.structs[name], versions))
 
 
-def _merge_struct(message: str, name: str, parts: list[_Part]) -> MergedStruct:
+def _merge_struct(message: str, name: str, parts: list[_OwnedStruct]) -> MergedStruct:
     """Return one struct for its parts, oldest first."""
     order = _order(parts)
     fields = tuple(_merge_field(f"{message}: {name}.{each}", each, parts) for each in order)
@@ -172,7 +172,7 @@ def _merge_struct(message: str, name: str, parts: list[_Part]) -> MergedStruct:
     return MergedStruct(name, frozenset().union(*(part.owned for part in parts)), fields)
 
 
-def _order(parts: list[_Part]) -> list[str]:
+def _order(parts: list[_OwnedStruct]) -> list[str]:
     """Return the names of the fields that any version has, as the newest release orders them.
 
     A field that only an older release has stands behind the field that it followed there.
@@ -189,7 +189,7 @@ def _order(parts: list[_Part]) -> list[str]:
     return order
 
 
-def _merge_field(path: str, name: str, parts: list[_Part]) -> MergedField:
+def _merge_field(path: str, name: str, parts: list[_OwnedStruct]) -> MergedField:
     """Return one field for what each part that has it says, oldest first."""
     having = [
         (field, covered(field.versions, part.owned), part.owned)
@@ -215,7 +215,7 @@ def _merge_field(path: str, name: str, parts: list[_Part]) -> MergedField:
     )
 
 
-def _check_not_renamed(path: str, newest: FieldSchema, parts: list[_Part]) -> None:
+def _check_not_renamed(path: str, newest: FieldSchema, parts: list[_OwnedStruct]) -> None:
     """Raise ValueError if a release puts a field in a version whose older owner lacks it.
 
     That is what a rename looks like; merged, the class would have a field for each name.
@@ -228,7 +228,9 @@ def _check_not_renamed(path: str, newest: FieldSchema, parts: list[_Part]) -> No
                 raise ValueError(f"{path}: not in version {version} of the release that owns it")
 
 
-def _check_order(path: str, fields: tuple[MergedField, ...], part: _Part, version: int) -> None:
+def _check_order(
+    path: str, fields: tuple[MergedField, ...], part: _OwnedStruct, version: int
+) -> None:
     """Raise ValueError unless a version has its untagged fields in the order of its owner."""
     merged = [
         each.schema.name

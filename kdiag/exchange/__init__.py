@@ -1,1 +1,15 @@
-"""What crossed the wire: requests with their responses, and how kdiag speaks of them."""
+"""Exchanges: requests with their responses, as they crossed the wire, and their forms for readers.
+
+* a **connection**, an **exchange** and a **gap** (`model`) are values; **tcp facts** (`tcp_facts`)
+  say how TCP carried them;
+* a **side** (`side`) is a request or response, decoded as far as it is readable;
+* a **dissection** (`dissection`) is an exchange with both sides, decoded on demand;
+* **mentions** (`mentions`) are the topics, groups and errors in a message, **embedded** messages
+  (`embedded`) lie inside others;
+* **topic names** (`topic_names`) are learnt from exchanges, **fetch sessions** (`fetch_session`)
+  followed over them;
+* a **selection** (`selection`) is a filter.
+
+Forms for readers: `line` (one line), `documents` (JSON and the byte view), `summary` (counts);
+`secrets` keeps passwords and tokens out of all of them. `wire` knows nothing of exchanges.
+"""

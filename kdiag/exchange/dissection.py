@@ -1,4 +1,4 @@
-"""An exchange laid open: both sides read on demand, once, and what they say together."""
+"""An exchange with its bodies: both sides, decoded once and on demand, and their common facts."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID
 
 SEVERITY: Final = {status: rank for rank, status in enumerate(Status)}
-"""The rank of each status, the worst first; an exchange has the worst of its parts."""
+"""The rank of each status, the worst is 0; an exchange has the worst status of its parts."""
 
 FIRST_FETCH_BY_ID: Final = 13
 """The first version of Fetch in which topics have ids and no names."""
@@ -20,12 +20,12 @@ _GROUP_KEY_TYPE: Final = 0
 
 
 class Dissection:
-    """An exchange whose sides are read when they are first asked for.
+    """An exchange whose sides are decoded on first use.
 
     Attributes:
-        exchange: what is read.
-        session_topics: for an incremental fetch, what its session fetches: (topic or topic id,
-            partition) pairs.
+        exchange: the exchange.
+        session_topics: for an incremental fetch, the (topic or topic id, partition) pairs of its
+            session.
     """
 
     __slots__ = (
@@ -55,26 +55,26 @@ class Dissection:
 
     @property
     def request(self) -> Side | None:
-        """Return the request, or None if it was not seen."""
+        """Return the request; None if it was not seen."""
         if self._request is None:
             self._request = read_request(self.exchange)
         return self._request
 
     @property
     def response(self) -> Side | None:
-        """Return the response, or None if there is none."""
+        """Return the response; None if there is none."""
         if self._response is None:
             self._response = read_response(self.exchange)
         return self._response
 
     @property
     def sides(self) -> list[Side]:
-        """Return the sides that there are."""
+        """Return the sides that were seen."""
         return [side for side in (self.request, self.response) if side is not None]
 
     @property
     def status(self) -> Status:
-        """Return the worst of what both sides and the pairing say."""
+        """Return the worst status of both sides and of the pairing."""
         if self._status is None:
             worst = self.exchange.pairing
             for side in (self.request, self.response):
@@ -85,38 +85,38 @@ class Dissection:
 
     @property
     def error_code(self) -> int:
-        """Return the first error code other than 0 in the response, in field order, or 0."""
+        """Return the first error code of the response that is not 0, in field order, or 0."""
         if self._error_code is None:
             self._error_code = 0
             response = self.response
-            if response is not None and response.asks is not None:
-                first_error = response.asks.first_error
+            if response is not None and response.mentions is not None:
+                first_error = response.mentions.first_error
                 if first_error is not None:
                     self._error_code = first_error(response.message)
         return self._error_code
 
     @property
     def error(self) -> str | None:
-        """Return Kafka's name of `error_code`, or None."""
+        """Return Kafka's name of `error_code`; None for 0."""
         code = self.error_code
         return error_name(code) if code else None
 
     @property
     def topics(self) -> frozenset[str]:
-        """Return the topics that both sides name, or their fetch session; see `topic_ids`."""
+        """Return the topics by name, of both sides and of the fetch session; see `topic_ids`."""
         return (self._topics or self._find_topics())[0]
 
     @property
     def topic_ids(self) -> frozenset[str]:
-        """Return the topic ids that both sides mention, as Kafka writes them."""
+        """Return the topic ids of both sides, in Kafka's text form."""
         return (self._topics or self._find_topics())[1]
 
     def _find_topics(self) -> tuple[frozenset[str], frozenset[str]]:
         names: set[Any] = set()
         ids: set[bytes] = set()
         for side in (self.request, self.response):
-            if side is not None and side.asks is not None and side.asks.topics is not None:
-                side.asks.topics(side.message, names, ids)
+            if side is not None and side.mentions is not None and side.mentions.topics is not None:
+                side.mentions.topics(side.message, names, ids)
         names -= _NO_NAMES
         ids.discard(ZERO_UUID)
         texts = set(map(uuid_text, ids))
@@ -128,11 +128,11 @@ class Dissection:
 
     @property
     def groups(self) -> set[str]:
-        """Return the groups that both sides name."""
+        """Return the groups of both sides."""
         groups: set[Any] = set()
         for side in (self.request, self.response):
-            if side is not None and side.asks is not None and side.asks.groups is not None:
-                side.asks.groups(side.message, groups)
+            if side is not None and side.mentions is not None and side.mentions.groups is not None:
+                side.mentions.groups(side.message, groups)
         if self.exchange.api_key == api_keys.FIND_COORDINATOR and self.request is not None:
             asked = self.request.message
             if asked is not None and asked.key_type == _GROUP_KEY_TYPE:
@@ -141,9 +141,13 @@ class Dissection:
 
     @property
     def transactional_ids(self) -> set[str]:
-        """Return the transactional ids that both sides name."""
+        """Return the transactional ids of both sides."""
         ids: set[Any] = set()
         for side in (self.request, self.response):
-            if side is not None and side.asks is not None and side.asks.transactions is not None:
-                side.asks.transactions(side.message, ids)
+            if (
+                side is not None
+                and side.mentions is not None
+                and side.mentions.transactions is not None
+            ):
+                side.mentions.transactions(side.message, ids)
         return ids - _NO_NAMES

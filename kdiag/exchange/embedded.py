@@ -1,8 +1,8 @@
-"""Messages inside messages: what `bytes` fields hold where Kafka's protocol nests protocols.
+"""Messages inside messages: the contents of `bytes` fields where Kafka nests protocols.
 
-The members of a classic group tell each other subscriptions and assignments inside JoinGroup,
-SyncGroup and DescribeGroups, which the broker passes on unread; a broker forwards a client's whole
-request to the controller inside an Envelope (KIP-590).
+JoinGroup, SyncGroup and DescribeGroups carry the subscriptions and assignments of a classic group's
+members, which the broker passes on unread; an Envelope carries a client's whole request from a
+broker to the controller (KIP-590).
 """
 
 from struct import Struct as Layout
@@ -14,6 +14,7 @@ from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.codec.messages import decode
 from kdiag.wire.header import RequestHeader, read_request_header, read_response_header
 from kdiag.wire.record_catalog import message_class
+from kdiag.wire.records.internal import VersionedMessage
 from kdiag.wire.schema import info_of
 
 CONSUMER: Final = "consumer"
@@ -22,29 +23,22 @@ CONSUMER: Final = "consumer"
 _INT16: Final = Layout(">h")
 
 
-class Embedded(NamedTuple):
-    """A message that was found inside another, and its version."""
-
-    message: Any
-    version: int
-
-
-def read_subscription(data: bytes | None) -> Embedded | None:
-    """Return what a member of a consumer group wants to read; None if that is not what it is."""
+def read_subscription(data: bytes | None) -> VersionedMessage | None:
+    """Return the subscription of a member of a consumer group; None if the bytes are not one."""
     return _read_versioned("ConsumerProtocolSubscription", data)
 
 
-def read_assignment(data: bytes | None) -> Embedded | None:
-    """Return what a member of a consumer group shall read; None if that is not what it is."""
+def read_assignment(data: bytes | None) -> VersionedMessage | None:
+    """Return the assignment of a member of a consumer group; None if the bytes are not one."""
     return _read_versioned("ConsumerProtocolAssignment", data)
 
 
-def read_principal(data: bytes | None) -> Embedded | None:
-    """Return who a forwarded request is from, if Kafka's own principal builder wrote it."""
+def read_principal(data: bytes | None) -> VersionedMessage | None:
+    """Return the sender of a forwarded request; None unless Kafka's own builder wrote it."""
     return _read_versioned("DefaultPrincipalData", data)
 
 
-def _read_versioned(name: str, data: bytes | None) -> Embedded | None:
+def _read_versioned(name: str, data: bytes | None) -> VersionedMessage | None:
     """Return the message after an int16 with its version, if it fits to the last byte."""
     if data is None or len(data) < _INT16.size:
         return None
@@ -52,11 +46,11 @@ def _read_versioned(name: str, data: bytes | None) -> Embedded | None:
     (stated,) = _INT16.unpack_from(data)
     if not info_of(cls).versions.covers(stated):
         return None
-    # Some clients (kafka-go of segmentio) state a version and leave its new fields out: what fits
-    # a version before to the last byte is that.
+    # Some clients (segmentio's kafka-go) state a version and leave its new fields out: bytes that
+    # fit an earlier version to the last byte are in that version.
     for version in range(stated, -1, -1):
         try:
-            return Embedded(decode(cls, version, data, _INT16.size), version)
+            return VersionedMessage(decode(cls, version, data, _INT16.size), version)
         except DecodeError:
             continue
     return None
@@ -66,8 +60,8 @@ class Forwarded(NamedTuple):
     """A request or response inside an Envelope.
 
     Attributes:
-        api: of the request.
-        header: of the request.
+        api: the request's API.
+        header: the request's header.
         message: the body.
     """
 
@@ -77,9 +71,9 @@ class Forwarded(NamedTuple):
 
 
 def read_forwarded_request(data: bytes) -> Forwarded | None:
-    """Return the request that an Envelope carries, if it is known and fits to the last byte.
+    """Return the request in an Envelope, if its API is known and it fits to the last byte.
 
-    An Envelope inside an Envelope is not read: no broker forwards one.
+    An Envelope in an Envelope is not read: no broker forwards one.
     """
     try:
         header = read_request_header(data)
@@ -93,7 +87,7 @@ def read_forwarded_request(data: bytes) -> Forwarded | None:
 
 
 def read_forwarded_response(data: bytes | None, request: bytes) -> Forwarded | None:
-    """Return the response that an Envelope's response carries, given the request's bytes."""
+    """Return the response in an Envelope's response, given the bytes of the forwarded request."""
     asked = read_forwarded_request(request)
     if asked is None or data is None:
         return None

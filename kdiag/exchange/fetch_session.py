@@ -1,15 +1,15 @@
-"""Fetch sessions: what a fetch reads that names no partitions, because its session remembers them.
+"""Fetch sessions: the partitions of a fetch that names none, because its session remembers them.
 
-A consumer or follower opens a session with a full fetch; later requests name only what changed, an
+A consumer or follower opens a session with a full fetch; later requests name only the changes, an
 empty one means "the same as before":
 
     request    session 0, epoch 0    orders-0, orders-1    response  session 77
     request    session 77, epoch 1   (nothing)             reads orders-0, orders-1
     request    session 77, epoch 2   forget orders-0       reads orders-1
 
-Sessions belong to a broker, not to a connection. One whose first fetch was not seen stays unknown,
-and one that misses a fetch, which its epochs show, becomes so: half a list would be worse than
-none.
+Sessions belong to a broker, not to a connection. A session whose first fetch was not seen stays
+unknown, and one with a missing fetch, which its epochs show, becomes unknown: half a list would be
+worse than none.
 
 Source: KIP-227; Kafka's `FetchMetadata` (session id 0 is none; epoch 0 opens, -1 closes).
 """
@@ -29,25 +29,25 @@ _FULL_EPOCHS: Final = (0, -1)
 _LAST_EPOCH: Final = (1 << 31) - 1
 
 Partition = tuple[str, int]
-"""A topic, or its id where the request has that, and a partition."""
+"""A topic, or its id if the request has ids, and a partition."""
 
 
 class _Session(NamedTuple):
-    """The epoch of a session's next fetch, and what the session remembers."""
+    """The epoch of a session's next fetch, and the partitions of the session."""
 
     next_epoch: int
     partitions: dict[Partition, None]
 
 
 class FetchSessions:
-    """The sessions of one run; the longest unused are forgotten when there are too many."""
+    """The sessions of one run; the least recently used are dropped when there are too many."""
 
     def __init__(self, max_sessions: int = DEFAULT_MAX_SESSIONS) -> None:
         self._max_sessions = max_sessions
         self._sessions: dict[tuple[str, int], _Session] = {}
 
     def follow(self, dissection: Dissection) -> None:
-        """Take an exchange, in order; give an incremental fetch what its session reads."""
+        """Follow the next exchange; set the `session_topics` of an incremental fetch."""
         exchange = dissection.exchange
         if exchange.api_key != api_keys.FETCH or (exchange.version or 0) < FIRST_WITH_SESSIONS:
             return
@@ -68,7 +68,7 @@ class FetchSessions:
         self._keep(dissection, asked, partitions)
 
     def _keep(self, dissection: Dissection, asked: Any, partitions: dict[Partition, None]) -> None:
-        """Remember the session that the exchange leaves behind."""
+        """Keep the state of the session after the exchange."""
         response = dissection.response
         session_id = asked.session_id
         if asked.session_epoch in _FULL_EPOCHS:
@@ -86,7 +86,7 @@ class FetchSessions:
 
 
 def _apply(asked: Any, partitions: dict[Partition, None]) -> None:
-    """Add what a request adds to a session, and remove what it forgets."""
+    """Add and remove the partitions that a request adds to its session and removes from it."""
     for topic in asked.forgotten_topics_data:
         name = topic.topic or uuid_text(topic.topic_id)
         for index in topic.partitions:

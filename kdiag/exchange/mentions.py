@@ -1,8 +1,8 @@
-"""What a message mentions: its first error, topics, topic ids, groups, transactions, records.
+"""The names in a message: its first error, topics, topic ids, groups, transactions, records.
 
-Each question is compiled for each (class, version) into one function of nested loops over the few
-fields that matter, so asking costs well under a microsecond. For a Produce response version 13,
-`first_error` becomes
+Each query is compiled for each (class, version) into one function: nested loops over the few fields
+that matter, well under a microsecond a call. For a Produce response version 13, `first_error`
+becomes
 
     def walk(m):
         for e0 in m.responses or ():
@@ -11,8 +11,8 @@ fields that matter, so asking costs well under a microsecond. For a Produce resp
                     return e1.error_code
         return 0
 
-Which field is a topic, a group or an error code is said by the schemas themselves: by Kafka's
-entity types, and by the names of error codes and topic ids.
+The schemas themselves tell topics, groups and error codes apart: by Kafka's entity types, and by
+the field names of error codes and topic ids.
 """
 
 from collections.abc import Callable
@@ -22,22 +22,22 @@ from typing import Any, NamedTuple, TypeAlias
 from kdiag.wire.schema import Entity, Field, Kind, Struct, fields_of, is_batches
 
 Leaf: TypeAlias = Callable[[list[Field], Field, str], str | None]
-"""Gives the statement for a field, or None, given all fields of its struct in the version, it and
-the struct's variable."""
+"""Returns the statement for a field, or None; the arguments are all fields of its struct in the
+version, the field and the struct's variable."""
 
 _INDENT = "    "
 
 
 class Mentions(NamedTuple):
-    """What to call with a message of one class and version; None where it can mention nothing.
+    """The compiled queries for one class and version; None where it has no such field.
 
     Attributes:
         first_error: returns the first error code that is not 0, in field order, or 0.
-        topics: takes (message, names, ids) and adds to both sets; ids are 16 bytes each.
-        groups: takes (message, ids) and adds to the set.
+        topics: `topics(message, names, ids)` adds to both sets; ids are 16 bytes each.
+        groups: `groups(message, ids)` adds to the set.
         transactions: as `groups`, for transactional ids.
-        pairs: takes (message, learn) and calls `learn(topic id, name)` for each pair.
-        records: takes (message, found) and calls `found(bytes or None)` for each `records` field.
+        pairs: `pairs(message, learn)` calls `learn(topic id, name)` for each pair.
+        records: `records(message, found)` calls `found(bytes or None)` for each `records` field.
     """
 
     first_error: Callable[[Any], int] | None
@@ -49,8 +49,8 @@ class Mentions(NamedTuple):
 
 
 @cache
-def mentions(cls: type[Struct], version: int) -> Mentions:
-    """Return the compiled questions about messages of a class in a version."""
+def mentions_of(cls: type[Struct], version: int) -> Mentions:
+    """Return the compiled queries for messages of a class in a version."""
     return Mentions(
         first_error=_compile(cls, version, "m", _error, "return 0"),
         topics=_compile(cls, version, "m, names, ids", _topic),
@@ -62,14 +62,13 @@ def mentions(cls: type[Struct], version: int) -> Mentions:
 
 
 def _error(_: list[Field], field: Field, source: str) -> str | None:
-    """Return at the first error code."""
     if not is_error_code(field):
         return None
     return f"if {source}.{field.name}: return {source}.{field.name}"
 
 
 def is_error_code(field: Field) -> bool:
-    """Return whether a field is an error code; `partition_error_code` and the like are some too."""
+    """Return whether a field is an error code; `partition_error_code` and the like count."""
     return field.kind is Kind.INT16 and field.name.endswith("error_code")
 
 
@@ -111,7 +110,7 @@ def _add(target: str, field: Field, source: str) -> str:
 def _compile(
     cls: type[Struct], version: int, parameters: str, leaf: Leaf, last: str = "return None"
 ) -> Any:
-    """Return the function that executes `leaf`'s statements in field order; None without any."""
+    """Return the function that runs `leaf`'s statements in field order; None without any."""
     lines = _statements(cls, version, "m", 0, leaf)
     if not lines:
         return None
@@ -122,7 +121,7 @@ def _compile(
 
 
 def _statements(cls: type[Struct], version: int, source: str, depth: int, leaf: Leaf) -> list[str]:
-    """Return the statements for a struct that the variable `source` holds."""
+    """Return the statements for the struct in the variable `source`."""
     lines = []
     fields = [field for field in fields_of(cls) if field.is_in(version)]
     for field in fields:

@@ -1,4 +1,13 @@
-"""Connections: who speaks to whom, what they speak, and what TCP did on the way."""
+"""The traffic of Kafka as values: connections, the exchanges on them, and gaps in the recording.
+
+    Connection 1   10.0.0.5:41122 → 10.0.0.9:9092
+      Exchange 1     request → response            API, version, correlation id, two frames
+      Exchange 2     request → (none)              unanswered
+      Gap            1,448 bytes of responses      a segment that the capture lacks
+
+The capture decoder makes them of packets, the client of what it sends and receives. Bodies stay
+bytes: `dissection` reads them on demand.
+"""
 
 from enum import StrEnum
 
@@ -9,7 +18,7 @@ from kdiag.wire.frame import Frame
 
 
 class Protocol(StrEnum):
-    """What a connection turned out to carry."""
+    """The protocol that a connection carries."""
 
     UNKNOWN = "unknown"
     KAFKA = "kafka"
@@ -17,7 +26,7 @@ class Protocol(StrEnum):
     HTTP = "http"
     REDIS = "redis"
     EMPTY = "empty"
-    """Opened and closed without a byte: a health check or a port scan."""
+    """No byte at all: a health check or a port scan."""
 
 
 class Connection(msgspec.Struct, kw_only=True):
@@ -26,19 +35,19 @@ class Connection(msgspec.Struct, kw_only=True):
     Attributes:
         number: from 1 in the order of first packets, within one run.
         connection_id: the same in every run: the 5-tuple and the time of the first packet.
-        client: `ip:port` of the end that asks (IPv6 in brackets).
-        broker: `ip:port` of the end that answers.
+        client: `ip:port` of the end that sends requests (IPv6 in brackets).
+        broker: `ip:port` of the end that sends responses.
         first_ns, last_ns: times of the first and last packet, since 1970.
-        protocol: what it carries.
-        tls_version, sni: read from a TLS handshake, where there is one.
+        protocol: the protocol that it carries.
+        tls_version, sni: from the TLS handshake, if there is one.
         requests, responses: frames seen in each direction.
         request_bytes, response_bytes: TCP payload bytes, without retransmissions.
         duplicates: segments that carried nothing new.
-        gaps, gap_bytes: holes declared in either direction and their size.
-        close_reason: `fin`, `rst`, `reused` (a new SYN on its 4-tuple), `end of capture` or `idle`,
-            where a stream has given it up.
-        client_software: name and version that the client gave in ApiVersions (KIP-511).
-        tcp: what TCP did; None if nobody asked for it.
+        gaps, gap_bytes: number and size of the gaps in both directions.
+        close_reason: `fin`, `rst`, `reused` (a new SYN on its 4-tuple), `end of capture` or `idle`
+            (a stream stopped waiting for it).
+        client_software: name and version from the client's ApiVersions request (KIP-511).
+        tcp: the facts of TCP; None if they were not asked for.
     """
 
     number: int
@@ -62,28 +71,8 @@ class Connection(msgspec.Struct, kw_only=True):
     tcp: TcpFacts | None = None
 
 
-class Gap(msgspec.Struct, kw_only=True):
-    """Bytes of one direction of a connection that the capture does not hold.
-
-    Attributes:
-        connection: the connection that lost them.
-        direction: `request` (client to broker) or `response`.
-        time_ns: when the gap was declared, since 1970.
-        offset: where in that direction's byte stream it starts, from 0 at its first byte.
-        size: how many bytes are missing.
-        reason: why it was declared a gap rather than waited for.
-    """
-
-    connection: Connection
-    direction: str
-    time_ns: int
-    offset: int
-    size: int
-    reason: str
-
-
 class Status(StrEnum):
-    """How much of a side, or of an exchange, could be read."""
+    """How much of a side, or of an exchange, was readable; the worst first."""
 
     MALFORMED = "malformed"
     PARTIAL = "partial"
@@ -96,20 +85,20 @@ class Status(StrEnum):
 
 
 class Exchange(msgspec.Struct, kw_only=True):
-    """A request and its response, with the frames they came in; bodies are decoded on demand.
+    """A request and its response, as frames; bodies are decoded on demand.
 
     Attributes:
         number: from 1 in the order of the exchanges' first bytes, within one run.
         connection: the connection that carried both.
-        api_key: None when it is not known (a response without its request, a SASL token).
+        api_key: None if it is not known (a response without its request, a SASL token).
         version: the request's API version; None as above.
-        correlation_id: of the header; None for a frame without one (a SASL token).
-        client_id: of the request header.
-        request: the request's frame, or None when it was not seen.
-        response: the response's frame, or None when there is none.
-        pairing: what the pairing alone says: `ok`, `no_response` (acks=0), `unanswered`,
-            `unmatched` (a response without its request), `opaque` (SASL tokens).
-        guessed: whether `api_key` and `version` were found by trial.
+        correlation_id: from the header; None for a frame without one (a SASL token).
+        client_id: from the request header.
+        request: the request's frame; None if it was not seen.
+        response: the response's frame; None if there is none.
+        pairing: the result of request/response matching alone: `ok`, `no_response` (acks=0),
+            `unanswered`, `unmatched` (a response without its request), `opaque` (SASL tokens).
+        guessed: whether trial decoding found `api_key` and `version`.
         session_topics: for an incremental fetch, the (topic or topic id, partition) pairs of its
             session.
     """
@@ -128,17 +117,37 @@ class Exchange(msgspec.Struct, kw_only=True):
 
     @property
     def time_ns(self) -> int:
-        """Return when its first byte was seen, since 1970."""
+        """Return the time of its first byte, since 1970."""
         frame = self.request or self.response
         assert frame is not None
         return frame.first_byte_ns
 
     @property
     def latency_ns(self) -> int | None:
-        """Return the time from the request's last byte to the response's first; None if unpaired.
+        """Return the time from the request's last byte to the response's first; None without both.
 
-        A response that overtakes its request's last byte (a broker that refuses early) is 0.
+        It is 0 for a response that comes before its request's last byte: the broker refuses early.
         """
         if self.request is None or self.response is None:
             return None
         return max(0, self.response.first_byte_ns - self.request.last_byte_ns)
+
+
+class Gap(msgspec.Struct, kw_only=True):
+    """Bytes of one direction of a connection that the capture lacks.
+
+    Attributes:
+        connection: the connection.
+        direction: `request` (client to broker) or `response`.
+        time_ns: when the decoder declared the gap, since 1970.
+        offset: its start in that direction's byte stream; the first byte is 0.
+        size: the missing bytes.
+        reason: why the decoder stopped waiting for them.
+    """
+
+    connection: Connection
+    direction: str
+    time_ns: int
+    offset: int
+    size: int
+    reason: str

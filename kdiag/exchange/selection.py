@@ -1,6 +1,6 @@
-"""Which exchanges are wanted: the filters of the command line, and of anybody else.
+"""Filters: which exchanges a user wants to see.
 
-Conditions of different kinds must all hold, of several patterns of one kind one is enough.
+Conditions of different kinds must all hold; of several patterns of one kind, one is enough.
 Patterns are names, or shell patterns such as `order-*`.
 """
 
@@ -17,17 +17,17 @@ _WRONG = {Status.MALFORMED, Status.PARTIAL, Status.UNMATCHED, Status.UNANSWERED}
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """What an exchange must be to be wanted; without conditions, all are.
+    """The conditions on an exchange; without any, all exchanges match.
 
     Attributes:
-        api_keys: its API.
+        api_keys: the keys of its API.
         clients: patterns of the client id, or of the client's address with or without its port.
-        topics: patterns of the topics (or topic ids) that it is about.
+        topics: patterns of its topics or topic ids.
         groups: patterns of its groups.
         connections: numbers or ids of its connection.
-        errors: whether a Kafka error is in the response, or the exchange is not in order: cut,
-            malformed, without request or without answer.
-        min_latency_ns: how long the answer took at least.
+        errors: whether it must have a Kafka error in the response, or be incomplete: cut,
+            malformed, without request or without response.
+        min_latency_ns: its least latency.
     """
 
     api_keys: frozenset[int] = frozenset()
@@ -38,8 +38,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     errors: bool = False
     min_latency_ns: int | None = None
 
-    def may_take(self, exchange: Exchange) -> bool:
-        """Return whether an exchange may be wanted, without reading its bodies."""
+    def may_match(self, exchange: Exchange) -> bool:
+        """Return False if an exchange cannot match; its bodies are not read."""
         if self.api_keys and exchange.api_key not in self.api_keys:
             return False
         if self.connections and not self._is_connection(exchange.connection):
@@ -55,10 +55,10 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
             return latency_ns is not None and latency_ns >= self.min_latency_ns
         return True
 
-    def takes_connection(self, connection: Connection) -> bool:
-        """Return whether to tell of a connection, and of gaps in it: not if exchanges are chosen.
+    def matches_connection(self, connection: Connection) -> bool:
+        """Return whether a connection, and the gaps in it, match: never with conditions on bodies.
 
-        What a connection is called by its client id shows in its exchanges only.
+        Client ids are not compared: only exchanges have them.
         """
         if self.api_keys or self.topics or self.groups or self.errors or self.min_latency_ns:
             return False
@@ -70,8 +70,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         names = (str(connection.number), connection.connection_id)
         return not self.connections.isdisjoint(names)
 
-    def takes(self, dissection: Dissection, names: TopicNames) -> bool:
-        """Return whether an exchange that may be wanted is."""
+    def matches(self, dissection: Dissection, names: TopicNames) -> bool:
+        """Return whether an exchange matches, given that `may_match` is true."""
         if self.errors and not dissection.error_code and dissection.status not in _WRONG:
             return False
         if self.groups and not _matches(dissection.groups, self.groups):
@@ -80,13 +80,13 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def topics_of(dissection: Dissection, names: TopicNames) -> frozenset[str]:
-    """Return the names and ids of all topics that an exchange is about."""
+    """Return the names and ids of all topics of an exchange."""
     ids = dissection.topic_ids
     return dissection.topics | ids | set(names.of(ids).values())
 
 
 def address_names(connection: Connection) -> list[str]:
-    """Return what a client's address is called: `ip:port`, `[ip]` for IPv6, `ip`."""
+    """Return the spellings of a client's address: `ip:port`, `[ip]` for IPv6, `ip`."""
     host = connection.client.rpartition(":")[0]
     return [connection.client, host, host.strip("[]")]
 
@@ -98,5 +98,5 @@ def _matches(names: Iterable[str], patterns: Collection[str]) -> bool:
 
 
 def is_in_order(status: Status) -> bool:
-    """Return whether nothing of an exchange is missing or wrong in what was captured of it."""
+    """Return whether an exchange was captured whole and decodes."""
     return status is Status.OK or SEVERITY[status] > SEVERITY[Status.PARTIAL]

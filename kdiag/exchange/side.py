@@ -1,8 +1,9 @@
-"""One side of an exchange, read: the request or the response, and how much of it made sense.
+"""One side of an exchange, decoded: the request or the response, and how much of it is readable.
 
-Reading never raises: a frame that is cut keeps what comes before the hole, a body that contradicts
-its format keeps what could be read, and both say where reading stopped and why. What is newer than
-known is not read at all: a guessed layout would give values that look right and are not.
+Reading never raises. A cut frame keeps the fields before the hole, a body that contradicts its
+format keeps the fields before the contradiction, and both report where reading stopped and why.
+A version that kdiag does not know is not decoded: a guessed layout would give values that look
+right and are not.
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kdiag.errors import DecodeError
-from kdiag.exchange.mentions import Mentions, mentions
+from kdiag.exchange.mentions import Mentions, mentions_of
 from kdiag.exchange.model import Exchange, Status
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, NEWEST_KAFKA
@@ -35,12 +36,12 @@ _STEPS: Final = re.compile(r"[^.\[\]]+")
 
 
 class Why(msgspec.Struct, frozen=True):
-    """Why a side is not `ok`.
+    """The reason that a side is not `ok`.
 
     Attributes:
-        offset: where reading stopped, in bytes from the start of the frame (behind its length).
-        path: the field it stopped in; empty outside of fields.
-        reason: what was expected and what was found.
+        offset: where reading stopped, in bytes from the start of the frame (after its length).
+        path: the field in which it stopped; empty outside of fields.
+        reason: the expected bytes and those that were found.
     """
 
     offset: int
@@ -49,26 +50,26 @@ class Why(msgspec.Struct, frozen=True):
 
 
 class Side(msgspec.Struct, gc=False):
-    """A request or a response, as far as it could be read.
+    """A request or a response, as far as it was readable.
 
     Attributes:
-        frame: the bytes, and how they travelled.
-        version: the version that the body is in: the request's, but 0 for the answer of a broker
-            that does not know the version of an ApiVersions request (KIP-511).
-        body_offset: where in the frame the body starts.
-        asks: the compiled questions about the message.
-        message: what was read; fields that were not reached have their defaults, and large
+        frame: the bytes, and how TCP carried them.
+        version: the version of the body: the request's, but 0 for the response of a broker that
+            does not know the version of an ApiVersions request (KIP-511).
+        body_offset: the start of the body in the frame.
+        mentions: the compiled queries about the message.
+        message: the decoded body; fields that were not reached have their defaults, and large
             `records` fields are views of the frame.
         batches: the whole record batches of each `records` field, in field order.
         status: `ok`, `partial`, `malformed`, `undecoded` or `opaque`.
-        why: why the status is not `ok`.
-        body: what was read of a body that is not whole, in the form of `codec.json_form`.
+        why: the reason that the status is not `ok`.
+        body: the decoded part of an incomplete body, in the form of `codec.json_form`.
     """
 
     frame: Frame
     version: int = -1
     body_offset: int = 0
-    asks: Mentions | None = None
+    mentions: Mentions | None = None
     message: Any = None
     batches: list[list[RecordBatch] | None] = []
     status: Status = Status.OK
@@ -77,15 +78,15 @@ class Side(msgspec.Struct, gc=False):
 
 
 class _Body(NamedTuple):
-    """What a body is, and what to ask about it."""
+    """The class and version of a body, and the queries about it."""
 
     cls: type[Struct]
     version: int
-    asks: Mentions
+    mentions: Mentions
 
 
 class _Layout(NamedTuple):
-    """What the sides of an exchange of one API and version look like; no bodies if not known."""
+    """The layout of both sides of an API version; the bodies are None if it is not known."""
 
     request_header: int
     request: _Body | None
@@ -101,7 +102,7 @@ def _layout(api_key: int, version: int) -> _Layout:
     request = response = None
     if api.versions.covers(version):
         request, response = (
-            _Body(cls, version, mentions(cls, version))
+            _Body(cls, version, mentions_of(cls, version))
             for cls in (api.request_class(), api.response_class())
         )
     return _Layout(
@@ -113,7 +114,7 @@ def _layout(api_key: int, version: int) -> _Layout:
 
 
 def read_request(exchange: Exchange) -> Side | None:
-    """Return the request of an exchange, or None if it was not seen."""
+    """Return the request of an exchange; None if it was not seen."""
     frame = exchange.request
     if frame is None:
         return None
@@ -130,7 +131,7 @@ def read_request(exchange: Exchange) -> Side | None:
 
 
 def read_response(exchange: Exchange) -> Side | None:
-    """Return the response of an exchange, or None if there was none."""
+    """Return the response of an exchange; None if there is none."""
     frame = exchange.response
     if frame is None:
         return None
@@ -151,7 +152,7 @@ def read_response(exchange: Exchange) -> Side | None:
 
 
 def _request_body_offset(data: bytes, header_version: int) -> int:
-    """Return where the body starts; the usual header is stepped over without reading it all.
+    """Return where the body starts; the usual header is skipped without decoding all of it.
 
     Raises:
         DecodeError: if the bytes end inside the header.
@@ -183,60 +184,60 @@ def _response_body_offset(data: bytes, exchange: Exchange, header_version: int) 
 
 
 def _read_body(body: _Body, frame: Frame, offset: int) -> Side:
-    """Return the side whose body is a message of a known class and version."""
-    cls, version, asks = body
+    """Return the side with a body of a known class and version."""
+    cls, version, mentions = body
     data = frame.data
     if len(data) != frame.size:
-        side = Side(frame, version, offset, asks)
+        side = Side(frame, version, offset, mentions)
         _read_cut(cls, side)
     else:
         try:
             message, end = decode_prefix(cls, version, data, offset, views=True)
-            side = Side(frame, version, offset, asks, message)
+            side = Side(frame, version, offset, mentions, message)
             if end != len(data):
                 side.status = Status.MALFORMED
                 side.why = Why(end, "", f"{len(data) - end} bytes are left over")
         except DecodeError as error:
-            side = Side(frame, version, offset, asks, status=Status.MALFORMED)
+            side = Side(frame, version, offset, mentions, status=Status.MALFORMED)
             side.why = Why(error.offset, error.path, error.why)
-            _keep_what_was_read(cls, side, _look_closer(cls, side))
-    if asks.records is not None:
-        _read_records(cls, asks.records, side)
+            _keep_readable_part(cls, side, _explain(cls, side))
+    if mentions.records is not None:
+        _read_records(cls, mentions.records, side)
     return side
 
 
 def _read_cut(cls: type[Struct], side: Side) -> None:
-    """Read what is there of a body that misses bytes."""
+    """Read the present part of a body with missing bytes."""
     frame = side.frame
-    found = _look_closer(cls, side)
+    found = _explain(cls, side)
     stop = found.error or DecodeError("", found.end, "the rest")
     if stop.path.endswith("records") and found.spans and found.spans[-1].path == stop.path:
         _place(found.body, stop.path, frame.data[stop.offset :])
     side.status = Status.PARTIAL
     side.why = Why(stop.offset, stop.path, _loss(frame))
-    _keep_what_was_read(cls, side, found)
+    _keep_readable_part(cls, side, found)
 
 
-def _look_closer(cls: type[Struct], side: Side) -> Explanation:
-    """Read a body again to learn where it breaks, or where its `records` fields are."""
+def _explain(cls: type[Struct], side: Side) -> Explanation:
+    """Read a body again, field by field, to find where it breaks or where its `records` are."""
     frame = side.frame
     return explain(
         cls, side.version, frame.data, side.body_offset, whole_bytes=frame.size, only="records"
     )
 
 
-def _keep_what_was_read(cls: type[Struct], side: Side, found: Explanation) -> None:
+def _keep_readable_part(cls: type[Struct], side: Side, found: Explanation) -> None:
     side.body = found.body
     side.message = from_json(cls, side.version, found.body)
 
 
 def _loss(frame: Frame) -> str:
-    """Return what is missing of a frame."""
+    """Return a sentence about the missing bytes of a frame."""
     return f"{frame.gap_bytes} of {frame.size} bytes are missing, from byte {len(frame.data)} on"
 
 
 def _place(body: Any, path: str, value: bytes) -> None:
-    """Put a value where `path` says, such as `topicData[0].partitionData[1].records`."""
+    """Put a value at a path such as `topicData[0].partitionData[1].records`."""
     *steps, last = _STEPS.findall(path)
     for step in steps:
         body = body[int(step)] if step.isdigit() else body[step]
@@ -248,7 +249,7 @@ def _read_records(
     find_records: Callable[[Any, Callable[[bytes | memoryview | None], object]], None],
     side: Side,
 ) -> None:
-    """Read the headers of the record batches in a side's `records` fields."""
+    """Read the batch headers in a side's `records` fields."""
     fields: list[bytes | memoryview | None] = []
     find_records(side.message, fields.append)
     for index, data in enumerate(fields):
@@ -272,7 +273,7 @@ def _blame_records(cls: type[Struct], side: Side, error: DecodeError, index: int
     """Mark a side malformed because of its `records` field number `index`."""
     if side.status is Status.MALFORMED:
         return
-    found = _look_closer(cls, side)
+    found = _explain(cls, side)
     spans = [
         span
         for span in found.spans
@@ -288,9 +289,9 @@ def _blame_records(cls: type[Struct], side: Side, error: DecodeError, index: int
 
 
 def _read_version_refusal(frame: Frame) -> Side | None:
-    """Return an ApiVersions response that is in version 0 whatever was asked, or None.
+    """Return an ApiVersions response in version 0, whatever the request's version; None if not.
 
-    A broker that does not know the version of the request cannot answer in it.
+    A broker that does not know the version of the request cannot respond in it.
     """
     offset = _CORRELATION_ID_BYTES
     if frame.data[offset : offset + 2] != UNSUPPORTED_VERSION.to_bytes(2) or not frame.is_whole:
@@ -302,11 +303,11 @@ def _read_version_refusal(frame: Frame) -> Side | None:
         return None
     if end != len(frame.data):
         return None
-    return Side(frame, 0, offset, mentions(cls, 0), message)
+    return Side(frame, 0, offset, mentions_of(cls, 0), message)
 
 
 def _undecoded(exchange: Exchange, frame: Frame, offset: int) -> Side:
-    """Return a side whose API or version is not known: its body stays closed."""
+    """Return a side of an unknown API or version, with its body left alone."""
     assert exchange.api_key is not None
     api = API_BY_KEY.get(exchange.api_key)
     if api is None:
@@ -319,7 +320,7 @@ def _undecoded(exchange: Exchange, frame: Frame, offset: int) -> Side:
 
 
 def _unreadable(frame: Frame, error: DecodeError) -> Side:
-    """Return a side whose header cannot be read."""
+    """Return a side with an unreadable header."""
     if frame.is_whole:
         why = Why(error.offset, error.path, error.why)
         return Side(frame, status=Status.MALFORMED, why=why)
@@ -328,7 +329,7 @@ def _unreadable(frame: Frame, error: DecodeError) -> Side:
 
 
 def _request_without_api(exchange: Exchange, frame: Frame) -> Side:
-    """Return a request of which nothing says what it asks."""
+    """Return a request of an unknown API."""
     if exchange.pairing is Status.OPAQUE:
         return _closed(frame, Status.OPAQUE, f"a SASL token of {frame.size} bytes")
     try:
@@ -339,7 +340,7 @@ def _request_without_api(exchange: Exchange, frame: Frame) -> Side:
 
 
 def _response_without_api(exchange: Exchange, frame: Frame) -> Side:
-    """Return a response of which nothing says what it answers."""
+    """Return a response to an unknown request."""
     if exchange.pairing is Status.OPAQUE:
         return _closed(frame, Status.OPAQUE, f"a SASL token of {frame.size} bytes")
     if exchange.request is None:
@@ -353,7 +354,7 @@ def closed_by_fault(frame: Frame | None, reason: str) -> Side | None:
 
 
 def _closed(frame: Frame, status: Status, reason: str) -> Side:
-    """Return a side that is not looked into."""
+    """Return a side that is not decoded."""
     if not frame.is_whole:
         status = Status.PARTIAL
         reason += f"; {_loss(frame)}"

@@ -1,7 +1,7 @@
-"""What TCP did on a connection: how far apart the ends are, what was lost, who waited for whom.
+"""The facts of TCP on a connection: round trips, losses, windows and waits.
 
-Plain values that whoever sees the packets fills in and a diagnosis reads. All times are as seen
-where the packets were seen, which is near one end or somewhere between the two.
+Plain values: the capture decoder fills them in, a diagnosis reads them. All times are those of the
+vantage point, the place where packets were recorded: near one end or between the two.
 
 Source: RFC 9293 (TCP), RFC 7323 (window scale), RFC 6298 (timeouts, Karn's rule on round trips).
 """
@@ -16,18 +16,18 @@ _SAME_MACHINE_NS: Final = 200_000
 
 
 class Vantage(StrEnum):
-    """Where on the path the packets were seen."""
+    """The place on the path where packets were recorded."""
 
     UNKNOWN = "unknown"
     CLIENT = "client"
     BROKER = "broker"
     BETWEEN = "between"
     LOCAL = "local"
-    """The path is too short for there to be a difference."""
+    """The path is too short to tell the places apart."""
 
 
 class WindowScaling(StrEnum):
-    """Whether windows may be larger than 64 KiB, which both ends have to offer in their SYNs."""
+    """Whether windows may exceed 64 KiB, which both ends must offer in their SYNs."""
 
     UNKNOWN = "unknown"
     """No SYN was seen."""
@@ -38,7 +38,7 @@ class WindowScaling(StrEnum):
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """Many values in four."""
+    """The spread of many values."""
 
     least: int
     median: int
@@ -47,30 +47,30 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class TcpDirection(msgspec.Struct, kw_only=True):
-    """One direction: what the sender sent, what the receiver let it send, and what it waited for.
+    """One direction: the sender's segments, the receiver's windows, and the sender's waits.
 
-    The five times are those between its segments, by what kept the sender from sending, and
-    make up the time from its first segment to its last.
+    The five waits are the times between segments, by the reason that the sender did not send; they
+    add up to the time from its first segment to its last.
 
     Attributes:
         bytes: payload bytes, each counted once.
         segments: segments with payload, retransmissions included.
-        first_ns, last_ns: times of the first and the last of them, since 1970; 0 without any.
-        retransmits, retransmitted_bytes: segments sent again, and their payload.
-        timeouts: how many of them came after a silence: the sender waited for its timer.
+        first_ns, last_ns: times of the first and the last segment, since 1970; 0 without any.
+        retransmits, retransmitted_bytes: retransmitted segments, and their payload.
+        timeouts: the retransmits after a silence: the sender waited for its timer.
         out_of_order: segments that others overtook.
         captured_twice: segments that were recorded twice, not sent twice.
-        mss: the largest payload of a segment that the receiver takes.
-        window_scale: by how many bits the receiver offers to shift its window.
+        mss: the largest payload of a segment that the receiver accepts.
+        window_scale: the shift of the window that the receiver offers, in bits.
         window: the receive window, in bytes; None if the scale is not known.
-        zero_windows: how often the receiver closed its window altogether.
-        stalled_ns: for how long it stayed closed.
+        zero_windows: how often the receiver closed its window completely.
+        stalled_ns: how long it stayed closed.
         ack_rtt_ns: from a segment to its acknowledgement, from the vantage point to the receiver
             and back.
-        in_flight: bytes that the sender had sent and not seen acknowledged, after each segment.
+        in_flight: the sent and unacknowledged bytes, after each segment.
         idle_ns: everything was acknowledged: there was nothing to send.
-        window_full_ns: as much was in flight as the receiver's window takes.
-        window_closed_ns: likewise, but before it opened the window was less than half of its
+        window_full_ns: the receiver's window was full.
+        window_closed_ns: the same, and before it opened the window was less than half of its
             largest: the receiving program left bytes unread.
         recovery_ns: something had been lost.
         held_ns: none of these: bytes were in flight, and the window had room for more.
@@ -100,7 +100,7 @@ class TcpDirection(msgspec.Struct, kw_only=True):
 
 
 class TcpFacts(msgspec.Struct, kw_only=True):
-    """What TCP did on one connection.
+    """The facts of TCP on one connection.
 
     Attributes:
         requests: from client to broker.
@@ -129,7 +129,7 @@ class TcpFacts(msgspec.Struct, kw_only=True):
 
     @property
     def retransmits(self) -> int:
-        """Return the segments sent again, of both directions."""
+        """Return the retransmitted segments of both directions."""
         return self.requests.retransmits + self.responses.retransmits
 
     @property
@@ -139,12 +139,12 @@ class TcpFacts(msgspec.Struct, kw_only=True):
 
     @property
     def stalled_ns(self) -> int:
-        """Return for how long windows were closed, of both directions."""
+        """Return how long windows were closed, in both directions together."""
         return self.requests.stalled_ns + self.responses.stalled_ns
 
     @property
     def vantage(self) -> Vantage:
-        """Return where on the path the packets were seen."""
+        """Return the place on the path where packets were recorded."""
         rtt_ns = self.rtt_ns
         if rtt_ns is None or self.client_rtt_ns is None or self.broker_rtt_ns is None:
             return Vantage.UNKNOWN
@@ -156,7 +156,7 @@ class TcpFacts(msgspec.Struct, kw_only=True):
 
     @property
     def window_scaling(self) -> WindowScaling:
-        """Return who offered to scale its window."""
+        """Return which ends offered to scale their windows."""
         if not self.has_handshake:
             return WindowScaling.UNKNOWN
         is_by_client = self.responses.window_scale is not None

@@ -1,7 +1,14 @@
-"""Topic ids and their names: learnt from whatever exchange tells both.
+"""Names for topic ids, learnt from the exchanges that have both.
 
-Since KIP-516 many requests carry a topic's id alone. The name is in responses of Metadata,
-CreateTopics and the like, often on another connection, and in the records of the metadata log.
+Since KIP-516 many requests carry a topic's id alone. Its name is in responses to Metadata,
+CreateTopics and the like, often on another connection, and in the records of the metadata log:
+
+    Fetch v13      topic id 0aYs...          -> name unknown: deferred
+    Metadata v12   0aYs... is `orders`       -> learnt
+    Fetch v13      topic id 0aYs...          -> orders, and the deferred Fetch too
+
+`TopicNames` holds the names that are known by now. `DeferredNames` holds exchanges back until their
+names are known, so that what is printed has names from the first line on.
 """
 
 from collections import deque
@@ -25,7 +32,7 @@ CLUSTER_METADATA_ID: Final = uuid_text(_METADATA_ID)
 NAMING_REQUESTS: Final = frozenset(
     {api_keys.LEADER_AND_ISR, api_keys.UPDATE_METADATA, api_keys.DELETE_TOPICS}
 )
-"""The APIs whose requests tell topic ids with names: LeaderAndIsr, UpdateMetadata, DeleteTopics."""
+"""The APIs whose requests have topic ids with names."""
 
 NAMING_RESPONSES: Final = frozenset(
     {
@@ -40,14 +47,17 @@ NAMING_RESPONSES: Final = frozenset(
         api_keys.DELETE_SHARE_GROUP_OFFSETS,
     }
 )
-"""The APIs whose responses do: Metadata, CreateTopics, DeleteTopics and so on."""
+"""The APIs whose responses have topic ids with names."""
+
+DEFAULT_MAX_EXCHANGES: Final = 1_000
+DEFAULT_MAX_BYTES: Final = 64 << 20
 
 
 class TopicNames:
-    """The names of topic ids, as far as they are known yet."""
+    """The names of topic ids that are known by now; ids are in Kafka's text form."""
 
     def __init__(self, names: Mapping[str, str] | None = None) -> None:
-        """Start with what is known beforehand: id, as Kafka writes it, to name."""
+        """Start with the names by id that are known beforehand."""
         self._names = {CLUSTER_METADATA_ID: CLUSTER_METADATA, **(names or {})}
 
     def __len__(self) -> int:
@@ -55,24 +65,24 @@ class TopicNames:
 
     @property
     def known(self) -> dict[str, str]:
-        """Return all names by id, as Kafka writes it."""
+        """Return all names by id."""
         return dict(self._names)
 
     def name(self, topic_id: str) -> str | None:
-        """Return the name of a topic id, as Kafka writes it, or None."""
+        """Return the name of a topic id; None if it is not known."""
         return self._names.get(topic_id)
 
     def of(self, topic_ids: Iterable[str]) -> dict[str, str]:
-        """Return those of the ids that have a name, with it."""
+        """Return the known names of some ids, by id."""
         names = self._names
         return {each: names[each] for each in sorted(topic_ids) if each in names}
 
     def has_all(self, topic_ids: AbstractSet[str]) -> bool:
-        """Return whether every one of the ids has a name."""
+        """Return whether each of the ids has a name."""
         return topic_ids <= self._names.keys()
 
     def learn(self, dissection: Dissection) -> None:
-        """Remember the names that an exchange tells."""
+        """Add the names in an exchange."""
         if not may_tell_names(dissection.exchange):
             return
         api_key = dissection.exchange.api_key
@@ -82,8 +92,8 @@ class TopicNames:
         if api_key in NAMING_REQUESTS:
             sides.append(dissection.request)
         for side in sides:
-            if side is not None and side.asks is not None and side.asks.pairs is not None:
-                side.asks.pairs(side.message, self._learn)
+            if side is not None and side.mentions is not None and side.mentions.pairs is not None:
+                side.mentions.pairs(side.message, self._learn)
         if api_key == api_keys.FETCH:
             self._learn_from_log(dissection)
 
@@ -92,7 +102,7 @@ class TopicNames:
             self._names[uuid_text(topic_id)] = name
 
     def _learn_from_log(self, dissection: Dissection) -> None:
-        """Remember the topics whose creation a fetch from the metadata log reads."""
+        """Add the topics that a fetch from the metadata log creates."""
         batches_by_field = dissection.response.batches if dissection.response else []
         for batches in batches_by_field:
             for batch in batches or ():
@@ -111,7 +121,7 @@ class TopicNames:
 
 
 def may_tell_names(exchange: Exchange) -> bool:
-    """Return whether `TopicNames.learn` may find something in an exchange, without reading it."""
+    """Return False if an exchange cannot have names for `TopicNames.learn`, without decoding it."""
     api_key = exchange.api_key
     if api_key == api_keys.FETCH:
         return _may_read_metadata(exchange)
@@ -119,26 +129,21 @@ def may_tell_names(exchange: Exchange) -> bool:
 
 
 def _may_read_metadata(exchange: Exchange) -> bool:
-    """Return whether a fetch could be one from the metadata log, without reading it."""
+    """Return False if a fetch cannot be one from the metadata log, without decoding it."""
     request = exchange.request
     return request is not None and (
         _METADATA_ID in request.data or CLUSTER_METADATA.encode() in request.data
     )
 
 
-DEFAULT_MAX_EXCHANGES: Final = 1_000
-DEFAULT_MAX_BYTES: Final = 64 << 20
-
-
-class LateNames:
-    """Lets exchanges through when their topics can be named.
+class DeferredNames:
+    """Holds exchanges back until all of their topics have names.
 
     Args:
-        names: the names that are known; they grow while exchanges are read.
-        look_ahead: adds to `names` all that the input will ever tell; None if it cannot be read
-            twice.
-        max_exchanges: how many exchanges may wait; beyond, the oldest goes on without names.
-        max_bytes: how many bytes they may have together.
+        names: the known names; they grow while exchanges are read.
+        look_ahead: adds to `names` all names in the input; None if it cannot be read twice.
+        max_exchanges: the most exchanges that wait; beyond, the oldest is released without names.
+        max_bytes: the most bytes that the waiting exchanges have together.
     """
 
     def __init__(
@@ -151,21 +156,21 @@ class LateNames:
     ) -> None:
         self._names = names
         self._look_ahead = look_ahead
-        self._is_settled = False
+        self._has_looked_ahead = False
         self._max_exchanges = max_exchanges
         self._max_bytes = max_bytes
         self._waiting: deque[Dissection] = deque()
         self._waiting_bytes = 0
         self._known = len(names)
 
-    def take(self, dissection: Dissection) -> list[Dissection]:
-        """Return the exchanges that can go on now that this one has come."""
+    def add(self, dissection: Dissection) -> list[Dissection]:
+        """Add the next exchange; return the exchanges that are released, in order."""
         ready = self._release()
-        if self._is_settled or self._names.has_all(dissection.topic_ids):
+        if self._has_looked_ahead or self._names.has_all(dissection.topic_ids):
             ready.append(dissection)
         elif self._look_ahead is not None:
             self._look_ahead()
-            self._is_settled = True
+            self._has_looked_ahead = True
             ready.append(dissection)
         else:
             self._waiting.append(dissection)
@@ -176,15 +181,15 @@ class LateNames:
                 ready.append(oldest)
         return ready
 
-    def finish(self) -> list[Dissection]:
-        """Return the exchanges that waited in vain."""
+    def release_all(self) -> list[Dissection]:
+        """Return the exchanges that still wait, at the end of the input."""
         waiting = list(self._waiting)
         self._waiting.clear()
         self._waiting_bytes = 0
         return waiting
 
     def _release(self) -> list[Dissection]:
-        """Return the waiting exchanges that new names have completed."""
+        """Return the waiting exchanges whose names are complete now."""
         if not self._waiting or len(self._names) == self._known:
             return []
         self._known = len(self._names)

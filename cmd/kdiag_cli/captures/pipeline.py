@@ -9,7 +9,12 @@ from kdiag.exchange.fetch_session import FetchSessions
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.selection import Selection, is_in_order
 from kdiag.exchange.summary.counts import Summary
-from kdiag.exchange.topic_names import DEFAULT_MAX_EXCHANGES, LateNames, TopicNames, may_tell_names
+from kdiag.exchange.topic_names import (
+    DEFAULT_MAX_EXCHANGES,
+    DeferredNames,
+    TopicNames,
+    may_tell_names,
+)
 from kdiag.pcap.decoder import Item
 from kdiag.wire import api_keys
 from kdiag_cli.captures.printer import Printer
@@ -51,10 +56,10 @@ class ExchangePipeline:
         self._names = names
         self._selection = selection
         self._printer = printer
-        self._late = None
+        self._deferred = None
         if printer is not None:
             most = DEFAULT_MAX_EXCHANGES if may_wait else 0
-            self._late = LateNames(names, look_ahead, max_exchanges=most)
+            self._deferred = DeferredNames(names, look_ahead, max_exchanges=most)
         is_fetch_wanted = not selection.api_keys or api_keys.FETCH in selection.api_keys
         self._sessions = FetchSessions() if printer is not None and is_fetch_wanted else None
         self._counts_all = printer is None and selection == Selection()
@@ -71,15 +76,15 @@ class ExchangePipeline:
                     self._pass_on(dissection)
             elif isinstance(item, Connection):
                 self.summary.add_connection(item)
-                if self._printer is not None and self._selection.takes_connection(item):
+                if self._printer is not None and self._selection.matches_connection(item):
                     self._printer.connection(item)
-            elif self._printer is not None and self._selection.takes_connection(item.connection):
+            elif self._printer is not None and self._selection.matches_connection(item.connection):
                 self._printer.gap(item)
 
     def finish(self) -> None:
         """Pass on what still waits for names, and end the printer."""
-        if self._late is not None:
-            for dissection in self._late.finish():
+        if self._deferred is not None:
+            for dissection in self._deferred.release_all():
                 self._pass(dissection)
         if self._printer is not None:
             self._printer.finish()
@@ -91,30 +96,17 @@ class ExchangePipeline:
         self._names.learn(dissection)
         if self._sessions is not None:
             self._sessions.follow(dissection)
-        if not self._selection.may_take(exchange):
+        if not self._selection.may_match(exchange):
             return
-        if self._late is None:
+        if self._deferred is None:
             self._pass(dissection)
         else:
-            for each in self._late.take(dissection):
+            for each in self._deferred.add(dissection):
                 self._pass(each)
 
     def _pass(self, dissection: Dissection) -> None:
-        """Count and print an exchange if it is wanted; if it cannot be read, as malformed."""
-        try:
-            self._pass_on(dissection)
-        except Exception as error:  # noqa: BLE001 - the fence: it costs this exchange alone
-            self._report(blame(dissection, error))
-            self._pass_on(dissection)
-
-    def _report(self, fault: str) -> None:
-        """Report a fault of kdiag's own on stderr; of many, the first ones."""
-        self.faults += 1
-        if self.faults <= _MAX_FAULTS:
-            say(fault)
-
-    def _pass_on(self, dissection: Dissection) -> None:
-        if not self._selection.takes(dissection, self._names):
+        """Count and print an exchange if it is wanted."""
+        if not self._selection.matches(dissection, self._names):
             return
         if not is_in_order(dissection.status):
             self.is_partial = True

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kdiag.clock import NS_PER_S
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import moment_of
+from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.line.phrase import size
-from kdiag.exchange.line.subjects import Subjects
 from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
@@ -82,7 +82,7 @@ class ExchangeLines:
 
     def __init__(self, output: Output, names: TopicNames) -> None:
         self._output = output
-        self._subjects = Subjects(names)
+        self._line_writer = LineWriter(names)
         self._is_wide = output.width is None or output.width >= _WIDE
         self._rows: list[_Row] = []
         self._widths: list[int] | None = None
@@ -161,7 +161,7 @@ class ExchangeLines:
         error = dissection.error
         if error is not None:
             parts.append((error, RED))
-        subject = harmless(self._subjects.of(dissection))
+        subject = harmless(self._line_writer.line_of(dissection))
         if subject:
             parts.append((subject, None))
         return parts

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from kdiag.diagnosis.buffers.ceiling import RECEIVE_FACTOR, SEND_FACTOR
 from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, BrokerConfig, KernelLimits
-from kdiag.diagnosis.buffers.trials import Choice
+from kdiag.diagnosis.buffers.trials import BufferChoice
 
 _MOST_IN_FLIGHT: Final = 5
 _LEAST_BATCH_BYTES: Final = 16 << 10
@@ -20,7 +20,7 @@ _MOST_FETCH_BYTES: Final = 50 << 20
 _DOUBLED: Final = 2
 
 
-class Advice(NamedTuple):
+class BufferAdvice(NamedTuple):
     """What to set in one place.
 
     Attributes:
@@ -32,7 +32,7 @@ class Advice(NamedTuple):
     lines: list[str]
 
 
-class Wanted(NamedTuple):
+class BufferPlan(NamedTuple):
     """What the lines shall bring about.
 
     Attributes:
@@ -43,21 +43,21 @@ class Wanted(NamedTuple):
         limits: of this machine's kernel.
     """
 
-    send: Choice
-    receive: Choice
+    send: BufferChoice
+    receive: BufferChoice
     bdp_bytes: int
     config: BrokerConfig
     limits: KernelLimits
 
 
-def advise(wanted: Wanted) -> list[Advice]:
+def advise(wanted: BufferPlan) -> list[BufferAdvice]:
     """Return the lines to paste, for each place where something is to be set."""
     places = [
-        Advice("java", _java(wanted)),
-        Advice("librdkafka", _librdkafka(wanted)),
-        Advice("kafka-python", _kafka_python(wanted)),
-        Advice("broker", _broker(wanted)),
-        Advice("sysctl", sysctl_lines(wanted)),
+        BufferAdvice("java", _java(wanted)),
+        BufferAdvice("librdkafka", _librdkafka(wanted)),
+        BufferAdvice("kafka-python", _kafka_python(wanted)),
+        BufferAdvice("broker", _broker(wanted)),
+        BufferAdvice("sysctl", sysctl_lines(wanted)),
     ]
     return [each for each in places if each.lines]
 
@@ -81,7 +81,7 @@ def fetch_bytes(bdp_bytes: int) -> int:
     return _rounded(4 * bdp_bytes, _LEAST_FETCH_BYTES, _MOST_FETCH_BYTES)
 
 
-def _java(wanted: Wanted) -> list[str]:
+def _java(wanted: BufferPlan) -> list[str]:
     fetch = fetch_bytes(wanted.bdp_bytes)
     return [
         "# producer",
@@ -95,7 +95,7 @@ def _java(wanted: Wanted) -> list[str]:
     ]
 
 
-def _librdkafka(wanted: Wanted) -> list[str]:
+def _librdkafka(wanted: BufferPlan) -> list[str]:
     fetch = fetch_bytes(wanted.bdp_bytes)
     return [
         f"socket.send.buffer.bytes={_or_zero(wanted.send.size_bytes)}",
@@ -104,7 +104,7 @@ def _librdkafka(wanted: Wanted) -> list[str]:
     ]
 
 
-def _kafka_python(wanted: Wanted) -> list[str]:
+def _kafka_python(wanted: BufferPlan) -> list[str]:
     options = ["(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)"]
     for name, choice in (("SO_SNDBUF", wanted.send), ("SO_RCVBUF", wanted.receive)):
         if choice.size_bytes != LEFT_TO_KERNEL:
@@ -119,7 +119,7 @@ def _kafka_python(wanted: Wanted) -> list[str]:
     ]
 
 
-def _broker(wanted: Wanted) -> list[str]:
+def _broker(wanted: BufferPlan) -> list[str]:
     """Return what to set in server.properties; nothing where it is large enough."""
     config, lines = wanted.config, []
     if not _has_room(config.send_buffer_bytes, SEND_FACTOR, wanted.bdp_bytes):
@@ -129,7 +129,7 @@ def _broker(wanted: Wanted) -> list[str]:
     return lines
 
 
-def sysctl_lines(wanted: Wanted) -> list[str]:
+def sysctl_lines(wanted: BufferPlan) -> list[str]:
     """Return what this machine's kernel must allow; nothing where it does."""
     limits, bdp_bytes = wanted.limits, wanted.bdp_bytes
     lines = []

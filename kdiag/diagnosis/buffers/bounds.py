@@ -12,17 +12,17 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from kdiag.diagnosis.buffers.ceiling import Bound, Ceiling
-from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, BrokerPath, Direction, Load
+from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, BrokerPath, LoadDirection, LoadKind
 from kdiag.diagnosis.buffers.trials import Trial
 
 _FULL_WINDOW: Final = 0.7
 _FULL_SEND_BUFFER: Final = 0.9
 _FASTER: Final = 1.25
 _JAVA: Final = "java"
-_VERBS: Final = {Direction.PRODUCE: "produces", Direction.FETCH: "fetches"}
+_VERBS: Final = {LoadDirection.PRODUCE: "produces", LoadDirection.FETCH: "fetches"}
 _TURNS: Final = {
-    Direction.PRODUCE: (Bound.BATCHES_IN_FLIGHT, "batch.size x max.in.flight"),
-    Direction.FETCH: (Bound.FETCH_SIZE, "what one fetch brings"),
+    LoadDirection.PRODUCE: (Bound.BATCHES_IN_FLIGHT, "batch.size x max.in.flight"),
+    LoadDirection.FETCH: (Bound.FETCH_SIZE, "what one fetch brings"),
 }
 
 
@@ -36,14 +36,14 @@ class Bounds(NamedTuple):
         sentences: what that means, for people.
     """
 
-    direction: Direction
+    direction: LoadDirection
     defaults: Bound | None
     kernel: Bound | None
     sentences: list[str]
 
 
 def bounds(
-    direction: Direction,
+    direction: LoadDirection,
     trials: Sequence[Trial],
     ceilings: Sequence[Ceiling],
     path: BrokerPath,
@@ -58,7 +58,7 @@ def bounds(
     """
     mine = [each for each in trials if each.direction is direction]
     java = next((e for e in ceilings if e.client == _JAVA and e.direction is direction), None)
-    full = _left_to_kernel(mine, Load.FULL)
+    full = _left_to_kernel(mine, LoadKind.FULL)
     held = None if full is None else bound_of(full, path)
     sentences = []
     if java is not None:
@@ -71,7 +71,7 @@ def bounds(
             f"With its buffers left to the kernel and enough on its way, a client "
             f"{_VERBS[direction]} {full.mb_per_s:.3g} MB/s, held by {_named(held, direction)}."
         )
-        sentences += _next(direction, full, _left_to_kernel(mine, Load.DEFAULTS))
+        sentences += _next(direction, full, _left_to_kernel(mine, LoadKind.DEFAULTS))
     return Bounds(direction, None if java is None else java.bound_by, held, sentences)
 
 
@@ -79,7 +79,7 @@ def bound_of(trial: Trial, path: BrokerPath) -> Bound:
     """Return what held a trial with a full load."""
     assert path.rtt_ns
     moved_bytes = trial.bytes_per_round_trip(path.rtt_ns)
-    is_produce = trial.direction is Direction.PRODUCE
+    is_produce = trial.direction is LoadDirection.PRODUCE
     sender, receiver = Bound.CLIENT_BUFFER, Bound.BROKER_BUFFER
     send_bytes = trial.effective_send_bytes
     if not is_produce:
@@ -93,13 +93,13 @@ def bound_of(trial: Trial, path: BrokerPath) -> Bound:
     return Bound.PATH
 
 
-def _left_to_kernel(trials: Sequence[Trial], load: Load) -> Trial | None:
+def _left_to_kernel(trials: Sequence[Trial], load: LoadKind) -> Trial | None:
     """Return the trial whose buffers were left to the kernel."""
     found = (e for e in trials if e.load is load and e.size_bytes == LEFT_TO_KERNEL)
     return next(found, None)
 
 
-def _next(direction: Direction, full: Trial, default: Trial | None) -> Iterator[str]:
+def _next(direction: LoadDirection, full: Trial, default: Trial | None) -> Iterator[str]:
     """Yield what holds a client next that only changes its buffers."""
     if default is None or default.mb_per_s * _FASTER >= full.mb_per_s:
         return
@@ -110,9 +110,9 @@ def _next(direction: Direction, full: Trial, default: Trial | None) -> Iterator[
     )
 
 
-def _named(bound: Bound, direction: Direction) -> str:
+def _named(bound: Bound, direction: LoadDirection) -> str:
     """Return what a bound is, in words."""
-    is_produce = direction is Direction.PRODUCE
+    is_produce = direction is LoadDirection.PRODUCE
     return {
         Bound.CLIENT_BUFFER: f"the client's {'send' if is_produce else 'receive'} buffer",
         Bound.BROKER_BUFFER: f"the broker's {'receive' if is_produce else 'send'} buffer",

@@ -25,7 +25,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, BrokerPath, Direction, KernelLimits
+from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, BrokerPath, KernelLimits, LoadDirection
 
 SEND_FACTOR: Final = 1.5
 """Bytes in flight for each byte of a send buffer, as sizes are set."""
@@ -67,7 +67,7 @@ class ClientDefaults(NamedTuple):
     """
 
     client: str
-    direction: Direction
+    direction: LoadDirection
     setting: str
     buffer_bytes: int
     turn: str
@@ -88,7 +88,7 @@ class Ceiling(NamedTuple):
     """
 
     client: str
-    direction: Direction
+    direction: LoadDirection
     setting: str
     mb_per_s: float
     bound_by: Bound
@@ -98,7 +98,7 @@ class Ceiling(NamedTuple):
 CLIENT_DEFAULTS: Final = (
     ClientDefaults(
         "java",
-        Direction.PRODUCE,
+        LoadDirection.PRODUCE,
         "send.buffer.bytes=131072",
         128 * _KIB,
         "5 x batch.size=16384",
@@ -107,7 +107,7 @@ CLIENT_DEFAULTS: Final = (
     ),
     ClientDefaults(
         "java",
-        Direction.FETCH,
+        LoadDirection.FETCH,
         "receive.buffer.bytes=65536",
         64 * _KIB,
         "max.partition.fetch.bytes=1048576",
@@ -115,7 +115,7 @@ CLIENT_DEFAULTS: Final = (
     ),
     ClientDefaults(
         "librdkafka",
-        Direction.PRODUCE,
+        LoadDirection.PRODUCE,
         "socket.send.buffer.bytes=0",
         LEFT_TO_KERNEL,
         "batch.size=1000000",
@@ -123,7 +123,7 @@ CLIENT_DEFAULTS: Final = (
     ),
     ClientDefaults(
         "librdkafka",
-        Direction.FETCH,
+        LoadDirection.FETCH,
         "socket.receive.buffer.bytes=0",
         LEFT_TO_KERNEL,
         "fetch.message.max.bytes=1048576",
@@ -131,7 +131,7 @@ CLIENT_DEFAULTS: Final = (
     ),
     ClientDefaults(
         "kafka-python",
-        Direction.PRODUCE,
+        LoadDirection.PRODUCE,
         "no SO_SNDBUF",
         LEFT_TO_KERNEL,
         "batch_size=16384",
@@ -139,7 +139,7 @@ CLIENT_DEFAULTS: Final = (
     ),
     ClientDefaults(
         "kafka-python",
-        Direction.FETCH,
+        LoadDirection.FETCH,
         "no SO_RCVBUF",
         LEFT_TO_KERNEL,
         "max_partition_fetch_bytes=1048576",
@@ -188,7 +188,7 @@ def _bounds(
     client: ClientDefaults, path: BrokerPath, limits: KernelLimits
 ) -> Iterator[tuple[Bound, int]]:
     """Yield how many bytes each place lets go in a round trip."""
-    is_produce = client.direction is Direction.PRODUCE
+    is_produce = client.direction is LoadDirection.PRODUCE
     own, size = client.buffer_bytes, client.turn_bytes
     sent = limits.send_bytes(own if is_produce else path.config.send_buffer_bytes)
     received = limits.receive_bytes(path.config.receive_buffer_bytes if is_produce else own)

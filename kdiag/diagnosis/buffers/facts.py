@@ -15,14 +15,14 @@ LEFT_TO_KERNEL: Final = SYSTEM_DEFAULT
 _BITS: Final = 8
 
 
-class Direction(StrEnum):
+class LoadDirection(StrEnum):
     """Which way the records go."""
 
     PRODUCE = "produce"
     FETCH = "fetch"
 
 
-class Load(StrEnum):
+class LoadKind(StrEnum):
     """How much a run keeps on its way."""
 
     FULL = "full"
@@ -104,7 +104,7 @@ class BrokerPath(NamedTuple):
         return bits_per_s * self.rtt_ns // _BITS // NS_PER_S
 
 
-class Run(NamedTuple):
+class ProofRun(NamedTuple):
     """One run on a connection of its own.
 
     Attributes:
@@ -119,8 +119,8 @@ class Run(NamedTuple):
         throttled_ns: for how long the broker left the connection alone, by a quota.
     """
 
-    direction: Direction
-    load: Load
+    direction: LoadDirection
+    load: LoadKind
     size_bytes: int
     moved_bytes: int
     time_ns: int

@@ -8,10 +8,10 @@ from kdiag.diagnosis.buffers.ceiling import RECEIVE_FACTOR, SEND_FACTOR, Bound, 
 from kdiag.diagnosis.buffers.facts import (
     LEFT_TO_KERNEL,
     BrokerPath,
-    Direction,
     KernelLimits,
-    Load,
-    Run,
+    LoadDirection,
+    LoadKind,
+    ProofRun,
 )
 from kdiag.findings.finding import Finding, found
 
@@ -21,7 +21,7 @@ _LEAST_LOST: Final = 3
 _LOST_SEGMENTS: Final = 0.001
 _LARGE_BYTES: Final = 16 << 20  # a load is never much larger, whatever the path could hold
 _TURN_RULES: Final = {Bound.BATCHES_IN_FLIGHT: "KD6012", Bound.FETCH_SIZE: "KD6013"}
-_STANDS_FOR_ALL: Final = {Direction.PRODUCE: "java", Direction.FETCH: "librdkafka"}
+_STANDS_FOR_ALL: Final = {LoadDirection.PRODUCE: "java", LoadDirection.FETCH: "librdkafka"}
 """Whose turns are told: its defaults are the usual ones, and its buffers are not in the way."""
 
 
@@ -36,7 +36,7 @@ class Measured(NamedTuple):
     """
 
     path: BrokerPath
-    runs: Sequence[Run]
+    runs: Sequence[ProofRun]
     limits: KernelLimits
     bits_per_s: int
 
@@ -123,7 +123,7 @@ def _kernel(measured: Measured) -> Iterator[Finding]:
 def _of_runs(measured: Measured) -> Iterator[Finding]:
     """Find what disturbed the proof: losses and quotas."""
     path, runs = measured.path, measured.runs
-    sent = [run for run in runs if run.direction is Direction.PRODUCE]
+    sent = [run for run in runs if run.direction is LoadDirection.PRODUCE]
     moved_bytes = sum(run.total_bytes for run in sent)
     retransmits = sum(run.facts.retransmits or 0 for run in sent)
     segments = moved_bytes // ((path.facts.send_mss if path.facts else None) or 1)
@@ -137,13 +137,13 @@ def _of_runs(measured: Measured) -> Iterator[Finding]:
     throttled_ns = sum(run.throttled_ns for run in runs)
     if throttled_ns:
         yield found("KD6018", **_evidence(measured), throttled_ms=_ms(throttled_ns))
-    load_bytes = min((run.load_bytes for run in runs if run.load is Load.FULL), default=None)
+    load_bytes = min((run.load_bytes for run in runs if run.load is LoadKind.FULL), default=None)
     if load_bytes is not None and load_bytes < min(_needed_bytes(measured), _LARGE_BYTES):
         yield found("KD6020", **_evidence(measured), load_bytes=load_bytes)
     yield from _caps(runs)
 
 
-def _caps(runs: Sequence[Run]) -> Iterator[Finding]:
+def _caps(runs: Sequence[ProofRun]) -> Iterator[Finding]:
     """Find that the kernel gave less than what was set."""
     for which, sizes in (
         (

@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from kdiag.diagnosis.buffers.advice import Advice, Wanted, advise
+from kdiag.diagnosis.buffers.advice import BufferAdvice, BufferPlan, advise
 from kdiag.diagnosis.buffers.bounds import Bounds, bounds
 from kdiag.diagnosis.buffers.ceiling import Ceiling, ceilings
-from kdiag.diagnosis.buffers.facts import BrokerPath, Direction, KernelLimits
+from kdiag.diagnosis.buffers.facts import BrokerPath, KernelLimits, LoadDirection
 from kdiag.diagnosis.buffers.findings import Measured, find
-from kdiag.diagnosis.buffers.trials import Choice, Trial, choose, summarize
+from kdiag.diagnosis.buffers.trials import BufferChoice, Trial, choose, summarize
 from kdiag.findings.finding import Finding
 
 
@@ -32,10 +32,10 @@ class BufferReport(NamedTuple):
     bdp_bytes: int | None
     ceilings: list[Ceiling]
     trials: list[Trial]
-    send: Choice
-    receive: Choice
+    send: BufferChoice
+    receive: BufferChoice
     bounds: list[Bounds]
-    advice: list[Advice]
+    advice: list[BufferAdvice]
     findings: list[Finding]
 
 
@@ -44,9 +44,9 @@ def report(measured: Measured) -> BufferReport:
     path, limits = measured.path, measured.limits
     predicted = ceilings(path, limits, measured.bits_per_s)
     trials = summarize(measured.runs, limits)
-    send, receive = (choose(trials, each, measured.bits_per_s) for each in Direction)
+    send, receive = (choose(trials, each, measured.bits_per_s) for each in LoadDirection)
     bdp_bytes = path.bdp_bytes(measured.bits_per_s)
-    wanted = Wanted(send, receive, bdp_bytes or 0, path.config, limits)
+    wanted = BufferPlan(send, receive, bdp_bytes or 0, path.config, limits)
     return BufferReport(
         path=path,
         limits=limits,
@@ -55,7 +55,7 @@ def report(measured: Measured) -> BufferReport:
         trials=trials,
         send=send,
         receive=receive,
-        bounds=[bounds(direction, trials, predicted, path) for direction in Direction],
+        bounds=[bounds(direction, trials, predicted, path) for direction in LoadDirection],
         advice=advise(wanted) if path.rtt_ns else [],
         findings=find(measured, predicted),
     )

@@ -10,7 +10,13 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, Direction, KernelLimits, Load, Run
+from kdiag.diagnosis.buffers.facts import (
+    LEFT_TO_KERNEL,
+    KernelLimits,
+    LoadDirection,
+    LoadKind,
+    ProofRun,
+)
 
 _BYTES_PER_MB: Final = 1_000_000
 
@@ -33,8 +39,8 @@ class Trial(NamedTuple):
         runs: how many.
     """
 
-    direction: Direction
-    load: Load
+    direction: LoadDirection
+    load: LoadKind
     size_bytes: int
     effective_send_bytes: int | None
     effective_receive_bytes: int | None
@@ -51,29 +57,29 @@ class Trial(NamedTuple):
         return int(self.mb_per_s * _BYTES_PER_MB * rtt_ns / NS_PER_S)
 
 
-def summarize(runs: Iterable[Run], limits: KernelLimits) -> list[Trial]:
+def summarize(runs: Iterable[ProofRun], limits: KernelLimits) -> list[Trial]:
     """Return the trials that runs come to, by direction and size, the kernel's own last.
 
     Args:
         runs: in any order.
         limits: of this machine's kernel.
     """
-    alike: dict[tuple[Direction, Load, int], list[Run]] = defaultdict(list)
+    alike: dict[tuple[LoadDirection, LoadKind, int], list[ProofRun]] = defaultdict(list)
     for run in runs:
         alike[run.direction, run.load, run.size_bytes].append(run)
     return [_trial(alike[key], limits) for key in sorted(alike, key=_place)]
 
 
-def _place(key: tuple[Direction, Load, int]) -> tuple[bool, bool, bool, int]:
+def _place(key: tuple[LoadDirection, LoadKind, int]) -> tuple[bool, bool, bool, int]:
     direction, load, size_bytes = key
-    is_fetch, is_default = direction is Direction.FETCH, load is Load.DEFAULTS
+    is_fetch, is_default = direction is LoadDirection.FETCH, load is LoadKind.DEFAULTS
     return is_fetch, is_default, size_bytes == LEFT_TO_KERNEL, size_bytes
 
 
-def _trial(runs: list[Run], limits: KernelLimits) -> Trial:
+def _trial(runs: list[ProofRun], limits: KernelLimits) -> Trial:
     first = runs[0]
     rates = [run.mb_per_s for run in runs]
-    is_produce = first.direction is Direction.PRODUCE
+    is_produce = first.direction is LoadDirection.PRODUCE
     is_left = first.size_bytes == LEFT_TO_KERNEL
     windows = [
         run.facts.peer_window_bytes if is_produce else run.facts.receive_window_bytes
@@ -122,7 +128,7 @@ _MIB: Final = 1 << 20
 _NOT_TRIED: Final = "not tried: left to the kernel is right unless it is proven wrong"
 
 
-class Choice(NamedTuple):
+class BufferChoice(NamedTuple):
     """What to set in one direction.
 
     Attributes:
@@ -138,7 +144,7 @@ class Choice(NamedTuple):
     is_proven: bool
 
 
-def choose(trials: Sequence[Trial], direction: Direction, bits_per_s: int) -> Choice:
+def choose(trials: Sequence[Trial], direction: LoadDirection, bits_per_s: int) -> BufferChoice:
     """Return what to recommend for one direction.
 
     Args:
@@ -146,9 +152,9 @@ def choose(trials: Sequence[Trial], direction: Direction, bits_per_s: int) -> Ch
         direction: which way the records go.
         bits_per_s: the rate to make room for.
     """
-    tried = [each for each in trials if each.direction is direction and each.load is Load.FULL]
+    tried = [each for each in trials if each.direction is direction and each.load is LoadKind.FULL]
     if not tried:
-        return Choice(
+        return BufferChoice(
             LEFT_TO_KERNEL, f"{direction}: {_NOT_TRIED}", within_noise=False, is_proven=False
         )
     fastest = max(tried, key=lambda each: each.mb_per_s)
@@ -157,13 +163,13 @@ def choose(trials: Sequence[Trial], direction: Direction, bits_per_s: int) -> Ch
     if kernel is not None and kernel in as_good:
         reason = _reason_for_kernel(direction, kernel, fastest)
         within_noise = is_noise(kernel, fastest)
-        return Choice(LEFT_TO_KERNEL, reason, within_noise=within_noise, is_proven=True)
+        return BufferChoice(LEFT_TO_KERNEL, reason, within_noise=within_noise, is_proven=True)
     smallest = min(as_good, key=lambda each: each.size_bytes)
     reason = f"{direction}: {size_text(smallest.size_bytes)} is the smallest as good as the fastest"
     reason += f", {_rates(smallest)}"
     if kernel is not None:
         reason += f"; left to the kernel {_rates(kernel)}"
-    return Choice(smallest.size_bytes, reason, within_noise=False, is_proven=True)
+    return BufferChoice(smallest.size_bytes, reason, within_noise=False, is_proven=True)
 
 
 def is_noise(one: Trial, fastest: Trial) -> bool:
@@ -187,7 +193,7 @@ def size_text(size_bytes: int) -> str:
     return str(size_bytes)
 
 
-def _reason_for_kernel(direction: Direction, kernel: Trial, fastest: Trial) -> str:
+def _reason_for_kernel(direction: LoadDirection, kernel: Trial, fastest: Trial) -> str:
     if fastest is kernel:
         return f"{direction}: left to the kernel is the fastest, {_rates(kernel)}"
     faster = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kdiag.diagnosis.check.facts import CheckFacts
-from kdiag.diagnosis.check.report import Part, Row, Stage, Status
+from kdiag.diagnosis.check.report import CheckPart, CheckRow, CheckStage, CheckStatus
 from kdiag.findings.finding import found
 from kdiag.wire.api.metadata import MetadataResponseTopic
 from kdiag.wire.error_code import CODE_BY_NAME, error_name
@@ -41,9 +41,9 @@ def operation_names(bits: int) -> list[str] | None:
     return [_NAMES.get(each, str(each)) for each in range(32) if bits >> each & 1]
 
 
-def judge_rights(facts: CheckFacts) -> Part:
+def judge_rights(facts: CheckFacts) -> CheckPart:
     """Return what the user may do with the cluster, the topics and the group that are asked for."""
-    part = Part(rows=[_cluster_row(facts)], is_partial="wanted" in facts.failures)
+    part = CheckPart(rows=[_cluster_row(facts)], is_partial="wanted" in facts.failures)
     if facts.wanted is not None:
         for topic in facts.wanted.topics:
             part.rows += _topic_rows(topic)
@@ -62,32 +62,36 @@ def judge_rights(facts: CheckFacts) -> Part:
     return part
 
 
-def _cluster_row(facts: CheckFacts) -> Row:
+def _cluster_row(facts: CheckFacts) -> CheckRow:
     if facts.cluster is None:
         why = facts.failures.get("cluster", "not asked")
-        return Row(stage=Stage.ACLS, status=Status.SKIPPED, target="cluster", detail=why)
+        return CheckRow(
+            stage=CheckStage.ACLS, status=CheckStatus.SKIPPED, target="cluster", detail=why
+        )
     row = _row("cluster", facts.cluster.cluster_authorized_operations)
     row.took_ns = facts.took_ns.get("cluster")
     return row
 
 
-def _row(target: str, bits: int) -> Row:
+def _row(target: str, bits: int) -> CheckRow:
     names = operation_names(bits)
     if names is None:
         detail = "the broker does not tell what the user may do"
     else:
         detail = ", ".join(names) or "nothing"
     operations: dict[str, Any] = {"operations": names}
-    return Row(stage=Stage.ACLS, status=Status.OK, target=target, detail=detail, facts=operations)
+    return CheckRow(
+        stage=CheckStage.ACLS, status=CheckStatus.OK, target=target, detail=detail, facts=operations
+    )
 
 
-def _topic_rows(topic: MetadataResponseTopic) -> Iterator[Row]:
+def _topic_rows(topic: MetadataResponseTopic) -> Iterator[CheckRow]:
     target = f"topic {topic.name}"
     if topic.error_code:
         name = error_name(topic.error_code)
-        yield Row(
-            stage=Stage.ACLS,
-            status=Status.ERROR,
+        yield CheckRow(
+            stage=CheckStage.ACLS,
+            status=CheckStatus.ERROR,
             target=target,
             detail=name,
             facts={"error": name, "operations": None},

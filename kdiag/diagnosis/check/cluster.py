@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from kdiag.diagnosis.check.facts import CheckFacts
-from kdiag.diagnosis.check.report import Part, Row, Stage, Status, listed, status_of
+from kdiag.diagnosis.check.report import (
+    CheckPart,
+    CheckRow,
+    CheckStage,
+    CheckStatus,
+    listed,
+    status_of,
+)
 from kdiag.findings.finding import Finding, found
 from kdiag.wire.api.describe_quorum import ResponsePartitionData
 from kdiag.wire.api.metadata import MetadataResponsePartition
@@ -17,7 +24,7 @@ from kdiag.wire.error_code import CODE_BY_NAME, error_name
 _SHOWN: Final = 5
 
 
-class _Placed(NamedTuple):
+class _CheckedPartition(NamedTuple):
     """One partition of one topic."""
 
     topic: str
@@ -47,33 +54,33 @@ class _Placed(NamedTuple):
         )
 
 
-def judge_partitions(facts: CheckFacts) -> Part:
+def judge_partitions(facts: CheckFacts) -> CheckPart:
     """Return one row for all partitions, and what is wrong with some of them.
 
     Where topics are asked for by name, only they count.
     """
     if facts.topics is None:
         why = facts.failures.get("topics", "not asked")
-        return Part(
-            rows=[Row(stage=Stage.PARTITIONS, status=Status.SKIPPED, detail=why)],
+        return CheckPart(
+            rows=[CheckRow(stage=CheckStage.PARTITIONS, status=CheckStatus.SKIPPED, detail=why)],
             warnings=[f"the topics are not known: {why}"],
             is_partial=True,
         )
     source = facts.topics if facts.wanted is None else facts.wanted
     topics = [each for each in source.topics if not each.error_code]
-    placed = [_Placed(t.name or "", p) for t in topics for p in t.partitions]
+    placed = [_CheckedPartition(t.name or "", p) for t in topics for p in t.partitions]
     findings = list(_of_partitions(placed, facts))
-    row = Row(
-        stage=Stage.PARTITIONS,
+    row = CheckRow(
+        stage=CheckStage.PARTITIONS,
         status=status_of(findings),
         took_ns=facts.took_ns.get("topics"),
         detail=_detail(placed, len(topics)),
         facts=_counts(placed, facts),
     )
-    return Part(rows=[row], findings=[*_of_brokers(placed, facts), *findings])
+    return CheckPart(rows=[row], findings=[*_of_brokers(placed, facts), *findings])
 
 
-def _of_partitions(placed: Sequence[_Placed], facts: CheckFacts) -> Iterator[Finding]:
+def _of_partitions(placed: Sequence[_CheckedPartition], facts: CheckFacts) -> Iterator[Finding]:
     """Find what is wrong with partitions; each counts where it is worst."""
     offline = [each for each in placed if each.is_offline]
     under_min = [each for each in placed if _is_under_min_isr(each, facts)]
@@ -92,7 +99,7 @@ def _of_partitions(placed: Sequence[_Placed], facts: CheckFacts) -> Iterator[Fin
         yield found("KD2004", **_named(out_of_balance))
 
 
-def _of_brokers(placed: Sequence[_Placed], facts: CheckFacts) -> Iterator[Finding]:
+def _of_brokers(placed: Sequence[_CheckedPartition], facts: CheckFacts) -> Iterator[Finding]:
     """Find brokers that are not alive, and living ones with replicas that are offline."""
     assert facts.metadata is not None
     alive = {each.node_id for each in facts.metadata.brokers}
@@ -106,27 +113,27 @@ def _of_brokers(placed: Sequence[_Placed], facts: CheckFacts) -> Iterator[Findin
             yield found("KD2006", node_id=node_id, **_named(lost))
 
 
-def _is_under_min_isr(placed: _Placed, facts: CheckFacts) -> bool:
+def _is_under_min_isr(placed: _CheckedPartition, facts: CheckFacts) -> bool:
     """Return whether producers with acks=all are refused, as far as the limit is known."""
     least = facts.min_isr.get(placed.topic, 0)
     return not placed.is_offline and len(placed.partition.isr_nodes) < least
 
 
-def _holders(placed: _Placed) -> Sequence[int]:
+def _holders(placed: _CheckedPartition) -> Sequence[int]:
     """Return the brokers of which one must come back."""
     return placed.partition.isr_nodes or placed.partition.replica_nodes
 
 
-def _brokers(placed: Iterable[_Placed]) -> str:
+def _brokers(placed: Iterable[_CheckedPartition]) -> str:
     nodes = sorted({node for each in placed for node in each.missing})
     return f"broker {nodes[0]}" if len(nodes) == 1 else f"brokers {listed(nodes)}"
 
 
-def _named(placed: Sequence[_Placed]) -> dict[str, int | str]:
+def _named(placed: Sequence[_CheckedPartition]) -> dict[str, int | str]:
     return {"count": len(placed), "partitions": listed(placed, _SHOWN)}
 
 
-def _detail(placed: Sequence[_Placed], topic_count: int) -> str:
+def _detail(placed: Sequence[_CheckedPartition], topic_count: int) -> str:
     counts = (
         (sum(each.is_offline for each in placed), "without a leader"),
         (sum(bool(each.missing) for each in placed), "with replicas out of sync"),
@@ -140,7 +147,7 @@ def _detail(placed: Sequence[_Placed], topic_count: int) -> str:
     return f"{partitions} of {topics}: {state}"
 
 
-def _counts(placed: Sequence[_Placed], facts: CheckFacts) -> dict[str, int]:
+def _counts(placed: Sequence[_CheckedPartition], facts: CheckFacts) -> dict[str, int]:
     return {
         "partitions": len(placed),
         "offline": sum(each.is_offline for each in placed),
@@ -154,22 +161,22 @@ _DENIED: Final = CODE_BY_NAME["CLUSTER_AUTHORIZATION_FAILED"]
 _NO_ANSWER: Final = "the controllers do not answer"
 
 
-def judge_quorum(facts: CheckFacts) -> Part:
+def judge_quorum(facts: CheckFacts) -> CheckPart:
     """Return a row for the controllers; nothing where brokers do not know of a quorum."""
     assert facts.metadata is not None
     if facts.is_quorum_silent:
-        row = Row(stage=Stage.METADATA, status=Status.ERROR, target="controllers")
+        row = CheckRow(stage=CheckStage.METADATA, status=CheckStatus.ERROR, target="controllers")
         row.detail = _NO_ANSWER
-        return Part(rows=[row], findings=[found("KD2008", why=_NO_ANSWER)])
+        return CheckPart(rows=[row], findings=[found("KD2008", why=_NO_ANSWER)])
     if facts.quorum is None or facts.quorum.error_code == _DENIED:
-        return Part()
+        return CheckPart()
     partitions = [each for topic in facts.quorum.topics for each in topic.partitions]
     if not partitions or partitions[0].error_code == _DENIED:
-        return Part()
+        return CheckPart()
     return _of_quorum(partitions[0], facts.took_ns.get("quorum"))
 
 
-def _of_quorum(quorum: ResponsePartitionData, took_ns: int | None) -> Part:
+def _of_quorum(quorum: ResponsePartitionData, took_ns: int | None) -> CheckPart:
     findings = []
     voters = sorted(each.replica_id for each in quorum.current_voters)
     detail = f"{quorum.leader_id} leads, voters {listed(voters)}"
@@ -177,12 +184,12 @@ def _of_quorum(quorum: ResponsePartitionData, took_ns: int | None) -> Part:
         why = error_name(quorum.error_code) if quorum.error_code else "nobody leads them"
         detail = f"none: {why}"
         findings.append(found("KD2008", why=why))
-    row = Row(
-        stage=Stage.METADATA,
+    row = CheckRow(
+        stage=CheckStage.METADATA,
         status=status_of(findings),
         target="controllers",
         took_ns=took_ns,
         detail=detail,
         facts={"leader_id": quorum.leader_id, "voters": voters},
     )
-    return Part(rows=[row], findings=findings)
+    return CheckPart(rows=[row], findings=findings)

@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from kdiag.diagnosis.broker_versions import newest_release
-from kdiag.diagnosis.check.facts import CheckFacts, Endpoint, Step, Visit
-from kdiag.diagnosis.check.report import Part, Row, Stage, Status, listed
+from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts, CheckStep, Visit
+from kdiag.diagnosis.check.report import CheckPart, CheckRow, CheckStage, CheckStatus, listed
 from kdiag.diagnosis.connection_finding import connection_finding
 from kdiag.errors import ConnectError, Fault
 from kdiag.findings.finding import Finding, Severity, found
@@ -15,24 +15,24 @@ from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.api.metadata import MetadataResponse
 
 _STAGES: Final = {
-    Step.TCP: Stage.TCP,
-    Step.TLS: Stage.TLS,
-    Step.SASL: Stage.SASL,
-    Step.API_VERSIONS: Stage.API_VERSIONS,
-    Step.METADATA: Stage.METADATA,
+    CheckStep.TCP: CheckStage.TCP,
+    CheckStep.TLS: CheckStage.TLS,
+    CheckStep.SASL: CheckStage.SASL,
+    CheckStep.API_VERSIONS: CheckStage.API_VERSIONS,
+    CheckStep.METADATA: CheckStage.METADATA,
 }
 
 _UNFINISHED: Final = frozenset((Fault.DROPPED, Fault.SILENT))
 
 
-def judge_servers(facts: CheckFacts) -> Part:
+def judge_servers(facts: CheckFacts) -> CheckPart:
     """Return a row for each step to each address of each bootstrap server, stage by stage.
 
     A server that is no help is an error only if no other is one: clients take the next.
     """
     judged = _Servers(facts)
-    rows = sorted(judged.rows(), key=lambda row: tuple(Stage).index(row.stage))
-    return Part(rows=rows, findings=judged.findings(), errors=judged.errors())
+    rows = sorted(judged.rows(), key=lambda row: tuple(CheckStage).index(row.stage))
+    return CheckPart(rows=rows, findings=judged.findings(), errors=judged.errors())
 
 
 class _Servers:
@@ -42,10 +42,10 @@ class _Servers:
         self._facts = facts
         self._is_any_usable = facts.metadata is not None
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[CheckRow]:
         """Yield a row for each step, server by server."""
         if not any(endpoint.is_name for endpoint in self._facts.servers):
-            yield Row(stage=Stage.DNS, status=Status.OK, detail="no name to look up")
+            yield CheckRow(stage=CheckStage.DNS, status=CheckStatus.OK, detail="no name to look up")
         for endpoint in self._facts.servers:
             yield from self._lookup_rows(endpoint)
             for visit in endpoint.visits:
@@ -80,11 +80,11 @@ class _Servers:
             return finding
         return msgspec.structs.replace(finding, severity=Severity.WARNING)
 
-    def _lookup_rows(self, endpoint: Endpoint) -> Iterator[Row]:
+    def _lookup_rows(self, endpoint: CheckedEndpoint) -> Iterator[CheckRow]:
         lookup = endpoint.lookup
         if lookup.error is not None:
-            yield Row(
-                stage=Stage.DNS,
+            yield CheckRow(
+                stage=CheckStage.DNS,
                 status=self._failed_status,
                 target=endpoint.host,
                 took_ns=lookup.took_ns,
@@ -93,22 +93,22 @@ class _Servers:
             )
         elif endpoint.is_name:
             ips = [each.ip for each in lookup.addresses]
-            yield Row(
-                stage=Stage.DNS,
-                status=Status.OK,
+            yield CheckRow(
+                stage=CheckStage.DNS,
+                status=CheckStatus.OK,
                 target=endpoint.host,
                 took_ns=lookup.took_ns,
                 detail=", ".join(ips),
                 facts={"addresses": ips},
             )
 
-    def _visit_rows(self, visit: Visit) -> Iterator[Row]:
+    def _visit_rows(self, visit: Visit) -> Iterator[CheckRow]:
         for step, took_ns in visit.took_ns.items():
             if step is visit.failed_step:
                 continue  # it looked well until the other end refused (TLS 1.3)
-            yield Row(
+            yield CheckRow(
                 stage=_STAGES[step],
-                status=Status.OK,
+                status=CheckStatus.OK,
                 target=visit.target,
                 took_ns=took_ns,
                 detail=_detail(step, visit, self._facts),
@@ -116,7 +116,7 @@ class _Servers:
             )
         step_failed = visit.failed_step
         if step_failed is not None and visit.error is not None and self._counts(visit.error):
-            yield Row(
+            yield CheckRow(
                 stage=_STAGES[step_failed],
                 status=self._failed_status,
                 target=visit.target,
@@ -126,8 +126,8 @@ class _Servers:
             )
 
     @property
-    def _failed_status(self) -> Status:
-        return Status.WARNING if self._is_any_usable else Status.ERROR
+    def _failed_status(self) -> CheckStatus:
+        return CheckStatus.WARNING if self._is_any_usable else CheckStatus.ERROR
 
 
 def release_text(versions: ApiVersionsResponse) -> str:
@@ -145,28 +145,28 @@ def metadata_text(metadata: MetadataResponse) -> str:
     return f"{named}, {brokers}"
 
 
-def _detail(step: Step, visit: Visit, facts: CheckFacts) -> str:
-    if step is Step.TLS and visit.tls is not None:
+def _detail(step: CheckStep, visit: Visit, facts: CheckFacts) -> str:
+    if step is CheckStep.TLS and visit.tls is not None:
         from kdiag.diagnosis.check.tls import tls_text  # noqa: PLC0415 - plaintext does without
 
         return tls_text(visit.tls, facts.epoch_ns)
-    if step is Step.SASL:
+    if step is CheckStep.SASL:
         return facts.login or ""
-    if step is Step.API_VERSIONS and visit.versions is not None:
+    if step is CheckStep.API_VERSIONS and visit.versions is not None:
         return release_text(visit.versions)
-    if step is Step.METADATA and visit.metadata is not None:
+    if step is CheckStep.METADATA and visit.metadata is not None:
         return metadata_text(visit.metadata)
     return "connected"
 
 
-def _facts(step: Step, visit: Visit, facts: CheckFacts) -> dict[str, Any]:
-    if step is Step.TLS and visit.tls is not None:
+def _facts(step: CheckStep, visit: Visit, facts: CheckFacts) -> dict[str, Any]:
+    if step is CheckStep.TLS and visit.tls is not None:
         from kdiag.diagnosis.check.tls import tls_facts  # noqa: PLC0415 - as above
 
         return {"tls": tls_facts(visit.tls, facts.epoch_ns)}
-    if step is Step.API_VERSIONS and visit.versions is not None:
+    if step is CheckStep.API_VERSIONS and visit.versions is not None:
         return {"release": newest_release(visit.versions)}
-    if step is Step.METADATA and visit.metadata is not None:
+    if step is CheckStep.METADATA and visit.metadata is not None:
         brokers = [
             {"node_id": each.node_id, "host": each.host, "port": each.port, "rack": each.rack}
             for each in visit.metadata.brokers
@@ -179,7 +179,7 @@ def _facts(step: Step, visit: Visit, facts: CheckFacts) -> dict[str, Any]:
     return {}
 
 
-def _expiring(endpoint: Endpoint, epoch_ns: int) -> list[Finding]:
+def _expiring(endpoint: CheckedEndpoint, epoch_ns: int) -> list[Finding]:
     """Return a finding if the certificate of a server that is accepted soon will not be."""
     tls = None if endpoint.best is None else endpoint.best.tls
     if tls is None:

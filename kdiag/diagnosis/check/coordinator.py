@@ -1,7 +1,7 @@
 """The last stage of a check: who coordinates a group, and whether that is healthy."""
 
 from kdiag.diagnosis.check.facts import CheckFacts
-from kdiag.diagnosis.check.report import Part, Row, Stage, Status, status_of
+from kdiag.diagnosis.check.report import CheckPart, CheckRow, CheckStage, CheckStatus, status_of
 from kdiag.diagnosis.coordinator import (
     NOT_AUTHORIZED,
     CoordinatorFacts,
@@ -11,7 +11,7 @@ from kdiag.diagnosis.coordinator import (
 )
 
 
-def judge_coordinator(facts: CheckFacts) -> Part:
+def judge_coordinator(facts: CheckFacts) -> CheckPart:
     """Return a row for the coordinator.
 
     Where nobody named a group, kdiag asks for one of its own; that the user may not is no fault.
@@ -19,16 +19,16 @@ def judge_coordinator(facts: CheckFacts) -> Part:
     if facts.coordinator is None:
         failure = facts.failures.get("coordinator")
         why = failure or "no group has been used yet; -g asks for one"
-        row = Row(stage=Stage.COORDINATOR, status=Status.SKIPPED, detail=why)
-        return Part(rows=[row], is_partial=failure is not None)
+        row = CheckRow(stage=CheckStage.COORDINATOR, status=CheckStatus.SKIPPED, detail=why)
+        return CheckPart(rows=[row], is_partial=failure is not None)
     ((key, _),) = facts.coordinator.answers.items()
     report = report_on(key, facts.coordinator)
     is_own = facts.group is None
     is_denied = report.error in NOT_AUTHORIZED
     findings = [] if is_own and is_denied else find([report], facts.coordinator)
-    row = Row(
-        stage=Stage.COORDINATOR,
-        status=Status.INFO if is_own and is_denied else status_of(findings),
+    row = CheckRow(
+        stage=CheckStage.COORDINATOR,
+        status=CheckStatus.INFO if is_own and is_denied else status_of(findings),
         target="a group of kdiag's own" if is_own else f"group {key}",
         took_ns=facts.took_ns.get("coordinator"),
         detail=_detail(report, facts.coordinator),
@@ -39,7 +39,7 @@ def judge_coordinator(facts: CheckFacts) -> Part:
         },
     )
     names = [] if is_own or report.error is None else [report.error]
-    return Part(rows=[row], findings=findings, error_names=names)
+    return CheckPart(rows=[row], findings=findings, error_names=names)
 
 
 def _detail(report: CoordinatorReport, facts: CoordinatorFacts) -> str:

@@ -21,7 +21,7 @@ _DEPTH = (Layer.DNS, Layer.TCP, Layer.KAFKA, Layer.TLS, Layer.SASL)
 """The further a connection came, the more its error tells."""
 
 
-class Step(StrEnum):
+class CheckStep(StrEnum):
     """What happens on a connection, in this order."""
 
     TCP = "TCP"
@@ -47,7 +47,7 @@ class Visit(msgspec.Struct, kw_only=True):
 
     node_id: str
     address: Address
-    took_ns: Mapping[Step, int]
+    took_ns: Mapping[CheckStep, int]
     error: ConnectError | None = None
     failed_ns: int = 0
     tls: HandshakeFacts | None = None
@@ -55,13 +55,15 @@ class Visit(msgspec.Struct, kw_only=True):
     metadata: MetadataResponse | None = None
 
     @property
-    def failed_step(self) -> Step | None:
+    def failed_step(self) -> CheckStep | None:
         """Return the step that failed; None if none did."""
         if self.error is None:
             return None
         if self.error.layer in {Layer.TCP, Layer.TLS, Layer.SASL}:
-            return Step(self.error.layer)
-        return Step.METADATA if Step.API_VERSIONS in self.took_ns else Step.API_VERSIONS
+            return CheckStep(self.error.layer)
+        return (
+            CheckStep.METADATA if CheckStep.API_VERSIONS in self.took_ns else CheckStep.API_VERSIONS
+        )
 
     @property
     def target(self) -> str:
@@ -70,7 +72,7 @@ class Visit(msgspec.Struct, kw_only=True):
         return named if self.address.ip == self.address.host else f"{named} ({self.address.ip})"
 
 
-class Endpoint(msgspec.Struct, kw_only=True):
+class CheckedEndpoint(msgspec.Struct, kw_only=True):
     """A host and port, as somebody named it, and the visits to each of its addresses.
 
     Attributes:
@@ -135,10 +137,10 @@ class CheckFacts(msgspec.Struct, kw_only=True):
     epoch_ns: int
     has_tls: bool
     login: str | None
-    servers: Sequence[Endpoint]
+    servers: Sequence[CheckedEndpoint]
     metadata: MetadataResponse | None = None
     is_quick: bool = False
-    listeners: Sequence[Endpoint] = ()
+    listeners: Sequence[CheckedEndpoint] = ()
     cluster: DescribeClusterResponse | None = None
     quorum: DescribeQuorumResponse | None = None
     is_quorum_silent: bool = False

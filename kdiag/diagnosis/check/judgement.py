@@ -8,10 +8,17 @@ from kdiag.diagnosis.check.connections import judge_servers
 from kdiag.diagnosis.check.coordinator import judge_coordinator
 from kdiag.diagnosis.check.facts import CheckFacts
 from kdiag.diagnosis.check.listeners import judge_listeners
-from kdiag.diagnosis.check.report import NOT_COME_TO, Part, Row, Stage, Status, joined
+from kdiag.diagnosis.check.report import (
+    NOT_COME_TO,
+    CheckPart,
+    CheckRow,
+    CheckStage,
+    CheckStatus,
+    joined,
+)
 
 
-def judge(facts: CheckFacts) -> Part:
+def judge(facts: CheckFacts) -> CheckPart:
     """Return everything that a check says; what it never came to is told as skipped."""
     parts = [judge_servers(facts)]
     if facts.metadata is not None and not facts.is_quick:
@@ -21,7 +28,7 @@ def judge(facts: CheckFacts) -> Part:
     return whole
 
 
-def _of_cluster(facts: CheckFacts) -> Iterator[Part]:
+def _of_cluster(facts: CheckFacts) -> Iterator[CheckPart]:
     """Judge what is asked of a cluster that answers."""
     yield judge_quorum(facts)
     yield judge_listeners(facts)
@@ -30,13 +37,20 @@ def _of_cluster(facts: CheckFacts) -> Iterator[Part]:
     yield judge_coordinator(facts)
 
 
-def _skipped(whole: Part, facts: CheckFacts) -> list[Row]:
+def _skipped(whole: CheckPart, facts: CheckFacts) -> list[CheckRow]:
     """Return a row for each stage that was not come to."""
     told = {row.stage for row in whole.rows}
-    absent = set() if facts.has_tls else {Stage.TLS}
+    absent = set() if facts.has_tls else {CheckStage.TLS}
     if facts.login is None:
-        absent.add(Stage.SASL)
+        absent.add(CheckStage.SASL)
     if facts.is_quick:
-        absent |= {Stage.LISTENERS, Stage.ACLS, Stage.PARTITIONS, Stage.COORDINATOR}
-    missing = [stage for stage in Stage if stage not in told | absent]
-    return [Row(stage=stage, status=Status.SKIPPED, detail=NOT_COME_TO) for stage in missing]
+        absent |= {
+            CheckStage.LISTENERS,
+            CheckStage.ACLS,
+            CheckStage.PARTITIONS,
+            CheckStage.COORDINATOR,
+        }
+    missing = [stage for stage in CheckStage if stage not in told | absent]
+    return [
+        CheckRow(stage=stage, status=CheckStatus.SKIPPED, detail=NOT_COME_TO) for stage in missing
+    ]

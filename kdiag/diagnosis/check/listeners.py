@@ -15,8 +15,15 @@ import msgspec
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.broker_versions import api_rows, newest_release
 from kdiag.diagnosis.broker_versions import find as find_mixed
-from kdiag.diagnosis.check.facts import CheckFacts, Endpoint, Visit
-from kdiag.diagnosis.check.report import Part, Row, Stage, Status, listed, status_of
+from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts, Visit
+from kdiag.diagnosis.check.report import (
+    CheckPart,
+    CheckRow,
+    CheckStage,
+    CheckStatus,
+    listed,
+    status_of,
+)
 from kdiag.diagnosis.connection_finding import connection_finding, sentence
 from kdiag.errors import ConnectError, Layer
 from kdiag.findings.finding import Finding, found
@@ -109,9 +116,9 @@ _ADDRESS: Final = frozenset((Layer.DNS, Layer.TCP))
 """The layers in which a failure means that the address is wrong."""
 
 
-def judge_listeners(facts: CheckFacts) -> Part:
+def judge_listeners(facts: CheckFacts) -> CheckPart:
     """Return a row for each broker by its advertised address, and what is wrong with those."""
-    part = Part()
+    part = CheckPart()
     start = _start(facts)
     for endpoint in facts.listeners:
         findings = list(_of_listener(endpoint, facts, start))
@@ -129,7 +136,7 @@ def _start(facts: CheckFacts) -> Reach:
     return max((reach_of(each.address.ip) for each in visits), default=Reach.EVERYWHERE)
 
 
-def _of_listener(endpoint: Endpoint, facts: CheckFacts, start: Reach) -> Iterator[Finding]:
+def _of_listener(endpoint: CheckedEndpoint, facts: CheckFacts, start: Reach) -> Iterator[Finding]:
     """Find what is wrong with one advertised address."""
     address, ips = str(endpoint), [each.ip for each in endpoint.lookup.addresses]
     ip = ips[0] if ips else None
@@ -160,7 +167,7 @@ def _of_listener(endpoint: Endpoint, facts: CheckFacts, start: Reach) -> Iterato
         yield from expiring(address, endpoint.best.tls, facts.epoch_ns)
 
 
-def _unusable(endpoint: Endpoint, special: str | None) -> Finding:
+def _unusable(endpoint: CheckedEndpoint, special: str | None) -> Finding:
     """Return the finding that an advertised address is of no use from here."""
     error = endpoint.errors[0]
     finding = found(
@@ -176,13 +183,13 @@ def _unusable(endpoint: Endpoint, special: str | None) -> Finding:
     return msgspec.structs.replace(finding, fix=sentence(error.fix))
 
 
-def _row(endpoint: Endpoint, findings: list[Finding]) -> Row:
+def _row(endpoint: CheckedEndpoint, findings: list[Finding]) -> CheckRow:
     """Return how a broker can be used by its advertised address."""
     best = endpoint.best
     shown = best or (endpoint.visits[0] if endpoint.visits else None)
-    return Row(
-        stage=Stage.LISTENERS,
-        status=Status.ERROR if best is None else status_of(findings),
+    return CheckRow(
+        stage=CheckStage.LISTENERS,
+        status=CheckStatus.ERROR if best is None else status_of(findings),
         target=f"broker {endpoint.node_id} at {endpoint}",
         took_ns=_total_ns(endpoint, shown),
         detail=_failure(endpoint.errors[0]) if best is None else _steps(best),
@@ -190,7 +197,7 @@ def _row(endpoint: Endpoint, findings: list[Finding]) -> Row:
     )
 
 
-def _total_ns(endpoint: Endpoint, visit: Visit | None) -> int:
+def _total_ns(endpoint: CheckedEndpoint, visit: Visit | None) -> int:
     """Return how long it took from the name to the last step that was taken."""
     if visit is None:
         return endpoint.lookup.took_ns
@@ -206,7 +213,7 @@ def _failure(error: ConnectError) -> str:
     return f"{error.layer}: {error.why}"
 
 
-def _facts(endpoint: Endpoint, visit: Visit | None) -> dict[str, Any]:
+def _facts(endpoint: CheckedEndpoint, visit: Visit | None) -> dict[str, Any]:
     error = endpoint.errors[0] if endpoint.best is None else None
     versions = None if visit is None else visit.versions
     return {

@@ -13,7 +13,7 @@ NOT_COME_TO: Final = "not come to"
 """The detail of a stage that an earlier failure kept from being looked at."""
 
 
-class Stage(StrEnum):
+class CheckStage(StrEnum):
     """What is looked at, in this order."""
 
     DNS = "DNS"
@@ -28,7 +28,7 @@ class Stage(StrEnum):
     COORDINATOR = "Coordinator"
 
 
-class Status(StrEnum):
+class CheckStatus(StrEnum):
     """How it is, the worst first."""
 
     ERROR = "error"
@@ -38,7 +38,7 @@ class Status(StrEnum):
     SKIPPED = "skipped"
 
 
-class Row(msgspec.Struct, kw_only=True):
+class CheckRow(msgspec.Struct, kw_only=True):
     """One thing that was looked at.
 
     Attributes:
@@ -50,15 +50,15 @@ class Row(msgspec.Struct, kw_only=True):
         facts: the same for programs, as plain values of JSON.
     """
 
-    stage: Stage
-    status: Status
+    stage: CheckStage
+    status: CheckStatus
     target: str = ""
     took_ns: int | None = None
     detail: str = ""
     facts: dict[str, Any] = {}
 
 
-class Part(msgspec.Struct, kw_only=True):
+class CheckPart(msgspec.Struct, kw_only=True):
     """What one part of a check amounts to; the parts together are the report.
 
     Attributes:
@@ -70,7 +70,7 @@ class Part(msgspec.Struct, kw_only=True):
         is_partial: whether something that was asked for is missing.
     """
 
-    rows: list[Row] = []
+    rows: list[CheckRow] = []
     findings: list[Finding] = []
     errors: list[ConnectError] = []
     error_names: list[str] = []
@@ -83,9 +83,9 @@ class Part(msgspec.Struct, kw_only=True):
         return [*self.errors, *self.error_names]
 
 
-def joined(parts: Iterable[Part]) -> Part:
+def joined(parts: Iterable[CheckPart]) -> CheckPart:
     """Return parts as one; a finding that several make is told once."""
-    whole = Part()
+    whole = CheckPart()
     for part in parts:
         whole.rows += part.rows
         whole.findings += [each for each in part.findings if each not in whole.findings]
@@ -96,10 +96,10 @@ def joined(parts: Iterable[Part]) -> Part:
     return whole
 
 
-def status_of(findings: Sequence[Finding]) -> Status:
+def status_of(findings: Sequence[Finding]) -> CheckStatus:
     """Return the status of what has these findings."""
     severity: Severity | None = worst(findings)
-    return Status.OK if severity is None else Status(severity)
+    return CheckStatus.OK if severity is None else CheckStatus(severity)
 
 
 def listed(items: Sequence[object], most: int = 5) -> str:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Advice(NamedTuple):
+class ErrorAdvice(NamedTuple):
     """What to know about one error.
 
     Attributes:

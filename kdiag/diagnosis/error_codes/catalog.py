@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from kdiag.diagnosis.error_codes.advice import Advice
+from kdiag.diagnosis.error_codes.advice import ErrorAdvice
 from kdiag.diagnosis.error_codes.cluster import CLUSTER
 from kdiag.diagnosis.error_codes.groups import GROUPS
 from kdiag.diagnosis.error_codes.librdkafka import LIBRDKAFKA
@@ -14,7 +14,7 @@ from kdiag.diagnosis.error_codes.security import SECURITY
 from kdiag.diagnosis.error_codes.transactions import TRANSACTIONS
 from kdiag.wire.error_code import ERROR_BY_CODE
 
-ADVICE: Final[dict[str, Advice]] = {
+ADVICE: Final[dict[str, ErrorAdvice]] = {
     **CLUSTER,
     **RECORDS,
     **GROUPS,
@@ -67,7 +67,7 @@ class KnownError(msgspec.Struct, frozen=True):
         java_exception: the class that Kafka's Java clients throw; None where there is none.
         is_retriable: whether the same request may be sent again; None where that is no question.
         meaning: one sentence.
-        causes, fix, apis: as of `Advice`.
+        causes, fix, apis: as of `ErrorAdvice`.
     """
 
     code: int

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from kdiag.diagnosis.error_codes.advice import Advice
+from kdiag.diagnosis.error_codes.advice import ErrorAdvice
 
 TRANSACTIONS: Final = {
-    "INVALID_PRODUCER_EPOCH": Advice(
+    "INVALID_PRODUCER_EPOCH": ErrorAdvice(
         (
             "Another producer with the same transactional.id has started.",
             "The coordinator aborted the transaction after transaction.timeout.ms.",
@@ -14,7 +14,7 @@ TRANSACTIONS: Final = {
         "commit sooner or raise transaction.timeout.ms.",
         ("Produce", "InitProducerId", "AddPartitionsToTxn", "EndTxn", "TxnOffsetCommit"),
     ),
-    "INVALID_TXN_STATE": Advice(
+    "INVALID_TXN_STATE": ErrorAdvice(
         (
             "The producer sends records or ends a transaction that it has not begun.",
             "A batch arrived after its transaction had ended.",
@@ -22,7 +22,7 @@ TRANSACTIONS: Final = {
         "Close the producer and make a new one.",
         ("EndTxn", "AddPartitionsToTxn", "Produce", "InitProducerId"),
     ),
-    "INVALID_PRODUCER_ID_MAPPING": Advice(
+    "INVALID_PRODUCER_ID_MAPPING": ErrorAdvice(
         (
             "The transactional id expired (transactional.id.expiration.ms, 7 days idle).",
             "A newer producer with this id has got another producer id.",
@@ -30,12 +30,12 @@ TRANSACTIONS: Final = {
         "Make a new producer: initTransactions() registers the id again.",
         ("AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "InitProducerId"),
     ),
-    "INVALID_TRANSACTION_TIMEOUT": Advice(
+    "INVALID_TRANSACTION_TIMEOUT": ErrorAdvice(
         ("transaction.timeout.ms is above transaction.max.timeout.ms of the brokers (15 min).",),
         "Lower transaction.timeout.ms of the producer, or raise the limit of the brokers.",
         ("InitProducerId",),
     ),
-    "CONCURRENT_TRANSACTIONS": Advice(
+    "CONCURRENT_TRANSACTIONS": ErrorAdvice(
         (
             "Markers of the transaction before are still being written to its partitions.",
             "A partition of it has no leader, so that its marker cannot be written.",
@@ -44,12 +44,12 @@ TRANSACTIONS: Final = {
         "transaction's coordinator cannot reach.",
         ("AddPartitionsToTxn", "AddOffsetsToTxn", "InitProducerId", "EndTxn"),
     ),
-    "TRANSACTION_COORDINATOR_FENCED": Advice(
+    "TRANSACTION_COORDINATOR_FENCED": ErrorAdvice(
         ("A marker comes from a broker that no longer coordinates the transaction.",),
         "Brokers sort it out themselves.",
         ("WriteTxnMarkers",),
     ),
-    "PRODUCER_FENCED": Advice(
+    "PRODUCER_FENCED": ErrorAdvice(
         (
             (
                 "Another producer with the same transactional.id has started: two instances share "
@@ -61,12 +61,12 @@ TRANSACTIONS: Final = {
         "its own.",
         ("InitProducerId", "AddPartitionsToTxn", "EndTxn", "TxnOffsetCommit"),
     ),
-    "TRANSACTIONAL_ID_NOT_FOUND": Advice(
+    "TRANSACTIONAL_ID_NOT_FOUND": ErrorAdvice(
         ("The id was never used, or has expired.",),
         "Check the name; ListTransactions shows those that are known.",
         ("DescribeTransactions",),
     ),
-    "TRANSACTION_ABORTABLE": Advice(
+    "TRANSACTION_ABORTABLE": ErrorAdvice(
         (
             "A partition could not be added to the transaction or verified in time.",
             "A request of the transaction failed in a way that only aborting mends.",

@@ -18,7 +18,7 @@ import msgspec
 
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
-from kdiag.diagnosis.latency.split import Split
+from kdiag.diagnosis.latency.split import LatencySplit
 
 _MOSTLY: Final = 0.5
 _NEARLY_NS: Final = 1_000_000
@@ -61,7 +61,7 @@ class FetchTally(msgspec.Struct):
     returned: dict[FetchReturn, int] = {}
     bytes: int = 0
 
-    def add(self, split: Split, size_bytes: int) -> None:
+    def add(self, split: LatencySplit, size_bytes: int) -> None:
         """Take a fetch.
 
         Args:

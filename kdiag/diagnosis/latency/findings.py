@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kdiag.clock import NS_PER_MS
-from kdiag.diagnosis.latency.split import Split
+from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.diagnosis.latency.stalls import Stall, StallPlace
 from kdiag.findings.finding import Finding, found
 
@@ -28,7 +28,7 @@ class NodeLatency(msgspec.Struct, frozen=True):
     """
 
     count: int
-    mean: Split
+    mean: LatencySplit
 
 
 class JudgedSeries(NamedTuple):
@@ -42,7 +42,7 @@ class JudgedSeries(NamedTuple):
     """
 
     what: str
-    median: Split
+    median: LatencySplit
     stalls: Sequence[Stall]
     nodes: Mapping[int, NodeLatency]
 

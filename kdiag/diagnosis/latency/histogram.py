@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kdiag.clock import NS_PER_US
 from kdiag.diagnosis.latency.confidence import ranks_of
-from kdiag.diagnosis.latency.split import Split, joined, scaled
+from kdiag.diagnosis.latency.split import LatencySplit, joined, scaled
 from kdiag.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Percentile(NamedTuple):
     """
 
     quantile: float
-    split: Split
+    split: LatencySplit
     lower_ns: int | None
     upper_ns: int | None
 
@@ -54,13 +54,13 @@ class LatencyHistogram:
             ConfigError: if the library HdrHistogram is not installed; says how to install it.
         """
         self.count = 0
-        self.total = Split()
-        self._least: Split | None = None
-        self._most: Split | None = None
+        self.total = LatencySplit()
+        self._least: LatencySplit | None = None
+        self._most: LatencySplit | None = None
         self._histogram = _new_histogram()
         self._buckets: dict[int, list[int]] = {}
 
-    def add(self, split: Split) -> None:
+    def add(self, split: LatencySplit) -> None:
         """Take a latency."""
         self.count += 1
         self.total = joined(self.total, split)
@@ -78,19 +78,19 @@ class LatencyHistogram:
             sums[number] += part_ns
 
     @property
-    def least(self) -> Split:
+    def least(self) -> LatencySplit:
         """Return the parts of the smallest latency."""
-        return self._least or Split()
+        return self._least or LatencySplit()
 
     @property
-    def most(self) -> Split:
+    def most(self) -> LatencySplit:
         """Return the parts of the largest latency."""
-        return self._most or Split()
+        return self._most or LatencySplit()
 
     @property
-    def mean(self) -> Split:
+    def mean(self) -> LatencySplit:
         """Return the mean of each part; there must be a latency."""
-        return Split(*(part_ns // self.count for part_ns in self.total))
+        return LatencySplit(*(part_ns // self.count for part_ns in self.total))
 
     def percentile(self, quantile: float) -> Percentile:
         """Return a percentile with its bounds; there must be a latency.
@@ -124,11 +124,11 @@ class LatencyHistogram:
             return sum(sums[1:]) // sums[0]
         raise ValueError("no latency has such a rank")
 
-    def _between(self, lower: int, upper: int) -> Split:
+    def _between(self, lower: int, upper: int) -> LatencySplit:
         """Return the sums of the parts in the buckets from one rank to another."""
-        total, count = Split(), 0
+        total, count = LatencySplit(), 0
         for sums in self._from(lower):
-            total = joined(total, Split(*sums[1:]))
+            total = joined(total, LatencySplit(*sums[1:]))
             count += sums[0]
             if count > upper - lower:
                 break

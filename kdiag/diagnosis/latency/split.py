@@ -19,7 +19,7 @@ The path is the round trip of the network; one way is half of it.
 from typing import NamedTuple
 
 
-class Moments(NamedTuple):
+class RequestTimes(NamedTuple):
     """When what happened to one request, on one clock.
 
     Attributes:
@@ -37,7 +37,7 @@ class Moments(NamedTuple):
     done_ns: int
 
 
-class Split(NamedTuple):
+class LatencySplit(NamedTuple):
     """The parts of one latency.
 
     Attributes:
@@ -72,7 +72,7 @@ class Split(NamedTuple):
         return self.queued_ns + self.asking_ns + self.decoding_ns
 
 
-def split_request(moments: Moments, rtt_ns: int) -> Split:
+def split_request(moments: RequestTimes, rtt_ns: int) -> LatencySplit:
     """Return the parts of a request's latency.
 
     Args:
@@ -81,7 +81,7 @@ def split_request(moments: Moments, rtt_ns: int) -> Split:
     """
     waited_ns = max(0, moments.first_ns - moments.written_ns)
     path_ns = min(rtt_ns, waited_ns)
-    return Split(
+    return LatencySplit(
         queued_ns=max(0, moments.written_ns - moments.due_ns),
         path_ns=path_ns,
         broker_ns=waited_ns - path_ns,
@@ -90,9 +90,9 @@ def split_request(moments: Moments, rtt_ns: int) -> Split:
     )
 
 
-def split_handover(due_ns: int, written_ns: int) -> Split:
+def split_handover(due_ns: int, written_ns: int) -> LatencySplit:
     """Return the parts of the latency of a request that has no answer."""
-    return Split(queued_ns=max(0, written_ns - due_ns))
+    return LatencySplit(queued_ns=max(0, written_ns - due_ns))
 
 
 class OneWay(NamedTuple):
@@ -112,7 +112,9 @@ class OneWay(NamedTuple):
         return self.written_ns + self.rtt_ns // 2
 
 
-def split_journey(due_ns: int, produce: OneWay, fetch: Moments, fetch_rtt_ns: int) -> Split:
+def split_end_to_end(
+    due_ns: int, produce: OneWay, fetch: RequestTimes, fetch_rtt_ns: int
+) -> LatencySplit:
     """Return the parts of the time from a record's place on the schedule until it was read.
 
     Args:
@@ -125,7 +127,7 @@ def split_journey(due_ns: int, produce: OneWay, fetch: Moments, fetch_rtt_ns: in
     path_ns = min(waited_ns, produce.rtt_ns // 2 + fetch_rtt_ns // 2)
     asked_ns = OneWay(fetch.written_ns, fetch_rtt_ns).arrived_ns
     asking_ns = min(max(0, asked_ns - produce.arrived_ns), waited_ns - path_ns)
-    return Split(
+    return LatencySplit(
         queued_ns=max(0, produce.written_ns - due_ns),
         path_ns=path_ns,
         broker_ns=waited_ns - path_ns - asking_ns,
@@ -135,12 +137,12 @@ def split_journey(due_ns: int, produce: OneWay, fetch: Moments, fetch_rtt_ns: in
     )
 
 
-def joined(first: Split, second: Split) -> Split:
+def joined(first: LatencySplit, second: LatencySplit) -> LatencySplit:
     """Return the parts of one latency that follows another."""
-    return Split(*(one + other for one, other in zip(first, second, strict=True)))
+    return LatencySplit(*(one + other for one, other in zip(first, second, strict=True)))
 
 
-def scaled(split: Split, total_ns: int) -> Split:
+def scaled(split: LatencySplit, total_ns: int) -> LatencySplit:
     """Return parts in the same proportions that add up to another latency."""
     before_ns = split.total_ns
     if not before_ns:
@@ -148,4 +150,4 @@ def scaled(split: Split, total_ns: int) -> Split:
     parts = [part_ns * total_ns // before_ns for part_ns in split]
     largest = max(range(len(parts)), key=parts.__getitem__)
     parts[largest] += total_ns - sum(parts)  # what rounding has left
-    return Split(*parts)
+    return LatencySplit(*parts)

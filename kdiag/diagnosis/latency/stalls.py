@@ -19,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from kdiag.diagnosis.latency.split import Split
+from kdiag.diagnosis.latency.split import LatencySplit
 
 _MS: Final = 1_000_000
 _WINDOWS: Final = {40: (37 * _MS, 50 * _MS), 200: (195 * _MS, 225 * _MS)}
@@ -69,7 +69,7 @@ class StallTally(msgspec.Struct):
     stalled: dict[tuple[StallPlace, int], int] = {}
     slow: dict[StallPlace, int] = {}
 
-    def add(self, split: Split) -> None:
+    def add(self, split: LatencySplit) -> None:
         """Take a latency."""
         self.count += 1
         # What was held back leaves when the acknowledgement arrives, and has yet to come here.

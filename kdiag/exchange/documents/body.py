@@ -1,7 +1,7 @@
-"""The body of a request or response as kdiag prints it: Kafka's own JSON with three additions.
+"""The body of a request or response in kdiag's JSON: Kafka's own JSON with three additions.
 
 Unknown tagged fields are shown, `records` fields become lists of batches, and messages inside
-messages are decoded in place. The raw form has the first only. Secrets are replaced in all forms.
+messages are decoded in place. The raw form has only the first. Secrets are replaced in all forms.
 """
 
 from collections.abc import Callable
@@ -35,18 +35,18 @@ _RECORDS: Final = {
     (api_keys.FETCH, True): ("responses", "partitions"),
     (api_keys.SHARE_FETCH, True): ("responses", "partitions"),
 }
-"""Where messages hold record batches: the arrays that lead to the `records` field."""
+"""The arrays that lead to the `records` fields, by (API key, whether it is the response)."""
 
 MakeRecords: TypeAlias = Callable[[RecordBatch, str | None, bool], object]
 
 
 class BodyForm(NamedTuple):
-    """How bodies are shown.
+    """The form in which bodies are shown.
 
     Attributes:
-        raw: whether to give Kafka's exact JSON, with record batches and nested messages in base64.
-        values: whether to show the records inside the batches.
-        show_secrets: whether to leave passwords and tokens as they are.
+        raw: whether to show Kafka's exact JSON, with record batches and nested messages in base64.
+        values: whether to show the records in the batches.
+        show_secrets: whether to show passwords and tokens.
     """
 
     raw: bool = False
@@ -60,12 +60,12 @@ class Bodies:
     def __init__(
         self, names: TopicNames, form: BodyForm, make_records: MakeRecords = records_json
     ) -> None:
-        """Start with what is known.
+        """Make bodies in one form.
 
         Args:
             names: the names of topic ids.
-            form: how bodies are shown.
-            make_records: returns what stands for the records of a batch (batch, topic, whether to
+            form: the form.
+            make_records: returns the JSON for the records of a batch (batch, topic, whether to
                 show secrets); raises DecodeError if they are wrong.
         """
         self._names = names
@@ -75,12 +75,12 @@ class Bodies:
     def make(
         self, dissection: Dissection, side: Side, *, is_response: bool
     ) -> tuple[dict[str, Any] | None, Why | None]:
-        """Return the body of a side, and what was wrong with records inside it.
+        """Return the body of a side, and the fault of the records in it, if there is one.
 
         Args:
-            dissection: the exchange that the side belongs to.
+            dissection: the exchange of the side.
             side: its request or response.
-            is_response: which of them.
+            is_response: whether it is the response.
         """
         message = side.message
         if message is None:
@@ -103,7 +103,7 @@ class Bodies:
         return body, None
 
     def _put_records(self, body: dict[str, Any], side: Side, arrays: tuple[str, str]) -> Why | None:
-        """Replace the `records` fields; return what was wrong inside them."""
+        """Replace the `records` fields; return the first fault in them."""
         outer, inner = arrays
         fields = iter(side.batches)
         first: Why | None = None
@@ -125,14 +125,14 @@ class Bodies:
         return first
 
     def _hide_metadata(self, topic: dict[str, Any], partition: dict[str, Any]) -> None:
-        """Keep raw records of the metadata log back: they may hold SCRAM credentials."""
+        """Redact raw records of the metadata log: they may hold SCRAM credentials."""
         if not self._form.show_secrets and self._name(topic) == CLUSTER_METADATA:
             partition["records"] = REDACTED
 
     def _put_values(
         self, batches: list[RecordBatch], forms: list[dict[str, Any]], topic: str | None
     ) -> Why | None:
-        """Add the records to each batch; return what was wrong with the first bad one."""
+        """Add the records to each batch; return the first fault."""
         first = None
         for index, (batch, form) in enumerate(zip(batches, forms, strict=True)):
             try:
@@ -145,14 +145,14 @@ class Bodies:
         return first
 
     def _name(self, topic: dict[str, Any]) -> str | None:
-        """Return the name of an element of Produce's or Fetch's topics."""
+        """Return the topic name of an element of Produce's or Fetch's topics."""
         name: str | None = topic.get("topic") or topic.get("name")
         return name or self._names.name(topic.get("topicId", ""))
 
     def _open_envelope(
         self, dissection: Dissection, body: dict[str, Any], *, is_response: bool
     ) -> None:
-        """Decode the request or response inside an Envelope in place."""
+        """Decode the request or response in an Envelope, in place."""
         name = "responseData" if is_response else "requestData"
         asked = dissection.request
         data = body.get(name)
@@ -209,7 +209,7 @@ def _nest_join_response(dissection: Dissection, body: dict[str, Any]) -> None:
 
 
 def _nest_sync_request(_: Dissection, body: dict[str, Any]) -> None:
-    # Before version 5 the type is not told: what fits to the last byte is an assignment.
+    # Before version 5 there is no type: bytes that fit to the last one are an assignment.
     if body.get("protocolType") in (CONSUMER, None):
         for each in body.get("assignments") or ():
             replace(each, "assignment", read_assignment)
@@ -239,15 +239,15 @@ _NESTED: Final[dict[tuple[int, bool], _Nest]] = {
 
 
 class _Recipe(NamedTuple):
-    """How the body of a message of one class and version is made.
+    """The steps that make the body of a message of one class and version.
 
     Attributes:
-        form: gives Kafka's own JSON.
-        is_plain: whether that is all.
+        form: returns Kafka's own JSON.
+        is_plain: whether that is the only step.
         has_secrets: whether something may have to be redacted.
         arrays: the arrays that lead to `records` fields.
-        nest: decodes messages inside the message.
-        is_envelope: whether a whole request or response is inside.
+        nest: decodes messages in the message.
+        is_envelope: whether it holds a whole request or response.
     """
 
     form: Callable[[Any], dict[str, Any]]

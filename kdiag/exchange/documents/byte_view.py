@@ -1,4 +1,4 @@
-"""Every byte of a frame with the field that it belongs to: the dissector view.
+"""The byte view: every byte of a frame with the field that it belongs to.
 
     offset  length  path                       value
         -4       4  size                       152
@@ -7,9 +7,9 @@
        ...
         61       8  topicData[0].partitionData[0].records[0].baseOffset   0
 
-Offsets count from the first byte behind the length prefix, as in every `why`. Record batches are
-opened down to their header's fields; what is in them stays one span. Bytes that nothing explains
-have the path of what they are, in parentheses.
+Offsets count from the first byte after the length prefix, as in every `why`. Record batches are
+opened down to the fields of their headers; their records stay one span. Bytes without a field have
+a path in parentheses.
 """
 
 import re
@@ -75,19 +75,19 @@ _HEADS: Final[dict[int, tuple[_Field, ...]]] = {
         ("recordsCount", "i"),
     ),
 }
-"""The headers of batches by magic: names of Kafka's documentation, formats of `struct`."""
+"""The fields of batch headers by magic: names as in Kafka's documentation, formats of `struct`."""
 
 
 def view_side(
     dissection: Dissection, side: Side, *, is_response: bool, show_secrets: bool = False
 ) -> list[Span]:
-    """Return where every byte of a request or response belongs.
+    """Return the spans of a request or response, one for each field.
 
     Args:
-        dissection: the exchange that the side belongs to.
+        dissection: the exchange of the side.
         side: its request or response.
-        is_response: which of them.
-        show_secrets: whether to leave passwords and tokens as they are.
+        is_response: whether it is the response.
+        show_secrets: whether to show passwords and tokens.
     """
     frame = side.frame
     spans = [Span("size", -LENGTH_BYTES, LENGTH_BYTES, frame.size)]
@@ -118,7 +118,7 @@ def view_side(
 
 
 def _may_hold_secrets(exchange: Exchange, api: Api) -> bool:
-    """Return whether bytes that nothing explains may be secret."""
+    """Return whether bytes without a field may be secret."""
     if api.key == api_keys.FETCH:
         # Records of the metadata log hold SCRAM credentials and passwords in configurations.
         frames = (exchange.request, exchange.response)
@@ -128,7 +128,7 @@ def _may_hold_secrets(exchange: Exchange, api: Api) -> bool:
 
 @cache
 def sized_paths(cls: type[Struct], version: int) -> frozenset[str]:
-    """Return the paths, without indexes, of fields with a length or a count, where -1 is null."""
+    """Return the paths, without indexes, of fields with a length or count, in which -1 is null."""
     paths = set()
     for field in fields_of(cls):
         if field.is_in(version):
@@ -141,7 +141,7 @@ def sized_paths(cls: type[Struct], version: int) -> frozenset[str]:
 
 
 def _redacted(api: Api, spans: list[Span], *, is_response: bool) -> list[Span]:
-    """Return the spans of a body without secrets."""
+    """Return the spans of a body with secrets redacted."""
     if api.key != api_keys.ENVELOPE:
         return redact_spans(api.key, spans, is_response=is_response)
     # A forwarded request may be one that sets passwords.
@@ -156,7 +156,7 @@ def _redacted(api: Api, spans: list[Span], *, is_response: bool) -> list[Span]:
 def _rest(
     spans: list[Span], frame: Frame, end: int, *, is_secret: bool, status: Status = Status.OK
 ) -> list[Span]:
-    """Return the spans with those of the bytes after `end`, which are not explained."""
+    """Return the spans with those of the bytes after `end`, which belong to no field."""
     here = len(frame.data)
     if end < here:
         path = LEFT_OVER if status is Status.MALFORMED else NOT_READ
@@ -173,7 +173,7 @@ def _moved(span: Span, path: str, by: int = 0) -> Span:
 
 
 def _opened(span: Span) -> list[Span]:
-    """Return the span of a `records` field as those of the batches in it, any other as it is."""
+    """Return the spans of the batches in a `records` field; any other span is returned as it is."""
     data = span.value
     if not isinstance(data, bytes) or not span.path.endswith(".records"):
         return [span]
@@ -192,7 +192,7 @@ def _opened(span: Span) -> list[Span]:
 
 
 def _batch_spans(batch: RecordBatch, path: str, start: int) -> list[Span]:
-    """Return the fields of a batch's header, and what it holds as one span."""
+    """Return the spans of the fields of a batch's header, and one for its records."""
     spans = []
     position = batch.start
     for name, letter in _HEADS[batch.magic]:

@@ -1,6 +1,6 @@
-"""What kdiag prints for machines: exchanges, gaps and connections as JSON documents of schema 1.
+"""JSON documents of schema 1: exchanges, gaps and connections for programs.
 
-Each is a dictionary ready for `DocumentEncoder`, keys in the order in which they are documented.
+Each is a dictionary for `DocumentEncoder`, with its keys in the order of their documentation.
 Adding a key is fine; renaming one or changing its type is a new schema number.
 """
 
@@ -42,14 +42,14 @@ SCALARS: Final = (
     "latency_us",
     "error",
 )
-"""The keys of an exchange with one plain value each: the columns of the CSV output."""
+"""The keys of an exchange with a plain value: the columns of the CSV output."""
 
 _MAX_KEPT_BYTES: Final = 16 << 20
-_PLACE: Final = b"\0"  # which JSON has nowhere: it escapes what is below a space
+_PLACE: Final = b"\0"  # occurs in no JSON: bytes below a space are escaped
 
 
 class Clockface:
-    """Writes times as RFC 3339 in UTC with nanoseconds; the same second is written once."""
+    """Writes times as RFC 3339 in UTC with nanoseconds; the text of the last second is kept."""
 
     def __init__(self) -> None:
         self._second = -1
@@ -65,7 +65,7 @@ class Clockface:
 
 
 def moment_of(second: int) -> datetime:
-    """Return a second since 1970 in UTC; one that no calendar has, in a damaged file, is 1970."""
+    """Return a second since 1970 in UTC; 1970 for one outside of the calendar."""
     try:
         return datetime.fromtimestamp(second, UTC)
     except (ValueError, OverflowError, OSError):
@@ -73,7 +73,7 @@ def moment_of(second: int) -> datetime:
 
 
 def latency_us(exchange: Exchange) -> int | float | None:
-    """Return the latency in microseconds, whole where the capture's stamps are."""
+    """Return the latency in microseconds, as an integer if the capture's timestamps allow it."""
     latency_ns = exchange.latency_ns
     if latency_ns is None:
         return None
@@ -82,7 +82,7 @@ def latency_us(exchange: Exchange) -> int | float | None:
 
 
 def api_name(exchange: Exchange) -> str | None:
-    """Return Kafka's name of the exchange's API, or None where it is not known."""
+    """Return Kafka's name of the exchange's API; None if it is not known."""
     if exchange.api_key is None:
         return None
     api = API_BY_KEY.get(exchange.api_key)
@@ -129,15 +129,14 @@ class Documents:
     def exchange_text(self, dissection: Dissection) -> Iterable[bytes]:
         """Return the document of an exchange as one line of JSON in pieces, without line feed.
 
-        Takes less memory than `exchange`, and is to be used up before it is called again.
+        It needs less memory than `exchange`; read all pieces before the next call.
         """
         return self._encoder.pieces(self._exchange(dissection, self._text_bodies))
 
     def _exchange(self, dissection: Dissection, bodies: Bodies) -> dict[str, Any]:
         document = self.scalars(dissection)
-        asked, answered = dissection.request, dissection.response
-        request, request_why = _side(bodies, dissection, asked, is_response=False)
-        response, response_why = _side(bodies, dissection, answered, is_response=True)
+        request, request_why = _side(bodies, dissection, dissection.request, is_response=False)
+        response, response_why = _side(bodies, dissection, dissection.response, is_response=True)
         if request_why is not None or response_why is not None:
             document["status"] = _worse(dissection.status, Status.MALFORMED).value
         document["topic_names"] = self._names.of(dissection.topic_ids)
@@ -164,7 +163,7 @@ class Documents:
         }
 
     def connection(self, connection: Connection) -> dict[str, Any]:
-        """Return the document of a connection that has ended, or whose capture has."""
+        """Return the document of a connection at its end, or at the end of the capture."""
         software = connection.client_software
         tcp = {} if connection.tcp is None else {"tcp": tcp_document(connection.tcp)}
         return {
@@ -196,7 +195,7 @@ class Documents:
 def _side(
     bodies: Bodies, dissection: Dissection, side: Side | None, *, is_response: bool
 ) -> tuple[dict[str, Any] | None, Why | None]:
-    """Return the object of a side, and what was wrong inside its records."""
+    """Return the object of a side, and the fault of its records, if there is one."""
     if side is None:
         return None, None
     body, why = bodies.make(dissection, side, is_response=is_response)
@@ -214,7 +213,7 @@ def _worse(one: Status, other: Status) -> Status:
 
 
 def frame_document(frame: Frame) -> dict[str, Any]:
-    """Return how TCP carried a frame; its bytes count without their length prefix."""
+    """Return the facts of a frame's transport; its bytes count without the length prefix."""
     return {
         "bytes": frame.size,
         "segments": frame.segments,
@@ -226,7 +225,7 @@ def frame_document(frame: Frame) -> dict[str, Any]:
 
 
 class _Text:
-    """Stands in a document for the records of a batch: their JSON, or how to make it again."""
+    """The placeholder for the records of a batch: their JSON, or the way to make it again."""
 
     __slots__ = ("kept", "make")
 
@@ -238,9 +237,9 @@ class _Text:
 class DocumentEncoder:
     """Writes documents as JSON; strings that are not Unicode get replacement characters.
 
-    The records of a Fetch response of 50 MB take four times that as Python objects and twice that
-    in the making of their text. `records` makes text of one batch at a time, for `pieces` to put
-    together; what of it is more than `_MAX_KEPT_BYTES` is made once more when it is wanted.
+    The records of a Fetch response of 50 MB need four times that as Python objects, and twice that
+    while their text is made. So `records` makes the text of one batch at a time, and `pieces` joins
+    the texts; beyond `_MAX_KEPT_BYTES` a text is dropped and made again when it is written.
     """
 
     def __init__(self) -> None:
@@ -257,10 +256,10 @@ class DocumentEncoder:
         text = self._encode_plainly(document)
         if not self._texts:
             return [text]
-        return self._put_together(text)
+        return self._joined(text)
 
     def records(self, batch: RecordBatch, topic: str | None, show_secrets: bool) -> object:  # noqa: FBT001 - as `records_json`
-        """Return what stands for the records of a batch in the next document for `pieces`.
+        """Return the placeholder for the records of a batch in the next document for `pieces`.
 
         Raises:
             DecodeError: if the records are wrong.
@@ -275,8 +274,8 @@ class DocumentEncoder:
         self._kept_bytes += len(text)
         return _Text(make, text)
 
-    def _put_together(self, text: bytes) -> Iterator[bytes]:
-        """Yield a document with texts in their places."""
+    def _joined(self, text: bytes) -> Iterator[bytes]:
+        """Yield a document with the texts in place of the placeholders."""
         texts, self._texts = self._texts, []
         self._kept_bytes = 0
         first, *rest = text.split(_PLACE)
@@ -299,7 +298,7 @@ class DocumentEncoder:
 
 
 def without_surrogates(value: Any) -> Any:
-    """Return a JSON tree in which bytes that were not UTF-8 are replaced."""
+    """Return a JSON tree with replacement characters for bytes that are not UTF-8."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Record batches and records as JSON: the form in which they stand in kdiag's bodies."""
+"""Record batches and records as JSON, in the form of kdiag's bodies."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -8,7 +8,7 @@ from kdiag.exchange.embedded import CONSUMER, read_assignment, read_subscription
 from kdiag.exchange.secrets.redaction import REDACTED, redact_record
 from kdiag.wire.codec.json_form import to_json
 from kdiag.wire.records.batch import MAGIC_2, RecordBatch
-from kdiag.wire.records.internal import Part, read_control_record, read_internal_record
+from kdiag.wire.records.internal import VersionedMessage, read_control_record, read_internal_record
 from kdiag.wire.records.record import (
     CODEC_MASK,
     CONTROL_BIT,
@@ -24,10 +24,9 @@ _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd", *(f"unknown ({n})" fo
 
 
 def batch_json(batch: RecordBatch) -> dict[str, Any]:
-    """Return the header of a batch; base offset and count are null if records do not tell them.
+    """Return the header of a batch; base offset and count are null if its records are unreadable.
 
-    Raises nothing: the fault of a batch whose records are needed and wrong shows when they are
-    read.
+    Raises nothing: the fault of such a batch shows when its records are read.
     """
     attributes = batch.attributes
     is_new = batch.magic == MAGIC_2
@@ -66,9 +65,9 @@ def records_json(
     """Return the records of a batch.
 
     Args:
-        batch: whose records are read.
-        topic: where it belongs, as far as known: Kafka's own topics hold messages.
-        show_secrets: whether to leave the secrets in metadata records as they are.
+        batch: the batch.
+        topic: its topic, if it is known: the records of Kafka's own topics are messages.
+        show_secrets: whether to show the secrets in metadata records.
 
     Raises:
         DecodeError: if the records are wrong.
@@ -90,7 +89,7 @@ def _record_json(record: Record) -> dict[str, Any]:
 
 
 def _put(form: dict[str, Any], name: str, data: bytes | None) -> None:
-    """Add bytes as text, or in base64 under another name if they are not UTF-8."""
+    """Add bytes as text, or in base64 under the name with `_b64` if they are not UTF-8."""
     if data is None:
         form[name] = None
         return
@@ -113,7 +112,7 @@ def header_json(header: Header) -> list[Any]:
 
 
 def control_json(record: Record) -> dict[str, Any]:
-    """Return a control record, with the name of what it marks under `control`."""
+    """Return a control record, with the name of its type under `control`."""
     control, value = read_control_record(record)
     form = {"offset": record.offset, "timestamp": record.timestamp, "control": control.name}
     _put(form, "key", record.key)
@@ -126,16 +125,16 @@ def control_json(record: Record) -> dict[str, Any]:
 
 
 def internal_json(record: Record, topic: str, *, show_secrets: bool) -> dict[str, Any]:
-    """Return a record of one of Kafka's own topics, its messages decoded, with its `type`.
+    """Return a record of one of Kafka's own topics with its `type` and its messages decoded.
 
-    One that cannot be read has no type, and the form of any other record.
+    An unreadable one has no type, and the form of any other record.
     """
     read = read_internal_record(topic, record)
     if read is None:
         form = _record_json(record)
         if not show_secrets and topic == "__cluster_metadata" and record.value is not None:
             form.pop("value_b64", None)
-            form["value"] = REDACTED  # what cannot be read cannot be judged
+            form["value"] = REDACTED  # unreadable: it may hold a secret
         return form
     value = _part_json(read.value)
     if value is not None and not show_secrets:
@@ -148,7 +147,7 @@ def internal_json(record: Record, topic: str, *, show_secrets: bool) -> dict[str
     return form
 
 
-def _part_json(part: Part | None) -> dict[str, Any] | None:
+def _part_json(part: VersionedMessage | None) -> dict[str, Any] | None:
     return None if part is None else to_json(*part)
 
 
@@ -164,7 +163,7 @@ def _read_members(value: dict[str, Any]) -> None:
 def replace(
     form: dict[str, Any], name: str, read: Callable[[bytes | None], tuple[Any, int] | None]
 ) -> None:
-    """Put the message that bytes hold in their place, where they hold one."""
+    """Replace bytes with the message in them, if there is one."""
     data = form.get(name)
     if isinstance(data, bytes):
         found = read(data)

@@ -1,6 +1,6 @@
-"""What TCP did on a connection, as kdiag prints it for machines.
+"""The facts of TCP on a connection as JSON.
 
-Times are microseconds and sizes bytes, as the keys say; what is not known is null. Adding a key is
+Times are microseconds and sizes bytes, as the keys say; unknown values are null. Adding a key is
 fine; renaming one or changing its type is a new schema number.
 """
 

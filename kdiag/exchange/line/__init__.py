@@ -1,7 +1,7 @@
-"""What exchanges are about, in words: one line each, for a person who reads many of them.
+"""Exchanges as one-line summaries, for people who read many of them.
 
-line.py          an exchange -> its line, put together from the sentences of its API
-records.py, groups.py, transactions.py, administration.py, cluster.py
-                 one sentence for the request and one for the response of each API
-phrase.py        counts, sizes, lists, topics with partitions
+* a **line** (`line_writer`) is `request → response`, a phrase for each side;
+* a **phrase** says what matters in a request or response of one API: `records`, `groups`,
+  `transactions`, `administration` and `cluster` hold the phrases by API key;
+* the **parts** of phrases (`phrase`): counts, sizes, lists, topics with partitions.
 """

@@ -1,4 +1,4 @@
-"""What exchanges of administrators and connecting clients are about; secrets are never in it."""
+"""Phrases for the APIs of administrators and of connecting clients; secrets are never in them."""
 
 from typing import Any, Final
 
@@ -37,48 +37,48 @@ _PERMISSIONS: Final = {1: "any", 2: "deny", 3: "allow"}
 _ELECTIONS: Final = {0: "preferred", 1: "unclean"}
 
 
-def _versions_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return " ".join(filter(None, (asked.client_software_name, asked.client_software_version)))
+def _versions_request(request: Any, _: Dissection, __: Topics) -> str:
+    return " ".join(filter(None, (request.client_software_name, request.client_software_version)))
 
 
-def _versions_response(answered: Any, _: Dissection, __: Topics) -> str:
-    return count(len(answered.api_keys), "API")
+def _versions_response(response: Any, _: Dissection, __: Topics) -> str:
+    return count(len(response.api_keys), "API")
 
 
-def _handshake_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return f"mechanism {asked.mechanism}"
+def _handshake_request(request: Any, _: Dissection, __: Topics) -> str:
+    return f"mechanism {request.mechanism}"
 
 
-def _handshake_response(answered: Any, _: Dissection, __: Topics) -> str:
-    return f"broker has {listed(answered.mechanisms)}"
+def _handshake_response(response: Any, _: Dissection, __: Topics) -> str:
+    return f"broker has {listed(response.mechanisms)}"
 
 
 def _authenticate(message: Any, _: Dissection, __: Topics) -> str:
     return f"token of {size(len(message.auth_bytes))}" if message.auth_bytes else ""
 
 
-def _create_topics_request(asked: Any, _: Dissection, __: Topics) -> str:
+def _create_topics_request(request: Any, _: Dissection, __: Topics) -> str:
     words = [
         clause(
             f"{topic.name} {_count_or_default(topic.num_partitions, 'partition')}",
             f"{_count_or_default(topic.replication_factor, 'replica')}",
             listed([f"{each.name}" for each in topic.configs]),
         )
-        for topic in asked.topics
+        for topic in request.topics
     ]
-    return clause(listed(words, "; "), "validate only" if asked.validate_only else None)
+    return clause(listed(words, "; "), "validate only" if request.validate_only else None)
 
 
 def _count_or_default(number: int, noun: str) -> str:
     return f"default {noun}s" if number < 0 else count(number, noun)
 
 
-def _delete_topics_request(asked: Any, _: Dissection, topics: Topics) -> str:
-    return listed(asked.topic_names) or topics.names(asked.topics)
+def _delete_topics_request(request: Any, _: Dissection, topics: Topics) -> str:
+    return listed(request.topic_names) or topics.names(request.topics)
 
 
-def _create_partitions_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return listed([f"{each.name} to {count(each.count, 'partition')}" for each in asked.topics])
+def _create_partitions_request(request: Any, _: Dissection, __: Topics) -> str:
+    return listed([f"{each.name} to {count(each.count, 'partition')}" for each in request.topics])
 
 
 def _resource(each: Any) -> str:
@@ -86,23 +86,23 @@ def _resource(each: Any) -> str:
     return f"{kind} {each.resource_name or '(default)'}"
 
 
-def _describe_configs_request(asked: Any, _: Dissection, __: Topics) -> str:
+def _describe_configs_request(request: Any, _: Dissection, __: Topics) -> str:
     words = [
-        clause(_resource(each), listed(each.configuration_keys or ())) for each in asked.resources
+        clause(_resource(each), listed(each.configuration_keys or ())) for each in request.resources
     ]
     return listed(words, "; ")
 
 
-def _describe_configs_response(answered: Any, _: Dissection, __: Topics) -> str:
-    return count(sum(len(each.configs) for each in answered.results), "setting")
+def _describe_configs_response(response: Any, _: Dissection, __: Topics) -> str:
+    return count(sum(len(each.configs) for each in response.results), "setting")
 
 
-def _alter_configs_request(asked: Any, _: Dissection, __: Topics) -> str:
+def _alter_configs_request(request: Any, _: Dissection, __: Topics) -> str:
     words = [
         clause(_resource(each), listed([config.name for config in each.configs]))
-        for each in asked.resources
+        for each in request.resources
     ]
-    return clause(listed(words, "; "), "validate only" if asked.validate_only else None)
+    return clause(listed(words, "; "), "validate only" if request.validate_only else None)
 
 
 def _acl(each: Any) -> str:
@@ -113,8 +113,8 @@ def _acl(each: Any) -> str:
     )
 
 
-def _create_acls_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return listed([_acl(each) for each in asked.creations], "; ")
+def _create_acls_request(request: Any, _: Dissection, __: Topics) -> str:
+    return listed([_acl(each) for each in request.creations], "; ")
 
 
 def _acl_filter(each: Any) -> str:
@@ -122,45 +122,45 @@ def _acl_filter(each: Any) -> str:
     return clause(f"{kind} {each.resource_name_filter or ''}".strip(), each.principal_filter)
 
 
-def _describe_acls_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return _acl_filter(asked)
+def _describe_acls_request(request: Any, _: Dissection, __: Topics) -> str:
+    return _acl_filter(request)
 
 
-def _described_acls(answered: Any, _: Dissection, __: Topics) -> str:
-    return count(sum(len(each.acls) for each in answered.resources), "ACL")
+def _described_acls(response: Any, _: Dissection, __: Topics) -> str:
+    return count(sum(len(each.acls) for each in response.resources), "ACL")
 
 
-def _delete_acls_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return listed([_acl_filter(each) for each in asked.filters], "; ")
+def _delete_acls_request(request: Any, _: Dissection, __: Topics) -> str:
+    return listed([_acl_filter(each) for each in request.filters], "; ")
 
 
-def _deleted_acls(answered: Any, _: Dissection, __: Topics) -> str:
-    return f"{sum(len(each.matching_acls) for each in answered.filter_results)} deleted"
+def _deleted_acls(response: Any, _: Dissection, __: Topics) -> str:
+    return f"{sum(len(each.matching_acls) for each in response.filter_results)} deleted"
 
 
-def _scram_request(asked: Any, _: Dissection, __: Topics) -> str:
-    changed = [f"set {each.name}" for each in asked.upsertions]
-    return listed(changed + [f"delete {each.name}" for each in asked.deletions], ", ")
+def _scram_request(request: Any, _: Dissection, __: Topics) -> str:
+    changed = [f"set {each.name}" for each in request.upsertions]
+    return listed(changed + [f"delete {each.name}" for each in request.deletions], ", ")
 
 
-def _elect_request(asked: Any, _: Dissection, topics: Topics) -> str:
-    kind = _ELECTIONS.get(asked.election_type, str(asked.election_type))
+def _elect_request(request: Any, _: Dissection, topics: Topics) -> str:
+    kind = _ELECTIONS.get(request.election_type, str(request.election_type))
     where = "all partitions"
-    if asked.topic_partitions is not None:
-        where = topics.partitions(asked.topic_partitions)
+    if request.topic_partitions is not None:
+        where = topics.partitions(request.topic_partitions)
     return f"{kind} leaders of {where}"
 
 
-def _push_telemetry_request(asked: Any, _: Dissection, __: Topics) -> str:
+def _push_telemetry_request(request: Any, _: Dissection, __: Topics) -> str:
     return clause(
-        f"{size(len(asked.metrics))} of metrics", "terminating" if asked.terminating else None
+        f"{size(len(request.metrics))} of metrics", "terminating" if request.terminating else None
     )
 
 
-def _telemetry_response(answered: Any, _: Dissection, __: Topics) -> str:
+def _telemetry_response(response: Any, _: Dissection, __: Topics) -> str:
     return clause(
-        listed(answered.requested_metrics) or "no metrics wanted",
-        f"every {answered.push_interval_ms} ms",
+        listed(response.requested_metrics) or "no metrics wanted",
+        f"every {response.push_interval_ms} ms",
     )
 
 
@@ -182,4 +182,4 @@ ADMINISTRATION: Final = {
     api_keys.GET_TELEMETRY_SUBSCRIPTIONS: (None, _telemetry_response),
     api_keys.PUSH_TELEMETRY: (_push_telemetry_request, None),
 }
-"""By API key, what to say of request and response."""
+"""The phrases of request and response by API key."""

@@ -1,4 +1,4 @@
-"""What exchanges among brokers and controllers are about."""
+"""Phrases for the APIs among brokers and controllers."""
 
 from typing import Any, Final
 
@@ -8,55 +8,55 @@ from kdiag.exchange.line.phrase import Topics, clause, count, listed
 from kdiag.wire import api_keys
 
 
-def _heartbeat_request(asked: Any, _: Dissection, __: Topics) -> str:
+def _heartbeat_request(request: Any, _: Dissection, __: Topics) -> str:
     return clause(
-        f"broker {asked.broker_id} epoch {asked.broker_epoch}",
-        f"metadata offset {asked.current_metadata_offset}",
-        "wants to be fenced" if asked.want_fence else None,
-        "wants to shut down" if asked.want_shut_down else None,
+        f"broker {request.broker_id} epoch {request.broker_epoch}",
+        f"metadata offset {request.current_metadata_offset}",
+        "wants to be fenced" if request.want_fence else None,
+        "wants to shut down" if request.want_shut_down else None,
     )
 
 
-def _heartbeat_response(answered: Any, dissection: Dissection, _: Topics) -> str:
+def _heartbeat_response(response: Any, dissection: Dissection, _: Topics) -> str:
     if dissection.error_code:
         return ""
     return clause(
-        "caught up" if answered.is_caught_up else "not caught up",
-        "fenced" if answered.is_fenced else None,
-        "should shut down" if answered.should_shut_down else None,
+        "caught up" if response.is_caught_up else "not caught up",
+        "fenced" if response.is_fenced else None,
+        "should shut down" if response.should_shut_down else None,
     )
 
 
-def _broker_registration_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return clause(f"broker {asked.broker_id}", _listeners(asked))
+def _broker_registration_request(request: Any, _: Dissection, __: Topics) -> str:
+    return clause(f"broker {request.broker_id}", _listeners(request))
 
 
-def _broker_registration_response(answered: Any, dissection: Dissection, _: Topics) -> str:
-    return "" if dissection.error_code else f"epoch {answered.broker_epoch}"
+def _broker_registration_response(response: Any, dissection: Dissection, _: Topics) -> str:
+    return "" if dissection.error_code else f"epoch {response.broker_epoch}"
 
 
-def _controller_registration_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return clause(f"controller {asked.controller_id}", _listeners(asked))
+def _controller_registration_request(request: Any, _: Dissection, __: Topics) -> str:
+    return clause(f"controller {request.controller_id}", _listeners(request))
 
 
-def _listeners(asked: Any) -> str:
-    return listed([f"{each.name}://{each.host}:{each.port}" for each in asked.listeners])
+def _listeners(request: Any) -> str:
+    return listed([f"{each.name}://{each.host}:{each.port}" for each in request.listeners])
 
 
-def _vote_request(asked: Any, _: Dissection, topics: Topics) -> str:
+def _vote_request(request: Any, _: Dissection, topics: Topics) -> str:
     words = [
         f"{topics.name(topic)}[{each.partition_index}] {'pre-vote' if each.pre_vote else 'vote'}"
         f" for {each.replica_id} in epoch {each.replica_epoch}"
-        for topic in asked.topics
+        for topic in request.topics
         for each in topic.partitions
     ]
     return listed(words, ", ")
 
 
-def _vote_response(answered: Any, _: Dissection, __: Topics) -> str:
+def _vote_response(response: Any, _: Dissection, __: Topics) -> str:
     words = [
         clause("granted" if each.vote_granted else "refused", _leader(each))
-        for topic in answered.topics
+        for topic in response.topics
         for each in topic.partitions
     ]
     return listed(words, "; ")
@@ -77,27 +77,27 @@ def _quorum_epoch(message: Any, _: Dissection, topics: Topics) -> str:
     return listed(words, ", ")
 
 
-def _cluster_response(answered: Any, _: Dissection, __: Topics) -> str:
+def _cluster_response(response: Any, _: Dissection, __: Topics) -> str:
     return clause(
-        f"cluster {answered.cluster_id}" if answered.cluster_id else None,
-        count(len(answered.brokers), "broker"),
-        f"controller {answered.controller_id}" if answered.controller_id >= 0 else None,
+        f"cluster {response.cluster_id}" if response.cluster_id else None,
+        count(len(response.brokers), "broker"),
+        f"controller {response.controller_id}" if response.controller_id >= 0 else None,
     )
 
 
-def _producer_ids_response(answered: Any, dissection: Dissection, _: Topics) -> str:
+def _producer_ids_response(response: Any, dissection: Dissection, _: Topics) -> str:
     if dissection.error_code:
         return ""
-    return f"{answered.producer_id_len} from {answered.producer_id_start}"
+    return f"{response.producer_id_len} from {response.producer_id_start}"
 
 
-def _snapshot_request(asked: Any, _: Dissection, topics: Topics) -> str:
-    where = topics.partitions(asked.topics, lambda each: f" from byte {each.position}")
-    return clause(f"replica {asked.replica_id}", where)
+def _snapshot_request(request: Any, _: Dissection, topics: Topics) -> str:
+    where = topics.partitions(request.topics, lambda each: f" from byte {each.position}")
+    return clause(f"replica {request.replica_id}", where)
 
 
-def _envelope_request(asked: Any, _: Dissection, __: Topics) -> str:
-    found = read_forwarded_request(asked.request_data)
+def _envelope_request(request: Any, _: Dissection, __: Topics) -> str:
+    found = read_forwarded_request(request.request_data)
     if found is None:
         return "a request that cannot be read"
     client_id = found.header.client_id
@@ -118,4 +118,4 @@ CLUSTER: Final = {
     api_keys.ALLOCATE_PRODUCER_IDS: (None, _producer_ids_response),
     api_keys.CONTROLLER_REGISTRATION: (_controller_registration_request, None),
 }
-"""By API key, what to say of request and response."""
+"""The phrases of request and response by API key."""

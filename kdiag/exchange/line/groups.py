@@ -1,4 +1,4 @@
-"""What exchanges about groups are about: coordinators, membership, offsets, of all four kinds."""
+"""Phrases for the APIs of groups: coordinators, membership and offsets, of all four kinds."""
 
 from typing import Any, Final
 
@@ -12,19 +12,19 @@ _JOINS, _LEAVES, _LEAVES_FOR_NOW = 0, -1, -2
 _EPOCHS: Final = {_JOINS: "joins", _LEAVES: "leaves", _LEAVES_FOR_NOW: "leaves for now"}
 
 
-def _find_coordinator_request(asked: Any, _: Dissection, __: Topics) -> str:
-    keys = asked.coordinator_keys or [asked.key]
-    return f"{_KEY_TYPES.get(asked.key_type, asked.key_type)} {listed(keys)}"
+def _find_coordinator_request(request: Any, _: Dissection, __: Topics) -> str:
+    keys = request.coordinator_keys or [request.key]
+    return f"{_KEY_TYPES.get(request.key_type, request.key_type)} {listed(keys)}"
 
 
-def _find_coordinator_response(answered: Any, _: Dissection, __: Topics) -> str:
-    found = answered.coordinators or [answered]
+def _find_coordinator_response(response: Any, _: Dissection, __: Topics) -> str:
+    found = response.coordinators or [response]
     nodes = [f"node {each.node_id} {each.host}:{each.port}" for each in found if each.node_id >= 0]
     return listed(list(dict.fromkeys(nodes)), ", ")
 
 
 def _member(member_id: str | None, instance_id: str | None = None) -> str | None:
-    """Return who a member is; a static member keeps its instance id over restarts."""
+    """Return the name of a member; a static member keeps its instance id over restarts."""
     name = f"member {short_id(member_id)}" if member_id else None
     return clause(f"instance {instance_id}" if instance_id else None, name) or None
 
@@ -34,39 +34,39 @@ def _subscribed(data: bytes) -> str:
     return listed(found.message.topics) if found is not None else ""
 
 
-def _join_request(asked: Any, _: Dissection, __: Topics) -> str:
-    subscribed = {_subscribed(protocol.metadata): None for protocol in asked.protocols}
+def _join_request(request: Any, _: Dissection, __: Topics) -> str:
+    subscribed = {_subscribed(protocol.metadata): None for protocol in request.protocols}
     return clause(
-        f"group {asked.group_id}",
+        f"group {request.group_id}",
         " ".join(filter(None, subscribed)),
-        "/".join(protocol.name for protocol in asked.protocols),
-        quoted(asked.reason) if asked.reason else None,
-        _member(asked.member_id, asked.group_instance_id) or "new member",
+        "/".join(protocol.name for protocol in request.protocols),
+        quoted(request.reason) if request.reason else None,
+        _member(request.member_id, request.group_instance_id) or "new member",
     )
 
 
-def _join_response(answered: Any, _: Dissection, __: Topics) -> str:
-    if answered.generation_id < 0:
-        return _member(answered.member_id) or ""
-    is_leader = answered.leader == answered.member_id
+def _join_response(response: Any, _: Dissection, __: Topics) -> str:
+    if response.generation_id < 0:
+        return _member(response.member_id) or ""
+    is_leader = response.leader == response.member_id
     return clause(
-        f"gen {answered.generation_id}",
-        f"leads {count(len(answered.members), 'member')}" if is_leader else "follows",
-        answered.protocol_name,
+        f"gen {response.generation_id}",
+        f"leads {count(len(response.members), 'member')}" if is_leader else "follows",
+        response.protocol_name,
     )
 
 
-def _sync_request(asked: Any, _: Dissection, topics: Topics) -> str:
-    shares = [_assigned(each.assignment, topics) for each in asked.assignments]
+def _sync_request(request: Any, _: Dissection, topics: Topics) -> str:
+    shares = [_assigned(each.assignment, topics) for each in request.assignments]
     return clause(
-        _generation(asked),
+        _generation(request),
         f"assigns {listed(shares, ' / ')}" if shares else None,
-        _member(asked.member_id, asked.group_instance_id),
+        _member(request.member_id, request.group_instance_id),
     )
 
 
-def _sync_response(answered: Any, dissection: Dissection, topics: Topics) -> str:
-    return "" if dissection.error_code else _assigned(answered.assignment, topics)
+def _sync_response(response: Any, dissection: Dissection, topics: Topics) -> str:
+    return "" if dissection.error_code else _assigned(response.assignment, topics)
 
 
 def _assigned(data: bytes, topics: Topics) -> str:
@@ -78,39 +78,39 @@ def _assigned(data: bytes, topics: Topics) -> str:
     return topics.partitions(found.message.assigned_partitions) or "nothing"
 
 
-def _generation(asked: Any) -> str:
-    return f"group {asked.group_id} gen {asked.generation_id}"
+def _generation(request: Any) -> str:
+    return f"group {request.group_id} gen {request.generation_id}"
 
 
-def _heartbeat_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return clause(_generation(asked), _member(asked.member_id, asked.group_instance_id))
+def _heartbeat_request(request: Any, _: Dissection, __: Topics) -> str:
+    return clause(_generation(request), _member(request.member_id, request.group_instance_id))
 
 
-def _leave_request(asked: Any, _: Dissection, __: Topics) -> str:
-    leaving = [_member(each.member_id, each.group_instance_id) or "" for each in asked.members]
-    reasons = {each.reason: None for each in asked.members if each.reason}
+def _leave_request(request: Any, _: Dissection, __: Topics) -> str:
+    leaving = [_member(each.member_id, each.group_instance_id) or "" for each in request.members]
+    reasons = {each.reason: None for each in request.members if each.reason}
     return clause(
-        f"group {asked.group_id}",
-        listed(leaving) or _member(asked.member_id),
+        f"group {request.group_id}",
+        listed(leaving) or _member(request.member_id),
         listed([quoted(reason) for reason in reasons]),
     )
 
 
-def _commit_request(asked: Any, _: Dissection, topics: Topics) -> str:
-    offsets = topics.partitions(asked.topics, lambda each: f"@{each.committed_offset}")
-    generation = asked.generation_id_or_member_epoch
-    transaction = getattr(asked, "transactional_id", None)
+def _commit_request(request: Any, _: Dissection, topics: Topics) -> str:
+    offsets = topics.partitions(request.topics, lambda each: f"@{each.committed_offset}")
+    generation = request.generation_id_or_member_epoch
+    transaction = getattr(request, "transactional_id", None)
     return clause(
-        f"group {asked.group_id}" + (f" gen {generation}" if generation >= 0 else ""),
+        f"group {request.group_id}" + (f" gen {generation}" if generation >= 0 else ""),
         offsets,
         f"transaction {transaction}" if transaction else None,
     )
 
 
-def _offsets_request(asked: Any, _: Dissection, topics: Topics) -> str:
+def _offsets_request(request: Any, _: Dissection, topics: Topics) -> str:
     groups = [
         f"group {group.group_id} {_wanted(group.topics, topics)}".rstrip()
-        for group in asked.groups or [asked]
+        for group in request.groups or [request]
     ]
     return listed(groups, ", ")
 
@@ -119,69 +119,69 @@ def _wanted(wanted: Any, topics: Topics) -> str:
     return "all offsets" if wanted is None else topics.partitions(wanted)
 
 
-def _offsets_response(answered: Any, dissection: Dissection, topics: Topics) -> str:
+def _offsets_response(response: Any, dissection: Dissection, topics: Topics) -> str:
     found = [
         topics.partitions(
             group.topics,
             lambda each: "@none" if each.committed_offset < 0 else f"@{each.committed_offset}",
         )
-        for group in answered.groups or [answered]
+        for group in response.groups or [response]
     ]
     return listed([each for each in found if each], ", ") or (
         "" if dissection.error_code else "no offsets"
     )
 
 
-def _delete_offsets_request(asked: Any, _: Dissection, topics: Topics) -> str:
-    return clause(f"group {asked.group_id}", topics.partitions(asked.topics).replace("[]", ""))
+def _delete_offsets_request(request: Any, _: Dissection, topics: Topics) -> str:
+    return clause(f"group {request.group_id}", topics.partitions(request.topics).replace("[]", ""))
 
 
-def _describe_request(asked: Any, _: Dissection, __: Topics) -> str:
-    groups = asked.groups if hasattr(asked, "groups") else asked.group_ids
+def _describe_request(request: Any, _: Dissection, __: Topics) -> str:
+    groups = request.groups if hasattr(request, "groups") else request.group_ids
     return listed([f"group {group}" for group in groups])
 
 
-def _described(answered: Any, _: Dissection, __: Topics) -> str:
+def _described(response: Any, _: Dissection, __: Topics) -> str:
     words = [
         f"{group.group_state} {count(len(group.members), 'member')}"
-        for group in answered.groups
+        for group in response.groups
         if group.group_state
     ]
     return listed(words, ", ")
 
 
-def _list_response(answered: Any, _: Dissection, __: Topics) -> str:
-    return count(len(answered.groups), "group")
+def _list_response(response: Any, _: Dissection, __: Topics) -> str:
+    return count(len(response.groups), "group")
 
 
-def _delete_groups_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return listed([f"group {group}" for group in asked.groups_names])
+def _delete_groups_request(request: Any, _: Dissection, __: Topics) -> str:
+    return listed([f"group {group}" for group in request.groups_names])
 
 
-def _epoch_heartbeat_request(asked: Any, _: Dissection, topics: Topics) -> str:
-    epoch = asked.member_epoch
-    owned = getattr(asked, "topic_partitions", None)
-    subscribed = getattr(asked, "subscribed_topic_names", None)
+def _epoch_heartbeat_request(request: Any, _: Dissection, topics: Topics) -> str:
+    epoch = request.member_epoch
+    owned = getattr(request, "topic_partitions", None)
+    subscribed = getattr(request, "subscribed_topic_names", None)
     return clause(
-        f"group {asked.group_id} {_EPOCHS.get(epoch, f'epoch {epoch}')}",
+        f"group {request.group_id} {_EPOCHS.get(epoch, f'epoch {epoch}')}",
         f"wants {listed(subscribed)}" if subscribed else None,
         f"owns {topics.partitions(owned)}" if owned else None,
-        _tasks(asked),
-        _member(asked.member_id, getattr(asked, "instance_id", None)),
+        _tasks(request),
+        _member(request.member_id, getattr(request, "instance_id", None)),
     )
 
 
-def _epoch_heartbeat_response(answered: Any, dissection: Dissection, topics: Topics) -> str:
+def _epoch_heartbeat_response(response: Any, dissection: Dissection, topics: Topics) -> str:
     if dissection.error_code:
         return ""
-    epoch = answered.member_epoch
-    assignment = getattr(answered, "assignment", None)
+    epoch = response.member_epoch
+    assignment = getattr(response, "assignment", None)
     return clause(
         f"epoch {epoch}" if epoch >= 0 else None,
         f"gets {topics.partitions(assignment.topic_partitions) or 'nothing'}"
         if assignment
         else None,
-        _tasks(answered),
+        _tasks(response),
     )
 
 
@@ -221,4 +221,4 @@ GROUPS: Final = {
     api_keys.ALTER_SHARE_GROUP_OFFSETS: (_delete_offsets_request, None),
     api_keys.DELETE_SHARE_GROUP_OFFSETS: (_delete_offsets_request, None),
 }
-"""By API key, what to say of request and response."""
+"""The phrases of request and response by API key."""

@@ -1,4 +1,4 @@
-"""The small change of kdiag's one-line descriptions: counts, sizes, topics with partitions."""
+"""The parts that phrases are made of: counts, sizes, lists, topics with partitions."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -9,10 +9,10 @@ from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID
 
 MAX_LISTED: Final = 8
-"""How many elements of a list are named; the rest is counted."""
+"""The most elements of a list that are named; the others are counted."""
 
 UNKNOWN: Final = "?"
-"""What stands for a topic that is not told, as in a message that is cut before it."""
+"""Stands for a topic that is not known, as in a message that is cut before it."""
 
 _KILO: Final = 1000
 _TOPIC_FIELDS: Final = ("name", "topic", "topic_name")
@@ -53,14 +53,14 @@ def size(number: int) -> str:
 
 
 def listed(words: Sequence[str], separator: str = " ") -> str:
-    """Return the first words of a list, and how many are left out."""
+    """Return the first words of a list, and the number of the others."""
     if len(words) <= MAX_LISTED:
         return separator.join(words)
     return f"{separator.join(words[:MAX_LISTED])}{separator}+{len(words) - MAX_LISTED}"
 
 
 def quoted(text: str) -> str:
-    """Return a text that a human wrote, in quotation marks."""
+    """Return a text that a person wrote, in quotation marks."""
     return f'"{text}"'
 
 
@@ -72,18 +72,18 @@ def short_id(text: str) -> str:
 
 
 def clause(*parts: str | None) -> str:
-    """Return the parts that say something, as one clause."""
+    """Return the parts that are not empty, as one clause."""
     return ", ".join(part for part in parts if part)
 
 
 class Topics:
-    """Describes topics and partitions of any message, with ids as names where they are known."""
+    """Writes the topics and partitions of any message, with names for the ids that are known."""
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
 
     def name(self, element: Any) -> str:
-        """Return the topic that an element of a message's topics is about."""
+        """Return the topic of an element of a message's topics."""
         for field in _TOPIC_FIELDS:
             name: str | None = getattr(element, field, None)
             if name:
@@ -92,7 +92,7 @@ class Topics:
         return UNKNOWN if topic_id == ZERO_UUID else self.resolved(uuid_text(topic_id))
 
     def resolved(self, topic: str) -> str:
-        """Return the name of a topic id, or what was given if it is none or not known."""
+        """Return the name of a topic id; anything else, and an unknown id, is returned as it is."""
         return self._names.name(topic) or topic
 
     def names(self, elements: Iterable[Any]) -> str:
@@ -106,7 +106,7 @@ class Topics:
 
         Args:
             elements: structs with a topic and an array of partitions, numbers or structs.
-            mark: what to write behind each partition's number, such as its offset.
+            mark: returns the text after each partition's number, such as its offset.
         """
         words = []
         for element in elements or ():

@@ -1,4 +1,4 @@
-"""What exchanges about records are about: Produce, Fetch, ListOffsets, share groups and so on."""
+"""Phrases for the APIs of records: Produce, Fetch, ListOffsets, share groups and so on."""
 
 from typing import Any, Final
 
@@ -22,14 +22,14 @@ _LAST_OLD_LIST_OFFSETS: Final = 0
 
 
 def records_text(fields: list[list[RecordBatch] | None]) -> str:
-    """Return how much lies in the `records` fields of a message: `30 records 3.4 kB lz4`."""
+    """Return the amount of records in the fields of a message: `30 records 3.4 kB lz4`."""
     batches = [batch for field in fields for batch in field or ()]
     if not batches:
         return ""
     try:
         records = count(sum(batch.record_count for batch in batches), "record")
     except DecodeError:
-        records = count(len(batches), "batch")  # a compressed message of old that cannot be read
+        records = count(len(batches), "batch")  # an unreadable compressed message set
     codecs = {batch.compression: None for batch in batches}
     codecs.pop("none", None)
     marks = ["transactional"] if any(batch.is_transactional for batch in batches) else []
@@ -39,45 +39,46 @@ def records_text(fields: list[list[RecordBatch] | None]) -> str:
     return " ".join((records, total, *codecs, *marks))
 
 
-def _produce_request(asked: Any, dissection: Dissection, topics: Topics) -> str:
+def _produce_request(request: Any, dissection: Dissection, topics: Topics) -> str:
     assert dissection.request is not None
+    records = records_text(dissection.request.batches)
     return clause(
-        f"{topics.partitions(asked.topic_data)} {records_text(dissection.request.batches)}".strip(),
-        f"acks {_ACKS.get(asked.acks, asked.acks)}",
-        f"transaction {asked.transactional_id}" if asked.transactional_id else None,
+        f"{topics.partitions(request.topic_data)} {records}".strip(),
+        f"acks {_ACKS.get(request.acks, request.acks)}",
+        f"transaction {request.transactional_id}" if request.transactional_id else None,
     )
 
 
-def _produce_response(answered: Any, _: Dissection, __: Topics) -> str:
+def _produce_response(response: Any, _: Dissection, __: Topics) -> str:
     offsets = [
         str(partition.base_offset)
-        for topic in answered.responses
+        for topic in response.responses
         for partition in topic.partition_responses
         if partition.base_offset >= 0 and not partition.error_code
     ]
     return f"at {listed(offsets)}" if offsets else ""
 
 
-def _fetch_request(asked: Any, dissection: Dissection, topics: Topics) -> str:
-    replica = max(asked.replica_id, asked.replica_state.replica_id)
-    forgotten = asked.forgotten_topics_data
-    what = topics.partitions(asked.topics, lambda each: f"@{each.fetch_offset}")
+def _fetch_request(request: Any, dissection: Dissection, topics: Topics) -> str:
+    replica = max(request.replica_id, request.replica_state.replica_id)
+    forgotten = request.forgotten_topics_data
+    what = topics.partitions(request.topics, lambda each: f"@{each.fetch_offset}")
     session = dissection.session_topics
     if not what and session:
         what = topics.pairs(session)
-    elif not what and asked.session_id:
-        what = f"{'closes ' if asked.session_epoch < 0 else ''}session {asked.session_id}"
+    elif not what and request.session_id:
+        what = f"{'closes ' if request.session_epoch < 0 else ''}session {request.session_id}"
     return clause(
         f"replica {replica}: {what}" if replica >= 0 else what,
         f"without {topics.partitions(forgotten)}" if forgotten else None,
-        f"wait {asked.max_wait_ms} ms",
+        f"wait {request.max_wait_ms} ms",
     )
 
 
-def _fetch_response(answered: Any, dissection: Dissection, _: Topics) -> str:
+def _fetch_response(response: Any, dissection: Dissection, _: Topics) -> str:
     assert dissection.response is not None
     text = records_text(dissection.response.batches)
-    partitions = [each for topic in answered.responses for each in topic.partitions]
+    partitions = [each for topic in response.responses for each in topic.partitions]
     if not text:
         return "" if dissection.error_code else "nothing new"
     marks = {each.high_watermark for each in partitions}
@@ -86,16 +87,16 @@ def _fetch_response(answered: Any, dissection: Dissection, _: Topics) -> str:
     return text
 
 
-def _list_offsets_request(asked: Any, _: Dissection, topics: Topics) -> str:
+def _list_offsets_request(request: Any, _: Dissection, topics: Topics) -> str:
     return topics.partitions(
-        asked.topics, lambda each: f" {_TIMES.get(each.timestamp, each.timestamp)}"
+        request.topics, lambda each: f" {_TIMES.get(each.timestamp, each.timestamp)}"
     )
 
 
-def _list_offsets_response(answered: Any, dissection: Dissection, _: Topics) -> str:
+def _list_offsets_response(response: Any, dissection: Dissection, _: Topics) -> str:
     is_old = dissection.exchange.version == _LAST_OLD_LIST_OFFSETS
     offsets = []
-    for topic in answered.topics:
+    for topic in response.topics:
         for each in topic.partitions:
             if is_old:
                 offsets.append(listed([str(offset) for offset in each.old_style_offsets]))
@@ -104,51 +105,51 @@ def _list_offsets_response(answered: Any, dissection: Dissection, _: Topics) -> 
     return listed(offsets, ", ")
 
 
-def _metadata_request(asked: Any, dissection: Dissection, topics: Topics) -> str:
-    if asked.topics is None or (not asked.topics and dissection.exchange.version == 0):
+def _metadata_request(request: Any, dissection: Dissection, topics: Topics) -> str:
+    if request.topics is None or (not request.topics and dissection.exchange.version == 0):
         return "all topics"
-    return topics.names(asked.topics) if asked.topics else "brokers only"
+    return topics.names(request.topics) if request.topics else "brokers only"
 
 
-def _metadata_response(answered: Any, _: Dissection, __: Topics) -> str:
-    partitions = sum(len(topic.partitions) for topic in answered.topics)
+def _metadata_response(response: Any, _: Dissection, __: Topics) -> str:
+    partitions = sum(len(topic.partitions) for topic in response.topics)
     return clause(
-        count(len(answered.brokers), "broker"),
-        f"controller {answered.controller_id}" if answered.controller_id >= 0 else None,
-        count(len(answered.topics), "topic") if len(answered.topics) > 1 else None,
-        count(partitions, "partition") if answered.topics else None,
+        count(len(response.brokers), "broker"),
+        f"controller {response.controller_id}" if response.controller_id >= 0 else None,
+        count(len(response.topics), "topic") if len(response.topics) > 1 else None,
+        count(partitions, "partition") if response.topics else None,
     )
 
 
-def _epoch_request(asked: Any, _: Dissection, topics: Topics) -> str:
-    return topics.partitions(asked.topics, lambda each: f" epoch {each.leader_epoch}")
+def _epoch_request(request: Any, _: Dissection, topics: Topics) -> str:
+    return topics.partitions(request.topics, lambda each: f" epoch {each.leader_epoch}")
 
 
-def _epoch_response(answered: Any, _: Dissection, __: Topics) -> str:
-    ends = [str(each.end_offset) for topic in answered.topics for each in topic.partitions]
+def _epoch_response(response: Any, _: Dissection, __: Topics) -> str:
+    ends = [str(each.end_offset) for topic in response.topics for each in topic.partitions]
     return f"ends at {listed(ends)}" if ends else ""
 
 
-def _delete_records_request(asked: Any, _: Dissection, topics: Topics) -> str:
+def _delete_records_request(request: Any, _: Dissection, topics: Topics) -> str:
     return topics.partitions(
-        asked.topics, lambda each: " all" if each.offset < 0 else f" before {each.offset}"
+        request.topics, lambda each: " all" if each.offset < 0 else f" before {each.offset}"
     )
 
 
-def _share_fetch_request(asked: Any, _: Dissection, topics: Topics) -> str:
+def _share_fetch_request(request: Any, _: Dissection, topics: Topics) -> str:
     return clause(
-        f"group {asked.group_id}",
-        topics.partitions(asked.topics),
-        _acknowledged(asked),
-        f"wait {asked.max_wait_ms} ms",
+        f"group {request.group_id}",
+        topics.partitions(request.topics),
+        _acknowledged(request),
+        f"wait {request.max_wait_ms} ms",
     )
 
 
-def _share_fetch_response(answered: Any, dissection: Dissection, _: Topics) -> str:
+def _share_fetch_response(response: Any, dissection: Dissection, _: Topics) -> str:
     assert dissection.response is not None
     acquired = sum(
         each.last_offset - each.first_offset + 1
-        for topic in answered.responses
+        for topic in response.responses
         for partition in topic.partitions
         for each in partition.acquired_records
     )
@@ -158,14 +159,16 @@ def _share_fetch_response(answered: Any, dissection: Dissection, _: Topics) -> s
     return clause(text, f"{acquired} acquired" if acquired else None)
 
 
-def _share_acknowledge_request(asked: Any, _: Dissection, topics: Topics) -> str:
-    return clause(f"group {asked.group_id}", topics.partitions(asked.topics), _acknowledged(asked))
+def _share_acknowledge_request(request: Any, _: Dissection, topics: Topics) -> str:
+    return clause(
+        f"group {request.group_id}", topics.partitions(request.topics), _acknowledged(request)
+    )
 
 
-def _acknowledged(asked: Any) -> str | None:
-    """Return how many records a share consumer is done with, and how: `accept 10`."""
+def _acknowledged(request: Any) -> str | None:
+    """Return the records that a share consumer acknowledges, by type: `accept 10`."""
     counts: dict[int, int] = {}
-    for topic in asked.topics:
+    for topic in request.topics:
         for partition in topic.partitions:
             for batch in partition.acknowledgement_batches:
                 records = batch.last_offset - batch.first_offset + 1
@@ -177,20 +180,20 @@ def _acknowledged(asked: Any) -> str | None:
     return " ".join(words) or None
 
 
-def _producers_response(answered: Any, _: Dissection, __: Topics) -> str:
+def _producers_response(response: Any, _: Dissection, __: Topics) -> str:
     found = sum(
-        len(each.active_producers) for topic in answered.topics for each in topic.partitions
+        len(each.active_producers) for topic in response.topics for each in topic.partitions
     )
     return count(found, "producer")
 
 
-def _topics_request(asked: Any, _: Dissection, topics: Topics) -> str:
-    return topics.partitions(asked.topics).replace("[]", "")
+def _topics_request(request: Any, _: Dissection, topics: Topics) -> str:
+    return topics.partitions(request.topics).replace("[]", "")
 
 
-def _described_topics(answered: Any, _: Dissection, __: Topics) -> str:
-    partitions = sum(len(topic.partitions) for topic in answered.topics)
-    return clause(count(len(answered.topics), "topic"), count(partitions, "partition"))
+def _described_topics(response: Any, _: Dissection, __: Topics) -> str:
+    partitions = sum(len(topic.partitions) for topic in response.topics)
+    return clause(count(len(response.topics), "topic"), count(partitions, "partition"))
 
 
 RECORDS: Final = {
@@ -205,4 +208,4 @@ RECORDS: Final = {
     api_keys.SHARE_FETCH: (_share_fetch_request, _share_fetch_response),
     api_keys.SHARE_ACKNOWLEDGE: (_share_acknowledge_request, None),
 }
-"""By API key, what to say of request and response."""
+"""The phrases of request and response by API key."""

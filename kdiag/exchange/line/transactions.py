@@ -1,4 +1,4 @@
-"""What exchanges about producers and transactions are about."""
+"""Phrases for the APIs of producers and transactions."""
 
 from typing import Any, Final
 
@@ -7,12 +7,12 @@ from kdiag.exchange.line.phrase import Topics, clause, count, listed
 from kdiag.wire import api_keys
 
 
-def _init_request(asked: Any, _: Dissection, __: Topics) -> str:
-    if not asked.transactional_id:
+def _init_request(request: Any, _: Dissection, __: Topics) -> str:
+    if not request.transactional_id:
         return "idempotent producer"
     return clause(
-        f"transaction {asked.transactional_id}",
-        "keeps what is prepared" if asked.keep_prepared_txn else None,
+        f"transaction {request.transactional_id}",
+        "keeps what is prepared" if request.keep_prepared_txn else None,
     )
 
 
@@ -23,62 +23,62 @@ def _producer(message: Any) -> str | None:
     return f"producer {message.producer_id} epoch {message.producer_epoch}"
 
 
-def _producer_response(answered: Any, dissection: Dissection, _: Topics) -> str:
-    return "" if dissection.error_code else _producer(answered) or ""
+def _producer_response(response: Any, dissection: Dissection, _: Topics) -> str:
+    return "" if dissection.error_code else _producer(response) or ""
 
 
-def _add_partitions_request(asked: Any, _: Dissection, topics: Topics) -> str:
-    if not asked.transactions:
-        added = topics.partitions(asked.v3_and_below_topics)
-        return clause(f"transaction {asked.v3_and_below_transactional_id}", added)
+def _add_partitions_request(request: Any, _: Dissection, topics: Topics) -> str:
+    if not request.transactions:
+        added = topics.partitions(request.v3_and_below_topics)
+        return clause(f"transaction {request.v3_and_below_transactional_id}", added)
     words = [
         clause(
             f"transaction {each.transactional_id}",
             "verifies" if each.verify_only else None,
             topics.partitions(each.topics),
         )
-        for each in asked.transactions
+        for each in request.transactions
     ]
     return listed(words, "; ")
 
 
-def _add_offsets_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return clause(f"transaction {asked.transactional_id}", f"group {asked.group_id}")
+def _add_offsets_request(request: Any, _: Dissection, __: Topics) -> str:
+    return clause(f"transaction {request.transactional_id}", f"group {request.group_id}")
 
 
-def _end_request(asked: Any, _: Dissection, __: Topics) -> str:
-    outcome = "commit" if asked.committed else "abort"
-    return clause(f"{outcome} transaction {asked.transactional_id}", _producer(asked))
+def _end_request(request: Any, _: Dissection, __: Topics) -> str:
+    outcome = "commit" if request.committed else "abort"
+    return clause(f"{outcome} transaction {request.transactional_id}", _producer(request))
 
 
-def _markers_request(asked: Any, _: Dissection, topics: Topics) -> str:
+def _markers_request(request: Any, _: Dissection, topics: Topics) -> str:
     words = [
         f"{'commit' if each.transaction_result else 'abort'} {_producer(each)}"
         f" {topics.partitions(each.topics)}"
-        for each in asked.markers
+        for each in request.markers
     ]
     return listed(words, ", ")
 
 
-def _describe_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return listed([f"transaction {each}" for each in asked.transactional_ids])
+def _describe_request(request: Any, _: Dissection, __: Topics) -> str:
+    return listed([f"transaction {each}" for each in request.transactional_ids])
 
 
-def _described(answered: Any, _: Dissection, topics: Topics) -> str:
+def _described(response: Any, _: Dissection, topics: Topics) -> str:
     words = [
         clause(each.transaction_state, _producer(each), topics.partitions(each.topics))
-        for each in answered.transaction_states
+        for each in response.transaction_states
         if each.transaction_state
     ]
     return listed(words, "; ")
 
 
-def _list_request(asked: Any, _: Dissection, __: Topics) -> str:
-    return clause(listed(asked.state_filters), asked.transactional_id_pattern)
+def _list_request(request: Any, _: Dissection, __: Topics) -> str:
+    return clause(listed(request.state_filters), request.transactional_id_pattern)
 
 
-def _listed(answered: Any, _: Dissection, __: Topics) -> str:
-    return count(len(answered.transaction_states), "transaction")
+def _listed(response: Any, _: Dissection, __: Topics) -> str:
+    return count(len(response.transaction_states), "transaction")
 
 
 TRANSACTIONS: Final = {
@@ -90,4 +90,4 @@ TRANSACTIONS: Final = {
     api_keys.DESCRIBE_TRANSACTIONS: (_describe_request, _described),
     api_keys.LIST_TRANSACTIONS: (_list_request, _listed),
 }
-"""By API key, what to say of request and response."""
+"""The phrases of request and response by API key."""

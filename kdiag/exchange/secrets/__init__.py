@@ -1,1 +1,5 @@
-"""Secrets in exchanges: redacted in what is printed, masked in what is kept."""
+"""Secrets in exchanges: which fields hold them, and how they are kept out of every output.
+
+* **redaction** replaces secrets in decoded bodies and spans, for everything that is printed;
+* **masking** overwrites them in the bytes of frames, for captures that are written.
+"""

@@ -1,8 +1,8 @@
-"""Exchanges whose frames are kept: secrets in their bytes are overwritten, lengths stay.
+"""Masking: secrets in the bytes of frames are overwritten in place, so that lengths stay.
 
-A capture that kdiag writes is given away more easily than a password is. What
-`redaction` calls secret becomes `x` byte for byte, so that the frame still decodes;
-bytes that are not understood, where secrets may be, become `x` as a whole.
+People pass captures on more easily than passwords. The fields that `redaction` calls secret become
+`x` byte for byte, and the frame still decodes; bytes that are not understood and may hold secrets
+become `x` as a whole.
 """
 
 import re
@@ -38,8 +38,8 @@ _CORRELATION_ID_BYTES: Final = 4
 _STEPS: Final = re.compile(r"[^.\[\]]+")
 _METADATA_LOG: Final = frozenset({CLUSTER_METADATA, CLUSTER_METADATA_ID})
 
-Stretch = tuple[int, bytes]
-"""Where in a frame bytes are overwritten, and with what."""
+Mask = tuple[int, bytes]
+"""An offset in a frame, and the bytes to write there."""
 
 
 def mask_secrets(exchange: Exchange) -> Exchange:
@@ -52,27 +52,27 @@ def mask_secrets(exchange: Exchange) -> Exchange:
 
 
 def _masked(exchange: Exchange, frame: Frame, *, is_response: bool) -> Frame:
-    found = _secrets(exchange, frame.data, frame.size, is_response=is_response)
-    stretches = [(offset, instead) for offset, instead in found if instead]
-    if not stretches:
+    found = _masks(exchange, frame.data, frame.size, is_response=is_response)
+    masks = [(offset, mask) for offset, mask in found if mask]
+    if not masks:
         return frame
     data = bytearray(frame.data)
-    for offset, instead in stretches:
-        data[offset : offset + len(instead)] = instead
+    for offset, mask in masks:
+        data[offset : offset + len(mask)] = mask
     return replace(frame, data=bytes(data))
 
 
-def _secrets(
+def _masks(
     exchange: Exchange, data: bytes, whole_bytes: int, *, is_response: bool
-) -> Iterator[Stretch]:
-    """Yield the stretches of a frame that are secret, or may be."""
+) -> Iterator[Mask]:
+    """Yield the masks for the bytes of a frame that are, or may be, secret."""
     if exchange.pairing is Status.OPAQUE:
         yield _rest(data, 0)
         return
     try:
         start = _body_offset(exchange, data, is_response=is_response)
     except DecodeError:
-        return  # it ends within the header, which holds no secrets
+        return  # it ends in the header, which holds no secrets
     api = None if exchange.api_key is None else API_BY_KEY.get(exchange.api_key)
     if api is None or exchange.version is None:
         yield _rest(data, start)
@@ -99,13 +99,13 @@ def _body_offset(exchange: Exchange, data: bytes, *, is_response: bool) -> int:
 
 
 def _reads_metadata_log(exchange: Exchange) -> bool:
-    """Return whether an exchange of Fetch may be about the metadata log."""
+    """Return whether a Fetch may read the metadata log."""
     frames = (exchange.request, exchange.response)
     marks = (CLUSTER_METADATA.encode(), bytes(15) + b"\x01")
     return any(mark in frame.data for frame in frames if frame for mark in marks)
 
 
-def _in_body(api: Api, read: Explanation, *, is_response: bool) -> Iterator[Stretch]:
+def _in_body(api: Api, read: Explanation, *, is_response: bool) -> Iterator[Mask]:
     if api.key == api_keys.FETCH:
         for span in read.spans:
             if isinstance(span.value, bytes) and _is_metadata_log(span, read.body):
@@ -113,7 +113,7 @@ def _in_body(api: Api, read: Explanation, *, is_response: bool) -> Iterator[Stre
         return
     redact_body(api.key, read.body, is_response=is_response)
     for span in read.spans:
-        # A length or a count has the path of what it counts; it is a number.
+        # The span of a length or count has the path of its field, and a number as its value.
         if isinstance(span.value, bytes | str) and (
             _value_at(read.body, span.path) == REDACTED
             or (api.key == api_keys.ENVELOPE and span.path in _ENVELOPE_DATA)
@@ -122,7 +122,7 @@ def _in_body(api: Api, read: Explanation, *, is_response: bool) -> Iterator[Stre
 
 
 def _value_at(body: Any, path: str) -> object:
-    """Return what a path such as `resources[0].configs[1].value` leads to; None where it ends."""
+    """Return the value at a path such as `resources[0].configs[1].value`; None if there is none."""
     for step in _STEPS.findall(path):
         if isinstance(body, list):
             body = body[int(step)]
@@ -141,7 +141,7 @@ def _is_metadata_log(span: Span, body: dict[str, Any]) -> bool:
 
 
 def _without_record_secrets(data: bytes) -> bytes:
-    """Return the batches of the metadata log with the secrets in their records overwritten."""
+    """Return the batches of the metadata log with the secrets in their records masked."""
     masked = bytearray(data)
     try:
         batches, trailing = read_batches(data)
@@ -156,7 +156,7 @@ def _without_record_secrets(data: bytes) -> bytes:
 
 
 def _without_batch_secrets(batch: RecordBatch) -> bytes:
-    """Return a batch without secrets, in as many bytes; what cannot be opened loses its records."""
+    """Return a batch with its secrets masked; the records of an unreadable one are masked whole."""
     data = bytes(batch.data[batch.start : batch.start + batch.size_in_bytes])
     if batch.is_control:
         return data
@@ -177,14 +177,14 @@ def _without_secrets(record: Record) -> Record:
         return record
     read = read_metadata_record(CLUSTER_METADATA, record.value)
     if read is None:
-        record.value = b"x" * len(record.value)  # what cannot be read cannot be judged
+        record.value = b"x" * len(record.value)  # unreadable: it may hold a secret
     else:
         record.value = _without_field_secrets(record.value, read)
     return record
 
 
 def _without_field_secrets(value: bytes, read: InternalRecord) -> bytes:
-    """Return the value of a metadata record with its secret fields overwritten."""
+    """Return the value of a metadata record with its secret fields masked."""
     secrets = RECORD_SECRETS.get(read.type, frozenset())
     assert read.value is not None
     message, version = read.value
@@ -203,5 +203,5 @@ def _without_field_secrets(value: bytes, read: InternalRecord) -> bytes:
     return value[: len(value) - len(body)] + body
 
 
-def _rest(data: bytes, start: int) -> Stretch:
+def _rest(data: bytes, start: int) -> Mask:
     return start, b"x" * (len(data) - start)

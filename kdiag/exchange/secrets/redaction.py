@@ -1,8 +1,8 @@
-"""Secrets that Kafka's protocol carries in the open, and how they are kept out of every output.
+"""Redaction: the secrets in Kafka's protocol, and their replacement in everything that is printed.
 
 SASL tokens hold passwords (PLAIN) or bearer tokens, a delegation token's HMAC *is* the token,
 salted passwords open SCRAM to whoever has them, and configurations hold the passwords of key
-stores. A snapshot of the metadata log holds all of that at once.
+stores. A snapshot of the metadata log holds all of these.
 
 Source: Kafka's own `RequestConvertToJson` and `ConfigDef.Type.PASSWORD`.
 """
@@ -30,7 +30,7 @@ SECRETS: Final[dict[tuple[int, bool], frozenset[str]]] = {
     ),
     (api_keys.FETCH_SNAPSHOT, True): frozenset({"topics.partitions.unalignedRecords"}),
 }
-"""The secret fields by API key and whether it is the response; paths without indexes."""
+"""The secret fields by (API key, whether it is the response), as paths without indexes."""
 
 CONFIGS: Final[dict[tuple[int, bool], str]] = {
     (api_keys.CREATE_TOPICS, False): "topics.configs",
@@ -39,7 +39,7 @@ CONFIGS: Final[dict[tuple[int, bool], str]] = {
     (api_keys.ALTER_CONFIGS, False): "resources.configs",
     (api_keys.INCREMENTAL_ALTER_CONFIGS, False): "resources.configs",
 }
-"""Where messages hold configuration entries, each with a `name` and a `value`."""
+"""The arrays of configuration entries, each with a `name` and a `value`."""
 
 RECORD_SECRETS: Final[dict[str, frozenset[str]]] = {
     "UserScramCredentialRecord": frozenset({"salt", "storedKey", "serverKey"}),
@@ -54,7 +54,7 @@ _SECRET_NAME: Final = re.compile(
 
 
 def is_secret_config(name: object) -> bool:
-    """Return whether the configuration of that name is one that Kafka calls a password."""
+    """Return whether Kafka calls the configuration of that name a password."""
     return isinstance(name, str) and _SECRET_NAME.search(name) is not None
 
 
@@ -80,7 +80,7 @@ def redact_record(record_type: str, value: dict[str, Any]) -> None:
 
 
 def redact_spans(api_key: int, spans: Iterable[Span], *, is_response: bool) -> list[Span]:
-    """Return the spans of a body with the values of secrets replaced; lengths stay."""
+    """Return the spans of a body with the values of secrets replaced; their lengths stay."""
     kind = api_key, is_response
     spans = list(spans)
     fields, entries = SECRETS.get(kind, frozenset()), _secret_entries(spans, CONFIGS.get(kind))
@@ -94,9 +94,9 @@ def redact_spans(api_key: int, spans: Iterable[Span], *, is_response: bool) -> l
 
 
 def _secret_entries(spans: Iterable[Span], configs: str | None) -> set[str]:
-    """Return the paths of the configuration entries that are secret, synonyms among them.
+    """Return the paths of the secret configuration entries and synonyms.
 
-    The flag that says so may come after the value.
+    The flag `isSensitive` may come after the value.
     """
     if configs is None:
         return set()
@@ -111,7 +111,7 @@ def _secret_entries(spans: Iterable[Span], configs: str | None) -> set[str]:
 
 
 def _is_value_of(path: str, entries: set[str]) -> bool:
-    """Return whether a path is that of the value of an entry, or of a synonym in one."""
+    """Return whether a path leads to the value of an entry, or of a synonym in it."""
     holder, _, name = path.rpartition(".")
     return name == "value" and (holder in entries or holder.rpartition(".")[0] in entries)
 
@@ -135,7 +135,7 @@ def _redact_config(config: dict[str, Any]) -> None:
 
 
 def _at(body: dict[str, Any], steps: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the objects that a path leads to, through every element of arrays."""
+    """Yield the objects at a path, for every element of the arrays on it."""
     if not steps:
         yield body
         return

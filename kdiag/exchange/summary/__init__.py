@@ -1,1 +1,6 @@
-"""What a capture holds, counted."""
+"""The summary of a capture: its exchanges and connections, counted.
+
+* the **counts** (`counts`) of a capture by API, status, error, client and topic;
+* a **fingerprint** (`fingerprint`) is the part of an exchange's bytes that the counts depend on:
+  exchanges with an equal one are counted without decoding.
+"""

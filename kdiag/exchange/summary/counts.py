@@ -1,4 +1,4 @@
-"""What a capture holds, counted."""
+"""The counts of a capture's exchanges and connections, by API, status, error, client and topic."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import SCHEMA
 from kdiag.exchange.documents.tcp import tcp_document
 from kdiag.exchange.model import Connection, Exchange, Protocol, Status
-from kdiag.exchange.summary.similarity import Likeness
+from kdiag.exchange.summary.fingerprint import FingerprintCache
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
@@ -21,7 +21,7 @@ K = TypeVar("K")
 
 
 class _Alike(NamedTuple):
-    """What is counted of an exchange."""
+    """The attributes of an exchange by which it is counted."""
 
     kind: Kind
     has_request: bool
@@ -34,22 +34,22 @@ class _Alike(NamedTuple):
 
 
 class _Tally(msgspec.Struct):
-    """How many exchanges are alike."""
+    """The number of exchanges with equal attributes."""
 
     count: int = 0
 
 
 class Totals(msgspec.Struct, kw_only=True):
-    """What is known of a capture besides its exchanges.
+    """The facts of a capture besides its exchanges.
 
     Attributes:
-        packets: how many it holds.
+        packets: the packets in it.
         bytes: their captured bytes.
         first_ns, last_ns: times of the first and last TCP segment; 0 without any.
         connections: TCP connections.
         duplicates: segments that carried nothing new.
-        gaps, gap_bytes: holes, and the bytes that they cost.
-        warnings: what could not be read.
+        gaps, gap_bytes: the gaps, and the bytes that they cost.
+        warnings: the parts that could not be read.
     """
 
     packets: int = 0
@@ -64,15 +64,15 @@ class Totals(msgspec.Struct, kw_only=True):
 
 
 class Summary:
-    """Counts the exchanges and connections that it is given.
+    """Counts exchanges and connections.
 
-    Exchanges that are alike in all that is counted are counted together, so that adding one is
-    cheap; the attributes are worked out when they are asked for.
+    Exchanges with equal attributes share one tally, so that adding one is cheap; the counts by
+    single attributes are computed on request.
 
     Attributes:
-        software: connections by what the client called itself (KIP-511).
-        protocols: connections by what they carry.
-        tcp: the connections of which it is known what TCP did.
+        software: connections by the client's software (KIP-511).
+        protocols: connections by protocol.
+        tcp: the connections with facts of TCP.
     """
 
     def __init__(self, names: TopicNames) -> None:
@@ -81,10 +81,10 @@ class Summary:
         self.tcp: list[Connection] = []
         self._names = names
         self._alike: dict[_Alike, _Tally] = {}
-        self._likeness: Likeness[_Tally] | None = None
+        self._tallies: FingerprintCache[_Tally] | None = None
 
     def add(self, dissection: Dissection) -> None:
-        """Count an exchange; its bodies are read for status, error and topics."""
+        """Count an exchange; its bodies are decoded for status, error and topics."""
         exchange = dissection.exchange
         alike = _Alike(
             (exchange.api_key, exchange.version),
@@ -100,14 +100,14 @@ class Summary:
         if tally is None:
             tally = self._alike[alike] = _Tally()
         tally.count += 1
-        if self._likeness is not None:
-            self._likeness.keep(dissection, tally)
+        if self._tallies is not None:
+            self._tallies.keep(dissection, tally)
 
     def add_like(self, exchange: Exchange) -> bool:
-        """Count an exchange without reading it, if it is like one that was; return whether."""
-        if self._likeness is None:
-            self._likeness = Likeness()
-        tally = self._likeness.find(exchange)
+        """Count an exchange without decoding it, if its fingerprint is known; return whether."""
+        if self._tallies is None:
+            self._tallies = FingerprintCache()
+        tally = self._tallies.find(exchange)
         if tally is None:
             return False
         tally.count += 1
@@ -123,7 +123,7 @@ class Summary:
 
     @property
     def exchanges(self) -> int:
-        """Return how many exchanges were counted."""
+        """Return the number of exchanges."""
         return sum(tally.count for tally in self._alike.values())
 
     @property
@@ -162,7 +162,7 @@ class Summary:
         return topics
 
     def _by(self, key: Callable[[_Alike], K | None]) -> Counter[K]:
-        """Return counts by what `key` gives; what it gives None for is left out."""
+        """Return counts by the result of `key`; None is left out."""
         counts: Counter[K] = Counter()
         for alike, tally in self._alike.items():
             value = key(alike)
@@ -175,7 +175,7 @@ class Summary:
         return self._counts(totals) | ({"tcp": self._tcp_documents()} if self.tcp else {})
 
     def _tcp_documents(self) -> list[dict[str, Any]]:
-        """Return what TCP did, by connection."""
+        """Return the facts of TCP by connection."""
         return [
             {
                 "connection": each.number,
@@ -188,7 +188,7 @@ class Summary:
         ]
 
     def _counts(self, totals: Totals) -> dict[str, Any]:
-        """Return all that is counted."""
+        """Return all counts but those of TCP."""
         return {
             "schema": SCHEMA,
             "packets": totals.packets,
@@ -211,7 +211,7 @@ class Summary:
 
 
 def kind_text(api_key: int | None, version: int | None) -> str:
-    """Return how an API and version are written: `Fetch v13`, `API 999 v1`, `unknown`."""
+    """Return an API and version as text: `Fetch v13`, `API 999 v1`, `unknown`."""
     if api_key is None:
         return "unknown"
     api = API_BY_KEY.get(api_key)

@@ -18,10 +18,10 @@ from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.buffers.facts import (
     LEFT_TO_KERNEL,
     BrokerPath,
-    Direction,
     KernelLimits,
-    Load,
-    Run,
+    LoadDirection,
+    LoadKind,
+    ProofRun,
 )
 from kdiag.net.selector.selector import MakeChannel
 from kdiag.probe.buffers.load import Target, random_batch
@@ -64,8 +64,8 @@ class ProofPlan(NamedTuple):
 class Step(NamedTuple):
     """One run to come."""
 
-    direction: Direction
-    load: Load
+    direction: LoadDirection
+    load: LoadKind
     size_bytes: int
 
 
@@ -122,7 +122,7 @@ class Proof:
     def __init__(
         self, connector: Connector, plan: ProofPlan, tell: Callable[[Progress], None]
     ) -> None:
-        self.runs: dict[int, list[Run]] = {}
+        self.runs: dict[int, list[ProofRun]] = {}
         self.moved_bytes = 0
         self.why_ended: str | None = None
         self.is_late = False
@@ -171,16 +171,16 @@ class Proof:
             self.why_ended = f"a run takes {needed_mb} MB, and fewer are left (--max-bytes)"
         return self.why_ended is None
 
-    def _measure(self, settings: RunSettings, target: Target) -> Run:
-        is_default = settings.load is Load.DEFAULTS
+    def _measure(self, settings: RunSettings, target: Target) -> ProofRun:
+        is_default = settings.load is LoadKind.DEFAULTS
         batch = self._default_batch if is_default else self.batch
         time_ns = settings.warm_up_ns + settings.time_ns
         with self._connector.connect(settings.size_bytes, settings.in_flight, time_ns) as client:
             return measure(client, target, settings, batch)
 
     def _settings(self, step: Step, path: BrokerPath, max_bytes: int) -> RunSettings:
-        is_produce = step.direction is Direction.PRODUCE
-        if step.load is Load.DEFAULTS:
+        is_produce = step.direction is LoadDirection.PRODUCE
+        if step.load is LoadKind.DEFAULTS:
             turn_bytes, in_flight = DEFAULT_FETCH_BYTES, DEFAULT_IN_FLIGHT if is_produce else 1
         else:
             turn_bytes = FETCHED_BYTES
@@ -218,11 +218,11 @@ def steps_of(plan: ProofPlan, target: Target) -> Iterator[Step]:
         plan: what to try.
         target: says in which directions it can be tried.
     """
-    directions = [Direction.PRODUCE] if target.written_partition is not None else []
+    directions = [LoadDirection.PRODUCE] if target.written_partition is not None else []
     if target.offsets:
-        directions.append(Direction.FETCH)
-    turns = [(Load.FULL, size_bytes) for size_bytes in plan.sizes]
-    turns.append((Load.DEFAULTS, LEFT_TO_KERNEL))
+        directions.append(LoadDirection.FETCH)
+    turns = [(LoadKind.FULL, size_bytes) for size_bytes in plan.sizes]
+    turns.append((LoadKind.DEFAULTS, LEFT_TO_KERNEL))
     for number in range(plan.rounds):
         first = number % len(turns)
         for load, size_bytes in [*turns[first:], *turns[:first]]:

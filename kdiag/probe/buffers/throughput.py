@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.consumer_network_client import ResponseFuture
 from kdiag.clock import NS_PER_MS
-from kdiag.diagnosis.buffers.facts import Direction, Load, Run
+from kdiag.diagnosis.buffers.facts import LoadDirection, LoadKind, ProofRun
 from kdiag.errors import DisconnectedError, ProbeError
 from kdiag.net.tcp_info import SocketFacts
 from kdiag.probe.buffers.load import Target, answered_bytes, fetch_request, produce_request
@@ -39,8 +39,8 @@ class RunSettings(NamedTuple):
         max_bytes: how much may be moved, warm-up included.
     """
 
-    direction: Direction
-    load: Load
+    direction: LoadDirection
+    load: LoadKind
     size_bytes: int
     turn_bytes: int
     in_flight: int
@@ -54,7 +54,7 @@ class RunSettings(NamedTuple):
         return _WARM_UP_NS + _WARM_UP_ROUND_TRIPS * self.rtt_ns
 
 
-def measure(client: ClusterClient, target: Target, settings: RunSettings, batch: bytes) -> Run:
+def measure(client: ClusterClient, target: Target, settings: RunSettings, batch: bytes) -> ProofRun:
     """Return how fast records went.
 
     Args:
@@ -73,7 +73,7 @@ def measure(client: ClusterClient, target: Target, settings: RunSettings, batch:
     began_ns, before_bytes = client.clock.monotonic_ns(), pump.moved_bytes()
     pump.run(settings.time_ns, settings.max_bytes)
     ended_ns, after_bytes = client.clock.monotonic_ns(), pump.moved_bytes()
-    return Run(
+    return ProofRun(
         direction=settings.direction,
         load=settings.load,
         size_bytes=settings.size_bytes,
@@ -102,7 +102,7 @@ class _Pump:
         self._client = client
         self._node_id = target.node_id
         self._in_flight = settings.in_flight
-        self._is_produce = settings.direction is Direction.PRODUCE
+        self._is_produce = settings.direction is LoadDirection.PRODUCE
         self._request = (
             produce_request(target, batch)
             if self._is_produce

@@ -11,7 +11,7 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.consumer_network_client import ResponseFuture
 from kdiag.client.network.failure import no_metadata
 from kdiag.client.network.metadata import Node, metadata_request
-from kdiag.diagnosis.check.facts import Step, Visit
+from kdiag.diagnosis.check.facts import CheckStep, Visit
 from kdiag.errors import ConnectError
 from kdiag.net.timed_channel import ChannelProgress, TimedChannels
 from kdiag.wire.api.metadata import MetadataResponse
@@ -95,7 +95,7 @@ class Visits:
         progress = self._timed.progress.get(node_id)
         took_ns, last_ns = self._steps(visiting, progress)
         if answer is not None:
-            took_ns[Step.METADATA] = ended_ns - last_ns
+            took_ns[CheckStep.METADATA] = ended_ns - last_ns
         address = visiting.node.address
         assert address is not None
         return Visit(
@@ -145,10 +145,10 @@ class Visits:
         return silence or no_metadata(visiting.node.endpoint, None)
 
     def _steps(
-        self, visiting: _Visiting, progress: ChannelProgress | None
-    ) -> tuple[dict[Step, int], int]:
+        self, visiting: _Visiting, progress: Progress | None
+    ) -> tuple[dict[CheckStep, int], int]:
         """Return how long each step took until ApiVersions, and when the last of them ended."""
-        took_ns: dict[Step, int] = {}
+        took_ns: dict[CheckStep, int] = {}
         last_ns = visiting.began_ns
         for step, ended_ns in _ends(visiting, progress).items():
             if ended_ns is None:
@@ -158,16 +158,16 @@ class Visits:
         return took_ns, last_ns
 
 
-def _ends(visiting: _Visiting, progress: ChannelProgress | None) -> Mapping[Step, int | None]:
+def _ends(visiting: _Visiting, progress: Progress | None) -> Mapping[CheckStep, int | None]:
     """Return when each step had ended well; TLS and SASL only where they take place."""
     if progress is None:
         return {}
-    ends = {Step.TCP: progress.connected_ns}
+    ends = {CheckStep.TCP: progress.connected_ns}
     if progress.tls is not None or progress.secured_ns != progress.connected_ns:
-        ends[Step.TLS] = progress.secured_ns
+        ends[CheckStep.TLS] = progress.secured_ns
     if progress.authenticated_ns != progress.secured_ns:
-        ends[Step.SASL] = progress.authenticated_ns
-    return {**ends, Step.API_VERSIONS: visiting.ready_ns}
+        ends[CheckStep.SASL] = progress.authenticated_ns
+    return {**ends, CheckStep.API_VERSIONS: visiting.ready_ns}
 
 
 def _answer(visiting: _Visiting) -> MetadataResponse | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.request import RequestBuilder
-from kdiag.diagnosis.check.facts import CheckFacts, Endpoint
+from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts
 from kdiag.errors import KdiagError
 from kdiag.net.address import Lookup, look_up_all
 from kdiag.net.timed_channel import TimedChannels
@@ -215,9 +215,9 @@ class _Check:
         self,
         named: Iterable[tuple[str, int, int | None]],
         lookups: dict[tuple[str, int], Lookup],
-    ) -> list[Endpoint]:
+    ) -> list[CheckedEndpoint]:
         return [
-            Endpoint(
+            CheckedEndpoint(
                 host=host,
                 port=port,
                 node_id=node_id,

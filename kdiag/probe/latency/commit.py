@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.diagnosis.latency.split import Split, joined, split_request
+from kdiag.diagnosis.latency.split import LatencySplit, joined, split_request
 from kdiag.errors import AuthorizationError, KdiagError, ProbeError
 from kdiag.probe.coordinator.search import coordinator_request
 from kdiag.probe.latency.connection import Ended, OwnConnection
@@ -109,8 +109,8 @@ class Progress(msgspec.Struct):
     partition: int
     offset: int
     read_ns: int
-    arrival: tuple[Start, Split] | None = None
-    commit: Split | None = None
+    arrival: tuple[Start, LatencySplit] | None = None
+    commit: LatencySplit | None = None
 
 
 class Committing:
@@ -145,7 +145,7 @@ class Committing:
         request = commit_request(self._target, self._group.name, *place)
         self.connection.ask(request, progress.read_ns, partial(self._end, progress))
 
-    def arrived(self, progress: Progress, start: Start, split: Split) -> None:
+    def arrived(self, progress: Progress, start: Start, split: LatencySplit) -> None:
         """Take the journey of the last record before an offset."""
         progress.arrival = start, split
         self._maybe_add(progress)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.consumer_network_client import ResponseFuture
 from kdiag.client.network.request import ClientResponse, RequestBuilder
-from kdiag.diagnosis.latency.split import Moments
+from kdiag.diagnosis.latency.split import RequestTimes
 from kdiag.errors import KdiagError
 from kdiag.net.tcp_info import SocketFacts
 from kdiag.wire.schema import Struct
@@ -41,7 +41,7 @@ class Ended(NamedTuple):
     last_ns: int | None = None
     rtt_ns: int = 0
 
-    def moments(self, done_ns: int) -> Moments:
+    def moments(self, done_ns: int) -> RequestTimes:
         """Return when what happened; there must be an answer.
 
         Args:
@@ -50,7 +50,7 @@ class Ended(NamedTuple):
         assert self.written_ns is not None
         assert self.first_ns is not None
         assert self.last_ns is not None
-        return Moments(self.due_ns, self.written_ns, self.first_ns, self.last_ns, done_ns)
+        return RequestTimes(self.due_ns, self.written_ns, self.first_ns, self.last_ns, done_ns)
 
 
 OnEnd = Callable[[Ended], None]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kdiag.diagnosis.latency.split import Moments, OneWay, Split, split_journey
+from kdiag.diagnosis.latency.split import LatencySplit, OneWay, RequestTimes, split_end_to_end
 
 
 class Start(NamedTuple):
@@ -25,13 +25,13 @@ class Start(NamedTuple):
     node_id: int
 
 
-OnArrival = Callable[[Start, Split], None]
+OnArrival = Callable[[Start, LatencySplit], None]
 
 
 class _Journey(msgspec.Struct):
     start: Start
     produce: OneWay | None = None
-    fetch: tuple[Moments, int] | None = None
+    fetch: tuple[RequestTimes, int] | None = None
     on_arrival: list[OnArrival] = []
 
 
@@ -58,7 +58,7 @@ class Journeys:
             self._maybe_end(number, journey)
 
     def read(
-        self, number: int, moments: Moments, rtt_ns: int, on_arrival: OnArrival | None = None
+        self, number: int, moments: RequestTimes, rtt_ns: int, on_arrival: OnArrival | None = None
     ) -> None:
         """Take that a consumer has the record.
 
@@ -84,7 +84,7 @@ class Journeys:
         if journey.produce is None or journey.fetch is None:
             return
         del self._under_way[number]
-        split = split_journey(journey.start.due_ns, journey.produce, *journey.fetch)
+        split = split_end_to_end(journey.start.due_ns, journey.produce, *journey.fetch)
         self._on_arrival(journey.start, split)
         for tell in journey.on_arrival:
             tell(journey.start, split)

@@ -6,7 +6,7 @@ import msgspec
 
 from kdiag.diagnosis.latency.fetch_waits import FetchTally
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
-from kdiag.diagnosis.latency.split import Split, joined
+from kdiag.diagnosis.latency.split import LatencySplit, joined
 from kdiag.diagnosis.latency.stalls import StallTally
 from kdiag.errors import KdiagError
 from kdiag.net.tcp_info import SocketFacts
@@ -36,17 +36,17 @@ class NodeShare(msgspec.Struct):
     """
 
     count: int = 0
-    total: Split = Split()
+    total: LatencySplit = LatencySplit()
 
-    def add(self, split: Split) -> None:
+    def add(self, split: LatencySplit) -> None:
         """Take a latency."""
         self.count += 1
         self.total = joined(self.total, split)
 
     @property
-    def mean(self) -> Split:
+    def mean(self) -> LatencySplit:
         """Return the mean of each part."""
-        return Split(*(part_ns // max(1, self.count) for part_ns in self.total))
+        return LatencySplit(*(part_ns // max(1, self.count) for part_ns in self.total))
 
 
 class Series(msgspec.Struct):
@@ -68,7 +68,7 @@ class Series(msgspec.Struct):
     nodes: dict[int, NodeShare] = {}
     errors: dict[str, int] = {}
 
-    def add(self, split: Split, node_id: int) -> None:
+    def add(self, split: LatencySplit, node_id: int) -> None:
         """Take a latency."""
         self.latencies.add(split)
         self.stalls.add(split)
@@ -117,7 +117,7 @@ class LatencyResults(msgspec.Struct):
             series = self.series[kind, acks] = Series(kind, acks, LatencyHistogram())
         return series
 
-    def add(self, series: Series, due_ns: int, split: Split, node_id: int) -> None:
+    def add(self, series: Series, due_ns: int, split: LatencySplit, node_id: int) -> None:
         """Take a latency, unless it belongs to the warm-up."""
         if due_ns >= self.counted_from_ns:
             series.add(split, node_id)

@@ -34,7 +34,7 @@ _TYPED_CONTROL: Final = frozenset(
 S = TypeVar("S", bound=Struct)
 
 
-class Part(NamedTuple):
+class VersionedMessage(NamedTuple):
     """A key or a value: the message and its version."""
 
     message: Any
@@ -51,8 +51,8 @@ class InternalRecord(NamedTuple):
     """
 
     type: str
-    key: Part | None
-    value: Part | None
+    key: VersionedMessage | None
+    value: VersionedMessage | None
 
 
 def read_internal_record(topic: str | None, record: Record) -> InternalRecord | None:
@@ -81,7 +81,7 @@ def read_metadata_record(topic: str, value: bytes | None) -> InternalRecord | No
     return part and InternalRecord(name, None, part)
 
 
-def read_control_record(record: Record) -> tuple[ControlType, Part | None]:
+def read_control_record(record: Record) -> tuple[ControlType, VersionedMessage | None]:
     """Return what a control record marks, and its value where that can be read."""
     try:
         control = read_control_type(record.key)
@@ -115,12 +115,12 @@ def _read_coordinator_record(topic: str, record: Record) -> InternalRecord | Non
     return key and InternalRecord(name, key, value)
 
 
-def _read(name: str, version: int, data: bytes, offset: int) -> Part | None:
+def _read(name: str, version: int, data: bytes, offset: int) -> VersionedMessage | None:
     """Return the message that starts at `offset`, if its version is known and it fits exactly."""
     cls = message_class(name)
     if not info_of(cls).versions.covers(version):
         return None
     try:
-        return Part(decode(cls, version, data, offset), version)
+        return VersionedMessage(decode(cls, version, data, offset), version)
     except DecodeError:
         return None

@@ -17,7 +17,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.byte_view import view_side
 from kdiag.exchange.documents.document import DocumentEncoder, Documents
-from kdiag.exchange.line.subjects import Subjects
+from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.exchange.summary.counts import Summary
 from kdiag.exchange.topic_names import TopicNames
@@ -147,7 +147,7 @@ def test_lone_responses_of_the_recordings_are_named(name: str, kinds: dict[str, 
 def test_every_response_can_be_shown_without_its_request() -> None:
     """As a document, as a line, counted and byte by byte."""
     names = TopicNames()
-    documents, subjects = Documents(names, BodyForm(values=True)), Subjects(names)
+    documents, line_writer = Documents(names, BodyForm(values=True)), LineWriter(names)
     summary, encode = Summary(names), DocumentEncoder().encode
     connection = Connection(number=1, connection_id="", client="", broker="", first_ns=0, last_ns=0)
     count = 0
@@ -177,7 +177,7 @@ def test_every_response_can_be_shown_without_its_request() -> None:
             assert dissection.response is not None
             names.learn(dissection)
             encode(documents.exchange(dissection))
-            subjects.of(dissection)
+            line_writer.line_of(dissection)
             summary.add(dissection)
             assert view_side(dissection, dissection.response, is_response=True)
             count += 1

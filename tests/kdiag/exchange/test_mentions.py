@@ -1,4 +1,4 @@
-from kdiag.exchange.mentions import mentions
+from kdiag.exchange.mentions import mentions_of
 from kdiag.wire.api.fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -15,7 +15,7 @@ ID = bytes(15) + b"\x07"
 
 def test_the_first_error_is_the_first_in_field_order() -> None:
     """A partition's error counts if nothing before it failed."""
-    first_error = mentions(FetchResponse, 12).first_error
+    first_error = mentions_of(FetchResponse, 12).first_error
     partitions = [PartitionData(error_code=0), PartitionData(error_code=3)]
     response = FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=partitions)])
     assert first_error is not None
@@ -31,7 +31,7 @@ def test_a_version_is_asked_only_for_the_fields_that_it_has() -> None:
     for version, expected in ((12, ({"orders"}, set())), (13, (set(), {ID}))):
         names: set[str] = set()
         ids: set[bytes] = set()
-        find = mentions(FetchRequest, version).topics
+        find = mentions_of(FetchRequest, version).topics
         assert find is not None
         find(request, names, ids)
         assert (names, ids) == expected
@@ -39,7 +39,7 @@ def test_a_version_is_asked_only_for_the_fields_that_it_has() -> None:
 
 def test_a_message_that_cannot_mention_something_has_no_question_for_it() -> None:
     """A JoinGroup request names a group, but neither topics nor errors nor records."""
-    asks = mentions(JoinGroupRequest, 5)
+    asks = mentions_of(JoinGroupRequest, 5)
     groups: set[str] = set()
     assert asks.groups is not None
     asks.groups(JoinGroupRequest(group_id="billing"), groups)
@@ -49,7 +49,7 @@ def test_a_message_that_cannot_mention_something_has_no_question_for_it() -> Non
 
 def test_pairs_of_topic_id_and_name_are_told_together() -> None:
     """A Metadata response gives each topic's id with its name."""
-    learn = mentions(MetadataResponse, 12).pairs
+    learn = mentions_of(MetadataResponse, 12).pairs
     assert learn is not None
     pairs: list[tuple[bytes, str | None]] = []
     topic = MetadataResponseTopic(name="orders", topic_id=ID)
@@ -59,7 +59,7 @@ def test_pairs_of_topic_id_and_name_are_told_together() -> None:
 
 def test_transactional_ids_and_nulls_are_found_as_they_are() -> None:
     """What is null on the wire is None here, too; the caller leaves it out."""
-    find = mentions(ProduceRequest, 9).transactions
+    find = mentions_of(ProduceRequest, 9).transactions
     assert find is not None
     for transactional_id in ("payments", None):
         found: set[str | None] = set()

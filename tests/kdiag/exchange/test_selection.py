@@ -20,7 +20,7 @@ def heartbeat(error_code: int = 0) -> Exchange:
 
 def takes(exchange: Exchange, selection: Selection, names: TopicNames | None = None) -> bool:
     """Return whether a selection takes an exchange in both steps."""
-    return selection.may_take(exchange) and selection.takes(
+    return selection.may_match(exchange) and selection.matches(
         Dissection(exchange), names or TopicNames()
     )
 
@@ -85,16 +85,16 @@ def test_a_topic_is_found_by_its_name_and_by_its_id() -> None:
 def test_connections_are_told_unless_exchanges_are_chosen() -> None:
     """A choice of connections or addresses is one of connections, too."""
     connection = make_connection()
-    assert Selection().takes_connection(connection)
-    assert Selection(connections=frozenset({"1"})).takes_connection(connection)
-    assert Selection(clients=("10.0.0.1",)).takes_connection(connection)
+    assert Selection().matches_connection(connection)
+    assert Selection(connections=frozenset({"1"})).matches_connection(connection)
+    assert Selection(clients=("10.0.0.1",)).matches_connection(connection)
     for selection in (
         Selection(connections=frozenset({"2"})),
         Selection(clients=("app",)),
         Selection(errors=True),
         Selection(api_keys=frozenset({1})),
     ):
-        assert not selection.takes_connection(connection)
+        assert not selection.matches_connection(connection)
 
 
 def test_an_address_of_ipv6_may_be_given_without_its_brackets() -> None:
@@ -104,7 +104,7 @@ def test_an_address_of_ipv6_may_be_given_without_its_brackets() -> None:
     exchange = make_exchange(HeartbeatRequest(), FindCoordinatorResponse(), version=3)
     exchange.connection = connection
     for name in address_names(connection):
-        assert Selection(clients=(name,)).may_take(exchange)
+        assert Selection(clients=(name,)).may_match(exchange)
 
 
 def test_only_bytes_that_are_missing_or_wrong_are_out_of_order() -> None:

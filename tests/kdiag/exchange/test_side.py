@@ -209,7 +209,7 @@ def test_a_newer_version_stays_closed() -> None:
 
     for side in (request, response):
         assert side.status is Status.UNDECODED
-        assert (side.message, side.body, side.asks) == (None, None, None)
+        assert (side.message, side.body, side.mentions) == (None, None, None)
     assert why_of(response).reason == "FindCoordinator v99 (newest known 6), 3 body bytes"
 
 

@@ -1,10 +1,10 @@
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.mentions import mentions
+from kdiag.exchange.mentions import mentions_of
 from kdiag.exchange.topic_names import (
     CLUSTER_METADATA_ID,
     NAMING_REQUESTS,
     NAMING_RESPONSES,
-    LateNames,
+    DeferredNames,
     TopicNames,
     may_tell_names,
 )
@@ -30,7 +30,7 @@ TEXT = "AAAAAAAAAAAAAAAAAAAACQ"
 def tells_names(cls: type[Struct]) -> bool:
     """Return whether messages of a class have a topic's id and name side by side."""
     low, high = info_of(cls).versions
-    return any(mentions(cls, version).pairs is not None for version in range(low, high + 1))
+    return any(mentions_of(cls, version).pairs is not None for version in range(low, high + 1))
 
 
 def test_the_lists_of_apis_that_tell_names_hold_what_the_schemas_say() -> None:
@@ -103,36 +103,36 @@ def test_looking_ahead_happens_once_and_only_if_a_name_is_missing() -> None:
     """The first id without a name settles all that follow, named or not."""
     names = TopicNames()
     looks: list[int] = []
-    late = LateNames(names, lambda: looks.append(len(names)))
+    deferred = DeferredNames(names, lambda: looks.append(len(names)))
     known, unknown = metadata(5), fetch(6)
     names.learn(known)
-    assert late.take(known) == [known]
+    assert deferred.add(known) == [known]
     assert looks == []
-    assert late.take(unknown) == [unknown]
-    assert late.take(unknown) == [unknown]
+    assert deferred.add(unknown) == [unknown]
+    assert deferred.add(unknown) == [unknown]
     assert len(looks) == 1
-    assert late.finish() == []
+    assert deferred.release_all() == []
 
 
 def test_without_looking_ahead_an_exchange_waits_for_its_name() -> None:
     """Others pass it; it goes on with the next exchange after its name was told."""
     names = TopicNames()
-    late = LateNames(names, None)
+    deferred = DeferredNames(names, None)
     waiting, hopeless, telling = fetch(6), fetch(9), metadata(6)
-    assert late.take(waiting) == []
-    assert late.take(hopeless) == []
+    assert deferred.add(waiting) == []
+    assert deferred.add(hopeless) == []
     names.learn(telling)
-    assert late.take(telling) == [waiting, telling]
-    assert late.finish() == [hopeless]
-    assert late.finish() == []
+    assert deferred.add(telling) == [waiting, telling]
+    assert deferred.release_all() == [hopeless]
+    assert deferred.release_all() == []
 
 
 def test_no_more_exchanges_wait_than_are_allowed() -> None:
     """The oldest goes on without a name, by number or by size."""
     first, second = fetch(6), fetch(7)
-    by_number = LateNames(TopicNames(), None, max_exchanges=1)
-    assert by_number.take(first) == []
-    assert by_number.take(second) == [first]
-    by_size = LateNames(TopicNames(), None, max_bytes=100)
-    assert by_size.take(first) == []
-    assert by_size.take(second) == [first]
+    by_number = DeferredNames(TopicNames(), None, max_exchanges=1)
+    assert by_number.add(first) == []
+    assert by_number.add(second) == [first]
+    by_size = DeferredNames(TopicNames(), None, max_bytes=100)
+    assert by_size.add(first) == []
+    assert by_size.add(second) == [first]

@@ -4,10 +4,10 @@ from kdiag.diagnosis.buffers.facts import (
     LEFT_TO_KERNEL,
     BrokerConfig,
     BrokerPath,
-    Direction,
     KernelLimits,
-    Load,
-    Run,
+    LoadDirection,
+    LoadKind,
+    ProofRun,
 )
 from kdiag.net.tcp_info import SocketFacts
 
@@ -51,15 +51,15 @@ def make_path(
 
 
 def make_run(  # noqa: PLR0913 - a parameter for each fact
-    direction: Direction,
+    direction: LoadDirection,
     size_bytes: int,
     mb_per_s: float,
     *,
     window_bytes: int | None = None,
-    load: Load = Load.FULL,
+    load: LoadKind = LoadKind.FULL,
     retransmits: int = 0,
     throttled_ns: int = 0,
-) -> Run:
+) -> ProofRun:
     """Return a run of a second."""
     kept = 128 * KIB if size_bytes == KERNEL else 2 * size_bytes
     facts = FACTS._replace(
@@ -70,7 +70,7 @@ def make_run(  # noqa: PLR0913 - a parameter for each fact
         retransmits=retransmits,
     )
     moved_bytes = round(mb_per_s * 1_000_000)
-    return Run(
+    return ProofRun(
         direction,
         load,
         size_bytes,

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from kdiag.diagnosis.check.facts import CheckFacts, Endpoint, Step, Visit
+from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts, CheckStep, Visit
 from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.net.address import Address, Lookup
 from kdiag.net.timed_channel import HandshakeFacts
@@ -48,13 +48,13 @@ def visit(  # noqa: PLR0913 - what differs from a visit that goes well
     host: str | None = None,
     port: int = 9092,
     error: ConnectError | None = None,
-    took_ns: Mapping[Step, int] | None = None,
-    tls: HandshakeFacts | None = None,
+    took_ns: Mapping[CheckStep, int] | None = None,
+    tls: TlsFacts | None = None,
     said: MetadataResponse | None = None,
     level: int = 30,
 ) -> Visit:
     """Return a visit to an address that goes well, unless there is an error."""
-    well = {Step.TCP: 1 * MS, Step.API_VERSIONS: 2 * MS, Step.METADATA: 3 * MS}
+    well = {CheckStep.TCP: 1 * MS, CheckStep.API_VERSIONS: 2 * MS, CheckStep.METADATA: 3 * MS}
     return Visit(
         node_id="1",
         address=Address(host or ip, port, ip, socket.AF_INET),
@@ -69,10 +69,10 @@ def visit(  # noqa: PLR0913 - what differs from a visit that goes well
 
 def endpoint(
     host: str, *visits: Visit, node_id: int | None = None, error: ConnectError | None = None
-) -> Endpoint:
+) -> CheckedEndpoint:
     """Return a host on port 9092 with the visits to its addresses."""
     addresses = [each.address for each in visits]
-    return Endpoint(
+    return CheckedEndpoint(
         host=host,
         port=9092,
         lookup=Lookup(addresses, error, 4 * MS),
@@ -82,7 +82,7 @@ def endpoint(
 
 
 def facts(
-    servers: Sequence[Endpoint] | None = None, *, is_lost: bool = False, **more: Any
+    servers: Sequence[CheckedEndpoint] | None = None, *, is_lost: bool = False, **more: Any
 ) -> CheckFacts:
     """Return what was seen of a cluster, by default of one whose bootstrap server answers.
 

@@ -18,7 +18,7 @@ from kdiag.diagnosis.error_codes import catalog as error_advice
 from kdiag.exchange import topic_names
 from kdiag.exchange.documents import body
 from kdiag.exchange.line import administration, groups, records
-from kdiag.exchange.mentions import mentions
+from kdiag.exchange.mentions import mentions_of
 from kdiag.exchange.secrets import redaction
 from kdiag.pcap.kafka import frame_heuristics
 from kdiag.report.sql_report import load_report
@@ -210,7 +210,7 @@ def _naming(kafka: Kafka) -> Iterable[str]:
     for api, is_response, cls in kafka.messages():
         known = topic_names.NAMING_RESPONSES if is_response else topic_names.NAMING_REQUESTS
         versions = range(api.versions.low, api.versions.high + 1)
-        tells = any(mentions(cls, version).pairs is not None for version in versions)
+        tells = any(mentions_of(cls, version).pairs is not None for version in versions)
         is_question = api.key == api_keys.METADATA and not is_response
         if tells != (api.key in known) and not is_question:
             yield cls.__name__

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Final
 
 from kdiag.clock import NS_PER_S, Clock, SystemClock
-from kdiag.diagnosis.check.report import Part, Stage, Status
+from kdiag.diagnosis.check.report import CheckPart, CheckStage, CheckStatus
 from kdiag.findings.finding import Severity, worst
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
@@ -45,7 +45,7 @@ _NO_RESULT: Final = {
 
 
 def run_plugin(
-    work: Callable[[], Part], timeout_ns: int | None, clock: Clock | None = None
+    work: Callable[[], CheckPart], timeout_ns: int | None, clock: Clock | None = None
 ) -> PluginStatus:
     """Run a check, print its status line and return its exit code.
 
@@ -56,7 +56,7 @@ def run_plugin(
     """
     clock = clock or SystemClock()
     began_ns = clock.monotonic_ns()
-    reports: list[Part] = []
+    reports: list[CheckPart] = []
 
     def keep() -> ExitCode:
         reports.append(work())
@@ -76,7 +76,7 @@ def run_plugin(
     return status
 
 
-def plugin_status(report: Part) -> PluginStatus:
+def plugin_status(report: CheckPart) -> PluginStatus:
     """Return how bad a report is."""
     code = exit_code_of(report.problems, is_partial=report.is_partial)
     by_code = _BY_EXIT_CODE.get(code, PluginStatus.OK)
@@ -84,15 +84,15 @@ def plugin_status(report: Part) -> PluginStatus:
     return max(by_code, PluginStatus.OK if severity is None else _of(severity))
 
 
-def summary(report: Part) -> str:
+def summary(report: CheckPart) -> str:
     """Return what is worst of a report, or what the cluster is."""
     bar = worst(report.findings)
     if bar in _BY_SEVERITY:
         first, *others = [each for each in report.findings if each.severity is bar]
         more = f" (and {len(others)} more)" if others else ""
         return f"{first.id} {first.title}{more}. {first.fix}"
-    rows = [each for each in report.rows if each.stage is Stage.METADATA]
-    return next((each.detail for each in rows if each.status is Status.OK), "no answer")
+    rows = [each for each in report.rows if each.stage is CheckStage.METADATA]
+    return next((each.detail for each in rows if each.status is CheckStatus.OK), "no answer")
 
 
 def _of(severity: Severity) -> PluginStatus:

@@ -8,7 +8,7 @@ from kdiag.client.config.load import ClientConfig
 from kdiag.client.configured_client import timed_client
 from kdiag.clock import NS_PER_MS, Clock, SystemClock
 from kdiag.diagnosis.check.judgement import judge
-from kdiag.diagnosis.check.report import Part
+from kdiag.diagnosis.check.report import CheckPart
 from kdiag.findings.finding import Severity
 from kdiag.probe.check.run import LIMIT_NS, CheckPlan, check
 from kdiag_cli.commands.check.text import document, print_rows
@@ -57,7 +57,7 @@ def run(wanted: Wanted, options: LiveOptions) -> int:
     )
 
 
-def seen(wanted: Wanted, options: LiveOptions, clock: Clock | None = None) -> Part:
+def seen(wanted: Wanted, options: LiveOptions, clock: Clock | None = None) -> CheckPart:
     """Return what a check of the cluster says that options name.
 
     Raises:
@@ -84,7 +84,7 @@ def seen(wanted: Wanted, options: LiveOptions, clock: Clock | None = None) -> Pa
     return report
 
 
-def exit_code(report: Part, fail_on: Severity) -> ExitCode:
+def exit_code(report: CheckPart, fail_on: Severity) -> ExitCode:
     """Return how a check ends: what kept clients from the cluster counts most."""
     return exit_code_of(report.problems, report.findings, fail_on, is_partial=report.is_partial)
 
@@ -109,7 +109,7 @@ def _limit_ns(config: ClientConfig, timeout_ns: int | None) -> int:
     return limit_ns if timeout_ns is None else min(limit_ns, timeout_ns * 8 // 10)
 
 
-def _print(report: Part, wanted: Wanted, form: ResultFormat) -> ExitCode:
+def _print(report: CheckPart, wanted: Wanted, form: LiveOutput) -> ExitCode:
     result = Result(
         COMMAND,
         lambda: [document(row) for row in report.rows],

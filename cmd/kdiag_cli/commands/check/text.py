@@ -10,21 +10,21 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from kdiag.diagnosis.check.report import NOT_COME_TO, Row, Status, listed
-from kdiag_cli.output.result import milliseconds, print_table
+from kdiag.diagnosis.check.report import NOT_COME_TO, CheckRow, CheckStatus, listed
+from kdiag_cli.live.result import milliseconds, print_table
 from kdiag_cli.output.terminal import BOLD, DIM, GREEN, RED, YELLOW, Output, harmless, table
 
 _SHOWN_TARGETS: Final = 8
 _COLOURS: Final[dict[str, int]] = {
-    Status.ERROR: RED,
-    Status.WARNING: YELLOW,
-    Status.INFO: BOLD,
-    Status.OK: GREEN,
-    Status.SKIPPED: DIM,
+    CheckStatus.ERROR: RED,
+    CheckStatus.WARNING: YELLOW,
+    CheckStatus.INFO: BOLD,
+    CheckStatus.OK: GREEN,
+    CheckStatus.SKIPPED: DIM,
 }
 
 
-def document(row: Row) -> dict[str, Any]:
+def document(row: CheckRow) -> dict[str, Any]:
     """Return a row in the shape that `--output json` promises."""
     return {
         "stage": row.stage,
@@ -36,7 +36,7 @@ def document(row: Row) -> dict[str, Any]:
     }
 
 
-def print_rows(output: Output, rows: Sequence[Row], *, has_headers: bool = True) -> None:
+def print_rows(output: Output, rows: Sequence[CheckRow], *, has_headers: bool = True) -> None:
     """Print the rows: in few lines on a terminal, one by one in a pipe."""
     if not output.is_terminal:
         headers = ("STATUS", "STAGE", "MS", "TARGET", "DETAIL")
@@ -56,7 +56,7 @@ def print_rows(output: Output, rows: Sequence[Row], *, has_headers: bool = True)
         output.line(output.paint(status, _COLOURS.get(status, BOLD)) + rest)
 
 
-def _lines(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, str]]:
+def _lines(rows: Sequence[CheckRow]) -> Iterator[tuple[str, str, str, str]]:
     """Yield status, stage, time and text; rows that say the same are one line."""
     missed = [row.stage for row in rows if row.detail == NOT_COME_TO]
     rows = [row for row in rows if row.detail != NOT_COME_TO]
@@ -67,10 +67,10 @@ def _lines(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, str]]:
         what = ": ".join(filter(None, (listed(targets, _SHOWN_TARGETS), detail)))
         yield status, stage, _time(max(times, default=None)), harmless(what)
     if missed:
-        yield Status.SKIPPED, "", "", f"{NOT_COME_TO}: {', '.join(missed)}"
+        yield CheckStatus.SKIPPED, "", "", f"{NOT_COME_TO}: {', '.join(missed)}"
 
 
-def _sameness(row: Row) -> tuple[str, str, str]:
+def _sameness(row: CheckRow) -> tuple[str, str, str]:
     return row.stage, row.status, row.detail
 
 

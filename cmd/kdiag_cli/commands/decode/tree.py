@@ -9,8 +9,8 @@ import msgspec
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.byte_view import view_side
 from kdiag.exchange.documents.document import SCHEMA, Clockface, Documents
+from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.line.phrase import count
-from kdiag.exchange.line.subjects import Subjects
 from kdiag.exchange.side import Side
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
@@ -35,7 +35,7 @@ class ExchangeView:
         self._output = output
         self._names = names
         self._documents = documents
-        self._subjects = Subjects(names)
+        self._line_writer = LineWriter(names)
         self._width = output.width or _WIDTH
 
     def show(self, dissection: Dissection) -> None:
@@ -82,7 +82,7 @@ class ExchangeView:
         error = dissection.error
         if error is not None:
             output.line(output.paint(error, RED))
-        output.line(harmless(self._subjects.of(dissection)))
+        output.line(harmless(self._line_writer.line_of(dissection)))
 
     def _status(self, status: str) -> str:
         return status if status == "ok" else self._output.paint(status, YELLOW)

@@ -7,7 +7,7 @@ from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.latency.confidence import CONFIDENCE, least_count
 from kdiag.diagnosis.latency.fetch_waits import FetchReturn, FetchTally, explanation
 from kdiag.diagnosis.latency.histogram import Percentile
-from kdiag.diagnosis.latency.split import Split
+from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.net.tcp_info import SocketFacts
 from kdiag.probe.latency.plan import ACKS_TEXTS
 from kdiag.probe.latency.results import LatencyResults, Series
@@ -121,7 +121,7 @@ def _percentile(percentile: Percentile) -> dict[str, Any]:
     }
 
 
-def parts(split: Split) -> dict[str, Any]:
+def parts(split: LatencySplit) -> dict[str, Any]:
     """Return the parts of a latency: three, and what they are made of."""
     return {
         "network": milliseconds(split.network_ns),

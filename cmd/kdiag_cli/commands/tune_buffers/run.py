@@ -11,7 +11,7 @@ from typing import Final
 from kdiag.client.channel_builder import channel_maker
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.clock import SystemClock
-from kdiag.diagnosis.buffers.facts import BrokerPath, KernelLimits, Load
+from kdiag.diagnosis.buffers.facts import BrokerPath, KernelLimits, LoadKind
 from kdiag.diagnosis.buffers.findings import Measured
 from kdiag.diagnosis.buffers.report import BufferReport, report
 from kdiag.diagnosis.buffers.trials import size_text
@@ -170,7 +170,7 @@ class Tuning:
 def _tell(progress: Progress) -> None:
     """Say which run begins."""
     step = progress.step
-    what = size_text(step.size_bytes) if step.load is Load.FULL else "kernel, client's defaults"
+    what = size_text(step.size_bytes) if step.load is LoadKind.FULL else "kernel, client's defaults"
     _say_progress(
         f"broker {progress.node_id}: run {progress.number} of {progress.total}: {step.direction}, "
         f"buffers {what} (Ctrl-C ends it and tells what was measured)"

@@ -10,7 +10,7 @@ NODE-ID  CLIENT  DIRECTION  MB/S  BOUND-BY ...
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from kdiag.diagnosis.buffers.facts import Direction, Load
+from kdiag.diagnosis.buffers.facts import LoadDirection, LoadKind
 from kdiag.diagnosis.buffers.report import BufferReport
 from kdiag.diagnosis.buffers.trials import Trial, size_text
 from kdiag_cli.output.chart import Bar, BarChart, print_bars
@@ -66,7 +66,7 @@ def print_reports(
 
 def charts(report: BufferReport) -> Iterator[BarChart]:
     """Yield the proof of a broker as charts, one for each direction."""
-    for direction in Direction:
+    for direction in LoadDirection:
         trials = [each for each in report.trials if each.direction is direction]
         if trials:
             title = f"broker {report.path.node_id}: {direction}"
@@ -157,9 +157,9 @@ def _print_block(output: Output, title: str, lines: Iterable[str]) -> None:
 
 def _bar(trial: Trial) -> Bar:
     label = size_text(trial.size_bytes)
-    if trial.load is Load.DEFAULTS:
+    if trial.load is LoadKind.DEFAULTS:
         label += (
-            ", default batches" if trial.direction is Direction.PRODUCE else ", default fetches"
+            ", default batches" if trial.direction is LoadDirection.PRODUCE else ", default fetches"
         )
     note = f"{trial.retransmits} retransmits" if trial.retransmits else ""
     return Bar(label, trial.mb_per_s, trial.low_mb_per_s, trial.high_mb_per_s, note)

@@ -1,14 +1,14 @@
-from kdiag.diagnosis.buffers.advice import Wanted, advise, batch_bytes, fetch_bytes
+from kdiag.diagnosis.buffers.advice import BufferPlan, advise, batch_bytes, fetch_bytes
 from kdiag.diagnosis.buffers.facts import BrokerConfig, KernelLimits
-from kdiag.diagnosis.buffers.trials import Choice
+from kdiag.diagnosis.buffers.trials import BufferChoice
 from made_values.buffer_cases import KERNEL, KIB, LIMITS, MIB
 
-LEFT = Choice(KERNEL, "so", within_noise=True, is_proven=True)
+LEFT = BufferChoice(KERNEL, "so", within_noise=True, is_proven=True)
 SET = LEFT._replace(size_bytes=8 * MIB, within_noise=False)
-WANTED = Wanted(LEFT, LEFT, 2_500_000, BrokerConfig(102400, 102400), LIMITS)
+WANTED = BufferPlan(LEFT, LEFT, 2_500_000, BrokerConfig(102400, 102400), LIMITS)
 
 
-def lines(wanted: Wanted) -> dict[str, list[str]]:
+def lines(wanted: BufferPlan) -> dict[str, list[str]]:
     """Return the lines by place."""
     return {each.client: each.lines for each in advise(wanted)}
 

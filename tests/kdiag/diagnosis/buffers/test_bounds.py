@@ -2,11 +2,11 @@ import pytest
 
 from kdiag.diagnosis.buffers.bounds import bound_of, bounds
 from kdiag.diagnosis.buffers.ceiling import Bound, ceilings
-from kdiag.diagnosis.buffers.facts import Direction, Load
+from kdiag.diagnosis.buffers.facts import LoadDirection, LoadKind
 from kdiag.diagnosis.buffers.trials import summarize
 from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, MIB, make_path, make_run
 
-PRODUCE, FETCH = Direction.PRODUCE, Direction.FETCH
+PRODUCE, FETCH = LoadDirection.PRODUCE, LoadDirection.FETCH
 
 
 # As measured at 20.5 ms: client's buffer, MB/s and the receiver's window; the broker's buffer.
@@ -29,7 +29,7 @@ PRODUCE, FETCH = Direction.PRODUCE, Direction.FETCH
     ],
 )
 def test_the_buffer_that_is_full_is_named(
-    run: tuple[Direction, int, float, int | None], brokers: int | None, bound: Bound
+    run: tuple[LoadDirection, int, float, int | None], brokers: int | None, bound: Bound
 ) -> None:
     """By what went in each round trip."""
     made = make_run(*run[:3], window_bytes=run[3])
@@ -43,7 +43,7 @@ def test_all_three_are_told_in_sentences() -> None:
     path = make_path(20.5, send=KERNEL, receive=KERNEL)
     runs = [
         make_run(FETCH, KERNEL, 124, window_bytes=12_817_408),
-        make_run(FETCH, KERNEL, 33, load=Load.DEFAULTS),
+        make_run(FETCH, KERNEL, 33, load=LoadKind.DEFAULTS),
     ]
     found = bounds(FETCH, summarize(runs, LIMITS), ceilings(path, LIMITS, GBIT), path)
 
@@ -59,7 +59,7 @@ def test_defaults_that_are_as_fast_hold_nothing() -> None:
     path = make_path()
     runs = [
         make_run(FETCH, KERNEL, 7.4, window_bytes=MIB),
-        make_run(FETCH, KERNEL, 7.3, load=Load.DEFAULTS),
+        make_run(FETCH, KERNEL, 7.3, load=LoadKind.DEFAULTS),
     ]
     found = bounds(FETCH, summarize(runs, LIMITS), [], path)
     assert len(found.sentences) == 1

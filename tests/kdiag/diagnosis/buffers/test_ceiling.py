@@ -6,14 +6,14 @@ from kdiag.diagnosis.buffers.ceiling import (
     ceiling,
     ceilings,
 )
-from kdiag.diagnosis.buffers.facts import Direction, KernelLimits
+from kdiag.diagnosis.buffers.facts import KernelLimits, LoadDirection
 from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, MIB, make_path
 
-PRODUCE, FETCH = Direction.PRODUCE, Direction.FETCH
+PRODUCE, FETCH = LoadDirection.PRODUCE, LoadDirection.FETCH
 
 
 def client(
-    direction: Direction, buffer_bytes: int = KERNEL, turn_bytes: int | None = None
+    direction: LoadDirection, buffer_bytes: int = KERNEL, turn_bytes: int | None = None
 ) -> ClientDefaults:
     """Return a client with this buffer, that has this much on its way at most.
 
@@ -42,7 +42,7 @@ MEASURED = [
 
 @pytest.mark.parametrize(("direction", "rtt_ms", "own", "brokers", "measured"), MEASURED)
 def test_predictions_are_within_a_quarter_of_what_was_measured(
-    direction: Direction, rtt_ms: float, own: int, brokers: int, measured: float
+    direction: LoadDirection, rtt_ms: float, own: int, brokers: int, measured: float
 ) -> None:
     """Whichever end holds the path."""
     path = make_path(rtt_ms, send=brokers, receive=brokers)
@@ -133,7 +133,7 @@ CLIENTS = [
 
 @pytest.mark.parametrize(("client_name", "direction", "measured"), CLIENTS)
 def test_clients_go_as_fast_as_is_predicted(
-    client_name: str, direction: Direction, measured: float
+    client_name: str, direction: LoadDirection, measured: float
 ) -> None:
     """With their defaults; kafka-python, being idempotent, waits for the answer to each batch."""
     path = make_path(20.8, send=KERNEL, receive=KERNEL)._replace(request_rtt_ns=22_000_000)

@@ -1,4 +1,4 @@
-from kdiag.diagnosis.buffers.facts import Direction, KernelLimits
+from kdiag.diagnosis.buffers.facts import KernelLimits, LoadDirection
 from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, MIB, MS, make_path, make_run
 
 
@@ -38,6 +38,6 @@ def test_a_path_below_a_millisecond_is_short() -> None:
 
 def test_a_run_has_a_rate() -> None:
     """In 10**6 bytes per second; one without time has none."""
-    run = make_run(Direction.PRODUCE, KERNEL, 12.5)
+    run = make_run(LoadDirection.PRODUCE, KERNEL, 12.5)
     assert run._replace(time_ns=500 * MS).mb_per_s == 25
     assert run._replace(time_ns=0).mb_per_s == 0

@@ -2,10 +2,10 @@ from kdiag.diagnosis.buffers.ceiling import ceilings
 from kdiag.diagnosis.buffers.facts import (
     BrokerConfig,
     BrokerPath,
-    Direction,
     KernelLimits,
-    Load,
-    Run,
+    LoadDirection,
+    LoadKind,
+    ProofRun,
 )
 from kdiag.diagnosis.buffers.findings import Measured, find
 from kdiag.findings.finding import RULES, Finding
@@ -21,20 +21,20 @@ FREE = KernelLimits(
 
 
 def findings(
-    path: BrokerPath, *runs: Run, limits: KernelLimits = FREE, bits_per_s: int = GBIT
+    path: BrokerPath, *runs: ProofRun, limits: KernelLimits = FREE, bits_per_s: int = GBIT
 ) -> list[Finding]:
     """Return what is found, but for what holds clients with their defaults."""
     return find(Measured(path, runs, limits, bits_per_s), [])
 
 
-def ids(path: BrokerPath, *runs: Run) -> list[str]:
+def ids(path: BrokerPath, *runs: ProofRun) -> list[str]:
     """Return the ids of the same."""
     return [each.id for each in findings(path, *runs)]
 
 
 def test_nothing_is_wrong_with_buffers_that_can_grow() -> None:
     """At both ends."""
-    assert ids(WIDE, make_run(Direction.PRODUCE, KERNEL, 100)) == []
+    assert ids(WIDE, make_run(LoadDirection.PRODUCE, KERNEL, 100)) == []
 
 
 def test_brokers_buffers_that_are_set_too_small_are_found() -> None:
@@ -91,9 +91,9 @@ def test_on_a_short_path_buffers_are_no_subject() -> None:
 
 def test_losses_and_quotas_are_found() -> None:
     """What was measured then is not the path alone."""
-    lossy = make_run(Direction.PRODUCE, KERNEL, 10, retransmits=50)
-    throttled = make_run(Direction.FETCH, KERNEL, 10, throttled_ns=300 * MS)
-    unlucky = make_run(Direction.PRODUCE, KERNEL, 100, retransmits=5)
+    lossy = make_run(LoadDirection.PRODUCE, KERNEL, 10, retransmits=50)
+    throttled = make_run(LoadDirection.FETCH, KERNEL, 10, throttled_ns=300 * MS)
+    unlucky = make_run(LoadDirection.PRODUCE, KERNEL, 100, retransmits=5)
 
     assert ids(WIDE, lossy, throttled) == ["KD6017", "KD6018"]
     assert ids(WIDE, unlucky) == []
@@ -101,17 +101,17 @@ def test_losses_and_quotas_are_found() -> None:
 
 def test_a_topic_with_too_little_is_found() -> None:
     """The path was never full."""
-    run = make_run(Direction.FETCH, KERNEL, 10)._replace(load_bytes=30_000)
+    run = make_run(LoadDirection.FETCH, KERNEL, 10)._replace(load_bytes=30_000)
     (found,) = findings(WIDE, run)
 
     assert found.id == "KD6020"
     assert "30000 bytes were on their way, of 2500000" in found.title
-    assert ids(WIDE, run._replace(load=Load.DEFAULTS)) == []
+    assert ids(WIDE, run._replace(load=LoadKind.DEFAULTS)) == []
 
 
 def test_what_the_kernel_does_not_give_is_found() -> None:
     """It says nothing to who asks for more than net.core.wmem_max."""
-    run = make_run(Direction.PRODUCE, 4 * MIB, 10)
+    run = make_run(LoadDirection.PRODUCE, 4 * MIB, 10)
     capped = run.facts._replace(send_buffer_bytes=425984)
     (found,) = findings(WIDE, run._replace(facts=capped))
 

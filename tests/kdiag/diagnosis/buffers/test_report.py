@@ -1,4 +1,4 @@
-from kdiag.diagnosis.buffers.facts import BrokerPath, Direction
+from kdiag.diagnosis.buffers.facts import BrokerPath, LoadDirection
 from kdiag.diagnosis.buffers.findings import Measured
 from kdiag.diagnosis.buffers.report import report
 from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, make_path, make_run
@@ -7,8 +7,8 @@ from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, make_path, make_
 def test_all_that_is_to_be_told_comes_from_what_was_measured() -> None:
     """Ceilings, trials, what to set, what holds, lines to paste and findings."""
     runs = [
-        make_run(Direction.PRODUCE, 64 * KIB, 3.5),
-        make_run(Direction.PRODUCE, KERNEL, 5.7, window_bytes=127_000),
+        make_run(LoadDirection.PRODUCE, 64 * KIB, 3.5),
+        make_run(LoadDirection.PRODUCE, KERNEL, 5.7, window_bytes=127_000),
     ]
     told = report(Measured(make_path(), runs, LIMITS, GBIT))
 
@@ -17,7 +17,7 @@ def test_all_that_is_to_be_told_comes_from_what_was_measured() -> None:
     assert [each.mb_per_s for each in told.trials] == [3.5, 5.7]
     assert (told.send.size_bytes, told.send.is_proven) == (KERNEL, True)
     assert (told.receive.size_bytes, told.receive.is_proven) == (KERNEL, False)
-    assert [each.direction for each in told.bounds] == list(Direction)
+    assert [each.direction for each in told.bounds] == list(LoadDirection)
     assert [each.client for each in told.advice] == ["java", "librdkafka", "kafka-python", "broker"]
     assert [each.id for each in told.findings] == ["KD6010", "KD6011", "KD6012"]
 

@@ -2,11 +2,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from kdiag.diagnosis.buffers.facts import Direction, Load
-from kdiag.diagnosis.buffers.trials import Choice, choose, size_text, summarize
+from kdiag.diagnosis.buffers.facts import LoadDirection, LoadKind
+from kdiag.diagnosis.buffers.trials import BufferChoice, choose, size_text, summarize
 from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, MIB, MS, make_run
 
-PRODUCE, FETCH = Direction.PRODUCE, Direction.FETCH
+PRODUCE, FETCH = LoadDirection.PRODUCE, LoadDirection.FETCH
 
 
 def test_a_setting_has_median_least_and_most() -> None:
@@ -23,18 +23,18 @@ def test_trials_are_ordered_for_reading() -> None:
     """Produce first; sizes ascend, the kernel's own comes last, and after it clients' defaults."""
     runs = [
         make_run(FETCH, KERNEL, 1),
-        make_run(PRODUCE, KERNEL, 1, load=Load.DEFAULTS),
+        make_run(PRODUCE, KERNEL, 1, load=LoadKind.DEFAULTS),
         make_run(PRODUCE, KERNEL, 1),
         make_run(PRODUCE, MIB, 1),
         make_run(PRODUCE, 64 * KIB, 1),
     ]
 
     assert [(each.direction, each.load, each.size_bytes) for each in summarize(runs, LIMITS)] == [
-        (PRODUCE, Load.FULL, 64 * KIB),
-        (PRODUCE, Load.FULL, MIB),
-        (PRODUCE, Load.FULL, KERNEL),
-        (PRODUCE, Load.DEFAULTS, KERNEL),
-        (FETCH, Load.FULL, KERNEL),
+        (PRODUCE, LoadKind.FULL, 64 * KIB),
+        (PRODUCE, LoadKind.FULL, MIB),
+        (PRODUCE, LoadKind.FULL, KERNEL),
+        (PRODUCE, LoadKind.DEFAULTS, KERNEL),
+        (FETCH, LoadKind.FULL, KERNEL),
     ]
 
 
@@ -68,12 +68,12 @@ def test_the_window_is_the_receivers() -> None:
     assert unknown.window_bytes is None
 
 
-def chosen(rates: Mapping[int, tuple[float, ...]], bits_per_s: int = 10 * GBIT) -> Choice:
+def chosen(rates: Mapping[int, tuple[float, ...]], bits_per_s: int = 10 * GBIT) -> BufferChoice:
     """Return what is recommended after producing at these rates, by size."""
     runs = [
-        make_run(Direction.PRODUCE, size, rate) for size, each in rates.items() for rate in each
+        make_run(LoadDirection.PRODUCE, size, rate) for size, each in rates.items() for rate in each
     ]
-    return choose(summarize(runs, LIMITS), Direction.PRODUCE, bits_per_s)
+    return choose(summarize(runs, LIMITS), LoadDirection.PRODUCE, bits_per_s)
 
 
 def test_the_kernels_choice_is_recommended_where_it_is_the_fastest() -> None:
@@ -121,8 +121,8 @@ def test_sizes_can_be_compared_without_the_kernels_choice() -> None:
 
 def test_what_was_not_tried_is_left_to_the_kernel() -> None:
     """Clients' defaults prove nothing about sizes."""
-    run = make_run(Direction.FETCH, KERNEL, 3, load=Load.DEFAULTS)
-    choice = choose(summarize([run], LIMITS), Direction.FETCH, GBIT)
+    run = make_run(LoadDirection.FETCH, KERNEL, 3, load=LoadKind.DEFAULTS)
+    choice = choose(summarize([run], LIMITS), LoadDirection.FETCH, GBIT)
 
     assert (choice.size_bytes, choice.is_proven) == (KERNEL, False)
     assert choice.reason.startswith("fetch: not tried")

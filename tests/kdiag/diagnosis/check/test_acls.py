@@ -1,7 +1,7 @@
 import pytest
 
 from kdiag.diagnosis.check.acls import judge_rights, operation_names
-from kdiag.diagnosis.check.report import Status
+from kdiag.diagnosis.check.report import CheckStatus
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
 from kdiag.wire.error_code import CODE_BY_NAME
@@ -66,7 +66,7 @@ def test_brokers_that_do_not_tell_are_told_so() -> None:
 
     assert part.rows[0].detail == "the broker does not tell what the user may do"
     assert part.warnings == ["what the user may do with the group is not known: NOT_COORDINATOR"]
-    assert unasked.rows[0].status is Status.SKIPPED
+    assert unasked.rows[0].status is CheckStatus.SKIPPED
     assert unasked.rows[0].detail == "no answer in time"
 
 
@@ -76,7 +76,7 @@ def test_a_topic_that_the_user_may_not_see_is_a_matter_of_rights() -> None:
 
     assert [each.id for each in part.findings] == ["KD4002"]
     assert part.error_names == ["TOPIC_AUTHORIZATION_FAILED"]
-    assert part.rows[1].status is Status.ERROR
+    assert part.rows[1].status is CheckStatus.ERROR
 
 
 @pytest.mark.parametrize(

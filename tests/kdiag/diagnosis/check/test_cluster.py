@@ -2,7 +2,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kdiag.diagnosis.check.cluster import judge_partitions, judge_quorum
-from kdiag.diagnosis.check.report import Part, Stage, Status
+from kdiag.diagnosis.check.report import CheckPart, CheckStage, CheckStatus
 from kdiag.wire.api.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
 from kdiag.wire.api.describe_quorum import (
     DescribeQuorumResponse,
@@ -34,7 +34,7 @@ def partition(
     )
 
 
-def judged(topics: Mapping[str, MetadataResponsePartition], **more: Any) -> Part:
+def judged(topics: Mapping[str, MetadataResponsePartition], **more: Any) -> CheckPart:
     """Return what is said of topics with one partition each, on brokers 1 to 3."""
     known = MetadataResponse(
         topics=[MetadataResponseTopic(name=name, partitions=[one]) for name, one in topics.items()]
@@ -43,7 +43,7 @@ def judged(topics: Mapping[str, MetadataResponsePartition], **more: Any) -> Part
     return judge_partitions(facts(**more))
 
 
-def ids(part: Part) -> list[str]:
+def ids(part: CheckPart) -> list[str]:
     """Return the ids of the findings."""
     return [each.id for each in part.findings]
 
@@ -53,7 +53,7 @@ def test_partitions_that_are_well_are_counted() -> None:
     part = judged({"orders": partition(), "payments": partition()}, took_ns={"topics": 5})
 
     (row,) = part.rows
-    assert (row.status, row.took_ns) == (Status.OK, 5)
+    assert (row.status, row.took_ns) == (CheckStatus.OK, 5)
     assert row.detail == "2 partitions of 2 topics: all led and in sync"
     assert row.facts["partitions"] == 2
     assert part.findings == []
@@ -71,7 +71,7 @@ def test_a_partition_without_leader_is_an_error() -> None:
     assert ids(part) == ["KD2001"]
     assert part.findings[0].title == "partitions without a leader (1): orders[0]"
     assert "brokers 3" in part.findings[0].fix
-    assert part.rows[0].status is Status.ERROR
+    assert part.rows[0].status is CheckStatus.ERROR
     assert part.rows[0].detail == (
         "1 partition of 1 topic: 1 without a leader, 1 with replicas out of sync"
     )
@@ -135,7 +135,7 @@ def test_topics_that_nobody_told_of_are_skipped() -> None:
     """With the reason."""
     part = judge_partitions(facts(failures={"topics": "no answer in time"}))
 
-    assert (part.rows[0].status, part.rows[0].detail) == (Status.SKIPPED, "no answer in time")
+    assert (part.rows[0].status, part.rows[0].detail) == (CheckStatus.SKIPPED, "no answer in time")
     assert part.is_partial
     assert part.warnings == ["the topics are not known: no answer in time"]
 
@@ -155,7 +155,11 @@ def test_the_controller_that_leads_is_told_with_its_voters() -> None:
     part = judge_quorum(facts(quorum=quorum(), took_ns={"quorum": 7}))
 
     (row,) = part.rows
-    assert (row.stage, row.status, row.target) == (Stage.METADATA, Status.OK, "controllers")
+    assert (row.stage, row.status, row.target) == (
+        CheckStage.METADATA,
+        CheckStatus.OK,
+        "controllers",
+    )
     assert (row.detail, row.took_ns) == ("2 leads, voters 1, 2, 3", 7)
     assert row.facts == {"leader_id": 2, "voters": [1, 2, 3]}
     assert part.findings == []
@@ -170,7 +174,7 @@ def test_controllers_without_a_leader_are_an_error() -> None:
     ):
         part = judge_quorum(seen)
         assert [each.id for each in part.findings] == ["KD2008"]
-        assert part.rows[0].status is Status.ERROR
+        assert part.rows[0].status is CheckStatus.ERROR
 
 
 def test_whoever_may_not_ask_and_clusters_without_a_quorum_have_no_row() -> None:

@@ -1,6 +1,6 @@
 from kdiag.diagnosis.check.connections import judge_servers, metadata_text, release_text
-from kdiag.diagnosis.check.facts import Step
-from kdiag.diagnosis.check.report import Part, Row, Stage, Status
+from kdiag.diagnosis.check.facts import CheckStep
+from kdiag.diagnosis.check.report import CheckPart, CheckRow, CheckStage, CheckStatus
 from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
 from kdiag.findings.finding import Severity
 from kdiag.net.timed_channel import HandshakeFacts
@@ -20,7 +20,7 @@ TLS = HandshakeFacts("TLSv1.3", "TLS_AES_256_GCM_SHA384", (certificate(),))
 SILENT = ConnectError("b:9092", Layer.KAFKA, "no answer", "", Fault.SILENT)
 
 
-def row_of(part: Part, stage: Stage) -> Row:
+def row_of(part: CheckPart, stage: CheckStage) -> CheckRow:
     """Return the only row of a stage."""
     (row,) = (each for each in part.rows if each.stage is stage)
     return row
@@ -28,7 +28,7 @@ def row_of(part: Part, stage: Stage) -> Row:
 
 def test_every_step_has_a_row_with_its_time() -> None:
     """Stage by stage, whatever the number of servers."""
-    steps = {step: number * S for number, step in enumerate(Step)}
+    steps = {step: number * S for number, step in enumerate(CheckStep)}
     named = visit("10.0.0.1", host="kafka", took_ns=steps, tls=TLS)
     part = judge_servers(
         facts(
@@ -38,19 +38,19 @@ def test_every_step_has_a_row_with_its_time() -> None:
     )
 
     assert [row.stage for row in part.rows] == [
-        Stage.DNS,
-        Stage.TCP,
-        Stage.TCP,
-        Stage.TLS,
-        Stage.SASL,
-        Stage.API_VERSIONS,
-        Stage.API_VERSIONS,
-        Stage.METADATA,
-        Stage.METADATA,
+        CheckStage.DNS,
+        CheckStage.TCP,
+        CheckStage.TCP,
+        CheckStage.TLS,
+        CheckStage.SASL,
+        CheckStage.API_VERSIONS,
+        CheckStage.API_VERSIONS,
+        CheckStage.METADATA,
+        CheckStage.METADATA,
     ]
     assert part.rows[0].detail == "10.0.0.1"
     assert part.rows[1].target == "kafka:9092 (10.0.0.1)"
-    tls, sasl = row_of(part, Stage.TLS), row_of(part, Stage.SASL)
+    tls, sasl = row_of(part, CheckStage.TLS), row_of(part, CheckStage.SASL)
     assert (tls.took_ns, sasl.took_ns) == (1 * S, 2 * S)
     assert tls.facts["tls"]["version"] == "TLSv1.3"
     assert sasl.detail == "PLAIN as alice"
@@ -61,8 +61,8 @@ def test_every_step_has_a_row_with_its_time() -> None:
 
 def test_an_address_needs_no_lookup() -> None:
     """Which is told, for the stage is not left out."""
-    row = row_of(judge_servers(facts()), Stage.DNS)
-    assert (row.status, row.detail) == (Status.OK, "no name to look up")
+    row = row_of(judge_servers(facts()), CheckStage.DNS)
+    assert (row.status, row.detail) == (CheckStatus.OK, "no name to look up")
 
 
 def test_a_server_that_is_no_help_is_an_error_if_no_other_is_one() -> None:
@@ -70,9 +70,9 @@ def test_a_server_that_is_no_help_is_an_error_if_no_other_is_one() -> None:
     error = refused("10.0.0.1:9092")
     part = judge_servers(facts([endpoint("10.0.0.1", visit(error=error))], is_lost=True))
 
-    row = row_of(part, Stage.TCP)
+    row = row_of(part, CheckStage.TCP)
     assert (row.status, row.detail, row.facts) == (
-        Status.ERROR,
+        CheckStatus.ERROR,
         "connection refused",
         {"fault": Fault.REFUSED},
     )
@@ -89,7 +89,7 @@ def test_a_server_that_is_no_help_is_a_warning_where_another_answers() -> None:
     part = judge_servers(facts(servers))
 
     assert [(each.id, each.severity) for each in part.findings] == [("KD1101", Severity.WARNING)]
-    assert part.rows[1].status is Status.WARNING
+    assert part.rows[1].status is CheckStatus.WARNING
     assert part.errors == []
 
 
@@ -99,7 +99,7 @@ def test_a_name_that_does_not_resolve_ends_at_dns() -> None:
     part = judge_servers(facts([endpoint("kafka", error=error)], is_lost=True))
 
     (row,) = part.rows
-    assert (row.stage, row.status, row.target) == (Stage.DNS, Status.ERROR, "kafka")
+    assert (row.stage, row.status, row.target) == (CheckStage.DNS, CheckStatus.ERROR, "kafka")
     assert row.took_ns == 4_000_000
     assert [each.id for each in part.findings] == ["KD1001"]
 
@@ -117,13 +117,13 @@ def test_one_of_several_addresses_of_a_name_may_be_no_help() -> None:
 def test_a_refusal_after_the_handshake_is_the_only_row_of_tls() -> None:
     """In TLS 1.3 it looks well at first."""
     error = AuthenticationError("k:1", Layer.TLS, "no certificate", "", Fault.CLIENT_CERTIFICATE)
-    steps = {Step.TCP: 1, Step.TLS: 2}
+    steps = {CheckStep.TCP: 1, CheckStep.TLS: 2}
     part = judge_servers(
         facts([endpoint("10.0.0.1", visit(error=error, took_ns=steps, tls=TLS))], is_lost=True)
     )
 
-    row = row_of(part, Stage.TLS)
-    assert (row.status, row.detail) == (Status.ERROR, "no certificate")
+    row = row_of(part, CheckStage.TLS)
+    assert (row.status, row.detail) == (CheckStatus.ERROR, "no certificate")
     assert row.facts["tls"]["certificates"][0]["subject"] == "CN=kafka-1"
 
 
@@ -137,7 +137,7 @@ def test_a_quick_check_does_not_tell_of_what_it_did_not_wait_for() -> None:
     part = judge_servers(facts(servers, is_quick=True))
 
     assert [each.id for each in part.findings] == ["KD1101"]
-    assert [row.status for row in part.rows].count(Status.WARNING) == 1
+    assert [row.status for row in part.rows].count(CheckStatus.WARNING) == 1
 
 
 def test_servers_of_two_clusters_are_told_apart() -> None:

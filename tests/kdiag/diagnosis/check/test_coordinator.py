@@ -1,5 +1,5 @@
 from kdiag.diagnosis.check.coordinator import judge_coordinator
-from kdiag.diagnosis.check.report import Status
+from kdiag.diagnosis.check.report import CheckStatus
 from kdiag.diagnosis.coordinator import (
     BrokerAnswer,
     BrokerNode,
@@ -38,7 +38,7 @@ def test_the_coordinator_of_a_group_is_told_with_its_partition_and_state() -> No
     part = judge_coordinator(facts(coordinator=found, group="billing", took_ns={"coordinator": 9}))
 
     (row,) = part.rows
-    assert (row.status, row.target, row.took_ns) == (Status.OK, "group billing", 9)
+    assert (row.status, row.target, row.took_ns) == (CheckStatus.OK, "group billing", 9)
     assert row.detail == (
         "broker 2 at kafka-2:9092, by __consumer_offsets[0]; consumer group, Stable"
     )
@@ -52,8 +52,8 @@ def test_a_group_that_the_user_may_not_see_is_a_matter_of_rights() -> None:
     own = judge_coordinator(facts(coordinator=coordinator(denied, key="kdiag-check")))
 
     assert [each.id for each in asked.findings] == ["KD4001"]
-    assert (asked.error_names, asked.rows[0].status) == ([denied], Status.ERROR)
-    assert (own.findings, own.error_names, own.rows[0].status) == ([], [], Status.INFO)
+    assert (asked.error_names, asked.rows[0].status) == ([denied], CheckStatus.ERROR)
+    assert (own.findings, own.error_names, own.rows[0].status) == ([], [], CheckStatus.INFO)
     assert own.rows[0].target == "a group of kdiag's own"
 
 
@@ -69,6 +69,6 @@ def test_where_nobody_was_asked_the_stage_is_skipped() -> None:
     """Because no group has been used yet, or because something failed."""
     assert "-g asks for one" in judge_coordinator(facts()).rows[0].detail
     part = judge_coordinator(facts(failures={"coordinator": "timed out"}))
-    assert (part.rows[0].status, part.rows[0].detail) == (Status.SKIPPED, "timed out")
+    assert (part.rows[0].status, part.rows[0].detail) == (CheckStatus.SKIPPED, "timed out")
     assert part.is_partial
     assert not judge_coordinator(facts()).is_partial

@@ -1,6 +1,6 @@
 import pytest
 
-from kdiag.diagnosis.check.facts import Step
+from kdiag.diagnosis.check.facts import CheckStep
 from kdiag.errors import ConnectError, Fault, Layer
 from made_values.check_subject import endpoint, refused, visit
 
@@ -8,15 +8,15 @@ from made_values.check_subject import endpoint, refused, visit
 @pytest.mark.parametrize(
     ("layer", "done", "step"),
     [
-        (Layer.TCP, [], Step.TCP),
-        (Layer.TLS, [Step.TCP], Step.TLS),
-        (Layer.SASL, [Step.TCP], Step.SASL),
-        (Layer.KAFKA, [Step.TCP], Step.API_VERSIONS),
-        (Layer.KAFKA, [Step.TCP, Step.API_VERSIONS], Step.METADATA),
+        (Layer.TCP, [], CheckStep.TCP),
+        (Layer.TLS, [CheckStep.TCP], CheckStep.TLS),
+        (Layer.SASL, [CheckStep.TCP], CheckStep.SASL),
+        (Layer.KAFKA, [CheckStep.TCP], CheckStep.API_VERSIONS),
+        (Layer.KAFKA, [CheckStep.TCP, CheckStep.API_VERSIONS], CheckStep.METADATA),
     ],
 )
 def test_the_step_that_failed_follows_from_the_layer(
-    layer: Layer, done: list[Step], step: Step
+    layer: Layer, done: list[CheckStep], step: CheckStep
 ) -> None:
     """Of Kafka's two questions it is the first that was not answered."""
     error = ConnectError("a:1", layer, "w")

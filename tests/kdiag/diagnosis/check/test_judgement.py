@@ -1,5 +1,5 @@
 from kdiag.diagnosis.check.judgement import judge
-from kdiag.diagnosis.check.report import NOT_COME_TO, Stage, Status
+from kdiag.diagnosis.check.report import NOT_COME_TO, CheckStage, CheckStatus
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.metadata import MetadataResponse
 from made_values.check_subject import endpoint, facts, refused, visit
@@ -16,7 +16,9 @@ def test_a_check_has_rows_for_every_stage() -> None:
     )
 
     stages = [row.stage for row in report.rows]
-    assert stages == [stage for stage in Stage if stage not in (Stage.TLS, Stage.SASL)]
+    assert stages == [
+        stage for stage in CheckStage if stage not in (CheckStage.TLS, CheckStage.SASL)
+    ]
     assert (report.findings, report.errors) == ([], [])
 
 
@@ -25,13 +27,13 @@ def test_what_was_not_come_to_is_told() -> None:
     server = endpoint("203.0.113.7", visit(error=refused()))
     report = judge(facts([server], is_lost=True, has_tls=True, login="PLAIN as alice"))
 
-    skipped = [row.stage for row in report.rows if row.status is Status.SKIPPED]
-    assert skipped == list(Stage)[2:]
+    skipped = [row.stage for row in report.rows if row.status is CheckStatus.SKIPPED]
+    assert skipped == list(CheckStage)[2:]
     assert {row.detail for row in report.rows[2:]} == {NOT_COME_TO}
 
 
 def test_a_quick_check_ends_with_metadata() -> None:
     """Nothing after it was wanted."""
     report = judge(facts(is_quick=True))
-    assert [row.stage for row in report.rows][-1] is Stage.METADATA
-    assert not any(row.status is Status.SKIPPED for row in report.rows)
+    assert [row.stage for row in report.rows][-1] is CheckStage.METADATA
+    assert not any(row.status is CheckStatus.SKIPPED for row in report.rows)

@@ -1,8 +1,8 @@
 import pytest
 
-from kdiag.diagnosis.check.facts import Endpoint
+from kdiag.diagnosis.check.facts import CheckedEndpoint
 from kdiag.diagnosis.check.listeners import Reach, judge_listeners, reach_of, where
-from kdiag.diagnosis.check.report import Part, Status
+from kdiag.diagnosis.check.report import CheckPart, CheckStatus
 from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
 from kdiag.net.timed_channel import HandshakeFacts
 from made_values.check_subject import certificate, endpoint, facts, metadata, refused, visit
@@ -10,12 +10,12 @@ from made_values.check_subject import certificate, endpoint, facts, metadata, re
 PUBLIC = "8.8.8.8"
 
 
-def judged(*listeners: Endpoint, start: str = "8.8.4.4") -> Part:
+def judged(*listeners: CheckedEndpoint, start: str = "8.8.4.4") -> CheckPart:
     """Return what is said of listeners of a cluster that was found by an address."""
     return judge_listeners(facts([endpoint(start, visit(start))], listeners=listeners))
 
 
-def ids(part: Part) -> list[str]:
+def ids(part: CheckPart) -> list[str]:
     """Return the ids of the findings."""
     return [each.id for each in part.findings]
 
@@ -25,7 +25,7 @@ def test_a_listener_that_can_be_used_is_told_with_the_time_of_each_step() -> Non
     part = judged(endpoint("kafka.example.com", visit(PUBLIC, host="kafka.example.com"), node_id=2))
 
     (row,) = part.rows
-    assert (row.status, row.target) == (Status.OK, "broker 2 at kafka.example.com:9092")
+    assert (row.status, row.target) == (CheckStatus.OK, "broker 2 at kafka.example.com:9092")
     assert row.detail == "TCP 1 ms, ApiVersions 2 ms, Metadata 3 ms"
     assert row.took_ns == 10_000_000
     assert row.facts["addresses"] == [PUBLIC]
@@ -48,7 +48,7 @@ def test_a_listener_that_leads_nowhere_is_an_error_of_the_connection() -> None:
     assert "advertised.listeners of broker 2" in finding.fix
     assert part.errors == [error]
     (row,) = part.rows
-    assert (row.status, row.detail) == (Status.ERROR, "TCP: connection refused")
+    assert (row.status, row.detail) == (CheckStatus.ERROR, "TCP: connection refused")
 
 
 def test_a_name_that_does_not_resolve_here_may_be_that_of_a_container() -> None:
@@ -76,7 +76,7 @@ def test_an_address_that_reaches_less_far_than_the_first_is_warned_of() -> None:
     listener = endpoint("10.0.0.5", visit("10.0.0.5"), node_id=1)
 
     assert ids(judged(listener)) == ["KD1502"]
-    assert judged(listener).rows[0].status is Status.WARNING
+    assert judged(listener).rows[0].status is CheckStatus.WARNING
     assert ids(judged(listener, start="192.168.0.1")) == []
     assert ids(judged(listener, start="127.0.0.1")) == []
 

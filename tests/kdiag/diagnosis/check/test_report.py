@@ -1,13 +1,21 @@
-from kdiag.diagnosis.check.report import Part, Row, Stage, Status, joined, listed, status_of
+from kdiag.diagnosis.check.report import (
+    CheckPart,
+    CheckRow,
+    CheckStage,
+    CheckStatus,
+    joined,
+    listed,
+    status_of,
+)
 from kdiag.findings.finding import found
 
 
 def test_parts_become_one() -> None:
     """In order; a finding that several make is told once."""
     same = found("KD2007", node_id=3)
-    row = Row(stage=Stage.TCP, status=Status.OK)
-    first = Part(rows=[row], findings=[same], error_names=["A"], warnings=["w"])
-    second = Part(
+    row = CheckRow(stage=CheckStage.TCP, status=CheckStatus.OK)
+    first = CheckPart(rows=[row], findings=[same], error_names=["A"], warnings=["w"])
+    second = CheckPart(
         rows=[row], findings=[same, found("KD2007", node_id=4)], error_names=["B"], is_partial=True
     )
 
@@ -23,9 +31,9 @@ def test_the_worst_finding_is_the_status() -> None:
     """None at all is well."""
     warning, error = found("KD2007", node_id=3), found("KD2008", why="w")
 
-    assert status_of([]) is Status.OK
-    assert status_of([warning]) is Status.WARNING
-    assert status_of([warning, error]) is Status.ERROR
+    assert status_of([]) is CheckStatus.OK
+    assert status_of([warning]) is CheckStatus.WARNING
+    assert status_of([warning, error]) is CheckStatus.ERROR
 
 
 def test_long_lists_are_cut_and_counted() -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from kdiag.diagnosis.latency.fetch_waits import FetchReturn, FetchTally, FetchWait, explanation
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
-from kdiag.diagnosis.latency.split import Split
+from kdiag.diagnosis.latency.split import LatencySplit
 
 MS = 1_000_000
 
@@ -11,7 +11,7 @@ def tally_of(wait: FetchWait, *fetches: tuple[float, int]) -> FetchTally:
     """Return fetches with the time at the broker in ms, and the bytes of their records."""
     tally = FetchTally(wait, LatencyHistogram())
     for took_ms, size_bytes in fetches:
-        tally.add(Split(path_ns=MS, broker_ns=round(took_ms * MS)), size_bytes)
+        tally.add(LatencySplit(path_ns=MS, broker_ns=round(took_ms * MS)), size_bytes)
     return tally
 
 

@@ -1,11 +1,11 @@
 import pytest
 
 from kdiag.diagnosis.latency.findings import JudgedSeries, NodeLatency, find
-from kdiag.diagnosis.latency.split import Split
+from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.diagnosis.latency.stalls import Stall, StallPlace
 
 MS = 1_000_000
-QUICK = JudgedSeries("produce acks=1", Split(queued_ns=MS, broker_ns=2 * MS), [], {})
+QUICK = JudgedSeries("produce acks=1", LatencySplit(queued_ns=MS, broker_ns=2 * MS), [], {})
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_stall_of_several_kinds_is_told_once_with_all_of_them() -> None:
 
 def test_a_fetch_that_is_late_for_a_stall_is_no_finding_of_its_own() -> None:
     """The consumer asks again as soon as it has the answer."""
-    median = Split(asking_ns=16 * MS, receiving_ns=41 * MS)
+    median = LatencySplit(asking_ns=16 * MS, receiving_ns=41 * MS)
     series = QUICK._replace(median=median, stalls=[Stall(StallPlace.ANSWER, 40, 12, 1.0)])
     assert [each.id for each in find([series])] == ["KD7001"]
 
@@ -49,13 +49,13 @@ def test_a_fetch_that_is_late_for_a_stall_is_no_finding_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("median", "is_found"),
     [
-        (Split(queued_ns=8 * MS, broker_ns=2 * MS), True),
-        (Split(queued_ns=4 * MS), False),
-        (Split(queued_ns=8 * MS, broker_ns=20 * MS), False),
+        (LatencySplit(queued_ns=8 * MS, broker_ns=2 * MS), True),
+        (LatencySplit(queued_ns=4 * MS), False),
+        (LatencySplit(queued_ns=8 * MS, broker_ns=20 * MS), False),
     ],
     ids=["queued", "quick", "broker"],
 )
-def test_a_rate_that_is_not_kept_is_found(median: Split, *, is_found: bool) -> None:
+def test_a_rate_that_is_not_kept_is_found(median: LatencySplit, *, is_found: bool) -> None:
     """Most of the median is waiting to be sent, and it is no trifle."""
     assert [each.id for each in find([QUICK._replace(median=median)])] == ["KD7003"] * is_found
 
@@ -63,14 +63,14 @@ def test_a_rate_that_is_not_kept_is_found(median: Split, *, is_found: bool) -> N
 @pytest.mark.parametrize(("asking_ms", "is_found"), [(16, True), (4, False), (6, False)])
 def test_records_that_wait_for_the_next_fetch_are_found(asking_ms: int, *, is_found: bool) -> None:
     """A quarter of the median, and no trifle."""
-    median = Split(path_ns=20 * MS, asking_ns=asking_ms * MS)
+    median = LatencySplit(path_ns=20 * MS, asking_ns=asking_ms * MS)
     assert [each.id for each in find([QUICK._replace(median=median)])] == ["KD7005"] * is_found
 
 
 def test_a_broker_that_is_slower_than_the_others_is_found() -> None:
     """By its mean, which is told beside that of the others."""
-    slow = NodeLatency(50, Split(path_ns=MS, broker_ns=8 * MS))
-    quick = NodeLatency(50, Split(path_ns=MS, broker_ns=2 * MS))
+    slow = NodeLatency(50, LatencySplit(path_ns=MS, broker_ns=8 * MS))
+    quick = NodeLatency(50, LatencySplit(path_ns=MS, broker_ns=2 * MS))
     (finding,) = find([QUICK._replace(nodes={1: quick, 2: slow, 3: quick})])
     assert finding.id == "KD7004"
     assert finding.title == (
@@ -81,8 +81,8 @@ def test_a_broker_that_is_slower_than_the_others_is_found() -> None:
 
 def test_brokers_that_are_alike_are_not_found() -> None:
     """Nor is one alone, nor one with a handful of latencies."""
-    quick = NodeLatency(50, Split(broker_ns=2 * MS))
-    rare = NodeLatency(5, Split(broker_ns=50 * MS))
+    quick = NodeLatency(50, LatencySplit(broker_ns=2 * MS))
+    rare = NodeLatency(5, LatencySplit(broker_ns=50 * MS))
     assert list(find([QUICK._replace(nodes={1: quick, 2: quick})])) == []
     assert list(find([QUICK._replace(nodes={1: quick, 2: rare})])) == []
     assert list(find([QUICK._replace(nodes={1: quick})])) == []

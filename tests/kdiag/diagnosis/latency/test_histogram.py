@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
-from kdiag.diagnosis.latency.split import Split
+from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.errors import ConfigError
 
 US = 1_000
@@ -17,7 +17,7 @@ def histogram_of(*totals_ns: int) -> LatencyHistogram:
     """Return a histogram of latencies that the broker alone took."""
     histogram = LatencyHistogram()
     for each in totals_ns:
-        histogram.add(Split(broker_ns=each))
+        histogram.add(LatencySplit(broker_ns=each))
     return histogram
 
 
@@ -36,17 +36,17 @@ def test_the_parts_of_a_percentile_are_those_of_the_latencies_there() -> None:
     """Short ones wait for the network, long ones for the broker."""
     histogram = LatencyHistogram()
     for _ in range(50):
-        histogram.add(Split(path_ns=2 * MS))
-        histogram.add(Split(path_ns=2 * MS, broker_ns=38 * MS))
-    assert histogram.percentile(0.4).split == Split(path_ns=2 * MS)
-    assert histogram.percentile(0.95).split == Split(path_ns=2 * MS, broker_ns=38 * MS)
-    assert histogram.mean == Split(path_ns=2 * MS, broker_ns=19 * MS)
+        histogram.add(LatencySplit(path_ns=2 * MS))
+        histogram.add(LatencySplit(path_ns=2 * MS, broker_ns=38 * MS))
+    assert histogram.percentile(0.4).split == LatencySplit(path_ns=2 * MS)
+    assert histogram.percentile(0.95).split == LatencySplit(path_ns=2 * MS, broker_ns=38 * MS)
+    assert histogram.mean == LatencySplit(path_ns=2 * MS, broker_ns=19 * MS)
 
 
 def test_the_parts_of_a_percentile_do_not_depend_on_a_single_latency() -> None:
     """One at the very median waited for the client; all around it waited for the broker."""
     histogram = histogram_of(*((number + 1) * MS for number in range(101) if number != 50))
-    histogram.add(Split(queued_ns=51 * MS))
+    histogram.add(LatencySplit(queued_ns=51 * MS))
     median = histogram.percentile(0.5).split
     assert median.total_ns == 51 * MS
     assert median.broker_ns > 0.9 * median.total_ns

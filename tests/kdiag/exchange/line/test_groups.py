@@ -7,7 +7,7 @@ from kdiag.wire.internal.consumer_protocol_assignment import (
 )
 from kdiag.wire.internal.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kdiag.wire.primitives import uuid_text
-from made_values.exchange_subject import Values, subject
+from made_values.exchange_line import Values, written_line
 
 ORDERS_ID = bytes(range(16))
 NAMES = {uuid_text(ORDERS_ID): "orders"}
@@ -37,7 +37,7 @@ def assignment(*topics: tuple[str, list[int]]) -> bytes:
 )
 def test_a_find_coordinator_tells_of_what(version: int, asked: Values, text: str) -> None:
     """Groups, transactions and share partitions have coordinators."""
-    assert text == subject("FindCoordinator", version, asked)
+    assert text == written_line("FindCoordinator", version, asked)
 
 
 def test_the_answer_to_find_coordinator_tells_each_node_once() -> None:
@@ -45,9 +45,9 @@ def test_the_answer_to_find_coordinator_tells_each_node_once() -> None:
     one = {"node_id": 1, "host": "b1", "port": 9092}
     answered = {"coordinators": [one | {"key": "a"}, one | {"key": "b"}, {"node_id": -1}]}
 
-    assert subject("FindCoordinator", 1, None, one) == "node 1 b1:9092"
-    assert subject("FindCoordinator", 4, None, answered) == "node 1 b1:9092"
-    assert subject("FindCoordinator", 1, None, {"node_id": -1, "error_code": 15}) == ""
+    assert written_line("FindCoordinator", 1, None, one) == "node 1 b1:9092"
+    assert written_line("FindCoordinator", 4, None, answered) == "node 1 b1:9092"
+    assert written_line("FindCoordinator", 1, None, {"node_id": -1, "error_code": 15}) == ""
 
 
 def test_a_join_tells_group_topics_assignors_reason_and_member() -> None:
@@ -57,7 +57,7 @@ def test_a_join_tells_group_topics_assignors_reason_and_member() -> None:
     ]
     asked = {"group_id": "g", "protocols": protocols, "member_id": MEMBER, "reason": "restart"}
 
-    said = subject("JoinGroup", 9, asked)
+    said = written_line("JoinGroup", 9, asked)
 
     assert said == 'group g, orders audit, range/sticky, "restart", member reader-9d8b5a8d…'
 
@@ -67,10 +67,10 @@ def test_a_first_join_is_that_of_a_new_member() -> None:
     connect = [{"name": "sessioned", "metadata": b"\0\1connect"}]
     static = {"group_id": "g", "group_instance_id": "i-1"}
 
-    assert subject("JoinGroup", 5, {"group_id": "g", "protocols": connect}) == (
+    assert written_line("JoinGroup", 5, {"group_id": "g", "protocols": connect}) == (
         "group g, sessioned, new member"
     )
-    assert subject("JoinGroup", 5, static) == "group g, instance i-1"
+    assert written_line("JoinGroup", 5, static) == "group g, instance i-1"
 
 
 def test_the_answer_to_a_join_tells_generation_and_role() -> None:
@@ -84,10 +84,10 @@ def test_the_answer_to_a_join_tells_generation_and_role() -> None:
     }
     required = {"error_code": 79, "generation_id": -1, "member_id": MEMBER}
 
-    assert subject("JoinGroup", 5, None, leader) == "gen 4, leads 2 members, range"
+    assert written_line("JoinGroup", 5, None, leader) == "gen 4, leads 2 members, range"
     follower = leader | {"member_id": "b", "members": []}
-    assert subject("JoinGroup", 5, None, follower) == "gen 4, follows, range"
-    assert subject("JoinGroup", 5, None, required) == "member reader-9d8b5a8d…"
+    assert written_line("JoinGroup", 5, None, follower) == "gen 4, follows, range"
+    assert written_line("JoinGroup", 5, None, required) == "member reader-9d8b5a8d…"
 
 
 def test_a_sync_tells_what_is_assigned() -> None:
@@ -99,9 +99,9 @@ def test_a_sync_tells_what_is_assigned() -> None:
     asked = {"group_id": "g", "generation_id": 4, "member_id": "a"}
     answered = {"assignment": assignment(("orders", [0, 1]), ("audit", [2]))}
 
-    led = subject("SyncGroup", 3, asked | {"assignments": shares}, answered)
+    led = written_line("SyncGroup", 3, asked | {"assignments": shares}, answered)
     assert led == "group g gen 4, assigns orders[0,1] / nothing, member a → orders[0,1] audit[2]"
-    assert subject("SyncGroup", 3, asked) == "group g gen 4, member a"
+    assert written_line("SyncGroup", 3, asked) == "group g gen 4, member a"
 
 
 @pytest.mark.parametrize(
@@ -114,14 +114,14 @@ def test_a_sync_tells_what_is_assigned() -> None:
 )
 def test_an_assignment_may_be_empty_or_foreign(answered: Values, text: str) -> None:
     """What is not the consumer protocol is told by its size, an error by its name elsewhere."""
-    assert text == subject("SyncGroup", 3, None, answered)
+    assert text == written_line("SyncGroup", 3, None, answered)
 
 
 def test_a_heartbeat_tells_generation_and_member() -> None:
     """A static member is known by its instance id as well."""
     asked = {"group_id": "g", "generation_id": 4, "member_id": MEMBER, "group_instance_id": "i-1"}
 
-    said = subject("Heartbeat", 3, asked, {"error_code": 27})
+    said = written_line("Heartbeat", 3, asked, {"error_code": 27})
 
     assert said == "group g gen 4, instance i-1, member reader-9d8b5a8d…"
 
@@ -130,10 +130,10 @@ def test_a_leave_tells_who_and_why() -> None:
     """The same reason of several members is told once."""
     members = [{"member_id": each, "reason": "closing"} for each in ("a", "b")]
 
-    assert subject("LeaveGroup", 5, {"group_id": "g", "members": members}) == (
+    assert written_line("LeaveGroup", 5, {"group_id": "g", "members": members}) == (
         'group g, member a member b, "closing"'
     )
-    assert subject("LeaveGroup", 1, {"group_id": "g", "member_id": "a"}) == "group g, member a"
+    assert written_line("LeaveGroup", 1, {"group_id": "g", "member_id": "a"}) == "group g, member a"
 
 
 def test_a_commit_tells_offsets_and_generation() -> None:
@@ -142,12 +142,13 @@ def test_a_commit_tells_offsets_and_generation() -> None:
     topics = [{"name": "orders", "partitions": partitions}]
     asked = {"group_id": "g", "generation_id_or_member_epoch": 4, "topics": topics}
 
-    assert subject("OffsetCommit", 8, asked) == "group g gen 4, orders[0@17]"
+    assert written_line("OffsetCommit", 8, asked) == "group g gen 4, orders[0@17]"
     assert (
-        subject("OffsetCommit", 8, {"group_id": "g", "topics": topics}) == "group g, orders[0@17]"
+        written_line("OffsetCommit", 8, {"group_id": "g", "topics": topics})
+        == "group g, orders[0@17]"
     )
     transactional = {"transactional_id": "pay-1", "group_id": "g", "topics": topics}
-    assert subject("TxnOffsetCommit", 3, transactional) == (
+    assert written_line("TxnOffsetCommit", 3, transactional) == (
         "group g, orders[0@17], transaction pay-1"
     )
 
@@ -156,7 +157,7 @@ def test_a_commit_by_topic_id_tells_the_name() -> None:
     """Since version 10 a commit carries topic ids."""
     topics = [{"topic_id": ORDERS_ID, "partitions": [{"committed_offset": 3}]}]
 
-    said = subject("OffsetCommit", 10, {"group_id": "g", "topics": topics}, names=NAMES)
+    said = written_line("OffsetCommit", 10, {"group_id": "g", "topics": topics}, names=NAMES)
 
     assert said == "group g, orders[0@3]"
 
@@ -167,18 +168,18 @@ def test_an_offset_fetch_tells_what_is_committed() -> None:
     partitions = [{"committed_offset": 5}, {"partition_index": 1, "committed_offset": -1}]
     found = {"topics": [{"name": "orders", "partitions": partitions}]}
 
-    assert subject("OffsetFetch", 7, old, found) == "group g orders[0,1] → orders[0@5,1@none]"
+    assert written_line("OffsetFetch", 7, old, found) == "group g orders[0,1] → orders[0@5,1@none]"
     groups = [{"group_id": "a", "topics": None}, {"group_id": "b", "topics": []}]
     answered = {"groups": [{"group_id": "a"} | found, {"group_id": "b"}]}
-    assert subject("OffsetFetch", 8, {"groups": groups}, answered) == (
+    assert written_line("OffsetFetch", 8, {"groups": groups}, answered) == (
         "group a all offsets, group b → orders[0@5,1@none]"
     )
 
 
 def test_an_offset_fetch_without_offsets_says_so_unless_it_is_an_error() -> None:
     """A new group has committed nothing."""
-    assert subject("OffsetFetch", 7, None, {"topics": []}) == "no offsets"
-    assert subject("OffsetFetch", 7, None, {"error_code": 16}) == ""
+    assert written_line("OffsetFetch", 7, None, {"topics": []}) == "no offsets"
+    assert written_line("OffsetFetch", 7, None, {"error_code": 16}) == ""
 
 
 def test_deleting_offsets_tells_group_and_partitions() -> None:
@@ -187,26 +188,26 @@ def test_deleting_offsets_tells_group_and_partitions() -> None:
     asked = {"group_id": "g", "topics": partitions}
     share = {"group_id": "s", "topics": [{"topic_name": "orders"}]}
 
-    assert subject("OffsetDelete", 0, asked) == "group g, orders[3]"
-    assert subject("DeleteShareGroupOffsets", 0, share) == "group s, orders"
+    assert written_line("OffsetDelete", 0, asked) == "group g, orders[3]"
+    assert written_line("DeleteShareGroupOffsets", 0, share) == "group s, orders"
 
 
 def test_described_groups_have_a_state_and_members() -> None:
     """All four kinds of groups are told alike; a group without a state is an error."""
     groups = [{"group_state": "Stable", "members": [{}]}, {"error_code": 69}]
 
-    assert subject("DescribeGroups", 5, {"groups": ["a", "b"]}, {"groups": groups}) == (
+    assert written_line("DescribeGroups", 5, {"groups": ["a", "b"]}, {"groups": groups}) == (
         "group a group b → Stable 1 member"
     )
     empty = {"groups": [{"group_state": "Empty"}]}
     for api in ("ConsumerGroupDescribe", "ShareGroupDescribe"):
-        assert subject(api, 1, {"group_ids": ["a"]}, empty) == "group a → Empty 0 members"
+        assert written_line(api, 1, {"group_ids": ["a"]}, empty) == "group a → Empty 0 members"
 
 
 def test_listed_and_deleted_groups_are_told() -> None:
     """A list is told by its length, a deletion by its names."""
-    assert subject("ListGroups", 4, {}, {"groups": [{}, {}]}) == "2 groups"
-    assert subject("DeleteGroups", 2, {"groups_names": ["a", "b"]}, {}) == "group a group b"
+    assert written_line("ListGroups", 4, {}, {"groups": [{}, {}]}) == "2 groups"
+    assert written_line("DeleteGroups", 2, {"groups_names": ["a", "b"]}, {}) == "group a group b"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +217,7 @@ def test_a_heartbeat_of_a_new_group_tells_what_its_epoch_means(epoch: int, text:
     """Zero and below are verbs (KIP-848)."""
     asked = {"group_id": "g", "member_id": "AbCdEfGhIjKlMnOpQrStUv", "member_epoch": epoch}
 
-    assert subject("ConsumerGroupHeartbeat", 1, asked) == f"group g {text}, member AbCdEfGh…"
+    assert written_line("ConsumerGroupHeartbeat", 1, asked) == f"group g {text}, member AbCdEfGh…"
 
 
 def test_a_heartbeat_of_a_new_group_tells_wishes_and_assignment() -> None:
@@ -231,13 +232,13 @@ def test_a_heartbeat_of_a_new_group_tells_wishes_and_assignment() -> None:
     }
     answered = {"member_epoch": 4, "assignment": {"topic_partitions": owned}}
 
-    assert subject("ConsumerGroupHeartbeat", 1, asked, answered, names=NAMES) == (
+    assert written_line("ConsumerGroupHeartbeat", 1, asked, answered, names=NAMES) == (
         "group g epoch 3, wants orders audit, owns orders[0,2], instance i-1"
         " → epoch 4, gets orders[0,2]"
     )
     empty: Values = {"member_epoch": 4, "assignment": {"topic_partitions": []}}
-    assert subject("ShareGroupHeartbeat", 1, None, empty) == "epoch 4, gets nothing"
-    assert subject("ConsumerGroupHeartbeat", 1, None, {"error_code": 113}) == ""
+    assert written_line("ShareGroupHeartbeat", 1, None, empty) == "epoch 4, gets nothing"
+    assert written_line("ConsumerGroupHeartbeat", 1, None, {"error_code": 113}) == ""
 
 
 def test_a_streams_group_tells_its_tasks() -> None:
@@ -249,7 +250,7 @@ def test_a_streams_group_tells_its_tasks() -> None:
     }
     asked = {"group_id": "words", "member_id": "m", "member_epoch": 2} | tasks
 
-    assert subject("StreamsGroupHeartbeat", 0, asked, {"member_epoch": 2} | tasks) == (
+    assert written_line("StreamsGroupHeartbeat", 0, asked, {"member_epoch": 2} | tasks) == (
         "group words epoch 2, active 0[0,1] standby 1[2], member m"
         " → epoch 2, active 0[0,1] standby 1[2]"
     )

@@ -1,6 +1,6 @@
 import pytest
 
-from made_values.exchange_subject import Values, subject
+from made_values.exchange_line import Values, written_line
 
 
 @pytest.mark.parametrize(
@@ -19,15 +19,15 @@ def test_an_init_producer_id_tells_for_which_transaction(
     version: int, asked: Values, text: str
 ) -> None:
     """Without a transactional id the producer is idempotent only."""
-    assert text == subject("InitProducerId", version, asked)
+    assert text == written_line("InitProducerId", version, asked)
 
 
 def test_the_answer_to_an_init_producer_id_tells_the_producer() -> None:
     """An error leaves nothing to tell."""
     answered = {"producer_id": 1001, "producer_epoch": 3}
 
-    assert subject("InitProducerId", 4, None, answered) == "producer 1001 epoch 3"
-    assert subject("InitProducerId", 4, None, {"error_code": 51}) == ""
+    assert written_line("InitProducerId", 4, None, answered) == "producer 1001 epoch 3"
+    assert written_line("InitProducerId", 4, None, {"error_code": 51}) == ""
 
 
 def test_an_add_partitions_tells_transaction_and_partitions() -> None:
@@ -39,8 +39,8 @@ def test_an_add_partitions_tells_transaction_and_partitions() -> None:
         {"transactional_id": "b", "topics": topics, "verify_only": True},
     ]
 
-    assert subject("AddPartitionsToTxn", 3, old) == "transaction pay-1, orders[0,1]"
-    assert subject("AddPartitionsToTxn", 4, {"transactions": several}) == (
+    assert written_line("AddPartitionsToTxn", 3, old) == "transaction pay-1, orders[0,1]"
+    assert written_line("AddPartitionsToTxn", 4, {"transactions": several}) == (
         "transaction a, orders[0,1]; transaction b, verifies, orders[0,1]"
     )
 
@@ -49,7 +49,7 @@ def test_an_add_offsets_tells_transaction_and_group() -> None:
     """The offsets of the group become part of the transaction."""
     asked = {"transactional_id": "pay-1", "group_id": "g"}
 
-    assert subject("AddOffsetsToTxn", 3, asked, {}) == "transaction pay-1, group g"
+    assert written_line("AddOffsetsToTxn", 3, asked, {}) == "transaction pay-1, group g"
 
 
 @pytest.mark.parametrize(("committed", "text"), [(True, "commit"), (False, "abort")])
@@ -58,10 +58,10 @@ def test_an_end_tells_whether_it_commits(committed: bool, text: str) -> None:  #
     producer = {"producer_id": 7, "producer_epoch": 1}
     asked = {"transactional_id": "pay-1", "committed": committed} | producer
 
-    said = subject("EndTxn", 5, asked, {"producer_id": 7, "producer_epoch": 2})
+    said = written_line("EndTxn", 5, asked, {"producer_id": 7, "producer_epoch": 2})
 
     assert said == f"{text} transaction pay-1, producer 7 epoch 1 → producer 7 epoch 2"
-    assert subject("EndTxn", 3, asked, {}) == f"{text} transaction pay-1, producer 7 epoch 1"
+    assert written_line("EndTxn", 3, asked, {}) == f"{text} transaction pay-1, producer 7 epoch 1"
 
 
 def test_markers_tell_producer_outcome_and_partitions() -> None:
@@ -73,7 +73,7 @@ def test_markers_tell_producer_outcome_and_partitions() -> None:
         for each in (7, 8)
     ]
 
-    assert subject("WriteTxnMarkers", 1, {"markers": markers}) == (
+    assert written_line("WriteTxnMarkers", 1, {"markers": markers}) == (
         "commit producer 7 epoch 1 orders[0], abort producer 8 epoch 1 orders[0]"
     )
 
@@ -88,7 +88,7 @@ def test_described_transactions_have_state_producer_and_partitions() -> None:
     }
     answered = {"transaction_states": [state, {"error_code": 105}]}
 
-    said = subject("DescribeTransactions", 0, {"transactional_ids": ["a", "b"]}, answered)
+    said = written_line("DescribeTransactions", 0, {"transactional_ids": ["a", "b"]}, answered)
 
     assert said == "transaction a transaction b → Ongoing, producer 7 epoch 1, orders[2]"
 
@@ -98,4 +98,4 @@ def test_listed_transactions_are_counted() -> None:
     asked = {"state_filters": ["Ongoing"], "transactional_id_pattern": "pay-.*"}
     answered: Values = {"transaction_states": [{}]}
 
-    assert subject("ListTransactions", 2, asked, answered) == "Ongoing, pay-.* → 1 transaction"
+    assert written_line("ListTransactions", 2, asked, answered) == "Ongoing, pay-.* → 1 transaction"

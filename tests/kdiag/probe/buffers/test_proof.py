@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, Direction, Load
+from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, LoadDirection, LoadKind
 from kdiag.errors import ProbeError
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel
@@ -17,7 +17,7 @@ from scripted_kafka.loaded_cluster import LoadedCluster
 
 MS = 1_000_000
 KIB = 1 << 10
-PRODUCE, FETCH = Direction.PRODUCE, Direction.FETCH
+PRODUCE, FETCH = LoadDirection.PRODUCE, LoadDirection.FETCH
 TARGET = Target(1, "load", ZERO_UUID, 0, {1: 0})
 PLAN = ProofPlan(
     sizes=(32 * KIB, LEFT_TO_KERNEL),
@@ -49,9 +49,9 @@ def connector(client: ClusterClient) -> Connector:
 def test_each_round_begins_with_another_size() -> None:
     """Both directions of a size follow each other; clients' defaults take turns with the sizes."""
     turns = [
-        (Load.FULL, 32 * KIB),
-        (Load.FULL, LEFT_TO_KERNEL),
-        (Load.DEFAULTS, LEFT_TO_KERNEL),
+        (LoadKind.FULL, 32 * KIB),
+        (LoadKind.FULL, LEFT_TO_KERNEL),
+        (LoadKind.DEFAULTS, LEFT_TO_KERNEL),
     ]
     first = [Step(direction, *turn) for turn in turns for direction in (PRODUCE, FETCH)]
 

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.diagnosis.buffers.facts import Direction, Load
+from kdiag.diagnosis.buffers.facts import LoadDirection, LoadKind
 from kdiag.errors import ConnectError, KdiagError, ProbeError
 from kdiag.probe.buffers.load import Target
 from kdiag.probe.buffers.throughput import RunSettings, measure
@@ -15,8 +15,8 @@ MS = 1_000_000
 BATCH = bytes(64 << 10)
 TARGET = Target(1, "load", ZERO_UUID, 0, {1: 0})
 SETTINGS = RunSettings(
-    direction=Direction.PRODUCE,
-    load=Load.FULL,
+    direction=LoadDirection.PRODUCE,
+    load=LoadKind.FULL,
     size_bytes=-1,
     turn_bytes=64 << 10,
     in_flight=3,
@@ -33,8 +33,8 @@ def cluster() -> Iterator[LoadedCluster]:
         yield brokers
 
 
-@pytest.mark.parametrize("direction", list(Direction))
-def test_records_go_as_fast_as_they_can(client: ClusterClient, direction: Direction) -> None:
+@pytest.mark.parametrize("direction", list(LoadDirection))
+def test_records_go_as_fast_as_they_can(client: ClusterClient, direction: LoadDirection) -> None:
     """What is counted is what arrived while it was measured, without the warm-up."""
     run = measure(client, TARGET, SETTINGS._replace(direction=direction), BATCH)
 
@@ -88,12 +88,12 @@ def test_nothing_to_fetch_ends_the_run(client: ClusterClient, cluster: LoadedClu
     """Or it would measure how fast nothing is told."""
     cluster.is_empty = True
     with pytest.raises(ProbeError, match="no records to be fetched"):
-        measure(client, TARGET, SETTINGS._replace(direction=Direction.FETCH), BATCH)
+        measure(client, TARGET, SETTINGS._replace(direction=LoadDirection.FETCH), BATCH)
 
 
-@pytest.mark.parametrize("direction", list(Direction))
+@pytest.mark.parametrize("direction", list(LoadDirection))
 def test_a_connection_that_breaks_ends_the_run(
-    client: ClusterClient, cluster: LoadedCluster, direction: Direction
+    client: ClusterClient, cluster: LoadedCluster, direction: LoadDirection
 ) -> None:
     """It is told why."""
     cluster.on("Produce", CLOSE)

@@ -10,7 +10,7 @@ from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.configured_client import timed_client
 from kdiag.client.network.metadata import Node
 from kdiag.clock import SystemClock
-from kdiag.diagnosis.check.facts import Step, Visit
+from kdiag.diagnosis.check.facts import CheckStep, Visit
 from kdiag.errors import Fault, Layer
 from kdiag.net.address import resolve
 from kdiag.probe.check.attempts import Visits
@@ -50,7 +50,7 @@ def test_a_visit_that_goes_well_has_a_time_for_every_step() -> None:
         broker.on("Metadata", MetadataResponse(cluster_id="here"))
         visit = visited(broker.port)
 
-    assert list(visit.took_ns) == [Step.TCP, Step.API_VERSIONS, Step.METADATA]
+    assert list(visit.took_ns) == [CheckStep.TCP, CheckStep.API_VERSIONS, CheckStep.METADATA]
     assert all(took_ns > 0 for took_ns in visit.took_ns.values())
     assert visit.error is None
     assert visit.versions is not None
@@ -63,7 +63,7 @@ def test_a_closed_port_fails_at_tcp() -> None:
     visit = visited(closed_port())
 
     assert visit.error is not None
-    assert (visit.failed_step, visit.error.fault) == (Step.TCP, Fault.REFUSED)
+    assert (visit.failed_step, visit.error.fault) == (CheckStep.TCP, Fault.REFUSED)
     assert (dict(visit.took_ns), visit.failed_ns > 0) == ({}, True)
 
 
@@ -73,7 +73,7 @@ def test_dropped_packets_are_given_up_when_the_time_is_up() -> None:
         visit = visited(port, S_NS // 5)
 
     assert visit.error is not None
-    assert (visit.failed_step, visit.error.fault) == (Step.TCP, Fault.DROPPED)
+    assert (visit.failed_step, visit.error.fault) == (CheckStep.TCP, Fault.DROPPED)
     assert visit.failed_ns >= S_NS // 5
 
 
@@ -83,8 +83,8 @@ def test_silence_is_given_up_when_the_time_is_up() -> None:
         visit = visited(port, S_NS // 5)
 
     assert visit.error is not None
-    assert (visit.failed_step, visit.error.fault) == (Step.API_VERSIONS, Fault.SILENT)
-    assert list(visit.took_ns) == [Step.TCP]
+    assert (visit.failed_step, visit.error.fault) == (CheckStep.API_VERSIONS, Fault.SILENT)
+    assert list(visit.took_ns) == [CheckStep.TCP]
 
 
 def test_a_foreign_protocol_is_named() -> None:
@@ -104,7 +104,7 @@ def test_metadata_that_does_not_come_is_a_step_of_its_own(reply: object, fault: 
         visit = visited(broker.port, S_NS)
 
     assert visit.error is not None
-    assert (visit.failed_step, visit.error.fault) == (Step.METADATA, fault)
+    assert (visit.failed_step, visit.error.fault) == (CheckStep.METADATA, fault)
     assert visit.versions is not None
 
 
@@ -115,7 +115,7 @@ def test_a_controller_is_told_from_a_broker() -> None:
         visit = visited(controller.port)
 
     assert visit.error is not None
-    assert (visit.failed_step, visit.error.fault) == (Step.METADATA, Fault.CONTROLLER)
+    assert (visit.failed_step, visit.error.fault) == (CheckStep.METADATA, Fault.CONTROLLER)
 
 
 def test_the_first_answer_can_be_enough() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import PartitionKey
-from kdiag.diagnosis.latency.split import Split
+from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.errors import AuthorizationError, ProbeError
 from kdiag.probe.latency.commit import Committing, ProbeGroup, Progress, probe_group
 from kdiag.probe.latency.plan import LatencyTarget
@@ -13,7 +13,7 @@ from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from scripted_kafka.writable_cluster import WritableCluster
 
 START = Start(due_ns=100, acks=1, node_id=1)
-JOURNEY = Split(broker_ns=1000)
+JOURNEY = LatencySplit(broker_ns=1000)
 
 
 @pytest.fixture

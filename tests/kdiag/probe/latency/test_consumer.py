@@ -4,7 +4,7 @@ import pytest
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import PartitionKey
-from kdiag.diagnosis.latency.split import OneWay, Split
+from kdiag.diagnosis.latency.split import LatencySplit, OneWay
 from kdiag.probe.latency.commit import Committing, ProbeGroup
 from kdiag.probe.latency.consumer import Consumer
 from kdiag.probe.latency.messages import MarkedRecords
@@ -25,7 +25,7 @@ class Reader:
     """
 
     def __init__(self, cluster: WritableCluster, client: ClusterClient, *, commits: bool) -> None:
-        self.arrived: list[tuple[Start, Split]] = []
+        self.arrived: list[tuple[Start, LatencySplit]] = []
         self.results = LatencyResults()
         self.journeys = Journeys(lambda start, split: self.arrived.append((start, split)))
         self._client = client

@@ -9,7 +9,7 @@ import pytest
 from delays.delaying_proxy import DelayingProxy
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.diagnosis.latency.fetch_waits import FetchReturn, FetchWait
-from kdiag.diagnosis.latency.split import Split
+from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.diagnosis.latency.stalls import StallPlace
 from kdiag.probe.latency.commit import probe_group
 from kdiag.probe.latency.measure import measure
@@ -106,7 +106,7 @@ def test_a_delay_of_the_broker_is_found_and_told_to_be_the_brokers(
     with DelayingProxy(("127.0.0.1", broker.port)) as proxy:
         broker.port = proxy.port
 
-        def median(delay_s: float) -> Split:
+        def median(delay_s: float) -> LatencySplit:
             proxy.delay_s = delay_s
             latencies = measured(cluster, plan).of(SeriesKind.PRODUCE, 1).latencies
             return latencies.percentile(0.5).split

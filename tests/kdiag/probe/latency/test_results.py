@@ -1,6 +1,6 @@
 from kdiag.diagnosis.latency.fetch_waits import FetchTally, FetchWait
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
-from kdiag.diagnosis.latency.split import Split
+from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.errors import RequestTimeoutError
 from kdiag.probe.latency.results import LatencyResults, NodeShare, SeriesKind
 
@@ -11,7 +11,7 @@ def test_a_warm_up_does_not_count() -> None:
     series = results.of(SeriesKind.PRODUCE, 1)
     found = []
     for due_ns in (99, 100):
-        results.add(series, due_ns, Split(broker_ns=7), 1)
+        results.add(series, due_ns, LatencySplit(broker_ns=7), 1)
         found.append(results.has_latencies)
     assert found == [False, True]
     assert series.latencies.count == series.stalls.count == series.nodes[1].count == 1
@@ -46,7 +46,7 @@ def test_fetches_alone_are_latencies_too() -> None:
     tally = FetchTally(FetchWait(1, 500), LatencyHistogram())
     results = LatencyResults(sweep=[tally])
     before = results.has_latencies
-    tally.add(Split(broker_ns=1), 0)
+    tally.add(LatencySplit(broker_ns=1), 0)
     assert (before, results.has_latencies) == (False, True)
 
 
@@ -61,7 +61,7 @@ def test_a_warning_is_told_once() -> None:
 def test_the_share_of_a_broker_has_a_mean() -> None:
     """Of each part."""
     share = NodeShare()
-    assert share.mean == Split()
-    share.add(Split(broker_ns=2))
-    share.add(Split(broker_ns=4, path_ns=2))
-    assert (share.count, share.mean) == (2, Split(broker_ns=3, path_ns=1))
+    assert share.mean == LatencySplit()
+    share.add(LatencySplit(broker_ns=2))
+    share.add(LatencySplit(broker_ns=4, path_ns=2))
+    assert (share.count, share.mean) == (2, LatencySplit(broker_ns=3, path_ns=1))

@@ -3,13 +3,13 @@ import socket
 import pytest
 
 from client_ends.client_peers import closed_port
-from kdiag.diagnosis.check.report import Part, Row, Stage, Status
+from kdiag.diagnosis.check.report import CheckPart, CheckRow, CheckStage, CheckStatus
 from kdiag.errors import ConfigError, ConnectError, Layer
 from kdiag.findings.finding import found
 from kdiag_cli.commands.check.nagios import PluginStatus, plugin_status, run_plugin, summary
 from programs.kdiag_program import kdiag
 
-METADATA = Row(stage=Stage.METADATA, status=Status.OK, detail="cluster x, 3 brokers")
+METADATA = CheckRow(stage=CheckStage.METADATA, status=CheckStatus.OK, detail="cluster x, 3 brokers")
 REFUSED = ConnectError("a:1", Layer.TCP, "refused")
 WARNING = found("KD2007", node_id=3)
 ERROR = found("KD2008", why="silence")
@@ -19,32 +19,34 @@ NOTE = found("KD2004", count=2)
 @pytest.mark.parametrize(
     ("report", "status"),
     [
-        (Part(), PluginStatus.OK),
-        (Part(findings=[NOTE]), PluginStatus.OK),
-        (Part(findings=[NOTE, WARNING]), PluginStatus.WARNING),
-        (Part(findings=[WARNING, ERROR]), PluginStatus.CRITICAL),
-        (Part(errors=[REFUSED]), PluginStatus.CRITICAL),
-        (Part(error_names=["GROUP_AUTHORIZATION_FAILED"]), PluginStatus.CRITICAL),
+        (CheckPart(), PluginStatus.OK),
+        (CheckPart(findings=[NOTE]), PluginStatus.OK),
+        (CheckPart(findings=[NOTE, WARNING]), PluginStatus.WARNING),
+        (CheckPart(findings=[WARNING, ERROR]), PluginStatus.CRITICAL),
+        (CheckPart(errors=[REFUSED]), PluginStatus.CRITICAL),
+        (CheckPart(error_names=["GROUP_AUTHORIZATION_FAILED"]), PluginStatus.CRITICAL),
     ],
 )
-def test_a_report_is_as_bad_as_the_worst_of_it(report: Part, status: PluginStatus) -> None:
+def test_a_report_is_as_bad_as_the_worst_of_it(report: CheckPart, status: PluginStatus) -> None:
     """Notes are no warnings."""
     assert plugin_status(report) is status
 
 
 def test_the_line_says_what_is_worst() -> None:
     """And how much more of that there is; else what the cluster is."""
-    assert summary(Part(rows=[METADATA], findings=[NOTE])) == "cluster x, 3 brokers"
-    assert summary(Part(findings=[NOTE, ERROR, WARNING])) == f"KD2008 {ERROR.title}. {ERROR.fix}"
+    assert summary(CheckPart(rows=[METADATA], findings=[NOTE])) == "cluster x, 3 brokers"
+    assert (
+        summary(CheckPart(findings=[NOTE, ERROR, WARNING])) == f"KD2008 {ERROR.title}. {ERROR.fix}"
+    )
     again = found("KD2007", node_id=4)
-    assert " (and 1 more). " in summary(Part(findings=[WARNING, again]))
-    assert summary(Part()) == "no answer"
+    assert " (and 1 more). " in summary(CheckPart(findings=[WARNING, again]))
+    assert summary(CheckPart()) == "no answer"
 
 
 def test_the_line_has_performance_data(capsys: pytest.CaptureFixture[str]) -> None:
     """A bar inside the text would begin them too early."""
-    row = Row(stage=Stage.METADATA, status=Status.OK, detail="cluster a|b")
-    assert run_plugin(lambda: Part(rows=[row]), None) is PluginStatus.OK
+    row = CheckRow(stage=CheckStage.METADATA, status=CheckStatus.OK, detail="cluster a|b")
+    assert run_plugin(lambda: CheckPart(rows=[row]), None) is PluginStatus.OK
     line = capsys.readouterr().out
     assert line.startswith("KAFKA OK - cluster a/b | time=0.0")
     assert line.endswith("s\n")
@@ -53,7 +55,7 @@ def test_the_line_has_performance_data(capsys: pytest.CaptureFixture[str]) -> No
 def test_without_a_result_the_state_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     """The reason is on stderr."""
 
-    def fail() -> Part:
+    def fail() -> CheckPart:
         raise ConfigError("a.b", "-X", "bad")
 
     assert run_plugin(fail, None) is PluginStatus.UNKNOWN
@@ -66,9 +68,9 @@ def test_a_check_that_takes_too_long_is_critical(capsys: pytest.CaptureFixture[s
     """It did not answer in the time that it had."""
     quiet, other = socket.socketpair()
 
-    def hang() -> Part:
+    def hang() -> CheckPart:
         quiet.recv(1)
-        return Part()
+        return CheckPart()
 
     with quiet, other:
         assert run_plugin(hang, 50_000_000) is PluginStatus.CRITICAL

@@ -1,16 +1,36 @@
-from kdiag.diagnosis.check.report import NOT_COME_TO, Row, Stage, Status
+from kdiag.diagnosis.check.report import NOT_COME_TO, CheckRow, CheckStage, CheckStatus
 from kdiag_cli.commands.check.text import document, print_rows
 from made_values.check_subject import MS
 from programs.kdiag_program import Printed
 
 ROWS = [
-    Row(stage=Stage.DNS, status=Status.OK, target="k", took_ns=MS, detail="::1, 127.0.0.1"),
-    Row(stage=Stage.TCP, status=Status.OK, target="a:1", took_ns=2 * MS, detail="connected"),
-    Row(stage=Stage.TCP, status=Status.OK, target="b:1", took_ns=13 * MS, detail="connected"),
-    Row(stage=Stage.TLS, status=Status.ERROR, target="a:1", took_ns=MS, detail="e\x1b[31mvil"),
-    Row(stage=Stage.PARTITIONS, status=Status.SKIPPED, detail="no answer in time"),
-    Row(stage=Stage.ACLS, status=Status.SKIPPED, detail=NOT_COME_TO),
-    Row(stage=Stage.COORDINATOR, status=Status.SKIPPED, detail=NOT_COME_TO),
+    CheckRow(
+        stage=CheckStage.DNS, status=CheckStatus.OK, target="k", took_ns=MS, detail="::1, 127.0.0.1"
+    ),
+    CheckRow(
+        stage=CheckStage.TCP,
+        status=CheckStatus.OK,
+        target="a:1",
+        took_ns=2 * MS,
+        detail="connected",
+    ),
+    CheckRow(
+        stage=CheckStage.TCP,
+        status=CheckStatus.OK,
+        target="b:1",
+        took_ns=13 * MS,
+        detail="connected",
+    ),
+    CheckRow(
+        stage=CheckStage.TLS,
+        status=CheckStatus.ERROR,
+        target="a:1",
+        took_ns=MS,
+        detail="e\x1b[31mvil",
+    ),
+    CheckRow(stage=CheckStage.PARTITIONS, status=CheckStatus.SKIPPED, detail="no answer in time"),
+    CheckRow(stage=CheckStage.ACLS, status=CheckStatus.SKIPPED, detail=NOT_COME_TO),
+    CheckRow(stage=CheckStage.COORDINATOR, status=CheckStatus.SKIPPED, detail=NOT_COME_TO),
 ]
 
 
@@ -49,8 +69,12 @@ def test_in_a_pipe_every_row_is_a_line() -> None:
 
 def test_a_document_has_the_facts_of_its_stage() -> None:
     """Beside the keys that all stages have."""
-    row = Row(
-        stage=Stage.ACLS, status=Status.OK, target="cluster", detail="Read", facts={"operations": 1}
+    row = CheckRow(
+        stage=CheckStage.ACLS,
+        status=CheckStatus.OK,
+        target="cluster",
+        detail="Read",
+        facts={"operations": 1},
     )
     assert document(row) == {
         "stage": "ACLs",

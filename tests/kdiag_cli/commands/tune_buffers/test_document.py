@@ -1,6 +1,6 @@
 import msgspec
 
-from kdiag.diagnosis.buffers.facts import BrokerPath, Direction
+from kdiag.diagnosis.buffers.facts import BrokerPath, LoadDirection
 from kdiag.diagnosis.buffers.findings import Measured
 from kdiag.diagnosis.buffers.report import report
 from kdiag.errors import ConnectError, Layer
@@ -9,8 +9,8 @@ from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, make_path, make_
 from programs.kdiag_program import kdiag
 
 RUNS = [
-    make_run(Direction.PRODUCE, 64 * KIB, 3.5, window_bytes=127_000, retransmits=2),
-    make_run(Direction.PRODUCE, KERNEL, 5.7, window_bytes=127_000),
+    make_run(LoadDirection.PRODUCE, 64 * KIB, 3.5, window_bytes=127_000, retransmits=2),
+    make_run(LoadDirection.PRODUCE, KERNEL, 5.7, window_bytes=127_000),
 ]
 
 

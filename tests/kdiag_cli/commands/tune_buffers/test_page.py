@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from kdiag.diagnosis.buffers.facts import BrokerPath, Direction
+from kdiag.diagnosis.buffers.facts import BrokerPath, LoadDirection
 from kdiag.diagnosis.buffers.findings import Measured
 from kdiag.diagnosis.buffers.report import report
 from kdiag_cli.commands.tune_buffers.page import write_buffer_page
@@ -9,7 +9,7 @@ from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, make_path, make_
 
 def test_a_page_has_all_that_a_terminal_shows(tmp_path: Path) -> None:
     """Pictures of the proof, tables, sentences, findings and lines to paste."""
-    runs = [make_run(Direction.PRODUCE, size, 5.7) for size in (64 * KIB, KERNEL)]
+    runs = [make_run(LoadDirection.PRODUCE, size, 5.7) for size in (64 * KIB, KERNEL)]
     file = tmp_path / "page.html"
     write_buffer_page(file, [report(Measured(make_path(), runs, LIMITS, GBIT))])
     page = file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-from kdiag.diagnosis.buffers.facts import BrokerPath, Direction, Load
+from kdiag.diagnosis.buffers.facts import BrokerPath, LoadDirection, LoadKind
 from kdiag.diagnosis.buffers.findings import Measured
 from kdiag.diagnosis.buffers.report import BufferReport, report
 from kdiag_cli.commands.tune_buffers.text import charts, print_reports
@@ -6,9 +6,9 @@ from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, make_path, make_
 from programs.kdiag_program import Printed
 
 RUNS = [
-    make_run(Direction.PRODUCE, 64 * KIB, 3.5, window_bytes=127_000, retransmits=2),
-    make_run(Direction.PRODUCE, KERNEL, 5.7, window_bytes=127_000),
-    make_run(Direction.PRODUCE, KERNEL, 3.3, window_bytes=127_000, load=Load.DEFAULTS),
+    make_run(LoadDirection.PRODUCE, 64 * KIB, 3.5, window_bytes=127_000, retransmits=2),
+    make_run(LoadDirection.PRODUCE, KERNEL, 5.7, window_bytes=127_000),
+    make_run(LoadDirection.PRODUCE, KERNEL, 3.3, window_bytes=127_000, load=LoadKind.DEFAULTS),
 ]
 REPORT = report(Measured(make_path(), RUNS, LIMITS, GBIT))
 
@@ -53,7 +53,7 @@ def test_a_terminal_gets_bars_in_place_of_the_runs() -> None:
 
 def test_fetches_have_a_chart_of_their_own() -> None:
     """With default fetches beside it."""
-    runs = [make_run(Direction.FETCH, KERNEL, 3, load=Load.DEFAULTS)]
+    runs = [make_run(LoadDirection.FETCH, KERNEL, 3, load=LoadKind.DEFAULTS)]
     (chart,) = charts(report(Measured(make_path(), runs, LIMITS, GBIT)))
     assert (chart.title, chart.bars[0].label) == ("broker 1: fetch", "kernel, default fetches")
 

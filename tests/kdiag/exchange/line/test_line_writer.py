@@ -7,7 +7,7 @@ import pytest
 
 from folders import ORACLE
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.line.subjects import SENTENCES, Subjects
+from kdiag.exchange.line.line_writer import PHRASES, LineWriter
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest
@@ -15,7 +15,7 @@ from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicPr
 from kdiag.wire.catalog import API_BY_KEY, APIS, api_named
 from kdiag.wire.codec.messages import decode
 from kdiag.wire.primitives import uuid_text
-from made_values.exchange_subject import subject
+from made_values.exchange_line import written_line
 from real_kafka.releases import VERSIONS
 from recordings.exchange_maker import (
     cut_frame,
@@ -31,23 +31,23 @@ NAMES = {uuid_text(ORDERS_ID): "orders"}
 
 def of(exchange: Exchange) -> str:
     """Return what an exchange is about, without any names."""
-    return Subjects(TopicNames()).of(Dissection(exchange))
+    return LineWriter(TopicNames()).line_of(Dissection(exchange))
 
 
 def test_request_and_response_stand_with_an_arrow_between_them() -> None:
     """A side that says nothing leaves no arrow."""
     asked = {"group_id": "g", "generation_id": 1, "member_id": "m"}
 
-    assert subject("Heartbeat", 3, asked, {}) == "group g gen 1, member m"
+    assert written_line("Heartbeat", 3, asked, {}) == "group g gen 1, member m"
     found = {"node_id": 1, "host": "b1", "port": 9092}
-    assert subject("FindCoordinator", 1, {"key": "g"}, found) == "group g → node 1 b1:9092"
+    assert written_line("FindCoordinator", 1, {"key": "g"}, found) == "group g → node 1 b1:9092"
 
 
 def test_a_throttled_client_is_told_for_how_long() -> None:
     """The time is in milliseconds, as on the wire."""
     answered = {"throttle_time_ms": 250}
 
-    assert subject("Heartbeat", 3, {"group_id": "g"}, answered) == (
+    assert written_line("Heartbeat", 3, {"group_id": "g"}, answered) == (
         "group g gen 0 → throttled 250 ms"
     )
 
@@ -56,7 +56,7 @@ def test_an_error_message_is_not_told_without_an_error() -> None:
     """Some brokers fill the message of a success as well."""
     answered = {"node_id": 1, "host": "b1", "port": 9092, "error_message": "NONE"}
 
-    assert subject("FindCoordinator", 1, None, answered) == "node 1 b1:9092"
+    assert written_line("FindCoordinator", 1, None, answered) == "node 1 b1:9092"
 
 
 def test_an_api_without_a_sentence_tells_topics_lists_and_values() -> None:
@@ -64,18 +64,18 @@ def test_an_api_without_a_sentence_tells_topics_lists_and_values() -> None:
     topics = [{"name": "orders", "partitions": [{"partition_index": 0, "replicas": [1, 2]}]}]
     quotas = {"components": [{}, {}], "strict": True}
 
-    assert subject("AlterPartitionReassignments", 0, {"timeout_ms": 5, "topics": topics}) == (
+    assert written_line("AlterPartitionReassignments", 0, {"timeout_ms": 5, "topics": topics}) == (
         "orders[0]"
     )
-    assert subject("DescribeClientQuotas", 1, quotas) == "2 components, strict True"
-    assert subject("UnregisterBroker", 0, {"broker_id": 9}, {}) == "brokerId 9"
+    assert written_line("DescribeClientQuotas", 1, quotas) == "2 components, strict True"
+    assert written_line("UnregisterBroker", 0, {"broker_id": 9}, {}) == "brokerId 9"
 
 
 def test_an_api_without_a_sentence_lists_strings_and_sizes_bytes() -> None:
     """Bytes may be secret and are never told."""
     token = {"hmac": b"secret-word", "renew_period_ms": 7}
 
-    assert subject("RenewDelegationToken", 2, token) == "hmac 11 B, renewPeriodMs 7"
+    assert written_line("RenewDelegationToken", 2, token) == "hmac 11 B, renewPeriodMs 7"
 
 
 @pytest.mark.parametrize("api_name", [api.name for api in APIS])
@@ -84,7 +84,7 @@ def test_every_version_of_every_api_can_be_told_in_a_line(api_name: str) -> None
     api = api_named(api_name)
     assert api is not None
     for version in api.versions:
-        assert "\n" not in subject(api_name, version, {}, {})
+        assert "\n" not in written_line(api_name, version, {}, {})
 
 
 def vectors(name: str) -> Iterator[dict[str, Any]]:
@@ -107,14 +107,14 @@ def test_something_is_said_of_every_message_of_kafka(kind: str) -> None:
             sides = (None, message) if is_response else (message, None)
             if of(make_exchange(*sides, version=vector["version"])):
                 said.add((api.key, is_response))
-    sentences = {(key, i == 1) for key, pair in SENTENCES.items() for i in (0, 1) if pair[i]}
+    sentences = {(key, i == 1) for key, pair in PHRASES.items() for i in (0, 1) if pair[i]}
 
     assert sentences - said == set()
 
 
 def test_sentences_are_only_about_apis_that_exist() -> None:
     """Each key is one of Kafka's."""
-    assert set(SENTENCES) <= set(API_BY_KEY)
+    assert set(PHRASES) <= set(API_BY_KEY)
 
 
 def produce(records: bytes) -> bytes:

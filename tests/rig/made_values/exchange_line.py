@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.line.subjects import Subjects
+from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import api_named
 from recordings.exchange_maker import make_exchange
@@ -14,7 +14,7 @@ from recordings.exchange_maker import make_exchange
 Values = Mapping[str, Any]
 
 
-def subject(
+def written_line(
     api_name: str,
     version: int,
     asked: Values | None = None,
@@ -37,4 +37,4 @@ def subject(
     response = None if answered is None else msgspec.convert(answered, api.response_class())
     changes = {"api_key": api.key, **changes}
     exchange = make_exchange(request, response, version=version, **changes)
-    return Subjects(TopicNames(names)).of(Dissection(exchange))
+    return LineWriter(TopicNames(names)).line_of(Dissection(exchange))

@@ -1,15 +1,16 @@
-"""Exchanges that differ only in what nobody counts: recognised by their bytes, without decoding.
+"""Fingerprints: exchanges that count alike are recognised by their bytes, without decoding.
 
-Most exchanges of a busy connection are like one before them, but for correlation ids, offsets,
-times and what the records hold. Two are alike if API, version, client id and sizes are the same,
-and so is every byte but these:
+Most exchanges of a busy connection equal an earlier one but for correlation ids, offsets, times and
+the contents of records. The fingerprint of an exchange is its API, version, client id, sizes and
+every byte but these:
 
     0 ..       correlation id
     body       numbers of fixed size, unless they are error codes
     records    all of a batch of magic 2, unless it is the batch's size or its magic
 
-Such bytes change neither where any field lies nor whether the message can be read, nor a topic, nor
-an error. So all that a summary counts of an exchange is known once one like it has been read.
+These bytes change neither the place of a field, nor whether the message is readable, nor a topic,
+nor an error. So once an exchange was decoded, all that a summary counts of those with the same
+fingerprint is known.
 """
 
 import re
@@ -27,10 +28,10 @@ from kdiag.wire.records.batch import MAGIC_2
 from kdiag.wire.records.batches import read_batches
 from kdiag.wire.schema import Kind, Struct, fields_of
 
-_REPEATS: Final = 16  # of a kind, until it is worth the time to find out which bytes matter
-_MAX_KINDS: Final = 10_000
+_REPEATS: Final = 16  # of a shape, until it is worth the time to find out which bytes matter
+_MAX_SHAPES: Final = 10_000
 _MAX_KNOWN: Final = 2_000
-_MAX_TRIALS: Final = 64  # of a kind
+_MAX_TRIALS: Final = 64  # of a shape
 _MAX_FRAME_BYTES: Final = 1 << 16  # both frames together
 _MAX_BYTES: Final = 4096  # that matter, of a frame; and in how many pieces
 _MAX_PIECES: Final = 32
@@ -46,15 +47,15 @@ _Pick = Callable[[bytes], Any]
 V = TypeVar("V")
 
 
-class _Kind(Generic[V]):
+class _Shape(Generic[V]):
     """Exchanges of one API, one version, one client id and one size of each frame.
 
     Attributes:
-        misses: how many were not like one that is known.
+        misses: the exchanges without a known fingerprint.
         trials_left: how many more times to find out which bytes matter.
-        pieces: the bytes that matter; None until some were found out.
-        pick_request, pick_response: give these bytes of a frame.
-        known: what was kept, by these bytes.
+        pieces: the places of the bytes that matter; None until they were found out.
+        pick_request, pick_response: return these bytes of a frame.
+        known: the kept values, by these bytes.
     """
 
     __slots__ = ("known", "misses", "pick_request", "pick_response", "pieces", "trials_left")
@@ -68,15 +69,15 @@ class _Kind(Generic[V]):
         self.known: dict[tuple[Any, Any], V] = {}
 
 
-class Likeness(Generic[V]):
-    """Remembers something of each exchange for those that are like it."""
+class FingerprintCache(Generic[V]):
+    """Keeps a value for each fingerprint."""
 
     def __init__(self) -> None:
-        self._kinds: dict[tuple[int | None, int | None, str | None, int, int], _Kind[V]] = {}
+        self._shapes: dict[tuple[int | None, int | None, str | None, int, int], _Shape[V]] = {}
         self._known_count = 0
 
     def find(self, exchange: Exchange) -> V | None:
-        """Return what was kept of an exchange like this one."""
+        """Return the value that was kept for this exchange's fingerprint; None if there is none."""
         request, response = exchange.request, exchange.response
         if request is None or response is None or exchange.pairing is not Status.OK:
             return None
@@ -84,52 +85,52 @@ class Likeness(Generic[V]):
             return None
         asked, answered = request.data, response.data
         key = exchange.api_key, exchange.version, exchange.client_id, len(asked), len(answered)
-        kind = self._kinds.get(key)
-        if kind is None or not kind.known:
+        shape = self._shapes.get(key)
+        if shape is None or not shape.known:
             return None
         if len(asked) != request.size or len(answered) != response.size:
             return None
-        return kind.known.get((kind.pick_request(asked), kind.pick_response(answered)))
+        return shape.known.get((shape.pick_request(asked), shape.pick_response(answered)))
 
     def keep(self, dissection: Dissection, value: V) -> None:
-        """Keep a value for exchanges like this one, if they seem to come often."""
+        """Keep a value for this exchange's fingerprint, if its shape comes often."""
         exchange, request, response = dissection.exchange, dissection.request, dissection.response
         if dissection.status is not Status.OK or request is None or response is None:
             return
         sizes = request.frame.size, response.frame.size
         if sum(sizes) > _MAX_FRAME_BYTES or exchange.session_topics is not None:
             return
-        if len(self._kinds) >= _MAX_KINDS or self._known_count >= _MAX_KNOWN:
-            self._kinds.clear()
+        if len(self._shapes) >= _MAX_SHAPES or self._known_count >= _MAX_KNOWN:
+            self._shapes.clear()
             self._known_count = 0
         key = exchange.api_key, exchange.version, exchange.client_id, *sizes
-        kind = self._kinds.get(key)
-        if kind is None:
-            kind = self._kinds[key] = _Kind()
-        kind.misses += 1
-        if kind.misses > _REPEATS and kind.trials_left:
-            kind.trials_left -= 1
-            self._known_count += _learn(kind, request, response, value)
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = self._shapes[key] = _Shape()
+        shape.misses += 1
+        if shape.misses > _REPEATS and shape.trials_left:
+            shape.trials_left -= 1
+            self._known_count += _learn(shape, request, response, value)
 
 
-def _learn(kind: _Kind[V], request: Side, response: Side, value: V) -> bool:
-    """Keep a value for exchanges like one; return whether that was possible."""
+def _learn(shape: _Shape[V], request: Side, response: Side, value: V) -> bool:
+    """Keep a value for the fingerprint of an exchange; return whether that was possible."""
     pieces = _pieces(request, _REQUEST_START), _pieces(response, _RESPONSE_START)
-    if kind.pieces is None:
+    if shape.pieces is None:
         if any(_is_much(each) for each in pieces):
-            kind.trials_left = 0
+            shape.trials_left = 0
             return False
-        kind.pieces = pieces
-        kind.pick_request, kind.pick_response = (itemgetter(*each) for each in pieces)
-    if pieces != kind.pieces:
+        shape.pieces = pieces
+        shape.pick_request, shape.pick_response = (itemgetter(*each) for each in pieces)
+    if pieces != shape.pieces:
         return False
-    picked = kind.pick_request(request.frame.data), kind.pick_response(response.frame.data)
-    kind.known[picked] = value
+    picked = shape.pick_request(request.frame.data), shape.pick_response(response.frame.data)
+    shape.known[picked] = value
     return True
 
 
 def _is_much(pieces: tuple[slice, ...]) -> bool:
-    """Return whether comparing the pieces costs as much as decoding."""
+    """Return whether comparing these bytes costs as much as decoding."""
     size = sum(piece.stop - piece.start for piece in pieces)
     return len(pieces) > _MAX_PIECES or size > _MAX_BYTES
 
@@ -162,7 +163,7 @@ def _free(side: Side) -> Iterator[tuple[int, int]]:
 
 @cache
 def _number_paths(cls: type[Struct], version: int) -> frozenset[str]:
-    """Return the paths, without indexes, of single numbers that are no error codes."""
+    """Return the paths, without indexes, of single numbers that are not error codes."""
     paths = set()
     for field in fields_of(cls):
         if field.is_in(version):

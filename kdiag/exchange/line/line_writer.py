@@ -1,11 +1,11 @@
-"""What an exchange is about, in one line that a tired operator can read.
+"""The summary of an exchange in one line that a tired operator can read: `request → response`.
 
     orders[0] 10 records 1.2 kB lz4, acks all → at 120
-    group billing generation 3 → NOT_COORDINATOR is told by the error, not here
+    group billing gen 3                              (the error is not in it: it has its own column)
 
-Each API has a sentence for the request and one for the response, made of what matters in it; an
-API without one gets its topics, groups and the first plain values. Texts from the wire are in it
-as they are: whoever prints them must make them harmless.
+Each API has a phrase for the request and one for the response, made of the fields that matter; an
+API without phrases gets its topics, groups and first plain values. Texts from the wire are in the
+line as they are: whoever prints it must make them harmless.
 """
 
 from collections.abc import Callable
@@ -24,29 +24,29 @@ from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID, Kind, Struct, fields_of
 
-Sentence = Callable[[Any, Dissection, Topics], str]
+Phrase = Callable[[Any, Dissection, Topics], str]
 
-SENTENCES: Final[dict[int, tuple[Sentence | None, Sentence | None]]] = {
+PHRASES: Final[dict[int, tuple[Phrase | None, Phrase | None]]] = {
     **RECORDS,
     **GROUPS,
     **TRANSACTIONS,
     **ADMINISTRATION,
     **CLUSTER,
 }
-"""By API key, what to say of the request and of the response; None for nothing."""
+"""The phrases of request and response by API key; None for an empty one."""
 
 _MAX_VALUES: Final = 4
 _DULL: Final = frozenset({"throttle_time_ms", "error_code", "error_message", "timeout_ms"})
 
 
-class Subjects:
-    """Says what exchanges are about, with topic ids as names where they are known."""
+class LineWriter:
+    """Writes the lines of exchanges, with topic names for the ids that are known."""
 
     def __init__(self, names: TopicNames) -> None:
         self._topics = Topics(names)
 
-    def of(self, dissection: Dissection) -> str:
-        """Return what an exchange is about: `request → response`."""
+    def line_of(self, dissection: Dissection) -> str:
+        """Return the line of an exchange: `request → response`."""
         parts = [self._side(dissection, dissection.request, is_response=False)]
         parts.append(self._side(dissection, dissection.response, is_response=True))
         return " → ".join(part for part in parts if part)
@@ -59,30 +59,30 @@ class Subjects:
         if side.body is not None:
             return self._cut(side)
         api_key = dissection.exchange.api_key
-        sentences = SENTENCES.get(-1 if api_key is None else api_key)
-        if sentences is None:
-            said = self._values(side, is_response=is_response)
+        phrases = PHRASES.get(-1 if api_key is None else api_key)
+        if phrases is None:
+            text = self._values(side, is_response=is_response)
         else:
-            sentence = sentences[is_response]
-            said = sentence(side.message, dissection, self._topics) if sentence else ""
+            phrase = phrases[is_response]
+            text = phrase(side.message, dissection, self._topics) if phrase else ""
         throttled_ms = getattr(side.message, "throttle_time_ms", 0)
         message = dissection.error_code and getattr(side.message, "error_message", None)
         return clause(
-            said,
+            text,
             f"throttled {throttled_ms} ms" if throttled_ms else None,
             quoted(message) if message else None,
             None if side.why is None else _why_text(side),
         )
 
     def _cut(self, side: Side) -> str:
-        """Return what a message that is not whole says for sure: no field that was not reached."""
+        """Return the text of an incomplete message: only of fields that were reached."""
         topics: set[Any] = set()
         ids: set[bytes] = set()
         groups: set[Any] = set()
-        if side.asks is not None and side.asks.topics is not None:
-            side.asks.topics(side.message, topics, ids)
-        if side.asks is not None and side.asks.groups is not None:
-            side.asks.groups(side.message, groups)
+        if side.mentions is not None and side.mentions.topics is not None:
+            side.mentions.topics(side.message, topics, ids)
+        if side.mentions is not None and side.mentions.groups is not None:
+            side.mentions.groups(side.message, groups)
         names = topics | {self._topics.resolved(uuid_text(each)) for each in ids - {ZERO_UUID}}
         return clause(
             *(f"group {group}" for group in sorted(groups - {None, ""})),
@@ -92,8 +92,8 @@ class Subjects:
         )
 
     def _values(self, side: Side, *, is_response: bool) -> str:
-        """Return topics, lists and plain values of a message without a sentence of its own."""
-        said = []
+        """Return topics, lists and plain values of a message without a phrase of its own."""
+        texts = []
         message = side.message
         cls: type[Struct] = type(message)
         for field in fields_of(cls):
@@ -102,12 +102,12 @@ class Subjects:
             if is_dull or not field.is_in(side.version):
                 continue
             if field.is_array:
-                said.append(self._list(field.json_name, value))
+                texts.append(self._list(field.json_name, value))
             elif isinstance(value, bytes):
-                said.append(f"{field.json_name} {size(len(value))}")
+                texts.append(f"{field.json_name} {size(len(value))}")
             elif isinstance(field.kind, Kind) and not is_response:
-                said.append(f"{field.json_name} {value}")
-        return clause(*said[:_MAX_VALUES])
+                texts.append(f"{field.json_name} {value}")
+        return clause(*texts[:_MAX_VALUES])
 
     def _list(self, name: str, value: list[Any]) -> str:
         if value and isinstance(value[0], str):
@@ -118,7 +118,7 @@ class Subjects:
 
 
 def _why_text(side: Side) -> str:
-    """Return why a side could not be read as a whole."""
+    """Return why a side is not whole."""
     assert side.why is not None
     if side.status is Status.PARTIAL:
         return f"{side.frame.gap_bytes} of {side.frame.size} bytes missing"

@@ -7,7 +7,7 @@ import pytest
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.summary.counts import Summary, Totals
-from kdiag.exchange.summary.similarity import Likeness
+from kdiag.exchange.summary.fingerprint import FingerprintCache
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import (
     FetchableTopicResponse,
@@ -111,13 +111,13 @@ def counted(exchange: Exchange) -> dict[str, Any]:
     return summary.document(Totals())
 
 
-def likeness_of(*exchanges: Exchange) -> Likeness[int]:
+def cache_of(*exchanges: Exchange) -> FingerprintCache[int]:
     """Return what remembers exchanges by their place."""
-    likeness: Likeness[int] = Likeness()
+    cache: FingerprintCache[int] = FingerprintCache()
     for index, exchange in enumerate(exchanges):
         for _ in range(OFTEN):
-            likeness.keep(Dissection(exchange), index)
-    return likeness
+            cache.keep(Dissection(exchange), index)
+    return cache
 
 
 def changed(exchange: Exchange) -> Iterator[Exchange]:
@@ -134,9 +134,9 @@ def changed(exchange: Exchange) -> Iterator[Exchange]:
 @pytest.mark.parametrize("exchange", EXCHANGES.values(), ids=EXCHANGES)
 def test_whatever_byte_differs_alike_exchanges_count_alike(exchange: Exchange) -> None:
     """Either it makes them unlike, or reading them would say the same."""
-    likeness = likeness_of(exchange)
+    cache = cache_of(exchange)
     expected = counted(exchange)
-    alike = [each for each in changed(exchange) if likeness.find(each) is not None]
+    alike = [each for each in changed(exchange) if cache.find(each) is not None]
     assert alike
     for each in alike:
         assert Dissection(each).status is Status.OK
@@ -145,7 +145,7 @@ def test_whatever_byte_differs_alike_exchanges_count_alike(exchange: Exchange) -
 
 def test_numbers_and_records_do_not_matter() -> None:
     """Correlation ids, offsets and the bytes of batches differ from exchange to exchange."""
-    likeness = likeness_of(produce())
+    cache = cache_of(produce())
     exchange = produce()
     assert exchange.request is not None
     assert exchange.response is not None
@@ -154,28 +154,28 @@ def test_numbers_and_records_do_not_matter() -> None:
     exchange.request.data = bytes(data)
     offset = (77).to_bytes(8)
     exchange.response.data = exchange.response.data.replace(offset, b"\x01" * 8)
-    assert likeness.find(exchange) == 0
+    assert cache.find(exchange) == 0
 
 
 def test_exchanges_of_one_kind_are_told_apart() -> None:
     """Those that succeed and those that fail have the same sizes."""
-    likeness = likeness_of(heartbeat(), heartbeat(27))
-    assert likeness.find(heartbeat()) == 0
-    assert likeness.find(heartbeat(27)) == 1
-    assert likeness.find(heartbeat(25)) is None
+    cache = cache_of(heartbeat(), heartbeat(27))
+    assert cache.find(heartbeat()) == 0
+    assert cache.find(heartbeat(27)) == 1
+    assert cache.find(heartbeat(25)) is None
 
 
 def test_what_is_rare_is_not_remembered() -> None:
     """To find out which bytes matter takes longer than to read an exchange."""
-    likeness: Likeness[int] = Likeness()
-    likeness.keep(Dissection(heartbeat()), 1)
-    assert likeness.find(heartbeat()) is None
+    cache: FingerprintCache[int] = FingerprintCache()
+    cache.keep(Dissection(heartbeat()), 1)
+    assert cache.find(heartbeat()) is None
 
 
 def test_only_whole_pairs_are_alike() -> None:
     """A frame that is cut, an answer that is missing, another client: each is read itself."""
     exchange = heartbeat()
-    likeness = likeness_of(exchange)
+    cache = cache_of(exchange)
     assert exchange.response is not None
     long = exchange.response.data + b"\x00"
     others: list[dict[str, Any]] = [
@@ -186,20 +186,20 @@ def test_only_whole_pairs_are_alike() -> None:
         {"session_topics": [("orders", 0)]},
     ]
     for each in others:
-        assert likeness.find(msgspec.structs.replace(exchange, **each)) is None
+        assert cache.find(msgspec.structs.replace(exchange, **each)) is None
 
 
 def test_malformed_exchanges_are_not_remembered() -> None:
     """Each of them is looked at, however many there are."""
     exchange = make_exchange(HeartbeatRequest(), b"\0\0\0\7\0\0", version=4)
-    assert likeness_of(exchange).find(exchange) is None
+    assert cache_of(exchange).find(exchange) is None
 
 
 def test_memory_is_bounded() -> None:
     """What was remembered is forgotten when there is too much of it."""
-    likeness = likeness_of(heartbeat())
+    cache = cache_of(heartbeat())
     for number in range(10_001):
         exchange = make_exchange(HeartbeatRequest(), HeartbeatResponse(), version=4)
         exchange.client_id = str(number)
-        likeness.keep(Dissection(exchange), 0)
-    assert likeness.find(heartbeat()) is None
+        cache.keep(Dissection(exchange), 0)
+    assert cache.find(heartbeat()) is None
