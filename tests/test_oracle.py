@@ -28,7 +28,7 @@ def test_the_vectors_hold_every_api_version_that_kafka_ever_shipped() -> None:
     assert all(each == {"request", "response"} for each in kinds.values())
 
 
-@pytest.mark.java
+@pytest.mark.real
 @pytest.mark.parametrize("command", ["table", "names"])
 def test_the_tables_are_what_the_newest_kafka_says(
     command: str, get_kafka_jars: Callable[[str], Path]
@@ -38,7 +38,7 @@ def test_the_tables_are_what_the_newest_kafka_says(
     assert kafka_oracle.tell(NEWEST, command) == (ORACLE / f"{command}-{NEWEST}.jsonl").read_text()
 
 
-@pytest.mark.java
+@pytest.mark.real
 @pytest.mark.parametrize("version", VERSIONS)
 def test_kafka_reads_the_vectors_as_they_say(
     version: str,

@@ -8,10 +8,8 @@ import pytest
 from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.configured_client import timed_client
 from kdiag.clock import SystemClock
-from kdiag.errors import AuthenticationError
-from kdiag.net.address import Address
-from kdiag.net.tls.context import TlsSettings
-from kdiag.net.tls_inspect import Inspection, inspect_tls
+from kdiag.errors import AuthenticationError, ConnectError
+from kdiag.net.timed_channel import HandshakeFacts
 from real_kafka.releases import VERSIONS
 from real_kafka.secure_cluster import Listener, SecureCluster
 from secure_ends.certificate_files import OTHER_HOST, PASSWORD

@@ -105,7 +105,20 @@ class ExchangePipeline:
                 self._pass(each)
 
     def _pass(self, dissection: Dissection) -> None:
-        """Count and print an exchange if it is wanted."""
+        """Count and print an exchange if it is wanted; if it cannot be read, as malformed."""
+        try:
+            self._pass_on(dissection)
+        except Exception as error:  # noqa: BLE001 - the fence: it costs this exchange alone
+            self._report(blame(dissection, error))
+            self._pass_on(dissection)
+
+    def _report(self, fault: str) -> None:
+        """Report a fault of kdiag's own on stderr; of many, the first ones."""
+        self.faults += 1
+        if self.faults <= _MAX_FAULTS:
+            say(fault)
+
+    def _pass_on(self, dissection: Dissection) -> None:
         if not self._selection.matches(dissection, self._names):
             return
         if not is_in_order(dissection.status):

@@ -145,7 +145,7 @@ class Visits:
         return silence or no_metadata(visiting.node.endpoint, None)
 
     def _steps(
-        self, visiting: _Visiting, progress: Progress | None
+        self, visiting: _Visiting, progress: ChannelProgress | None
     ) -> tuple[dict[CheckStep, int], int]:
         """Return how long each step took until ApiVersions, and when the last of them ended."""
         took_ns: dict[CheckStep, int] = {}
@@ -158,7 +158,7 @@ class Visits:
         return took_ns, last_ns
 
 
-def _ends(visiting: _Visiting, progress: Progress | None) -> Mapping[CheckStep, int | None]:
+def _ends(visiting: _Visiting, progress: ChannelProgress | None) -> Mapping[CheckStep, int | None]:
     """Return when each step had ended well; TLS and SASL only where they take place."""
     if progress is None:
         return {}

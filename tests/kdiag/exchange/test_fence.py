@@ -6,7 +6,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.document import DocumentEncoder, Documents
 from kdiag.exchange.fence import blame, suppress_faults
-from kdiag.exchange.line.subjects import Subjects
+from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.model import Status
 from kdiag.exchange.summary.counts import Summary
 from kdiag.exchange.topic_names import TopicNames
@@ -48,7 +48,7 @@ def test_a_closed_exchange_can_be_shown_like_any_other(error: Exception) -> None
     assert b"internal error" in DocumentEncoder().encode(
         Documents(names, BodyForm(values=True)).exchange(dissection)
     )
-    assert Subjects(names).of(dissection)
+    assert LineWriter(names).line_of(dissection)
     assert summary.exchanges == 1
 
 

@@ -49,7 +49,7 @@ def visit(  # noqa: PLR0913 - what differs from a visit that goes well
     port: int = 9092,
     error: ConnectError | None = None,
     took_ns: Mapping[CheckStep, int] | None = None,
-    tls: TlsFacts | None = None,
+    tls: HandshakeFacts | None = None,
     said: MetadataResponse | None = None,
     level: int = 30,
 ) -> Visit:

@@ -17,7 +17,7 @@ from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.byte_view import view_side
 from kdiag.exchange.documents.document import DocumentEncoder, Documents
 from kdiag.exchange.fetch_session import FetchSessions
-from kdiag.exchange.line.subjects import Subjects
+from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.exchange.secrets.masking import mask_secrets
 from kdiag.exchange.summary.counts import Summary
@@ -92,7 +92,7 @@ def read_exchange(data: bytes, api_key: int, version: int, *, is_request: bool, 
     names.learn(dissection)
     FetchSessions().follow(dissection)
     DocumentEncoder().encode(Documents(names, BodyForm(values=True)).exchange(dissection))
-    Subjects(names).of(dissection)
+    LineWriter(names).line_of(dissection)
     Summary(names).add(dissection)
     for side in dissection.sides:
         view_side(dissection, side, is_response=side is dissection.response)

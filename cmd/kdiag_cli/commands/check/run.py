@@ -109,7 +109,7 @@ def _limit_ns(config: ClientConfig, timeout_ns: int | None) -> int:
     return limit_ns if timeout_ns is None else min(limit_ns, timeout_ns * 8 // 10)
 
 
-def _print(report: CheckPart, wanted: Wanted, form: LiveOutput) -> ExitCode:
+def _print(report: CheckPart, wanted: Wanted, form: ResultFormat) -> ExitCode:
     result = Result(
         COMMAND,
         lambda: [document(row) for row in report.rows],

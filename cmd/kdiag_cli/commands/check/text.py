@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from kdiag.diagnosis.check.report import NOT_COME_TO, CheckRow, CheckStatus, listed
-from kdiag_cli.live.result import milliseconds, print_table
+from kdiag_cli.output.result import milliseconds, print_table
 from kdiag_cli.output.terminal import BOLD, DIM, GREEN, RED, YELLOW, Output, harmless, table
 
 _SHOWN_TARGETS: Final = 8

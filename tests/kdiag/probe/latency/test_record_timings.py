@@ -1,5 +1,5 @@
 from kdiag.diagnosis.latency.split import LatencySplit, OneWay, RequestTimes
-from kdiag.probe.latency.journeys import Journeys, Start
+from kdiag.probe.latency.record_timings import Journeys, Start
 
 START = Start(due_ns=100, acks=1, node_id=2)
 FETCH = RequestTimes(0, 0, 130, 130, 135)

@@ -152,7 +152,7 @@ def test_a_compressed_batch_written_again_holds_the_same() -> None:
     assert compared > 80
 
 
-@pytest.mark.java
+@pytest.mark.real
 @pytest.mark.parametrize("version", [OLDEST, USUAL])
 def test_kafka_reads_what_is_written(
     version: str,
