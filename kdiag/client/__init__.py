@@ -1,13 +1,17 @@
-"""A Kafka client: which connections there are, what is asked on them and what comes back.
+"""A Kafka client: connections, requests on them, and the configuration of both.
 
-Five nouns, named as in Kafka's own client:
+From the top to the bottom:
 
-- A **Node** is where a broker listens; **ClusterConnectionStates** knows how each connection fares.
-- **InFlightRequests** are those that were sent and not answered, per node, in order.
-- The **NetworkClient** connects, negotiates versions, sends, matches responses and times out.
-- A **RequestFuture** is the result of a request; the **ConsumerNetworkClient** queues requests
-  until their node is ready, and may be used from two threads.
-- The **ClusterClient** asks: one broker, any broker, or all at once.
+- The **ClusterClient** (`cluster_client`) asks one broker, any broker, or all at once; probes use
+  it. `configured_client` makes one from a configuration, `bootstrap` finds its cluster.
+- The **ConsumerNetworkClient** (`consumer_network_client`) queues requests until their node is
+  ready; a **RequestFuture** (`request_future`) is the result of one.
+- The **NetworkClient** (`network/`) connects, negotiates versions, sends, matches responses and
+  times out.
+- The **Fetcher** (`fetch/`) reads partitions through a ClusterClient.
+- A **ClientConfig** (`config/`) is read from Java's or librdkafka's settings; `channel_builder`
+  makes the channels that it asks for.
 
-Time comes from the caller's clock and all intervals are integers in nanoseconds.
+Names and behaviour are those of Kafka's own clients. Time comes from the caller's clock, and all
+intervals are integers in nanoseconds.
 """

@@ -1,12 +1,13 @@
-"""Bootstrap: from the addresses that the user named to what the cluster says of itself.
+"""Bootstrap: learns of a cluster from the servers that the user named.
 
 All addresses are tried at once, each on a connection of its own. The first node that is ready is
-asked; if it does not answer soon, the next that is ready is asked as well. The first answer wins.
+asked for metadata; if it does not answer soon, the next that is ready is asked as well. The first
+response wins.
 
     servers  a:9092 (two addresses)  b:9092
     nodes    -1, -2                  -3
 
-Source: Kafka's `NetworkClient` bootstraps one server at a time; KIP-302 (all addresses).
+Source: KIP-302 (all addresses). Kafka's own `NetworkClient` tries one server at a time.
 """
 
 from collections.abc import Iterable
@@ -16,23 +17,24 @@ from kdiag.client.consumer_network_client import ConsumerNetworkClient, Response
 from kdiag.client.network.failure import most_telling, no_metadata
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.network_client import NetworkClient
+from kdiag.clock import NS_PER_MS
 from kdiag.errors import ConnectError
 from kdiag.net.address import Resolve, look_up_all
 from kdiag.wire.api.metadata import MetadataResponse
 
-ASK_ANOTHER_AFTER_NS: Final = 300_000_000
+ASK_ANOTHER_AFTER_NS: Final = 300 * NS_PER_MS
 """How long the first node may take to answer before the next is asked as well."""
 
-DNS_LIMIT_NS: Final = 2_500_000_000
-"""How long the look-up of the servers may take: who waits at a terminal wants to know soon."""
+DNS_LIMIT_NS: Final = 2_500 * NS_PER_MS
+"""How long looking up the servers may take: somebody waits at a terminal."""
 
 
 class Bootstrap:
-    """One attempt to learn what a cluster is made of.
+    """One attempt to learn the brokers of a cluster.
 
     Attributes:
         nodes: one for each address of each server.
-        errors: why servers and nodes were no help.
+        errors: why servers and nodes did not help.
     """
 
     def __init__(
@@ -47,7 +49,7 @@ class Bootstrap:
         self._ask_another_at_ns = 0
 
     def run(self, servers: Iterable[tuple[str, int]], deadline_ns: int) -> tuple[Node, Cluster]:
-        """Return the node that answered first, and what it said.
+        """Return the node that answered first, and its metadata.
 
         Raises:
             ConnectError: the most telling of all if nobody answered.
@@ -76,7 +78,7 @@ class Bootstrap:
                 self.nodes.append(Node(node_id, host, port, address))
 
     def _wait(self, deadline_ns: int) -> None:
-        """Wait until it is over, looking now and then whether to ask another node."""
+        """Wait until it is over; check now and then whether to ask another node."""
         clock = self._network.clock
         is_over = False
         while not is_over and clock.monotonic_ns() < deadline_ns:
@@ -84,18 +86,18 @@ class Bootstrap:
             is_over = self._client.await_condition(self._is_over, min(soon_ns, deadline_ns))
 
     def _is_over(self) -> bool:
-        """Return whether a node has answered or none will; ask the next if it is time."""
+        """Return whether a node has answered or none will; ask the next one if it is time."""
         now_ns = self._network.clock.monotonic_ns()
         for node in self.nodes:
             is_new = node.id not in self._asked and self._network.is_ready(node.id)
-            if is_new and (now_ns >= self._ask_another_at_ns or self._has_no_hope()):
+            if is_new and (now_ns >= self._ask_another_at_ns or self._have_all_failed()):
                 self._asked[node.id] = self._client.send(node, metadata_request([]))
                 self._ask_another_at_ns = now_ns + ASK_ANOTHER_AFTER_NS
         if any(future.succeeded for future in self._asked.values()):
             return True
         return all(self._is_lost(node) for node in self.nodes)
 
-    def _has_no_hope(self) -> bool:
+    def _have_all_failed(self) -> bool:
         """Return whether every node that was asked has failed."""
         return all(future.failed for future in self._asked.values())
 
@@ -107,7 +109,7 @@ class Bootstrap:
         return self._network.connection_failed(node.id)
 
     def _why_not(self, node: Node) -> ConnectError:
-        """Return why a node was no help."""
+        """Return why a node did not help."""
         error = self._network.connection_error(node.id) or self._network.silence(node.id)
         if error is not None:
             return error

@@ -4,8 +4,8 @@
         client.connect()
         answers = client.ask_all({each.id: request for each in client.brokers}, FooResponse)
 
-It is what probes use. Brokers are known by their numbers, and each is connected to by the address
-that it advertises; one that cannot be reached fails alone. Nothing outlasts `deadline_ns`.
+Probes use it. Brokers are known by their numbers, and each is reached at the address that it
+advertises; one that cannot be reached fails alone. No call outlasts `deadline_ns`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from kdiag.client.network.network_client import NetworkClient
 from kdiag.client.network.observer import ExchangeObserver
 from kdiag.client.network.request import RequestBuilder, builder_of
 from kdiag.client.network.settings import ConnectionTimes, NetworkSettings
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_S, Clock
 from kdiag.errors import ConnectError, DisconnectedError, KdiagError, RequestTimeoutError
 from kdiag.net.selector.selector import MakeChannel, Selector, SelectorSettings
 from kdiag.net.tcp_info import SocketFacts
@@ -31,19 +31,17 @@ from kdiag.wire.schema import Struct
 
 R = TypeVar("R", bound=Struct)
 
-_MS: Final = 1_000_000
-_S: Final = 1_000_000_000
-IMPATIENT: Final = ConnectionTimes(setup_timeout_ns=2_000 * _MS, jitter=0.0)
-"""Times of somebody who waits at a terminal: what does not connect in this time is told."""
+IMPATIENT: Final = ConnectionTimes(setup_timeout_ns=2 * NS_PER_S, jitter=0.0)
+"""Times for a person at a terminal, who wants to know soon what does not connect."""
 
 
 class ClusterSettings(NamedTuple):
-    """What a cluster client is made with.
+    """The settings of a cluster client.
 
     Attributes:
         servers: host and port of each bootstrap server.
-        network: how to connect and to ask.
-        selector: sizes of buffers.
+        network: of its connections and requests.
+        selector: of its sockets.
     """
 
     servers: Sequence[tuple[str, int]]
@@ -52,15 +50,15 @@ class ClusterSettings(NamedTuple):
 
 
 class Answer(NamedTuple, Generic[R]):
-    """How one question ended.
+    """How one request ended.
 
     Attributes:
-        body: the answer; None if there is none, then `error` says why, unless Produce needs none.
+        body: the response; None without one: `error` says why, unless Produce expects none.
         error: ConnectError if the broker could not be reached or the connection broke,
             RequestTimeoutError, UnsupportedVersionError, EncodeError or DecodeError.
         rtt_ns: from the request's last byte to the response's first.
-        version: in which it was asked.
-        correlation_id: of the request, if it was answered or needed no answer.
+        version: the version it was sent in.
+        correlation_id: of the request, if it was answered or expected no response.
     """
 
     body: R | None
@@ -74,10 +72,10 @@ class ClusterClient:
     """Connections to all brokers of one cluster; for one thread.
 
     Attributes:
-        deadline_ns: when every call ends at the latest, on the clock's monotonic reading.
-        cluster: what the cluster said last of itself.
-        settings: what it was made with.
-        clock: the one that all times are read from.
+        deadline_ns: when every call ends at the latest, on the monotonic clock.
+        cluster: the latest metadata.
+        settings: as given.
+        clock: all times are its own.
         client: the client beneath, for what is not offered here.
     """
 
@@ -91,10 +89,10 @@ class ClusterClient:
         """Begin without connections.
 
         Args:
-            settings: where, and how patiently.
+            settings: the servers, and how patient to be.
             make_channel: makes the channel of a socket: plaintext or TLS, with or without SASL.
             clock: all times are its own.
-            observer: is told of every exchange; an authenticator needs it too.
+            observer: records every exchange; the authenticators report to it, too.
         """
         self.deadline_ns = FOREVER_NS
         self.cluster = Cluster.bootstrap(settings.servers)
@@ -119,7 +117,7 @@ class ClusterClient:
 
     @property
     def network(self) -> NetworkClient:
-        """Return the network client, to begin connections with; `client` polls it."""
+        """Return the network client, to start connections with; `client` polls it."""
         return self._network
 
     @property
@@ -128,7 +126,7 @@ class ClusterClient:
         return [] if self.cluster.is_bootstrap else list(self.cluster.brokers.values())
 
     def connect(self, deadline_ns: int | None = None) -> Cluster:
-        """Learn of the cluster from whichever bootstrap server answers first.
+        """Get the cluster's metadata from whichever bootstrap server answers first.
 
         Args:
             deadline_ns: when to give up; by default `deadline_ns` of the client.
@@ -143,12 +141,12 @@ class ClusterClient:
         return cluster
 
     def join(self, cluster: Cluster, node: Node, nodes: Sequence[Node]) -> None:
-        """Take what a node said of its cluster, as `connect` does.
+        """Use metadata that somebody else has got, as `connect` does.
 
         Args:
-            cluster: that.
-            node: who said it.
-            nodes: the addresses of all bootstrap servers, by the ids -1, -2 ...
+            cluster: the metadata.
+            node: the node that answered.
+            nodes: the addresses of all bootstrap servers, with the ids -1, -2 ...
         """
         self.cluster = cluster
         self._bootstrap_nodes = {int(each.id): each for each in nodes}
@@ -157,7 +155,7 @@ class ClusterClient:
     def refresh(
         self, topics: Sequence[str] | None = (), *, timeout_ns: int | None = None
     ) -> Cluster:
-        """Ask any broker for brokers and topics, and return them; `cluster` is replaced.
+        """Ask any broker for brokers and topics, and return them as the new `cluster`.
 
         Args:
             topics: names of the topics to ask about; None for all.
@@ -185,12 +183,12 @@ class ClusterClient:
 
         Args:
             node_id: a broker of the cluster, or a bootstrap server (-1, -2 ...).
-            message: the request, or what builds it once its version is known.
+            message: the request, or its builder.
             version: the only version to use; None for the newest that fits.
-            timeout_ns: how long it may wait to be sent, and then for its answer.
+            timeout_ns: how long it may wait to be sent, and then for its response.
 
         Raises:
-            ValueError: if there is no such node, or the message is no request.
+            ValueError: if there is no such node, or the message is not a request.
         """
         return self.client.send(
             self.node(node_id), builder_of(message, version), timeout_ns=self._allowed(timeout_ns)
@@ -205,10 +203,10 @@ class ClusterClient:
         version: int | None = None,
         timeout_ns: int | None = None,
     ) -> R:
-        """Return a broker's answer; the arguments are those of `send`, and the answer's class.
+        """Return a broker's response; the arguments are those of `send`, and the response's class.
 
         Raises:
-            KdiagError: as told in `Answer.error`.
+            KdiagError: as in `Answer.error`.
         """
         questions = {node_id: message}
         result = self.ask_all(questions, answer, version=version, timeout_ns=timeout_ns)[node_id]
@@ -225,11 +223,11 @@ class ClusterClient:
         version: int | None = None,
         timeout_ns: int | None = None,
     ) -> dict[int, Answer[R]]:
-        """Ask brokers at the same time, and return how each question ended, in the same order.
+        """Ask brokers at the same time, and return how each request ended, in the same order.
 
         Args:
             questions: node id -> request.
-            answer: the class of the answers.
+            answer: the class of the responses.
             version: the only version to use; None for the newest that each broker speaks.
             timeout_ns: how long all of it may take.
 
@@ -248,11 +246,11 @@ class ClusterClient:
         version: int | None = None,
         timeout_ns: int | None = None,
     ) -> list[Answer[R]]:
-        """Ask many questions at the same time, some of the same broker, one answer for each.
+        """Send many requests at the same time, some to the same broker; return an answer for each.
 
         Args:
             questions: node id and request.
-            answer: the class of the answers.
+            answer: the class of the responses.
             version: the only version to use; None for the newest that each broker speaks.
             timeout_ns: how long all of it may take.
 
@@ -279,10 +277,10 @@ class ClusterClient:
         version: int | None = None,
         timeout_ns: int | None = None,
     ) -> R:
-        """Return the answer of the least loaded node; the next is asked if one cannot be reached.
+        """Return the response of the least loaded node; if it cannot be reached, that of the next.
 
         Raises:
-            KdiagError: as told in `Answer.error`, of the last node that was asked.
+            KdiagError: as in `Answer.error`, of the last node that was asked.
         """
         tried: set[str] = set()
         while True:
@@ -297,10 +295,9 @@ class ClusterClient:
                     raise
 
     def node(self, node_id: int) -> Node:
-        """Return where to connect to a broker, or to a bootstrap server (-1, -2 ...).
+        """Return the node of a broker, or of a bootstrap server (-1, -2 ...).
 
-        A broker that has left the cluster meanwhile is where it was: asking it tells that it is
-        gone.
+        A broker that has left the cluster keeps its node: the next request shows that it is gone.
 
         Raises:
             ValueError: if there never was such a node.
@@ -347,11 +344,11 @@ class ClusterClient:
         return self._network.connection_error(str(node_id))
 
     def api_versions(self, node_id: int) -> NodeApiVersions | None:
-        """Return what a node said that it speaks; None if it is not connected."""
+        """Return the versions that a node speaks; None if it is not connected."""
         return self._network.api_versions(str(node_id))
 
     def socket_facts(self, node_id: int) -> SocketFacts | None:
-        """Return what the system tells now of the connection to a node; None without one."""
+        """Return the system's facts of the connection to a node; None without one."""
         return self._network.socket_facts(str(node_id))
 
     def close(self) -> None:
@@ -365,14 +362,14 @@ class ClusterClient:
         return max(0, min(timeout_ns, self.deadline_ns - self.clock.monotonic_ns()))
 
     def _untried(self, tried: set[str]) -> Node:
-        """Return the least loaded node of those that were not tried."""
+        """Return the least loaded node that was not tried."""
         node = self._network.least_loaded_node().node
         if node is not None and node.id not in tried:
             return node
         return next(each for each in self._updater.known if each.id not in tried)
 
     def _answer(self, node_id: int, future: ResponseFuture, answer: type[R]) -> Answer[R]:
-        """Return how a question ended."""
+        """Return how a request ended."""
         if future.succeeded:
             response = future.value()
             body = response.body
@@ -382,7 +379,7 @@ class ClusterClient:
         return Answer(None, self._why_not(node_id, future))
 
     def _why_not(self, node_id: int, future: ResponseFuture) -> KdiagError:
-        """Return why a question was not answered: the connection's own reason says most."""
+        """Return why a request was not answered; the connection's own reason says most."""
         node = self.node(node_id)
         if not future.is_done:
             late = RequestTimeoutError(f"{node.endpoint}: no answer in time")
@@ -393,7 +390,7 @@ class ClusterClient:
         return error
 
     def _is_settled(self, node: Node) -> bool:
-        """Return whether a node is connected, or failed to be."""
+        """Return whether a node is connected, or could not be."""
         return self._network.is_ready(node.id) or self._network.connection_failed(node.id)
 
     def _unreachable(self, node: Node) -> ConnectError | None:

@@ -1,4 +1,4 @@
-"""A cluster client as a configuration wants it."""
+"""Makes a cluster client from a configuration."""
 
 from kdiag.client.channel_builder import channel_maker
 from kdiag.client.cluster_client import IMPATIENT, ClusterClient, ClusterSettings
@@ -19,7 +19,7 @@ def configured_client(
     Args:
         config: with at least one bootstrap server.
         clock: all times are its own.
-        on_exchange: is told of everything that crosses the wire, of logging in as well.
+        on_exchange: is called with everything that crosses the wire, authentication too.
 
     Raises:
         ConfigError: if a truststore, a keystore or a setting cannot be used.
@@ -30,12 +30,12 @@ def configured_client(
 def timed_client(
     config: ClientConfig, clock: Clock, on_exchange: OnExchange | None = None
 ) -> tuple[ClusterClient, TimedChannels]:
-    """Return the same client, and who knows how far each of its connections came.
+    """Return the same client, and the channels that record how far each connection came.
 
     Args:
         config: with at least one bootstrap server.
         clock: all times are its own.
-        on_exchange: is told of everything that crosses the wire.
+        on_exchange: as above.
 
     Raises:
         ConfigError: if a truststore, a keystore or a setting cannot be used.
@@ -47,9 +47,9 @@ def timed_client(
 
 
 def cluster_settings(config: ClientConfig) -> ClusterSettings:
-    """Return what a configuration says about connections and requests.
+    """Return the settings of a client with a configuration.
 
-    Who waits at a terminal is less patient than Kafka's clients: unless
+    A person at a terminal is less patient than Kafka's clients: unless
     `socket.connection.setup.timeout.ms` is given, it is the short one of `IMPATIENT`.
     """
     lookup = DnsLookup(config.client_dns_lookup)

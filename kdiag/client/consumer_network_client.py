@@ -5,9 +5,12 @@ network client; whoever has it polls, for both. Nothing else needs a lock:
 
 - `send`, `disconnect_async` and `wakeup` only put something into a queue that is safe from any
   thread, and end a poll that waits, so that they never wait themselves.
-- Futures are completed after the lock was given back, so that a listener may do anything, and
-  another thread that waits for the lock can go on. After any, a poll that waits is ended: the
-  thread in it may be waiting for that very future.
+- Futures are completed after the lock is released, so that a listener may do anything, and another
+  thread that waits for the lock can continue. A poll that waits is then ended: the thread in it may
+  be waiting for that very future.
+
+Today one thread uses it, that of `ClusterClient`. Consumer groups, which are to come, bring the
+second, and need `await_pending`, `await_metadata_update`, `pending_count`, `disconnect_async`.
 
 Source: Kafka's `ConsumerNetworkClient`.
 """
@@ -21,18 +24,16 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from kdiag.client.config.keys import default_ns
 from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.metadata import Node
 from kdiag.client.network.network_client import NetworkClient
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.client.request_future import RequestFuture
+from kdiag.clock import NS_PER_S
 from kdiag.errors import DisconnectedError, KdiagError, RequestTimeoutError, WakeupError
 
-_MS: Final = 1_000_000
-_S: Final = 1_000_000_000
-RETRY_BACKOFF_NS: Final = 100 * _MS
-"""Kafka's default of `retry.backoff.ms`."""
-MAX_POLL_NS: Final = 5 * _S
+MAX_POLL_NS: Final = 5 * NS_PER_S
 """The longest single wait, whatever the caller allows."""
 
 ResponseFuture = RequestFuture[ClientResponse]
@@ -55,14 +56,14 @@ class ConsumerNetworkClient:
         self,
         client: NetworkClient,
         *,
-        request_timeout_ns: int = 30 * _S,
-        retry_backoff_ns: int = RETRY_BACKOFF_NS,
+        request_timeout_ns: int = default_ns("request.timeout.ms"),
+        retry_backoff_ns: int = default_ns("retry.backoff.ms"),
     ) -> None:
         """Take over a network client.
 
         Args:
             client: nobody else may use it from now on.
-            request_timeout_ns: how long a request may wait to be sent, and then for its answer.
+            request_timeout_ns: how long a request may wait to be sent, and then for its response.
             retry_backoff_ns: the longest single wait while nothing is in flight.
         """
         self._client = client
@@ -82,13 +83,13 @@ class ConsumerNetworkClient:
     ) -> ResponseFuture:
         """Queue a request and return the future of its response; a later poll sends it.
 
-        The future fails with what went wrong on the way: ConnectError or DisconnectedError,
+        The future fails with the error of the request: ConnectError or DisconnectedError,
         RequestTimeoutError, UnsupportedVersionError, EncodeError or DecodeError.
 
         Args:
-            node: where to.
-            builder: what to ask.
-            timeout_ns: how long it may wait to be sent, and then for its answer.
+            node: the node to send it to.
+            builder: the request.
+            timeout_ns: how long it may wait to be sent, and then for its response.
         """
         allowed_ns = self._request_timeout_ns if timeout_ns is None else timeout_ns
         future = ResponseFuture()
@@ -108,23 +109,23 @@ class ConsumerNetworkClient:
 
         Args:
             deadline_ns: until when to wait for something to happen, on the monotonic clock.
-            until: returns whether there is no need to wait any more; called with the lock, so that
-                it must not use this client.
+            until: returns whether to stop waiting; called with the lock, so that it must not use
+                this client.
             wakes: whether `wakeup` may end it.
 
         Raises:
             WakeupError: once after each `wakeup`.
-            KdiagError: what the metadata updater cannot help with, once.
+            KdiagError: a fatal error of the metadata updater, once.
         """
         self._complete_futures()
-        with self._taking_turns():
-            self._take_queued()
+        with self._locked():
+            self._drain_queues()
             delay_ns = self._try_send()
             self._client.poll(self._wait_ns(deadline_ns, delay_ns, until))
             self._fail_disconnected()
             if wakes:
                 self._maybe_wake_up()
-            self._take_queued()
+            self._drain_queues()
             self._try_send()
             self._fail_expired()
             error = self._client.updater.pop_error()
@@ -133,7 +134,7 @@ class ConsumerNetworkClient:
             raise error
 
     def poll_no_wakeup(self) -> None:
-        """Do what can be done at once; `wakeup` stays in force for the next poll."""
+        """Do all that needs no waiting; a `wakeup` stays in force for the next poll."""
         self.poll(self._clock.monotonic_ns(), wakes=False)
 
     def await_future(
@@ -164,36 +165,36 @@ class ConsumerNetworkClient:
                 return False
 
     def await_pending(self, node_id: str, deadline_ns: int = FOREVER_NS) -> bool:
-        """Poll until no request to a node is unsent or in flight; return whether that is so."""
+        """Poll until no request to a node is unsent or in flight; return whether none is."""
         return self.await_condition(lambda: not self._count_pending(node_id), deadline_ns)
 
     def await_metadata_update(self, deadline_ns: int = FOREVER_NS) -> bool:
-        """Request metadata and poll until there are some; return whether there are."""
+        """Request a metadata update and poll until it is there; return whether it is."""
         updater = self._client.updater
         before = updater.update_count
         updater.request_update()
         return self.await_condition(lambda: updater.update_count != before, deadline_ns)
 
     def wakeup(self) -> None:
-        """Have the poll of another thread, or the next one, raise WakeupError."""
+        """Make the poll of another thread, or the next one, raise WakeupError."""
         self._is_woken = True
         self._client.wakeup()
 
     def disconnect_async(self, node_id: str) -> None:
-        """Have the next poll end a connection and fail what was asked on it."""
+        """Let the next poll end a connection and fail its requests."""
         self._to_disconnect.append(node_id)
         self._client.wakeup()
 
     def pending_count(self, node_id: str | None = None) -> int:
         """Return how many requests to a node, or to all, are unsent or in flight."""
-        with self._taking_turns():
+        with self._locked():
             return self._count_pending(node_id)
 
     @contextmanager
     def network(self) -> Iterator[NetworkClient]:
-        """Lend the network client; other threads wait until it is given back."""
+        """Lend the network client; other threads wait until it is returned."""
         self._client.wakeup()
-        with self._taking_turns():
+        with self._locked():
             yield self._client
 
     def close(self) -> None:
@@ -202,8 +203,8 @@ class ConsumerNetworkClient:
             client.close()
 
     @contextmanager
-    def _taking_turns(self) -> Iterator[None]:
-        """Hold the lock; whoever waits for it gets it next, as threads enter through one turn."""
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock; `_turn` gives it next to the thread that waits for it."""
         with self._turn:
             self._lock.acquire()
         try:
@@ -217,8 +218,8 @@ class ConsumerNetworkClient:
         waiting = sum(node_id is None or each.node.id == node_id for each in unsent)
         return waiting + self._client.in_flight_count(node_id)
 
-    def _take_queued(self) -> None:
-        """Take what was queued from any thread."""
+    def _drain_queues(self) -> None:
+        """Apply the requests and disconnects that any thread has queued."""
         while self._sent:
             unsent = self._sent.popleft()
             self._unsent.setdefault(unsent.node.id, deque()).append(unsent)
@@ -228,7 +229,7 @@ class ConsumerNetworkClient:
             self._client.disconnect(node_id)
 
     def _try_send(self) -> int:
-        """Send what can be sent, each node's requests in order; return the ns until more can be."""
+        """Send all that can be sent, in the order of each node; return the ns until more can be."""
         delay_ns = MAX_POLL_NS
         for node_id, waiting in list(self._unsent.items()):
             while waiting and self._client.ready(waiting[0].node):
@@ -241,17 +242,17 @@ class ConsumerNetworkClient:
 
     def _send_now(self, unsent: _Unsent) -> None:
         """Send a request to a node that is ready."""
-        on_complete = partial(self._take_response, unsent.future)
+        on_complete = partial(self._handle_response, unsent.future)
         request = self._client.request(
             unsent.node.id, unsent.builder, timeout_ns=unsent.timeout_ns, on_complete=on_complete
         )
         self._client.send(request)
 
-    def _take_response(self, future: ResponseFuture, response: ClientResponse) -> None:
-        """Have a future completed, once the lock is given back.
+    def _handle_response(self, future: ResponseFuture, response: ClientResponse) -> None:
+        """Queue the completion of a future for when the lock is released.
 
-        What it is given leads not back to the future: structs of kdiag that refer to one another
-        in a circle are never freed, and this one holds the whole answer.
+        The response must not refer back to the future: such a circle of kdiag's structs is never
+        freed, and this one would hold the whole response.
         """
         if response.error is None:
             request = replace(response.request, on_complete=None)
@@ -269,9 +270,9 @@ class ConsumerNetworkClient:
         return wait_ns
 
     def _fail_disconnected(self) -> None:
-        """Fail what waits for nodes whose connection has failed.
+        """Fail the unsent requests to nodes whose connection has failed.
 
-        This comes before the next attempt to send, which may begin to connect again.
+        This comes before the next attempt to send, which may start to connect again.
         """
         for node_id in list(self._unsent):
             if self._client.connection_failed(node_id):
@@ -281,12 +282,12 @@ class ConsumerNetworkClient:
                 )
 
     def _fail_unsent(self, node_id: str, error: KdiagError) -> None:
-        """Fail all that waits for a node."""
+        """Fail the unsent requests to a node."""
         for unsent in self._unsent.pop(node_id, ()):
             self._completions.append(partial(unsent.future.fail, error))
 
     def _fail_expired(self) -> None:
-        """Fail what has waited for too long, the oldest of each node first."""
+        """Fail the requests that were unsent for too long, the oldest of each node first."""
         now_ns = self._clock.monotonic_ns()
         for node_id, waiting in list(self._unsent.items()):
             while waiting and now_ns > waiting[0].created_ns + waiting[0].timeout_ns:
@@ -317,8 +318,8 @@ class ConsumerNetworkClient:
 
 
 def _never_sent(unsent: _Unsent) -> RequestTimeoutError:
-    """Return that a request could not be sent, though its node was connected."""
+    """Return the error for a request that was never sent."""
     return RequestTimeoutError(
         f"{unsent.node.endpoint}: {unsent.builder.api.name} could not be sent within "
-        f"{unsent.timeout_ns / _S:.3g} s"
+        f"{unsent.timeout_ns / NS_PER_S:.3g} s"
     )

@@ -1,7 +1,8 @@
-"""The result of a request that has not been answered yet.
+"""Request futures: the result of a request that is not answered yet.
 
-A future is completed once, with a value or with an error; whoever asked adds listeners, or polls
-the client until the future is done. `compose` and `chain` hand a result on to another future.
+A future is completed once, with a value or with an error; its owner adds listeners, or polls the
+client until the future is done. `compose` and `chain` pass a result on to another future; they,
+`completed` and `failed` are for consumer groups, which are to come.
 
 How it is safe from two threads without a lock: one `dict.setdefault` decides who completes it, and
 each listener leaves its queue by one `deque.popleft`; both are atomic. A listener that is added
@@ -29,14 +30,14 @@ _OUTCOME: Final = "outcome"
 
 
 class _Outcome(NamedTuple):
-    """How a future ended: `error` is None when it succeeded."""
+    """How a future ended: `error` is None if it succeeded."""
 
     value: object
     error: KdiagError | None
 
 
 class RequestFuture(Generic[T]):
-    """A value of type T that comes later, or the error why it does not."""
+    """A value of type T that comes later, or the error instead of it."""
 
     __slots__ = ("_listeners", "_outcome")
 
@@ -61,7 +62,7 @@ class RequestFuture(Generic[T]):
 
     @property
     def is_retriable(self) -> bool:
-        """Return whether it failed in a way that another attempt may not."""
+        """Return whether it failed with an error that another attempt may not have."""
         error = self._outcome[_OUTCOME].error if self.is_done else None
         if isinstance(error, AuthenticationError):
             return False
@@ -104,11 +105,11 @@ class RequestFuture(Generic[T]):
 
         Raises:
             RuntimeError: if it is done.
-            ValueError: if the value is an error, which `fail` takes.
+            ValueError: if the value is an error, which is for `fail`.
         """
         if isinstance(value, BaseException):
-            raise ValueError("an error is no value: fail() takes it")  # noqa: TRY004 - not a type
-        self._finish(_Outcome(value, None))
+            raise ValueError("an error is not a value: it is for fail()")  # noqa: TRY004 - not a type
+        self._set_outcome(_Outcome(value, None))
 
     def fail(self, error: KdiagError) -> None:
         """Give it its error and call the listeners.
@@ -116,10 +117,10 @@ class RequestFuture(Generic[T]):
         Raises:
             RuntimeError: if it is done.
         """
-        self._finish(_Outcome(None, error))
+        self._set_outcome(_Outcome(None, error))
 
     def add_listener(self, listener: Callable[["RequestFuture[T]"], None]) -> None:
-        """Have `listener(self)` called exactly once: when it is done, or now if it is.
+        """Call `listener(self)` exactly once: when it is done, or now if it is.
 
         Listeners are called in the order in which they were added.
         """
@@ -135,12 +136,12 @@ class RequestFuture(Generic[T]):
         """Return a future that the adapters complete from the outcome of this one.
 
         Args:
-            adapt: takes the value and the new future.
+            adapt: is called with the value and the new future.
             adapt_error: the same for the error; by default the new future fails with it.
         """
         composed: RequestFuture[U] = RequestFuture()
 
-        def hand_on(done: RequestFuture[T]) -> None:
+        def pass_on(done: RequestFuture[T]) -> None:
             if done.succeeded:
                 adapt(done.value(), composed)
             elif adapt_error is not None:
@@ -148,22 +149,22 @@ class RequestFuture(Generic[T]):
             else:
                 composed.fail(done.error())
 
-        self.add_listener(hand_on)
+        self.add_listener(pass_on)
         return composed
 
     def chain(self, other: "RequestFuture[T]") -> None:
-        """Have another future end as this one does."""
+        """End another future as this one ends."""
 
-        def hand_on(done: RequestFuture[T]) -> None:
+        def pass_on(done: RequestFuture[T]) -> None:
             if done.succeeded:
                 other.complete(done.value())
             else:
                 other.fail(done.error())
 
-        self.add_listener(hand_on)
+        self.add_listener(pass_on)
 
-    def _finish(self, outcome: _Outcome) -> None:
-        """Take the outcome unless there is one."""
+    def _set_outcome(self, outcome: _Outcome) -> None:
+        """Set the outcome unless there is one."""
         if self._outcome.setdefault(_OUTCOME, outcome) is not outcome:
             raise RuntimeError(f"{self!r} is done already")
         self._call_listeners()
@@ -185,7 +186,7 @@ class RequestFuture(Generic[T]):
 
 
 def completed(value: T) -> RequestFuture[T]:
-    """Return a future that has its value already."""
+    """Return a future that has succeeded already."""
     future: RequestFuture[T] = RequestFuture()
     future.complete(value)
     return future

@@ -57,7 +57,7 @@ def test_an_error_is_no_value() -> None:
     """Completing with an error would hide a failure as a success."""
     future: RequestFuture[object] = RequestFuture()
 
-    with pytest.raises(ValueError, match=r"fail\(\) takes it"):
+    with pytest.raises(ValueError, match=r"it is for fail\(\)"):
         future.complete(GONE)
     assert not future.is_done
 
