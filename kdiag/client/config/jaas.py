@@ -1,9 +1,9 @@
-"""Reads `sasl.jaas.config`, the setting in which Kafka's Java clients keep their credentials.
+"""JAAS: reads `sasl.jaas.config`, in which Kafka's Java clients keep their credentials.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";
 
-Java reads it with `StreamTokenizer`, whose ways are kept: words are letters, digits and `._-$`,
-begin with a letter, `_` or `$`, and anything else stands in single or double quotes with C's
+Java reads it with `StreamTokenizer`, whose rules hold here too: words are letters, digits and
+`._-$`, begin with a letter, `_` or `$`, and anything else is in single or double quotes with C's
 escapes; `/`, `//` and `/* */` begin comments.
 
 Source: `JaasConfig`, `JaasContext` of Kafka 4.4.0; `java.io.StreamTokenizer`.
@@ -30,7 +30,7 @@ _ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "
 
 
 class JaasEntry(NamedTuple):
-    """What a `sasl.jaas.config` says.
+    """The one entry of a `sasl.jaas.config`.
 
     Attributes:
         login_module: the name of a Java class.
@@ -53,8 +53,8 @@ def parse_jaas(text: str) -> JaasEntry:
     """Return the one entry of a `sasl.jaas.config`.
 
     Raises:
-        ValueError: if Java would refuse it; says where, and quotes nothing, since what stands in
-            the wrong place may be the password.
+        ValueError: if Java would refuse it; says where, and quotes nothing, since misplaced text
+            may be the password.
     """
     tokens = _tokens(text)
     module = tokens.pop(0)
@@ -78,7 +78,7 @@ def parse_jaas(text: str) -> JaasEntry:
 
 
 def _tokens(text: str) -> list[_Token]:
-    """Return the tokens of a text and some that mark its end."""
+    """Return the tokens of a text, and some that mark its end."""
     found = []
     for match in _TOKEN.finditer(text):
         position = match.start() + 1
@@ -100,7 +100,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _option(tokens: list[_Token]) -> tuple[str, str]:
-    """Take `key=value` from the tokens and return it."""
+    """Remove `key=value` from the tokens and return it."""
     key, equals, value = (tokens.pop(0) for _ in range(3))
     if key.text is None:
         raise ValueError(f"expected an option or a semicolon at character {key.position}")

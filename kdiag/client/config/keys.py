@@ -1,13 +1,14 @@
-"""The settings that kdiag knows: which values they take, and what other programs call them.
+"""The settings that kdiag knows: their kinds, their defaults, and their names elsewhere.
 
 The canonical name of a setting is that of Kafka's Java clients. librdkafka's names are translated
-where there is a Java name for the same thing; where there is none, the name stands for itself, as
-do the few settings that are kdiag's own.
+if there is a Java name for the same thing, else they are canonical themselves, like the few
+settings that are kdiag's own.
 
 Source: `AdminClientConfig`, `ConsumerConfig` and `ProducerConfig` of Kafka 4.4.0, librdkafka's
 `CONFIGURATION.md`.
 """
 
+from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 import kdiag
@@ -49,7 +50,7 @@ NUMBERS: Final[dict[str, NumberKey]] = {
     "socket.connection.setup.timeout.max.ms": NumberKey(30_000),
     "socket.connection.setup.timeout.ms": NumberKey(10_000),
 }
-"""Kafka's defaults, but for the buffers: these are left to the kernel, whatever is measured."""
+"""Kafka's defaults, except for the buffers: these are left to the kernel."""
 
 FLAGS: Final[dict[str, bool]] = {
     "enable.sasl.oauthbearer.unsecure.jwt": False,
@@ -76,7 +77,7 @@ LISTS: Final[dict[str, tuple[str, ...]]] = {
     "ssl.cipher.suites": (),
     "ssl.enabled.protocols": ("TLSv1.2", "TLSv1.3"),
 }
-"""Settings that are words with commas between them, with their defaults."""
+"""Settings that are lists of words with commas, with their defaults."""
 
 TEXTS: Final[dict[str, str]] = {
     "client.id": f"kdiag-{kdiag.__version__}",
@@ -115,7 +116,7 @@ SECRETS: Final = (
 USED: Final = frozenset(
     (*NUMBERS, *FLAGS, *CHOICES, *LISTS, *TEXTS, *PATHS, *SECRETS),
 )
-"""Every setting that kdiag heeds, by its canonical name."""
+"""Every setting that kdiag uses, by its canonical name."""
 
 TRANSLATIONS: Final[dict[str, str]] = {
     "max.in.flight": "max.in.flight.requests.per.connection",
@@ -129,7 +130,7 @@ TRANSLATIONS: Final[dict[str, str]] = {
     "ssl.certificate.pem": "ssl.keystore.certificate.chain",
     "ssl.key.pem": "ssl.keystore.key",
 }
-"""librdkafka's names of settings, and the Java names of the same things."""
+"""librdkafka's name of a setting -> its Java name."""
 
 IMPLICATIONS: Final[dict[str, tuple[str, str]]] = {
     "ssl.ca.location": ("ssl.truststore.type", "PEM"),
@@ -137,29 +138,29 @@ IMPLICATIONS: Final[dict[str, tuple[str, str]]] = {
     "ssl.certificate.pem": ("ssl.keystore.type", "PEM"),
     "ssl.key.pem": ("ssl.keystore.type", "PEM"),
 }
-"""What librdkafka's names say besides, in Java's terms: its files and texts are PEM."""
+"""librdkafka's name of a setting -> what it implies in Java's terms: its files are PEM."""
 
 VALUES: Final[dict[tuple[str, str], str]] = {
     ("socket.receive.buffer.bytes", "0"): "-1",
     ("socket.send.buffer.bytes", "0"): "-1",
     ("ssl.ca.location", "probe"): "",
 }
-"""librdkafka's values that Java writes in another way, by name and value."""
+"""librdkafka's name and value of a setting -> Java's value."""
 
 ALTERNATIVES: Final = (
     ("sasl.oauthbearer.token", "sasl.oauthbearer.token.file", "sasl.oauthbearer.token.command"),
     ("ssl.truststore.certificates", "ssl.truststore.location"),
     ("ssl.keystore.key", "ssl.keystore.location", "ssl.key.location"),
 )
-"""Settings that say the same thing in different ways: one source says it for all."""
+"""Settings for the same thing: the source that counts most decides which of them is used."""
 
 TYPES: Final = {
     "ssl.keystore.type": "ssl.keystore.location",
     "ssl.truststore.type": "ssl.truststore.location",
 }
-"""Settings that say how to read the file that another one names."""
+"""Settings for the type of a file -> the setting that names the file."""
 
-UNHEEDED: Final = frozenset(
+UNSUPPORTED: Final = frozenset(
     {
         "sasl.client.callback.handler.class",
         "sasl.login.callback.handler.class",
@@ -168,7 +169,7 @@ UNHEEDED: Final = frozenset(
         "ssl.engine.location",
     }
 )
-"""Settings that change who is trusted or how clients log in, and that kdiag cannot follow."""
+"""Settings that change who is trusted or how clients log in, and that kdiag cannot use."""
 
 _FAMILIES: Final = (
     "api.version.",
@@ -208,7 +209,7 @@ _FAMILIES: Final = (
     "transaction.",
     "value.",
 )
-"""How names of settings begin that are known to Kafka's clients and are no concern of kdiag's."""
+"""Beginnings of the names of settings that Kafka's clients know and kdiag does not need."""
 
 _ACCEPTED: Final = frozenset(
     {
@@ -288,7 +289,7 @@ _ACCEPTED: Final = frozenset(
         "transactional.id",
     }
 )
-"""More of those, one by one."""
+"""More such settings, by their whole names."""
 
 
 _MORE_SECRETS: Final = ("auth.user.info", ".pem", "token", "credentials", "keytab")
@@ -300,18 +301,16 @@ def default_ns(key: str) -> int:
 
 
 def is_secret(name: str) -> bool:
-    """Return whether a setting, known or not, holds what no output may show."""
+    """Return whether a setting, known or not, holds a secret, which no output shows."""
     return name in SECRETS or is_secret_config(name) or name.endswith(_MORE_SECRETS)
 
 
 def is_accepted(name: str) -> bool:
-    """Return whether a setting is one of Kafka's clients that kdiag can do without."""
+    """Return whether a setting is one of Kafka's clients that kdiag does not need."""
     return name in _ACCEPTED or name.startswith(_FAMILIES)
 
 
 def near_names(name: str) -> list[str]:
     """Return the settings that a misspelt name may have meant, the likeliest first."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only for what is misspelt
-
     plain = name.lower().replace("_", ".").replace("-", ".")
     return get_close_matches(plain, sorted({*USED, *TRANSLATIONS}), 2, 0.8)

@@ -1,18 +1,18 @@
-"""The configuration of a client: typed values, and where each was said.
+"""Loads the configuration of a client: merges all sources into typed values.
 
-Sources, the one that counts most first:
+The sources, the one that counts most first:
 
 1. options of the command line;
 2. `-X key=value`;
 3. `KDIAG_...` variables, such as `KDIAG_BOOTSTRAP_SERVERS`;
 4. the profile;
 5. the file: `--config`, or `$KDIAG_CONFIG`, or the one that the profile refers to;
-6. where nothing so far names a broker, `$KAFKA_BOOTSTRAP_SERVERS` or `$BROKERS`;
+6. if nothing so far names a broker, `$KAFKA_BOOTSTRAP_SERVERS` or `$BROKERS`;
 7. Kafka's defaults.
 
-A profile or a file that the command line names sets aside `$KDIAG_PROFILE` and `$KDIAG_CONFIG`;
-the profile that is `current` counts when no profile and no file is named, and kcat's `$KCAT_CONFIG`
-is the file when there is no such profile either.
+A profile or a file on the command line replaces `$KDIAG_PROFILE` and `$KDIAG_CONFIG`; the `current`
+profile counts if no profile and no file is named, and kcat's `$KCAT_CONFIG` is the file if there is
+no such profile either.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from kdiag.client.config.keys import (
     NUMBERS,
     SECRETS,
     TYPES,
-    UNHEEDED,
+    UNSUPPORTED,
     USED,
     is_accepted,
     near_names,
@@ -49,16 +49,16 @@ from kdiag.client.config.values import ConfigValues
 
 _X: Final = "-X"
 _NEVER: Final = -1
-"""What librdkafka writes as 0 for `connections.max.idle.ms`."""
+"""Java's value for librdkafka's 0 of `connections.max.idle.ms`."""
 _PUBLIC: Final = frozenset({"ssl.keystore.certificate.chain", "ssl.truststore.certificates"})
-"""Secrets to Kafka that are none."""
+"""Settings of type PASSWORD that are not secret."""
 
 
 class ConfigSources(NamedTuple):
-    """What a configuration is made from.
+    """The sources of a configuration.
 
     Attributes:
-        options: the settings that options of their own stand for.
+        options: the settings that have an option of their own.
         properties: `key=value` texts of `-X`.
         file: the file that the command line names.
         profile: the profile that the command line names.
@@ -73,18 +73,18 @@ class ConfigSources(NamedTuple):
 
 
 class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client is told; the names are Kafka's, the times in milliseconds.
+    """The configuration of a client; the names are Kafka's, the times in milliseconds.
 
     Attributes:
-        bootstrap_servers: empty when nobody named one.
+        bootstrap_servers: empty if none was named.
         security_protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
         tls: for `SSL` and `SASL_SSL`.
         sasl: for `SASL_PLAINTEXT` and `SASL_SSL`, else None.
         connections_max_idle_ms: -1 for never.
         send_buffer_bytes, receive_buffer_bytes: -1 leaves it to the kernel.
         profile: the name of the profile in force.
-        values: every setting in force, with where it was said.
-        warnings: what is likely to be a mistake.
+        values: every setting in force, with its origin.
+        warnings: likely mistakes.
     """
 
     bootstrap_servers: tuple[BootstrapServer, ...]
@@ -119,10 +119,10 @@ class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_config(sources: ConfigSources) -> ClientConfig:
-    """Return the configuration that sources amount to.
+    """Return the configuration from all sources.
 
     Raises:
-        ConfigError: if a file cannot be read, a value is wrong, or something is missing to log in.
+        ConfigError: if a file cannot be read, a value is wrong, or credentials are missing.
     """
     return typed_config(read_settings(sources))
 
@@ -131,10 +131,10 @@ class Settings:
     """For each key the setting of the source that counts most.
 
     Attributes:
-        by_key: those.
-        values: the same, to be read by their kind.
+        by_key: these settings.
+        values: the same, read by their kind.
         profile: the name of the profile in force.
-        warnings: what is likely to be a mistake.
+        warnings: likely mistakes.
     """
 
     def __init__(
@@ -151,10 +151,10 @@ class Settings:
                 if rank <= self._ranks.get(setting.key, rank):
                     self.by_key[setting.key] = setting
                     self._ranks[setting.key] = rank
-        self._drop_what_others_outdo()
+        self._drop_outranked()
 
-    def _drop_what_others_outdo(self) -> None:
-        """Leave one source for what can be said in several ways, and for a file and its type."""
+    def _drop_outranked(self) -> None:
+        """Keep one source for settings of the same thing, and for a file and its type."""
         for keys in ALTERNATIVES:
             ranks = {key: self._ranks[key] for key in keys if key in self._ranks}
             self._drop(key for key, rank in ranks.items() if rank > min(ranks.values()))
@@ -167,7 +167,7 @@ class Settings:
             del self.by_key[key], self._ranks[key]
 
     def offer(self, setting: Setting, taken_from: Setting) -> None:
-        """Put in what another setting says, unless somebody who counts as much says otherwise."""
+        """Add a setting that another one implies, unless a source of the same rank has it."""
         rank = self._ranks[taken_from.key]
         if rank < self._ranks.get(setting.key, rank + 1):
             self.by_key[setting.key] = setting
@@ -175,7 +175,7 @@ class Settings:
 
 
 def read_settings(sources: ConfigSources) -> Settings:
-    """Return the settings in force, of which the values were not looked at.
+    """Return the settings in force; their values are not checked yet.
 
     Raises:
         ConfigError: if a file cannot be read, or a value refers to nothing.
@@ -221,27 +221,27 @@ def _first_of(environment: Mapping[str, str], variables: Sequence[str]) -> str |
 def _warnings_about(settings: Iterable[Setting]) -> list[str]:
     found = []
     for setting in settings:
-        key, place = setting.key, f"{setting.name} ({setting.origin})"
+        key, named = setting.key, f"{setting.name} ({setting.origin})"
         if key in USED:
             if setting.origin == _X and key in SECRETS and key not in _PUBLIC:
                 found.append(
-                    f"{place}: everybody on this machine can read it in the list of processes; "
+                    f"{named}: everybody on this machine can read it in the list of processes; "
                     "use --password-file, a variable or a file"
                 )
-        elif key in UNHEEDED:
-            found.append(f"{place}: kdiag does not heed this setting")
+        elif key in UNSUPPORTED:
+            found.append(f"{named}: kdiag ignores this setting")
         elif not is_accepted(key):
             near = near_names(setting.name)
             hint = f"did you mean {' or '.join(near)}?" if near else "it has no effect"
-            found.append(f"{place}: there is no such setting; {hint}")
+            found.append(f"unknown setting {named}; {hint}")
     return found
 
 
 def typed_config(settings: Settings) -> ClientConfig:
-    """Return settings as what they mean; credentials from elsewhere are put into them.
+    """Return settings as typed values, with the credentials from a file or `sasl.jaas.config`.
 
     Raises:
-        ConfigError: if a value is wrong, or something is missing to log in.
+        ConfigError: if a value is wrong, or credentials are missing.
     """
     values = settings.values
     warnings = list(settings.warnings)

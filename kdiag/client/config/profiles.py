@@ -1,6 +1,6 @@
 """Profiles: the settings of several clusters under names, in kdiag's own file.
 
-    current = "dev"                      # the profile when none is named
+    current = "dev"                      # the profile if none is named
 
     [profiles.dev]
     bootstrap.servers = "localhost:9092"
@@ -29,9 +29,9 @@ class Profile(NamedTuple):
     """The settings of one cluster.
 
     Attributes:
-        name: what it is called.
-        settings: what it says itself.
-        file: the path of the file that it refers to for the rest; None for none.
+        name: its name.
+        settings: its own settings.
+        file: the file with the rest of them; None for none.
     """
 
     name: str
@@ -40,23 +40,23 @@ class Profile(NamedTuple):
 
 
 def profiles_file(environment: Mapping[str, str]) -> Path:
-    """Return where the profiles are kept, whether or not the file exists."""
+    """Return the path of the file with the profiles, whether or not it exists."""
     folder = environment.get("XDG_CONFIG_HOME", "")
-    if not folder.startswith("/"):  # relative ones shall be ignored, as the specification has it
+    if not folder.startswith("/"):  # the specification says to ignore relative ones
         folder = f"{environment.get('HOME') or '~'}/.config"
     return Path(folder, "kdiag", "config.toml")
 
 
 def read_profile(file: Path, name: str | None, origin: str = "--profile") -> Profile | None:
-    """Return the profile of a name, or the one that is `current` when no name is given.
+    """Return a profile by name; without a name the `current` one, if there is one.
 
     Args:
         file: as `profiles_file` returns it.
-        name: None for the current one, which there need not be.
-        origin: where the name was said.
+        name: None for the current one.
+        origin: where the name was given.
 
     Raises:
-        ConfigError: if there is no such profile, or the file is none.
+        ConfigError: if there is no such profile, or the file is not TOML.
     """
     if name is None and not file.exists():
         return None
@@ -84,7 +84,7 @@ def profile_names(file: Path) -> list[str]:
 
 
 def _read_toml(file: Path) -> dict[str, Any]:
-    import tomllib  # noqa: PLC0415 - only when there are profiles
+    import tomllib  # noqa: PLC0415 - 2 ms, profiles only
 
     try:
         return tomllib.loads(read_small_file(file).decode())
@@ -108,7 +108,7 @@ def _beside(file: Path, other: str) -> Path:
 
 
 def _flattened(table: dict[str, Any], prefix: str, origin: str) -> Iterator[tuple[str, str]]:
-    """Return keys and texts: to TOML `a.b = 1` is a table in a table."""
+    """Yield keys and texts: in TOML `a.b = 1` is a table in a table."""
     for part, value in table.items():
         key = f"{prefix}{part}"
         if isinstance(value, dict):

@@ -1,8 +1,8 @@
-"""Values that are kept elsewhere: `${env:NAME}`, `${file:PATH:KEY}`, `${dir:FOLDER:FILE}`.
+"""Config providers: values kept elsewhere, `${env:NAME}`, `${file:PATH:KEY}`, `${dir:FOLDER:FILE}`.
 
-Kafka's clients know no provider before `config.providers` names it; kdiag knows these three by the
-names above at once, and by whatever names the configuration gives them. Unlike Kafka, which leaves
-a reference that leads nowhere as it stands, kdiag says that it does.
+Kafka's clients know no provider before `config.providers` names it; kdiag always knows these three
+by the names above, and also by those that the configuration gives them. Kafka leaves a reference to
+nothing as it is; kdiag reports it.
 
 Source: `ConfigTransformer`, `EnvVarConfigProvider`, `FileConfigProvider` and
 `DirectoryConfigProvider` of Kafka 4.4.0 (KIP-297, KIP-421, KIP-887).
@@ -24,7 +24,7 @@ _CLASSES: Final = {
 
 
 def provider_kinds(settings: Mapping[str, Setting]) -> dict[str, str]:
-    """Return what each name of a provider stands for: `env`, `file` or `dir`.
+    """Return the kind of each provider by its name: `env`, `file` or `dir`.
 
     Raises:
         ConfigError: if `config.providers` names one that only Java can load.
@@ -43,7 +43,7 @@ def provider_kinds(settings: Mapping[str, Setting]) -> dict[str, str]:
 
 
 def replaced(setting: Setting, kinds: Mapping[str, str], environment: Mapping[str, str]) -> Setting:
-    """Return a setting with what its value refers to, if it refers to anything.
+    """Return a setting with the references in its value replaced.
 
     Args:
         setting: as its source has it.
@@ -51,7 +51,7 @@ def replaced(setting: Setting, kinds: Mapping[str, str], environment: Mapping[st
         environment: variables by name.
 
     Raises:
-        ConfigError: if a reference leads nowhere.
+        ConfigError: if a reference is to nothing.
     """
     if "${" not in setting.value:
         return setting

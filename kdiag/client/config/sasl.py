@@ -1,7 +1,7 @@
-"""How to log in: the mechanism and the credentials that settings give, whoever names them how.
+"""SASL settings: the mechanism and the credentials, in Java's form or librdkafka's.
 
-Credentials stand in `sasl.jaas.config` (Java), in `sasl.username` and `sasl.password` (librdkafka)
-or in the file that `sasl.password.file` names; the source that counts more wins, name by name.
+Credentials are in `sasl.jaas.config` (Java), in `sasl.username` and `sasl.password` (librdkafka) or
+in the file that `sasl.password.file` names; for each of the two the source that counts most wins.
 
 Source: `OAuthBearerUnsecuredLoginCallbackHandler`, `OAuthBearerSaslClientCallbackHandler` and
 `FileJwtRetriever` of Kafka 4.4.0; KIP-48 (delegation tokens), KIP-342 (extensions).
@@ -32,19 +32,19 @@ _EXTENSIONS: Final = ("extension_", "unsecuredLoginExtension_")
 
 
 class SaslConfig(NamedTuple):
-    """What a client says to prove who it is.
+    """How a client proves who it is; the fields are those of `SaslSettings`.
 
     Attributes:
         mechanism: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512` or `OAUTHBEARER`.
         username: the user's name, or the id of a delegation token; empty for OAUTHBEARER.
         password: the password, or the HMAC of a delegation token; empty for OAUTHBEARER.
-        is_delegation_token: whether the two are those of a delegation token (SCRAM only).
+        is_delegation_token: whether these are a delegation token's (SCRAM only).
         token: the token itself (OAUTHBEARER only).
-        token_file: where that is None, the file with the token, to be read whenever one is needed.
-        token_command: where both are None, the command that prints it.
-        unsecured: where there is none of these, the options by which Java makes an unsecured
-            token, such as `unsecuredLoginStringClaim_sub`.
-        extensions: what goes with the token, by name.
+        token_file: if that is None, the file with the token, read whenever one is needed.
+        token_command: if both are None, the command that prints it.
+        unsecured: if all are None, Java's options for an unsecured token, such as
+            `unsecuredLoginStringClaim_sub`.
+        extensions: SASL extensions to send with the token.
     """
 
     mechanism: str
@@ -59,11 +59,11 @@ class SaslConfig(NamedTuple):
 
 
 class Credentials(NamedTuple):
-    """What other settings say about `sasl.username` and `sasl.password`.
+    """The `sasl.username` and `sasl.password` that other settings imply.
 
     Attributes:
-        settings: those, with the setting that each was taken from.
-        jaas: what `sasl.jaas.config` says, if it is there.
+        settings: these, each with the setting that implies it.
+        jaas: the entry of `sasl.jaas.config`, if it is set.
     """
 
     settings: list[tuple[Setting, Setting]]
@@ -71,7 +71,7 @@ class Credentials(NamedTuple):
 
 
 def read_credentials(settings: Mapping[str, Setting]) -> Credentials:
-    """Return what `sasl.password.file` and `sasl.jaas.config` say, the former first.
+    """Return the credentials in `sasl.password.file` and `sasl.jaas.config`, the former first.
 
     Raises:
         ConfigError: if the file cannot be read, or Java would refuse the latter.
@@ -82,7 +82,7 @@ def read_credentials(settings: Mapping[str, Setting]) -> Credentials:
     jaas = settings.get("sasl.jaas.config")
     if jaas is None:
         return Credentials(found, None)
-    from kdiag.client.config.jaas import parse_jaas  # noqa: PLC0415 - slow to load, rarely used
+    from kdiag.client.config.jaas import parse_jaas  # noqa: PLC0415 - 5 ms, JAAS only
 
     try:
         entry = parse_jaas(jaas.value)
@@ -107,7 +107,7 @@ def sasl_config(values: ConfigValues, jaas: "JaasEntry | None") -> SaslConfig:
     """Return how to log in.
 
     Raises:
-        ConfigError: if something is missing for that, or kdiag cannot do it.
+        ConfigError: if credentials are missing, or kdiag does not have the mechanism.
     """
     mechanism = values.choice("sasl.mechanism")
     module = None if jaas is None else jaas.login_module.rpartition(".")[2]
@@ -121,18 +121,18 @@ def sasl_config(values: ConfigValues, jaas: "JaasEntry | None") -> SaslConfig:
         return _oauthbearer(values, options)
     username, password = values.text("sasl.username"), values.secret("sasl.password")
     if not username or not password:
-        what = "a password" if username else "a user name"
+        missing = "a password" if username else "a user name"
         raise values.wrong(
             "sasl.mechanism",
-            f"{mechanism} needs {what}: set sasl.username and sasl.password.file, or give both in "
-            "sasl.jaas.config",
+            f"{mechanism} needs {missing}: set sasl.username and sasl.password.file, or give both "
+            "in sasl.jaas.config",
         )
     is_token = options.get("tokenauth", "").lower() == "true"
     return SaslConfig(mechanism, username, password, is_delegation_token=is_token)
 
 
 def mismatch(mechanism: str, jaas: "JaasEntry | None") -> str | None:
-    """Return the mechanism's own login module where another one is configured."""
+    """Return the mechanism's login module if another one is configured."""
     module = "" if jaas is None else jaas.login_module.rpartition(".")[2]
     if module in _MODULES and mechanism not in _MODULES[module]:
         return next(name for name, mechanisms in _MODULES.items() if mechanism in mechanisms)
@@ -161,7 +161,7 @@ def _oauthbearer(values: ConfigValues, options: Mapping[str, str]) -> SaslConfig
 
 
 def _unsecured(values: ConfigValues, options: Mapping[str, str]) -> dict[str, str]:
-    """Return Java's options for an unsecured token, from wherever they come."""
+    """Return Java's options for an unsecured token, given in Java's form or librdkafka's."""
     found = {
         key: value
         for key, value in options.items()

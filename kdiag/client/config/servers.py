@@ -1,4 +1,4 @@
-"""Bootstrap servers: the brokers that a client asks first, as people write them.
+"""Bootstrap servers: reads the brokers that a client asks first.
 
 Source: Kafka's `ClientUtils.parseAndValidateAddresses`, `Utils.HOST_PORT_PATTERN`; librdkafka's
 `rd_kafka_brokers_add`.
@@ -21,7 +21,7 @@ _BARE_IPV6: Final = re.compile(r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(?:
 
 
 class BootstrapServer(NamedTuple):
-    """Where a client begins.
+    """A broker that a client asks first.
 
     Attributes:
         host: a name or an address, an IPv6 one without brackets.
@@ -36,14 +36,14 @@ class BootstrapServer(NamedTuple):
 
 
 def parse_bootstrap_server(text: str, security_protocol: str) -> BootstrapServer:
-    """Return the server that a text such as `kafka1:9093`, `[::1]:9092` or `kafka1` means.
+    """Return the server of a text such as `kafka1:9093`, `[::1]:9092` or `kafka1`.
 
     Args:
         text: may have the security protocol in front, as in `SSL://kafka1:9093`.
-        security_protocol: the one that will be used.
+        security_protocol: the one in force.
 
     Raises:
-        ValueError: if it is none, or names another protocol.
+        ValueError: if the text is not a server, or names another protocol.
     """
     if _BARE_IPV6.fullmatch(text):
         return BootstrapServer(text)

@@ -1,4 +1,4 @@
-"""How to encrypt: whom to trust and what to show, as the settings name it.
+"""TLS settings: whom to trust, and which certificate to show.
 
 Source: Kafka's `SslConfigs`, KIP-651 (PEM); librdkafka's `ssl.*`.
 """
@@ -9,12 +9,12 @@ from kdiag.client.config.values import ConfigValues, Secret
 
 
 class TlsConfig(NamedTuple):
-    """What a client is told about TLS; nothing of it was read from its file yet.
+    """How a client encrypts; the fields are those of `TlsSettings`, and no file is read yet.
 
     Attributes:
-        truststore_location: a file with the certificates of those to trust, or, as PEM, a folder;
-            None for those that the system trusts.
-        truststore_type: `JKS`, `PKCS12` or `PEM`; None when nobody said it.
+        truststore_location: a file with the certificates to trust, or, as PEM, a folder; None for
+            those that the system trusts.
+        truststore_type: `JKS`, `PKCS12` or `PEM`; None if it was not given.
         truststore_password: opens it.
         truststore_certificates: the certificates themselves, as PEM.
         keystore_location: a file with the client's key and certificates; None for no certificate.
@@ -26,7 +26,7 @@ class TlsConfig(NamedTuple):
         key_location: a PEM file with the client's key alone.
         key_password: opens the key.
         verifies_certificate: whether the broker must prove who it is.
-        verifies_hostname: whether its certificate must be for the name that was connected to.
+        verifies_hostname: whether its certificate must be for the host connected to.
         enabled_protocols: such as `TLSv1.3`.
         cipher_suites: by Java's or OpenSSL's names; empty for those of the TLS library.
     """
@@ -50,7 +50,7 @@ class TlsConfig(NamedTuple):
 
 
 def tls_config(values: ConfigValues) -> TlsConfig:
-    """Return what settings say about TLS.
+    """Return the TLS settings.
 
     Raises:
         ConfigError: if a value is wrong.

@@ -1,4 +1,4 @@
-"""Settings with their values as what they mean: numbers, words, paths, secrets."""
+"""Typed values of settings: numbers, flags, choices, words, texts, paths and secrets."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,14 +10,14 @@ from kdiag.errors import ConfigError
 from kdiag.exchange.secrets.redaction import REDACTED
 
 DEFAULT: Final = "default"
-"""The origin of values that nobody gave."""
+"""The origin of values that were not given."""
 
 _FLAGS: Final = {"true": True, "1": True, "false": False, "0": False}  # librdkafka takes digits
 _MAX_DIGITS: Final = 20
 
 
 class Secret(str):
-    """A text that does not show itself by accident."""
+    """A text whose `repr` does not show it."""
 
     __slots__ = ()
 
@@ -26,16 +26,16 @@ class Secret(str):
 
 
 class ConfigValues:
-    """The settings in force, read by the kind of value they have; absent ones are the defaults.
+    """The settings in force, read by the kind of their value; absent ones have their defaults.
 
-    Every method raises ConfigError when the text is not of its kind.
+    Every method raises ConfigError if the text is not of its kind.
     """
 
     def __init__(self, settings: Mapping[str, Setting]) -> None:
         self._settings = settings
 
     def setting(self, key: str) -> Setting | None:
-        """Return a setting that somebody gave."""
+        """Return a setting that was given."""
         return self._settings.get(key)
 
     def number(self, key: str) -> int:
@@ -54,7 +54,7 @@ class ConfigValues:
         return number
 
     def flag(self, key: str) -> bool:
-        """Return whether something is so."""
+        """Return a flag."""
         setting = self._settings.get(key)
         if setting is None:
             return FLAGS[key]
@@ -64,7 +64,7 @@ class ConfigValues:
         return flag
 
     def choice(self, key: str) -> str:
-        """Return one of the words that a setting can have, in their own spelling."""
+        """Return one of the words that a setting can have, in its canonical spelling."""
         setting = self._settings.get(key)
         spec = CHOICES[key]
         if setting is None:
@@ -78,39 +78,39 @@ class ConfigValues:
         return chosen
 
     def words(self, key: str) -> tuple[str, ...]:
-        """Return words between commas."""
+        """Return a list of words."""
         setting = self._settings.get(key)
         if setting is None:
             return LISTS[key]
         return tuple(word for each in setting.value.split(",") if (word := each.strip()))
 
     def text(self, key: str) -> str:
-        """Return a text; empty when nobody gave one."""
+        """Return a text; its default if it was not given."""
         setting = self._settings.get(key)
         return TEXTS[key] if setting is None else setting.value
 
     def secret(self, key: str) -> Secret | None:
-        """Return a secret; None when nobody gave one."""
+        """Return a secret; None if it was not given."""
         setting = self._settings.get(key)
         return None if setting is None else Secret(setting.value)
 
     def path(self, key: str) -> str | None:
-        """Return the path of a file; None when nobody gave one."""
+        """Return the path of a file; None if it was not given."""
         setting = self._settings.get(key)
         if setting is None or not setting.value:
             return None
         try:
             return str(Path(setting.value).expanduser())
-        except RuntimeError as error:  # a `~` that is nobody's home
+        except RuntimeError as error:  # a `~` without a home folder
             raise setting.wrong(str(error)) from None
 
     def wrong(self, key: str, why: str) -> ConfigError:
-        """Return the error that says why a setting, or its default, cannot be used."""
+        """Return the error about the value of a setting, or about its default."""
         setting = self._settings.get(key)
         return ConfigError(key, DEFAULT, why) if setting is None else setting.wrong(why)
 
     def default_text(self, key: str) -> str:
-        """Return what a setting is when nobody gives it, as its text."""
+        """Return the default of a setting as text."""
         if key in NUMBERS:
             return str(NUMBERS[key].default)
         if key in FLAGS:
@@ -122,7 +122,7 @@ class ConfigValues:
         return TEXTS.get(key, "")
 
     def in_force(self, *, with_defaults: bool = False) -> list[Setting]:
-        """Return every setting in force by name, and those that nobody gave if they are wanted."""
+        """Return every setting that was given, by name, and all others with their defaults."""
         found = dict(self._settings)
         if with_defaults:
             for key in USED - found.keys():

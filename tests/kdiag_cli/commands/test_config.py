@@ -84,7 +84,9 @@ def test_json_is_one_document(monkeypatch: pytest.MonkeyPatch) -> None:
             "name": "sasl.password",
         },
     ]
-    assert document["warnings"] == ["KDIAG_CLIENT_IDS is no setting; did you mean KDIAG_CLIENT_ID?"]
+    assert document["warnings"] == [
+        "unknown setting KDIAG_CLIENT_IDS; did you mean KDIAG_CLIENT_ID?"
+    ]
     assert (done.code, done.err) == (0, "")
 
 

@@ -206,7 +206,7 @@ def test_a_misspelt_variable_is_told() -> None:
 
     assert found == []
     assert warnings == [
-        "KDIAG_BOOTSTRAP_SERVER is no setting; did you mean KDIAG_BOOTSTRAP_SERVERS?"
+        "unknown setting KDIAG_BOOTSTRAP_SERVER; did you mean KDIAG_BOOTSTRAP_SERVERS?"
     ]
 
 
