@@ -30,7 +30,7 @@ class Authenticator(Protocol):
 
     @property
     def wants_write(self) -> bool:
-        """Return whether it waits for the transport to take bytes."""
+        """Return whether it waits for the transport to accept bytes."""
         ...
 
     @property

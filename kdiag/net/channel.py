@@ -48,7 +48,7 @@ class ChannelState(StrEnum):
 
 
 class MuteState(Enum):
-    """Whether a channel is read, and if not, what it waits for."""
+    """Whether a channel is read, and if not, why."""
 
     NOT_MUTED = auto()
     MUTED = auto()
@@ -243,7 +243,7 @@ class Channel:
         return send
 
     def read(self, max_bytes: int, pool: MemoryPool) -> int:
-        """Read what is there, not beyond the end of one frame, and return how many bytes.
+        """Read the available bytes, up to the end of one frame, and return how many.
 
         The channel mutes itself when the pool has no memory for the frame.
 

@@ -75,8 +75,8 @@ def foreign_protocol(first: bytes) -> Foreign | None:
     for pattern, protocol, who in _OPENINGS:
         if pattern.match(first):
             line = _LINE.match(first)
-            said = f': "{line[0].decode("ascii")}"' if line else ""
-            return Foreign(protocol, Layer.KAFKA, who + said, _FIX)
+            quoted = f': "{line[0].decode("ascii")}"' if line else ""
+            return Foreign(protocol, Layer.KAFKA, who + quoted, _FIX)
     return None
 
 

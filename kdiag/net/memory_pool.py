@@ -24,7 +24,7 @@ class MemoryPool(Protocol):
         ...
 
     def release(self, size_bytes: int) -> None:
-        """Give back what was reserved."""
+        """Return reserved bytes to the pool."""
         ...
 
     @property
@@ -104,7 +104,7 @@ class SimpleMemoryPool:
         return True
 
     def release(self, size_bytes: int) -> None:
-        """Give back what was reserved."""
+        """Return reserved bytes to the pool."""
         self.available_bytes += size_bytes
 
     @property

@@ -90,8 +90,8 @@ def read_credentials(settings: Mapping[str, Setting]) -> Credentials:
         raise jaas.wrong(str(error)) from None
     for option in ("username", "password"):
         if option in entry.options:
-            taken = Setting(f"sasl.{option}", entry.options[option], jaas.origin, jaas.name)
-            found.append((taken, jaas))
+            implied = Setting(f"sasl.{option}", entry.options[option], jaas.origin, jaas.name)
+            found.append((implied, jaas))
     return Credentials(found, entry)
 
 

@@ -104,7 +104,7 @@ class NodeConnections:
         return self.refuse(node_id, self._silence(node_id, waited_ns))
 
     def silence(self, node_id: str) -> ConnectError:
-        """Return what the attempt to connect to a node has waited for until now."""
+        """Return the error for an attempt to connect that has not ended yet."""
         waited_ns = self._clock.monotonic_ns() - self._states.last_attempt_ns(node_id)
         return self._silence(node_id, waited_ns)
 
@@ -138,7 +138,7 @@ class NodeConnections:
         return channel is not None and channel.is_ready
 
     def _silence(self, node_id: str, waited_ns: int) -> ConnectError:
-        """Return what a node has not answered."""
+        """Return the error for a node that was silent for so long."""
         self._is_prepared(node_id)
         channel = self._selector.channel(node_id)
         receive = None if channel is None else channel.receive
@@ -162,7 +162,7 @@ class NodeConnections:
 
 
 def _stage_of(channel: Channel) -> ConnectionStage:
-    """Return what a connected channel waits for."""
+    """Return the stage of a connected channel."""
     if not channel.transport.is_ready:
         return ConnectionStage.TLS
     is_complete = channel.authenticator.is_complete

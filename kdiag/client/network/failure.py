@@ -71,7 +71,7 @@ _BY_NUMBER: Final = {
 
 
 class _StageAdvice(NamedTuple):
-    """What to say of a connection that broke in a stage after TCP had connected.
+    """The explanation of a connection that broke in a stage after TCP had connected.
 
     Attributes:
         layer: of the stage.
@@ -137,7 +137,7 @@ def failure(address: str, stage: ConnectionStage, error: Exception | None) -> Co
     """Return why a connection broke.
 
     Args:
-        address: `host:port`, with the IP address where that tells more.
+        address: `host:port`, with the IP address where the host is a name.
         stage: how far it had come.
         error: the selector's cause; None if it was closed for being idle.
     """

@@ -171,7 +171,7 @@ class Cluster(NamedTuple):
 
 
 def metadata_request(topics: Iterable[str] | None) -> RequestBuilder:
-    """Return a Metadata request; it creates no topic from the version on that can say so.
+    """Return a Metadata request; it creates no topic, in the versions that can forbid that.
 
     Args:
         topics: the names of the topics; None for all. Version 0 cannot ask for no topic, and its

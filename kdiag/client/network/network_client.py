@@ -161,7 +161,7 @@ class NetworkClient:
         return self._connections.error(node_id)
 
     def silence(self, node_id: str) -> ConnectError | None:
-        """Return what a connection that is being prepared waits for; None if none is."""
+        """Return the error for a connection that is still being prepared; None if none is."""
         if not self._states.is_preparing(node_id):
             return None
         return self._connections.silence(node_id)

@@ -106,7 +106,7 @@ class SaslAuthenticator:
 
     @property
     def wants_write(self) -> bool:
-        """Return whether it waits for the transport to take bytes."""
+        """Return whether it waits for the transport to accept bytes."""
         return not self.is_complete and not self._send.is_completed
 
     def reauthenticate(self, receive: NetworkReceive | None = None) -> None:

@@ -204,14 +204,14 @@ class SaslConversation:
 
     def _correlation_id(self) -> int:
         """Return the next reserved correlation id; after the last comes the first."""
-        taken = self._next_correlation_id
-        following = taken + 1
+        correlation_id = self._next_correlation_id
+        following = correlation_id + 1
         is_left = following in RESERVED_FOR_SASL
         self._next_correlation_id = following if is_left else RESERVED_FOR_SASL[0]
-        return taken
+        return correlation_id
 
 
 def _meaning(code: int) -> str:
-    """Return the name of an error and what it means."""
+    """Return the name of an error and its meaning."""
     error = ERROR_BY_CODE.get(code)
     return error_name(code) if error is None else f"{error.name}: {error.meaning}"

@@ -25,7 +25,7 @@ _LOW_MEMORY_DIVISOR: Final = 10
 
 
 class SelectorReads:
-    """What a selector reads.
+    """The channels that a selector reads, and the frames that arrived.
 
     Attributes:
         completed: frames that arrived, at most one for each channel.

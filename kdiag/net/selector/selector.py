@@ -75,18 +75,18 @@ DEFAULT_SETTINGS: Final = SelectorSettings()
 
 
 class CloseMode(Enum):
-    """What happens to what a closed channel still holds, and who hears of it."""
+    """The ways to close a channel: its last frames may be handed out, its end may be reported."""
 
     GRACEFUL = auto()
     """Frames that have arrived are handed out first; then it is in `disconnected`."""
     NOTIFY_ONLY = auto()
     """It is in `disconnected` at once."""
     DISCARD_NO_NOTIFY = auto()
-    """Nobody hears of it: it was closed from here."""
+    """It is not reported: it was closed from here."""
 
 
 class Selector:
-    """Channels, and what the last `poll` did with them.
+    """Channels, and the results of the last `poll`.
 
     Attributes:
         connected: ids of channels whose connect succeeded, and that are still there.
@@ -348,7 +348,7 @@ class Selector:
         self._idle.touch(channel.id, self._clock.monotonic_ns())
 
     def _watch(self, channel: Channel) -> None:
-        """Watch a channel for what it wants to do next."""
+        """Watch a channel for reading, writing, both or nothing, as it needs now."""
         events = 0
         if channel.id in self._closing or channel.id in self._refused_until_ns:
             return

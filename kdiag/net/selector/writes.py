@@ -9,7 +9,7 @@ from kdiag.net.send import NetworkSend
 
 
 class SelectorWrites:
-    """What a selector writes.
+    """The sends that a selector writes.
 
     Attributes:
         completed: sends of which the system has every byte.
