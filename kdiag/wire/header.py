@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from kdiag.errors import DecodeError
 from kdiag.wire.catalog import API_BY_KEY
-from kdiag.wire.primitives import VarintError, read_unsigned
+from kdiag.wire.primitives import RefusedError, read_uvarint
 
 REQUEST_START: Final = Struct(">hhi")
 """API key, version and correlation id: the start of every request."""
@@ -144,14 +144,14 @@ def skip_tags(data: bytes, position: int) -> int:
     """
     start = position
     try:
-        count, position = read_unsigned(data, position)
+        count, position = read_uvarint(data, position)
         for _ in range(count):
-            _, position = read_unsigned(data, position)
-            size, position = read_unsigned(data, position)
+            _, position = read_uvarint(data, position)
+            size, position = read_uvarint(data, position)
             position += size
             if position > len(data):
                 break
-    except (IndexError, VarintError):
+    except (IndexError, RefusedError):
         position = len(data) + 1
     if position > len(data):
         raise DecodeError("header tags", start, "the tag section runs past the end")

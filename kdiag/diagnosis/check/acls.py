@@ -4,6 +4,7 @@ Source: Kafka's `AclOperation`, `AclEntry.supportedOperations`.
 """
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any, Final
 
 from kdiag.diagnosis.check.facts import CheckFacts
@@ -102,8 +103,6 @@ def _topic_rows(topic: MetadataResponseTopic) -> Iterator[CheckRow]:
 
 def _unknown(name: str, facts: CheckFacts) -> Any:
     """Return the finding that a topic does not exist, with those that may be meant."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only for what is misspelt
-
     topics = facts.topics.topics if facts.topics else []
     known = {(each.name or "").lower(): each.name or "" for each in topics}
     near = [known[each] for each in get_close_matches(name.lower(), known, 3, 0.6)]

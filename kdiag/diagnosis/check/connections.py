@@ -8,6 +8,7 @@ import msgspec
 from kdiag.diagnosis.broker_versions import newest_release
 from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts, CheckStep, Visit
 from kdiag.diagnosis.check.report import CheckPart, CheckRow, CheckStage, CheckStatus, listed
+from kdiag.diagnosis.check.tls import expiring, tls_facts, tls_text
 from kdiag.diagnosis.connection_finding import connection_finding
 from kdiag.errors import ConnectError, Fault
 from kdiag.findings.finding import Finding, Severity, found
@@ -147,8 +148,6 @@ def metadata_text(metadata: MetadataResponse) -> str:
 
 def _detail(step: CheckStep, visit: Visit, facts: CheckFacts) -> str:
     if step is CheckStep.TLS and visit.tls is not None:
-        from kdiag.diagnosis.check.tls import tls_text  # noqa: PLC0415 - plaintext does without
-
         return tls_text(visit.tls, facts.epoch_ns)
     if step is CheckStep.SASL:
         return facts.login or ""
@@ -161,8 +160,6 @@ def _detail(step: CheckStep, visit: Visit, facts: CheckFacts) -> str:
 
 def _facts(step: CheckStep, visit: Visit, facts: CheckFacts) -> dict[str, Any]:
     if step is CheckStep.TLS and visit.tls is not None:
-        from kdiag.diagnosis.check.tls import tls_facts  # noqa: PLC0415 - as above
-
         return {"tls": tls_facts(visit.tls, facts.epoch_ns)}
     if step is CheckStep.API_VERSIONS and visit.versions is not None:
         return {"release": newest_release(visit.versions)}
@@ -184,8 +181,6 @@ def _expiring(endpoint: CheckedEndpoint, epoch_ns: int) -> list[Finding]:
     tls = None if endpoint.best is None else endpoint.best.tls
     if tls is None:
         return []
-    from kdiag.diagnosis.check.tls import expiring  # noqa: PLC0415 - as above
-
     return expiring(str(endpoint), tls, epoch_ns)
 
 

@@ -24,6 +24,7 @@ from kdiag.diagnosis.check.report import (
     listed,
     status_of,
 )
+from kdiag.diagnosis.check.tls import expiring
 from kdiag.diagnosis.connection_finding import connection_finding, sentence
 from kdiag.errors import ConnectError, Layer
 from kdiag.findings.finding import Finding, found
@@ -162,8 +163,6 @@ def _of_listener(endpoint: CheckedEndpoint, facts: CheckFacts, start: Reach) -> 
         failed = [each.address.ip for each in endpoint.visits if each.error is not None]
         yield found("KD1103", address=address, ips=listed(failed))
     if endpoint.best.tls is not None:
-        from kdiag.diagnosis.check.tls import expiring  # noqa: PLC0415 - plaintext does without
-
         yield from expiring(address, endpoint.best.tls, facts.epoch_ns)
 
 

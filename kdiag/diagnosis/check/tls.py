@@ -1,23 +1,23 @@
-"""What TLS showed, as text and for programs, and the certificates that end soon."""
+"""The facts of TLS as text and as JSON, and the certificates that expire soon."""
 
 import datetime as dt
 from typing import TYPE_CHECKING, Any, Final
 
 from kdiag.clock import NS_PER_S
 from kdiag.findings.finding import Finding, found
-from kdiag.net.timed_channel import HandshakeFacts
+from kdiag.net.timed_channel import TlsFacts
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a plaintext check does without
     from kdiag.net.tls.certificate import Certificate
 
 SOON_DAYS: Final = 30
-"""A certificate that is valid for fewer days than this is told of."""
+"""A certificate that is valid for fewer days is reported."""
 
 _SHOWN_NAMES: Final = 4
 
 
-def tls_text(tls: HandshakeFacts, epoch_ns: int) -> str:
-    """Return one line: version, cipher suite, and the other end's certificate."""
+def tls_text(tls: TlsFacts, epoch_ns: int) -> str:
+    """Return one line: version, cipher suite, and the peer's certificate."""
     spoken = " ".join(filter(None, (tls.version, tls.cipher)))
     if not tls.certificates:
         return spoken
@@ -31,8 +31,8 @@ def tls_text(tls: HandshakeFacts, epoch_ns: int) -> str:
     return f"{spoken}, {text}" if spoken else text
 
 
-def tls_facts(tls: HandshakeFacts, epoch_ns: int) -> dict[str, Any]:
-    """Return the same as plain values of JSON."""
+def tls_facts(tls: TlsFacts, epoch_ns: int) -> dict[str, Any]:
+    """Return the facts of TLS as plain values of JSON."""
     return {
         "version": tls.version,
         "cipher": tls.cipher,
@@ -40,8 +40,8 @@ def tls_facts(tls: HandshakeFacts, epoch_ns: int) -> dict[str, Any]:
     }
 
 
-def expiring(address: str, tls: HandshakeFacts, epoch_ns: int) -> list[Finding]:
-    """Return a finding if a certificate that is still valid will soon not be."""
+def expiring(address: str, tls: TlsFacts, epoch_ns: int) -> list[Finding]:
+    """Return a finding if a certificate is valid but expires soon."""
     first = min(tls.certificates, key=lambda each: each.not_after_ns, default=None)
     if first is None or not 0 <= first.days_left(epoch_ns) < SOON_DAYS:
         return []

@@ -1,6 +1,7 @@
 """From what somebody found in a log to the error that it means."""
 
 import re
+from difflib import get_close_matches
 from typing import Final
 
 from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS, KnownError
@@ -38,8 +39,6 @@ def find_errors(text: str) -> list[KnownError]:
 
 def near_names(text: str) -> list[str]:
     """Return up to three names of errors that look like a text, the likest first."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only after a mistake
-
     names = {error.name.lower(): error.name for error in KNOWN_ERRORS}
     names |= {
         error.java_exception.lower(): error.java_exception

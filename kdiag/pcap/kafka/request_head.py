@@ -14,7 +14,7 @@ from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import decode, decode_prefix
 from kdiag.wire.header import REQUEST_START, read_request_header, skip_tags
-from kdiag.wire.primitives import VarintError, read_unsigned
+from kdiag.wire.primitives import RefusedError, read_uvarint
 
 _INT16: Final = Struct(">h")
 _CLIENT_ID_OFFSET: Final = REQUEST_START.size + _INT16.size
@@ -117,13 +117,13 @@ def read_acks(data: bytes, version: int | None) -> int | None:
         position = _CLIENT_ID_OFFSET + max(length, 0)
         if version >= _PRODUCE_FIRST_FLEXIBLE:
             position = position + 1 if data[position] == 0 else skip_tags(data, position)
-            compact, position = read_unsigned(data, position)
+            compact, position = read_uvarint(data, position)
             position += max(compact - 1, 0)
         elif version >= _PRODUCE_FIRST_TRANSACTIONAL:
             (length,) = _INT16.unpack_from(data, position)
             position += _INT16.size + max(length, 0)
         acks: int = _INT16.unpack_from(data, position)[0]
-    except (error, IndexError, VarintError, DecodeError):
+    except (error, IndexError, RefusedError, DecodeError):
         return None
     return acks
 

@@ -18,9 +18,9 @@ from kdiag.wire.codec.source import FunctionSource
 from kdiag.wire.primitives import (
     COMPACT_PACKERS,
     FORMATS,
+    ONE_BYTE,
     PACKERS,
     SIZES,
-    ZERO_BYTES,
     RefusedError,
     merge_tags,
     tag_section,
@@ -46,7 +46,7 @@ class EncoderSource(FunctionSource):
         self.flexible = is_flexible(cls, version)
         names: dict[str, Any] = {
             "uv": uvarint,
-            "U": ZERO_BYTES,
+            "U": ONE_BYTE,
             "merge_tags": merge_tags,
             "tag_section": tag_section,
             "Refused": RefusedError,

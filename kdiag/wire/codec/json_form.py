@@ -11,6 +11,7 @@ import math
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, TypeVar
 
@@ -117,8 +118,6 @@ def _struct_from(cls: type[S], version: int, form: object, path: str) -> S:
 
 def _why_unknown(cls: type[Struct], version: int, name: str) -> str:
     """Return that a version has no field of a name, and what is likely to be meant."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only where something is wrong
-
     why = f"version {version} has no such field"
     elsewhere = [field for field in fields_of(cls) if field.json_name == name]
     if elsewhere:

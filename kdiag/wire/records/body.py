@@ -28,11 +28,11 @@ from kdiag.errors import DecodeError, EncodeError
 from kdiag.wire.primitives import (
     ONE_BYTE,
     VARLONG_BITS,
-    VarintError,
-    read_unsigned,
-    signed,
+    RefusedError,
+    read_uvarint,
     unfold,
-    unsigned,
+    varint,
+    zigzag,
 )
 from kdiag.wire.records.record import Header, Record, int64
 
@@ -66,7 +66,7 @@ def read_records(
     """
     try:
         records, widest = _read(body, count, base_offset, base_timestamp, max_headers)
-    except (IndexError, VarintError):
+    except (IndexError, RefusedError):
         raise find_fault(body, count, max_headers) from None
     if widest or base_offset not in _SAFE or base_timestamp not in _SAFE:
         for record in records:
@@ -92,7 +92,7 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - varints are read in place: see the 
             size += (body[position] << 7) - 128
             position += 1
             if size > fourteen_bits:
-                size, position = read_unsigned(body, position - 2)
+                size, position = read_uvarint(body, position - 2)
         twice_end = position + position + size  # odd, and so never met, if the size is negative
         time = body[position + 1]
         position += 2
@@ -100,7 +100,7 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - varints are read in place: see the 
             time += (body[position] << 7) - 128
             position += 1
             if time > fourteen_bits:
-                time, position = read_unsigned(body, position - 2, VARLONG_BITS)
+                time, position = read_uvarint(body, position - 2, VARLONG_BITS)
                 widest |= time >> 62
         delta = body[position]
         position += 1
@@ -108,14 +108,14 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - varints are read in place: see the 
             delta += (body[position] << 7) - 128
             position += 1
             if delta > fourteen_bits:
-                delta, position = read_unsigned(body, position - 2)
+                delta, position = read_uvarint(body, position - 2)
         length = body[position]
         position += 1
         if length > seven_bits:
-            length, position = read_unsigned(body, position - 1)
+            length, position = read_uvarint(body, position - 1)
         if length & 1:
             if length != 1:
-                raise VarintError
+                raise RefusedError
             key = None
         else:
             end = position + (length >> 1)
@@ -127,10 +127,10 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - varints are read in place: see the 
             length += (body[position] << 7) - 128
             position += 1
             if length > fourteen_bits:
-                length, position = read_unsigned(body, position - 2)
+                length, position = read_uvarint(body, position - 2)
         if length & 1:
             if length != 1:
-                raise VarintError
+                raise RefusedError
             value = None
         else:
             end = position + (length >> 1)
@@ -149,9 +149,9 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - varints are read in place: see the 
         else:
             position += 1
         if position + position != twice_end:
-            raise VarintError
+            raise RefusedError
     if position != len(body):
-        raise VarintError
+        raise RefusedError
     return records, widest
 
 
@@ -159,30 +159,30 @@ def read_headers(body: bytes, position: int, max_headers: int) -> tuple[tuple[He
     """Return the headers of a record, from their count on, and the position after them.
 
     Raises:
-        VarintError: if they are wrong, or more than `max_headers`.
+        RefusedError: if they are wrong, or more than `max_headers`.
         IndexError: if the bytes end inside them.
     """
-    folded, position = read_unsigned(body, position)
+    folded, position = read_uvarint(body, position)
     count = folded >> 1
     if folded & 1 or count > max_headers or count * MIN_HEADER_BYTES > len(body) - position:
-        raise VarintError
+        raise RefusedError
     headers: list[Header] = []
     for _ in range(count):
         length = body[position]
         position += 1
         if length & 0x80:
-            length, position = read_unsigned(body, position - 1)
+            length, position = read_uvarint(body, position - 1)
         if length & 1:
-            raise VarintError
+            raise RefusedError
         end = position + (length >> 1)
         key = body[position:end]
         length = body[end]
         position = end + 1
         if length & 0x80:
-            length, position = read_unsigned(body, end)
+            length, position = read_uvarint(body, end)
         if length & 1:
             if length != 1:
-                raise VarintError
+                raise RefusedError
             headers.append((key, None))
         else:
             end = position + (length >> 1)
@@ -235,8 +235,8 @@ class _CarefulReader:
     def _number(self, path: str, bits: int = 32) -> int:
         start = self.position
         try:
-            folded, self.position = read_unsigned(self._body, start, bits)
-        except VarintError as error:
+            folded, self.position = read_uvarint(self._body, start, bits)
+        except RefusedError as error:
             raise DecodeError(path, start, str(error)) from None
         except IndexError:
             raise DecodeError(path, start, "the bytes end inside a varint") from None
@@ -285,21 +285,21 @@ def write_records(records: Sequence[Record], base_offset: int, base_timestamp: i
         fields = b"".join(
             (
                 NO_ATTRIBUTES,
-                ONE_BYTE[time << 1] if 0 <= time < ONE_BYTE_LIMIT else signed(int64(time)),
-                ONE_BYTE[delta << 1] if 0 <= delta < ONE_BYTE_LIMIT else signed(delta),
-                NULL if key is None else unsigned(len(key) << 1) + key,
-                NULL if record.value is None else unsigned(len(value) << 1),
+                ONE_BYTE[time << 1] if 0 <= time < ONE_BYTE_LIMIT else zigzag(int64(time)),
+                ONE_BYTE[delta << 1] if 0 <= delta < ONE_BYTE_LIMIT else zigzag(delta),
+                NULL if key is None else varint(len(key) << 1) + key,
+                NULL if record.value is None else varint(len(value) << 1),
             )
         )
         tail = _header_bytes(record.headers) if record.headers else NO_HEADERS
-        parts += (unsigned(len(fields) + len(value) + len(tail) << 1), fields, value, tail)
+        parts += (varint(len(fields) + len(value) + len(tail) << 1), fields, value, tail)
     return b"".join(parts)
 
 
 def _header_bytes(headers: Sequence[Header]) -> bytes:
     """Return the headers of a record behind their count."""
-    parts = [unsigned(len(headers) << 1)]
+    parts = [varint(len(headers) << 1)]
     for key, value in headers:
-        parts += (unsigned(len(key) << 1), key)
-        parts += (NULL,) if value is None else (unsigned(len(value) << 1), value)
+        parts += (varint(len(key) << 1), key)
+        parts += (NULL,) if value is None else (varint(len(value) << 1), value)
     return b"".join(parts)

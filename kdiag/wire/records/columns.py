@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.wire.primitives import VARINT_BITS, VARLONG_BITS, VarintError, read_unsigned
+from kdiag.wire.primitives import VARINT_BITS, VARLONG_BITS, RefusedError, read_uvarint
 from kdiag.wire.records.body import find_fault
 from kdiag.wire.records.record import Record
 
@@ -60,7 +60,7 @@ def read_columns(body: bytes, count: int, base_offset: int, base_timestamp: int)
     """
     try:
         columns = _read(body, _starts(body, [(count, len(body))]))
-    except (IndexError, VarintError):
+    except (IndexError, RefusedError):
         raise find_fault(body, count, max_headers=len(body)) from None
     return columns._replace(
         offset=columns.offset + base_offset, timestamp=columns.timestamp + base_timestamp
@@ -90,7 +90,7 @@ def read_joined_columns(batches: Sequence[PackedRecords]) -> RecordColumns:
     ends = accumulate(len(each.body) for each in batches)
     try:
         columns = _read(body, _starts(body, zip(counts, ends, strict=True)))
-    except (IndexError, VarintError):
+    except (IndexError, RefusedError):
         for each in batches:
             read_columns(*each)
         raise
@@ -139,12 +139,12 @@ def _starts(body: bytes, batches: Iterable[tuple[int, int]]) -> list[int]:
                 size += (body[position] << 7) - 128
                 position += 1
                 if size > fourteen_bits:
-                    size, position = read_unsigned(body, position - 2)
+                    size, position = read_uvarint(body, position - 2)
             if size & 1:
-                raise VarintError
+                raise RefusedError
             position += size >> 1
         if count < 0 or position != end:
-            raise VarintError
+            raise RefusedError
     append(position)
     return starts
 
@@ -163,7 +163,7 @@ def _read(body: bytes, starts: list[int]) -> RecordColumns:
     value_bytes, value_start, position = _byte_strings(data, position)
     headers, position = _varints(data, position)
     if (_after_headers(body, position, headers) != bounds[1:]).any():
-        raise VarintError
+        raise RefusedError
     return RecordColumns(
         body,
         delta,
@@ -183,7 +183,7 @@ def _after_headers(body: bytes, position: Int64Array, count: Int64Array) -> Int6
     have more, these are walked through one by one, or a single long one would make many rounds.
     """
     if (count < 0).any():
-        raise VarintError
+        raise RefusedError
     data = np.frombuffer(body, np.uint8)
     position = position.copy()
     rows = np.flatnonzero(count)
@@ -191,7 +191,7 @@ def _after_headers(body: bytes, position: Int64Array, count: Int64Array) -> Int6
     while rows.size > FEW:
         key_bytes, _, after_key = _byte_strings(data, position[rows])
         if (key_bytes < 0).any():
-            raise VarintError
+            raise RefusedError
         _, _, position[rows] = _byte_strings(data, after_key)
         rows, left = rows[left > 1], left[left > 1] - 1
     for row, headers in zip(rows.tolist(), left.tolist(), strict=True):
@@ -202,12 +202,12 @@ def _after_headers(body: bytes, position: Int64Array, count: Int64Array) -> Int6
 def _skip_headers(body: bytes, position: int, count: int) -> int:
     """Return where `count` headers end."""
     for _ in range(count):
-        length, position = read_unsigned(body, position)
+        length, position = read_uvarint(body, position)
         if length & 1:
-            raise VarintError
-        length, position = read_unsigned(body, position + (length >> 1))
+            raise RefusedError
+        length, position = read_uvarint(body, position + (length >> 1))
         if length & 1 and length != 1:
-            raise VarintError
+            raise RefusedError
         position += length >> 1
     return position
 
@@ -218,7 +218,7 @@ def _byte_strings(
     """Return the lengths of byte strings, where they start and where they end."""
     length, start = _varints(data, position)
     if (length < -1).any():
-        raise VarintError
+        raise RefusedError
     return length, start, start + np.maximum(length, 0)
 
 
@@ -235,7 +235,7 @@ def _varints(
             break
         byte = data[position[unfinished]].astype(np.uint64)
         if shift + 7 > bits and (byte >> (bits - shift)).any():
-            raise VarintError  # too large, or the last byte allowed says that more follow
+            raise RefusedError  # too large, or the last byte allowed says that more follow
         folded[unfinished] |= (byte & 0x7F) << shift
         position[unfinished] += 1
         unfinished = unfinished[(byte & 0x80).astype(bool)]

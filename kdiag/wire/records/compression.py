@@ -13,7 +13,6 @@ A few bytes can claim to be gigabytes. Here memory grows with what comes out, no
 claimed: a codec is fed about as many bytes at a time as it can blow up to the room that is left,
 and a claim that its bytes cannot fulfil is refused.
 
-The libraries are imported on first use: together that takes about 15 ms.
 """
 
 import struct
@@ -21,13 +20,13 @@ import threading
 import zlib
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
+
+import cramjam
+import lz4.frame
+from zstandard import ZstdCompressor, ZstdDecompressor, ZstdError
 
 from kdiag.errors import DecodeError
-
-if TYPE_CHECKING:
-    from zstandard import ZstdDecompressor
-
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 """The codecs by the number that attributes of batches and messages hold."""
@@ -136,15 +135,11 @@ def compress(codec: str, data: bytes, *, form: str = "", magic: int = 2) -> byte
 
 
 def _failures(codec: str) -> tuple[type[Exception], ...]:
-    """Return what the codec's library raises for wrong bytes."""
+    """Return the exceptions of the codec's library for wrong bytes."""
     if codec == "zstd":
-        from zstandard import ZstdError  # noqa: PLC0415 - as the module says
-
         return (ZstdError, MemoryError)
     if codec == "snappy":
-        from cramjam import DecompressionError  # noqa: PLC0415 - as the module says
-
-        return (DecompressionError, MemoryError)
+        return (cramjam.DecompressionError, MemoryError)
     return (zlib.error if codec == "gzip" else RuntimeError, MemoryError)
 
 
@@ -190,9 +185,7 @@ def _read_gzip(data: bytes, max_bytes: int) -> bytes:
 
 
 def _read_lz4(data: bytes, max_bytes: int) -> bytes:
-    from lz4.frame import LZ4FrameDecompressor  # noqa: PLC0415 - as the module says
-
-    return _read_frames(LZ4FrameDecompressor, data, max_bytes, LZ4_RATIO)
+    return _read_frames(lz4.frame.LZ4FrameDecompressor, data, max_bytes, LZ4_RATIO)
 
 
 def _read_zstd(data: bytes, max_bytes: int) -> bytes:
@@ -231,9 +224,7 @@ def _read_raw_snappy(data: bytes, max_bytes: int) -> bytes:
         raise _OutgrownError
     if size > SNAPPY_RATIO * len(data):
         raise DecodeError("", 0, f"{len(data)} bytes of snappy cannot become {size}")
-    from cramjam import snappy  # noqa: PLC0415 - as the module says
-
-    return bytes(snappy.decompress_raw(data))
+    return bytes(cramjam.snappy.decompress_raw(data))
 
 
 _DECOMPRESSORS: Final[dict[str, Callable[[bytes, int], bytes]]] = {
@@ -246,9 +237,7 @@ _DECOMPRESSORS: Final[dict[str, Callable[[bytes, int], bytes]]] = {
 
 
 def _write_raw_snappy(data: bytes) -> bytes:
-    from cramjam import snappy  # noqa: PLC0415 - as the module says
-
-    return bytes(snappy.compress_raw(data))
+    return bytes(cramjam.snappy.compress_raw(data))
 
 
 def _write_xerial(data: bytes) -> bytes:
@@ -261,17 +250,13 @@ def _write_xerial(data: bytes) -> bytes:
 
 def _write_lz4(data: bytes) -> bytes:
     """Return one frame of independent blocks: Kafka's Java client reads no linked ones."""
-    from lz4 import frame  # noqa: PLC0415 - as the module says
-
-    written: bytes = frame.compress(
-        data, block_size=frame.BLOCKSIZE_MAX64KB, block_linked=False, store_size=False
+    written: bytes = lz4.frame.compress(
+        data, block_size=lz4.frame.BLOCKSIZE_MAX64KB, block_linked=False, store_size=False
     )
     return written
 
 
 def _write_zstd(data: bytes, *, is_sized: bool) -> bytes:
-    from zstandard import ZstdCompressor  # noqa: PLC0415 - as the module says
-
     return ZstdCompressor(write_content_size=is_sized).compress(data)
 
 
@@ -312,19 +297,17 @@ def _xxh32(data: bytes) -> int:
 
 
 class _OfThread(threading.local):
-    """What each thread has of its own, because no two may use it at once."""
+    """The objects of each thread, because no two may use one at once."""
 
-    zstd_decompressor: "ZstdDecompressor | None" = None
+    zstd_decompressor: ZstdDecompressor | None = None
 
 
 _of_thread = _OfThread()
 
 
-def _zstd_decompressor() -> "ZstdDecompressor":
-    """Return this thread's decompressor: to make one takes longer than to read a small batch."""
+def _zstd_decompressor() -> ZstdDecompressor:
+    """Return this thread's decompressor: making one takes longer than reading a small batch."""
     if _of_thread.zstd_decompressor is None:
-        from zstandard import ZstdDecompressor  # noqa: PLC0415 - as the module says
-
         _of_thread.zstd_decompressor = ZstdDecompressor()
     return _of_thread.zstd_decompressor
 
@@ -336,6 +319,6 @@ def crc32c(data: bytes | memoryview) -> int:
 
 @cache
 def _library() -> Callable[[bytes | memoryview], int]:
-    from crc32c import crc32c as compute  # noqa: PLC0415 - 25 ms, it asks for its own version
+    from crc32c import crc32c as compute  # noqa: PLC0415 - 23 ms: it looks its own version up
 
     return compute

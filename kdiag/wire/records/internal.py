@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from kdiag.errors import DecodeError
 from kdiag.wire.codec.messages import decode
-from kdiag.wire.primitives import VarintError, read_unsigned
+from kdiag.wire.primitives import RefusedError, read_uvarint
 from kdiag.wire.record_catalog import (
     CONTROL_RECORDS,
     COORDINATOR_RECORDS,
@@ -69,10 +69,10 @@ def read_metadata_record(topic: str, value: bytes | None) -> InternalRecord | No
     if value is None:
         return None
     try:
-        frame_version, position = read_unsigned(value, 0)
-        record_type, position = read_unsigned(value, position)
-        version, position = read_unsigned(value, position)
-    except (IndexError, VarintError):
+        frame_version, position = read_uvarint(value, 0)
+        record_type, position = read_uvarint(value, position)
+        version, position = read_uvarint(value, position)
+    except (IndexError, RefusedError):
         return None
     name = METADATA_RECORDS[topic].get(record_type)
     if frame_version != _FRAME_VERSION or name is None:

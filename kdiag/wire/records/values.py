@@ -4,7 +4,7 @@ It steps over offsets, timestamps and keys, and takes two thirds of the time of
 `kdiag.wire.records.body.read_records`. What is wrong with the records is found all the same.
 """
 
-from kdiag.wire.primitives import VARLONG_BITS, VarintError, read_unsigned
+from kdiag.wire.primitives import VARLONG_BITS, RefusedError, read_uvarint
 from kdiag.wire.records.body import find_fault, read_headers
 
 
@@ -20,7 +20,7 @@ def read_values(body: bytes, count: int) -> list[bytes | None]:
     """
     try:
         return _read(body, count)
-    except (IndexError, VarintError):
+    except (IndexError, RefusedError):
         raise find_fault(body, count, max_headers=len(body)) from None
 
 
@@ -37,25 +37,25 @@ def _read(body: bytes, count: int) -> list[bytes | None]:  # noqa: C901, PLR0912
             size += (body[position] << 7) - 128
             position += 1
             if size > fourteen_bits:
-                size, position = read_unsigned(body, position - 2)
+                size, position = read_uvarint(body, position - 2)
         twice_end = position + position + size  # odd, and so never met, if the size is negative
         position += 2
         if body[position - 1] > seven_bits:  # the timestamp
             position += 1
             if body[position - 1] > seven_bits:
-                _, position = read_unsigned(body, position - 2, VARLONG_BITS)
+                _, position = read_uvarint(body, position - 2, VARLONG_BITS)
         position += 1
         if body[position - 1] > seven_bits:  # the offset
             position += 1
             if body[position - 1] > seven_bits:
-                _, position = read_unsigned(body, position - 2)
+                _, position = read_uvarint(body, position - 2)
         length = body[position]
         position += 1
         if length != 1:  # the key
             if length > seven_bits:
-                length, position = read_unsigned(body, position - 1)
+                length, position = read_uvarint(body, position - 1)
             if length & 1:
-                raise VarintError
+                raise RefusedError
             position += length >> 1
         length = body[position]
         position += 1
@@ -63,10 +63,10 @@ def _read(body: bytes, count: int) -> list[bytes | None]:  # noqa: C901, PLR0912
             length += (body[position] << 7) - 128
             position += 1
             if length > fourteen_bits:
-                length, position = read_unsigned(body, position - 2)
+                length, position = read_uvarint(body, position - 2)
         if length & 1:
             if length != 1:
-                raise VarintError
+                raise RefusedError
             append(None)
         else:
             end = position + (length >> 1)
@@ -77,7 +77,7 @@ def _read(body: bytes, count: int) -> list[bytes | None]:  # noqa: C901, PLR0912
         else:
             position += 1
         if position + position != twice_end:
-            raise VarintError
+            raise RefusedError
     if position != len(body):
-        raise VarintError
+        raise RefusedError
     return values
