@@ -25,7 +25,13 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL, BrokerPath, KernelLimits, LoadDirection
+from kdiag.diagnosis.buffers.facts import (
+    BYTES_PER_MB,
+    LEFT_TO_KERNEL,
+    BrokerPath,
+    Direction,
+    KernelLimits,
+)
 
 SEND_FACTOR: Final = 1.5
 """Bytes in flight for each byte of a send buffer, as sizes are set."""
@@ -35,7 +41,6 @@ RECEIVE_FACTOR: Final = 1.12
 _BBR: Final = "bbr"
 _PACED_ROUND_TRIPS: Final = 0.45
 _BITS: Final = 8
-_BYTES_PER_MB: Final = 1_000_000
 _DIGITS: Final = 2
 _KIB: Final = 1 << 10
 
@@ -166,7 +171,7 @@ def ceiling(
     """Return how fast a client can go; the arguments are those of `ceilings`."""
     assert path.rtt_ns
     bounds = list(_bounds(client, path, limits))
-    rate = bits_per_s / _BITS / _BYTES_PER_MB
+    rate = bits_per_s / _BITS / BYTES_PER_MB
     has_bbr = path.facts is not None and path.facts.congestion_control == _BBR
     is_paced = has_bbr and client.requests == 1
     held = [
@@ -212,8 +217,8 @@ def _turn_rate(
     assert path.rtt_ns
     time_s = path.rtt_ns / NS_PER_S
     if bound in {Bound.BATCHES_IN_FLIGHT, Bound.FETCH_SIZE}:
-        sending_s = size / rate_mb_per_s / _BYTES_PER_MB
+        sending_s = size / rate_mb_per_s / BYTES_PER_MB
         if is_paced:
             sending_s = max(sending_s, _PACED_ROUND_TRIPS * time_s)
         time_s = max(path.request_rtt_ns or 0, path.rtt_ns) / NS_PER_S + sending_s
-    return size / time_s / _BYTES_PER_MB
+    return size / time_s / BYTES_PER_MB

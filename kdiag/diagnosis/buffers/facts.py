@@ -12,6 +12,8 @@ from kdiag.net.tcp_info import SocketFacts
 LEFT_TO_KERNEL: Final = SYSTEM_DEFAULT
 """The size of a buffer that nobody sets; Linux lets it grow with the path."""
 
+BYTES_PER_MB: Final = 1_000_000
+
 _BITS: Final = 8
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.buffers.ceiling import RECEIVE_FACTOR, SEND_FACTOR, Bound, Ceiling
 from kdiag.diagnosis.buffers.facts import (
+    BYTES_PER_MB,
     LEFT_TO_KERNEL,
     BrokerPath,
     KernelLimits,
@@ -15,7 +16,6 @@ from kdiag.diagnosis.buffers.facts import (
 )
 from kdiag.findings.finding import Finding, found
 
-_BYTES_PER_MB: Final = 1_000_000
 _BITS: Final = 8
 _LEAST_LOST: Final = 3
 _LOST_SEGMENTS: Final = 0.001
@@ -132,7 +132,7 @@ def _of_runs(measured: Measured) -> Iterator[Finding]:
             "KD6017",
             **_evidence(measured),
             retransmits=retransmits,
-            moved_mb=round(moved_bytes / _BYTES_PER_MB),
+            moved_mb=round(moved_bytes / BYTES_PER_MB),
         )
     throttled_ns = sum(run.throttled_ns for run in runs)
     if throttled_ns:
@@ -168,7 +168,7 @@ def _evidence(measured: Measured) -> dict[str, Any]:
         "address": path.address,
         "rtt_ms": _ms(path.rtt_ns or 0),
         "needed_bytes": _needed_bytes(measured),
-        "rate_mb_per_s": round(measured.bits_per_s / _BITS / _BYTES_PER_MB, 1),
+        "rate_mb_per_s": round(measured.bits_per_s / _BITS / BYTES_PER_MB, 1),
     }
 
 
@@ -179,7 +179,7 @@ def _needed_bytes(measured: Measured) -> int:
 def _mb_per_s(size: int, measured: Measured) -> float:
     """Return the rate at which so much goes in each round trip."""
     assert measured.path.rtt_ns
-    return round(size * NS_PER_S / measured.path.rtt_ns / _BYTES_PER_MB, 1)
+    return round(size * NS_PER_S / measured.path.rtt_ns / BYTES_PER_MB, 1)
 
 
 def _ms(time_ns: int) -> float:

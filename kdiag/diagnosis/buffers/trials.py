@@ -11,14 +11,13 @@ from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.buffers.facts import (
+    BYTES_PER_MB,
     LEFT_TO_KERNEL,
+    Direction,
     KernelLimits,
-    LoadDirection,
-    LoadKind,
-    ProofRun,
+    Load,
+    Run,
 )
-
-_BYTES_PER_MB: Final = 1_000_000
 
 
 class Trial(NamedTuple):
@@ -54,7 +53,7 @@ class Trial(NamedTuple):
 
     def bytes_per_round_trip(self, rtt_ns: int) -> int:
         """Return how much went in each round trip."""
-        return int(self.mb_per_s * _BYTES_PER_MB * rtt_ns / NS_PER_S)
+        return int(self.mb_per_s * BYTES_PER_MB * rtt_ns / NS_PER_S)
 
 
 def summarize(runs: Iterable[ProofRun], limits: KernelLimits) -> list[Trial]:

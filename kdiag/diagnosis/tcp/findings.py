@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kdiag.clock import NS_PER_S
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.tcp.limit import (
     SHORT_PATH_NS,
     ConnectionLimits,
@@ -20,7 +20,6 @@ from kdiag.findings.finding import Finding, found
 from kdiag.wire import api_keys
 
 DEFAULT_BITS_PER_S: Final = 1_000_000_000
-_MS: Final = 1_000_000
 _BITS: Final = 8
 _SCALING: Final = {
     WindowScaling.CLIENT_ONLY: "only the client offers",
@@ -175,4 +174,4 @@ class _Subject:
 
 
 def _ms(time_ns: int) -> float:
-    return round(time_ns / _MS, 1)
+    return round(time_ns / NS_PER_MS, 1)

@@ -20,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.tcp.turns import Frames, Turns
 from kdiag.exchange.tcp_facts import TcpDirection, TcpFacts, WindowScaling
 
@@ -35,7 +36,6 @@ _LOADED_RTT: Final = 1.25
 _LOADED_NS: Final = 2_000_000
 _NEAR: Final = 0.1  # of a round trip
 _HELD_ROUND_TRIPS: Final = 5
-_MS: Final = 1_000_000
 _NEARLY_UNSCALED: Final = 48 << 10  # what is left of 64 KiB when some is not read yet
 _DIGITS: Final = 2
 
@@ -165,7 +165,7 @@ def _limit(facts: TcpFacts, direction: TcpDirection, turn_bytes: int | None) -> 
         bound_bytes=bound_bytes,
         ceiling_mb_per_s=_ceiling_mb_per_s(facts, bound_bytes),
         turn_bytes=turn_bytes,
-        waits_ms={each.value: round(ns / _MS, 1) for each, ns in waits.items() if ns},
+        waits_ms={each.value: round(ns / NS_PER_MS, 1) for each, ns in waits.items() if ns},
     )
 
 
