@@ -1,15 +1,15 @@
-"""Where a request goes: from what a person says to the nodes that it is sent to.
+"""Destinations of requests: parses what the user writes, and finds the nodes.
 
     2                    broker 2
-    any                  whichever node is connected already
+    any                  a node that is connected already
     all                  each broker
-    controller           the broker that Metadata calls the controller
+    controller           the broker that Metadata names as the controller
     coordinator:orders   the coordinator of group `orders`
     coordinator:txn:tx   that of transactional id `tx`; `coordinator:group:txn:x` is a group again
     leader:orders:0      the leader of a partition
-    bootstrap            each bootstrap server itself; nobody is asked for the cluster first
+    bootstrap            each bootstrap server itself, without a request for the cluster first
 
-Source: Kafka's Metadata and FindCoordinator; KIP-919 (controllers, which know no Metadata).
+Source: Kafka's Metadata and FindCoordinator; KIP-919 (controllers do not support Metadata).
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.clock import NS_PER_MS
 from kdiag.probe.coordinator.search import PATIENCE_NS, coordinator_request
 from kdiag.wire.api.find_coordinator import Coordinator, FindCoordinatorResponse
 from kdiag.wire.coordinator_partition import CoordinatorKind
@@ -27,7 +28,7 @@ FORMS: Final = (
     "coordinator:share:GROUP:TOPICID:PARTITION or leader:TOPIC:PARTITION"
 )
 
-_RETRY_NS: Final = 100_000_000
+_RETRY_NS: Final = 100 * NS_PER_MS
 _NOT_AVAILABLE: Final = "COORDINATOR_NOT_AVAILABLE"
 _KINDS: Final = {
     "group": CoordinatorKind.GROUP,
@@ -49,7 +50,7 @@ class Way(StrEnum):
 
 
 class Destination(NamedTuple):
-    """Where a request goes.
+    """The destination of a request.
 
     Attributes:
         way: how the nodes are found.
@@ -69,8 +70,8 @@ class Nodes(NamedTuple):
 
     Attributes:
         ids: brokers, or connected bootstrap servers (-1, -2 ...); empty if `why` says so.
-        why: why there is none.
-        error: Kafka's name of the error behind that; None if the destination is the mistake.
+        why: the reason if there are none.
+        error: Kafka's name of that error; None if the destination itself is wrong.
     """
 
     ids: Sequence[int]
@@ -79,10 +80,10 @@ class Nodes(NamedTuple):
 
 
 def parse_destination(text: str) -> Destination:
-    """Return the destination that a text names, as the head of this module lists them.
+    """Return the destination of a text; this module's docstring lists the forms.
 
     Raises:
-        ValueError: if it names none.
+        ValueError: if the text is not a destination.
     """
     if text in {Way.ANY, Way.ALL, Way.CONTROLLER, Way.BOOTSTRAP}:
         return Destination(Way(text))
@@ -101,10 +102,10 @@ def parse_destination(text: str) -> Destination:
 
 
 def find_nodes(client: ClusterClient, destination: Destination) -> Nodes:
-    """Return the nodes to ask; the client must be connected, unless it is for `bootstrap`.
+    """Return the nodes of a destination; the client must be connected, except for `bootstrap`.
 
     Raises:
-        KdiagError: if nobody can be asked who the leader or the coordinator is.
+        KdiagError: if no broker answers who the leader or the coordinator is.
     """
     match destination.way:
         case Way.BROKER:
@@ -121,9 +122,9 @@ def find_nodes(client: ClusterClient, destination: Destination) -> Nodes:
 
 
 def broker_id(client: ClusterClient, node_id: int) -> int | None:
-    """Return which broker a node is; None for a bootstrap server that none advertises.
+    """Return the broker id of a node; None for a bootstrap server that no broker advertises.
 
-    It may be advertised by its name or by the address that its name has led to.
+    A broker may advertise it by its name or by the address that its name resolves to.
     """
     if node_id >= 0:
         return node_id
@@ -162,25 +163,25 @@ def _leader(client: ClusterClient, topic: str, index: int) -> Nodes:
 
 
 def _coordinator(client: ClusterClient, destination: Destination) -> Nodes:
-    """Ask for the coordinator, also while its topic is being created by the first question."""
+    """Ask for the coordinator, again while the first request has its topic created."""
     until_ns = client.clock.monotonic_ns() + PATIENCE_NS
     while True:
         named = _ask(client, destination)
         error = error_name(named.error_code) if named.error_code else None
         if error != _NOT_AVAILABLE or client.clock.monotonic_ns() >= until_ns:
             break
-        client.wait(_RETRY_NS)
-    what = f"the coordinator of {destination.kind.noun} {destination.name}"
+        pause(client, _RETRY_NS)
+    coordinator = f"the coordinator of {destination.kind.noun} {destination.name}"
     if error is not None:
-        return Nodes([], f"{what}: {error}", error)
+        return Nodes([], f"{coordinator}: {error}", error)
     if named.node_id not in client.cluster.brokers:
-        why = f"{what} is broker {named.node_id}, which is not among the brokers"
+        why = f"{coordinator} is broker {named.node_id}, which is not among the brokers"
         return Nodes([], why, _NOT_AVAILABLE)
     return Nodes([named.node_id])
 
 
 def _ask(client: ClusterClient, destination: Destination) -> Coordinator:
-    """Return what a broker says; before version 4 it speaks of the one key without naming it."""
+    """Return a broker's answer; before version 4 it does not repeat the key."""
     request = coordinator_request(destination.kind, [destination.name])
     body = client.ask_any(request, FindCoordinatorResponse)
     return next(iter(body.coordinators), None) or Coordinator(

@@ -1,10 +1,10 @@
-"""A topic of kdiag's own, for probes that write: made for them, and removed on every way out.
+"""Topics of kdiag's own, for probes that write: created for them, and always removed.
 
     with probe_topic(client, ProbeTopicSettings([1, 2])) as topic:
         topic.leaders  # {0: 1, 1: 2}: partition 0 is led by broker 1, partition 1 by broker 2
 
-Nothing is ever written to a topic of a user's. Removal has a few seconds of its own, so that the
-topic goes away also when the command is interrupted or its time is up.
+Probes never write to a user's topic. Removal has a few seconds of its own, so that the topic is
+removed even if the command is interrupted or its time is up.
 
 Source: Kafka's CreateTopics and DeleteTopics; KIP-516 (topic ids), KIP-590 (any broker forwards).
 """
@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Final, NamedTuple, TypeVar
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.clock import NS_PER_MS
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import (
     AuthorizationError,
     KdiagError,
@@ -40,13 +40,13 @@ from kdiag.wire.schema import ZERO_UUID, Struct
 A = TypeVar("A", bound=Struct)
 
 PREFIX: Final = "_kdiag_probe_"
-"""What the names of all these topics begin with."""
+"""The prefix of all these topics' names."""
 
-CLEANUP_NS: Final = 5_000_000_000
+CLEANUP_NS: Final = 5 * NS_PER_S
 """How long the removal may take beyond the time of the command."""
 
-_CREATION_NS: Final = 30_000_000_000
-_RETRY_NS: Final = 100_000_000
+_CREATION_NS: Final = 30 * NS_PER_S
+_RETRY_NS: Final = 100 * NS_PER_MS
 _NONE: Final = "NONE"
 _GONE: Final = frozenset((_NONE, "UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"))
 _ELSEWHERE: Final = frozenset(("NOT_CONTROLLER", "COORDINATOR_LOAD_IN_PROGRESS"))
@@ -54,12 +54,12 @@ _DENIED: Final = frozenset(("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION
 
 
 class ProbeTopicSettings(NamedTuple):
-    """Which topic to make.
+    """The topic to create.
 
     Attributes:
-        partition_leaders: the broker that shall lead each partition, by partition.
+        partition_leaders: the broker to lead each partition, by partition.
         configs: settings of the topic, by Kafka's names.
-        replication_factor: the other replicas are on the brokers that follow the leader.
+        replication_factor: the other replicas are on the next brokers by id.
     """
 
     partition_leaders: Sequence[int]
@@ -68,7 +68,7 @@ class ProbeTopicSettings(NamedTuple):
 
 
 class ProbeTopic(NamedTuple):
-    """A topic that is there.
+    """A topic that exists.
 
     Attributes:
         name: its name.
@@ -83,22 +83,22 @@ class ProbeTopic(NamedTuple):
 
 @contextmanager
 def probe_topic(client: ClusterClient, settings: ProbeTopicSettings) -> Iterator[ProbeTopic]:
-    """Make a topic, and remove it at the end.
+    """Create a topic, and remove it at the end.
 
     Args:
-        client: connected; used for the topic alone, so that it is not busy when the topic goes.
-        settings: which topic.
+        client: connected; used for the topic alone, so that it is not busy at the removal.
+        settings: of the topic.
 
     Raises:
         AuthorizationError: if this user may not create topics.
         ProbeError: if the cluster refuses for another reason, or the topic cannot be removed.
         RequestTimeoutError: if its partitions have no leaders in time.
-        KdiagError: if no broker can be asked.
+        KdiagError: if no broker answers.
     """
     name = PREFIX + secrets.token_hex(4)
     until_ns = min(client.clock.monotonic_ns() + _CREATION_NS, client.deadline_ns)
     with ExitStack() as ending:
-        # The topic may be there also if no answer comes.
+        # The topic may exist even if no answer comes.
         ending.callback(_remove, client, name)
         try:
             _create(client, name, settings, until_ns)
@@ -129,7 +129,7 @@ def _create(client: ClusterClient, name: str, settings: ProbeTopicSettings, unti
 
 
 def _replicas(client: ClusterClient, leader: int, replication_factor: int) -> list[int]:
-    """Return the brokers of a partition: its leader, and those that follow it by number."""
+    """Return the brokers of a partition: its leader, and the next ones by id."""
     others = sorted(
         (each.id for each in client.brokers if each.id != leader),
         key=lambda each: (each < leader, each),
@@ -138,7 +138,7 @@ def _replicas(client: ClusterClient, leader: int, replication_factor: int) -> li
 
 
 def _led(client: ClusterClient, name: str, partitions: int, until_ns: int) -> ProbeTopic:
-    """Return the topic once all its partitions have leaders."""
+    """Wait until all partitions have leaders, and return the topic."""
     while True:
         topic = client.refresh([name]).topics.get(name)
         if topic is not None and not topic.error_code:
@@ -175,7 +175,7 @@ def _remove(client: ClusterClient, name: str) -> None:
 def _repeated(
     client: ClusterClient, do: Callable[[], tuple[str, str | None]], until_ns: int
 ) -> tuple[str, str | None]:
-    """Return the error and the message of the first answer of the controller itself."""
+    """Repeat a request until the controller itself answers; return its error and message."""
     while True:
         error, message = do()
         if error not in _ELSEWHERE or client.clock.monotonic_ns() >= until_ns:
@@ -185,7 +185,7 @@ def _repeated(
 
 
 def _ask_controller(client: ClusterClient, request: Struct, answer: type[A], until_ns: int) -> A:
-    """Return the controller's answer; with KRaft any broker hands the request on to it."""
+    """Return the controller's answer; with KRaft any broker forwards the request to it."""
     timeout_ns = max(0, until_ns - client.clock.monotonic_ns())
     controller = client.cluster.controller_id
     if controller in client.cluster.brokers:

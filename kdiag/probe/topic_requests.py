@@ -1,4 +1,4 @@
-"""Requests about one topic, in the versions that can name it."""
+"""Requests about one topic, in the versions that identify it by name or by id."""
 
 from typing import Final, Protocol
 
@@ -11,7 +11,7 @@ _TIMEOUT_MS: Final = 30_000
 
 
 class NamedTopic(Protocol):
-    """A topic as requests name it."""
+    """A topic as requests identify it."""
 
     @property
     def topic(self) -> str:
@@ -20,19 +20,19 @@ class NamedTopic(Protocol):
 
     @property
     def topic_id(self) -> bytes:
-        """Return its id: sixteen bytes; zeros if it has none."""
+        """Return its id: sixteen bytes, all zero if it has none."""
         ...
 
 
 def request_about(topic: NamedTopic, request: Struct) -> RequestBuilder:
-    """Return a builder of a Produce, Fetch or OffsetCommit that is about this topic alone."""
+    """Return the builder of a Produce, Fetch or OffsetCommit about this topic alone."""
     builder = builder_of(request)
     has_topic_ids = topic.topic_id != ZERO_UUID
     return builder._replace(versions=record_versions(builder.api.key, has_topic_ids=has_topic_ids))
 
 
 def produce_request(topic: NamedTopic, partition: int, acks: int, batch: bytes) -> RequestBuilder:
-    """Return what appends a batch to a partition."""
+    """Return the request that appends a batch to a partition."""
     data = PartitionProduceData(partition, batch)
     topic_data = TopicProduceData(topic.topic, topic.topic_id, [data])
     return request_about(

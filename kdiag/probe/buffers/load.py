@@ -1,6 +1,6 @@
-"""The load that a broker is put under: Produce requests, or Fetches, that are all alike.
+"""The requests that load a broker: Produce requests, or Fetches, that are all alike.
 
-Batches hold random bytes, which nothing on the way can make smaller.
+Batches hold random bytes, which no compression on the way makes smaller.
 """
 
 import secrets
@@ -25,14 +25,14 @@ _MAX_WAIT_MS: Final = 500
 
 
 class Target(NamedTuple):
-    """What of a topic one broker leads.
+    """The partitions of a topic that one broker leads.
 
     Attributes:
         node_id: the broker.
         topic: its name.
         topic_id: sixteen bytes; zeros before Kafka 2.8.
-        written_partition: where to produce to; None if nothing may be written.
-        offsets: where to fetch from, by partition; empty if there is nothing to fetch.
+        written_partition: the partition to produce to; None if nothing may be written.
+        offsets: the offsets to fetch from, by partition; empty if there is nothing to fetch.
     """
 
     node_id: int
@@ -59,7 +59,7 @@ def produce_request(target: Target, batch: bytes) -> RequestBuilder:
 
 
 def fetch_request(target: Target, size_bytes: int) -> RequestBuilder:
-    """Return the request for about so many bytes of records; the same ones each time."""
+    """Return the request for about so many bytes of records, the same ones each time."""
     partitions = [
         FetchPartition(partition, fetch_offset=offset, partition_max_bytes=size_bytes)
         for partition, offset in target.offsets.items()
@@ -72,7 +72,7 @@ def fetch_request(target: Target, size_bytes: int) -> RequestBuilder:
 
 
 def answered_bytes(answer: Struct | None, sent_bytes: int) -> tuple[int, int]:
-    """Return the bytes of records that an answer stands for, and its throttle time in ms.
+    """Return the bytes of records that an answer acknowledges or carries, and its throttle time.
 
     Args:
         answer: of Produce or Fetch.
@@ -96,6 +96,6 @@ def answered_bytes(answer: Struct | None, sent_bytes: int) -> tuple[int, int]:
     return fetched_bytes, answer.throttle_time_ms
 
 
-def _check(error_code: int, what: str) -> None:
+def _check(error_code: int, action: str) -> None:
     if error_code:
-        raise ProbeError("load", f"cannot {what} the partition: {error_name(error_code)}")
+        raise ProbeError("load", f"cannot {action} the partition: {error_name(error_code)}")

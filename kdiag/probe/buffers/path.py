@@ -1,7 +1,11 @@
-"""Looks at the ways to all brokers: how far they are, and how buffers are set at both ends.
+"""Reads the facts of the paths to all brokers: round trips, and buffer settings at both ends.
 
-Brokers are asked at the same time. One that cannot be reached, or does not let itself be asked for
-its configuration, takes nothing away from the others.
+    look_at_paths         round trips, socket facts and settings of all brokers
+    describe_brokers      the buffer settings of brokers
+    read_kernel_limits    the buffer limits of this machine's kernel
+
+Brokers are asked at the same time. One that cannot be reached, or refuses to describe its
+configuration, does not affect the others.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,14 +29,16 @@ _SMALLEST: Final = 0
 _SEND: Final = "socket.send.buffer.bytes"
 _RECEIVE: Final = "socket.receive.buffer.bytes"
 _MESSAGE: Final = "message.max.bytes"
+_SYSCTLS: Final = Path("/proc/sys/net")
+_SYSCTL_SIZES: Final = 3
 
 
 def look_at_paths(client: ClusterClient, rtt_ns: int | None = None) -> list[BrokerPath]:
-    """Return the ways to all brokers of the cluster, by ascending id.
+    """Return the paths to all brokers of the cluster, by ascending id.
 
     Args:
         client: connected.
-        rtt_ns: the round trip to go by; None for that which is measured.
+        rtt_ns: the round trip to assume; None for the measured one.
     """
     errors = client.reach_all()
     reached = [node_id for node_id, error in errors.items() if error is None]
@@ -50,7 +56,7 @@ def look_at_paths(client: ClusterClient, rtt_ns: int | None = None) -> list[Brok
 
 
 def describe_brokers(client: ClusterClient, node_ids: Iterable[int]) -> dict[int, BrokerConfig]:
-    """Return what brokers are set to; a broker is only asked for its own settings."""
+    """Return the settings of brokers; each is asked for its own alone."""
     keys = [_SEND, _RECEIVE, _MESSAGE]
     questions = {
         node_id: DescribeConfigsRequest([DescribeConfigsResource(_BROKER, str(node_id), keys)])
@@ -58,6 +64,20 @@ def describe_brokers(client: ClusterClient, node_ids: Iterable[int]) -> dict[int
     }
     answers = client.ask_all(questions, DescribeConfigsResponse)
     return {node_id: _config(answer) for node_id, answer in answers.items()}
+
+
+def read_kernel_limits(sysctls: Path = _SYSCTLS) -> KernelLimits:
+    """Return the limits of this machine's kernel; None for those that it does not show.
+
+    Args:
+        sysctls: the folder in which the kernel shows `net.*`.
+    """
+    return KernelLimits(
+        wmem_max=_first(_numbers(sysctls / "core/wmem_max")),
+        rmem_max=_first(_numbers(sysctls / "core/rmem_max")),
+        tcp_wmem=_triple(_numbers(sysctls / "ipv4/tcp_wmem")),
+        tcp_rmem=_triple(_numbers(sysctls / "ipv4/tcp_rmem")),
+    )
 
 
 def _ask(client: ClusterClient, node_ids: Iterable[int]) -> dict[int, Answer[ApiVersionsResponse]]:
@@ -97,33 +117,15 @@ def _config(answer: Answer[DescribeConfigsResponse]) -> BrokerConfig:
 
 
 def _number(values: Mapping[str, str | None], key: str) -> int | None:
-    """Return a setting as a number; None if it is not there, or is none."""
+    """Return a setting as a number; None if it is missing or not a number."""
     try:
         return int(values.get(key) or "")
     except ValueError:
         return None
 
 
-_SYSCTLS: Final = Path("/proc/sys/net")
-_SIZES: Final = 3
-
-
-def read_kernel_limits(sysctls: Path = _SYSCTLS) -> KernelLimits:
-    """Return the limits; None for those that the system does not tell.
-
-    Args:
-        sysctls: where the kernel shows `net.*`.
-    """
-    return KernelLimits(
-        wmem_max=_first(_numbers(sysctls / "core/wmem_max")),
-        rmem_max=_first(_numbers(sysctls / "core/rmem_max")),
-        tcp_wmem=_triple(_numbers(sysctls / "ipv4/tcp_wmem")),
-        tcp_rmem=_triple(_numbers(sysctls / "ipv4/tcp_rmem")),
-    )
-
-
 def _numbers(file: Path) -> list[int]:
-    """Return the numbers in a file; none if it cannot be read, as anywhere but on Linux."""
+    """Return the numbers in a file; none if it cannot be read, as everywhere but on Linux."""
     try:
         return [int(word) for word in file.read_text(encoding="ascii").split()]
     except (OSError, ValueError):
@@ -135,4 +137,4 @@ def _first(numbers: list[int]) -> int | None:
 
 
 def _triple(numbers: list[int]) -> tuple[int, int, int] | None:
-    return (numbers[0], numbers[1], numbers[2]) if len(numbers) == _SIZES else None
+    return (numbers[0], numbers[1], numbers[2]) if len(numbers) == _SYSCTL_SIZES else None

@@ -1,13 +1,13 @@
-"""The proof of buffer sizes: each is tried, over and over in turn, on connections of their own.
+"""The proof of buffer sizes: each is tried several times, in turn, on its own connections.
 
-    proof = Proof(Connector(client, make_channel), plan, tell)
+    proof = Proof(Connector(client, make_channel), plan, report)
     proof.run(path, target)
     proof.runs[path.node_id]
 
-How it works. In each round every size gets one run in each direction, and each round begins with
-another size, so that what changes on the path meanwhile meets all sizes alike. Clients' defaults
-take their turn as one more size, with buffers left to the kernel: what then limits is the client's
-way to ask. What was measured before an interruption stays in `runs`.
+In each round every size gets one run in each direction, and each round begins with another size, so
+that changes on the path affect all sizes alike. Clients' defaults are one more size, with buffers
+left to the kernel: then the client's requests are the limit. Runs measured before an interruption
+stay in `runs`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.buffers.facts import (
+    BYTES_PER_MB,
     LEFT_TO_KERNEL,
     BrokerPath,
     KernelLimits,
@@ -38,18 +39,17 @@ _MOST_IN_FLIGHT_BYTES: Final = 24 << 20
 _LEAST_IN_FLIGHT: Final = 3
 _ROOM: Final = 2
 _BEGINNINGS: Final = 8
-_BYTES_PER_MB: Final = 1_000_000
 
 
 class ProofPlan(NamedTuple):
-    """What to try.
+    """The sizes to try, and how.
 
     Attributes:
         sizes: of both buffers, in bytes, or `LEFT_TO_KERNEL`.
-        rounds: how often each.
+        rounds: how many runs each size gets in each direction.
         time_ns: how long each run is measured.
         max_bytes: how much all runs together may move.
-        bits_per_s: the rate to make room for.
+        bits_per_s: the rate that the path is to carry.
         limits: of this machine's kernel.
     """
 
@@ -61,37 +61,37 @@ class ProofPlan(NamedTuple):
     limits: KernelLimits
 
 
-class Step(NamedTuple):
-    """One run to come."""
+class ProofStep(NamedTuple):
+    """A run that is planned."""
 
     direction: LoadDirection
     load: LoadKind
     size_bytes: int
 
 
-class Progress(NamedTuple):
-    """How far a proof is: run `number` of `total`, from 1, begins."""
+class ProofProgress(NamedTuple):
+    """The progress of a proof: run `number` of `total`, from 1, begins."""
 
     node_id: int
     number: int
     total: int
-    step: Step
+    step: ProofStep
 
 
 class Connector:
-    """Makes clients of a cluster that is known, each with buffers of its own."""
+    """Makes clients of a known cluster, each with its own buffers."""
 
     def __init__(self, client: ClusterClient, make_channel: MakeChannel) -> None:
         self.client = client
         self._make_channel = make_channel
 
     def connect(self, size_bytes: int, in_flight: int, time_ns: int) -> ClusterClient:
-        """Return a client that has not connected yet; nobody observes what it says.
+        """Return a client that has not connected yet, and that nobody observes.
 
         Args:
             size_bytes: of both buffers.
-            in_flight: how many requests it may have on their way.
-            time_ns: for how long a request may go unanswered at the least.
+            in_flight: how many requests it may have in flight.
+            time_ns: how long a request may at least be unanswered.
         """
         known, settings = self.client, self.client.settings
         network = settings.network._replace(
@@ -110,17 +110,17 @@ class Connector:
 
 
 class Proof:
-    """Runs, and what they showed.
+    """Makes the runs of a proof.
 
     Attributes:
-        runs: by broker, in the order in which they were made.
+        runs: by broker, in their order.
         moved_bytes: by all of them.
-        why_ended: why there are fewer than planned; None if there are not.
-        is_late: whether that is because the time was up.
+        why_ended: why there are fewer runs than planned; None if there are not.
+        is_late: whether the reason is that the time was up.
     """
 
     def __init__(
-        self, connector: Connector, plan: ProofPlan, tell: Callable[[Progress], None]
+        self, connector: Connector, plan: ProofPlan, report: Callable[[ProofProgress], None]
     ) -> None:
         self.runs: dict[int, list[ProofRun]] = {}
         self.moved_bytes = 0
@@ -128,7 +128,7 @@ class Proof:
         self.is_late = False
         self._connector = connector
         self._plan = plan
-        self._tell = tell
+        self._report = report
         now_ms = connector.client.clock.epoch_ns() // NS_PER_MS
         self.batch = random_batch(_LOAD_BATCH_BYTES, now_ms)
         self._default_batch = random_batch(DEFAULT_BATCH_BYTES, now_ms)
@@ -137,9 +137,9 @@ class Proof:
         """Try all sizes on one broker, as far as time and bytes allow.
 
         Args:
-            path: the way to it.
-            target: what to load.
-            share: the part of the bytes left that this broker may take.
+            path: to the broker.
+            target: the partitions to load.
+            share: the part of the remaining bytes for this broker.
 
         Raises:
             KdiagError: if a run fails; those before it stand.
@@ -154,20 +154,20 @@ class Proof:
             settings = self._settings(step, path, max_bytes)
             if not self._may_run(settings, left_bytes):
                 return
-            self._tell(Progress(path.node_id, number + 1, len(steps), step))
+            self._report(ProofProgress(path.node_id, number + 1, len(steps), step))
             run = self._measure(settings, target)
             runs.append(run)
             self.moved_bytes += run.total_bytes
 
     def _may_run(self, settings: RunSettings, left_bytes: int) -> bool:
-        """Return whether there is time and room for one more run; else note which is missing."""
+        """Return whether there are time and bytes for one more run; else note which is missing."""
         client = self._connector.client
         needed_ns = settings.warm_up_ns + settings.time_ns
         if client.clock.monotonic_ns() + needed_ns > client.deadline_ns:
             self.is_late = True
             self.why_ended = "the time was up (--timeout)"
         elif left_bytes < settings.max_bytes:
-            needed_mb = -(-settings.max_bytes // _BYTES_PER_MB)
+            needed_mb = -(-settings.max_bytes // BYTES_PER_MB)
             self.why_ended = f"a run takes {needed_mb} MB, and fewer are left (--max-bytes)"
         return self.why_ended is None
 
@@ -178,9 +178,9 @@ class Proof:
         with self._connector.connect(settings.size_bytes, settings.in_flight, time_ns) as client:
             return measure(client, target, settings, batch)
 
-    def _settings(self, step: Step, path: BrokerPath, max_bytes: int) -> RunSettings:
-        is_produce = step.direction is LoadDirection.PRODUCE
-        if step.load is LoadKind.DEFAULTS:
+    def _settings(self, step: ProofStep, path: BrokerPath, max_bytes: int) -> RunSettings:
+        is_produce = step.direction is Direction.PRODUCE
+        if step.load is Load.DEFAULTS:
             turn_bytes, in_flight = DEFAULT_FETCH_BYTES, DEFAULT_IN_FLIGHT if is_produce else 1
         else:
             turn_bytes = FETCHED_BYTES
@@ -198,12 +198,12 @@ class Proof:
         )
 
     def _least_bytes(self, path: BrokerPath) -> int:
-        """Return how much a run must be able to move so that its end is not in its beginning."""
+        """Return the least bytes of a run that is more than its warm-up."""
         on_their_way = min(self._wanted_bytes(path), path.bdp_bytes(self._plan.bits_per_s) or 0)
         return max(_LEAST_RUN_BYTES, _BEGINNINGS * on_their_way)
 
     def _wanted_bytes(self, path: BrokerPath) -> int:
-        """Return how much must be on its way so that the load itself is not the limit."""
+        """Return how many bytes must be in flight so that the load itself is not the limit."""
         limits = self._plan.limits
         buffers = [limits.send_bytes(size) or 0 for size in self._plan.sizes]
         buffers += [limits.receive_bytes(size) or 0 for size in self._plan.sizes]
@@ -211,12 +211,12 @@ class Proof:
         return min(_ROOM * largest_bytes, _MOST_IN_FLIGHT_BYTES)
 
 
-def steps_of(plan: ProofPlan, target: Target) -> Iterator[Step]:
+def steps_of(plan: ProofPlan, target: Target) -> Iterator[ProofStep]:
     """Yield the runs in their order.
 
     Args:
-        plan: what to try.
-        target: says in which directions it can be tried.
+        plan: the sizes to try.
+        target: may be written to, or fetched from, or both.
     """
     directions = [LoadDirection.PRODUCE] if target.written_partition is not None else []
     if target.offsets:
@@ -226,4 +226,4 @@ def steps_of(plan: ProofPlan, target: Target) -> Iterator[Step]:
     for number in range(plan.rounds):
         first = number % len(turns)
         for load, size_bytes in [*turns[first:], *turns[:first]]:
-            yield from (Step(each, load, size_bytes) for each in directions)
+            yield from (ProofStep(each, load, size_bytes) for each in directions)

@@ -1,4 +1,4 @@
-"""Which partitions a load goes to: of a topic of kdiag's own, or of one that is there."""
+"""Chooses the partitions to load: of kdiag's own topic, or of an existing one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -7,6 +7,7 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.offsets import EARLIEST, LATEST, look_up
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.network.metadata import Topic
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import AuthorizationError, ConfigError, ProbeError
 from kdiag.probe.buffers.load import Target, answered_bytes, produce_request
 from kdiag.probe.topic import ProbeTopic, ProbeTopicSettings
@@ -14,11 +15,11 @@ from kdiag.wire.api.produce import ProduceResponse
 from kdiag.wire.error_code import error_name
 
 FETCHED_BYTES: Final = 4 << 20
-"""How much one Fetch of the load asks for."""
+"""The bytes that one Fetch of the load requests."""
 
 _ORIGIN: Final = "--topic"
-_PATIENCE_NS: Final = 10_000_000_000
-_RETRY_NS: Final = 100_000_000
+_PATIENCE_NS: Final = 10 * NS_PER_S
+_RETRY_NS: Final = 100 * NS_PER_MS
 _NOT_YET: Final = frozenset(
     ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID")
 )
@@ -32,24 +33,24 @@ _CONFIGS: Final = {
     "retention.ms": "3600000",
     "segment.bytes": str(64 << 20),
 }
-"""What keeps a topic small that nobody removes, and takes the batches of the load as they are."""
+"""Keep the topic small if nobody removes it, and its batches as they are."""
 
 
 def own_topic(node_ids: Sequence[int]) -> ProbeTopicSettings:
-    """Return which topic to make: two partitions for each broker, one to write and one to read."""
+    """Return the topic to create: two partitions for each broker, one to write and one to read."""
     return ProbeTopicSettings([each for each in node_ids for _ in range(2)], _CONFIGS)
 
 
 def own_targets(
     client: ClusterClient, topic: ProbeTopic, node_ids: Sequence[int], batch: bytes
 ) -> dict[int, Target]:
-    """Return what to load on each broker, with something to be fetched there.
+    """Return the partitions to load on each broker, those to read filled.
 
     Args:
         client: connected.
-        topic: as `own_topic` wants it.
+        topic: created as `own_topic` says.
         node_ids: the same as there.
-        batch: what to fill the partitions with that are read.
+        batch: fills the partitions to read.
 
     Raises:
         KdiagError: if they cannot be filled.
@@ -66,7 +67,7 @@ def own_targets(
 
 
 def topic_targets(client: ClusterClient, name: str, *, writes: bool) -> dict[int, Target]:
-    """Return what of a topic each broker leads.
+    """Return the partitions of an existing topic that each broker leads.
 
     Args:
         client: connected.
@@ -76,8 +77,8 @@ def topic_targets(client: ClusterClient, name: str, *, writes: bool) -> dict[int
     Raises:
         ConfigError: if there is no such topic.
         AuthorizationError: if it may not be described.
-        ProbeError: if nothing can be done with it: it is empty and must not be written to.
-        KdiagError: if no broker can be asked.
+        ProbeError: if it is empty and may not be written to.
+        KdiagError: if no broker answers.
     """
     topic = client.refresh([name]).topics.get(name)
     error = error_name(topic.error_code) if topic else "UNKNOWN_TOPIC_OR_PARTITION"
@@ -99,7 +100,7 @@ def topic_targets(client: ClusterClient, name: str, *, writes: bool) -> dict[int
 
 
 def _append(client: ClusterClient, target: Target, batch: bytes) -> None:
-    """Produce a batch; a leader that does not know yet of being one is asked again."""
+    """Produce a batch, again while the leader does not know yet that it is one."""
     until_ns = min(client.clock.monotonic_ns() + _PATIENCE_NS, client.deadline_ns)
     while True:
         answer = client.ask(target.node_id, produce_request(target, batch), ProduceResponse)
@@ -112,7 +113,7 @@ def _append(client: ClusterClient, target: Target, batch: bytes) -> None:
 
 
 def _first_offsets(client: ClusterClient, topic: Topic) -> Mapping[int, int]:
-    """Return where the partitions begin that hold anything."""
+    """Return the first offsets of the partitions that hold anything."""
     leaders = {PartitionKey(topic.name, e.partition_index): e.leader_id for e in topic.partitions}
     leaders = {key: leader for key, leader in leaders.items() if leader >= 0}
     first, last = (

@@ -3,9 +3,9 @@
     run 1:  connect, warm up |------- measured -------| close
             as many requests as allowed are in flight all the time
 
-How it works. What is counted is the payload that TCP delivered between two moments, not whole
-requests, which over a slow path take longer than a run. The warm-up is for the congestion window
-and for buffers that the kernel lets grow. What is still on its way at the end is left to its fate.
+It counts the payload that TCP delivered between two points in time, not whole requests, which over
+a slow path take longer than a run. The warm-up is for the congestion window and for buffers that
+the kernel grows. Requests that are in flight at the end are abandoned.
 """
 
 from collections import deque
@@ -20,21 +20,21 @@ from kdiag.net.tcp_info import SocketFacts
 from kdiag.probe.buffers.load import Target, answered_bytes, fetch_request, produce_request
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
-_WARM_UP_NS: Final = 250_000_000
+_WARM_UP_NS: Final = 250 * NS_PER_MS
 _WARM_UP_ROUND_TRIPS: Final = 12
 _WARM_UP_SHARE: Final = 3
 
 
 class RunSettings(NamedTuple):
-    """One run.
+    """The settings of one run.
 
     Attributes:
-        direction: which way the records go.
-        load: how it is called.
-        size_bytes: the buffers that the client was made with.
-        turn_bytes: how much one Fetch asks for.
-        in_flight: how many requests are on their way all the time.
-        rtt_ns: the round trip, by which the warm-up goes.
+        direction: of the records.
+        load: its name.
+        size_bytes: of the client's buffers.
+        turn_bytes: the bytes that one Fetch requests.
+        in_flight: how many requests are in flight all the time.
+        rtt_ns: the round trip, which the warm-up depends on.
         time_ns: how long to measure.
         max_bytes: how much may be moved, warm-up included.
     """
@@ -50,21 +50,21 @@ class RunSettings(NamedTuple):
 
     @property
     def warm_up_ns(self) -> int:
-        """Return how long nothing is measured."""
+        """Return how long the warm-up is."""
         return _WARM_UP_NS + _WARM_UP_ROUND_TRIPS * self.rtt_ns
 
 
-def measure(client: ClusterClient, target: Target, settings: RunSettings, batch: bytes) -> ProofRun:
-    """Return how fast records went.
+def measure(client: ClusterClient, target: Target, settings: RunSettings, batch: bytes) -> Run:
+    """Measure one run.
 
     Args:
         client: made for this run alone, not connected to the broker yet.
-        target: where to produce to, or to fetch from.
-        settings: what to do.
-        batch: what to produce.
+        target: the partitions to produce to, or to fetch from.
+        settings: of the run.
+        batch: to produce.
 
     Raises:
-        ProbeError: if the broker refuses, or has nothing to be fetched.
+        ProbeError: if the broker refuses, or has nothing to fetch.
         KdiagError: if it cannot be reached, or the connection breaks.
     """
     client.ask(target.node_id, ApiVersionsRequest(), ApiVersionsResponse, version=0)
@@ -90,9 +90,9 @@ class _Pump:
     """Keeps requests in flight.
 
     Attributes:
-        load_bytes: what so many requests stand for, by the largest answer; before there is one, by
-            what was asked for.
-        throttled_ms: for how long the broker has said that it leaves the connection alone.
+        load_bytes: the bytes in flight, by the largest answer; before the first answer, by the
+            requests.
+        throttled_ms: how long the broker has muted the connection, by its answers.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class _Pump:
         self._asked: deque[ResponseFuture] = deque()
 
     def run(self, time_ns: int, until_bytes: int) -> None:
-        """Go on for a while, or until so much was moved since the beginning.
+        """Go on for a while, or until so many bytes were moved since the beginning.
 
         Raises:
             KdiagError: if a request fails.
@@ -128,20 +128,20 @@ class _Pump:
                 self._asked.append(self._client.send(self._node_id, self._request))
             self._client.client.poll(until_ns)
             while self._asked and self._asked[0].is_done:
-                self._take(self._asked.popleft())
+                self._handle_answer(self._asked.popleft())
 
     def moved_bytes(self) -> int:
-        """Return how much was delivered; where the system does not tell, in whole requests.
+        """Return how many bytes were delivered; by whole requests where the system does not say.
 
         Raises:
             KdiagError: if the connection has ended.
         """
         facts = self.facts()
-        told = facts.acked_bytes if self._is_produce else facts.received_bytes
-        return self._answered_bytes if told is None else told
+        delivered = facts.acked_bytes if self._is_produce else facts.received_bytes
+        return self._answered_bytes if delivered is None else delivered
 
     def facts(self) -> SocketFacts:
-        """Return what the system tells now.
+        """Return the facts of the socket now.
 
         Raises:
             KdiagError: if the connection has ended.
@@ -153,7 +153,7 @@ class _Pump:
             )
         return facts
 
-    def _take(self, future: ResponseFuture) -> None:
+    def _handle_answer(self, future: ResponseFuture) -> None:
         if not future.succeeded:
             raise self._client.connection_error(self._node_id) or future.error()
         moved_bytes, throttled_ms = answered_bytes(future.value().body, self._batch_bytes)

@@ -1,1 +1,7 @@
-"""Checks a cluster from the outside in."""
+"""Checks a cluster from the outside in, for `kdiag check`.
+
+    ConnectionAttempts    connect to many addresses at once, and time every step   `attempts`
+    check                 all rounds of connections and requests                   `run`
+
+The facts go to `kdiag.diagnosis.check`, which judges them.
+"""

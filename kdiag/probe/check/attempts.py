@@ -1,7 +1,7 @@
-"""Visits: many connections at once, each as a client makes it, up to the first answer.
+"""Connection attempts: many at once, each as a client connects, up to the first answer.
 
-Each visit connects, shakes hands, logs in, asks for the versions and then for metadata, and notes
-how long every step took. One that fails is not repeated.
+Each attempt connects, shakes hands, logs in, requests the versions and then metadata, and measures
+every step. One that fails is not repeated.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from kdiag.wire.api.api_versions import ApiVersionsResponse
 
 
-class _Visiting:
-    """One visit under way."""
+class _Attempt:
+    """One attempt under way."""
 
     def __init__(self, node: Node, began_ns: int) -> None:
         self.node = node
@@ -33,11 +33,11 @@ class _Visiting:
         self.versions: ApiVersionsResponse | None = None
 
 
-class Visits:
-    """Visits to the nodes of a cluster, by one client."""
+class ConnectionAttempts:
+    """Attempts to connect to the nodes of a cluster, by one client."""
 
     def __init__(self, client: ClusterClient, timed: TimedChannels) -> None:
-        """Begin without visits.
+        """Begin without attempts.
 
         Args:
             client: makes the connections; they can be used afterwards.
@@ -45,12 +45,12 @@ class Visits:
         """
         self._client = client
         self._timed = timed
-        self._all: dict[str, _Visiting] = {}
-        self._first: _Visiting | None = None
+        self._all: dict[str, _Attempt] = {}
+        self._first: _Attempt | None = None
 
     @property
     def first_answer(self) -> tuple[Node, MetadataResponse] | None:
-        """Return the node that answered first, and what it said."""
+        """Return the node that answered first, and its answer."""
         if self._first is None:
             return None
         answer = _answer(self._first)
@@ -59,17 +59,17 @@ class Visits:
 
     @property
     def is_over(self) -> bool:
-        """Return whether every visit has ended, well or not."""
+        """Return whether every attempt has ended, successful or not."""
         return all(each.ended_ns is not None for each in self._all.values())
 
     def begin(self, nodes: Iterable[Node]) -> None:
-        """Begin to connect to nodes, each by its one address."""
+        """Begin to connect to nodes."""
         for node in nodes:
-            self._all[node.id] = _Visiting(node, self._client.clock.monotonic_ns())
+            self._all[node.id] = _Attempt(node, self._client.clock.monotonic_ns())
             self._client.network.ready(node)
 
     def run(self, limit_ns: int, *, until_first: bool = False) -> None:
-        """Go on until all visits have ended.
+        """Go on until all attempts have ended.
 
         Args:
             limit_ns: how long that may take.
@@ -77,26 +77,26 @@ class Visits:
         """
 
         def is_over() -> bool:
-            for visiting in self._all.values():
-                self._advance(visiting)
+            for attempt in self._all.values():
+                self._advance(attempt)
             return self.is_over or (until_first and self._first is not None)
 
         until_ns = min(self._client.clock.monotonic_ns() + limit_ns, self._client.deadline_ns)
         self._client.client.await_condition(is_over, until_ns)
 
     def result(self, node_id: str) -> Visit:
-        """Return how a visit has ended; one that has not is told as too slow."""
-        visiting = self._all[node_id]
+        """Return the result of an attempt; one that has not ended is too slow."""
+        attempt = self._all[node_id]
         now_ns = self._client.clock.monotonic_ns()
-        ended_ns = now_ns if visiting.ended_ns is None else visiting.ended_ns
-        answer, error = _answer(visiting), visiting.error
+        ended_ns = now_ns if attempt.ended_ns is None else attempt.ended_ns
+        answer, error = _answer(attempt), attempt.error
         if answer is None and error is None:
-            error = self._too_slow(visiting)
+            error = self._too_slow(attempt)
         progress = self._timed.progress.get(node_id)
-        took_ns, last_ns = self._steps(visiting, progress)
+        took_ns, last_ns = self._steps(attempt, progress)
         if answer is not None:
-            took_ns[CheckStep.METADATA] = ended_ns - last_ns
-        address = visiting.node.address
+            took_ns[Step.METADATA] = ended_ns - last_ns
+        address = attempt.node.address
         assert address is not None
         return Visit(
             node_id=node_id,
@@ -105,52 +105,50 @@ class Visits:
             error=error,
             failed_ns=ended_ns - last_ns if error else 0,
             tls=None if progress is None else progress.tls,
-            versions=visiting.versions,
+            versions=attempt.versions,
             metadata=answer,
         )
 
-    def _advance(self, visiting: _Visiting) -> None:
-        """Note what has happened on a visit's connection, and ask once it is ready."""
-        if visiting.ended_ns is not None:
+    def _advance(self, attempt: _Attempt) -> None:
+        """Record the progress of an attempt, and request metadata once it is connected."""
+        if attempt.ended_ns is not None:
             return
-        network, node_id = self._client.network, visiting.node.id
+        network, node_id = self._client.network, attempt.node.id
         now_ns = self._client.clock.monotonic_ns()
-        if visiting.future is None and network.is_ready(node_id):
-            visiting.ready_ns = now_ns
+        if attempt.future is None and network.is_ready(node_id):
+            attempt.ready_ns = now_ns
             known = network.api_versions(node_id)
-            visiting.versions = None if known is None else known.response
-            visiting.future = self._client.client.send(visiting.node, metadata_request([]))
-        elif visiting.future is None and network.connection_failed(node_id):
-            visiting.ended_ns, visiting.error = now_ns, network.connection_error(node_id)
-        elif visiting.future is not None and visiting.future.is_done:
-            visiting.ended_ns = now_ns
-            if visiting.future.succeeded:
-                self._first = self._first or visiting
+            attempt.versions = None if known is None else known.response
+            attempt.future = self._client.client.send(attempt.node, metadata_request([]))
+        elif attempt.future is None and network.connection_failed(node_id):
+            attempt.ended_ns, attempt.error = now_ns, network.connection_error(node_id)
+        elif attempt.future is not None and attempt.future.is_done:
+            attempt.ended_ns = now_ns
+            if attempt.future.succeeded:
+                self._first = self._first or attempt
             else:
-                visiting.error = self._why_not(visiting, visiting.future)
+                attempt.error = self._metadata_error(attempt, attempt.future)
 
-    def _why_not(self, visiting: _Visiting, future: ResponseFuture) -> ConnectError:
-        """Return why metadata was not told."""
-        known = self._client.network.connection_error(visiting.node.id)
+    def _metadata_error(self, attempt: _Attempt, future: ResponseFuture) -> ConnectError:
+        """Return why there is no metadata."""
+        known = self._client.network.connection_error(attempt.node.id)
         if known is not None:
             return known
         error = future.error()
         if isinstance(error, ConnectError):
             return error
-        return no_metadata(visiting.node.endpoint, error)
+        return no_metadata(attempt.node.endpoint, error)
 
-    def _too_slow(self, visiting: _Visiting) -> ConnectError:
-        """Return what a visit still waits for."""
-        silence = self._client.network.silence(visiting.node.id)
-        return silence or no_metadata(visiting.node.endpoint, None)
+    def _too_slow(self, attempt: _Attempt) -> ConnectError:
+        """Return the error of an attempt that still waits for something."""
+        silence = self._client.network.silence(attempt.node.id)
+        return silence or no_metadata(attempt.node.endpoint, None)
 
-    def _steps(
-        self, visiting: _Visiting, progress: ChannelProgress | None
-    ) -> tuple[dict[CheckStep, int], int]:
-        """Return how long each step took until ApiVersions, and when the last of them ended."""
-        took_ns: dict[CheckStep, int] = {}
-        last_ns = visiting.began_ns
-        for step, ended_ns in _ends(visiting, progress).items():
+    def _steps(self, attempt: _Attempt, progress: Progress | None) -> tuple[dict[Step, int], int]:
+        """Return how long each step up to ApiVersions took, and when the last of them ended."""
+        took_ns: dict[Step, int] = {}
+        last_ns = attempt.began_ns
+        for step, ended_ns in _ends(attempt, progress).items():
             if ended_ns is None:
                 break
             took_ns[step] = ended_ns - last_ns
@@ -158,20 +156,20 @@ class Visits:
         return took_ns, last_ns
 
 
-def _ends(visiting: _Visiting, progress: ChannelProgress | None) -> Mapping[CheckStep, int | None]:
-    """Return when each step had ended well; TLS and SASL only where they take place."""
+def _ends(attempt: _Attempt, progress: Progress | None) -> Mapping[Step, int | None]:
+    """Return when each step succeeded; TLS and SASL only where they take place."""
     if progress is None:
         return {}
     ends = {CheckStep.TCP: progress.connected_ns}
     if progress.tls is not None or progress.secured_ns != progress.connected_ns:
         ends[CheckStep.TLS] = progress.secured_ns
     if progress.authenticated_ns != progress.secured_ns:
-        ends[CheckStep.SASL] = progress.authenticated_ns
-    return {**ends, CheckStep.API_VERSIONS: visiting.ready_ns}
+        ends[Step.SASL] = progress.authenticated_ns
+    return {**ends, Step.API_VERSIONS: attempt.ready_ns}
 
 
-def _answer(visiting: _Visiting) -> MetadataResponse | None:
-    future = visiting.future
+def _answer(attempt: _Attempt) -> MetadataResponse | None:
+    future = attempt.future
     if future is None or not future.succeeded:
         return None
     body = future.value().body

@@ -1,12 +1,13 @@
 """Checks a cluster from the outside in: names, addresses, connections, listeners, state.
 
-1. Every address of every bootstrap server is visited at once; the first answer names the brokers.
-2. Every address that a broker advertises is visited, as clients would; meanwhile the first node is
-   asked what the user may do, and for all topics.
-3. What needs those answers: min.insync.replicas of topics with replicas out of sync, and the
-   coordinator of a group, asked of the brokers that can be reached.
+1. It connects to every address of every bootstrap server at once; the first answer names the
+   brokers.
+2. It connects to every address that a broker advertises, as clients would; meanwhile it asks the
+   first node for the user's permissions and for all topics.
+3. With those answers it asks the reachable brokers for min.insync.replicas of topics with replicas
+   out of sync, and for the coordinator of a group.
 
-Nothing is created: without a group to look for, a coordinator is asked for only where
+It creates nothing: without a group to look for, it asks for a coordinator only where
 `__consumer_offsets` exists.
 
 Source: Kafka's Metadata, DescribeCluster, DescribeConfigs, FindCoordinator and DescribeGroups.
@@ -18,11 +19,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.request import RequestBuilder
-from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts
+from kdiag.clock import NS_PER_MS, NS_PER_S
+from kdiag.diagnosis.check.facts import CheckFacts, Endpoint
 from kdiag.errors import KdiagError
 from kdiag.net.address import Lookup, look_up_all
 from kdiag.net.timed_channel import TimedChannels
-from kdiag.probe.check.attempts import Visits
+from kdiag.probe.check.attempts import ConnectionAttempts
 from kdiag.probe.coordinator.search import find_coordinators
 from kdiag.wire import api_keys
 from kdiag.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -47,39 +49,37 @@ from kdiag.wire.schema import MAX_VERSION, Struct, Versions
 if TYPE_CHECKING:
     from kdiag.client.consumer_network_client import ResponseFuture
 
-LIMIT_NS: Final = 2_000_000_000
-"""How long one round of connections may take; two rounds are seldom slow both."""
+LIMIT_NS: Final = 2 * NS_PER_S
+"""How long one round of connections may take; two rounds are seldom both slow."""
 
 OWN_GROUP: Final = "kdiag-check"
-"""Whose coordinator is asked for where nobody names a group; nobody joins it."""
+"""The group whose coordinator is looked up if the user names none; nobody joins it."""
 
-_LEAST_NS: Final = 800_000_000
-_QUESTIONS_NS: Final = 4_000_000_000
-"""How long all questions may take that come after the connections."""
-_METADATA: Final = API_BY_KEY[api_keys.METADATA]
-_DESCRIBE_GROUPS: Final = API_BY_KEY[api_keys.DESCRIBE_GROUPS]
-_DESCRIBE_CLUSTER: Final = API_BY_KEY[api_keys.DESCRIBE_CLUSTER]
+_LEAST_NS: Final = 800 * NS_PER_MS
+_REQUESTS_NS: Final = 4 * NS_PER_S
+"""How long all requests after the connections may take."""
+_METADATA: Final = API_BY_KEY[3]
+_DESCRIBE_GROUPS: Final = API_BY_KEY[15]
+_DESCRIBE_CLUSTER: Final = API_BY_KEY[60]
 _OPERATIONS_SINCE: Final = 8
 _FENCED_SINCE: Final = 2
 _GROUP_VERSIONS: Final = Versions(3, 5)
-"""Those that tell operations, and take a group that does not exist for a dead one."""
+"""Those that report operations, and report a group that does not exist as dead."""
 _TOPIC: Final = 2
 _MIN_ISR: Final = "min.insync.replicas"
 _MAX_TOPICS: Final = 1000
 
 R = TypeVar("R", bound=Struct)
 
-_QUORUM_QUESTION: Final = DescribeQuorumRequest(
-    [TopicData("__cluster_metadata", [PartitionData()])]
-)
+_QUORUM_REQUEST: Final = DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData()])])
 
 
 class CheckPlan(NamedTuple):
-    """What to check.
+    """The extent of a check.
 
     Attributes:
-        topics: what is asked about by name.
-        group: whose coordinator to look for; None for one of kdiag's own.
+        topics: to describe by name.
+        group: whose coordinator to look for; None for kdiag's own.
         is_quick: whether to stop at the first answer.
         limit_ns: how long one round of connections may take.
         has_tls: whether connections are encrypted, for the facts.
@@ -95,12 +95,12 @@ class CheckPlan(NamedTuple):
 
 
 def check(client: ClusterClient, timed: TimedChannels, plan: CheckPlan) -> CheckFacts:
-    """Return what was seen of a cluster; nothing that goes wrong there is an error here.
+    """Return the facts of a cluster; whatever fails there is a fact, not an error.
 
     Args:
         client: not connected yet; its deadline may be moved nearer.
         timed: makes the client's channels.
-        plan: what to check.
+        plan: the extent of the check.
     """
     return _Check(client, timed, plan).run()
 
@@ -111,7 +111,7 @@ class _Check:
     def __init__(self, client: ClusterClient, timed: TimedChannels, plan: CheckPlan) -> None:
         self._client = client
         self._plan = plan
-        self._visits = Visits(client, timed)
+        self._attempts = ConnectionAttempts(client, timed)
         self._nodes: dict[tuple[str, int, int | None], list[Node]] = {}
         self._began_ns = client.clock.monotonic_ns()
         self._facts = CheckFacts(
@@ -122,55 +122,55 @@ class _Check:
         self._pending: dict[str, ResponseFuture] = {}
 
     def run(self) -> CheckFacts:
-        """Return what was seen."""
+        """Return the facts."""
         plan, facts = self._plan, self._facts
         facts.is_quick = plan.is_quick
         facts.failures, facts.took_ns = self._failures, self._took_ns
         servers = [(host, port, None) for host, port in self._client.settings.servers]
         lookups = self._begin(servers, plan.limit_ns)
-        self._visits.run(self._left_ns(), until_first=True)
-        first = self._visits.first_answer
+        self._attempts.run(self._left_ns(), until_first=True)
+        first = self._attempts.first_answer
         if first is not None:
             node, facts.metadata = first
             nodes = [each for some in self._nodes.values() for each in some]
             self._client.join(Cluster.from_response(facts.metadata), node, nodes)
             if not plan.is_quick:
                 self._ask_first(int(node.id))
-                self._visit_listeners(facts.metadata)
+                self._connect_to_listeners(facts.metadata)
         facts.servers = self._endpoints(servers, lookups)
         if self._pending:
-            until_ns = self._client.clock.monotonic_ns() + _QUESTIONS_NS
+            until_ns = self._client.clock.monotonic_ns() + _REQUESTS_NS
             self._client.deadline_ns = min(self._client.deadline_ns, until_ns)
-            self._take_answers()
+            self._read_answers()
             self._ask_min_isr()
             self._ask_coordinator()
         return facts
 
     def _ask_first(self, node_id: int) -> None:
-        """Ask the node that answered first what any broker can tell; the answers come later."""
-        questions: dict[str, Struct | RequestBuilder | None] = {
-            "cluster": _cluster_question(),
+        """Send the first node the requests that any broker can answer; the answers come later."""
+        requests: dict[str, Struct | RequestBuilder | None] = {
+            "cluster": _cluster_request(),
             "topics": metadata_request(None),
-            "wanted": _topics_question(self._plan.topics) if self._plan.topics else None,
-            # Last: a broker that waits for the controllers lets what follows wait as well.
-            "quorum": _QUORUM_QUESTION,
+            "wanted": _topics_request(self._plan.topics) if self._plan.topics else None,
+            # Last: while a broker waits for the controllers, later requests wait as well.
+            "quorum": _QUORUM_REQUEST,
         }
         self._pending = {
-            name: self._client.send(node_id, question)
-            for name, question in questions.items()
-            if question is not None
+            name: self._client.send(node_id, request)
+            for name, request in requests.items()
+            if request is not None
         }
 
-    def _visit_listeners(self, metadata: MetadataResponse) -> None:
-        """Visit the brokers by the addresses that they advertise."""
+    def _connect_to_listeners(self, metadata: MetadataResponse) -> None:
+        """Connect to the brokers by the addresses that they advertise."""
         brokers = sorted(metadata.brokers, key=lambda each: each.node_id)
         listeners = [(each.host, each.port, each.node_id) for each in brokers]
         lookups = self._begin(listeners, self._left_ns())
-        self._visits.run(self._left_ns())
+        self._attempts.run(self._left_ns())
         self._facts.listeners = self._endpoints(listeners, lookups)
 
-    def _take_answers(self) -> None:
-        """Take what the node that answered first was asked."""
+    def _read_answers(self) -> None:
+        """Read the answers of the node that answered first."""
         facts = self._facts
         facts.cluster = self._answer("cluster", DescribeClusterResponse)
         facts.topics = self._answer("topics", MetadataResponse)
@@ -181,7 +181,7 @@ class _Check:
         facts.is_quorum_silent = is_broker_well and not self._pending["quorum"].is_done
 
     def _left_ns(self) -> int:
-        """Return how long a round may take: what is left of the limit, or a little."""
+        """Return how long a round may take: the rest of the limit, but not too little."""
         passed_ns = self._client.clock.monotonic_ns() - self._began_ns
         return max(_LEAST_NS, self._plan.limit_ns - passed_ns)
 
@@ -198,11 +198,11 @@ class _Check:
             ids = self._node_ids(node_id, len(addresses))
             nodes = zip(ids, addresses, strict=True)
             self._nodes[key] = [Node(each, host, port, address) for each, address in nodes]
-            self._visits.begin(self._nodes[key])
+            self._attempts.begin(self._nodes[key])
         return lookups
 
     def _node_ids(self, node_id: int | None, count: int) -> list[str]:
-        """Return ids of connections: of a bootstrap server -1, -2 ..., of a broker its own."""
+        """Return ids of connections: -1, -2 ... for a bootstrap server, its own for a broker."""
         if node_id is None:
             known = sum(len(each) for each in self._nodes.values())
             return [str(-1 - known - number) for number in range(count)]
@@ -222,13 +222,15 @@ class _Check:
                 port=port,
                 node_id=node_id,
                 lookup=lookups[host, port],
-                visits=[self._visits.result(each.id) for each in self._nodes[host, port, node_id]],
+                visits=[
+                    self._attempts.result(each.id) for each in self._nodes[host, port, node_id]
+                ],
             )
             for host, port, node_id in named
         ]
 
     def _answer(self, stage: str, answer: type[R]) -> R | None:
-        """Return an answer; why there is none is kept."""
+        """Return an answer; None, with the reason among the failures, if there is none."""
         future = self._pending[stage]
         until_ns = self._client.clock.monotonic_ns() + self._left_ns()
         self._client.client.await_future(future, min(until_ns, self._client.deadline_ns))
@@ -267,7 +269,7 @@ class _Check:
         }
 
     def _ask_coordinator(self) -> None:
-        """Ask the brokers that can be reached who coordinates the group."""
+        """Ask the reachable brokers who coordinates the group."""
         facts, group = self._facts, self._plan.group
         offsets = CoordinatorKind.GROUP.topic
         exists = facts.topics and any(each.name == offsets for each in facts.topics.topics)
@@ -290,7 +292,7 @@ class _Check:
             self._failures["coordinator"] = str(error)
 
     def _ask_group(self, group: str, coordinators: Sequence[int]) -> None:
-        """Ask the coordinator what the user may do with the group."""
+        """Ask the coordinator for the user's permissions on the group."""
         request = DescribeGroupsRequest([group], include_authorized_operations=True)
         builder = RequestBuilder(_DESCRIBE_GROUPS, _GROUP_VERSIONS, lambda _: request)
         for node_id in coordinators[:1]:
@@ -303,8 +305,8 @@ class _Check:
                     self._facts.group_operations = described.authorized_operations
 
 
-def _cluster_question() -> RequestBuilder:
-    """Return the question what the cluster is made of, and what the user may do with it."""
+def _cluster_request() -> RequestBuilder:
+    """Return the request for the cluster's brokers, and the user's permissions on it."""
 
     def build(version: int) -> DescribeClusterRequest:
         return DescribeClusterRequest(
@@ -315,8 +317,8 @@ def _cluster_question() -> RequestBuilder:
     return RequestBuilder(_DESCRIBE_CLUSTER, Versions(0, MAX_VERSION), build)
 
 
-def _topics_question(names: Sequence[str]) -> RequestBuilder:
-    """Return the question about topics, and what the user may do with each."""
+def _topics_request(names: Sequence[str]) -> RequestBuilder:
+    """Return the request for topics, and the user's permissions on each."""
     topics = [MetadataRequestTopic(name=each) for each in names]
 
     def build(_: int) -> MetadataRequest:

@@ -2,12 +2,12 @@
 
 Three rounds, each to all the brokers that it concerns at once:
 
-1. FindCoordinator, many keys in one request where brokers take that (KIP-699).
+1. FindCoordinator, many keys in one request where brokers support that (KIP-699).
 2. Metadata and min.insync.replicas of the internal topic that keeps the keys.
 3. Type and state, from the coordinators alone.
 
-Brokers that are asked for the first coordinator of its kind create the internal topic, and refuse
-to name one until it is there; the probe asks again for a short while.
+The first request for a coordinator of its kind makes brokers create the internal topic. They name
+no coordinator until it exists, so the probe asks again for a short while.
 
 Source: Kafka's FindCoordinator, Metadata, DescribeConfigs, ListGroups and DescribeTransactions.
 """
@@ -20,6 +20,7 @@ from typing import Final
 from kdiag.client.cluster_client import Answer, ClusterClient
 from kdiag.client.network.metadata import Broker, Partition
 from kdiag.client.network.request import RequestBuilder
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.coordinator import (
     BrokerAnswer,
     BrokerNode,
@@ -65,13 +66,13 @@ _FENCED: Final = "it is down, or fenced: the cluster does not list it"
 _NOT_AVAILABLE: Final = "COORDINATOR_NOT_AVAILABLE"
 _UNKNOWN_TOPIC: Final = "UNKNOWN_TOPIC_OR_PARTITION"
 
-PATIENCE_NS: Final = 5_000_000_000
+PATIENCE_NS: Final = 5 * NS_PER_S
 """How long to ask again while the internal topic is being created; busy brokers take seconds."""
 
-_LAG_NS: Final = 1_000_000_000
-"""How much later than others a broker may hear of the topic; what is no Kafka may not have it."""
+_LAG_NS: Final = NS_PER_S
+"""How much later than others a broker may learn of the topic; other servers may not have it."""
 
-_RETRY_NS: Final = 100_000_000
+_RETRY_NS: Final = 100 * NS_PER_MS
 
 _Answers = dict[str, list[BrokerAnswer]]
 
@@ -88,20 +89,20 @@ def find_coordinators(
 
     Args:
         client: connected.
-        keys: what to look for; of share partitions `group:topic id:partition`.
-        kind: what the keys are.
-        patience_ns: how long to ask again at most while the internal topic is not there.
+        keys: to look for; for share partitions `group:topic id:partition`.
+        kind: of the keys.
+        patience_ns: how long to ask again at most while the internal topic does not exist.
         among: the brokers to ask; None for all.
 
     Raises:
-        KdiagError: if no broker can be asked for the internal topic.
+        KdiagError: if no broker answers for the internal topic.
     """
     nodes = [each.id for each in client.brokers if among is None or each.id in among]
-    answers, unreachable, topic = _look(client, keys, kind, nodes)
+    answers, unreachable, topic = _ask_once(client, keys, kind, nodes)
     began_ns = client.clock.monotonic_ns()
-    while client.clock.monotonic_ns() < began_ns + _worth_ns(answers, topic, patience_ns):
-        client.wait(_RETRY_NS)
-        answers, unreachable, topic = _look(client, keys, kind, nodes)
+    while client.clock.monotonic_ns() < began_ns + _useful_ns(answers, topic, patience_ns):
+        pause(client, _RETRY_NS)
+        answers, unreachable, topic = _ask_once(client, keys, kind, nodes)
     _add_missing(client, topic, answers, unreachable)
     asked = {node_id: keys for node_id, keys in _named(answers).items() if node_id in nodes}
     groups, loading = _states(client, kind, asked)
@@ -117,7 +118,7 @@ def find_coordinators(
 
 
 def coordinator_request(kind: CoordinatorKind, keys: Sequence[str]) -> RequestBuilder:
-    """Return the question for some keys; one key can be asked in every version of its kind."""
+    """Return the request for some keys; one key fits every version of its kind."""
     least = _FIRST_VERSION[kind]
     if len(keys) > 1:
         least = max(least, _FIRST_WITH_MANY_KEYS)
@@ -133,7 +134,7 @@ def coordinator_request(kind: CoordinatorKind, keys: Sequence[str]) -> RequestBu
 def _ask_every_broker(
     client: ClusterClient, keys: Sequence[str], kind: CoordinatorKind, nodes: Sequence[int]
 ) -> tuple[_Answers, dict[int, str]]:
-    """Return each broker's answer by key, and why brokers could not be reached."""
+    """Return each broker's answer by key, and why brokers are unreachable."""
     parts = [keys[at : at + _KEYS_PER_REQUEST] for at in range(0, len(keys), _KEYS_PER_REQUEST)]
     answers: _Answers = {key: [] for key in keys}
     unreachable: dict[int, str] = {}
@@ -142,10 +143,10 @@ def _ask_every_broker(
         if isinstance(answer.error, UnsupportedVersionError) and len(part) > 1:
             one_by_one.append(node_id)
         elif answer.body is not None:
-            _take(answers, node_id, part, answer.body, answer.rtt_ns)
+            _add_answer(answers, node_id, part, answer.body, answer.rtt_ns)
         else:
             assert answer.error is not None
-            _take_failure(answers, node_id, part, answer.error)
+            _add_failure(answers, node_id, part, answer.error)
             if isinstance(answer.error, ConnectError):
                 unreachable[node_id] = answer.error.why
     if one_by_one:
@@ -168,26 +169,26 @@ def _ask(
 def _ask_one_by_one(
     client: ClusterClient, kind: CoordinatorKind, nodes: Sequence[int], answers: _Answers
 ) -> None:
-    """Ask brokers from before KIP-699, which take one key a request."""
+    """Ask brokers from before KIP-699, which accept one key in each request."""
     asked = [(node_id, key) for node_id in dict.fromkeys(nodes) for key in answers]
     questions = [(node_id, coordinator_request(kind, [key])) for node_id, key in asked]
     results = client.ask_each(questions, FindCoordinatorResponse)
     for (node_id, key), answer in zip(asked, results, strict=True):
         if answer.body is not None:
-            _take(answers, node_id, [key], answer.body, answer.rtt_ns)
+            _add_answer(answers, node_id, [key], answer.body, answer.rtt_ns)
         else:
             assert answer.error is not None
-            _take_failure(answers, node_id, [key], answer.error)
+            _add_failure(answers, node_id, [key], answer.error)
 
 
-def _take(
+def _add_answer(
     answers: _Answers,
     node_id: int,
     keys: Sequence[str],
     body: FindCoordinatorResponse,
     rtt_ns: int | None,
 ) -> None:
-    """Add what a broker answered; before version 4 it speaks of the one key without naming it."""
+    """Add the answer of a broker; before version 4 it does not repeat its one key."""
     coordinators = body.coordinators or [
         Coordinator(
             keys[0], body.node_id, body.host, body.port, body.error_code, body.error_message
@@ -198,20 +199,20 @@ def _take(
             answers[each.key].append(_answer(node_id, each, rtt_ns))
 
 
-def _answer(node_id: int, said: Coordinator, rtt_ns: int | None) -> BrokerAnswer:
-    if said.error_code:
+def _answer(node_id: int, found: Coordinator, rtt_ns: int | None) -> BrokerAnswer:
+    if found.error_code:
         return BrokerAnswer(
             node_id=node_id,
-            error=error_name(said.error_code),
-            message=said.error_message or None,
+            error=error_name(found.error_code),
+            message=found.error_message or None,
             rtt_ns=rtt_ns,
         )
-    named = BrokerNode(said.node_id, said.host, said.port)
+    named = BrokerNode(found.node_id, found.host, found.port)
     return BrokerAnswer(node_id=node_id, coordinator=named, rtt_ns=rtt_ns)
 
 
-def _take_failure(answers: _Answers, node_id: int, keys: Sequence[str], error: KdiagError) -> None:
-    """Add that a broker did not answer."""
+def _add_failure(answers: _Answers, node_id: int, keys: Sequence[str], error: KdiagError) -> None:
+    """Add the failure of a broker to answer."""
     why = error.why if isinstance(error, ConnectError) else str(error)
     for key in keys:
         answers[key].append(BrokerAnswer(node_id=node_id, failure=why))
@@ -224,11 +225,11 @@ def _internal_topic(client: ClusterClient, kind: CoordinatorKind) -> InternalTop
         error = None if topic is None else error_name(topic.error_code)
         return InternalTopic(name=kind.topic, partitions={}, error=error)
     min_isr = _min_isr(client, kind.topic)
-    places = {each.partition_index: _place(each, min_isr) for each in topic.partitions}
+    places = {each.partition_index: _partition_place(each, min_isr) for each in topic.partitions}
     return InternalTopic(name=kind.topic, partitions=places)
 
 
-def _place(partition: Partition, min_isr: int | None) -> PartitionPlace:
+def _partition_place(partition: Partition, min_isr: int | None) -> PartitionPlace:
     return PartitionPlace(
         topic=partition.topic,
         partition=partition.partition_index,
@@ -241,12 +242,12 @@ def _place(partition: Partition, min_isr: int | None) -> PartitionPlace:
 
 
 def _min_isr(client: ClusterClient, topic: str) -> int | None:
-    """Return min.insync.replicas of a topic; None if we may not know."""
+    """Return min.insync.replicas of a topic; None if the user may not read it."""
     resource = DescribeConfigsResource(_TOPIC_RESOURCE, topic, [_MIN_ISR])
     try:
         body = client.ask_any(DescribeConfigsRequest([resource]), DescribeConfigsResponse)
     except KdiagError:
-        return None  # it would only sharpen a finding; the reports stand without it
+        return None  # the findings do without it
     for result in body.results:
         for config in result.configs:
             if config.name == _MIN_ISR and config.value:
@@ -254,34 +255,34 @@ def _min_isr(client: ClusterClient, topic: str) -> int | None:
     return None
 
 
-def _look(
+def _ask_once(
     client: ClusterClient, keys: Sequence[str], kind: CoordinatorKind, nodes: Sequence[int]
 ) -> tuple[_Answers, dict[int, str], InternalTopic]:
-    """Return what brokers answer, why some could not be reached, and where the partitions are."""
+    """Return the answers, why brokers are unreachable, and where the partitions are."""
     return *_ask_every_broker(client, keys, kind, nodes), _internal_topic(client, kind)
 
 
-def _worth_ns(answers: _Answers, topic: InternalTopic, patience_ns: int) -> int:
-    """Return for how long it may help to ask again."""
+def _useful_ns(answers: _Answers, topic: InternalTopic, patience_ns: int) -> int:
+    """Return for how long another request may help."""
     if _is_being_created(answers, topic):
         return patience_ns
     is_unheard_of = not topic.partitions and topic.error in {None, _UNKNOWN_TOPIC}
     is_lagging = any(
-        any(each.coordinator for each in said)
-        and (is_unheard_of or any(each.error == _NOT_AVAILABLE for each in said))
-        for said in answers.values()
+        any(each.coordinator for each in given)
+        and (is_unheard_of or any(each.error == _NOT_AVAILABLE for each in given))
+        for given in answers.values()
     )
     return min(_LAG_NS, patience_ns) if is_lagging else 0
 
 
 def _is_being_created(answers: _Answers, topic: InternalTopic) -> bool:
-    """Return whether a coordinator is missing because its topic is not there yet."""
+    """Return whether a coordinator is missing because its topic does not exist yet."""
     if any(each.leader is None and not each.isr for each in topic.partitions.values()):
         return False
     return any(
-        said and all(each.error == _NOT_AVAILABLE for each in said if each.failure is None)
-        for said in answers.values()
-        if any(each.failure is None for each in said)
+        given and all(each.error == _NOT_AVAILABLE for each in given if each.failure is None)
+        for given in answers.values()
+        if any(each.failure is None for each in given)
     )
 
 
@@ -291,21 +292,21 @@ def _add_missing(
     answers: _Answers,
     unreachable: dict[int, str],
 ) -> None:
-    """Count brokers that hold a copy, but are not in the cluster, as silent: they are down."""
+    """Add brokers that have a replica but are not in the cluster as unreachable: they are down."""
     alive = {each.id for each in client.brokers}
     holders = {node_id for each in topic.partitions.values() for node_id in each.replicas}
     for node_id in sorted(holders - alive):
         unreachable[node_id] = _FENCED
-        for said in answers.values():
-            if all(each.node_id != node_id for each in said):
-                said.append(BrokerAnswer(node_id=node_id, failure=_FENCED))
+        for given in answers.values():
+            if all(each.node_id != node_id for each in given):
+                given.append(BrokerAnswer(node_id=node_id, failure=_FENCED))
 
 
 def _named(answers: _Answers) -> dict[int, list[str]]:
-    """Return the keys that each broker is said to coordinate."""
+    """Return the keys that each broker coordinates, by all answers."""
     named: dict[int, list[str]] = defaultdict(list)
-    for key, said in answers.items():
-        for node_id in {each.coordinator.node_id for each in said if each.coordinator}:
+    for key, given in answers.items():
+        for node_id in {each.coordinator.node_id for each in given if each.coordinator}:
             named[node_id].append(key)
     return named
 
@@ -330,7 +331,7 @@ def _groups(
     loading = set()
     for node_id, answer in answers.items():
         if answer.body is None:
-            continue  # that broker's silence is in its answer to FindCoordinator already
+            continue  # its failure is among the answers to FindCoordinator already
         if answer.body.error_code == _LOADING:
             loading.add(node_id)
         for group in answer.body.groups:

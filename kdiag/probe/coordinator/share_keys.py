@@ -1,4 +1,4 @@
-"""The keys under which the share coordinator keeps the partitions of share groups.
+"""The keys of the share coordinator: one for each partition that a share group reads.
 
 A share group has two kinds of coordinator: one for its members, as every group, and one for each
 partition that it shares, by the key `group:topic id:partition`.
@@ -25,7 +25,7 @@ _ORIGIN = "NAME"
 
 
 class SharePartition(NamedTuple):
-    """One partition that a share group shares."""
+    """One partition of a share group."""
 
     group: str
     topic: str
@@ -33,11 +33,11 @@ class SharePartition(NamedTuple):
 
 
 def share_keys(client: ClusterClient, names: Sequence[str]) -> list[str]:
-    """Return the keys of what is named: `GROUP:TOPIC:PARTITION`, or all partitions of `GROUP`.
+    """Return the keys of `GROUP:TOPIC:PARTITION`, or of all partitions of `GROUP`.
 
     Raises:
         ConfigError: if a group shares nothing, or a topic does not exist.
-        KdiagError: if the brokers cannot be asked.
+        KdiagError: if no broker answers.
     """
     keys: list[str] = []
     for name in names:
@@ -47,7 +47,7 @@ def share_keys(client: ClusterClient, names: Sequence[str]) -> list[str]:
 
 
 def _parse(name: str) -> SharePartition | None:
-    """Return the partition that a name means; None for a group."""
+    """Return the partition of a name; None for a group."""
     group_and_topic, colon, partition = name.rpartition(":")
     group, second_colon, topic = group_and_topic.rpartition(":")
     if not (colon and second_colon and group and partition.isascii() and partition.isdigit()):
@@ -64,7 +64,7 @@ def _key(client: ClusterClient, named: SharePartition) -> str:
 
 
 def _partitions_of(client: ClusterClient, group: str) -> Iterable[str]:
-    """Return the keys of all partitions whose state a group has."""
+    """Return the keys of all partitions that a group has state for."""
     question = FindCoordinatorRequest(coordinator_keys=[group])
     found = client.ask_any(question, FindCoordinatorResponse).coordinators[0]
     if found.error_code:

@@ -1,7 +1,7 @@
-"""How all groups spread over the brokers that coordinate them.
+"""The spread of all groups over the brokers that coordinate them.
 
-A broker coordinates the groups whose partition of `__consumer_offsets` it leads. Few partitions
-with leaders on one broker, or few groups on many, are both seen here.
+A broker coordinates the groups whose partition of `__consumer_offsets` it leads. So the spread
+depends on the leaders of these partitions and on the groups in each: both are counted.
 
 Source: Kafka's ListGroups and Metadata.
 """
@@ -23,10 +23,10 @@ class BrokerGroups(msgspec.Struct, kw_only=True):
 
     Attributes:
         node_id, host, port, rack: the broker.
-        groups: how many it coordinates; None if it did not say.
+        groups: how many it coordinates; None if it did not answer.
         types, states: how many of each, by Kafka's name in lower case.
         partitions: how many partitions of `__consumer_offsets` it leads.
-        error: why it did not say, or Kafka's error name.
+        error: why it did not answer, or Kafka's error name.
     """
 
     node_id: int
@@ -44,7 +44,7 @@ def group_spread(client: ClusterClient) -> list[BrokerGroups]:
     """Return the groups of every broker of a connected client, by ascending broker id.
 
     Raises:
-        KdiagError: if no broker can be asked for the partitions.
+        KdiagError: if no broker answers for the partitions.
     """
     name = CoordinatorKind.GROUP.topic
     topic = client.refresh([name]).topics.get(name)

@@ -1,6 +1,11 @@
-"""Commits of how far a consumer came: one at a time, always the newest.
+"""Commits of a consumer's offsets, for a group of kdiag's own.
 
-What was read while a commit is under way waits for the next one, and so do its latencies.
+    ProbeGroup       a group with its coordinator, removed at the end
+    Committing       commits one offset at a time, always the newest
+    PendingCommit    one of them, and the timing of the last record before it
+
+Records that are read while a commit is outstanding wait for the next one, and so do their
+latencies.
 """
 
 import secrets
@@ -12,13 +17,14 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.diagnosis.latency.split import LatencySplit, joined, split_request
+from kdiag.clock import NS_PER_MS, NS_PER_S
+from kdiag.diagnosis.latency.split import Split, joined, split_request
 from kdiag.errors import AuthorizationError, KdiagError, ProbeError
 from kdiag.probe.coordinator.search import coordinator_request
 from kdiag.probe.latency.connection import Ended, OwnConnection
 from kdiag.probe.latency.messages import commit_request, error_in
 from kdiag.probe.latency.plan import LatencyTarget
-from kdiag.probe.latency.record_timings import Start
+from kdiag.probe.latency.record_timings import RecordStart
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from kdiag.probe.topic import CLEANUP_NS, PREFIX
 from kdiag.wire.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -26,14 +32,14 @@ from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.error_code import error_name
 
-_PATIENCE_NS: Final = 10_000_000_000
-_RETRY_NS: Final = 100_000_000
+_PATIENCE_NS: Final = 10 * NS_PER_S
+_RETRY_NS: Final = 100 * NS_PER_MS
 _AGAIN: Final = frozenset(("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"))
 _GONE: Final = frozenset(("NONE", "GROUP_ID_NOT_FOUND"))
 
 
 class ProbeGroup(NamedTuple):
-    """A group.
+    """A group of kdiag's own.
 
     Attributes:
         name: its name.
@@ -48,15 +54,15 @@ class ProbeGroup(NamedTuple):
 def probe_group(client: ClusterClient) -> Iterator[ProbeGroup]:
     """Find the coordinator of a new group, and remove the group at the end.
 
-    The cluster makes its topic of offsets if it has none yet.
+    The cluster creates its topic of offsets if it has none yet.
 
     Args:
-        client: connected; used for the group alone, so that it is not busy when the group goes.
+        client: connected; used for the group alone, so that it is not busy at the removal.
 
     Raises:
-        AuthorizationError: if this user may not have groups.
+        AuthorizationError: if this user may not use groups.
         ProbeError: if there is no coordinator, or the group cannot be removed.
-        KdiagError: if no broker can be asked.
+        KdiagError: if no broker answers.
     """
     group = _find(client, PREFIX + secrets.token_hex(4))
     try:
@@ -69,8 +75,8 @@ def _find(client: ClusterClient, name: str) -> ProbeGroup:
     until_ns = min(client.clock.monotonic_ns() + _PATIENCE_NS, client.deadline_ns)
     request = coordinator_request(CoordinatorKind.GROUP, [name])
     while True:
-        said = client.ask_any(request, FindCoordinatorResponse)
-        first = said.coordinators[0] if said.coordinators else said
+        answer = client.ask_any(request, FindCoordinatorResponse)
+        first = answer.coordinators[0] if answer.coordinators else answer
         error = error_name(first.error_code)
         if not first.error_code and first.node_id in client.cluster.brokers:
             return ProbeGroup(name, first.node_id)
@@ -95,22 +101,22 @@ def _remove(client: ClusterClient, group: ProbeGroup) -> None:
         raise ProbeError(f"group {group.name}", f"remove it yourself, for it could not be: {error}")
 
 
-class Progress(msgspec.Struct):
-    """What is to be committed, and the journey of the last record that this is about.
+class PendingCommit(msgspec.Struct):
+    """An offset to commit, and the timing of the last record before it.
 
     Attributes:
         partition: the partition.
         offset: the next that will be read.
         read_ns: when the records before it were read, since 1970.
-        arrival: the journey, once both its ends are known.
+        arrival: start and latency of the last record, once it is known to have arrived.
         commit: the latency of the commit, once it is answered.
     """
 
     partition: int
     offset: int
     read_ns: int
-    arrival: tuple[Start, LatencySplit] | None = None
-    commit: LatencySplit | None = None
+    arrival: tuple[RecordStart, Split] | None = None
+    commit: Split | None = None
 
 
 class Committing:
@@ -134,40 +140,40 @@ class Committing:
         self._group = group
         self._results = results
         self._series = results.of(SeriesKind.COMMIT)
-        self._waiting: Progress | None = None
+        self._waiting: PendingCommit | None = None
 
-    def commit(self, progress: Progress) -> None:
+    def commit(self, pending: PendingCommit) -> None:
         """Commit an offset now, or once the last commit is answered."""
         if self.connection.pending:
-            self._waiting = progress
+            self._waiting = pending
             return
-        place = progress.partition, progress.offset
-        request = commit_request(self._target, self._group.name, *place)
-        self.connection.ask(request, progress.read_ns, partial(self._end, progress))
+        position = pending.partition, pending.offset
+        request = commit_request(self._target, self._group.name, *position)
+        self.connection.ask(request, pending.read_ns, partial(self._end, pending))
 
-    def arrived(self, progress: Progress, start: Start, split: LatencySplit) -> None:
-        """Take the journey of the last record before an offset."""
-        progress.arrival = start, split
-        self._maybe_add(progress)
+    def handle_arrival(self, pending: PendingCommit, start: RecordStart, split: Split) -> None:
+        """Record the arrival of the last record before an offset."""
+        pending.arrival = start, split
+        self._maybe_add(pending)
 
-    def _end(self, progress: Progress, ended: Ended) -> None:
+    def _end(self, pending: PendingCommit, ended: Ended) -> None:
         done_ns = self._client.clock.epoch_ns()
         problem = ended.error or error_in(ended.body)
         if problem is not None:
             self._results.fail(problem, self._series)
         else:
-            progress.commit = split_request(ended.moments(done_ns), ended.rtt_ns)
+            pending.commit = split_request(ended.times(done_ns), ended.rtt_ns)
             node_id = self.connection.node_id
-            self._results.add(self._series, ended.due_ns, progress.commit, node_id)
-            self._maybe_add(progress)
+            self._results.add(self._series, ended.due_ns, pending.commit, node_id)
+            self._maybe_add(pending)
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             self.commit(waiting)
 
-    def _maybe_add(self, progress: Progress) -> None:
-        """Add the journey up to the commit, once both are known."""
-        if progress.arrival is None or progress.commit is None:
+    def _maybe_add(self, pending: PendingCommit) -> None:
+        """Add the latency up to the commit, once both parts are known."""
+        if pending.arrival is None or pending.commit is None:
             return
-        start, split = progress.arrival
+        start, split = pending.arrival
         series = self._results.of(SeriesKind.COMMITTED, start.acks)
-        self._results.add(series, start.due_ns, joined(split, progress.commit), start.node_id)
+        self._results.add(series, start.due_ns, joined(split, pending.commit), start.node_id)

@@ -1,7 +1,7 @@
-"""Connections of their own, so that one kind of request never waits for another.
+"""Separate connections, so that one kind of request never waits for another.
 
-A broker answers the requests of a connection one after the other: behind a fetch that waits for
-records, or a Produce that waits for replicas, anything would seem slow.
+A broker answers the requests of a connection in their order. After a fetch that waits for records,
+or a Produce that waits for replicas, any other request would seem slow.
 """
 
 from collections.abc import Callable
@@ -11,26 +11,27 @@ from typing import Final, NamedTuple
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.consumer_network_client import ResponseFuture
 from kdiag.client.network.request import ClientResponse, RequestBuilder
-from kdiag.diagnosis.latency.split import RequestTimes
+from kdiag.clock import NS_PER_MS
+from kdiag.diagnosis.latency.split import Moments
 from kdiag.errors import KdiagError
 from kdiag.net.tcp_info import SocketFacts
 from kdiag.wire.schema import Struct
 
-_FRESH_NS: Final = 100_000_000
-"""For how long what the system said of a round trip is taken for true."""
+_FRESH_NS: Final = 100 * NS_PER_MS
+"""How long a round trip that the system reported counts as current."""
 
 
 class Ended(NamedTuple):
-    """How a request ended.
+    """The end of a request.
 
     Attributes:
         body: the answer; None if there is none.
-        error: why not; None where none was needed.
-        due_ns: when it should be sent.
-        written_ns: when its last byte was handed over; None if it was not.
-        first_ns: when the answer's first byte was there; None without an answer.
-        last_ns: when the answer's last byte was there.
-        rtt_ns: the round trip of the network on the connection, 0 if the system does not tell.
+        error: why there is none; None also if none is expected.
+        due_ns: when the request was due.
+        written_ns: when its last byte was written to the socket; None if it was not.
+        first_ns: when the answer's first byte arrived; None without an answer.
+        last_ns: when the answer's last byte arrived.
+        rtt_ns: the network's round trip on the connection, 0 if the system does not report it.
     """
 
     body: Struct | None
@@ -41,11 +42,11 @@ class Ended(NamedTuple):
     last_ns: int | None = None
     rtt_ns: int = 0
 
-    def moments(self, done_ns: int) -> RequestTimes:
-        """Return when what happened; there must be an answer.
+    def times(self, done_ns: int) -> Moments:
+        """Return the times of a request that has an answer.
 
         Args:
-            done_ns: when the program had what it wanted.
+            done_ns: when the program had read the answer.
         """
         assert self.written_ns is not None
         assert self.first_ns is not None
@@ -69,7 +70,7 @@ class OwnConnection:
         """Prepare a connection; the first request connects.
 
         Args:
-            client: has learnt of its cluster; its clock's two readings keep their distance.
+            client: knows its cluster; its clock's two readings keep their distance.
             node_id: a broker of the cluster.
             purpose: different for each connection to a broker.
         """
@@ -88,22 +89,22 @@ class OwnConnection:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether it is ready, or cannot be."""
+        """Return whether it is ready or has failed."""
         network = self._client.network
         return network.is_ready(self._node.id) or network.connection_failed(self._node.id)
 
     @property
     def facts(self) -> SocketFacts | None:
-        """Return what the system told last of the connection; None before the first request."""
+        """Return the last facts of the socket; None before the first request."""
         return self._facts
 
     def ask(self, request: RequestBuilder, due_ns: int, on_end: OnEnd) -> None:
         """Queue a request; a later poll of the client sends it.
 
         Args:
-            request: what to ask.
-            due_ns: when it should be sent, since 1970.
-            on_end: is told how it ended.
+            request: to send.
+            due_ns: when it is due, since 1970.
+            on_end: is called with its end.
         """
         self.pending += 1
         future = self._client.client.send(self._node, request)
@@ -133,8 +134,8 @@ class OwnConnection:
     def _round_trip_ns(self) -> int:
         """Return the least round trip of the last minutes.
 
-        The smoothed one would not do: an acknowledgement that travels with the answer comes only
-        when the broker has one, so that its time would be taken for the network's.
+        The smoothed one includes the broker's time: an acknowledgement that travels with the answer
+        comes only when the broker has one.
         """
         now_ns = self._client.clock.monotonic_ns()
         if now_ns >= self._stale_ns:

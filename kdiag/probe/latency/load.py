@@ -1,7 +1,7 @@
-"""The load: requests that are sent on a schedule, and what becomes of each.
+"""The requests that are sent on a schedule, and the handling of their answers.
 
 ProduceLoad    writes records, with each acks on a connection of its own to each broker
-FetchLoad      writes nothing: asks for records that are not there yet, and waits for none
+FetchLoad      writes nothing: fetches records that do not exist yet, without waiting for them
 """
 
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ from kdiag.diagnosis.latency.split import OneWay, split_handover, split_request
 from kdiag.probe.latency.connection import Ended, OwnConnection
 from kdiag.probe.latency.messages import MarkedRecords, error_in, fetch_request, fetched
 from kdiag.probe.latency.plan import ACKS_TEXTS, LatencyPlan, LatencyTarget
-from kdiag.probe.latency.record_timings import Journeys, Start
+from kdiag.probe.latency.record_timings import RecordStart, RecordTimings
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from kdiag.probe.topic_requests import produce_request
 
 _AT_ONCE: Final = FetchWait(min_bytes=1, max_wait_ms=0)
 
 
-class Load(Protocol):
-    """Requests of several kinds that take turns."""
+class ScheduledLoad(Protocol):
+    """Requests of several kinds, which take turns."""
 
     @property
     def connections(self) -> Sequence[OwnConnection]:
@@ -30,7 +30,7 @@ class Load(Protocol):
         ...
 
     def send(self, kind: int, due_ns: int) -> None:
-        """Send a request of a kind, which was due at a time since 1970."""
+        """Send a request of a kind, due at a time since 1970."""
         ...
 
 
@@ -40,7 +40,7 @@ class ProduceLoad:
     Attributes:
         connections: for each broker one for each acks.
         records: makes them.
-        journeys: those on their way to a consumer; None if there is none.
+        timings: of its records; None without a consumer.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class ProduceLoad:
         target: LatencyTarget,
         plan: LatencyPlan,
         results: LatencyResults,
-        journeys: Journeys | None = None,
+        timings: RecordTimings | None = None,
     ) -> None:
         """Prepare connections; nothing is sent yet."""
         self.records = MarkedRecords(plan.records)
-        self.journeys = journeys
+        self.timings = timings
         self._client = client
         self._target = target
         self._results = results
@@ -71,9 +71,9 @@ class ProduceLoad:
         self._number += 1
         batch = self.records.batch(self._number, self._client.clock.epoch_ns())
         self._results.bytes += len(batch)
-        if self.journeys is not None:
-            start = Start(due_ns, acks, connection.node_id)
-            self.journeys.begin(self._number, start)
+        if self.timings is not None:
+            start = RecordStart(due_ns, acks, connection.node_id)
+            self.timings.begin(self._number, start)
         partition = self._target.partition_of(connection.node_id)
         request = produce_request(self._target, partition, acks, batch)
         connection.ask(request, due_ns, partial(self._end, kind, self._number))
@@ -83,22 +83,22 @@ class ProduceLoad:
         problem = ended.error or error_in(ended.body)
         if problem is not None:
             self._results.fail(problem, self._series[kind])
-            if self.journeys is not None:
-                self.journeys.give_up(number)
+            if self.timings is not None:
+                self.timings.give_up(number)
             return
         assert ended.written_ns is not None
         if ended.first_ns is None:
             split = split_handover(ended.due_ns, ended.written_ns)
         else:
-            split = split_request(ended.moments(done_ns), ended.rtt_ns)
+            split = split_request(ended.times(done_ns), ended.rtt_ns)
         node_id = self.connections[kind].node_id
         self._results.add(self._series[kind], ended.due_ns, split, node_id)
-        if self.journeys is not None:
-            self.journeys.written(number, OneWay(ended.written_ns, ended.rtt_ns))
+        if self.timings is not None:
+            self.timings.add_write(number, OneWay(ended.written_ns, ended.rtt_ns))
 
 
 class FetchLoad:
-    """Fetches from the ends of partitions, where nothing is yet.
+    """Fetches from the ends of partitions, where there are no records yet.
 
     Attributes:
         connections: one for each broker.
@@ -114,10 +114,10 @@ class FetchLoad:
         """Prepare connections.
 
         Args:
-            client: has learnt of its cluster.
+            client: knows its cluster.
             target: the topic.
-            offsets: where each of its partitions ends.
-            results: is told of all latencies.
+            offsets: the end of each of its partitions.
+            results: gets the latencies.
         """
         self.connections = [OwnConnection(client, node, "fetch") for node in target.nodes]
         self._client = client
@@ -144,5 +144,5 @@ class FetchLoad:
             self._results.fail(brought.error, self._series)
             return
         self._results.bytes += brought.size_bytes
-        split = split_request(ended.moments(done_ns), ended.rtt_ns)
+        split = split_request(ended.times(done_ns), ended.rtt_ns)
         self._results.add(self._series, ended.due_ns, split, self.connections[kind].node_id)

@@ -4,7 +4,7 @@
     with own_target(admin, nodes) as target, probe_group(admin) as group:
         measure(client, target, LatencyPlan(), results, group=group)
 
-What was measured is in the results at any time, so that an interruption loses nothing.
+The results hold every latency as soon as it is measured, so an interruption loses nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,27 +12,26 @@ from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.network.connection_states import FOREVER_NS
-from kdiag.diagnosis.latency.split import LatencySplit
+from kdiag.clock import NS_PER_MS, NS_PER_S
+from kdiag.diagnosis.latency.split import Split
 from kdiag.probe.latency.commit import Committing, ProbeGroup
 from kdiag.probe.latency.connection import OwnConnection
-from kdiag.probe.latency.consumer import Consumer
-from kdiag.probe.latency.load import FetchLoad, Load, ProduceLoad
+from kdiag.probe.latency.consumer import LatencyConsumer
+from kdiag.probe.latency.load import FetchLoad, ProduceLoad, ScheduledLoad
 from kdiag.probe.latency.plan import LatencyPlan, LatencyTarget
-from kdiag.probe.latency.record_timings import Journeys, Start
+from kdiag.probe.latency.record_timings import RecordStart, RecordTimings
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
-from kdiag.probe.latency.schedule import OpenLoopSchedule, Run, connect, drain, run
+from kdiag.probe.latency.schedule import OpenLoopSchedule, ScheduledRun, connect, drain, run
 from kdiag.probe.latency.sweep import FetchSweep
 from kdiag.probe.latency.target import end_offsets
 
 OnTime = Callable[[str, float], None]
-"""Is told again and again what goes on, and which part of its time is over."""
+"""Is called again and again with the current work and the part of its time that is over."""
 
-_MS: Final = 1_000_000
-_S: Final = 1_000_000_000
-_CONNECT_NS: Final = 10 * _S
-_LEAD_NS: Final = 20 * _MS
-_PATIENCE_NS: Final = 5 * _S
-_LATE_PATIENCE_NS: Final = 200 * _MS
+_CONNECT_NS: Final = 10 * NS_PER_S
+_LEAD_NS: Final = 20 * NS_PER_MS
+_PATIENCE_NS: Final = 5 * NS_PER_S
+_LATE_PATIENCE_NS: Final = 200 * NS_PER_MS
 
 
 def measure(  # noqa: PLR0913 - six facts that only meet here
@@ -44,45 +43,45 @@ def measure(  # noqa: PLR0913 - six facts that only meet here
     group: ProbeGroup | None = None,
     on_time: OnTime | None = None,
 ) -> None:
-    """Measure what a plan says.
+    """Measure latencies by a plan.
 
     Args:
-        client: has learnt of its cluster, and is used for nothing else; its clock's two readings
-            keep their distance.
+        client: knows its cluster, and is used for nothing else; its clock's two readings keep their
+            distance.
         target: the topic.
-        plan: what is measured.
-        results: gets the latencies, and what went wrong.
+        plan: of the measurement.
+        results: gets the latencies and the errors.
         group: commits offsets; None if nothing is committed.
-        on_time: is told how far it is.
+        on_time: is called with the progress.
 
     Raises:
-        KdiagError: if it cannot begin; whatever fails later is in the results.
+        KdiagError: if it cannot begin; later errors are in the results.
     """
     measurement = _Measurement(client, target, plan, results, on_time)
     if not plan.acks:
-        measurement.answers()
+        measurement.measure_fetches()
     elif plan.is_end_to_end:
-        measurement.journeys(group)
+        measurement.measure_end_to_end(group)
     else:
-        measurement.writes()
+        measurement.measure_writes()
     if plan.sweep and not results.is_late:
-        measurement.sweep()
+        measurement.compare_fetch_waits()
 
 
 class _Scene(NamedTuple):
-    """What goes on for the time of one schedule.
+    """The work during one schedule.
 
     Attributes:
-        title: a word for it.
-        load: what is sent on the schedule.
-        awaited: the connections whose answers are waited for at the end.
-        others: the connections of what goes on beside the load.
-        keep: keeps that going.
-        is_settled: returns whether the records that were written have been read.
+        title: its name for the user.
+        load: sends requests on the schedule.
+        awaited: the connections whose answers are awaited at the end.
+        others: the connections of the work beside the load.
+        keep: does the work beside the load.
+        is_settled: returns whether all written records have been read.
     """
 
     title: str
-    load: Load
+    load: ScheduledLoad
     awaited: Sequence[OwnConnection]
     others: Sequence[OwnConnection] = ()
     keep: Callable[[], None] = lambda: None
@@ -90,7 +89,7 @@ class _Scene(NamedTuple):
 
     @property
     def pending(self) -> int:
-        """Return how many answers are awaited."""
+        """Return how many answers are outstanding."""
         return sum(each.pending for each in self.awaited)
 
 
@@ -112,61 +111,61 @@ class _Measurement:
         self._on_time = on_time
         self._offsets = end_offsets(client, target)
 
-    def answers(self) -> None:
-        """Measure how soon fetches are answered that wait for nothing."""
+    def measure_fetches(self) -> None:
+        """Measure fetches that wait for nothing."""
         load = FetchLoad(self._client, self._target, self._offsets, self._results)
         self._play(_Scene("fetch", load, load.connections), self._plan.warm_up_ns)
 
-    def writes(self) -> None:
-        """Measure how soon records are written."""
+    def measure_writes(self) -> None:
+        """Measure writes."""
         load = ProduceLoad(self._client, self._target, self._plan, self._results)
         self._play(_Scene("produce", load, load.connections), self._plan.warm_up_ns)
 
-    def journeys(self, group: ProbeGroup | None) -> None:
-        """Measure how soon records are written, read, and their offsets committed."""
-        journeys = Journeys(self._arrived)
-        load = ProduceLoad(self._client, self._target, self._plan, self._results, journeys)
-        for acks in self._plan.acks:  # these come before commits
+    def measure_end_to_end(self, group: ProbeGroup | None) -> None:
+        """Measure writes, reads and commits of the same records."""
+        timings = RecordTimings(self._handle_arrival)
+        load = ProduceLoad(self._client, self._target, self._plan, self._results, timings)
+        for acks in self._plan.acks:  # these series come before commits
             self._results.of(SeriesKind.END_TO_END, acks)
         partitions = {self._target.partition_of(node) for node in self._target.nodes}
         offsets = {each: at for each, at in self._offsets.items() if each in partitions}
-        consumer = Consumer(self._client, self._target, offsets, self._results)
+        consumer = LatencyConsumer(self._client, self._target, offsets, self._results)
         awaited, committing = list(load.connections), None
         if group is not None:
             committing = Committing(self._client, self._target, group, self._results)
             awaited.append(committing.connection)
-            for acks in self._plan.acks:  # these come behind them
+            for acks in self._plan.acks:  # these come after them
                 self._results.of(SeriesKind.COMMITTED, acks)
-        consumer.follow(load.records, journeys, committing)
+        consumer.follow(load.records, timings, committing)
         scene = _Scene(
             "produce and consume",
             load,
             awaited,
             consumer.connections,
             consumer.keep_fetching,
-            lambda: not len(journeys),
+            lambda: not len(timings),
         )
         self._play(scene, self._plan.warm_up_ns)
         consumer.end()
-        if journeys:
-            self._results.warn(f"{len(journeys)} records were written, but not read in time")
+        if timings:
+            self._results.warn(f"{len(timings)} records were written, but not read in time")
 
-    def sweep(self) -> None:
+    def compare_fetch_waits(self) -> None:
         """Compare settings of fetches, while records are written as before."""
         offsets = end_offsets(self._client, self._target)
         sweep = FetchSweep(self._client, self._target, offsets, self._plan.sweep, self._results)
         self._results.sweep = sweep.tallies
         load = ProduceLoad(self._client, self._target, self._plan, self._results)
         scene = _Scene("fetches", load, load.connections, sweep.connections, sweep.keep_fetching)
-        self._play(scene, warm_up_ns=FOREVER_NS)  # what is written was measured already
+        self._play(scene, warm_up_ns=FOREVER_NS)  # writes were measured already
 
-    def _arrived(self, start: Start, split: LatencySplit) -> None:
-        """Take that a record has been read."""
+    def _handle_arrival(self, start: RecordStart, split: Split) -> None:
+        """Record that a record has been read."""
         series = self._results.of(SeriesKind.END_TO_END, start.acks)
         self._results.add(series, start.due_ns, split, start.node_id)
 
     def _play(self, scene: _Scene, warm_up_ns: int) -> None:
-        """Go through a schedule, and wait for what is on its way at its end."""
+        """Run a schedule, and wait for the answers that are outstanding at its end."""
         clock = self._client.clock
         connections = [*scene.awaited, *scene.others]
         until_ns = min(clock.monotonic_ns() + _CONNECT_NS, self._client.deadline_ns)
@@ -181,7 +180,7 @@ class _Measurement:
         )
         try:
             keep = self._watched(scene, start_ns, end_ns)
-            run(self._client, Run(scene.load, schedule, keep, self._is_over))
+            run(self._client, ScheduledRun(scene.load, schedule, keep, self._is_over))
             self._drain(scene)
         finally:
             for each in connections:
@@ -189,7 +188,7 @@ class _Measurement:
                     self._results.facts[each.node_id, each.purpose] = each.facts
 
     def _watched(self, scene: _Scene, start_ns: int, end_ns: int) -> Callable[[], None]:
-        """Return what keeps a scene going, and tells how far it is."""
+        """Return the work beside the load, with a report of the progress."""
         on_time, clock = self._on_time, self._client.clock
         if on_time is None:
             return scene.keep
@@ -201,7 +200,7 @@ class _Measurement:
         return keep
 
     def _is_over(self) -> bool:
-        """Return whether more may not be done, though the schedule goes on."""
+        """Return whether to end before the schedule does."""
         if self._results.bytes >= self._plan.max_bytes:
             self._results.warn(f"ended after {self._results.bytes} bytes (--max-bytes)")
             return True
@@ -220,6 +219,6 @@ class _Measurement:
         drain(self._client, lambda: not scene.pending and scene.is_settled(), until_ns, scene.keep)
         if scene.pending:
             self._results.warn(
-                f"{scene.pending} requests had no answer {patience_ns / _S:g} s after the end: "
-                "latencies without them are too low"
+                f"{scene.pending} requests had no answer {patience_ns / NS_PER_S:g} s after the "
+                "end: latencies without them are too low"
             )

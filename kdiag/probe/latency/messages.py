@@ -1,4 +1,9 @@
-"""What is asked while latencies are measured, and what the answers say."""
+"""The requests of a latency measurement, and the reading of their answers.
+
+fetch_request, fetched        Fetch from given offsets, and the batches that it brought
+commit_request, error_in      OffsetCommit of one partition, and the first error
+MarkedRecords                 batches to write, recognised again when they are read
+"""
 
 import secrets
 import struct
@@ -24,18 +29,20 @@ from kdiag.wire.records.batches import Record, write_batch
 from kdiag.wire.schema import Struct
 
 MAX_FETCH_BYTES: Final = 1 << 20
-"""How much a fetch brings of each partition at the most, unless one batch is larger."""
+"""The most bytes that a fetch brings of each partition, unless one batch is larger."""
 
 _MAX_RESPONSE_BYTES: Final = 32 << 20
+_MARK: Final = struct.Struct(">8sq")
+"""The beginning of a value: which run has written it, and in which request."""
 _NO_SESSION: Final = -1
 
 
 class Fetched(NamedTuple):
-    """What a fetch brought.
+    """The records of a fetch.
 
     Attributes:
-        error: the name of the first error; None if all is well.
-        records: batches, by partition; only of partitions that have any.
+        error: the name of the first error; None if there is none.
+        records: batches by partition, without empty partitions.
     """
 
     error: str | None
@@ -50,7 +57,7 @@ class Fetched(NamedTuple):
 def fetch_request(
     target: LatencyTarget, offsets: Mapping[int, int], wait: FetchWait
 ) -> RequestBuilder:
-    """Return what fetches partitions, each from an offset on."""
+    """Return the request that fetches partitions, each from an offset on."""
     partitions = [
         FetchPartition(
             partition=partition, fetch_offset=offset, partition_max_bytes=MAX_FETCH_BYTES
@@ -70,7 +77,7 @@ def fetch_request(
 def commit_request(
     target: LatencyTarget, group: str, partition: int, offset: int
 ) -> RequestBuilder:
-    """Return what commits an offset for a group that has no members."""
+    """Return the request that commits an offset for a group without members."""
     data = OffsetCommitRequestPartition(partition, offset)
     topic = OffsetCommitRequestTopic(target.topic, target.topic_id, [data])
     return request_about(target, OffsetCommitRequest(group, topics=[topic]))
@@ -87,7 +94,7 @@ def error_in(body: Struct | None) -> str | None:
 
 
 def fetched(body: Struct | None) -> Fetched:
-    """Return what an answer to Fetch brought."""
+    """Return the records in an answer to Fetch."""
     assert isinstance(body, FetchResponse)
     partitions = [each for topic in body.responses for each in topic.partitions]
     codes = [body.error_code, *(each.error_code for each in partitions)]
@@ -97,14 +104,10 @@ def fetched(body: Struct | None) -> Fetched:
     )
 
 
-_MARK: Final = struct.Struct(">8sq")
-
-
 class MarkedRecords:
-    """Makes batches, and finds its own among others."""
+    """Makes batches of records of one shape, and finds its own among fetched ones."""
 
     def __init__(self, shape: RecordShape) -> None:
-        """Make records of one shape."""
         self._writer = secrets.token_bytes(8)
         self._count = shape.batch_records
         self._noise = secrets.token_bytes(shape.value_bytes - _MARK.size)
@@ -115,7 +118,7 @@ class MarkedRecords:
         self._headers = ((b"k" * shape.header_key_bytes, value),) * shape.headers
 
     def batch(self, number: int, now_ns: int) -> bytes:
-        """Return the batch of a request; `now_ns`, since 1970, is the time of its records."""
+        """Return the batch of a request; its records have the time `now_ns`, since 1970."""
         value = _MARK.pack(self._writer, number) + self._noise
         time_ms = now_ns // NS_PER_MS
         return write_batch(
@@ -126,10 +129,10 @@ class MarkedRecords:
         )
 
     def numbers(self, batches: Iterable[RecordBatch]) -> Iterator[int]:
-        """Yield the numbers of the requests whose batches are among fetched ones.
+        """Yield the numbers of the requests that have written fetched batches.
 
         Raises:
-            DecodeError: if their records are not readable.
+            DecodeError: if their records cannot be read.
         """
         for batch in batches:
             if batch.is_control:
@@ -142,5 +145,5 @@ class MarkedRecords:
 
 
 def next_offset(batches: Iterable[RecordBatch], offset: int) -> int:
-    """Return the offset behind fetched batches; `offset` if there are none."""
+    """Return the offset after fetched batches; `offset` if there are none."""
     return max([offset, *(each.last_offset + 1 for each in batches)])

@@ -1,25 +1,23 @@
-"""What latencies to measure, and where."""
+"""The plan of a latency measurement: which latencies, by which records, on which topic."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.latency.fetch_waits import FetchWait
 
-_S: Final = 1_000_000_000
-_MS: Final = 1_000_000
-
 ACKS_ALL: Final = -1
-"""How the protocol says `acks=all`."""
+"""The protocol's number for `acks=all`."""
 
 ACKS_TEXTS: Final = {0: "0", 1: "1", ACKS_ALL: "all"}
-"""How clients' configurations say them."""
+"""The notation of clients' configurations."""
 
 LEAST_RECORD_BYTES: Final = 16
-"""A value holds at least who wrote it, and its number."""
+"""A value has room for its writer and its number."""
 
 
 class RecordShape(NamedTuple):
-    """The records that are written.
+    """The shape of the records to write.
 
     Attributes:
         value_bytes: size of the value, at least LEAST_RECORD_BYTES.
@@ -39,23 +37,23 @@ class RecordShape(NamedTuple):
 
 
 class LatencyPlan(NamedTuple):
-    """What is measured.
+    """The plan of a measurement.
 
     Attributes:
-        acks: which take turns: 0, 1 and ACKS_ALL; empty where nothing is written.
+        acks: take turns: 0, 1 and ACKS_ALL; empty to write nothing.
         interval_ns: between one request of the schedule and the next.
         duration_ns: how long the schedule is, after the warm-up.
-        warm_up_ns: how long before that requests are sent whose latencies do not count.
-        records: what is written.
-        is_end_to_end: whether what is written is read as well, and its offsets are committed.
+        warm_up_ns: how long requests are sent before that; their latencies do not count.
+        records: the shape of the records to write.
+        is_end_to_end: whether the records are read as well, and their offsets committed.
         sweep: the settings of fetches to compare; empty for none.
-        max_bytes: how much is written and fetched at the most.
+        max_bytes: the most bytes to write and fetch.
     """
 
     acks: Sequence[int] = (0, 1, ACKS_ALL)
-    interval_ns: int = 10 * _MS
-    duration_ns: int = 15 * _S
-    warm_up_ns: int = 2 * _S
+    interval_ns: int = 10 * NS_PER_MS
+    duration_ns: int = 15 * NS_PER_S
+    warm_up_ns: int = 2 * NS_PER_S
     records: RecordShape = RecordShape()
     is_end_to_end: bool = True
     sweep: Sequence[FetchWait] = ()
@@ -63,7 +61,7 @@ class LatencyPlan(NamedTuple):
 
 
 class LatencyTarget(NamedTuple):
-    """The topic that is used.
+    """The topic of a measurement.
 
     Attributes:
         topic: its name.

@@ -1,6 +1,6 @@
-"""The journeys of records: brings together when one was written and when it was read.
+"""The timings of records: when each was written, and when it was read.
 
-Either may be known first: a consumer may have a record before its producer has the answer.
+Either may be known first: a consumer may read a record before its producer gets the answer.
 """
 
 from collections.abc import Callable
@@ -11,12 +11,12 @@ import msgspec
 from kdiag.diagnosis.latency.split import LatencySplit, OneWay, RequestTimes, split_end_to_end
 
 
-class Start(NamedTuple):
-    """Where a journey begins.
+class RecordStart(NamedTuple):
+    """The start of a record.
 
     Attributes:
-        due_ns: when the record should be sent.
-        acks: with which it is written.
+        due_ns: when its request was due.
+        acks: of its request.
         node_id: the broker that it goes to.
     """
 
@@ -25,66 +25,66 @@ class Start(NamedTuple):
     node_id: int
 
 
-OnArrival = Callable[[Start, LatencySplit], None]
+OnArrival = Callable[[RecordStart, Split], None]
 
 
-class _Journey(msgspec.Struct):
-    start: Start
+class _RecordTiming(msgspec.Struct):
+    start: RecordStart
     produce: OneWay | None = None
     fetch: tuple[RequestTimes, int] | None = None
     on_arrival: list[OnArrival] = []
 
 
-class Journeys:
-    """The records that are on their way."""
+class RecordTimings:
+    """The records that are sent and not yet both acknowledged and read."""
 
     def __init__(self, on_arrival: OnArrival) -> None:
-        """Have `on_arrival` told of each that has arrived."""
+        """Begin without records; `on_arrival` is called for each that has arrived."""
         self._on_arrival = on_arrival
-        self._under_way: dict[int, _Journey] = {}
+        self._under_way: dict[int, _RecordTiming] = {}
 
     def __len__(self) -> int:
         return len(self._under_way)
 
-    def begin(self, number: int, start: Start) -> None:
-        """Take that a record is sent."""
-        self._under_way[number] = _Journey(start)
+    def begin(self, number: int, start: RecordStart) -> None:
+        """Begin the timing of a record that is sent."""
+        self._under_way[number] = _RecordTiming(start)
 
-    def written(self, number: int, produce: OneWay) -> None:
-        """Take how the record's request went."""
-        journey = self._under_way.get(number)
-        if journey is not None:
-            journey.produce = produce
-            self._maybe_end(number, journey)
+    def add_write(self, number: int, produce: OneWay) -> None:
+        """Record that the request of a record was acknowledged."""
+        timing = self._under_way.get(number)
+        if timing is not None:
+            timing.produce = produce
+            self._maybe_end(number, timing)
 
-    def read(
-        self, number: int, moments: RequestTimes, rtt_ns: int, on_arrival: OnArrival | None = None
+    def add_read(
+        self, number: int, times: Moments, rtt_ns: int, on_arrival: OnArrival | None = None
     ) -> None:
-        """Take that a consumer has the record.
+        """Record that a consumer has read a record.
 
         Args:
             number: of the record.
-            moments: of the fetch that brought it.
-            rtt_ns: the round trip of the network on the fetch's connection.
-            on_arrival: is told as well.
+            times: of the fetch that brought it.
+            rtt_ns: the network's round trip on the fetch's connection.
+            on_arrival: is called as well.
         """
-        journey = self._under_way.get(number)
-        if journey is not None and journey.fetch is None:
-            journey.fetch = moments, rtt_ns
+        timing = self._under_way.get(number)
+        if timing is not None and timing.fetch is None:
+            timing.fetch = times, rtt_ns
             if on_arrival is not None:
-                journey.on_arrival.append(on_arrival)
-            self._maybe_end(number, journey)
+                timing.on_arrival.append(on_arrival)
+            self._maybe_end(number, timing)
 
     def give_up(self, number: int) -> None:
-        """Take that the record was not written."""
+        """Drop a record that was not written."""
         self._under_way.pop(number, None)
 
-    def _maybe_end(self, number: int, journey: _Journey) -> None:
-        """Tell of a journey of which both ends are known."""
-        if journey.produce is None or journey.fetch is None:
+    def _maybe_end(self, number: int, timing: _RecordTiming) -> None:
+        """Report a record that was both written and read."""
+        if timing.produce is None or timing.fetch is None:
             return
         del self._under_way[number]
-        split = split_end_to_end(journey.start.due_ns, journey.produce, *journey.fetch)
-        self._on_arrival(journey.start, split)
-        for tell in journey.on_arrival:
-            tell(journey.start, split)
+        split = split_journey(timing.start.due_ns, timing.produce, *timing.fetch)
+        self._on_arrival(timing.start, split)
+        for handle in timing.on_arrival:
+            handle(timing.start, split)

@@ -1,4 +1,4 @@
-"""What was measured: latencies by what was asked, and what made them less than they could be."""
+"""The results of a latency measurement: latencies by kind, errors and warnings."""
 
 from enum import StrEnum
 
@@ -13,18 +13,18 @@ from kdiag.net.tcp_info import SocketFacts
 
 
 class SeriesKind(StrEnum):
-    """What a latency is that of."""
+    """The operation that a latency measures."""
 
     PRODUCE = "produce"
-    """From when a record should be sent until the answer; with acks=0 until the system has it."""
+    """From when a record is due until the answer; with acks=0 until it is written to the socket."""
     END_TO_END = "end_to_end"
-    """From when a record should be sent until a consumer has it."""
+    """From when a record is due until a consumer has read it."""
     COMMITTED = "end_to_end_committed"
     """The same, until the consumer's offset is committed too."""
     COMMIT = "commit"
-    """From when an offset should be committed until the answer."""
+    """From when a commit is due until the answer."""
     FETCH = "fetch"
-    """From when a fetch that waits for nothing should be sent until the answer."""
+    """From when a fetch that waits for nothing is due until the answer."""
 
 
 class NodeShare(msgspec.Struct):
@@ -38,8 +38,8 @@ class NodeShare(msgspec.Struct):
     count: int = 0
     total: LatencySplit = LatencySplit()
 
-    def add(self, split: LatencySplit) -> None:
-        """Take a latency."""
+    def add(self, split: Split) -> None:
+        """Add a latency."""
         self.count += 1
         self.total = joined(self.total, split)
 
@@ -53,12 +53,12 @@ class Series(msgspec.Struct):
     """Latencies of one kind.
 
     Attributes:
-        kind: of what.
-        acks: of the records; None where none are written.
+        kind: the operation.
+        acks: of the records; None if none are written.
         latencies: all of them.
-        stalls: those that cluster where timers of TCP are.
+        stalls: those that cluster at timers of TCP.
         nodes: the same latencies by broker.
-        errors: how often what went wrong instead.
+        errors: how often each error occurred instead.
     """
 
     kind: SeriesKind
@@ -68,8 +68,8 @@ class Series(msgspec.Struct):
     nodes: dict[int, NodeShare] = {}
     errors: dict[str, int] = {}
 
-    def add(self, split: LatencySplit, node_id: int) -> None:
-        """Take a latency."""
+    def add(self, split: Split, node_id: int) -> None:
+        """Add a latency."""
         self.latencies.add(split)
         self.stalls.add(split)
         self.nodes.setdefault(node_id, NodeShare()).add(split)
@@ -81,12 +81,12 @@ class LatencyResults(msgspec.Struct):
     Attributes:
         series: by kind and acks, in the order in which they first came.
         sweep: of each setting of fetches that was compared.
-        facts: what the system said last of each connection, by broker and purpose.
-        counted_from_ns: what should be sent earlier belongs to the warm-up.
+        facts: the last facts of each socket, by broker and purpose.
+        counted_from_ns: requests that are due earlier belong to the warm-up.
         bytes: of records, written and fetched.
         is_late: whether the time was up before everything was measured.
-        problems: what went wrong, each once.
-        warnings: what else makes the result less than it could be.
+        problems: the errors, each once.
+        warnings: other reasons to trust the results less, each once.
     """
 
     series: dict[tuple[SeriesKind, int | None], Series] = {}
@@ -107,7 +107,7 @@ class LatencyResults(msgspec.Struct):
 
     @property
     def has_errors(self) -> bool:
-        """Return whether anything went wrong."""
+        """Return whether there were errors."""
         return bool(self.problems)
 
     def of(self, kind: SeriesKind, acks: int | None = None) -> Series:
@@ -117,17 +117,17 @@ class LatencyResults(msgspec.Struct):
             series = self.series[kind, acks] = Series(kind, acks, LatencyHistogram())
         return series
 
-    def add(self, series: Series, due_ns: int, split: LatencySplit, node_id: int) -> None:
-        """Take a latency, unless it belongs to the warm-up."""
+    def add(self, series: Series, due_ns: int, split: Split, node_id: int) -> None:
+        """Add a latency, unless it belongs to the warm-up."""
         if due_ns >= self.counted_from_ns:
             series.add(split, node_id)
 
     def fail(self, problem: KdiagError | str, series: Series | None = None) -> None:
-        """Take that something went wrong; brokers' errors come by name.
+        """Record an error.
 
         Args:
-            problem: what.
-            series: where a latency should be.
+            problem: the error; errors of brokers by name.
+            series: the one that lacks a latency because of it.
         """
         text = str(problem)
         if series is not None:
@@ -135,11 +135,11 @@ class LatencyResults(msgspec.Struct):
         self.problems.setdefault(text, problem)
 
     def fail_fetch(self, problem: KdiagError | str) -> None:
-        """Take that a fetch went wrong whose latency is not in a series."""
+        """Record the error of a fetch whose latency belongs to no series."""
         self.fail(problem)
         self.warn(f"a fetch failed: {problem}")
 
     def warn(self, text: str) -> None:
-        """Take a warning, each once."""
+        """Add a warning, each once."""
         if text not in self.warnings:
             self.warnings.append(text)

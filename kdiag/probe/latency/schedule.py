@@ -1,19 +1,32 @@
-"""Runs a load on its schedule, to the fraction of a millisecond, whatever became of answers."""
+"""Runs a load on an open-loop schedule: requests are due at fixed times, whatever the answers do.
+
+    connect(client, load.connections, until_ns)
+    run(client, ScheduledRun(load, schedule, keep, is_over))
+    drain(client, is_done, until_ns, keep)
+
+A schedule that waited for answers would send less while a broker is slow, and hide the slowness
+(coordinated omission). Requests leave within a fraction of a millisecond of their time.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.clock import NS_PER_MS, NS_PER_US
 from kdiag.probe.latency.connection import OwnConnection
-from kdiag.probe.latency.load import Load
+from kdiag.probe.latency.load import ScheduledLoad
+
+_COARSE_NS: Final = 1_200 * NS_PER_US
+"""How late the system's wait may end; the last part of a wait polls without waiting."""
+_LONGEST_WAIT_NS: Final = 100 * NS_PER_MS
 
 
 class Due(NamedTuple):
-    """A request that shall be sent.
+    """A request that is due.
 
     Attributes:
         due_ns: when it should be sent.
-        kind: which of the kinds that take turns, from 0.
+        kind: its kind, from 0; kinds take turns.
     """
 
     due_ns: int
@@ -21,7 +34,7 @@ class Due(NamedTuple):
 
 
 class OpenLoopSchedule:
-    """When each request is due.
+    """The times at which requests are due.
 
     Attributes:
         end_ns: nothing is due from then on.
@@ -32,7 +45,7 @@ class OpenLoopSchedule:
 
         Args:
             start_ns: when the first request is due.
-            interval_ns: between one request and the next, of whichever kind; at least 1.
+            interval_ns: between one request and the next, of any kind; at least 1.
             end_ns: nothing is due from then on.
             kinds: how many kinds of requests take turns; with 0 nothing is ever due.
         """
@@ -48,52 +61,46 @@ class OpenLoopSchedule:
         due_ns = self._start_ns + self._number * self._interval_ns
         return due_ns if self._kinds and due_ns < self.end_ns else None
 
-    def take(self, now_ns: int) -> list[Due]:
+    def pop_due(self, now_ns: int) -> list[Due]:
         """Return, once, the requests that are due by now."""
-        taken = []
+        due = []
         while (due_ns := self.next_ns) is not None and due_ns <= now_ns:
-            turn, place = divmod(self._number, self._kinds)
-            taken.append(Due(due_ns, (place + turn) % self._kinds))
+            turn, position = divmod(self._number, self._kinds)
+            due.append(Due(due_ns, (position + turn) % self._kinds))
             self._number += 1
-        return taken
+        return due
 
 
-_MS: Final = 1_000_000
-_COARSE_NS: Final = 1_200_000
-"""The system's wait may end so much too late; what is left of it is spent asking again."""
-_LONGEST_WAIT_NS: Final = 100 * _MS
-
-
-class Run(NamedTuple):
-    """What a run does.
+class ScheduledRun(NamedTuple):
+    """A load and its schedule.
 
     Attributes:
-        load: the requests.
+        load: sends the requests.
         schedule: when they are due, since 1970.
-        keep: is called again and again, for what goes on beside the load.
+        keep: is called again and again, for work beside the load.
         is_over: returns whether to end before the schedule does.
     """
 
-    load: Load
+    load: ScheduledLoad
     schedule: OpenLoopSchedule
     keep: Callable[[], None]
     is_over: Callable[[], bool]
 
 
-def run(client: ClusterClient, doing: Run) -> None:
-    """Send everything that is due until the schedule ends; answers may still be on their way.
+def run(client: ClusterClient, scheduled: ScheduledRun) -> None:
+    """Send everything that is due until the schedule ends; answers may still be outstanding.
 
     Args:
         client: of the load's connections; its clock's two readings keep their distance.
-        doing: what to do.
+        scheduled: the load and its schedule.
     """
-    clock, schedule = client.clock, doing.schedule
-    while not doing.is_over():
-        for due in schedule.take(clock.epoch_ns()):
-            if doing.is_over():  # many may be due at once, after this machine was busy
+    clock, schedule = client.clock, scheduled.schedule
+    while not scheduled.is_over():
+        for due in schedule.pop_due(clock.epoch_ns()):
+            if scheduled.is_over():  # many are due at once after this machine was busy
                 return
-            doing.load.send(due.kind, due.due_ns)
-        doing.keep()
+            scheduled.load.send(due.kind, due.due_ns)
+        scheduled.keep()
         next_ns = schedule.next_ns
         until_ns = schedule.end_ns if next_ns is None else next_ns
         left_ns = until_ns - clock.epoch_ns()
@@ -104,11 +111,11 @@ def run(client: ClusterClient, doing: Run) -> None:
 
 
 def connect(client: ClusterClient, connections: Sequence[OwnConnection], until_ns: int) -> None:
-    """Make connections, so that the first requests do not wait for them.
+    """Connect, so that the first requests do not wait for it.
 
     Args:
         client: of the connections.
-        connections: those that cannot be made are left to their requests.
+        connections: of those that fail, the requests report the error.
         until_ns: when to give up, on the monotonic clock.
     """
     for each in connections:
@@ -119,16 +126,16 @@ def connect(client: ClusterClient, connections: Sequence[OwnConnection], until_n
 def drain(
     client: ClusterClient, is_done: Callable[[], bool], until_ns: int, keep: Callable[[], None]
 ) -> bool:
-    """Wait for what is on its way; the slowest answers count most.
+    """Wait for outstanding answers; the slowest count most.
 
     Args:
         client: of the connections.
-        is_done: returns whether nothing is awaited any more.
+        is_done: returns whether nothing is outstanding.
         until_ns: when to give up, on the monotonic clock.
-        keep: is called again and again, for what goes on meanwhile.
+        keep: is called again and again, for work beside the load.
 
     Returns:
-        whether everything came.
+        whether all answers came.
     """
     while not is_done():
         now_ns = client.clock.monotonic_ns()

@@ -1,4 +1,4 @@
-"""Compares what consumers' settings make of a topic: fetches with each of them, side by side."""
+"""Compares settings of consumers on a topic: fetches with each of them, side by side."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.latency.fetch_waits import FetchTally, FetchWait
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
 from kdiag.diagnosis.latency.split import split_request
@@ -17,9 +18,9 @@ from kdiag.probe.latency.plan import LatencyTarget
 from kdiag.probe.latency.results import LatencyResults
 from kdiag.wire.records.batches import read_batches
 
-_LEAST_SPACING_NS: Final = 10_000_000
-"""Between two fetches with the same settings: those that wait for nothing would only make load."""
-_BACKOFF_NS: Final = 100_000_000
+_LEAST_SPACING_NS: Final = 10 * NS_PER_MS
+"""Between two fetches with the same settings: those that wait for nothing would only add load."""
+_BACKOFF_NS: Final = 100 * NS_PER_MS
 
 
 class _Cell(msgspec.Struct):
@@ -36,7 +37,7 @@ class FetchSweep:
 
     Attributes:
         connections: all of them.
-        tallies: what became of the fetches, by settings.
+        tallies: the results of the fetches, by settings.
     """
 
     def __init__(
@@ -50,11 +51,11 @@ class FetchSweep:
         """Prepare connections.
 
         Args:
-            client: has learnt of its cluster.
+            client: knows its cluster.
             target: the topic.
             offsets: where to begin, by partition.
             waits: the settings.
-            results: is told of bytes, and of what goes wrong.
+            results: gets the bytes and the errors.
         """
         self._client = client
         self._target = target
@@ -81,7 +82,7 @@ class FetchSweep:
                 cell.connection.ask(request, now_ns, partial(self._end, cell))
 
     def _end(self, cell: _Cell, ended: Ended) -> None:
-        """Take the answer to a fetch."""
+        """Handle the end of a fetch."""
         done_ns = self._client.clock.epoch_ns()
         problem: KdiagError | str | None = ended.error
         if problem is None:
@@ -89,14 +90,14 @@ class FetchSweep:
             problem = brought.error or self._advance(cell, brought)
             if problem is None:
                 self._results.bytes += brought.size_bytes
-                split = split_request(ended.moments(done_ns), ended.rtt_ns)
+                split = split_request(ended.times(done_ns), ended.rtt_ns)
                 cell.tally.add(split, brought.size_bytes)
         if problem is not None:
             self._results.fail_fetch(problem)
             cell.again_ns = done_ns + _BACKOFF_NS
 
     def _advance(self, cell: _Cell, brought: Fetched) -> DecodeError | None:
-        """Go on behind what was fetched; return the error if it cannot be read."""
+        """Advance the offsets past the fetched batches; return the error if one cannot be read."""
         try:
             for partition, data in brought.records.items():
                 batches = read_batches(data).batches

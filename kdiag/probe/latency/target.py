@@ -1,4 +1,4 @@
-"""The topic that latencies are measured with: one of kdiag's own, or one that is there already."""
+"""The topic of a latency measurement: kdiag's own, or an existing one."""
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -8,6 +8,7 @@ from typing import Final
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.offsets import LATEST, look_up
 from kdiag.client.fetch.position import PartitionKey
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import AuthorizationError, ConfigError, ProbeError
 from kdiag.probe.latency.plan import LatencyTarget
 from kdiag.probe.topic import ProbeTopicSettings, probe_topic
@@ -16,20 +17,20 @@ from kdiag.wire.error_code import error_name
 _MOST_REPLICAS: Final = 3
 _CONFIGS: Final = {
     "cleanup.policy": "delete",
-    "min.insync.replicas": "1",  # acks=all waits for all in sync whatever this says
+    "min.insync.replicas": "1",  # acks=all waits for all in-sync replicas anyway
     "retention.bytes": str(256 << 20),
     "segment.bytes": str(64 << 20),
 }
-_PATIENCE_NS: Final = 10_000_000_000
-_RETRY_NS: Final = 100_000_000
+_PATIENCE_NS: Final = 10 * NS_PER_S
+_RETRY_NS: Final = 100 * NS_PER_MS
 _DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
 
 
 def chosen_nodes(client: ClusterClient, wanted: Sequence[int]) -> list[int]:
-    """Return the brokers to measure: those wanted, or all.
+    """Return the brokers to measure: the wanted ones, or all.
 
     Raises:
-        ConfigError: if there is no such broker.
+        ConfigError: if a broker does not exist.
     """
     nodes = [each.id for each in client.brokers]
     missing = sorted(set(wanted) - set(nodes))
@@ -41,9 +42,9 @@ def chosen_nodes(client: ClusterClient, wanted: Sequence[int]) -> list[int]:
 
 @contextmanager
 def own_target(client: ClusterClient, nodes: Sequence[int]) -> Iterator[LatencyTarget]:
-    """Make a topic with a partition on each broker, and remove it at the end.
+    """Create a topic with a partition on each broker, and remove it at the end.
 
-    It has as many replicas as topics usually have: without any, acks=all would be acks=1.
+    It has as many replicas as topics usually have: with a single one, acks=all would be acks=1.
 
     Args:
         client: connected; used for the topic alone.
@@ -59,11 +60,11 @@ def own_target(client: ClusterClient, nodes: Sequence[int]) -> Iterator[LatencyT
 
 
 def existing_target(client: ClusterClient, name: str, nodes: AbstractSet[int]) -> LatencyTarget:
-    """Return a topic that is there, with its partitions on some brokers.
+    """Return an existing topic, with its partitions on some brokers.
 
     Raises:
-        AuthorizationError: if it may not be seen.
-        ConfigError: if there is no such topic.
+        AuthorizationError: if it may not be described.
+        ConfigError: if it does not exist.
         ProbeError: if these brokers lead none of its partitions.
     """
     topic = client.refresh([name]).topics.get(name)
@@ -81,13 +82,13 @@ def existing_target(client: ClusterClient, name: str, nodes: AbstractSet[int]) -
 
 
 def end_offsets(client: ClusterClient, target: LatencyTarget) -> dict[int, int]:
-    """Return where each partition of a topic ends.
+    """Return the end offset of each partition of a topic.
 
-    Leaders are asked again for a while: one may not know yet of a topic that was made just now.
+    It asks leaders again for a while: one may not know yet of a new topic.
 
     Raises:
         AuthorizationError: if it may not be read.
-        ProbeError: if a leader does not tell.
+        ProbeError: if a leader does not answer.
     """
     keys = {PartitionKey(target.topic, each): leader for each, leader in target.leaders.items()}
     until_ns = min(client.clock.monotonic_ns() + _PATIENCE_NS, client.deadline_ns)

@@ -5,10 +5,10 @@
         batches = tail.poll(deadline_ns)
         notices = tail.take_notices()
 
-It never commits, never joins a group and never creates a topic. Topics that match a pattern and
-partitions that are added later are taken up while it follows.
+It never commits, never joins a group and never creates a topic. While it follows, it adds new
+topics that match a pattern, and new partitions.
 
-Source: the consumers of kcat, kcl and Kafka, whose offsets and ends this understands.
+Source: the consumers of kcat, kcl and Kafka, whose notations of offsets it accepts.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,38 +26,39 @@ from kdiag.client.fetch.position import (
 )
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.client.network.metadata import Cluster
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import ConfigError, DecodeError, KdiagError
-from kdiag.probe.tail.last_records import LastRecords, Span
+from kdiag.probe.pause import pause
+from kdiag.probe.tail.last_records import LastRecords, OffsetSpan
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.offsets import StartAndStop, find_offsets
 from kdiag.probe.tail.topic_selection import TopicSelector, may_grow, names_to_ask, select
 from kdiag.wire.records.batches import RecordBatch
 
-_S: Final = 1_000_000_000
-REFRESH_NS: Final = 5 * _S
+REFRESH_NS: Final = 5 * NS_PER_S
 """How often a tail that follows looks for new topics, partitions and leaders."""
 
-STRANDED_NS: Final = 10 * _S
-"""How long a tail that stops at the end waits for partitions that nobody can be asked for."""
+STRANDED_NS: Final = 10 * NS_PER_S
+"""How long a tail that stops at the end waits for partitions without a reachable leader."""
 
-PATIENCE_NS: Final = 3 * _S
-"""How long the beginning waits for partitions that are just between two leaders."""
+PATIENCE_NS: Final = 3 * NS_PER_S
+"""How long the start waits for partitions that are between two leaders."""
 
-_RETRY_NS: Final = _S // 5
+_RETRY_NS: Final = 200 * NS_PER_MS
 
 DEFAULT_LAST: Final = Position(At.LAST, 10)
 
 
 class TailRequest(NamedTuple):
-    """What to read.
+    """The topics to read, and how.
 
     Attributes:
-        topics: which topics and partitions.
-        offsets: where to start and to stop; without a start the last ten records come first, or
-            all of them if it has an end.
-        stops_at_end: whether to end where the logs ended when it began.
-        limits: how much to ask for at a time, isolation, rack.
-        is_visible: returns whether a batch counts where the last records are counted.
+        topics: topics and partitions.
+        offsets: where to start and to stop; without a start it begins with the last ten records, or
+            at the beginning if it has an end.
+        stops_at_end: whether to stop where the logs ended at its start.
+        limits: bytes for each request, isolation, rack.
+        is_visible: returns whether a batch counts among the last records.
     """
 
     topics: Sequence[TopicSelector]
@@ -70,10 +71,10 @@ class TailRequest(NamedTuple):
 
 
 class Tail:
-    """A reading of topics that goes on until it is done; for one thread.
+    """Reads topics until it is done; for one thread.
 
     Attributes:
-        is_partial: whether partitions were given up.
+        is_partial: whether it has given up partitions.
     """
 
     def __init__(self, client: ClusterClient, request: TailRequest) -> None:
@@ -106,29 +107,29 @@ class Tail:
 
     @property
     def positions(self) -> Mapping[PartitionKey, FetchPosition]:
-        """Return where each partition stands."""
+        """Return the position in each partition."""
         return self._fetcher.positions
 
     @property
     def is_searching(self) -> bool:
-        """Return whether the last records are still being looked for; positions are behind them."""
+        """Return whether it still searches the last records; positions are already after them."""
         return self._last is not None
 
     @property
     def is_done(self) -> bool:
-        """Return whether all that was asked for has been read."""
+        """Return whether everything has been read."""
         return self._last is None and not self._unplaced and self._fetcher.is_done
 
     def take_notices(self) -> list[Notice]:
-        """Return what has happened since this was asked last."""
+        """Return the notices since the last call."""
         taken, self._notices = self._notices, []
         return [*self._fetcher.take_notices(), *taken]
 
     def poll(self, deadline_ns: int) -> list[FetchedBatch]:
-        """Return batches in the order of offsets; empty if there was no news by the deadline.
+        """Return batches in the order of offsets; none if none came by the deadline.
 
         Raises:
-            KdiagError: if a last record cannot be looked for.
+            KdiagError: if the last records cannot be searched.
         """
         if self._last is not None:
             batches = next(self._last, None)
@@ -139,8 +140,8 @@ class Tail:
         until_ns = deadline_ns
         if self._unplaced or not self._request.stops_at_end:
             if now_ns >= self._refresh_at_ns:
-                self._look_around()
-                self._refresh_at_ns = now_ns + (_S if self._unplaced else REFRESH_NS)
+                self._refresh()
+                self._refresh_at_ns = now_ns + (NS_PER_S if self._unplaced else REFRESH_NS)
             until_ns = min(deadline_ns, self._refresh_at_ns)
         if self._unplaced and self._fetcher.is_done:
             self._client.wait(max(0, until_ns - now_ns))
@@ -151,13 +152,13 @@ class Tail:
         return batches
 
     def _select(self) -> tuple[Cluster, dict[PartitionKey, int | None]]:
-        """Return the cluster and the partitions that are meant."""
+        """Return the cluster and the selected partitions."""
         topics = self._request.topics
         cluster = self._client.refresh(names_to_ask(topics))
         try:
             return cluster, select(topics, cluster)
         except ConfigError:
-            everything = self._client.refresh(None)  # to tell what else there is by a like name
+            everything = self._client.refresh(None)  # to suggest similar names
             return everything, select(topics, everything)
 
     def _default_start(self) -> Position:
@@ -167,7 +168,7 @@ class Tail:
     def _find(
         self, keys: Mapping[PartitionKey, int | None], cluster: Cluster
     ) -> dict[PartitionKey, StartAndStop]:
-        """Return where to start and stop; a selector's own offsets count more than the others."""
+        """Return where to start and stop; a selector's own offsets take precedence."""
         spec = self._request.offsets._replace(start=self._start)
         return find_offsets(
             self._client,
@@ -179,7 +180,7 @@ class Tail:
         )
 
     def _place(self, cluster: Cluster) -> dict[PartitionKey, StartAndStop]:
-        """Find where to begin with partitions of which that was not known, and read them."""
+        """Find the start of partitions that had none yet, and add them to the fetcher."""
         keys = {key: own for key, own in self._unplaced.items() if cluster.partition(*key)}
         spans = self._find(keys, cluster)
         self._fetcher.add(self._positions(spans, cluster))
@@ -192,7 +193,7 @@ class Tail:
     def _positions(
         self, spans: Mapping[PartitionKey, StartAndStop], cluster: Cluster
     ) -> list[FetchPosition]:
-        """Return positions at the starts; the last records are read before them."""
+        """Return positions at the starts; the last records lie before them."""
         positions = []
         for key, span in spans.items():
             partition = cluster.partition(*key)
@@ -211,35 +212,35 @@ class Tail:
     def _read_last(
         self, spans: Mapping[PartitionKey, StartAndStop]
     ) -> Iterator[list[FetchedBatch]]:
-        """Read the last records step by step; each step returns what can be printed already."""
+        """Read the last records step by step; each step yields what can be printed already."""
         request = self._request
         last = LastRecords(self._client, request.limits, request.is_visible, self._start.value)
-        searched = {key: Span(span.first, span.start) for key, span in spans.items()}
+        searched = {key: OffsetSpan(span.first, span.start) for key, span in spans.items()}
         for fetcher in last.search(self._fetcher.positions, searched):
             while not fetcher.is_done:
-                for batch in fetcher.poll(self._client.clock.monotonic_ns() + _S):
-                    last.take(batch)
+                for batch in fetcher.poll(self._client.clock.monotonic_ns() + NS_PER_S):
+                    last.add(batch)
                 self._notices += fetcher.take_notices()
                 yield []
-        for batches in last.hand_out(self._fetcher.positions):
+        for batches in last.in_time_order(self._fetcher.positions):
             self._notices += last.notices
             last.notices.clear()
             yield batches
 
-    def _look_around(self) -> None:
-        """Take up topics and partitions that are new, and leaders that have changed."""
+    def _refresh(self) -> None:
+        """Look for new topics, partitions and leaders."""
         recovery = self._fetcher.recovery
         try:
             cluster = recovery.refresh(names_to_ask(self._request.topics))
             if self._unplaced:
                 self._place(cluster)
             if may_grow(self._request.topics):
-                self._take_up_new(cluster)
+                self._add_new(cluster)
         except KdiagError as error:
             recovery.unanswered(error)  # it is tried again at the next time
 
-    def _take_up_new(self, cluster: Cluster) -> None:
-        """Read what did not exist before, from its beginning.
+    def _add_new(self, cluster: Cluster) -> None:
+        """Read topics and partitions that did not exist before, from their beginnings.
 
         Raises:
             KdiagError: if it cannot be looked up.
@@ -259,7 +260,7 @@ class Tail:
             self._notices.append(Notice(NoticeKind.ADDED, text))
 
     def _give_up_stranded(self) -> None:
-        """End a tail that only waits for partitions that nobody can be asked for."""
+        """Give up partitions without a leader once nothing else is left to wait for."""
         if not self._request.stops_at_end:
             return
         stranded = self._fetcher.recovery.stranded()
@@ -281,7 +282,7 @@ class Tail:
             self._unplaced = {}
 
     def _check_beginnings(self, batches: Sequence[FetchedBatch]) -> None:
-        """Say where an offset that was asked for holds no record any more."""
+        """Add a notice where a requested offset holds no record any more."""
         for fetched in batches:
             asked = self._unchecked.pop(fetched.key, None)
             if asked is None:
@@ -300,5 +301,5 @@ def _first_from(asked: int, batch: RecordBatch) -> int:
     try:
         offsets = [each.offset for each in batch.records() if each.offset >= asked]
     except DecodeError:
-        return asked  # whoever prints it says what is wrong
+        return asked  # the error is reported when the batch is printed
     return min(offsets, default=batch.last_offset + 1)

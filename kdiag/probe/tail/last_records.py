@@ -1,14 +1,14 @@
-"""The last N records of a whole topic that can be seen, over all its partitions, in time order.
+"""The last N visible records of a whole topic, over all its partitions, in time order.
 
-Offsets do not count records: markers, aborted transactions and compaction take their share. Each
-partition is therefore read backwards in growing steps until N visible records are found or its
-beginning is reached; of all these the N newest are kept.
+Offsets do not count records: some belong to markers, to aborted transactions or to records that
+were compacted away. So each partition is read backwards in growing steps until N visible records
+are found or its beginning is reached; of all these the N newest are kept.
 
     partition 0   ..... a  .  c  M         M is a marker, . was compacted away
     partition 1   ..... b  d
     the last 3:         b, c, d            by time, then by partition and offset
 
-Batches in which some were found are kept, but not large ones: these are read again in their turn.
+Batches of the newest records are kept, except large ones: these are fetched again in their turn.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,30 +25,31 @@ from kdiag.client.fetch.position import (
     PartitionKey,
 )
 from kdiag.client.fetch.session import FetchLimits
+from kdiag.clock import NS_PER_S
 from kdiag.errors import DecodeError
 from kdiag.wire.records.batches import Record, RecordBatch, read_batches
 
 _GROWTH: Final = 4
 _LEAST_STEP: Final = 16
-_POLL_NS: Final = 1_000_000_000
+_POLL_NS: Final = NS_PER_S
 _KEPT_BYTES: Final = 32 << 20
 _LEAST_KEPT_BYTES: Final = 64 << 10
 
 IsVisible = Callable[[FetchedBatch], bool]
 
 
-class Span(NamedTuple):
-    """What of a partition may be searched: from `first` up to, not including, `end`."""
+class OffsetSpan(NamedTuple):
+    """The offsets of a partition from `first` up to, not including, `end`."""
 
     first: int
     end: int
 
 
 class _Home(NamedTuple):
-    """The batch in which records were found.
+    """The batch of some records.
 
     Attributes:
-        batch: itself; None if it is too large to be kept.
+        batch: the batch; None if it is too large to be kept.
     """
 
     batch: RecordBatch | None
@@ -65,7 +66,7 @@ class _Candidate(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Neighbours of one batch, from `start` up to, not including, `stop`."""
+    """Consecutive records of one batch, from `start` up to, not including, `stop`."""
 
     key: PartitionKey
     start: int
@@ -77,7 +78,7 @@ class LastRecords:
     """Finds the last records.
 
     Attributes:
-        notices: what happened, but for what the fetchers tell.
+        notices: its own; those of the fetchers are not among them.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class LastRecords:
         is_visible: IsVisible,
         count: int,
     ) -> None:
-        """Look for `count` records in batches of which `is_visible` says that they count."""
+        """Search the last `count` records of batches that are visible."""
         self.notices: list[Notice] = []
         self._client = client
         self._limits = limits
@@ -98,17 +99,20 @@ class LastRecords:
         self._max_kept_bytes = max(_LEAST_KEPT_BYTES, _KEPT_BYTES // count)
 
     def search(
-        self, positions: Mapping[PartitionKey, FetchPosition], spans: Mapping[PartitionKey, Span]
+        self,
+        positions: Mapping[PartitionKey, FetchPosition],
+        spans: Mapping[PartitionKey, OffsetSpan],
     ) -> Iterator[Fetcher]:
-        """Return fetchers one after the other, each to be polled until it is done.
+        """Yield fetchers, each to be polled until it is done, and its batches to be added.
 
-        The batches of each go to `take`. Positions say whom to ask; they are not moved.
+        Positions name the leaders to ask; they are not moved.
         """
         step = max(self._count, _LEAST_STEP)
         left = {key: span for key, span in spans.items() if span.end > span.first}
         while left:
             windows = {
-                key: Span(max(span.first, span.end - step), span.end) for key, span in left.items()
+                key: OffsetSpan(max(span.first, span.end - step), span.end)
+                for key, span in left.items()
             }
             yield Fetcher(
                 self._client,
@@ -116,13 +120,13 @@ class LastRecords:
                 self._limits,
             )
             left = {
-                key: Span(span.first, windows[key].first)
+                key: OffsetSpan(span.first, windows[key].first)
                 for key, span in left.items()
                 if windows[key].first > span.first and self._found.get(key, 0) < self._count
             }
             step *= _GROWTH
 
-    def take(self, fetched: FetchedBatch) -> None:
+    def add(self, fetched: FetchedBatch) -> None:
         """Keep the records of a batch that are among the newest so far."""
         if not self._is_visible(fetched):
             return
@@ -140,7 +144,7 @@ class LastRecords:
             put(self._newest, _Candidate(*place, home))
 
     def _records(self, fetched: FetchedBatch) -> Sequence[Record]:
-        """Return the records of a batch; none, and a notice, if they are wrong."""
+        """Return the records of a batch; none, with a notice, if they are damaged."""
         try:
             return fetched.batch.records()
         except DecodeError as error:
@@ -148,13 +152,13 @@ class LastRecords:
             self.notices.append(Notice(NoticeKind.CORRUPT, text))
             return ()
 
-    def hand_out(
+    def in_time_order(
         self, positions: Mapping[PartitionKey, FetchPosition]
     ) -> Iterator[list[FetchedBatch]]:
-        """Return the records in time order, neighbours of one batch together.
+        """Yield the records in time order, consecutive ones of one batch together.
 
         Args:
-            positions: whom to ask for what was not kept; they are not moved.
+            positions: name the leaders to ask for batches that were not kept; they are not moved.
         """
         one_batch = self._limits._replace(max_bytes=1, partition_max_bytes=1)
         again = Fetcher(self._client, [], one_batch)
@@ -165,14 +169,14 @@ class LastRecords:
                 continue
             yield at_hand
             at_hand = []
-            again.add([_copy(positions[key], Span(start, stop))])
+            again.add([_copy(positions[key], OffsetSpan(start, stop))])
             while not again.is_done:
                 yield again.poll(self._client.clock.monotonic_ns() + _POLL_NS)
                 self.notices += again.take_notices()
         yield at_hand
 
     def _home(self, fetched: FetchedBatch) -> _Home:
-        """Return a batch alone, without what came with it, unless it is large."""
+        """Return a copy of a batch without the response around it, unless it is large."""
         batch = fetched.batch
         if batch.size_in_bytes > self._max_kept_bytes:
             return _Home(None, fetched.is_aborted)
@@ -180,7 +184,7 @@ class LastRecords:
         return _Home(read_batches(alone).batches[0], fetched.is_aborted)
 
     def _runs(self) -> list[_Run]:
-        """Return what was found in time order."""
+        """Return the newest records in time order."""
         runs: list[_Run] = []
         for _, key, offset, home in sorted(self._newest, key=lambda candidate: candidate[:3]):
             last = runs[-1] if runs else None
@@ -191,7 +195,7 @@ class LastRecords:
         return runs
 
 
-def _copy(position: FetchPosition, window: Span) -> FetchPosition:
+def _copy(position: FetchPosition, window: OffsetSpan) -> FetchPosition:
     """Return a position for a window of the same partition."""
     return FetchPosition(
         key=position.key,

@@ -1,7 +1,7 @@
-"""Where to start reading a partition and where to stop, as people write it.
+"""The grammar of `-o`: where to start reading a partition and where to stop.
 
-    beginning, start          the oldest record that is left
-    end                       what comes from now on
+    beginning, start          the oldest record
+    end                       records from now on
     42                        offset 42
     +42                       42 offsets after the oldest
     -42                       the last 42 records of the whole topic
@@ -9,9 +9,9 @@
     e@TIME                    stop before the first record that is not older
     A:B                       from A (the oldest, if empty) up to but not including B
 
-A TIME is a date (`2026-01-15`), a moment (`2026-01-15T10:30:00Z`, UTC where no zone is given), a
-number of seconds or milliseconds since 1970, or a time ago (`-1h`, `-90s`, `-1d12h`). Several specs
-are put together from several texts: `s@... e@...`.
+A TIME is a date (`2026-01-15`), a date and time (`2026-01-15T10:30:00Z`, UTC without a zone), a
+number of seconds or milliseconds since 1970, or a time ago (`-1h`, `-90s`, `-1d12h`). Several texts
+combine into one spec: `s@... e@...`.
 
 Source: the `-o` options of kcat, kcl and rpk, whose union this is.
 """
@@ -42,7 +42,7 @@ _MAX_OFFSET: Final = (1 << 63) - 1
 
 
 class At(Enum):
-    """How a position is counted."""
+    """The kind of a position."""
 
     BEGINNING = "beginning"
     END = "end"
@@ -53,10 +53,10 @@ class At(Enum):
 
 
 class Position(NamedTuple):
-    """One place in a partition.
+    """A position in a partition.
 
     Attributes:
-        at: how `value` counts.
+        at: its kind.
         value: an offset, a number of offsets or records, or milliseconds since 1970.
     """
 
@@ -65,21 +65,21 @@ class Position(NamedTuple):
 
 
 class OffsetSpec(NamedTuple):
-    """Where to start and where to stop; None where nothing was said."""
+    """Where to start and where to stop; None if not given."""
 
     start: Position | None = None
     stop: Position | None = None
 
 
 def parse_offsets(texts: Iterable[str], now_ms: int) -> OffsetSpec:
-    """Return what some texts say together.
+    """Return the spec of several texts.
 
     Args:
         texts: the values of `-o`.
         now_ms: the present, for times ago.
 
     Raises:
-        ConfigError: if a text is no offset, or two say where to start, or where to stop.
+        ConfigError: if a text is not an offset, or two give a start, or two a stop.
     """
     spec = OffsetSpec()
     for text in texts:
@@ -95,10 +95,10 @@ def parse_offsets(texts: Iterable[str], now_ms: int) -> OffsetSpec:
 
 
 def parse_time_ms(text: str, now_ms: int) -> int:
-    """Return a moment in milliseconds since 1970.
+    """Return a time in milliseconds since 1970.
 
     Raises:
-        ConfigError: if the text is no moment.
+        ConfigError: if the text is not a time.
     """
     if ago := _AGO.fullmatch(text):
         parts = _AGO_PART.findall(ago[1])
@@ -118,7 +118,7 @@ def parse_time_ms(text: str, now_ms: int) -> int:
 
 
 def _parse(text: str, now_ms: int) -> OffsetSpec:
-    """Return what one text says."""
+    """Return the spec of one text."""
     if text.startswith("s@"):
         return OffsetSpec(start=_timestamp(text[2:], now_ms))
     if text.startswith("e@"):
@@ -136,7 +136,7 @@ def _parse(text: str, now_ms: int) -> OffsetSpec:
 
 
 def _times(text: str, now_ms: int) -> OffsetSpec:
-    """Return what `TIME`, `TIME:TIME` or `TIME:@TIME` says; moments may hold colons themselves."""
+    """Return the spec `TIME`, `TIME:TIME` or `TIME:@TIME`; a TIME may contain colons itself."""
     try:
         return OffsetSpec(start=_timestamp(text, now_ms))
     except ConfigError as error:

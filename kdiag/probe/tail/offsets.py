@@ -1,4 +1,4 @@
-"""From what somebody asks for to offsets: where each partition starts and stops."""
+"""Resolves an offset spec to the offsets at which each partition starts and stops."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -7,23 +7,23 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.offsets import EARLIEST, LATEST, NO_OFFSET, FoundOffset, look_up
 from kdiag.client.fetch.position import OPEN_END, PartitionKey
 from kdiag.client.network.metadata import Cluster
-from kdiag.clock import NS_PER_MS
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import AuthorizationError
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 
 _DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
-_TIMEOUT_NS: Final = 10_000 * NS_PER_MS
-"""How long a leader may take to find an offset; it may search large logs."""
+_TIMEOUT_NS: Final = 10 * NS_PER_S
+"""How long a leader may search for an offset; logs may be large."""
 
 
 class StartAndStop(NamedTuple):
     """The offsets of one partition.
 
     Attributes:
-        first: the oldest that is left.
-        start: where to begin; for the last records, where they end.
+        first: the oldest.
+        start: where to start; for the last records, where they end.
         stop: the first that is not wanted.
-        asked: the offset that was asked for by number, None if none was.
+        asked: the offset that was requested by number; None if none was.
     """
 
     first: int
@@ -32,7 +32,7 @@ class StartAndStop(NamedTuple):
     asked: int | None = None
 
 
-class _Ends(NamedTuple):
+class _LogEnds(NamedTuple):
     """Where the log of a partition begins and ends now."""
 
     first: int
@@ -48,14 +48,12 @@ def find_offsets(  # noqa: PLR0913 - six facts that only meet here
     is_committed_only: bool,
     stops_at_end: bool,
 ) -> dict[PartitionKey, StartAndStop]:
-    """Return where partitions start and stop.
-
-    Of a partition that nobody can be asked for now, nothing is returned.
+    """Return where partitions start and stop; a partition without a reachable leader is left out.
 
     Args:
         client: connected.
         cluster: who leads the partitions.
-        keys: the partitions; for some the offset to begin at, whatever `spec` says.
+        keys: the partitions; for some the offset to start at, which precedes `spec`.
         spec: where to start and to stop.
         is_committed_only: whether a log ends at its last stable offset.
         stops_at_end: whether to stop where the logs end now.
@@ -100,13 +98,13 @@ class _Lookup:
         self._unanswered: set[PartitionKey] = set()
 
     def known(self) -> list[PartitionKey]:
-        """Return the partitions of which everything is known that was asked."""
+        """Return the partitions whose leaders have answered everything."""
         return [key for key in self._leaders if key not in self._unanswered]
 
-    def ends(self) -> dict[PartitionKey, _Ends]:
+    def ends(self) -> dict[PartitionKey, _LogEnds]:
         """Return where each log begins and ends."""
         first, end = self._ask(EARLIEST), self._ask(LATEST)
-        return {key: _Ends(first[key].offset, end[key].offset) for key in self._leaders}
+        return {key: _LogEnds(first[key].offset, end[key].offset) for key in self._leaders}
 
     def at_time(self, position: Position) -> dict[PartitionKey, int]:
         """Return the first offsets that are not older than a time; -1 if all are."""
@@ -135,7 +133,7 @@ def _leader(cluster: Cluster, key: PartitionKey) -> int | None:
     return None if broker is None else broker.id
 
 
-def _first(wanted: Position, ends: _Ends, at_time: int) -> int:
+def _first(wanted: Position, ends: _LogEnds, at_time: int) -> int:
     """Return the offset to start at."""
     match wanted.at:
         case At.BEGINNING:
@@ -150,8 +148,8 @@ def _first(wanted: Position, ends: _Ends, at_time: int) -> int:
             return ends.end if at_time == NO_OFFSET else at_time
 
 
-def _stop(wanted: Position | None, ends: _Ends, at_time: int, now_ms: int) -> int:
-    """Return the offset to stop at; at a time to come, there is none yet."""
+def _stop(wanted: Position | None, ends: _LogEnds, at_time: int, now_ms: int) -> int:
+    """Return the offset to stop at; a time in the future has none yet."""
     if wanted is None or (wanted.at is At.TIMESTAMP and wanted.value > now_ms):
         return OPEN_END
     if wanted.at is At.OFFSET:

@@ -1,10 +1,10 @@
 """The columns of records, read from batches of magic 2 in the way that is fastest for their number.
 
-| records | read by |
-|---|---|
-| few | `read_records`, an object for each |
-| many | numpy, all batches at once |
-| of which only values are wanted | `read_values` |
+| records | read by | become |
+|---|---|---|
+| few | `read_records`, an object for each | `ObjectColumns` |
+| many | numpy, all batches at once | `ArrayColumns` |
+| of which only values are wanted | `read_values` | `ValueColumns` |
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _FEW: Final = 128
 """Up to how many records Python is faster than numpy."""
 
 
-class Cells(Protocol):
+class Columns(Protocol):
     """The columns of records; each is a list that holds one element for each record."""
 
     def __len__(self) -> int:
@@ -31,7 +31,7 @@ class Cells(Protocol):
         ...
 
     def offsets(self) -> list[int]:
-        """Return where in the partition each stands."""
+        """Return the offset of each."""
         ...
 
     def timestamps(self) -> list[int]:
@@ -50,23 +50,22 @@ class Cells(Protocol):
         """Return the headers."""
         ...
 
-    def only(self, rows: Sequence[int]) -> "Cells":
+    def only(self, rows: Sequence[int]) -> "Columns":
         """Return the records of some rows, counted from 0."""
         ...
 
 
-class RecordCells:
-    """The columns of records that were made one by one."""
+class ObjectColumns:
+    """The columns of records that are objects."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        """Take the records."""
         self._records = records
 
     def __len__(self) -> int:
         return len(self._records)
 
     def offsets(self) -> list[int]:
-        """Return where in the partition each stands."""
+        """Return the offset of each."""
         return [each.offset for each in self._records]
 
     def timestamps(self) -> list[int]:
@@ -85,23 +84,22 @@ class RecordCells:
         """Return the headers."""
         return [each.headers for each in self._records]
 
-    def only(self, rows: Sequence[int]) -> "RecordCells":
+    def only(self, rows: Sequence[int]) -> "ObjectColumns":
         """Return the records of some rows, counted from 0."""
-        return RecordCells([self._records[row] for row in rows])
+        return ObjectColumns([self._records[row] for row in rows])
 
 
-class ColumnCells:
+class ArrayColumns:
     """The columns of records that were read with numpy."""
 
     def __init__(self, columns: "RecordColumns") -> None:
-        """Take the columns."""
         self._columns = columns
 
     def __len__(self) -> int:
         return len(self._columns.offset)
 
     def offsets(self) -> list[int]:
-        """Return where in the partition each stands."""
+        """Return the offset of each."""
         offsets: list[int] = self._columns.offset.tolist()
         return offsets
 
@@ -128,10 +126,10 @@ class ColumnCells:
             headers[row], _ = read_headers(body, end, len(body))
         return headers
 
-    def only(self, rows: Sequence[int]) -> "ColumnCells":
+    def only(self, rows: Sequence[int]) -> "ArrayColumns":
         """Return the records of some rows, counted from 0."""
         body, *columns = self._columns
-        return ColumnCells(type(self._columns)(body, *(each[list(rows)] for each in columns)))
+        return ArrayColumns(type(self._columns)(body, *(each[list(rows)] for each in columns)))
 
     def _cut(self, start: "Int64Array", size: "Int64Array") -> list[bytes | None]:
         """Return pieces of the body; None where the size is negative."""
@@ -147,8 +145,8 @@ class ColumnCells:
         return pieces
 
 
-class ValueCells:
-    """The columns of records of which somebody wants the values; the others cost more here."""
+class ValueColumns:
+    """The columns of records of which mostly the values are wanted; the others cost more here."""
 
     def __init__(self, batches: Sequence[RecordBatch]) -> None:
         """Read the values.
@@ -157,7 +155,7 @@ class ValueCells:
             DecodeError: if a batch is wrong.
         """
         self._batches = batches
-        self._all: Cells | None = None
+        self._all: Columns | None = None
         self._values: list[bytes | None] = []
         for each in batches:
             body, count, *_ = checked(each).body_and_bases()
@@ -167,7 +165,7 @@ class ValueCells:
         return len(self._values)
 
     def offsets(self) -> list[int]:
-        """Return where in the partition each stands."""
+        """Return the offset of each."""
         return self._every().offsets()
 
     def timestamps(self) -> list[int]:
@@ -186,35 +184,35 @@ class ValueCells:
         """Return the headers."""
         return self._every().headers()
 
-    def only(self, rows: Sequence[int]) -> Cells:
+    def only(self, rows: Sequence[int]) -> Columns:
         """Return the records of some rows, counted from 0."""
         return self._every().only(rows)
 
-    def _every(self) -> Cells:
+    def _every(self) -> Columns:
         """Return all columns."""
         if self._all is None:
-            self._all = _read_columns(self._batches)
+            self._all = _read_arrays(self._batches)
         return self._all
 
 
-def read_cells(batches: Sequence[RecordBatch], *, only_values: bool) -> Cells:
+def read_columns(batches: Sequence[RecordBatch], *, only_values: bool) -> Columns:
     """Return the records of batches that agree on what their timestamps mean.
 
     Raises:
         DecodeError: if a batch is wrong.
     """
     if only_values:
-        return ValueCells(batches)
+        return ValueColumns(batches)
     if sum(each.record_count for each in batches) <= _FEW:
-        return RecordCells([record for batch in batches for record in checked(batch).records()])
-    return _read_columns(batches)
+        return ObjectColumns([record for batch in batches for record in checked(batch).records()])
+    return _read_arrays(batches)
 
 
-def _read_columns(batches: Sequence[RecordBatch]) -> Cells:
-    """Return the columns of many records; the errors are those of `read_cells`."""
-    import numpy as np  # noqa: PLC0415 - only where there are many records
+def _read_arrays(batches: Sequence[RecordBatch]) -> Columns:
+    """Return the columns of many records; the errors are those of `read_columns`."""
+    import numpy as np  # noqa: PLC0415 - 60 ms that a tail of few records does without
 
-    from kdiag.wire.records.columns import (  # noqa: PLC0415 - as above
+    from kdiag.wire.records.columns import (  # noqa: PLC0415 - as above, it imports numpy
         PackedRecords,
         read_joined_columns,
     )
@@ -226,7 +224,7 @@ def _read_columns(batches: Sequence[RecordBatch]) -> Cells:
         columns = columns._replace(
             timestamp=np.repeat(appended, [each.record_count for each in packed])
         )
-    return ColumnCells(columns)
+    return ArrayColumns(columns)
 
 
 def checked(batch: RecordBatch) -> RecordBatch:

@@ -1,14 +1,13 @@
 """Records of fetched batches as columns: runs of records that have all but their content in common.
 
-A consumer's objects, one for each record, cost more than all else that is done with it. Here the
-batches of a partition that follow one another become one `RecordRun`, and whoever prints or keeps
-records works on its columns:
+A consumer's objects, one for each record, cost more than all else. Here the consecutive batches of
+a partition become one `RecordRun`, and whoever prints or keeps records works on its columns:
 
     for run in record_runs(batches):
         if isinstance(run, Unreadable):
             ...
         else:
-            run.origin.key, run.cells.offsets(), run.cells.values()
+            run.origin.key, run.columns.offsets(), run.columns.values()
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,30 +16,30 @@ from typing import Final, NamedTuple
 
 from kdiag.client.fetch.position import FetchedBatch, PartitionKey
 from kdiag.errors import DecodeError
-from kdiag.probe.tail.record_columns import Cells, RecordCells, checked, read_cells
+from kdiag.probe.tail.record_columns import Columns, ObjectColumns, checked, read_columns
 from kdiag.wire.records.batch import MAGIC_2, RecordBatch
 from kdiag.wire.records.record import Record
 
 MAX_RUN_BYTES: Final = 1 << 19
-"""How many bytes of batches, as fetched, become one run at most, unless one alone is larger."""
+"""The most bytes of batches, as fetched, in one run, unless one batch is larger."""
 
 _ENOUGH: Final = 2048
-"""How many records are enough for a run: what each call of numpy costs is shared by then."""
+"""From how many records on a run is full: they share the cost of each call of numpy."""
 
 _AT_HAND: Final = 4
-"""How many batches are kept in which single records were looked for."""
+"""How many batches of which not all records are wanted are kept decoded."""
 
 AtHand = dict[int, tuple[RecordBatch, list[Record]]]
-"""Batches and their records by the batch's identity, which lasts while it is kept here."""
+"""Batches and their records by the identity of the batch."""
 
 
 class Origin(NamedTuple):
-    """What the records of a run have in common.
+    """The facts that all records of a run share.
 
     Attributes:
         key: the partition.
         leader_epoch: of their batches, -1 if there is none.
-        timestamp_type: what their timestamps mean, in Kafka's words.
+        timestamp_type: Kafka's name of the meaning of their timestamps.
         is_aborted: whether their transactions were aborted.
         is_control: whether they are control records.
     """
@@ -53,16 +52,16 @@ class Origin(NamedTuple):
 
 
 class RecordRun(NamedTuple):
-    """Records of one partition in a row.
+    """Consecutive records of one partition.
 
     Attributes:
-        origin: what they have in common.
-        cells: their columns.
-        next_offset: where reading goes on behind them.
+        origin: the facts that they share.
+        columns: their columns.
+        next_offset: where reading goes on after them.
     """
 
     origin: Origin
-    cells: Cells
+    columns: Columns
     next_offset: int
 
 
@@ -70,9 +69,9 @@ class Unreadable(NamedTuple):
     """A batch whose records are wrong.
 
     Attributes:
-        origin: what is known of them.
-        next_offset: where reading goes on behind it.
-        why: what is wrong, in words that say where.
+        origin: the facts in its header.
+        next_offset: where reading goes on after it.
+        why: the error and its position.
     """
 
     origin: Origin
@@ -85,13 +84,13 @@ def record_runs(
 ) -> Iterator[RecordRun | Unreadable]:
     """Return the wanted records of batches, in their order.
 
-    Aborted and control records are among them; `Origin` says so. A batch that is wrong comes as
+    Aborted and control records are among them; `Origin` marks them. A damaged batch becomes
     `Unreadable` in its place.
 
     Args:
-        batches: as a fetcher hands them out.
+        batches: as a fetcher returns them.
         max_bytes: about how large a run may be.
-        only_values: whether of most runs only the values will be looked at.
+        only_values: whether mostly the values will be read.
     """
     at_hand: AtHand = {}
     for _, group in groupby(batches, _Grouping(max_bytes)):
@@ -103,7 +102,7 @@ def record_runs(
 
 
 class _Grouping:
-    """Tells for each batch the number of the run that it belongs to."""
+    """Returns for each batch the number of its run."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -134,7 +133,7 @@ def _origin(fetched: FetchedBatch) -> Origin:
 
 
 def _is_cut(fetched: FetchedBatch) -> bool:
-    """Return whether not all records of a batch are wanted, as far as its header tells."""
+    """Return whether some records of a batch may be unwanted, judging by its header."""
     batch = fetched.batch
     if batch.magic != MAGIC_2:
         return True
@@ -144,10 +143,10 @@ def _is_cut(fetched: FetchedBatch) -> bool:
 def _read(
     fetched: Sequence[FetchedBatch], *, only_values: bool
 ) -> Iterator[RecordRun | Unreadable]:
-    """Return the records of whole batches of magic 2 as one run, or one by one if any is wrong."""
+    """Return the records of whole batches of magic 2 as one run; batch by batch if any is wrong."""
     batches = [each.batch for each in fetched]
     try:
-        cells = read_cells(batches, only_values=only_values)
+        columns = read_columns(batches, only_values=only_values)
     except DecodeError as error:
         if len(fetched) == 1:
             yield Unreadable(_origin(fetched[0]), _next_offset(fetched[0]), _why(batches[0], error))
@@ -155,11 +154,11 @@ def _read(
         for each in fetched:
             yield from _read([each], only_values=only_values)
     else:
-        yield RecordRun(_origin(fetched[0]), cells, _next_offset(fetched[-1]))
+        yield RecordRun(_origin(fetched[0]), columns, _next_offset(fetched[-1]))
 
 
 def _read_some(fetched: FetchedBatch, at_hand: AtHand) -> RecordRun | Unreadable:
-    """Return the wanted records of a batch of which not all are."""
+    """Return the wanted records of a batch."""
     batch = fetched.batch
     try:
         if id(batch) not in at_hand:
@@ -170,7 +169,7 @@ def _read_some(fetched: FetchedBatch, at_hand: AtHand) -> RecordRun | Unreadable
         return Unreadable(_origin(fetched), _next_offset(fetched), _why(batch, error))
     _, records = at_hand[id(batch)]
     wanted = [each for each in records if fetched.start <= each.offset < fetched.stop]
-    return RecordRun(_origin(fetched), RecordCells(wanted), _next_offset(fetched))
+    return RecordRun(_origin(fetched), ObjectColumns(wanted), _next_offset(fetched))
 
 
 def _next_offset(fetched: FetchedBatch) -> int:

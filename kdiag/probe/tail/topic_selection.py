@@ -1,8 +1,8 @@
-"""Which partitions somebody means: names, patterns, numbers, and offsets to go on from.
+"""Selects partitions by topic name, pattern and number, with offsets to resume from.
 
 orders              all partitions of a topic
 orders:0,3,5-7      some of them
-orders:0@120,1@77   the same, each from an offset of its own: what a tail that ends tells
+orders:0@120,1@77   some, each from its own offset: a tail prints this when it ends
 order*              all topics that match; internal ones only if the pattern begins with `__`
 """
 
@@ -25,11 +25,11 @@ _DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
 
 
 class TopicSelector(NamedTuple):
-    """Topics, and maybe some of their partitions.
+    """Topics, with all or some of their partitions.
 
     Attributes:
         pattern: a topic's name, or a pattern with `*`, `?` and `[...]`.
-        partitions: partition -> the offset to begin at, None for the usual one; None for all.
+        partitions: by number the offset to start at, None for the usual one; None for all.
     """
 
     pattern: str
@@ -37,15 +37,15 @@ class TopicSelector(NamedTuple):
 
     @property
     def is_pattern(self) -> bool:
-        """Return whether it may mean several topics."""
+        """Return whether it may select several topics."""
         return bool(_GLOB & set(self.pattern))
 
 
 def parse_selector(text: str) -> TopicSelector:
-    """Return what a text selects.
+    """Return the selector of a text.
 
     Raises:
-        ConfigError: if what stands after the colon is no list of partitions.
+        ConfigError: if the text after the colon is not a list of partitions.
     """
     pattern, colon, listed = text.partition(":")
     if not pattern:
@@ -54,10 +54,10 @@ def parse_selector(text: str) -> TopicSelector:
 
 
 def parse_partitions(text: str) -> dict[int, int | None]:
-    """Return the partitions that a text such as `0,3,5-7` or `0@120` lists.
+    """Return the partitions in a text such as `0,3,5-7` or `0@120`.
 
     Raises:
-        ConfigError: if it is no such list.
+        ConfigError: if it is not such a list.
     """
     partitions: dict[int, int | None] = {}
     for part in text.split(","):
@@ -73,25 +73,30 @@ def parse_partitions(text: str) -> dict[int, int | None]:
 
 
 def names_to_ask(selectors: Sequence[TopicSelector]) -> list[str] | None:
-    """Return the topics to ask metadata for; None for all."""
+    """Return the topics to request metadata for; None for all."""
     if any(each.is_pattern for each in selectors):
         return None
     return sorted({each.pattern for each in selectors})
 
 
 def may_grow(selectors: Sequence[TopicSelector]) -> bool:
-    """Return whether partitions that do not exist yet may be meant."""
+    """Return whether partitions that do not exist yet may be selected."""
     return any(each.is_pattern or each.partitions is None for each in selectors)
 
 
 def select(
     selectors: Sequence[TopicSelector], cluster: Cluster, *, must_exist: bool = True
 ) -> dict[PartitionKey, int | None]:
-    """Return the partitions that are meant, each with the offset to begin at, if it has its own.
+    """Return the selected partitions, each with its own offset to start at, or None.
+
+    Args:
+        selectors: select topics and partitions.
+        cluster: has these topics.
+        must_exist: whether it is an error if a topic or a partition does not exist.
 
     Raises:
-        ConfigError: if a topic or a partition does not exist, unless that is all right.
-        AuthorizationError: the same for a topic that may not be read.
+        ConfigError: if a topic or a partition does not exist.
+        AuthorizationError: if a topic may not be described.
     """
     selected: dict[PartitionKey, int | None] = {}
     for selector in selectors:

@@ -36,10 +36,10 @@ class RecordFilter(NamedTuple):
         """Return the records that are to be printed."""
         origin = run.origin
         if not self.shows(is_control=origin.is_control, is_aborted=origin.is_aborted):
-            return run._replace(cells=run.cells.only([]))
+            return run._replace(columns=run.columns.only([]))
         if self.takes_all:
             return run
-        return run._replace(cells=run.cells.only(self._rows(run)))
+        return run._replace(columns=run.columns.only(self._rows(run)))
 
     @property
     def takes_all(self) -> bool:
@@ -47,7 +47,7 @@ class RecordFilter(NamedTuple):
         return not (self.pattern or self.keys or self.headers or self.before_ms is not None)
 
     def _rows(self, run: RecordRun) -> Sequence[int]:
-        cells = run.cells
+        cells = run.columns
         rows: Sequence[int] = range(len(cells))
         if self.before_ms is not None:
             timestamps = cells.timestamps()

@@ -125,20 +125,20 @@ def _lengths(values: Sequence[bytes | None]) -> Sequence[Piece]:
 
 
 def _value_bytes(run: RecordRun) -> Sequence[Piece]:
-    return _lengths(run.cells.values())
+    return _lengths(run.columns.values())
 
 
 def _key_bytes(run: RecordRun) -> Sequence[Piece]:
-    return _lengths(run.cells.keys())
+    return _lengths(run.columns.keys())
 
 
 def _value_size(run: RecordRun) -> Sequence[Piece]:
-    values = run.cells.values()
+    values = run.columns.values()
     return ([_length(each).to_bytes(4, "big", signed=True) for each in values],)
 
 
 def _header_count(run: RecordRun) -> Sequence[Piece]:
-    return (numbers([len(each) for each in run.cells.headers()]),)
+    return (numbers([len(each) for each in run.columns.headers()]),)
 
 
 def _strftime(form: str) -> Column:
@@ -153,4 +153,4 @@ def _strftime(form: str) -> Column:
             return b"%d" % timestamp_ms
         return time.strftime(form).encode("utf-8", "surrogateescape")
 
-    return lambda run: ([moment(each) for each in run.cells.timestamps()],)
+    return lambda run: ([moment(each) for each in run.columns.timestamps()],)

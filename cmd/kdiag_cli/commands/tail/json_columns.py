@@ -72,7 +72,7 @@ def is_internal(run: RecordRun, *formats: ValueFormat) -> bool:
 
 def records_of(run: RecordRun) -> list[Record]:
     """Return the records of a run one by one."""
-    cells = run.cells
+    cells = run.columns
     columns = (cells.offsets(), cells.timestamps(), cells.keys(), cells.values(), cells.headers())
     return [Record(*row) for row in zip(*columns, strict=True)]
 
@@ -88,9 +88,9 @@ def _content(key_format: ValueFormat, value_format: ValueFormat) -> Column:
             decoded = (internal_json(each, topic, show_secrets=False) for each in records_of(run))
             return ([_fields(each) for each in decoded],)
         return (
-            *_bytes_or_text("key", run.cells.keys(), key_format),
+            *_bytes_or_text("key", run.columns.keys(), key_format),
             b",",
-            *_bytes_or_text("value", run.cells.values(), value_format),
+            *_bytes_or_text("value", run.columns.values(), value_format),
         )
 
     return content
@@ -136,7 +136,7 @@ def _timestamp_type(run: RecordRun) -> Sequence[Piece]:
 
 
 def _headers(run: RecordRun) -> Sequence[Piece]:
-    headers = run.cells.headers()
+    headers = run.columns.headers()
     if not any(headers):
         return (b"[]",)
     return ([_ENCODER.encode([header_json(each) for each in row]) for row in headers],)

@@ -45,7 +45,7 @@ class LineTemplate:
                 columns.append(piece)
                 fixed.append(b"")
         if not columns:
-            return fixed[0] * len(run.cells)
+            return fixed[0] * len(run.columns)
         if len(columns) == 1 and not fixed[0] and fixed[1]:
             return fixed[1].join(columns[0]) + fixed[1]  # such as values, a line each
         line = b"%b".join(text.replace(b"%", b"%%") for text in fixed)
@@ -83,9 +83,9 @@ def leader_epoch(run: RecordRun) -> Sequence[Piece]:
 
 def offset(run: RecordRun) -> Sequence[Piece]:
     """Return the offsets."""
-    return (numbers(run.cells.offsets()),)
+    return (numbers(run.columns.offsets()),)
 
 
 def timestamp(run: RecordRun) -> Sequence[Piece]:
     """Return the timestamps in milliseconds since 1970."""
-    return (numbers(run.cells.timestamps()),)
+    return (numbers(run.columns.timestamps()),)

@@ -29,7 +29,7 @@ class ParquetPrinter:
         Raises:
             ReportError: if the file cannot be written, or there is no room for them.
         """
-        origin, cells = run.origin, run.cells
+        origin, cells = run.origin, run.columns
         controls: list[str | None] = [None] * len(cells)
         if origin.is_control:
             controls = [control_json(each)["control"] for each in records_of(run)]

@@ -146,7 +146,7 @@ class TerminalPrinter:
         """Print nothing more."""
 
     def _rows(self, run: RecordRun) -> Sequence[_Row]:
-        cells, count = run.cells, len(run.cells)
+        cells, count = run.columns, len(run.columns)
         columns = (
             [f"{run.origin.key}@{offset}" for offset in cells.offsets()],
             cells.timestamps(),

@@ -200,13 +200,13 @@ class Reading:
         chosen = self._chosen.choose(run)
         next_offset = run.next_offset
         if self._left is not None:
-            if len(chosen.cells) >= self._left:
-                chosen = chosen._replace(cells=chosen.cells.only(range(self._left)))
-                next_offset = chosen.cells.offsets()[-1] + 1
-            self._left -= len(chosen.cells)
-        if len(chosen.cells):
+            if len(chosen.columns) >= self._left:
+                chosen = chosen._replace(columns=chosen.columns.only(range(self._left)))
+                next_offset = chosen.columns.offsets()[-1] + 1
+            self._left -= len(chosen.columns)
+        if len(chosen.columns):
             self._printer.write(chosen)
-            self._status.count(len(chosen.cells), ())
+            self._status.count(len(chosen.columns), ())
         return next_offset
 
 

@@ -47,7 +47,7 @@ class TextColumns(NamedTuple):
             return (b"",)
         if is_internal(run, self.key_format):
             return (self._safe(_decoded(run, _key_of)),)
-        return (self._safe(self._texts(self.key_format, run.cells.keys())),)
+        return (self._safe(self._texts(self.key_format, run.columns.keys())),)
 
     def value(self, run: RecordRun) -> Sequence[Piece]:
         """Return the values; nothing for null."""
@@ -55,11 +55,11 @@ class TextColumns(NamedTuple):
             return ([_value_of(control_json(each), each) for each in records_of(run)],)
         if is_internal(run, self.value_format):
             return (self._safe(_decoded(run, _value_of)),)
-        return (self._safe(self._texts(self.value_format, run.cells.values())),)
+        return (self._safe(self._texts(self.value_format, run.columns.values())),)
 
     def headers(self, run: RecordRun) -> Sequence[Piece]:
         """Return the headers as kcat writes them: `k=v,k2=v2`, `NULL` for null."""
-        headers = run.cells.headers()
+        headers = run.columns.headers()
         return (self._safe(list(map(_headers, headers))) if any(headers) else b"",)
 
     def mark(self, run: RecordRun) -> Sequence[Piece]:

@@ -20,7 +20,7 @@ from kdiag.errors import ConnectError, KdiagError
 from kdiag.findings.finding import Finding
 from kdiag.probe.buffers.load import Target
 from kdiag.probe.buffers.path import look_at_paths, read_kernel_limits
-from kdiag.probe.buffers.proof import Connector, Progress, Proof, ProofPlan
+from kdiag.probe.buffers.proof import Connector, Proof, ProofPlan, ProofProgress
 from kdiag.probe.buffers.target import own_targets, own_topic, topic_targets
 from kdiag.probe.topic import CLEANUP_NS, probe_topic
 from kdiag_cli.commands.tune_buffers.document import document
@@ -167,7 +167,7 @@ class Tuning:
             write_buffer_page(self._said.html, reports)
 
 
-def _tell(progress: Progress) -> None:
+def _tell(progress: ProofProgress) -> None:
     """Say which run begins."""
     step = progress.step
     what = size_text(step.size_bytes) if step.load is LoadKind.FULL else "kernel, client's defaults"

@@ -10,7 +10,14 @@ from kdiag.net.channel import Channel
 from kdiag.net.transport import PlaintextTransport
 from kdiag.probe.buffers.load import Target
 from kdiag.probe.buffers.path import look_at_paths
-from kdiag.probe.buffers.proof import Connector, Progress, Proof, ProofPlan, Step, steps_of
+from kdiag.probe.buffers.proof import (
+    Connector,
+    Proof,
+    ProofPlan,
+    ProofProgress,
+    ProofStep,
+    steps_of,
+)
 from kdiag.wire.schema import ZERO_UUID
 from made_values.buffer_cases import LIMITS
 from scripted_kafka.loaded_cluster import LoadedCluster
@@ -53,7 +60,7 @@ def test_each_round_begins_with_another_size() -> None:
         (LoadKind.FULL, LEFT_TO_KERNEL),
         (LoadKind.DEFAULTS, LEFT_TO_KERNEL),
     ]
-    first = [Step(direction, *turn) for turn in turns for direction in (PRODUCE, FETCH)]
+    first = [ProofStep(direction, *turn) for turn in turns for direction in (PRODUCE, FETCH)]
 
     assert list(steps_of(PLAN, TARGET)) == [*first, *first[2:], *first[:2]]
 
@@ -82,7 +89,7 @@ def test_a_connection_has_the_buffers_that_are_to_be_tried(client: ClusterClient
 
 def test_a_proof_tries_everything_in_turn(client: ClusterClient, cluster: LoadedCluster) -> None:
     """It says what it is doing, and each run has a connection of its own."""
-    told: list[Progress] = []
+    told: list[ProofProgress] = []
     proof = Proof(connector(client), PLAN, told.append)
     (path,) = look_at_paths(client)
     before = cluster.brokers[1].connections
@@ -90,7 +97,7 @@ def test_a_proof_tries_everything_in_turn(client: ClusterClient, cluster: Loaded
 
     steps = list(steps_of(PLAN, TARGET))
     runs = proof.runs[1]
-    assert [Step(each.direction, each.load, each.size_bytes) for each in runs] == steps
+    assert [ProofStep(each.direction, each.load, each.size_bytes) for each in runs] == steps
     assert [each.step for each in told] == steps
     assert [(each.number, each.total) for each in told] == [(n, 12) for n in range(1, 13)]
     assert cluster.brokers[1].connections == before + 12

@@ -13,7 +13,7 @@ from kdiag.clock import SystemClock
 from kdiag.diagnosis.check.facts import CheckStep, Visit
 from kdiag.errors import Fault, Layer
 from kdiag.net.address import resolve
-from kdiag.probe.check.attempts import Visits
+from kdiag.probe.check.attempts import ConnectionAttempts
 from kdiag.wire.api.metadata import MetadataResponse
 from scripted_kafka.foreign_server import HTTP, saying
 from scripted_kafka.scripted_broker import CLOSE, HOLD, Received, ScriptedBroker, offering
@@ -22,12 +22,12 @@ S_NS = 1_000_000_000
 
 
 @contextmanager
-def visits() -> Iterator[Visits]:
+def visits() -> Iterator[ConnectionAttempts]:
     """Return visits by a client without settings."""
     config = load_config(ConfigSources(properties=["bootstrap.servers=127.0.0.1:1"]))
     client, timed = timed_client(config, SystemClock())
     with client:
-        yield Visits(client, timed)
+        yield ConnectionAttempts(client, timed)
 
 
 def node(port: int, node_id: str = "1") -> Node:

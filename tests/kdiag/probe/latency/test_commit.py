@@ -6,14 +6,14 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.errors import AuthorizationError, ProbeError
-from kdiag.probe.latency.commit import Committing, ProbeGroup, Progress, probe_group
+from kdiag.probe.latency.commit import Committing, PendingCommit, ProbeGroup, probe_group
 from kdiag.probe.latency.plan import LatencyTarget
-from kdiag.probe.latency.record_timings import Start
+from kdiag.probe.latency.record_timings import RecordStart
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from scripted_kafka.writable_cluster import WritableCluster
 
-START = Start(due_ns=100, acks=1, node_id=1)
-JOURNEY = LatencySplit(broker_ns=1000)
+START = RecordStart(due_ns=100, acks=1, node_id=1)
+ARRIVAL = Split(broker_ns=1000)
 
 
 @pytest.fixture
@@ -45,28 +45,28 @@ def test_one_commit_waits_for_another_and_only_the_newest_is_sent(
     with cluster.client() as client:
         commits = committing(client, cluster, results)
         for offset in (1, 2, 3):
-            commits.commit(Progress(0, offset, client.clock.epoch_ns()))
+            commits.commit(PendingCommit(0, offset, client.clock.epoch_ns()))
         settle(client, commits)
     assert cluster.committed == [1, 3]
     assert results.of(SeriesKind.COMMIT).latencies.count == 2
 
 
 @pytest.mark.parametrize("is_arrival_first", [True, False])
-def test_a_commit_ends_the_journey_of_its_last_record(
+def test_a_commit_ends_the_timing_of_its_last_record(
     cluster: WritableCluster, *, is_arrival_first: bool
 ) -> None:
     """Once both are known, whichever comes first."""
     results = LatencyResults()
     with cluster.client() as client:
         commits = committing(client, cluster, results)
-        progress = Progress(0, 1, client.clock.epoch_ns())
+        pending = PendingCommit(0, 1, client.clock.epoch_ns())
         if is_arrival_first:
-            commits.arrived(progress, START, JOURNEY)
-        commits.commit(progress)
+            commits.handle_arrival(pending, START, ARRIVAL)
+        commits.commit(pending)
         settle(client, commits)
         if not is_arrival_first:
             assert not results.of(SeriesKind.COMMITTED, 1).latencies.count
-            commits.arrived(progress, START, JOURNEY)
+            commits.handle_arrival(pending, START, ARRIVAL)
     committed = results.of(SeriesKind.COMMITTED, 1).latencies
     commit = results.of(SeriesKind.COMMIT).latencies
     assert committed.count == commit.count == 1
@@ -79,8 +79,8 @@ def test_a_commit_that_is_refused_has_no_latency(cluster: WritableCluster) -> No
     results = LatencyResults()
     with cluster.client() as client:
         commits = committing(client, cluster, results)
-        commits.commit(Progress(0, 1, 0))
-        commits.commit(Progress(0, 2, 0))
+        commits.commit(PendingCommit(0, 1, 0))
+        commits.commit(PendingCommit(0, 2, 0))
         settle(client, commits)
     assert cluster.committed == [1, 2]
     assert results.of(SeriesKind.COMMIT).errors == {"GROUP_AUTHORIZATION_FAILED": 2}

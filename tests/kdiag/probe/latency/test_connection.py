@@ -30,14 +30,14 @@ def asked(client: ClusterClient, connection: OwnConnection, due_ns: int = 0) -> 
     return ends[0]
 
 
-def test_the_moments_of_a_request_follow_each_other(cluster: ScriptedCluster) -> None:
+def test_the_times_of_a_request_follow_each_other(cluster: ScriptedCluster) -> None:
     """From when it was due until its answer was read; the network's part is what TCP saw."""
     with cluster.client() as client:
         connection = OwnConnection(client, 1, "test")
         due_ns = client.clock.epoch_ns()
         ended = asked(client, connection, due_ns)
-        moments = ended.moments(client.clock.epoch_ns())
-        assert list(moments) == sorted(moments)
+        times = ended.times(client.clock.epoch_ns())
+        assert list(times) == sorted(times)
         assert ended.body == HeartbeatResponse()
         assert connection.facts is not None
         assert ended.rtt_ns == connection.facts.min_rtt_ns
@@ -58,7 +58,7 @@ def test_each_purpose_has_a_connection_of_its_own(cluster: ScriptedCluster) -> N
 
 
 def test_a_broker_that_is_gone_is_told(cluster: ScriptedCluster) -> None:
-    """There are no moments then."""
+    """There are no times then."""
     with cluster.client() as client:
         connection = OwnConnection(client, 1, "test")
         cluster.brokers[1].stop()

@@ -6,10 +6,10 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.diagnosis.latency.split import LatencySplit, OneWay
 from kdiag.probe.latency.commit import Committing, ProbeGroup
-from kdiag.probe.latency.consumer import Consumer
+from kdiag.probe.latency.consumer import LatencyConsumer
 from kdiag.probe.latency.messages import MarkedRecords
 from kdiag.probe.latency.plan import LatencyTarget, RecordShape
-from kdiag.probe.latency.record_timings import Journeys, Start
+from kdiag.probe.latency.record_timings import RecordStart, RecordTimings
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from scripted_kafka.writable_cluster import WritableCluster
 
@@ -20,28 +20,28 @@ class Reader:
     """A consumer of one partition, and what arrives.
 
     Attributes:
-        arrived: the journeys that have ended.
+        arrived: the timings that have ended.
         results: what went wrong.
     """
 
     def __init__(self, cluster: WritableCluster, client: ClusterClient, *, commits: bool) -> None:
-        self.arrived: list[tuple[Start, LatencySplit]] = []
+        self.arrived: list[tuple[RecordStart, Split]] = []
         self.results = LatencyResults()
-        self.journeys = Journeys(lambda start, split: self.arrived.append((start, split)))
+        self.timings = RecordTimings(lambda start, split: self.arrived.append((start, split)))
         self._client = client
         self._log = cluster.logs[PartitionKey("orders", 0)]
         self._cluster = cluster
         target = LatencyTarget("orders", self._log.topic_id, {0: 1})
-        self.consumer = Consumer(client, target, {0: 0}, self.results)
+        self.consumer = LatencyConsumer(client, target, {0: 0}, self.results)
         group = ProbeGroup("group", 1)
         committing = Committing(client, target, group, self.results) if commits else None
-        self.consumer.follow(RECORDS, self.journeys, committing)
+        self.consumer.follow(RECORDS, self.timings, committing)
 
     def write(self, number: int) -> None:
         """Have a record on its way, and then in the log."""
         now_ns = self._client.clock.epoch_ns()
-        self.journeys.begin(number, Start(now_ns, 1, 1))
-        self.journeys.written(number, OneWay(now_ns, 0))
+        self.timings.begin(number, RecordStart(now_ns, 1, 1))
+        self.timings.add_write(number, OneWay(now_ns, 0))
         self._cluster._append(self._log, RECORDS.batch(number, now_ns))
 
     def read(self, count: int) -> None:
@@ -73,7 +73,7 @@ def test_records_arrive_one_fetch_after_the_other(cluster: WritableCluster) -> N
 
 
 def test_what_is_read_is_committed(cluster: WritableCluster) -> None:
-    """The offset behind the last record, and its journey ends with that."""
+    """The offset behind the last record, and its timing ends with that."""
     with cluster.client() as client:
         reader = Reader(cluster, client, commits=True)
         reader.write(1)

@@ -7,7 +7,7 @@ from kdiag.client.fetch.position import PartitionKey
 from kdiag.probe.latency.connection import OwnConnection
 from kdiag.probe.latency.load import FetchLoad, ProduceLoad
 from kdiag.probe.latency.plan import ACKS_ALL, LatencyPlan, LatencyTarget
-from kdiag.probe.latency.record_timings import Journeys
+from kdiag.probe.latency.record_timings import RecordTimings
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from scripted_kafka.writable_cluster import WritableCluster
 
@@ -50,17 +50,17 @@ def test_each_acks_is_written_to_each_broker(cluster: WritableCluster) -> None:
 
 
 def test_a_record_that_is_refused_goes_nowhere(cluster: WritableCluster) -> None:
-    """Its journey is given up."""
+    """Its timing is given up."""
     cluster.refusals["Produce"] = "MESSAGE_TOO_LARGE"
-    journeys = Journeys(lambda *_: pytest.fail("it has arrived"))
+    timings = RecordTimings(lambda *_: pytest.fail("it has arrived"))
     results = LatencyResults()
     with cluster.client() as client:
         plan = LatencyPlan(acks=[1])
-        load = ProduceLoad(client, target(cluster), plan, results, journeys)
+        load = ProduceLoad(client, target(cluster), plan, results, timings)
         load.send(0, client.clock.epoch_ns())
-        assert len(journeys) == 1
+        assert len(timings) == 1
         settle(client, load.connections)
-    assert len(journeys) == 0
+    assert len(timings) == 0
     assert results.of(SeriesKind.PRODUCE, 1).errors == {"MESSAGE_TOO_LARGE": 1}
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.network.request import builder_of
 from kdiag.probe.latency.connection import Ended, OwnConnection
-from kdiag.probe.latency.schedule import Due, OpenLoopSchedule, Run, connect, drain, run
+from kdiag.probe.latency.schedule import Due, OpenLoopSchedule, ScheduledRun, connect, drain, run
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from scripted_kafka.scripted_broker import HOLD
 from scripted_kafka.scripted_cluster import ScriptedCluster
@@ -53,13 +53,13 @@ def cluster() -> Iterator[ScriptedCluster]:
 
 
 def ran(client: ClusterClient, load: Heartbeats, over_after: int | None = None) -> list[int]:
-    """Run a load of ten requests, 4 ms apart; return when something else had its turn."""
+    """ScheduledRun a load of ten requests, 4 ms apart; return when something else had its turn."""
     start_ns = client.clock.epoch_ns() + 2 * MS
     schedule = OpenLoopSchedule(start_ns, 4 * MS, start_ns + 40 * MS, 2)
     turns: list[int] = []
     run(
         client,
-        Run(
+        ScheduledRun(
             load,
             schedule,
             lambda: turns.append(client.clock.epoch_ns()),
@@ -110,17 +110,17 @@ def test_a_run_ends_when_it_is_over(cluster: ScriptedCluster) -> None:
 def test_kinds_take_turns_and_the_order_rotates() -> None:
     """Two turns of three kinds."""
     schedule = OpenLoopSchedule(0, 10, 60, 3)
-    kinds = [each.kind for each in schedule.take(1000)]
+    kinds = [each.kind for each in schedule.pop_due(1000)]
     assert kinds == [0, 1, 2, 1, 2, 0]
 
 
 def test_what_is_late_keeps_its_time() -> None:
     """Nobody asked for 25 units: what was due meanwhile is due all the same."""
     schedule = OpenLoopSchedule(100, 10, 1000, 1)
-    assert schedule.take(99) == []
-    assert schedule.take(100) == [Due(100, 0)]
+    assert schedule.pop_due(99) == []
+    assert schedule.pop_due(100) == [Due(100, 0)]
     assert schedule.next_ns == 110
-    assert schedule.take(135) == [Due(110, 0), Due(120, 0), Due(130, 0)]
+    assert schedule.pop_due(135) == [Due(110, 0), Due(120, 0), Due(130, 0)]
 
 
 @given(st.integers(1, 50), st.integers(1, 5), st.integers(0, 500), st.lists(st.integers(0, 100)))
@@ -132,10 +132,10 @@ def test_a_schedule_does_not_depend_on_when_it_is_looked_at(
     now_ns, taken = 0, []
     for pause_ns in pauses_ns:
         now_ns += pause_ns
-        taken += looked.take(now_ns)
+        taken += looked.pop_due(now_ns)
         assert all(each.due_ns <= now_ns for each in taken)
-    taken += looked.take(10_000)
-    assert taken == at_once.take(10_000)
+    taken += looked.pop_due(10_000)
+    assert taken == at_once.pop_due(10_000)
     assert looked.next_ns is None
     assert len(taken) == -(-length_ns // interval_ns)
     counts = Counter(each.kind for each in taken[: len(taken) // kinds * kinds])

@@ -3,7 +3,7 @@
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import FetchedBatch, FetchPosition, PartitionKey
 from kdiag.client.fetch.session import FetchLimits
-from kdiag.probe.tail.last_records import LastRecords, Span
+from kdiag.probe.tail.last_records import LastRecords, OffsetSpan
 from kdiag.wire.records.batches import read_batches, write_batch
 from kdiag.wire.records.record import Record
 from scripted_kafka.log_cluster import LogCluster
@@ -26,7 +26,7 @@ def last(client: ClusterClient, count: int) -> LastRecords:
 
 def spans_of(search: LastRecords) -> list[tuple[int, int, int]]:
     """Return partition, start and stop of what was found."""
-    found = [each for batches in search.hand_out({}) for each in batches]
+    found = [each for batches in search.in_time_order({}) for each in batches]
     return [(each.key.partition, each.start, each.stop) for each in found]
 
 
@@ -35,12 +35,12 @@ def test_the_newest_are_kept_and_neighbours_stay_together() -> None:
     with LogCluster(1) as cluster, cluster.client() as client:
         search = last(client, 4)
         for each in (fetched(0, 0, 10, 20, 30), fetched(1, 5, 20, 40)):
-            search.take(each)
+            search.add(each)
         spans = spans_of(search)
     assert spans == [(0, 1, 2), (1, 5, 6), (0, 2, 3), (1, 6, 7)]
     with LogCluster(1) as cluster, cluster.client() as client:
         search = last(client, 2)
-        search.take(fetched(0, 0, 10, 20, 30))
+        search.add(fetched(0, 0, 10, 20, 30))
         spans = spans_of(search)
     assert spans == [(0, 1, 3)]
 
@@ -51,18 +51,18 @@ def test_the_search_goes_back_in_growing_steps_until_there_are_enough() -> None:
     with LogCluster(1) as cluster, cluster.client() as client:
         search = last(client, 2)
         windows = []
-        for fetcher in search.search({KEY: position}, {KEY: Span(0, 100)}):
+        for fetcher in search.search({KEY: position}, {KEY: OffsetSpan(0, 100)}):
             (window,) = fetcher.positions.values()
             windows.append((window.offset, window.stop))
             if len(windows) == 2:
-                search.take(fetched(0, window.offset, 1, 2))
+                search.add(fetched(0, window.offset, 1, 2))
     assert windows == [(84, 100), (20, 84)]
 
 
 def test_a_partition_without_records_is_not_searched() -> None:
     """Nothing lies between its beginning and its end."""
     with LogCluster(1) as cluster, cluster.client() as client:
-        assert list(last(client, 2).search({}, {KEY: Span(7, 7)})) == []
+        assert list(last(client, 2).search({}, {KEY: OffsetSpan(7, 7)})) == []
 
 
 def test_large_batches_are_read_again_in_their_turn() -> None:
@@ -72,12 +72,12 @@ def test_large_batches_are_read_again_in_their_turn() -> None:
         log.append(b"x" * 100_000, b"y", timestamp=20)
         position = FetchPosition(key=KEY, offset=2, topic_id=log.topic_id, leader_id=1)
         search = last(client, 1000)
-        search.take(fetched(1, 5, 10, 30))
-        for fetcher in search.search({KEY: position}, {KEY: Span(0, 2)}):
+        search.add(fetched(1, 5, 10, 30))
+        for fetcher in search.search({KEY: position}, {KEY: OffsetSpan(0, 2)}):
             while not fetcher.is_done:
                 for each in fetcher.poll(client.clock.monotonic_ns() + S_NS):
-                    search.take(each)
-        found = [each for batches in search.hand_out({KEY: position}) for each in batches]
+                    search.add(each)
+        found = [each for batches in search.in_time_order({KEY: position}) for each in batches]
         asked = [each.message() for each in cluster.brokers[1].asked("Fetch")]
     spans = [(each.key.partition, each.start, each.stop) for each in found]
     assert spans == [(1, 5, 6), (0, 0, 2), (1, 6, 7)]

@@ -5,12 +5,12 @@ import pytest
 
 from kdiag.errors import DecodeError
 from kdiag.probe.tail.record_columns import (
-    Cells,
-    ColumnCells,
-    RecordCells,
-    ValueCells,
+    ArrayColumns,
+    Columns,
+    ObjectColumns,
+    ValueColumns,
     checked,
-    read_cells,
+    read_columns,
 )
 from kdiag.wire.records.batch import RecordBatch
 from kdiag.wire.records.batches import read_batches, write_batch
@@ -42,32 +42,38 @@ def batches(*counts: int, header: BatchHeader = BatchHeader()) -> list[RecordBat
     return read_batches(data).batches
 
 
-def rows(cells: Cells) -> list[Record]:
+def rows(columns: Columns) -> list[Record]:
     """Return what the columns say of each record."""
-    columns = (cells.offsets(), cells.timestamps(), cells.keys(), cells.values(), cells.headers())
-    return [Record(*row) for row in zip(*columns, strict=True)]
+    cells = (
+        columns.offsets(),
+        columns.timestamps(),
+        columns.keys(),
+        columns.values(),
+        columns.headers(),
+    )
+    return [Record(*row) for row in zip(*cells, strict=True)]
 
 
 @pytest.mark.parametrize(
     ("counts", "only_values", "kind"),
     [
-        ((3, 4), False, RecordCells),
-        ((100, 100), False, ColumnCells),
-        ((3, 4), True, ValueCells),
-        ((100, 100), True, ValueCells),
+        ((3, 4), False, ObjectColumns),
+        ((100, 100), False, ArrayColumns),
+        ((3, 4), True, ValueColumns),
+        ((100, 100), True, ValueColumns),
     ],
 )
 def test_however_they_are_read_the_columns_are_the_same(
     counts: tuple[int, ...], kind: type, *, only_values: bool
 ) -> None:
     """Few, many, and of which only the values are wanted."""
-    cells = read_cells(batches(*counts), only_values=only_values)
+    columns = read_columns(batches(*counts), only_values=only_values)
 
-    assert type(cells) is kind
-    assert len(cells) == sum(counts)
-    assert rows(cells) == numbered(0, sum(counts))
-    assert rows(cells.only([1, 5])) == [numbered(0, 6)[1], numbered(0, 6)[5]]
-    assert rows(cells.only([])) == []
+    assert type(columns) is kind
+    assert len(columns) == sum(counts)
+    assert rows(columns) == numbered(0, sum(counts))
+    assert rows(columns.only([1, 5])) == [numbered(0, 6)[1], numbered(0, 6)[5]]
+    assert rows(columns.only([])) == []
 
 
 @pytest.mark.parametrize("counts", [(2, 2), (100, 100)])
@@ -76,15 +82,15 @@ def test_the_time_of_the_broker_counts_for_the_whole_batch(
     counts: tuple[int, ...], *, only_values: bool
 ) -> None:
     """Whatever the producer wrote."""
-    cells = read_cells(batches(*counts, header=APPENDED), only_values=only_values)
-    assert set(cells.timestamps()) == {77}
+    columns = read_columns(batches(*counts, header=APPENDED), only_values=only_values)
+    assert set(columns.timestamps()) == {77}
 
 
 def test_columns_of_nothing_but_null_are_null() -> None:
     """There is no body to cut them from."""
     data = write_batch([Record(n) for n in range(200)])
-    cells = read_cells(read_batches(data).batches, only_values=False)
-    assert cells.keys() == cells.values() == [None] * 200
+    columns = read_columns(read_batches(data).batches, only_values=False)
+    assert columns.keys() == columns.values() == [None] * 200
 
 
 @pytest.mark.parametrize("counts", [(2,), (200,)])
@@ -94,7 +100,7 @@ def test_a_wrong_checksum_is_refused(counts: tuple[int, ...], *, only_values: bo
     (batch,) = batches(*counts)
     batch.crc ^= 1
     with pytest.raises(DecodeError, match="the checksum is wrong"):
-        read_cells([batch], only_values=only_values)
+        read_columns([batch], only_values=only_values)
     batch.crc ^= 1
     assert checked(batch) is batch
 
@@ -103,12 +109,12 @@ def test_few_records_and_values_load_no_numpy() -> None:
     """It takes longer to load than they take to read."""
     program = (
         "import sys\n"
-        "from kdiag.probe.tail.record_columns import read_cells\n"
+        "from kdiag.probe.tail.record_columns import read_columns\n"
         "from kdiag.wire.records.record import Record\n"
         "from kdiag.wire.records.batches import read_batches, write_batch\n"
         "few = read_batches(write_batch([Record(0)])).batches\n"
-        "read_cells(few, only_values=False).offsets()\n"
-        "read_cells(few * 200, only_values=True).values()\n"
+        "read_columns(few, only_values=False).offsets()\n"
+        "read_columns(few * 200, only_values=True).values()\n"
         "print('numpy' in sys.modules)\n"
     )
     command = [sys.executable, "-c", program]

@@ -38,10 +38,16 @@ def numbered(first: int, count: int) -> list[Record]:
 def rows(run: RecordRun | Unreadable) -> list[Record]:
     """Return the records of a run as objects."""
     assert isinstance(run, RecordRun)
-    cells = run.cells
-    columns = (cells.offsets(), cells.timestamps(), cells.keys(), cells.values(), cells.headers())
-    records = [Record(*row) for row in zip(*columns, strict=True)]
-    assert len(records) == len(cells)
+    columns = run.columns
+    cells = (
+        columns.offsets(),
+        columns.timestamps(),
+        columns.keys(),
+        columns.values(),
+        columns.headers(),
+    )
+    records = [Record(*row) for row in zip(*cells, strict=True)]
+    assert len(records) == len(columns)
     return records
 
 
@@ -75,7 +81,7 @@ def test_neighbours_become_one_run() -> None:
 
     assert isinstance(run, RecordRun)
     assert run.origin == Origin(KEY, -1, "CreateTime", is_aborted=False, is_control=False)
-    assert len(run.cells) == 400
+    assert len(run.columns) == 400
     assert run.next_offset == 400
 
 
@@ -87,7 +93,7 @@ def test_a_run_is_about_as_large_as_it_may_be() -> None:
 
     runs = list(record_runs(batches, len(small[0]) * 4))
 
-    counts = [len(run.cells) for run in runs if isinstance(run, RecordRun)]
+    counts = [len(run.columns) for run in runs if isinstance(run, RecordRun)]
     assert counts[-2:] == [1, 1]
     assert max(counts) <= 50
     assert sum(counts) == 102
@@ -156,7 +162,7 @@ def test_rows_can_be_chosen() -> None:
     for count in (5, 500):
         (run,) = record_runs(fetched(write_batch(numbered(0, count))))
         assert isinstance(run, RecordRun)
-        chosen = run._replace(cells=run.cells.only([0, 3, 4]))
+        chosen = run._replace(columns=run.columns.only([0, 3, 4]))
         every = numbered(0, count)
         assert rows(chosen) == [every[0], every[3], every[4]]
 
@@ -213,12 +219,12 @@ def test_values_alone_can_be_had_faster_and_the_rest_is_still_there(counts: list
     runs = list(record_runs(fetched(data), only_values=True))
 
     assert all(isinstance(run, RecordRun) for run in runs)
-    values = [value for run in runs if isinstance(run, RecordRun) for value in run.cells.values()]
+    values = [value for run in runs if isinstance(run, RecordRun) for value in run.columns.values()]
     assert values == [each.value for each in records]
     assert [record for run in runs for record in rows(run)] == records
     first = runs[0]
     assert isinstance(first, RecordRun)
-    assert first.cells.only([0]).values() == values[:1]
+    assert first.columns.only([0]).values() == values[:1]
 
 
 def test_a_wrong_batch_is_told_where_values_are_asked_for() -> None:

@@ -18,7 +18,7 @@ RECORDS = [
 
 def chosen(given: RecordFilter) -> list[int]:
     """Return the offsets of the records that a filter lets through, of few and of many."""
-    offsets = given.choose(run_of(RECORDS)).cells.offsets()
+    offsets = given.choose(run_of(RECORDS)).columns.offsets()
     many = run_of(
         [
             Record(n * 5 + each.offset, each.timestamp, each.key, each.value, each.headers)
@@ -26,7 +26,7 @@ def chosen(given: RecordFilter) -> list[int]:
             for each in RECORDS
         ]
     )
-    assert given.choose(many).cells.offsets() == [
+    assert given.choose(many).columns.offsets() == [
         n * 5 + each for n in range(60) for each in offsets
     ]
     return offsets
@@ -59,7 +59,7 @@ def test_aborted_and_control_records_are_shown_when_asked_for() -> None:
         (aborted, RecordFilter(shows_aborted=True)),
         (marker(), RecordFilter(shows_control=True)),
     ]:
-        assert len(RecordFilter().choose(run).cells) == 0
+        assert len(RecordFilter().choose(run).columns) == 0
         assert wanting.choose(run) == run
         assert RecordFilter().choose(run).next_offset == run.next_offset
 
