@@ -1,15 +1,15 @@
 """The tables of `kdiag.report`, made by many machines: Spark distributes, kdiag decodes.
 
-    Place           a file, here or in an object store                       `place`
-    Split           a part of a capture that can be read on its own          `split`
-    packets         of splits, as rows                                       `packet_rows`, `source`
-    divide          connections into parts with about the same to do         `division`
-    decode          packets of some connections -> exchanges as they crossed  `flows`, `frame_rows`
-    tabulate        exchanges -> rows of the tables, anywhere                `tabulate`
-    Parquet         by date and broker, a run's files all or none            `partitions`
-    run             all of it, on a session of Spark                 `session`, `tasks`, `run`
-    stream          the same, batch by batch                         `folder_source`, `stream`
+    URI            a file, local or in an object store                          `uri`
+    input/         splits of captures, and their TCP segments as a data source
+    rows/          packets and frames as rows on their way between tasks
+    output/        tables as Parquet, what tasks hand on, checkpoints, views
+    decode         packets of some connections -> exchanges as they crossed     `decode`
+    tabulate       exchanges -> rows of the tables, in any order                `tabulate`
+    task           a function of a number, run by Spark                         `tasks`
+    run            all of it, once, for given captures                          `run`, `session`
+    stream         the same, batch by batch, for a folder that grows            `stream`
 
-Only these, `source` and `tables` know Spark. All else is functions over Arrow batches and files,
-which give the same rows in one process.
+Only `run`, `stream`, `session`, `tasks`, the sources in `input/` and `output/views` import PySpark.
+Everything else is functions over Arrow batches and files, which make the same rows in one process.
 """

@@ -1,16 +1,16 @@
 """A run of the pipeline: captures in, tables out, on Spark.
 
-    walk       a task a file       -> splits, numbered through               (to the driver)
-    read       a task a split      -> packets                                (by connection)
-    decode     a task a part       -> frames, connections, gaps, names       (staged, or tables)
-    resolve    rarely, one task    -> frames whose API others' requests tell (staged)
-    follow     a task a broker set -> what fetch sessions read               (staged)
-    tabulate   a task a chunk      -> exchanges, batches, records            (tables)
-    commit     the driver          -> all files into place
+    walk       a task for each file       -> splits, numbered through            (to the driver)
+    read       a task for each split      -> packets                             (by connection)
+    decode     a task for each part       -> frames, connections, gaps, names    (staged, or tables)
+    resolve    rarely, one task           -> frames identified by other requests (staged)
+    follow     a task for some brokers    -> partitions of fetch sessions        (staged)
+    tabulate   a task for each chunk      -> exchanges, batches, records         (tables)
+    commit     the driver                 -> all files at their targets
 
-A connection is taken apart in one task, which needs its bytes in order but looks into no frame. So
-one that has most of a capture's bytes holds nobody up for long: its frames are read, which is most
-of the work, in chunks by all.
+One task decodes a connection, which needs its bytes in order, but reads none of its frames. Reading
+frames is most of the work and is shared by all tasks, in chunks. So a connection with most of a
+capture's bytes does not keep the other tasks waiting for long.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,19 +29,19 @@ from kdiag.errors import CaptureError
 from kdiag.exchange.fetch_session import FetchSessions
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.files.pcapng import Secrets
-from kdiag.pipeline.decode import FETCHES, FlowRules, Part, decode_rows, resolve_unsure
+from kdiag.pipeline.decode import FETCHES, FlowRules, RunPart, decode_rows, resolve_unsure
 from kdiag.pipeline.input.segment_reader import ALWAYS, TimeRange
-from kdiag.pipeline.input.segment_timestamps import Moments
-from kdiag.pipeline.input.source import FAILFAST, PERMISSIVE, Reading, read_bundles
-from kdiag.pipeline.input.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, places_of, walk
-from kdiag.pipeline.output.checkpoint import keep, kept
+from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
+from kdiag.pipeline.input.source import FAILFAST, PERMISSIVE, ReadOptions, read_bundles
+from kdiag.pipeline.input.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, uris_of, walk
+from kdiag.pipeline.output.checkpoint import load_state, save_state
 from kdiag.pipeline.output.partitions import RUNS, Manifest, TableFiles, commit
 from kdiag.pipeline.output.staging import Staged, Staging, read_all, read_staged
 from kdiag.pipeline.rows.bundles import unbundle
-from kdiag.pipeline.rows.packets import PACKETS, PLACES, MappedFiles
-from kdiag.pipeline.rows.partitioner import Division, Weights, divide
+from kdiag.pipeline.rows.packets import PACKETS, POSITIONS, MappedFiles
+from kdiag.pipeline.rows.partitioner import Partitioner, Weights, partition_by_weight
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
-from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of, settle
+from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
 from kdiag.pipeline.uri import expand, remove_folder
 from kdiag.report.arrow import TableBatches
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TableChoice
@@ -50,7 +50,7 @@ DEFAULT_PART_BYTES: Final = 128 << 20
 DEFAULT_CHUNK_BYTES: Final = 1 << 30
 _WALKS_PER_CORE: Final = 8
 _FEW_FETCHES: Final = 2000
-_EXCHANGE_BYTES: Final = 50_000  # that take as long as an exchange takes, however small it is
+_EXCHANGE_BYTES: Final = 50_000  # an exchange of any size takes as long as so many bytes
 _CHUNKS_PER_CORE: Final = 4
 _LEAST_CHUNK_BYTES: Final = 32 << 20
 _RUN_NAME_DIGITS: Final = 12
@@ -67,25 +67,26 @@ Say = Callable[[str], object]
 
 
 class Job(NamedTuple):
-    """What a run is to do.
+    """The job of a run.
 
     Attributes:
         inputs: captures and folders of captures, as paths or URIs.
         out: the folder of tables; all machines must reach it by this name.
-        name: of the run; what it writes replaces what a run of the same name has written. Empty
-            to make one of the inputs.
-        choice: what the tables are to hold.
-        rules: how connections are read.
+        name: of the run, whose files replace those of an earlier run of the same name. Empty to
+            derive it from the inputs.
+        choice: of tables.
+        rules: for reading connections.
         topic_names: names of topic ids that are known beforehand.
-        times: which packets are wanted.
-        mode: what to do with a damaged file, `permissive` or `failfast`.
+        times: of the wanted packets.
+        mode: for damaged files, `permissive` or `failfast`.
         parts: how many parts the connections are divided into; 0 to choose by the size.
         split_bytes: about how long a split is.
-        chunk_bytes: about how many bytes of frames one task makes rows of at most; an exchange
-            counts for 50,000 on top of its own.
-        is_indexed: whether payloads stay in the captures until a connection is taken apart, which
-            spares the shuffle, where these are plain files; all machines must reach them.
-        separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
+        chunk_bytes: about how many bytes of frames one task reads at most; an exchange counts for
+            50,000 more than its own.
+        is_indexed: whether payloads of plain files stay in the captures until a connection is
+            decoded, which saves their shuffle; all machines must reach them.
+        separates_networks: whether the same addresses in different VLANs or VXLAN networks are
+            different.
     """
 
     inputs: tuple[str, ...]
@@ -111,17 +112,17 @@ class Job(NamedTuple):
 
     @property
     def packet_schema(self) -> pa.Schema:
-        """Return the columns of packets on their way to a part."""
-        return pa.schema([*PACKETS, *(PLACES if self.is_indexed else ())])
+        """Return the schema of packets on their way to a part."""
+        return pa.schema([*PACKETS, *(POSITIONS if self.is_indexed else ())])
 
     @property
     def staging(self) -> str:
-        """Return the folder for what the run's tasks hand on."""
+        """Return the folder of the run's staged files."""
         return f"{self.out}/{RUNS}/{self.run}.staging"
 
     def on(self, splits: Sequence[Split], secrets: tuple[Secrets, ...] = ()) -> "Job":
-        """Return it for splits whose captures have brought secrets along."""
-        files = tuple(places_of(splits)) if self.is_indexed else ()
+        """Return the job for the splits and the secrets of its captures."""
+        files = tuple(uris_of(splits)) if self.is_indexed else ()
         return self._replace(rules=self.rules._replace(files=files, secrets=secrets))
 
 
@@ -130,11 +131,12 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
 
     Args:
         spark: the session to run on.
-        job: what to do.
-        say: called with what is being done.
+        job: the captures and the tables.
+        say: called with the name of each step.
 
     Raises:
-        CaptureError: an input is not a capture or cannot be opened; with `failfast`, it is damaged.
+        CaptureError: if an input is not a capture or cannot be opened; with `failfast`, also if it
+            is damaged.
     """
     remove_folder(job.staging)
     say("finding the packets")
@@ -162,7 +164,7 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
 
 
 def parts_of(spark: SparkSession, job: Job, splits: Sequence[Split]) -> int:
-    """Return how many parts the connections are divided into: as many for each core."""
+    """Return how many parts the connections are divided into: the same number for each core."""
     if job.parts:
         return job.parts
     size = sum(split.end - split.start for split in splits)
@@ -174,7 +176,7 @@ def walk_files(spark: SparkSession, job: Job) -> list[Walk]:
     """Find the splits of a job's inputs.
 
     Raises:
-        CaptureError: an input is not a capture or cannot be opened, or a folder holds none.
+        CaptureError: if an input is not a capture or cannot be opened, or a folder holds none.
     """
     files = list(expand([*job.inputs]))
     walks: list[Walk] = []
@@ -184,7 +186,7 @@ def walk_files(spark: SparkSession, job: Job) -> list[Walk]:
         walks = [msgspec.json.decode(each, type=Walk) for each in found]
     refused = next((each for each in walks if not each.splits), None)
     if refused is not None:
-        raise CaptureError(refused.place, refused.warning)
+        raise CaptureError(refused.uri, refused.warning)
     known = [each for each in walks if each.splits[0].end]
     if not known:
         raise CaptureError(", ".join(job.inputs), "holds no capture file")
@@ -192,60 +194,60 @@ def walk_files(spark: SparkSession, job: Job) -> list[Walk]:
 
 
 def _walk_file(files: list[tuple[str, bool]], split_bytes: int, number: int) -> Iterator[Walk]:
-    place, is_in_folder = files[number]
+    uri, is_in_folder = files[number]
     try:
-        yield walk(place, split_bytes)
+        yield walk(uri, split_bytes)
     except CaptureError as error:
-        # A folder may hold other files too; what is named must be a capture.
-        nothing = [Split(place, 0, 0, b"", 1, 0, 0, 0)]
-        yield Walk(place, 0, nothing if is_in_folder else [], error.why, [], Weights())
+        # A folder may hold other files too; a file that is named must be a capture.
+        nothing = [Split(uri, 0, 0, b"", 1, 0, 0, 0)]
+        yield Walk(uri, 0, nothing if is_in_folder else [], error.why, [], Weights())
 
 
 def _decode(spark: SparkSession, job: Job, splits: list[Split], walks: list[Walk]) -> Outcome:
     parts = parts_of(spark, job, splits)
-    division = divide(parts, [each.weights for each in walks])
-    bundles = bundles_by_part(spark, job, splits, division)
+    partitioner = partition_by_weight(parts, [each.weights for each in walks])
+    bundles = bundles_by_part(spark, job, splits, partitioner)
     answer = bundles.mapInArrow(partial(_decode_part, job, splits, parts), RESULT_DDL)
     return outcome_of(row["result"] for row in answer.collect())
 
 
 def bundles_by_part(
-    spark: SparkSession, job: Job, splits: Sequence[Split], division: Division
+    spark: SparkSession, job: Job, splits: Sequence[Split], partitioner: Partitioner
 ) -> DataFrame:
-    """Return the packets of splits in bundles, those of a part together and in their order."""
+    """Return the packets of splits in bundles, those of a part together and in order."""
     columns = tuple(job.packet_schema.names)
-    reading = Reading(columns, job.times, job.mode, job.separates_networks)
-    bundles = read_bundles(spark, splits, reading, division)
-    parts = bundles.repartitionById(division.parts, "part")
+    reading = ReadOptions(columns, job.times, job.mode, job.separates_networks)
+    bundles = read_bundles(spark, splits, reading, partitioner)
+    parts = bundles.repartitionById(partitioner.parts, "part")
     return parts.drop("part").sortWithinPartitions("packet")
 
 
 def _decode_part(job: Job, splits: list[Split], parts: int, rows: Rows) -> Iterator[pa.RecordBatch]:
-    settle()
+    freeze_gc()
     context = TaskContext.get()
     assert context is not None
-    part = Part(context.partitionId(), parts)
+    part = RunPart(context.partitionId(), parts)
     writers = PartWriters(job, part)
     packets = unbundle(rows, job.packet_schema)
-    decode_rows(packets, writers.write, part, Moments(splits, job.times), job.rules)
+    decode_rows(packets, writers.write, part, SegmentTimestamps(splits, job.times), job.rules)
     yield writers.close().row()
 
 
 class PartWriters:
-    """Where the rows of a part go."""
+    """Writes the rows of a part: to tables, or to staged files."""
 
-    def __init__(self, job: Job, part: Part) -> None:
+    def __init__(self, job: Job, part: RunPart) -> None:
         self._staging = Staging(job.staging, part.number)
         self._files = TableFiles(job.staging, job.run, f"c{part.number}")
 
     def write(self, name: str, batch: pa.RecordBatch) -> None:
-        """Write rows of a table, or for tasks that follow."""
+        """Write rows of a table, or of a kind that later tasks read."""
         write = self._files.write if name in ("connections", "gaps") else self._staging.write
         write(name, batch)
 
     def close(self) -> Outcome:
-        """Complete the files, and return them."""
-        return Outcome(list(self._staging.close()), self._files.close(), [])
+        """Complete the files and return them."""
+        return Outcome(list(self._staging.close()), self._files.close())
 
 
 def _resolve(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
@@ -264,31 +266,31 @@ def follow_fetches(
     job: Job,
     outcome: Outcome,
     parts: int,
-    places: tuple[str, str] | None = None,
+    folders: tuple[str, str] | None = None,
 ) -> Outcome:
-    """Find out what fetch sessions read.
+    """Find the partitions of fetch sessions.
 
     Args:
         spark: the session to run on.
-        job: what is done.
+        job: of the run.
         outcome: the fetches, staged.
         parts: how many parts there are.
-        places: where an earlier run has left its sessions, and where to leave those of this.
+        folders: of the sessions before and after, for a stream.
     """
     files = outcome.of("fetches")
-    if places is None and sum(file.rows for file in files) <= _FEW_FETCHES:
+    if folders is None and sum(file.rows for file in files) <= _FEW_FETCHES:
         return _follow_few(job, parts, files)
     numbers = spark.range(0, len(files), 1, max(1, len(files)))
     fetches = numbers.mapInArrow(partial(_read_fetches, files), _FETCHES_DDL)
-    ordered = fetches.repartition(parts, "broker").sortWithinPartitions("place", "number")
-    answer = ordered.mapInArrow(partial(_follow_brokers, job, parts, places), RESULT_DDL)
+    ordered = fetches.repartition(parts, "broker").sortWithinPartitions("order", "number")
+    answer = ordered.mapInArrow(partial(_follow_brokers, job, parts, folders), RESULT_DDL)
     return outcome_of(row["result"] for row in answer.collect())
 
 
 def _follow_few(job: Job, parts: int, files: list[Staged]) -> Outcome:
-    """Find out here what few fetches read: starting tasks would take longer."""
+    """Follow a few fetches here: starting tasks would take longer."""
     fetches = pa.Table.from_batches(read_all(files), FETCHES)
-    ordered = fetches.sort_by([("place", "ascending"), ("number", "ascending")])
+    ordered = fetches.sort_by([("order", "ascending"), ("number", "ascending")])
     staging = Staging(job.staging, 0)
     _stage_sessions(follow_sessions(ordered.to_batches()), parts, staging)
     return Outcome(list(staging.close()), [], [])
@@ -297,27 +299,27 @@ def _follow_few(job: Job, parts: int, files: list[Staged]) -> Outcome:
 def _read_fetches(files: list[Staged], numbers: Rows) -> Iterator[pa.RecordBatch]:
     for batch in numbers:
         for number in batch.column(0).to_pylist():
-            yield from read_staged(files[number].place)
+            yield from read_staged(files[number].uri)
 
 
 def _follow_brokers(
-    job: Job, parts: int, places: tuple[str, str] | None, fetches: Rows
+    job: Job, parts: int, folders: tuple[str, str] | None, fetches: Rows
 ) -> Iterator[pa.RecordBatch]:
     context = TaskContext.get()
     assert context is not None
     staging = Staging(job.staging, context.partitionId())
     sessions = FetchSessions()
-    before, after = (f"{place}/sessions-{context.partitionId()}" for place in places or ("", ""))
-    if places is not None:
-        sessions = kept(before) or sessions
+    before, after = (f"{folder}/sessions-{context.partitionId()}" for folder in folders or ("", ""))
+    if folders is not None:
+        sessions = load_state(before) or sessions
     _stage_sessions(follow_sessions(fetches, sessions), parts, staging)
-    if places is not None:
-        keep(after, sessions)
-    yield Outcome(list(staging.close()), [], []).row()
+    if folders is not None:
+        save_state(after, sessions)
+    yield Outcome(list(staging.close()), []).row()
 
 
 def _stage_sessions(rows: Rows, parts: int, staging: Staging) -> None:
-    """Write what fetches read for the parts that these come from."""
+    """Stage the partitions of sessions for the parts of their fetches."""
     for batch in rows:
         part_of = batch.column("number").to_numpy() % parts
         for part in np.unique(part_of).tolist():
@@ -325,7 +327,7 @@ def _stage_sessions(rows: Rows, parts: int, staging: Staging) -> None:
 
 
 class _Chunk(NamedTuple):
-    """Frames that one task makes rows of."""
+    """Frames that one task reads."""
 
     file: Staged
     first: int
@@ -333,7 +335,7 @@ class _Chunk(NamedTuple):
 
 
 def _chunks(files: Sequence[Staged], chunk_bytes: int) -> Iterator[_Chunk]:
-    """Yield the frames of all files in chunks of about a size."""
+    """Yield the frames of all files in chunks of about the same size."""
     for file in files:
         count = max(1, min(file.batches, round(_weight(file) / chunk_bytes)))
         edges = [file.batches * index // count for index in range(count + 1)]
@@ -346,7 +348,7 @@ def _weight(file: Staged) -> int:
 
 
 def tabulate_frames(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
-    """Make rows of the frames that are staged."""
+    """Make rows of the staged frames."""
     files = outcome.of("frames")
     wanted = sum(map(_weight, files)) // (_CHUNKS_PER_CORE * spark.sparkContext.defaultParallelism)
     chunks = list(_chunks(files, min(max(wanted, _LEAST_CHUNK_BYTES), job.chunk_bytes)))
@@ -366,5 +368,5 @@ def _tabulate_chunk(
     files = TableFiles(job.staging, job.run, f"e{number}")
     tables = TableBatches(files.write, TopicNames(names), job.choice)
     captures = MappedFiles(job.rules.files)
-    faults = tabulate(read_staged(file.place, first, last), sessions, tables, captures)
-    yield Outcome([], files.close(), faults)
+    tabulate(read_staged(file.uri, first, last), sessions, tables, captures)
+    yield Outcome([], files.close())

@@ -1,4 +1,4 @@
-"""The session of Spark that a pipeline runs on, made as measured to work best."""
+"""Opens the Spark session that a pipeline runs on, with settings measured to work best."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     Session: TypeAlias = SparkSession
-    """What others, who know no Spark, are handed."""
+    """The type of a session, for callers that do not import PySpark."""
 
 INSTALL: Final = "pip install 'kdiag[spark]'"
 INSTALL_JAVA: Final = "apt-get install openjdk-17-jre-headless (or any Java 17), or set JAVA_HOME"
@@ -27,15 +27,15 @@ _CONF: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    # What is shuffled is sized by the pipeline, and large: Spark is not to guess anew.
+    # The pipeline sizes its shuffles itself: Spark must not merge their partitions.
     "spark.sql.adaptive.enabled": "false",
-    # TCP's delayed acknowledgments cost each of Python's tasks 40 ms.
+    # Over TCP, delayed acknowledgments cost each Python task 40 ms.
     "spark.python.unix.domain.socket.enabled": "true",
 }
 
 
 def missing() -> str:
-    """Return what this machine lacks to run Spark, with how to get it; empty if nothing."""
+    """Return what this machine lacks to run Spark, and how to install it; empty if nothing."""
     absent = [name for name in _LIBRARIES if find_spec(name) is None]
     if absent:
         return f"this needs {', '.join(absent)}: {INSTALL}"
@@ -47,10 +47,10 @@ def missing() -> str:
 
 
 def require() -> None:
-    """Do nothing if this machine can run Spark.
+    """Check that this machine can run Spark.
 
     Raises:
-        ReportError: pyspark or Java is missing; with how to get it.
+        ReportError: if PySpark or Java is missing; it says how to install it.
     """
     lack = missing()
     if lack:
@@ -60,21 +60,21 @@ def require() -> None:
 def open_session(
     master: str | None = None, conf: Mapping[str, str] | None = None, name: str = "kdiag"
 ) -> "SparkSession":
-    """Return a session of Spark: the one there is, or a new one.
+    """Return a Spark session: the active one, or a new one.
 
     Args:
-        master: where it runs; by default what `spark-submit` says, else all cores here.
+        master: where it runs; by default that of `spark-submit`, else all cores here.
         conf: settings of Spark that replace kdiag's own.
         name: of the application.
 
     Raises:
-        ReportError: pyspark or Java is missing, or Spark does not start.
+        ReportError: if PySpark or Java is missing, or Spark does not start.
     """
     require()
-    from pyspark.errors import PySparkException  # noqa: PLC0415 - it may be missing
-    from pyspark.sql import SparkSession  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - an extra: see `require`
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
 
-    # Or the workers would run whichever `python3` comes first in PATH.
+    # Without it, workers run the first `python3` in PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
     is_submitted = "SPARK_ENV_LOADED" in os.environ
@@ -93,8 +93,8 @@ def open_session(
 
 
 def cancel(session: "SparkSession") -> None:
-    """End what a session does at once and without a word; it can do nothing more afterwards."""
-    session.sparkContext.setLogLevel("OFF")  # of jobs that end before their time it tells at length
+    """Stop all work of a session at once and silently; it cannot be used afterwards."""
+    session.sparkContext.setLogLevel("OFF")  # it logs cancelled jobs at length
     for query in session.streams.active:
         query.stop()
     session.sparkContext.cancelAllJobs()

@@ -1,19 +1,19 @@
 """Tables that grow with a folder of captures: the pipeline, batch by batch, each exactly once.
 
     batch 0    a.pcap           state 0    decoders of all parts, fetch sessions, names
-    batch 1    b.pcap c.pcap    state 1    the same, gone on from state 0
+    batch 1    b.pcap c.pcap    state 1    the same, continued from state 0
 
-A batch goes on with what the one before it has left, so connections may run through any number of
-captures. It writes the state behind it and then its tables, as a run of its own name. If it is
-broken off wherever, Spark repeats it: it begins with the same state again and replaces what it has
-written. What is still open when the stream stops waits in the state; `close` ends it.
+A batch continues from the state of the one before, so connections may run through any number of
+captures. It writes its state and then its tables, as a run of its own name. After an interruption
+Spark repeats the batch: it starts from the same state again and replaces its tables. Connections
+that are open when the stream stops wait in the state; `close` ends them.
 
-A connection without packets for long, an hour of the captures by default, is ended and leaves the
-state: Kafka itself closes one after ten minutes, so most likely its end was not captured. What was
-open in it is told as at the end of a capture. If it goes on, it is another from then on.
+A connection without packets for long, by default an hour of the captures, is ended and leaves the
+state: Kafka itself closes one after ten minutes, so most likely its end was not captured. Its open
+exchanges are reported as at the end of a capture. Later packets of it are a new connection.
 
-TLS is not decrypted, and what comes over hosts is not known: names of topic ids count from when
-they were seen, and a lone response is told by what its own part asks.
+TLS is not decrypted. Names of topic ids are known from the batch in which they were seen, and an
+unmatched response is identified by the requests of its own part alone.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,16 +30,16 @@ from pyspark.sql.streaming.query import StreamingQuery
 import kdiag
 from kdiag.clock import NS_PER_S
 from kdiag.errors import ReportError
-from kdiag.pipeline.decode import Part, PartDecoder
+from kdiag.pipeline.decode import PartDecoder, RunPart
 from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
-from kdiag.pipeline.input.segment_timestamps import Moments
+from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order
-from kdiag.pipeline.output.checkpoint import keep, kept, read_whole, write_whole
+from kdiag.pipeline.output.checkpoint import load_state, read_whole, save_state, write_whole
 from kdiag.pipeline.output.partitions import commit
 from kdiag.pipeline.output.staging import read_all
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
-from kdiag.pipeline.rows.partitioner import divide_evenly
+from kdiag.pipeline.rows.partitioner import partition_evenly
 from kdiag.pipeline.run import (
     Job,
     PartWriters,
@@ -49,7 +49,7 @@ from kdiag.pipeline.run import (
     tabulate_frames,
     walk_files,
 )
-from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, outcome_of, settle
+from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
 from kdiag.pipeline.uri import folders_in, remove_folder
 
 DEFAULT_PARTS: Final = 8
@@ -58,15 +58,15 @@ _NO_BATCH: Final = -1
 
 
 class StreamJob(NamedTuple):
-    """What a stream is to do.
+    """The job of a stream.
 
     Attributes:
         folder: where captures appear, as a path or URI.
-        checkpoint: the folder that remembers how far the stream is.
-        job: what each batch does; its inputs and parts are given by the stream.
+        checkpoint: the folder of the stream's state.
+        job: of each batch; the stream sets its inputs and parts.
         quiet_s: how long the newest capture must have been quiet to be read.
         most_files: how many captures a batch has at most.
-        every: how often to look into the folder, as Spark writes it.
+        every: how often to list the folder, in Spark's notation.
         idle_s: how long a connection may be without packets; 0 for ever.
     """
 
@@ -80,14 +80,14 @@ class StreamJob(NamedTuple):
 
 
 class State(msgspec.Struct, frozen=True):
-    """What a batch leaves behind, besides decoders and sessions.
+    """The state after a batch, besides decoders and sessions.
 
     Attributes:
         version: of kdiag.
         parts: how many parts connections are divided into, the same in all batches.
         packets: how many packets all batches had.
         names: the names of topic ids.
-        splits: those of the batch and of the one before it.
+        splits: those of the batch, after the last one of the batch before.
     """
 
     version: str
@@ -101,7 +101,7 @@ def start(spark: SparkSession, stream: StreamJob, say: Say = lambda _: None) -> 
     """Start to follow a folder.
 
     Raises:
-        ReportError: the checkpoint is another release's, or closed.
+        ReportError: if the checkpoint is closed or of another release.
     """
     states = _States(stream)
     if states.is_closed:
@@ -117,7 +117,7 @@ def start(spark: SparkSession, stream: StreamJob, say: Say = lambda _: None) -> 
     )
 
     def do(rows: DataFrame, batch: int) -> None:
-        files = tuple(row["place"] for row in rows.collect())
+        files = tuple(row["uri"] for row in rows.collect())
         if files:
             say(f"batch {batch}: {len(files)} captures")
             _do_batch(spark, stream, states, files, batch)
@@ -134,22 +134,22 @@ def wait(query: StreamingQuery) -> None:
     """Wait until the stream ends, which it does only if a batch fails.
 
     Raises:
-        ReportError: a batch has failed.
+        ReportError: if a batch fails.
     """
     _until(query.awaitTermination, query)
 
 
 def drain(query: StreamingQuery) -> None:
-    """Wait until all captures that are there are in the tables, and stop.
+    """Wait until all captures in the folder are in the tables, and stop.
 
     Raises:
-        ReportError: a batch has failed.
+        ReportError: if a batch fails.
     """
     _until(query.processAllAvailable, query)
 
 
 def _until(is_over: Callable[[], object], query: StreamingQuery) -> None:
-    """Wait for something of a stream, and stop it."""
+    """Wait for a condition of a stream, and stop it."""
     try:
         is_over()
     except PySparkException as error:
@@ -159,12 +159,12 @@ def _until(is_over: Callable[[], object], query: StreamingQuery) -> None:
 
 
 def close(spark: SparkSession, stream: StreamJob) -> None:
-    """End all connections that are still open, and add to the tables what that completes.
+    """End all open connections, and add their last rows to the tables.
 
-    The stream cannot go on after that.
+    The stream cannot go on afterwards.
 
     Raises:
-        ReportError: the checkpoint is another release's.
+        ReportError: if the checkpoint is of another release.
     """
     states = _States(stream)
     batch, state = states.last(None)
@@ -198,10 +198,10 @@ class _States:
         return f"{self._folder}/{batch:08}"
 
     def last(self, before: int | None) -> tuple[int, State]:
-        """Return the last state that is complete, or the last before a batch.
+        """Return the last complete state, or the last before a batch.
 
         Raises:
-            ReportError: it is another release's.
+            ReportError: if it is of another release.
         """
         for name in sorted(folders_in(self._folder), reverse=True):
             data = read_whole(f"{self._folder}/{name}/state.json")
@@ -238,14 +238,14 @@ def _do_batch(
     new = [
         split._replace(first_packet=state.packets + split.first_packet) for split in in_order(walks)
     ]
-    places = states.folder(earlier), states.folder(batch)
+    folders = states.folder(earlier), states.folder(batch)
     job = job.on(new)
-    bundles = bundles_by_part(spark, job, new, divide_evenly(state.parts))
-    feed = partial(_feed_part, job, state, _New(new, stream.idle_s), places)
+    bundles = bundles_by_part(spark, job, new, partition_evenly(state.parts))
+    feed = partial(_feed_part, job, state, _NewSplits(new, stream.idle_s), folders)
     outcome = outcome_of(row["result"] for row in bundles.mapInArrow(feed, RESULT_DDL).collect())
     warnings = [each.warning for each in walks if each.warning]
-    names = _read_frames(spark, job, state, outcome, places)
-    commit(job.out, job.run, outcome.written, [*warnings, *outcome.faults])
+    names = _read_frames(spark, job, state, outcome, folders)
+    commit(job.out, job.run, outcome.written, warnings)
     remove_folder(job.staging)
     total = state.packets + sum(split.packets for split in new)
     last = [*state.splits[-1:], *new]
@@ -254,10 +254,10 @@ def _do_batch(
 
 
 def _read_frames(
-    spark: SparkSession, job: Job, state: State, outcome: Outcome, places: tuple[str, str]
+    spark: SparkSession, job: Job, state: State, outcome: Outcome, folders: tuple[str, str]
 ) -> dict[str, str]:
-    """Add the rows of what was decoded to the outcome; return the names known then."""
-    outcome.add(follow_fetches(spark, job, outcome, state.parts, places))
+    """Add the rows of decoded frames to the outcome, and return all names known so far."""
+    outcome.add(follow_fetches(spark, job, outcome, state.parts, folders))
     names = dict(state.names)
     for batch in read_all(outcome.of("names")):
         names.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
@@ -266,44 +266,44 @@ def _read_frames(
     return names
 
 
-class _New(NamedTuple):
-    """What a batch brings: its splits, and how long connections may be idle."""
+class _NewSplits(NamedTuple):
+    """The new splits of a batch, and how long connections may be idle."""
 
     splits: list[Split]
     idle_s: int
 
     @property
     def idle_before_ns(self) -> int | None:
-        """Return when a connection's last packet must have been for it to be ended."""
+        """Return the time before which connections must have been silent; None for never."""
         if not self.idle_s:
             return None
         return max(split.last_ns for split in self.splits) - self.idle_s * NS_PER_S
 
 
 def _feed_part(
-    job: Job, state: State, new: _New, places: tuple[str, str], rows: Rows
+    job: Job, state: State, new: _NewSplits, folders: tuple[str, str], rows: Rows
 ) -> Iterator[pa.RecordBatch]:
-    """Go on with the connections of a part."""
-    settle()
+    """Continue the connections of a part."""
+    freeze_gc()
     context = TaskContext.get()
     assert context is not None
-    part = Part(context.partitionId(), state.parts)
-    before, after = (f"{place}/part-{part.number}" for place in places)
-    decoder = kept(before) or PartDecoder(part, job.rules)
+    part = RunPart(context.partitionId(), state.parts)
+    before, after = (f"{folder}/part-{part.number}" for folder in folders)
+    decoder = load_state(before) or PartDecoder(part, job.rules)
     writers = PartWriters(job, part)
-    recording = Moments([*state.splits, *new.splits], job.times)
+    recording = SegmentTimestamps([*state.splits, *new.splits], job.times)
     packets = unbundle(rows, job.packet_schema)
     decoder.feed(packets, writers.write, recording, MappedFiles(job.rules.files))
     if new.idle_before_ns is not None:
         decoder.end_idle(new.idle_before_ns, writers.write, recording)
-    keep(after, decoder)
+    save_state(after, decoder)
     yield writers.close().row()
 
 
 def _end_part(job: Job, state: State, before: str, number: int) -> Iterator[Outcome]:
     """End the connections of a part."""
-    decoder = kept(f"{before}/part-{number}")
+    decoder = load_state(f"{before}/part-{number}")
     if decoder is not None:
-        writers = PartWriters(job, Part(number, state.parts))
-        decoder.finish(writers.write, Moments(state.splits, job.times))
+        writers = PartWriters(job, RunPart(number, state.parts))
+        decoder.finish(writers.write, SegmentTimestamps(state.splits, job.times))
         yield writers.close()

@@ -1,6 +1,7 @@
-"""Exchanges -> rows of the tables, wherever and in whatever order they come.
+"""Exchanges -> rows of the tables, on any machine and in any order.
 
-What an exchange cannot tell alone is given: the names of topic ids, and what fetch sessions read.
+Facts that a single exchange lacks are arguments: the names of topic ids, and the partitions of
+fetch sessions.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +23,7 @@ SESSIONS: Final = pa.schema(
         ("partitions", pa.list_(pa.int32())),
     ]
 )
-"""What incremental fetches read: the exchange's number, and its session's partitions."""
+"""The partitions of incremental fetches: the exchange's number, and its session's partitions."""
 
 _MAX_FAULTS: Final = 10
 _MAX_PARTITIONS: Final = 1_000_000
@@ -33,11 +34,11 @@ SessionTopics = dict[int, list[tuple[str, int]]]
 def follow_sessions(
     fetches: Iterable[pa.RecordBatch], sessions: FetchSessions | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield what incremental fetches read.
+    """Yield the partitions of incremental fetches, as `SESSIONS`.
 
     Args:
-        fetches: rows of `flows.FETCHES`, all those of some brokers, by their place.
-        sessions: those that are open before; none by default.
+        fetches: rows of `decode.FETCHES`, all those of some brokers, in their order.
+        sessions: those that are open already; none by default.
     """
     sessions = FetchSessions() if sessions is None else sessions
     found: SessionTopics = {}
@@ -68,7 +69,7 @@ def _session_rows(found: SessionTopics) -> pa.RecordBatch:
 
 
 def read_sessions(rows: Iterable[pa.RecordBatch]) -> SessionTopics:
-    """Return what `follow_sessions` has yielded, by exchange."""
+    """Return the partitions of `SESSIONS` rows by exchange."""
     found: SessionTopics = {}
     for batch in rows:
         columns = [batch.column(name).to_pylist() for name in SESSIONS.names]
@@ -82,14 +83,14 @@ def tabulate(
     sessions: Mapping[int, list[tuple[str, int]]],
     tables: TableBatches,
     files: MappedFiles = NO_FILES,
-) -> list[str]:
-    """Read exchanges and give their rows to the tables; return the faults of kdiag's own.
+) -> None:
+    """Read exchanges and add their rows to the tables.
 
     Args:
-        frames: rows of `frame_rows.FRAMES`.
-        sessions: what incremental fetches read, by the exchange's number.
+        frames: rows of `rows.frames.FRAMES`.
+        sessions: the partitions of incremental fetches, by the exchange's number.
         tables: gets the rows; it knows the names of all topic ids.
-        files: the captures, where frames lie in them.
+        files: the captures, if frames lie in them.
     """
     faults: list[str] = []
     for batch in frames:

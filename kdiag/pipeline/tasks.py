@@ -1,6 +1,8 @@
-"""Tasks of a run, and what they have written.
+"""The tasks of a run: functions of a number that Spark runs anywhere.
 
-A task is a function of a number, which yields values that become JSON.
+do_tasks     runs a function for each number, and returns what it yields, as JSON
+Outcome      the files that tasks have written
+freeze_gc    keeps Python's collector from scanning libraries over and over
 """
 
 import gc
@@ -17,19 +19,20 @@ from kdiag.pipeline.output.staging import Staged
 
 RESULT_DDL: Final = "result binary"
 _RESULT: Final = pa.schema([("result", pa.binary())])
+_GC_THRESHOLD: Final = 20_000
 
 Rows = Iterable[pa.RecordBatch]
 
 
 class Outcome(NamedTuple):
-    """What tasks have written, and the faults of kdiag's own that they met."""
+    """The files that tasks have written."""
 
     staged: list[Staged]
     written: list[Written]
     faults: list[str]
 
     def row(self) -> pa.RecordBatch:
-        """Return it as the result of a task."""
+        """Return the outcome as the result of a task."""
         text = pa.array([msgspec.json.encode(self)], pa.binary())
         return pa.RecordBatch.from_arrays([text], schema=_RESULT)
 
@@ -38,7 +41,7 @@ class Outcome(NamedTuple):
         return sorted(each for each in self.staged if each.name == name)
 
     def add(self, other: "Outcome") -> None:
-        """Add what other tasks have written."""
+        """Add the files of other tasks."""
         self.staged.extend(other.staged)
         self.written.extend(other.written)
         self.faults.extend(other.faults)
@@ -47,14 +50,14 @@ class Outcome(NamedTuple):
 def do_tasks(
     spark: SparkSession, count: int, do: Callable[[int], Iterator[Any]], tasks: int = 0
 ) -> list[bytes]:
-    """Return what is done for each number, in their order; a task each, or so many tasks."""
+    """Return the results for each number, in their order; from a task each, or so many tasks."""
     numbers = spark.range(0, count, 1, tasks or count)
     answer = numbers.mapInArrow(partial(_do_numbered, do), f"number bigint, {RESULT_DDL}")
     return [row["result"] for row in sorted(answer.collect(), key=lambda row: row["number"])]
 
 
 def _do_numbered(do: Callable[[int], Iterator[Any]], batches: Rows) -> Iterator[pa.RecordBatch]:
-    settle()
+    freeze_gc()
     for batch in batches:
         for number in batch.column(0).to_pylist():
             for each in do(number):
@@ -63,18 +66,15 @@ def _do_numbered(do: Callable[[int], Iterator[Any]], batches: Rows) -> Iterator[
 
 
 def outcome_of(results: Iterable[bytes]) -> Outcome:
-    """Return what all tasks have written, of what each has returned."""
-    total = Outcome([], [], [])
+    """Return the outcome of all tasks from their results."""
+    total = Outcome([], [])
     for each in results:
         total.add(msgspec.json.decode(each, type=Outcome))
     return total
 
 
-_THRESHOLD: Final = 20_000
-
-
-def settle() -> None:
-    """Have the collector pass over what is there now, once in a process, and come seldom."""
-    gc.set_threshold(_THRESHOLD)
+def freeze_gc() -> None:
+    """Exempt all objects so far from garbage collection, once in a process, and collect seldom."""
+    gc.set_threshold(_GC_THRESHOLD)
     if not gc.get_freeze_count():
         gc.freeze()

@@ -1,6 +1,7 @@
-"""Files wherever they lie: local paths, and what pyarrow's file systems reach (HDFS, S3 and so on).
+"""Files by URI: local paths, and files in pyarrow's file systems (HDFS, S3 and so on).
 
-A place is a path, or a URI such as `s3://bucket/folder/a.pcap` or `hdfs://name:8020/folder`.
+What is called a URI here is a local path, or a URI such as `s3://bucket/folder/a.pcap` or
+`hdfs://name:8020/folder`.
 """
 
 import io
@@ -16,112 +17,112 @@ from kdiag.errors import CaptureError
 _LOCAL: Final = fs.LocalFileSystem()
 
 
-def resolve(place: str) -> tuple[fs.FileSystem, str]:
-    """Return the file system of a place, and the path in it.
+def resolve(uri: str) -> tuple[fs.FileSystem, str]:
+    """Return the file system of a URI, and the path in it.
 
     Raises:
-        CaptureError: no file system is known by the URI's scheme.
+        CaptureError: if no file system has the URI's scheme.
     """
-    if "://" not in place:
-        return _LOCAL, str(place)
+    if "://" not in uri:
+        return _LOCAL, str(uri)
     try:
-        system, path = fs.FileSystem.from_uri(place)
+        system, path = fs.FileSystem.from_uri(uri)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise CaptureError(place, f"cannot be opened: {error}") from error
+        raise CaptureError(uri, f"cannot be opened: {error}") from error
     return system, path
 
 
-def open_file(place: str) -> BinaryIO:
-    """Open a file for reading; it can be sought in.
+def open_file(uri: str) -> BinaryIO:
+    """Open a file for reading; it supports seeking.
 
     Raises:
-        CaptureError: it cannot be opened.
+        CaptureError: if it cannot be opened.
     """
-    system, path = resolve(place)
+    system, path = resolve(uri)
     try:
         if isinstance(system, fs.LocalFileSystem):
             return cast("BinaryIO", io.FileIO(path))
         return cast("BinaryIO", system.open_input_file(path))
     except OSError as error:
         why = error.strerror or str(error)
-        raise CaptureError(place, f"cannot be opened: {why}") from error
+        raise CaptureError(uri, f"cannot be opened: {why}") from error
 
 
-def map_file(place: str) -> memoryview:
-    """Return the bytes of a file that lies in a file system of this machine.
+def map_file(uri: str) -> memoryview:
+    """Return the bytes of a local file, mapped into memory.
 
     Raises:
-        CaptureError: it does not, or cannot be opened.
+        CaptureError: if it is not local or cannot be opened.
     """
-    system, path = resolve(place)
+    system, path = resolve(uri)
     if not isinstance(system, fs.LocalFileSystem):
-        raise CaptureError(place, "cannot be mapped into memory: it lies in no folder here")
+        raise CaptureError(uri, "cannot be mapped into memory: it lies in no folder here")
     try:
         return memoryview(pa.memory_map(path).read_buffer())
     except OSError as error:
-        raise CaptureError(place, f"cannot be opened: {error}") from error
+        raise CaptureError(uri, f"cannot be opened: {error}") from error
 
 
-def is_here(place: str) -> bool:
-    """Return whether a place lies in a file system of this machine."""
-    system, _ = resolve(place)
+def is_local(uri: str) -> bool:
+    """Return whether a URI is of a file system of this machine."""
+    system, _ = resolve(uri)
     return isinstance(system, fs.LocalFileSystem)
 
 
-def size_of(place: str) -> int:
+def size_of(uri: str) -> int:
     """Return how many bytes a file has.
 
     Raises:
-        CaptureError: there is no such file.
+        CaptureError: if there is no such file.
     """
-    system, path = resolve(place)
+    system, path = resolve(uri)
     info = system.get_file_info(path)
     if info.type != fs.FileType.File:
-        raise CaptureError(place, "cannot be opened: there is no such file")
+        raise CaptureError(uri, "cannot be opened: there is no such file")
     return int(info.size)
 
 
-def is_folder(place: str) -> bool:
-    """Return whether a place is a folder."""
-    system, path = resolve(place)
+def is_folder(uri: str) -> bool:
+    """Return whether a URI is a folder."""
+    system, path = resolve(uri)
     return bool(system.get_file_info(path).type == fs.FileType.Directory)
 
 
-def expand(places: list[str]) -> Iterator[tuple[str, bool]]:
-    """Yield the files that some places stand for, and whether they were found in a folder.
+def expand(uris: list[str]) -> Iterator[tuple[str, bool]]:
+    """Yield files and the files in folders, each with whether it was found in a folder.
 
     Raises:
-        CaptureError: nothing is there.
+        CaptureError: if a URI does not exist.
     """
-    for place in places:
-        system, path = resolve(place)
+    for uri in uris:
+        system, path = resolve(uri)
         info = system.get_file_info(path)
         if info.type == fs.FileType.NotFound:
-            raise CaptureError(place, "cannot be opened: No such file or directory")
+            raise CaptureError(uri, "cannot be opened: No such file or directory")
         if info.type != fs.FileType.Directory:
-            yield place, False
+            yield uri, False
             continue
         found = system.get_file_info(fs.FileSelector(path))
         for each in sorted(found, key=lambda each: str(each.path)):
             if each.type == fs.FileType.File:
-                yield f"{place.removesuffix('/')}/{PurePosixPath(each.path).name}", True
+                yield f"{uri.removesuffix('/')}/{PurePosixPath(each.path).name}", True
 
 
-def folders_in(place: str) -> list[str]:
-    """Return the names of the folders in a folder, which need not be there."""
-    system, path = resolve(place)
+def folders_in(uri: str) -> list[str]:
+    """Return the names of the folders in a folder; none if it does not exist."""
+    system, path = resolve(uri)
     found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
     return [str(each.base_name) for each in found if each.type == fs.FileType.Directory]
 
 
 def create_parent(system: fs.FileSystem, path: str) -> None:
-    """Make the folder that a file is to lie in, where a file system has folders."""
+    """Create the folder of a file, if the file system has folders."""
     if isinstance(system, fs.LocalFileSystem):
         system.create_dir(path.rpartition("/")[0], recursive=True)
 
 
-def remove_folder(place: str) -> None:
-    """Remove a folder with all that is in it, if it is there."""
-    system, path = resolve(place)
+def remove_folder(uri: str) -> None:
+    """Remove a folder with everything in it, if it exists."""
+    system, path = resolve(uri)
     if system.get_file_info(path).type == fs.FileType.Directory:
         system.delete_dir(path)

@@ -15,7 +15,7 @@ LARGE_BYTES: Final = 1 << 20
 
 
 def divisions_of(capture: CaptureSet) -> tuple[tuple[int, int], ...]:
-    """Return how to divide a capture: a large one not into thousands of splits."""
+    """Return how to partition_by_weight a capture: a large one not into thousands of splits."""
     size = sum(file.stat().st_size for file in capture.files)
     return DIVISIONS if size < LARGE_BYTES else DIVISIONS[:2]
 

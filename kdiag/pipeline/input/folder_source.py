@@ -1,8 +1,8 @@
-"""A source of Spark's streams: the captures that appear in a folder, in the order of their writing.
+"""A source for Spark streams: the captures that appear in a folder, in the order of their writing.
 
-A log in the checkpoint remembers them, each once and for all; an offset is a number of its entries.
-The capture that is written last is left alone until another follows it, or until it has been quiet
-for a while: its recorder may still be at it.
+A log in the checkpoint lists each capture once; an offset is a number of its entries. The newest
+capture waits until another follows it, or until it has been quiet for a while: its recorder may
+still be writing it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +21,9 @@ FORMAT: Final = "kdiag_folder"
 
 
 class FolderSource(DataSource):
-    """The captures in a folder, as rows of one column: `place`.
+    """The captures in a folder, as rows of one column: `uri`.
 
-    Options: `path`, the folder; `log`, the file that remembers; `quiet_s`, how long the newest
+    Options: `path`, the folder; `log`, the file with the list; `quiet_s`, how long the newest
     must have been quiet; `most`, how many captures a batch has at most.
     """
 
@@ -34,10 +34,10 @@ class FolderSource(DataSource):
 
     def schema(self) -> str:
         """Return the only column."""
-        return "place string"
+        return "uri string"
 
     def streamReader(self, schema: StructType) -> "FolderReader":  # noqa: N802, ARG002 - PySpark's
-        """Return what follows the folder."""
+        """Return the reader of the folder."""
         return FolderReader(self.options)
 
 
@@ -55,7 +55,7 @@ class FolderReader(DataSourceStreamReader):
         return {"files": 0}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802, ARG002
-        """Return how far the next batch goes."""
+        """Return the end of the next batch."""
         known = self._update()
         return {"files": min(len(known), start["files"] + self._most)}
 
@@ -65,8 +65,8 @@ class FolderReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
         """Yield the captures of a batch."""
-        for place in partition.value:
-            yield (place,)
+        for uri in partition.value:
+            yield (uri,)
 
     def _update(self) -> list[str]:
         """Add the captures that are complete to the log, and return it."""
@@ -79,8 +79,8 @@ class FolderReader(DataSourceStreamReader):
         )
         if files and SystemClock().epoch_ns() - files[-1].mtime_ns < self._quiet_ns:
             files.pop()
-        places = [f"{self._folder}/{each.base_name}" for each in files]
-        new = [place for place in places if place not in set(known)]
+        uris = [f"{self._folder}/{each.base_name}" for each in files]
+        new = [uri for uri in uris if uri not in set(known)]
         if new:
             known += new
             write_whole(self._log, msgspec.json.encode(known))
@@ -91,6 +91,6 @@ def _is_hidden(file: fs.FileInfo) -> bool:
     return bool(file.base_name.startswith((".", "_")))
 
 
-def _read_log(place: str) -> list[str]:
-    data = read_whole(place)
+def _read_log(uri: str) -> list[str]:
+    data = read_whole(uri)
     return [] if data is None else msgspec.json.decode(data, type=list[str])

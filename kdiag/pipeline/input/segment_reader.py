@@ -1,8 +1,8 @@
-"""The TCP segments of a split, and those that a datagram begun in it brings later.
+"""The TCP segments of a split, including those of datagrams that end after it.
 
 IP fragments of one datagram may lie in two splits. The datagram belongs to the split with its first
-fragment: having read that, a reader goes on into the splits behind it for as long as datagrams
-wait, a megabyte or so, and takes nothing else there.
+fragment. So after its split a reader goes on into the next ones while datagrams are incomplete, at
+most about a megabyte, and ignores everything else there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,16 +12,16 @@ import numpy as np
 
 from kdiag.errors import CaptureError
 from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
-from kdiag.pipeline.input.split import Split, read_placed
-from kdiag.pipeline.rows.packets import NOWHERE, Place
+from kdiag.pipeline.input.split import Split, read_positioned
+from kdiag.pipeline.rows.packets import NOWHERE, BlockPosition
 
 
 class TimeRange(NamedTuple):
-    """Which packets are wanted, in nanoseconds since 1970; None where there is no limit.
+    """A range of time, in nanoseconds since 1970; None for no limit.
 
     Attributes:
-        from_ns: the first that is wanted.
-        to_ns: the first that is not wanted any more.
+        from_ns: the first time in it.
+        to_ns: the first time after it.
     """
 
     from_ns: int | None = None
@@ -30,70 +30,70 @@ class TimeRange(NamedTuple):
 
 ALWAYS: Final = TimeRange()
 
-_BEHIND_BYTES: Final = 1 << 20
+_AFTER_BYTES: Final = 1 << 20
 _LEAST_HEADER_BYTES: Final = 20
 
 
-class Stretch(NamedTuple):
-    """A split to read.
+class SplitRun(NamedTuple):
+    """A split to read, with the splits after it.
 
     Attributes:
-        split: what to read.
-        behind: the splits that follow it in the run, as far as its datagrams may reach.
+        split: to read.
+        after: the splits that follow it in the run, as far as its datagrams may reach.
     """
 
     split: Split
-    behind: list[Split]
+    after: list[Split]
 
 
-def stretches(splits: Sequence[Split]) -> Iterator[Stretch]:
-    """Yield the splits of a run, given in order, with those behind them."""
+def split_runs(splits: Sequence[Split]) -> Iterator[SplitRun]:
+    """Yield the splits of a run, given in order, each with those after it."""
     for number, split in enumerate(splits):
-        behind: list[Split] = []
+        after: list[Split] = []
         size = 0
         for each in splits[number + 1 :]:
-            if size >= _BEHIND_BYTES:
+            if size >= _AFTER_BYTES:
                 break
-            behind.append(each)
+            after.append(each)
             size += each.end - each.start
-        yield Stretch(split, behind)
+        yield SplitRun(split, after)
 
 
 class SegmentReader:
     """Reads the segments of one split.
 
     Attributes:
-        index: what finds the segments; its `addresses` are those of the segments.
-        warning: what ended the reading early; empty if nothing did.
-        place: where the block lies whose segments were yielded last, as of file 0.
+        index: finds the segments; its `addresses` are those of the segments.
+        warning: the error that ended the reading early; empty without one.
+        position: of the block whose segments were yielded last, as of file 0.
     """
 
     def __init__(
-        self, stretch: Stretch, times: TimeRange = ALWAYS, *, separates_networks: bool = False
+        self, split_run: SplitRun, times: TimeRange = ALWAYS, *, separates_networks: bool = False
     ) -> None:
         """Read nothing yet.
 
         Args:
-            stretch: the split, and those behind it.
-            times: which packets are wanted.
+            split_run: the split, and those after it.
+            times: of the wanted packets.
             separates_networks: as for `PacketIndex`.
         """
         self.index = PacketIndex(separates_networks=separates_networks)
         self.warning = ""
-        self.place = NOWHERE
-        self._split, self._behind = stretch
+        self.position = NOWHERE
+        self._split, self._after = split_run
         self._times = times
 
     def read(self) -> Iterator[SegmentBatch]:
         """Yield the segments.
 
         Raises:
-            CaptureError: the file cannot be opened.
+            CaptureError: if the file cannot be opened.
         """
         if self._split.overlaps(*self._times):
             yield from self._read(self._split)
             self.index.defragmenter.is_closed = True
-            for split in self._behind:
+            for split in self._after:
                 if self.index.defragmenter.waiting:
                     yield from self._read(split)
 
@@ -101,11 +101,13 @@ class SegmentReader:
         self.index.packets = split.first_packet - 1
         is_own = split is self._split
         try:
-            for position, block in read_placed(split):
+            for start, block in read_positioned(split):
                 batch = self.index.index_block(block)
-                is_placed = is_own and position is not None
-                self.place = Place(0, position or 0, len(block.data)) if is_placed else NOWHERE
-                # A datagram that was joined lies behind the block.
+                has_position = is_own and start is not None
+                self.position = (
+                    BlockPosition(0, start or 0, len(block.data)) if has_position else NOWHERE
+                )
+                # A joined datagram lies after the block in its data.
                 first = 0 if is_own else len(block.data) + _LEAST_HEADER_BYTES
                 yield self._chosen(batch, first)
                 if not is_own and not self.index.defragmenter.waiting:
@@ -115,7 +117,7 @@ class SegmentReader:
                 self.warning = str(error)
 
     def _chosen(self, batch: SegmentBatch, first_offset: int) -> SegmentBatch:
-        """Return the segments of wanted packets whose payload lies behind a place."""
+        """Return the segments of wanted packets whose payload lies after an offset."""
         from_ns, to_ns = self._times
         wanted = np.ones(len(batch.packet), np.bool_)
         if from_ns is not None:

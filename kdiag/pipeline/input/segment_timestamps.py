@@ -1,9 +1,9 @@
-"""When a connection ended that has no packet of its own to tell: looked up in the captures.
+"""Numbers and times of TCP segments of all connections, looked up in the captures when needed.
 
-A decoder that gets the packets of some connections only does not see the others', and theirs
-decide when a closed connection is over and where the capture ends. That matters only for one that
-leaves something behind, such as bytes behind a hole; then the place is looked up, in the splits
-that may hold it.
+A decoder that gets the packets of some connections only does not see those of others, which decide
+when a closed connection is over and where the capture ends. That matters only for a connection that
+is incomplete at its end, such as with bytes after a hole. Then the segment is looked up in the
+splits that may hold it.
 """
 
 from collections import OrderedDict
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.tcp.reassembly import Moment
-from kdiag.pipeline.input.segment_reader import ALWAYS, SegmentReader, TimeRange, stretches
+from kdiag.pipeline.input.segment_reader import ALWAYS, SegmentReader, TimeRange, split_runs
 from kdiag.pipeline.input.split import Split
 
 _MAX_KEPT: Final = 4
@@ -22,7 +22,7 @@ _MAX_KEPT: Final = 4
 _Times = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
-class Moments:
+class SegmentTimestamps:
     """The TCP segments of a run by number and time; see `kdiag.pcap.decoder.Recording`."""
 
     def __init__(self, splits: Sequence[Split], times: TimeRange = ALWAYS) -> None:
@@ -30,16 +30,16 @@ class Moments:
 
         Args:
             splits: all of the run, in order.
-            times: which packets are part of the run.
+            times: of the packets of the run.
         """
         self._splits = splits
-        self._stretches = {each.split: each for each in stretches(splits)}
+        self._split_runs = {each.split: each for each in split_runs(splits)}
         self._times = times
         self._last: Moment | None = None
         self._kept: OrderedDict[Split, _Times] = OrderedDict()
 
     def first_after(self, packet: int, time_ns: int) -> Moment | None:
-        """Return the first TCP segment behind a packet that is later than a time, if any is."""
+        """Return the first TCP segment after a packet and later than a time; None without one."""
         for split in self._splits:
             is_before = split.first_packet + split.packets <= packet or split.last_ns <= time_ns
             if is_before or not split.overlaps(*self._times):
@@ -51,7 +51,7 @@ class Moments:
         return None
 
     def last(self) -> Moment:
-        """Return the last TCP segment of all."""
+        """Return the last TCP segment of the run."""
         if self._last is None:
             self._last = Moment(0, 0)
             for split in reversed(self._splits):
@@ -64,7 +64,7 @@ class Moments:
     def _read(self, split: Split) -> _Times:
         """Return the numbers and times of a split's segments."""
         if split not in self._kept:
-            reader = SegmentReader(self._stretches[split], self._times)
+            reader = SegmentReader(self._split_runs[split], self._times)
             batches = [(batch.packet, batch.time_ns) for batch in reader.read()]
             none: _Times = np.empty(0, np.int64), np.empty(0, np.int64)
             columns = list(zip(none, *batches, strict=True))

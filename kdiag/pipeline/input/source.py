@@ -2,18 +2,18 @@
 
     spark.dataSource.register(CaptureSource)
     spark.read.format("kdiag").load("capture.pcap")                one split a file
-    read_packets(spark, splits, Reading(("packet", "time_ns")))    splits inside files
+    read_packets(spark, splits, ReadOptions(("packet", "time_ns")))    splits inside files
 
-Options: `path`, a file or a JSON list of files; `splits`, what `split.walk` has found, as
-`split.splits_text` writes it; `from` and `to`, in nanoseconds since 1970; `mode`, `permissive`
+Options: `path`, a file or a JSON list of files; `splits`, those of `split.walk`, as
+`split.splits_text` writes them; `from` and `to`, in nanoseconds since 1970; `mode`, `permissive`
 (a damaged file ends where the damage begins) or `failfast` (it fails the job); `networks`, true to
-tell the same addresses in other VLANs and VXLAN networks apart. The columns are those of the schema
-that is asked for, so that no other is made: `.schema("packet bigint")`.
+separate the same addresses in different VLANs and VXLAN networks. Only the columns of the requested
+schema are made: `.schema("packet bigint")`.
 
-With the schema of bundles, segments come many in one row (`bundles`), divided by `division`, as
-JSON; with `places` true, payloads that lie in plain files stay there.
+With the schema of bundles, many segments come in one row (`bundles`), divided by `partitioner`, as
+JSON; with `positions` true, payloads of plain local files stay there.
 
-A reader opens its file where it runs. The driver never sees what is in a capture.
+A reader opens its file where it runs. The driver never reads the packets of a capture.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,24 +29,24 @@ from kdiag.errors import CaptureError
 from kdiag.pipeline.input.segment_reader import (
     ALWAYS,
     SegmentReader,
-    Stretch,
+    SplitRun,
     TimeRange,
-    stretches,
+    split_runs,
 )
-from kdiag.pipeline.input.split import Split, places_of, read_splits, splits_text, whole
+from kdiag.pipeline.input.split import Split, read_splits, splits_text, uris_of, whole
 from kdiag.pipeline.rows.bundles import BUNDLES, BUNDLES_DDL, bundle
 from kdiag.pipeline.rows.packets import (
     NO_FILE,
     NOWHERE,
     PACKETS,
     PACKETS_DDL,
-    PLACES,
-    PLACES_DDL,
+    POSITIONS,
+    POSITIONS_DDL,
     PacketRows,
 )
-from kdiag.pipeline.rows.partitioner import Division, divide_evenly
-from kdiag.pipeline.tasks import settle
-from kdiag.pipeline.uri import expand, is_here
+from kdiag.pipeline.rows.partitioner import Partitioner, partition_evenly
+from kdiag.pipeline.tasks import freeze_gc
+from kdiag.pipeline.uri import expand, is_local
 
 FORMAT: Final = "kdiag"
 PERMISSIVE: Final = "permissive"
@@ -64,11 +64,11 @@ class CaptureSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """Return all columns there are."""
+        """Return all columns."""
         return PACKETS_DDL
 
     def reader(self, schema: StructType) -> "CaptureSourceReader":
-        """Return what reads some of the columns."""
+        """Return the reader of some of the columns."""
         return CaptureSourceReader(schema.fieldNames(), self.options)
 
 
@@ -78,9 +78,9 @@ class CaptureSourceReader(DataSourceReader):
     def __init__(self, columns: list[str], options: Mapping[str, str]) -> None:
         self._bundles = columns == BUNDLES.names
         if self._bundles:
-            is_placed = _is_true(options, "places")
-            columns = [*PACKETS.names, *(PLACES.names if is_placed else ())]
-        unknown = [name for name in columns if name not in (*PACKETS.names, *PLACES.names)]
+            has_position = _is_true(options, "positions")
+            columns = [*PACKETS.names, *(POSITIONS.names if has_position else ())]
+        unknown = [name for name in columns if name not in (*PACKETS.names, *POSITIONS.names)]
         if unknown:
             raise ValueError(f"no such column: {', '.join(unknown)}")
         mode = options.get("mode", PERMISSIVE).lower()
@@ -92,21 +92,21 @@ class CaptureSourceReader(DataSourceReader):
         self._separates_networks = _is_true(options, "networks")
         self._splits = options.get("splits")
         self._path = options.get("path", "[]")
-        division = options.get("division")
-        self._division = divide_evenly(1)
-        if division is not None:
-            self._division = msgspec.json.decode(division, type=Division)
+        partitioner = options.get("partitioner")
+        self._partitioner = partition_evenly(1)
+        if partitioner is not None:
+            self._partitioner = msgspec.json.decode(partitioner, type=Partitioner)
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return the splits that may hold wanted packets."""
         if self._splits is not None:
             splits = read_splits(self._splits)
         else:
-            splits = [whole(place) for place, _ in expand(_places(self._path))]
-        wanted = [each for each in stretches(splits) if each.split.overlaps(*self._times)]
-        numbers = {place: number for number, place in enumerate(places_of(splits))}
+            splits = [whole(uri) for uri, _ in expand(_uris(self._path))]
+        wanted = [each for each in split_runs(splits) if each.split.overlaps(*self._times)]
+        numbers = {uri: number for number, uri in enumerate(uris_of(splits))}
         return [
-            InputPartition([(numbers[each.split.place], each) for each in group])
+            InputPartition([(numbers[each.split.uri], each) for each in group])
             for group in _grouped(wanted)
         ]
 
@@ -114,38 +114,38 @@ class CaptureSourceReader(DataSourceReader):
         """Yield the segments of splits.
 
         Raises:
-            CaptureError: a file cannot be opened or, in the mode `failfast`, is damaged.
+            CaptureError: if a file cannot be opened or, in the mode `failfast`, is damaged.
         """
-        settle()
-        for file, stretch in partition.value:
-            yield from self._read(file, stretch)
+        freeze_gc()
+        for file, split_run in partition.value:
+            yield from self._read(file, split_run)
 
-    def _read(self, file: int, stretch: Stretch) -> Iterator[pa.RecordBatch]:
+    def _read(self, file: int, split_run: SplitRun) -> Iterator[pa.RecordBatch]:
         apart = self._separates_networks
-        reader = SegmentReader(stretch, self._times, separates_networks=apart)
+        reader = SegmentReader(split_run, self._times, separates_networks=apart)
         rows = PacketRows(reader.index.addresses, self._columns)
-        may_stay = is_here(stretch.split.place)
+        may_stay = is_local(split_run.split.uri)
         for segments in reader.read():
             if len(segments.packet):
-                is_placed = may_stay and reader.place.file != NO_FILE
-                place = reader.place._replace(file=file) if is_placed else NOWHERE
-                batch = rows.batch(segments, place)
+                has_position = may_stay and reader.position.file != NO_FILE
+                position = reader.position._replace(file=file) if has_position else NOWHERE
+                batch = rows.batch(segments, position)
                 if self._bundles:
-                    yield from bundle(batch, rows.parts(segments, self._division.part_of))
+                    yield from bundle(batch, rows.parts(segments, self._partitioner.part_of))
                 else:
                     yield batch
         if reader.warning and self._is_strict:
-            raise CaptureError(stretch.split.place, reader.warning)
+            raise CaptureError(split_run.split.uri, reader.warning)
 
 
-class Reading(NamedTuple):
-    """What is read of splits.
+class ReadOptions(NamedTuple):
+    """The options of reading splits.
 
     Attributes:
-        columns: those wanted; all of `PACKETS` by default, and no others.
-        times: which packets are wanted.
-        mode: what to do with a file that is damaged.
-        separates_networks: whether the same addresses in other networks are others.
+        columns: the wanted ones; all of `PACKETS` by default, and no others.
+        times: of the wanted packets.
+        mode: for damaged files, `permissive` or `failfast`.
+        separates_networks: whether the same addresses in different networks are different.
     """
 
     columns: tuple[str, ...] = tuple(PACKETS.names)
@@ -154,29 +154,29 @@ class Reading(NamedTuple):
     separates_networks: bool = False
 
 
-_ALL: Final = Reading()
+_ALL: Final = ReadOptions()
 
 
 def read_packets(
-    spark: SparkSession, splits: Sequence[Split], reading: Reading = _ALL
+    spark: SparkSession, splits: Sequence[Split], reading: ReadOptions = _ALL
 ) -> DataFrame:
-    """Return the TCP segments of splits, which are all of a run, in order."""
-    known = f"{PACKETS_DDL}, {PLACES_DDL}".split(", ")
+    """Return the TCP segments of all splits of a run, given in order."""
+    known = f"{PACKETS_DDL}, {POSITIONS_DDL}".split(", ")
     wanted = [part for part in known if part.split()[0] in reading.columns]
     return _reader(spark, splits, reading).schema(", ".join(wanted)).load()
 
 
 def read_bundles(
-    spark: SparkSession, splits: Sequence[Split], reading: Reading, division: Division
+    spark: SparkSession, splits: Sequence[Split], reading: ReadOptions, partitioner: Partitioner
 ) -> DataFrame:
-    """Return the TCP segments of splits in bundles for the parts of a division."""
-    is_placed = "offset" in reading.columns
-    reader = _reader(spark, splits, reading).option("places", str(is_placed))
-    reader = reader.option("division", msgspec.json.encode(division).decode())
+    """Return the TCP segments of splits in bundles for the parts of a run."""
+    has_position = "offset" in reading.columns
+    reader = _reader(spark, splits, reading).option("positions", str(has_position))
+    reader = reader.option("partitioner", msgspec.json.encode(partitioner).decode())
     return reader.schema(BUNDLES_DDL).load()
 
 
-def _reader(spark: SparkSession, splits: Sequence[Split], reading: Reading) -> DataFrameReader:
+def _reader(spark: SparkSession, splits: Sequence[Split], reading: ReadOptions) -> DataFrameReader:
     spark.dataSource.register(CaptureSource)
     reader = spark.read.format(FORMAT).option("splits", splits_text(splits))
     for name, time_ns in zip(("from", "to"), reading.times, strict=True):
@@ -186,17 +186,17 @@ def _reader(spark: SparkSession, splits: Sequence[Split], reading: Reading) -> D
     return reader.option("mode", reading.mode)
 
 
-def _grouped(stretches: Sequence[Stretch]) -> Iterator[list[Stretch]]:
-    """Yield splits for a task each: several small ones together, if there are many."""
-    sizes = [split.end - split.start for split, _ in stretches]
+def _grouped(split_runs: Sequence[SplitRun]) -> Iterator[list[SplitRun]]:
+    """Yield the splits of each task: several small ones together, if there are many."""
+    sizes = [split.end - split.start for split, _ in split_runs]
     most = min(max(sizes, default=0), sum(sizes) // _LEAST_TASKS)
-    group: list[Stretch] = []
+    group: list[SplitRun] = []
     group_bytes = 0
-    for stretch, size in zip(stretches, sizes, strict=True):
+    for split_run, size in zip(split_runs, sizes, strict=True):
         if group and group_bytes + size > most:
             yield group
             group, group_bytes = [], 0
-        group.append(stretch)
+        group.append(split_run)
         group_bytes += size
     if group:
         yield group
@@ -210,8 +210,8 @@ def _time(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-def _places(path: str) -> list[str]:
+def _uris(path: str) -> list[str]:
     if not path.startswith("["):
         return [path]
-    places: Any = msgspec.json.decode(path, type=list[str])
-    return list(places)
+    uris: Any = msgspec.json.decode(path, type=list[str])
+    return list(uris)

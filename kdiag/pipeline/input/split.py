@@ -1,15 +1,15 @@
 """Splits: parts of a capture that can be read on their own, packets numbered as in one run.
 
-Neither pcap nor pcapng can be entered in the middle: where a packet begins is known only from the
-one before. So each file is walked once, header by header, by the very reader that reads captures
-on one machine; it notes a place to begin at about every so many bytes. Hence a split ends exactly
-where the next one begins, and a damaged file ends where reading it in one go would end:
+Neither pcap nor pcapng can be entered in the middle: a packet's position is known only from the one
+before. So one task walks each file once, header by header, with the same reader that reads captures
+on one machine, and records a position at about every so many bytes. Hence a split ends exactly
+where the next one begins, and a damaged file ends where reading it whole would end:
 
     file     |header|packets ....................................|damage...|
     splits          |--- 0: 1 to 8,213 ---|--- 1: 8,214 to 9,900 -|
 
-A split is read behind its preamble, the file's header or the pcapng section's: together they are
-a capture. What is compressed cannot be entered, and is one split.
+A split is read after its preamble, the header of the file or of the pcapng section: together they
+are a capture. A compressed file cannot be entered, and is one split.
 """
 
 import io
@@ -24,7 +24,7 @@ from kdiag.pcap.files.block import PacketBlock
 from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.files.window import BLOCK_BYTES, Window, open_window
 from kdiag.pcap.reader import read_blocks
-from kdiag.pipeline.rows.partitioner import Scale, Weights
+from kdiag.pipeline.rows.partitioner import Weights, WeightSampler
 from kdiag.pipeline.uri import open_file, size_of
 
 DEFAULT_SPLIT_BYTES: Final = 64 << 20
@@ -36,15 +36,15 @@ class Split(NamedTuple):
     """A part of a capture.
 
     Attributes:
-        place: the file.
+        uri: the file.
         start, end: its bytes in the file as it is stored.
-        preamble: what to read before them.
+        preamble: the bytes to read before them.
         first_packet: number of its first packet, from 1 over all inputs of the run.
         packets: how many packets it has.
         first_ns, last_ns: the earliest and the latest time of its packets, since 1970.
     """
 
-    place: str
+    uri: str
     start: int
     end: int
     preamble: bytes
@@ -61,18 +61,18 @@ class Split(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """What walking through a file has found.
+    """The result of a walk through a file.
 
     Attributes:
-        place: the file.
-        first_ns: time of its first packet; the largest there is without any.
+        uri: the file.
+        first_ns: time of its first packet; the largest possible time if it has none.
         splits: its parts, packets numbered from 1 in this file.
-        warning: what ended the walk before the end of the file; empty if nothing did.
+        warning: the error that ended the walk before the end of the file; empty without one.
         secrets: the TLS key logs in it.
-        weights: what its connections have to do, as far as it was looked at.
+        weights: of its connections, by a sample.
     """
 
-    place: str
+    uri: str
     first_ns: int
     splits: list[Split]
     warning: str
@@ -80,37 +80,37 @@ class Walk(NamedTuple):
     weights: Weights
 
 
-def walk(place: str, split_bytes: int = DEFAULT_SPLIT_BYTES) -> Walk:
+def walk(uri: str, split_bytes: int = DEFAULT_SPLIT_BYTES) -> Walk:
     """Find the splits of a capture.
 
     Raises:
-        CaptureError: it cannot be opened, is empty or not a capture.
+        CaptureError: if it cannot be opened, is empty or not a capture.
     """
-    size = size_of(place)
+    size = size_of(uri)
     secrets: list[Secrets] = []
     preamble = bytearray()
-    with _open_split(place, 0, size, b"", min(split_bytes, BLOCK_BYTES)) as window:
-        walker = _Walker(place, window, split_bytes)
+    with _open_split(uri, 0, size, b"", min(split_bytes, BLOCK_BYTES)) as window:
+        walker = _Walker(uri, window, split_bytes)
         blocks = read_blocks(window, secrets, preamble)
         warning = ""
         try:
             for block in blocks:
-                walker.take(block, preamble)
+                walker.add(block, preamble)
         except CaptureError as error:
-            warning = str(CaptureError(place, error.why, offset=error.offset))
+            warning = str(CaptureError(uri, error.why, offset=error.offset))
         splits = walker.splits(size)
     first_ns = walker.file_first_ns
     keys = [each for each in secrets if each.kind == TLS_KEY_LOG]
-    return Walk(place, first_ns, splits, warning, keys, walker.scale.weights)
+    return Walk(uri, first_ns, splits, warning, keys, walker.sampler.weights)
 
 
 class _Walker:
     """Cuts one file."""
 
-    def __init__(self, place: str, window: Window, split_bytes: int) -> None:
+    def __init__(self, uri: str, window: Window, split_bytes: int) -> None:
         self.file_first_ns = _NEVER_NS
-        self.scale = Scale()
-        self._place = place
+        self.sampler = WeightSampler()
+        self._uri = uri
         self._window = window
         self._split_bytes = split_bytes
         self._done: list[Split] = []
@@ -120,8 +120,8 @@ class _Walker:
         self._first_packet = 1
         self._first_ns, self._last_ns = _NEVER_NS, -_NEVER_NS
 
-    def take(self, block: PacketBlock, preamble: bytearray) -> None:
-        """Take the next packets."""
+    def add(self, block: PacketBlock, preamble: bytearray) -> None:
+        """Add the next packets."""
         if not self._packets and not self._done:
             self.file_first_ns = int(block.time_ns[0])
         offset = self._window.offset
@@ -132,7 +132,7 @@ class _Walker:
             self._first_packet += self._packets
             self._packets = 0
             self._first_ns, self._last_ns = _NEVER_NS, -_NEVER_NS
-        self.scale.take(block)
+        self.sampler.add(block)
         self._packets += len(block.time_ns)
         self._first_ns = min(self._first_ns, int(block.time_ns.min()))
         self._last_ns = max(self._last_ns, int(block.time_ns.max()))
@@ -143,7 +143,7 @@ class _Walker:
 
     def _split(self, end: int) -> Split:
         return Split(
-            self._place,
+            self._uri,
             self._start,
             end,
             self._preamble,
@@ -166,43 +166,43 @@ def in_order(walks: Sequence[Walk]) -> list[Split]:
     return splits
 
 
-def places_of(splits: Sequence[Split]) -> list[str]:
+def uris_of(splits: Sequence[Split]) -> list[str]:
     """Return the files of splits, each once; its index is its number."""
-    return list(dict.fromkeys(split.place for split in splits))
+    return list(dict.fromkeys(split.uri for split in splits))
 
 
-def whole(place: str) -> Split:
+def whole(uri: str) -> Split:
     """Return a file as one split, whatever is in it.
 
     Raises:
-        CaptureError: there is no such file.
+        CaptureError: if there is no such file.
     """
-    return Split(place, 0, size_of(place), b"", 1, _NEVER_NS, -_NEVER_NS, _NEVER_NS)
+    return Split(uri, 0, size_of(uri), b"", 1, _NEVER_NS, -_NEVER_NS, _NEVER_NS)
 
 
 def splits_text(splits: Sequence[Split]) -> str:
-    """Return splits as text, for `read_splits`."""
+    """Return splits as text."""
     return msgspec.json.encode(splits).decode()
 
 
 def read_splits(text: str) -> list[Split]:
-    """Return the splits that a text stands for."""
+    """Return the splits in a text of `splits_text`."""
     return msgspec.json.decode(text, type=list[Split])
 
 
-def read_placed(
+def read_positioned(
     split: Split, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[tuple[int | None, PacketBlock]]:
     """Yield the packets of a split, and where each block begins in the file.
 
-    That is None in a compressed file, and the first block of a split begins with its preamble: what
-    lies in that, none of the packets, would be before the split.
+    The position is None in a compressed file. The first block begins with the preamble, which holds
+    no packets; so its position is before that of the split.
 
     Raises:
-        CaptureError: the file cannot be read any further; what is before was yielded.
+        CaptureError: if the file cannot be read any further; the blocks before were yielded.
     """
-    place, start, end, preamble, *_ = split
-    with _open_split(place, start, end, preamble, block_bytes) as window:
+    uri, start, end, preamble, *_ = split
+    with _open_split(uri, start, end, preamble, block_bytes) as window:
         for block in read_blocks(window, []):
             position = start - len(preamble) + window.offset
             yield None if window.is_compressed else position, block
@@ -210,10 +210,10 @@ def read_placed(
 
 @contextmanager
 def _open_split(
-    place: str, start: int, end: int, preamble: bytes, block_bytes: int
+    uri: str, start: int, end: int, preamble: bytes, block_bytes: int
 ) -> Iterator[Window]:
-    with open_file(place) as file:
-        part = _Part(place, file, (start, end), preamble)
+    with open_file(uri) as file:
+        part = _Part(uri, file, (start, end), preamble)
         with open_window(cast("BinaryIO", part), block_bytes) as window:
             yield window
 

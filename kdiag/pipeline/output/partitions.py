@@ -1,17 +1,17 @@
-"""The tables as Parquet, by date and broker: a run's files are there all together or not at all.
+"""The tables as Parquet, by date and broker; a run's files are committed all together.
 
     DIR/exchanges/date=2026-11-01/broker=10.0.0.1%3A9092/RUN-PART-N.parquet
     DIR/_runs/RUN.json
 
-Tasks write into a folder of the run. When all are done their files are moved to where they belong,
-in place of those of an earlier run of the same name, and `RUN.json` lists them. So a run that is
-repeated replaces itself, and one that is broken off leaves what was there before; if it is broken
-off while files are moved, running it again completes it.
+Tasks write into a folder of the run. When all have finished, their files are moved to their
+targets, where they replace those of an earlier run of the same name, and `RUN.json` lists them. So
+a repeated run replaces itself, and an interrupted one leaves the tables as they were; after an
+interruption while files are moved, another run of that name completes the move.
 
-A file has the columns of its table but `broker`, which is in its path with `date`, the UTC day of
-its rows. Columns are only ever added to tables, at their ends or between, by name: readers that
-take the union of all files' columns by name (DuckDB's `union_by_name`, Spark's `mergeSchema`) read
-files of older versions with nulls in them.
+A file has the columns of its table except `broker`, which is in its path with `date`, the UTC day
+of its rows. Columns are only ever added to tables, by name: readers that unite the columns of all
+files by name (DuckDB's `union_by_name`, Spark's `mergeSchema`) read files of older versions with
+nulls in them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,14 +25,15 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import fs, parquet
 
+from kdiag.clock import NS_PER_S
 from kdiag.pipeline.uri import create_parent, resolve
 from kdiag.report.arrow import arrow_schema
 from kdiag.report.tables.catalog import TABLES
 
 _COMPRESSION: Final = "zstd"
 _MAX_OPEN: Final = 64
-_NS_PER_DAY: Final = 86_400_000_000_000
 _S_PER_DAY: Final = 86_400
+_NS_PER_DAY: Final = _S_PER_DAY * NS_PER_S
 _TIME_COLUMNS: Final = ("time_ns", "first_ns")
 RUNS: Final = "_runs"
 
@@ -42,13 +43,13 @@ class Written(NamedTuple):
 
     Attributes:
         table: its name.
-        place: where it lies for the time being.
-        target: where in the folder of tables it belongs.
+        uri: where it lies until the commit.
+        target: its path in the folder of tables.
         rows: how many rows it has.
     """
 
     table: str
-    place: str
+    uri: str
     target: str
     rows: int
 
@@ -60,9 +61,9 @@ class TableFiles:
         """Write nothing yet.
 
         Args:
-            folder: where the files are kept until the run is complete.
+            folder: for the files until the commit.
             run: name of the run.
-            part: which part of the run this is; no other task has the same.
+            part: name of this part of the run; no other task has the same.
         """
         self._folder = f"{folder}/{uuid4().hex[:12]}"
         self._name = f"{run}-{part}"
@@ -92,7 +93,7 @@ class TableFiles:
 
 
 def _by_folder(table: str, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield rows by the folder that they belong to."""
+    """Yield rows by their target folder."""
     times = next(name for name in _TIME_COLUMNS if name in batch.schema.names)
     days = batch.column(times).to_numpy() // _NS_PER_DAY
     brokers = batch.column("broker").dictionary_encode()
@@ -107,12 +108,12 @@ def _by_folder(table: str, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.Reco
 
 
 class _TableFile:
-    """A file of a table that is written."""
+    """A file of a table under way."""
 
-    def __init__(self, table: str, place: str, target: str) -> None:
+    def __init__(self, table: str, uri: str, target: str) -> None:
         schema = arrow_schema(TABLES[table])
-        self._written = Written(table, place, target, 0)
-        self._stream = _create(place)
+        self._written = Written(table, uri, target, 0)
+        self._stream = _create(uri)
         self._writer = parquet.ParquetWriter(
             self._stream,
             schema.remove(schema.get_field_index("broker")),
@@ -130,14 +131,14 @@ class _TableFile:
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a run has written.
+    """The list of a run's files.
 
     Attributes:
         run: its name.
-        is_complete: whether all files are in place.
+        is_complete: whether all files are committed.
         rows: of each table.
-        files: where they are, from the folder of tables.
-        warnings: what could not be read.
+        files: their paths in the folder of tables.
+        warnings: about captures that could not be read completely.
         schema: number of this document's shape.
     """
 
@@ -150,7 +151,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def commit(folder: str, run: str, written: Sequence[Written], warnings: Sequence[str]) -> Manifest:
-    """Put the files of a run into place, instead of those of an earlier run of this name."""
+    """Move the files of a run to their targets, and remove those of an earlier run of this name."""
     earlier = read_manifest(folder, run)
     files = [each.target for each in written]
     rows: dict[str, int] = {}
@@ -163,7 +164,7 @@ def commit(folder: str, run: str, written: Sequence[Written], warnings: Sequence
     for target in sorted(old - {*files}):
         _delete(system, f"{root}/{target}")
     for each in written:
-        _, source = resolve(each.place)
+        _, source = resolve(each.uri)
         target = f"{root}/{each.target}"
         create_parent(system, target)
         system.move(source, target)
@@ -173,8 +174,8 @@ def commit(folder: str, run: str, written: Sequence[Written], warnings: Sequence
 
 
 def read_manifest(folder: str, run: str) -> Manifest | None:
-    """Return what a run has written, if it has."""
-    system, path = resolve(_manifest_place(folder, run))
+    """Return the manifest of a run; None if it has none."""
+    system, path = resolve(_manifest_uri(folder, run))
     if system.get_file_info(path).type != fs.FileType.File:
         return None
     with system.open_input_stream(path) as stream:
@@ -182,19 +183,19 @@ def read_manifest(folder: str, run: str) -> Manifest | None:
 
 
 def _write_manifest(folder: str, manifest: Manifest) -> None:
-    place = _manifest_place(folder, manifest.run)
-    with _create(f"{place}.partial") as stream:
+    uri = _manifest_uri(folder, manifest.run)
+    with _create(f"{uri}.partial") as stream:
         stream.write(msgspec.json.encode(manifest))
-    system, path = resolve(place)
+    system, path = resolve(uri)
     system.move(f"{path}.partial", path)
 
 
-def _manifest_place(folder: str, run: str) -> str:
+def _manifest_uri(folder: str, run: str) -> str:
     return f"{folder}/{RUNS}/{run}.json"
 
 
-def _create(place: str) -> Any:
-    system, path = resolve(place)
+def _create(uri: str) -> Any:
+    system, path = resolve(uri)
     create_parent(system, path)
     return system.open_output_stream(path)
 

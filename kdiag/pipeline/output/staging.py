@@ -1,8 +1,8 @@
-"""What the tasks of a run hand on: Arrow files in a folder of the run.
+"""Staging: Arrow files in a folder of the run, by which tasks hand rows on to later tasks.
 
-They go from one Python process to the next without Spark's own form of rows between, which would
-cost more than all the work on them. A task that is run twice writes files of other names; those
-count that it reports as its result.
+Rows go from one Python process to the next without Spark's own row format, which would cost more
+than all the work on them. A task that runs twice writes files of different names; only those in its
+result count.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from uuid import uuid4
 import pyarrow as pa
 from pyarrow import fs, ipc
 
-from kdiag.pipeline.rows.frames import placed_bytes
+from kdiag.pipeline.rows.frames import span_bytes
 from kdiag.pipeline.uri import create_parent, resolve
 
 
@@ -20,23 +20,20 @@ class Staged(NamedTuple):
     """A file that a task has written.
 
     Attributes:
-        name: what is in it.
-        part: which part of the run it comes from.
-        place: where it lies.
+        name: of its kind of rows.
+        part: of the run that it comes from.
+        uri: of the file.
         batches: how many record batches it has.
         rows: how many rows.
-        bytes: their size in memory, and that of frames which they only tell the places of.
+        bytes: their size in memory, with that of frames in spans.
     """
 
     name: str
     part: int
-    place: str
+    uri: str
     batches: int
     rows: int
     bytes: int
-
-
-STAGED_DDL = "name string, part int, place string, batches bigint, rows bigint, bytes bigint"
 
 
 class Staging:
@@ -51,8 +48,8 @@ class Staging:
     def write(self, name: str, batch: pa.RecordBatch) -> None:
         """Write a batch."""
         if name not in self._files:
-            place = f"{self._folder}/{name}-{self._part}-{self._attempt}.arrow"
-            self._files[name] = _StagedFile(place, batch.schema)
+            uri = f"{self._folder}/{name}-{self._part}-{self._attempt}.arrow"
+            self._files[name] = _StagedFile(uri, batch.schema)
         self._files[name].write(batch)
 
     def close(self) -> Iterator[Staged]:
@@ -62,11 +59,11 @@ class Staging:
 
 
 class _StagedFile:
-    """A file that is written."""
+    """A staged file under way."""
 
-    def __init__(self, place: str, schema: pa.Schema) -> None:
-        self._place = place
-        system, path = resolve(place)
+    def __init__(self, uri: str, schema: pa.Schema) -> None:
+        self._uri = uri
+        system, path = resolve(uri)
         create_parent(system, path)
         self._stream = system.open_output_stream(path)
         self._writer = ipc.new_file(self._stream, schema)
@@ -76,17 +73,17 @@ class _StagedFile:
         self._writer.write_batch(batch)
         self._batches += 1
         self._rows += batch.num_rows
-        self._bytes += batch.nbytes + placed_bytes(batch)
+        self._bytes += batch.nbytes + span_bytes(batch)
 
     def close(self) -> tuple[str, int, int, int]:
         self._writer.close()
         self._stream.close()
-        return self._place, self._batches, self._rows, self._bytes
+        return self._uri, self._batches, self._rows, self._bytes
 
 
-def read_staged(place: str, first: int = 0, last: int | None = None) -> Iterator[pa.RecordBatch]:
+def read_staged(uri: str, first: int = 0, last: int | None = None) -> Iterator[pa.RecordBatch]:
     """Yield record batches of a file, by default all."""
-    system, path = resolve(place)
+    system, path = resolve(uri)
     is_local = isinstance(system, fs.LocalFileSystem)
     with pa.memory_map(path) if is_local else system.open_input_file(path) as file:
         reader = ipc.open_file(file)
@@ -97,4 +94,4 @@ def read_staged(place: str, first: int = 0, last: int | None = None) -> Iterator
 def read_all(files: Iterable[Staged]) -> Iterator[pa.RecordBatch]:
     """Yield the record batches of some files."""
     for file in files:
-        yield from read_staged(file.place)
+        yield from read_staged(file.uri)

@@ -1,4 +1,4 @@
-"""The tables that runs have written, as views of Spark in which reports are answered."""
+"""The tables of all runs as views of Spark, for queries and reports."""
 
 from typing import Final
 
@@ -21,31 +21,31 @@ _STACK: Final = "\n\tat "
 
 
 def open_tables(spark: SparkSession, folder: str) -> None:
-    """Make views of the tables in a folder, each by its name.
+    """Create a view of each table in a folder, by its name.
 
-    A table that no run has rows of is empty; columns that older files lack are null.
+    A table without rows in any run is empty; columns that older files lack are null.
 
     Raises:
-        ReportError: there are no tables.
+        ReportError: if there are no tables.
     """
     root = folder.rstrip("/")
     if not is_folder(f"{root}/exchanges"):
         raise ReportError(folder, "holds no tables: there is no folder exchanges")
     for table in TABLES.values():
-        place = f"{root}/{table.name}"
-        if is_folder(place):
-            _open(spark, table, place)
+        uri = f"{root}/{table.name}"
+        if is_folder(uri):
+            _open(spark, table, uri)
         else:
             spark.createDataFrame([], table.ddl).createOrReplaceTempView(table.name)
 
 
-def _open(spark: SparkSession, table: Table, place: str) -> None:
-    place = place.replace("s3://", "s3a://", 1)  # as Hadoop calls it, through which Spark reads
-    reader = spark.read.option("basePath", place).option("mergeSchema", "true")
+def _open(spark: SparkSession, table: Table, uri: str) -> None:
+    uri = uri.replace("s3://", "s3a://", 1)  # Hadoop's scheme, through which Spark reads
+    reader = spark.read.option("basePath", uri).option("mergeSchema", "true")
     try:
-        rows = reader.parquet(place)
+        rows = reader.parquet(uri)
     except (PySparkException, Py4JError) as error:
-        raise ReportError(place, _why_unread(str(error))) from error
+        raise ReportError(uri, _why_unread(str(error))) from error
     known = {*rows.columns}
     columns = [
         (f.col(each.name) if each.name in known else f.lit(None)).cast(each.type).alias(each.name)
@@ -56,17 +56,17 @@ def _open(spark: SparkSession, table: Table, place: str) -> None:
 
 
 def _why_unread(error: str) -> str:
-    """Return why Spark cannot read files, and what to do if it knows no such file system."""
+    """Return why Spark cannot read files, and what to do if it lacks the file system."""
     if "ClassNotFoundException" in error or "No FileSystem for scheme" in error:
         return f"Spark lacks what reads it: give --conf spark.jars.packages={_HADOOP_AWS} for S3"
     return f"Spark cannot read it: {error.partition(_STACK)[0].strip()}"
 
 
 def ask(spark: SparkSession, folder: str, query: Query) -> pa.Table:
-    """Return the answer of Spark to a question about the tables in a folder.
+    """Return Spark's answer to a query on the tables in a folder.
 
     Raises:
-        ReportError: there are no tables, or the question cannot be answered.
+        ReportError: if there are no tables, or the query fails.
     """
     open_tables(spark, folder)
     try:

@@ -1,1 +1,8 @@
-"""Packets and frames as rows between the levels of a run."""
+"""Packets and frames as rows on their way between the tasks of a run.
+
+PACKETS        TCP segments as rows, and back                       `packets`
+bundle         many packets in one row, for the shuffle             `bundles`
+Partitioner    which part of the run a connection belongs to        `partitioner`
+FRAMES         exchanges as rows, with the bytes of their frames    `frames`
+spans          where the bytes of a large frame lie in captures     `frame_spans`
+"""

@@ -1,14 +1,14 @@
 """Bundles: packets on their way to a part, many in one row.
 
-Spark handles rows, and to have a row for each packet costs it more than all the work on packets
-does. So the packets of a block that go to one part travel as one row, which it need not look into:
+A row for each packet would cost Spark more than all the work on the packets. So the packets of a
+block that go to one part travel as one row, whose content Spark does not read:
 
-    part      where it goes
+    part      its destination
     packet    the number of its first packet, by which bundles are sorted
     rows      the packets, as an Arrow record batch of a schema that both ends know
 
-Bundles of one split follow each other, but a datagram whose fragments lie in two splits is bundled
-by the first of them and numbered by the second. Where bundles overlap, their rows are put in order.
+Bundles of one split do not overlap, with one exception: a datagram whose fragments lie in two
+splits is bundled by the first split and numbered by the second. Overlapping bundles are sorted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ def bundle(rows: pa.RecordBatch, parts: npt.NDArray[np.integer]) -> Iterator[pa.
 
     Args:
         rows: packets, in their order, with a column `packet`.
-        parts: the part that each of them goes to.
+        parts: the part of each.
     """
     numbers = np.unique(parts).tolist()
     for part in numbers:

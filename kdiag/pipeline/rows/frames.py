@@ -1,8 +1,8 @@
-"""Exchanges as rows: the frames as they crossed the wire, not yet looked into.
+"""Exchanges as rows: the frames as they crossed the wire, not yet decoded.
 
-Between taking a connection apart, which must be done in its order, and reading what is inside its
-frames, which can be done anywhere. Of a frame that lies in the captures as it is, a row may have
-`places` instead of `data`: see `frame_places`.
+They travel from the decoding of a connection, which needs its order, to the reading of its frames,
+which any task can do. For a frame that lies in the captures unchanged, a row may have `spans`
+instead of `data`: see `frame_spans`.
 """
 
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ import pyarrow as pa
 from pyarrow import compute
 
 from kdiag.exchange.model import Connection, Exchange, Status
-from kdiag.pipeline.rows.frame_spans import read_places
+from kdiag.pipeline.rows.frame_spans import read_spans
 from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
 from kdiag.wire.frame import Frame
 
 _FRAME: Final = [
     ("data", pa.binary()),
-    ("places", pa.binary()),
+    ("spans", pa.binary()),
     ("size", pa.int64()),
     ("first_byte_ns", pa.int64()),
     ("last_byte_ns", pa.int64()),
@@ -56,13 +56,13 @@ _NOWHERE: Final = (None, None)
 
 
 def frame_row(
-    exchange: Exchange, places: tuple[bytes | None, bytes | None] = _NOWHERE
+    exchange: Exchange, spans: tuple[bytes | None, bytes | None] = _NOWHERE
 ) -> tuple[Any, ...]:
     """Return an exchange as a row of `FRAMES`.
 
     Args:
         exchange: what to make a row of.
-        places: where its request and its response lie, as `FramePlaces` tells.
+        spans: of its request and its response, as `FrameSpans` finds them.
     """
     connection = exchange.connection
     return (
@@ -77,24 +77,24 @@ def frame_row(
         exchange.client_id,
         exchange.pairing.value,
         exchange.guessed,
-        *_frame_columns(exchange.request, places[0]),
-        *_frame_columns(exchange.response, places[1]),
+        *_frame_columns(exchange.request, spans[0]),
+        *_frame_columns(exchange.response, spans[1]),
     )
 
 
 def row_bytes(exchange: Exchange) -> int:
-    """Return about how many bytes are read to make an exchange of its row."""
+    """Return about how many bytes the row of an exchange has."""
     frames = (exchange.request, exchange.response)
     return sum(len(frame.data) for frame in frames if frame is not None)
 
 
-def placed_bytes(rows: pa.RecordBatch) -> int:
-    """Return how many bytes of frames lie elsewhere; 0 for rows of another kind."""
+def span_bytes(rows: pa.RecordBatch) -> int:
+    """Return how many bytes of frames are in spans; 0 for rows of another schema."""
     total = 0
     for side in ("request", "response"):
-        if f"{side}_places" in rows.schema.names:
-            is_placed = compute.is_valid(rows.column(f"{side}_places"))
-            size = compute.sum(rows.column(f"{side}_size").filter(is_placed)).as_py()
+        if f"{side}_spans" in rows.schema.names:
+            is_elsewhere = compute.is_valid(rows.column(f"{side}_spans"))
+            size = compute.sum(rows.column(f"{side}_size").filter(is_elsewhere)).as_py()
             total += size or 0
     return total
 
@@ -103,11 +103,11 @@ def read_exchanges(rows: pa.RecordBatch, files: MappedFiles = NO_FILES) -> Itera
     """Yield the exchanges of rows of `FRAMES`.
 
     Args:
-        rows: those to read.
-        files: the captures, where frames lie in them.
+        rows: to read.
+        files: the captures, if frames lie in them.
 
     Raises:
-        CaptureError: a file cannot be opened.
+        CaptureError: if a file cannot be opened.
     """
     connections: dict[str, Connection] = {}
     columns = [column.to_pylist() for column in rows.select(FRAMES.names).columns]
@@ -137,12 +137,12 @@ def read_exchanges(rows: pa.RecordBatch, files: MappedFiles = NO_FILES) -> Itera
         )
 
 
-def _frame_columns(frame: Frame | None, places: bytes | None) -> tuple[Any, ...]:
+def _frame_columns(frame: Frame | None, spans: bytes | None) -> tuple[Any, ...]:
     if frame is None:
         return _NO_FRAME
     return (
-        frame.data if places is None else None,
-        places,
+        frame.data if spans is None else None,
+        spans,
         frame.size,
         frame.first_byte_ns,
         frame.last_byte_ns,
@@ -155,7 +155,7 @@ def _frame_columns(frame: Frame | None, places: bytes | None) -> tuple[Any, ...]
 
 
 def _frame(columns: tuple[Any, ...], files: MappedFiles) -> Frame | None:
-    data, places, *journey = columns
-    if places is not None:
-        data = read_places(places, files)
-    return None if data is None else Frame(data, *journey)
+    data, spans, *facts = columns
+    if spans is not None:
+        data = read_spans(spans, files)
+    return None if data is None else Frame(data, *facts)

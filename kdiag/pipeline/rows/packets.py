@@ -1,16 +1,16 @@
-"""TCP segments as rows that can be sorted and sent: what crosses the network between machines.
+"""TCP segments as rows that Spark can sort and send between machines.
 
-A `SegmentBatch` numbers IPv6 addresses as its process met them and points into a block of packets.
-A row has the addresses and the payload themselves:
+A `SegmentBatch` numbers IPv6 addresses in the order of its process and points into a block of
+packets. A row has the addresses and the payload themselves:
 
-    low, high   the ends of the connection: address (4 or 16 bytes, and its network in front where
-                networks are told apart), then port (2); the ends of all its segments in the same
-                order, so that together they are its key
+    low, high   the ends of the connection: address (4 or 16 bytes, with its network in front if
+                networks are told apart), then port (2); sorted, so that together they are its key
     is_high     whether the end `high` sent it
 
-Where all machines read the same files at the speed of memory, payloads can stay there: `file`,
-`offset` and `captured` tell where. `payload` is then empty, but for what lies nowhere in one piece
-as it is: in a compressed file, in an object store, or in a datagram joined of fragments.
+If all machines read the same files at the speed of memory, payloads can stay there: `file`,
+`offset` and `captured` are their positions. Then `payload` is empty, except for payloads that no
+file holds in one piece: those of compressed files, of object stores, and of datagrams joined from
+fragments.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,10 +42,12 @@ PACKETS: Final = pa.schema(
 )
 """The columns, named and typed as Spark has them."""
 
-PLACES: Final = pa.schema([("file", pa.int32()), ("offset", pa.int64()), ("captured", pa.int32())])
-"""More columns, for payloads that stay where they are."""
+POSITIONS: Final = pa.schema(
+    [("file", pa.int32()), ("offset", pa.int64()), ("captured", pa.int32())]
+)
+"""More columns, for payloads that stay in the captures."""
 
-PLACES_DDL: Final = "file int, offset bigint, captured int"
+POSITIONS_DDL: Final = "file int, offset bigint, captured int"
 NO_FILE: Final = -1
 
 PACKETS_DDL: Final = (
@@ -56,24 +58,24 @@ PACKETS_DDL: Final = (
 _PORT_BYTES: Final = 2
 
 
-class Place(NamedTuple):
-    """Where the block lies that segments were found in.
+class BlockPosition(NamedTuple):
+    """The position of a block of packets in a file.
 
     Attributes:
-        file: the number of the file in the run; `NO_FILE` if the block is in no file as it is.
-        position: where the block begins in the file.
-        size: how many bytes it has; what is behind them in its data is in no file.
+        file: the number of the file in the run; `NO_FILE` if no file holds the block unchanged.
+        start: where the block begins in the file.
+        size: how many bytes it has; its data may go on with bytes that no file holds.
     """
 
     file: int
-    position: int
+    start: int
     size: int
 
 
-NOWHERE: Final = Place(NO_FILE, 0, 0)
+NOWHERE: Final = BlockPosition(NO_FILE, 0, 0)
 
 
-class _Ends(NamedTuple):
+class _EndColumns(NamedTuple):
     """The ends of connections, in columns."""
 
     low: pa.Array
@@ -82,7 +84,7 @@ class _Ends(NamedTuple):
 
 
 class _CodedEnds(NamedTuple):
-    """The ends in a batch, sorted, and in columns the numbers of those of each connection."""
+    """The ends in a batch, sorted, and for each segment the numbers of its two ends."""
 
     ends: list[bytes]
     low: npt.NDArray[np.int64]
@@ -91,41 +93,41 @@ class _CodedEnds(NamedTuple):
 
 
 class PacketRows:
-    """Makes rows of segments; remembers the ends that it has met."""
+    """Makes rows of segments; remembers the ends it knows."""
 
     def __init__(self, addresses: AddressBook, columns: list[str] | None = None) -> None:
         """Begin.
 
         Args:
-            addresses: the book of the segments that will be given.
-            columns: those wanted, in the order of the schema; all by default.
+            addresses: the book of the segments.
+            columns: the wanted ones, in the order of the schema; all by default.
         """
         self._addresses = addresses
         self._known: dict[int, bytes] = {}
         names = PACKETS.names if columns is None else columns
-        fields = {field.name: field for field in (*PACKETS, *PLACES)}
+        fields = {field.name: field for field in (*PACKETS, *POSITIONS)}
         self.schema = pa.schema([fields[name] for name in names])
 
-    def batch(self, segments: SegmentBatch, place: Place = NOWHERE) -> pa.RecordBatch:
+    def batch(self, segments: SegmentBatch, position: BlockPosition = NOWHERE) -> pa.RecordBatch:
         """Return segments as rows.
 
         Args:
-            segments: what to make rows of.
-            place: where their payloads lie, if there are columns that tell.
+            segments: to make rows of.
+            position: of their block, for the columns of `POSITIONS`.
         """
-        ends: _Ends | None = None
-        placed = _placed(segments, place)
-        is_here = "offset" not in self.schema.names
+        ends: _EndColumns | None = None
+        positions = _positions(segments, position)
+        is_local = "offset" not in self.schema.names
         arrays = []
         for name in self.schema.names:
-            if name in _Ends._fields:
+            if name in _EndColumns._fields:
                 ends = ends or self._ends(segments)
                 column = getattr(ends, name)
             elif name == "payload":
-                here = None if is_here else placed.captured * (placed.file == NO_FILE)
+                here = None if is_local else positions.captured * (positions.file == NO_FILE)
                 column = _payloads(segments, segments.payload_bytes if here is None else here)
-            elif name in _Placed._fields:
-                column = getattr(placed, name)
+            elif name in _PositionColumns._fields:
+                column = getattr(positions, name)
             else:
                 column = getattr(segments, name)
             type_ = self.schema.field(name).type
@@ -136,7 +138,7 @@ class PacketRows:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def keys(self, segments: SegmentBatch) -> tuple[list[bytes], npt.NDArray[np.int64]]:
-        """Return the keys of connections, `low` and then `high`, and which of them each row has."""
+        """Return the keys of connections, `low` and then `high`, and the index of each row's."""
         ends, low, high, _ = self._coded(segments)
         pairs, index = np.unique(low * len(ends) + high, return_inverse=True)
         return [ends[pair // len(ends)] + ends[pair % len(ends)] for pair in pairs.tolist()], index
@@ -144,14 +146,14 @@ class PacketRows:
     def parts(
         self, segments: SegmentBatch, part_of: Callable[[bytes], int]
     ) -> npt.NDArray[np.int64]:
-        """Return the part of each row, as a function tells it from a connection's key."""
+        """Return the part of each row, by a function of its connection's key."""
         keys, index = self.keys(segments)
         return np.array([part_of(key) for key in keys], np.int64)[index]
 
-    def _ends(self, segments: SegmentBatch) -> _Ends:
+    def _ends(self, segments: SegmentBatch) -> _EndColumns:
         ends, low, high, is_high = self._coded(segments)
         known = pa.array(ends, pa.binary())
-        return _Ends(known.take(pa.array(low)), known.take(pa.array(high)), is_high)
+        return _EndColumns(known.take(pa.array(low)), known.take(pa.array(high)), is_high)
 
     def _coded(self, segments: SegmentBatch) -> _CodedEnds:
         both = np.concatenate([segments.source, segments.destination])
@@ -174,19 +176,19 @@ class PacketRows:
         return end
 
 
-class _Placed(NamedTuple):
-    """The columns of `PLACES`."""
+class _PositionColumns(NamedTuple):
+    """The columns of `POSITIONS`."""
 
     file: npt.NDArray[np.int64]
     offset: npt.NDArray[np.int64]
     captured: npt.NDArray[np.int64]
 
 
-def _placed(segments: SegmentBatch, place: Place) -> _Placed:
-    is_placed = segments.payload_offset + segments.payload_bytes <= place.size
-    return _Placed(
-        np.where(is_placed, place.file, NO_FILE).astype(np.int64),
-        segments.payload_offset + place.position,
+def _positions(segments: SegmentBatch, position: BlockPosition) -> _PositionColumns:
+    has_position = segments.payload_offset + segments.payload_bytes <= position.size
+    return _PositionColumns(
+        np.where(has_position, position.file, NO_FILE).astype(np.int64),
+        segments.payload_offset + position.start,
         segments.payload_bytes,
     )
 
@@ -205,8 +207,8 @@ def _payloads(segments: SegmentBatch, size: npt.NDArray[np.int64]) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), count, buffers)
 
 
-class Segments:
-    """Makes segments of rows; remembers the ends that it has met."""
+class RowSegments:
+    """Makes segments of rows; remembers the ends it knows."""
 
     def __init__(self) -> None:
         self.addresses = AddressBook()
@@ -215,11 +217,11 @@ class Segments:
     def batches(
         self, rows: pa.RecordBatch, files: "MappedFiles"
     ) -> Iterator[tuple[int, SegmentBatch]]:
-        """Yield rows as segments, those of each file for themselves, behind the file's number.
+        """Yield the number of a file and its segments, for each file in turn.
 
         Args:
-            rows: they have all columns of `PACKETS`, and may have those of `PLACES`.
-            files: where payloads lie that are not in the rows.
+            rows: have all columns of `PACKETS`, and may have those of `POSITIONS`.
+            files: hold the payloads that are not in the rows.
         """
         if "file" not in rows.schema.names:
             yield NO_FILE, self.batch(rows)
@@ -277,21 +279,21 @@ class Segments:
 
 
 class MappedFiles:
-    """The files of a run in memory, as far as they are looked at."""
+    """The files of a run, mapped into memory when they are first read."""
 
-    def __init__(self, places: Sequence[str]) -> None:
-        """Open none yet; a file's number is its index."""
-        self._places = places
+    def __init__(self, uris: Sequence[str]) -> None:
+        """Open no file yet; a file's number is its index."""
+        self._uris = uris
         self._views: dict[int, memoryview] = {}
 
     def view(self, number: int) -> memoryview:
         """Return the bytes of a file.
 
         Raises:
-            CaptureError: it cannot be opened, or lies in no file system of this machine.
+            CaptureError: if it cannot be opened or is not local.
         """
         if number not in self._views:
-            self._views[number] = map_file(self._places[number])
+            self._views[number] = map_file(self._uris[number])
         return self._views[number]
 
 

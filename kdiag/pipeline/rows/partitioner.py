@@ -1,15 +1,15 @@
-"""Which part of a run a connection belongs to, so that all parts have about the same to do.
+"""Assigns connections to the parts of a run, so that all parts have about the same work.
 
-A connection is taken apart in one task. If the two that have most of a capture's bytes came into
-one part, one core would work and the others wait. So the walk through the captures looks at a block
-of packets here and there, and weighs their connections:
+One task decodes a connection. If the two connections with most of a capture's bytes were in one
+part, one core would work and the others wait. So the walk through the captures samples blocks of
+packets, and weighs their connections:
 
     weights     A 45, B 40, all others together 15
     3 parts     0: A     1: B     2: all others, as far as they fit
 
-Those that weigh something are placed one by one, the heaviest first, each into the part that is the
-lightest so far. All others are divided by a hash of their key into slots, and these are placed in
-the same way. Wherever a connection comes, its rows are the same.
+Heavy connections are assigned one by one, the heaviest first, each to the part that is the lightest
+so far. A hash of the key divides all others into slots, which are assigned in the same way. The
+rows of a connection do not depend on its part.
 """
 
 from collections import Counter
@@ -33,34 +33,34 @@ _SLOTS_OF_A_PART: Final = 32
 
 
 class Weights(msgspec.Struct):
-    """What connections have to do, in bytes; a packet counts for a thousand on top of its own.
+    """The weights of connections, in bytes; a packet counts for a thousand more than its own.
 
     Attributes:
-        heaviest: the heaviest connections, by their keys.
-        total: what all have together.
+        heaviest: those of the heaviest connections, by their keys.
+        total: of all connections.
     """
 
     heaviest: dict[bytes, int] = {}
     total: int = 0
 
 
-class Scale:
-    """Weighs the connections of a file by some of its blocks."""
+class WeightSampler:
+    """Weighs the connections of a file by a sample of its blocks."""
 
     def __init__(self) -> None:
         self._blocks = 0
         self._total = 0
         self._weights: Counter[bytes] = Counter()
 
-    def take(self, block: PacketBlock) -> None:
-        """Take the next block of the file, of which not every one is looked at."""
+    def add(self, block: PacketBlock) -> None:
+        """Add the next block of the file; one in eight is weighed."""
         if self._blocks % _SAMPLED == 0:
             self._weigh(block)
         self._blocks += 1
 
     @property
     def weights(self) -> Weights:
-        """Return what was found, for as much as was looked at."""
+        """Return the weights in the sample."""
         return Weights(dict(self._weights.most_common(_MOST_HEAVY)), self._total)
 
     def _weigh(self, block: PacketBlock) -> None:
@@ -75,13 +75,13 @@ class Scale:
             self._weights = Counter(dict(self._weights.most_common(_MOST_WEIGHED // 2)))
 
 
-class Division(NamedTuple):
-    """The parts of a run.
+class Partitioner(NamedTuple):
+    """Assigns connections to parts.
 
     Attributes:
         parts: how many there are.
         slots: the part of each slot.
-        heavy: the parts of the connections that have one of their own choice, by their keys.
+        heavy: the parts of heavy connections, by their keys.
     """
 
     parts: int
@@ -94,13 +94,13 @@ class Division(NamedTuple):
         return self.slots[crc32(key) % len(self.slots)] if part is None else part
 
 
-def divide_evenly(parts: int) -> Division:
-    """Return so many parts for connections of which nothing is known."""
-    return Division(parts, tuple(range(parts)), {})
+def partition_evenly(parts: int) -> Partitioner:
+    """Return a partitioner for connections of unknown weight."""
+    return Partitioner(parts, tuple(range(parts)), {})
 
 
-def divide(parts: int, weights: Iterable[Weights]) -> Division:
-    """Return so many parts of about the same weight."""
+def partition_by_weight(parts: int, weights: Iterable[Weights]) -> Partitioner:
+    """Return a partitioner into parts of about the same weight."""
     sums: Counter[bytes] = Counter()
     total = 0
     for each in weights:
@@ -112,11 +112,11 @@ def divide(parts: int, weights: Iterable[Weights]) -> Division:
     lightest = [(0.0, part) for part in range(parts)]
     heapify(lightest)
 
-    def place(weight: float) -> int:
+    def assign(weight: float) -> int:
         before, part = lightest[0]
         heapreplace(lightest, (before + weight, part))
         return part
 
     ordered = sorted(heavy.items(), key=lambda item: (-item[1], item[0]))
-    places = {key: place(weight) for key, weight in ordered}
-    return Division(parts, tuple(place(slot_weight) for _ in range(slot_count)), places)
+    heavy_parts = {key: assign(weight) for key, weight in ordered}
+    return Partitioner(parts, tuple(assign(slot_weight) for _ in range(slot_count)), heavy_parts)

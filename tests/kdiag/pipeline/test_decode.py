@@ -4,9 +4,9 @@ import pyarrow as pa
 
 from folders import CAPTURES
 from kdiag.exchange.model import Exchange, Status
-from kdiag.pipeline.decode import FlowRules, Part, decode_rows, resolve_unsure
-from kdiag.pipeline.input.segment_reader import SegmentReader, Stretch
-from kdiag.pipeline.input.segment_timestamps import Moments
+from kdiag.pipeline.decode import FlowRules, RunPart, decode_rows, resolve_unsure
+from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
+from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import walk
 from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges
 from kdiag.pipeline.rows.packets import PacketRows
@@ -15,10 +15,10 @@ from recordings.hard_captures import base, write
 Emitted = dict[str, list[pa.RecordBatch]]
 
 
-def decode(file: Path, part: Part, rules: FlowRules = FlowRules()) -> Emitted:  # noqa: B008
+def decode(file: Path, part: RunPart, rules: FlowRules = FlowRules()) -> Emitted:  # noqa: B008
     """Return what a part that has all packets of a capture emits."""
     splits = walk(str(file)).splits
-    reader = SegmentReader(Stretch(splits[0], []))
+    reader = SegmentReader(SplitRun(splits[0], []))
     rows = PacketRows(reader.index.addresses)
     batches = [rows.batch(each) for each in reader.read()]
     found: Emitted = {}
@@ -26,7 +26,7 @@ def decode(file: Path, part: Part, rules: FlowRules = FlowRules()) -> Emitted:  
     def emit(name: str, batch: pa.RecordBatch) -> None:
         found.setdefault(name, []).append(batch)
 
-    decode_rows(batches, emit, part, Moments(splits), rules)
+    decode_rows(batches, emit, part, SegmentTimestamps(splits), rules)
     return found
 
 
@@ -37,7 +37,7 @@ def column(emitted: Emitted, name: str, of: str) -> list[object]:
 
 def test_numbers_are_those_of_the_part_alone() -> None:
     """No two parts give the same."""
-    first, second = (decode(CAPTURES / "acks.pcap", Part(number, 2)) for number in (0, 1))
+    first, second = (decode(CAPTURES / "acks.pcap", RunPart(number, 2)) for number in (0, 1))
 
     for of in ("number", "connection"):
         even, odd = set(column(first, "frames", of)), set(column(second, "frames", of))
@@ -50,7 +50,7 @@ def test_numbers_are_those_of_the_part_alone() -> None:
 
 def test_fetches_come_once_more_without_what_they_read() -> None:
     """Sessions need the request and the head of the response."""
-    found = decode(CAPTURES / "produce_consume_group.pcap", Part(0, 1))
+    found = decode(CAPTURES / "produce_consume_group.pcap", RunPart(0, 1))
     fetches = column(found, "fetches", "number")
 
     assert set(fetches) <= set(column(found, "frames", "number"))
@@ -64,14 +64,14 @@ def test_fetches_come_once_more_without_what_they_read() -> None:
 def test_a_port_that_is_named_is_read_as_kafka(tmp_path: Path) -> None:
     """Whatever its bytes look like; the rules are the same in all parts."""
     file = write(base(), tmp_path / "a.pcap")
-    found = decode(file, Part(0, 1), FlowRules(ports=(9092,)))
+    found = decode(file, RunPart(0, 1), FlowRules(ports=(9092,)))
 
     assert column(found, "connections", "protocol") == ["kafka"]
 
 
 def lone(connection_host: str) -> Exchange:
     """Return a response of which only others can tell what it is: Metadata v1, of no broker."""
-    found = decode(CAPTURES / "acks.pcap", Part(0, 1))
+    found = decode(CAPTURES / "acks.pcap", RunPart(0, 1))
     exchanges = [each for batch in found["frames"] for each in read_exchanges(batch)]
     exchange = next(each for each in exchanges if each.api_key == 3)
     exchange.connection.connection_id = connection_host

@@ -50,7 +50,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Recording:
 def test_spark_gives_the_rows_of_one_process(
     spark: "SparkSession", everything: Recording, parts: int, split_bytes: int, tmp_path: Path
 ) -> None:
-    """Value for value, whatever the division; twice is once."""
+    """Value for value, whatever the partitioner; twice is once."""
     job = Job(
         tuple(map(str, everything.files)),
         str(tmp_path),

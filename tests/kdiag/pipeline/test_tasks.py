@@ -47,11 +47,11 @@ def test_results_come_in_the_order_of_the_numbers(spark: "SparkSession") -> None
 
 _SCRIPT = """
 import gc
-from kdiag.pipeline.tasks import settle
-settle()
+from kdiag.pipeline.tasks import freeze_gc
+freeze_gc()
 first = gc.get_freeze_count()
 more = [[] for _ in range(1000)]
-settle()
+freeze_gc()
 print(first > 0, gc.get_freeze_count() == first, gc.get_threshold()[0])
 """
 

@@ -11,10 +11,10 @@ def test_a_path_and_a_uri_are_the_same_file(tmp_path: Path) -> None:
     file = tmp_path / "a.pcap"
     file.write_bytes(b"abc")
 
-    for place in (str(file), file.as_uri()):
-        assert size_of(place) == 3
-        assert not is_folder(place)
-        with open_file(place) as opened:
+    for uri in (str(file), file.as_uri()):
+        assert size_of(uri) == 3
+        assert not is_folder(uri)
+        with open_file(uri) as opened:
             opened.seek(1)
             assert opened.read() == b"bc"
 
@@ -28,7 +28,7 @@ def test_a_folder_stands_for_the_files_in_it(tmp_path: Path) -> None:
     assert is_folder(f"{tmp_path}/folder")
     folder, file = f"{tmp_path}/folder/", f"{tmp_path}/c"
 
-    found = [(place.removeprefix(str(tmp_path)), is_in) for place, is_in in expand([folder, file])]
+    found = [(uri.removeprefix(str(tmp_path)), is_in) for uri, is_in in expand([folder, file])]
 
     assert found == [("/folder/a", True), ("/folder/b", True), ("/c", False)]
 

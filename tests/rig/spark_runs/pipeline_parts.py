@@ -14,16 +14,16 @@ from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.look_ahead import learn_all_names
 from kdiag.pcap.tls.keylog import KeyLog
-from kdiag.pipeline.decode import FlowRules, Part, decode_rows, resolve_unsure
-from kdiag.pipeline.input.segment_reader import SegmentReader, stretches
-from kdiag.pipeline.input.segment_timestamps import Moments
+from kdiag.pipeline.decode import FlowRules, RunPart, decode_rows, resolve_unsure
+from kdiag.pipeline.input.segment_reader import SegmentReader, split_runs
+from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order, walk
 from kdiag.pipeline.rows.bundles import bundle, unbundle
 from kdiag.pipeline.rows.packets import (
     NO_FILE,
     NO_FILES,
     PACKETS,
-    PLACES,
+    POSITIONS,
     MappedFiles,
     PacketRows,
 )
@@ -76,7 +76,7 @@ def decoded(
     secrets = tuple(each for found in walks for each in found.secrets)
     captures = tuple(map(str, files))
     # No frame is too small to stay where it is.
-    rules = FlowRules(keylog=keylog, secrets=secrets, files=captures, placed_bytes=1)
+    rules = FlowRules(keylog=keylog, secrets=secrets, files=captures, least_span_bytes=1)
     packets = read_packets(splits, captures, is_indexed=is_indexed)
     outcome: Tables = defaultdict(list)
 
@@ -84,7 +84,7 @@ def decoded(
         outcome[name].append(batch)
 
     for number, rows in enumerate(shuffled(packets, parts)):
-        decode_rows(rows, emit, Part(number, parts), Moments(splits), rules)
+        decode_rows(rows, emit, RunPart(number, parts), SegmentTimestamps(splits), rules)
     resolve_unsure(outcome["unsure"], outcome["kinds"], emit)
     return outcome
 
@@ -94,15 +94,15 @@ def read_packets(
 ) -> list[pa.RecordBatch]:
     """Return the packets of all splits."""
     batches = []
-    columns = [*PACKETS.names, *(PLACES.names if is_indexed else ())]
-    for stretch in stretches(splits):
-        reader = SegmentReader(stretch)
+    columns = [*PACKETS.names, *(POSITIONS.names if is_indexed else ())]
+    for split_run in split_runs(splits):
+        reader = SegmentReader(split_run)
         rows = PacketRows(reader.index.addresses, columns)
-        file = files.index(stretch.split.place)
+        file = files.index(split_run.split.uri)
         for batch in reader.read():
-            is_placed = reader.place.file != NO_FILE
-            place = reader.place._replace(file=file) if is_placed else reader.place
-            batches.append(rows.batch(batch, place))
+            has_position = reader.position.file != NO_FILE
+            position = reader.position._replace(file=file) if has_position else reader.position
+            batches.append(rows.batch(batch, position))
     return batches
 
 
@@ -127,7 +127,7 @@ def tabulated(outcome: Tables, files: MappedFiles = NO_FILES) -> Tables:
     fetches = outcome["fetches"]
     sessions = {}
     if fetches:
-        ordered = pa.Table.from_batches(fetches).sort_by([("place", "ascending")])
+        ordered = pa.Table.from_batches(fetches).sort_by([("order", "ascending")])
         sessions = read_sessions(follow_sessions(ordered.to_batches()))
     pairs = [each for batch in outcome["names"] for each in batch.to_pylist()]
     names = TopicNames({each["topic_id"]: each["name"] for each in pairs})

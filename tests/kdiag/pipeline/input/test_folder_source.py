@@ -21,7 +21,7 @@ def reader(folder: Path, **options: str) -> FolderReader:
 def read(of: FolderReader, first: int, last: int) -> list[str]:
     """Return the names of the captures of a batch."""
     (partition,) = of.partitions({"files": first}, {"files": last})
-    return [Path(place).name for (place,) in of.read(partition)]
+    return [Path(uri).name for (uri,) in of.read(partition)]
 
 
 def test_captures_come_in_the_order_of_their_writing(tmp_path: Path) -> None:
@@ -59,4 +59,4 @@ def test_a_batch_has_no_more_captures_than_it_may(tmp_path: Path) -> None:
 
     assert follower.latestOffset({"files": 0}, None) == {"files": 2}
     assert follower.latestOffset({"files": 2}, None) == {"files": 3}
-    assert FolderSource({}).schema() == "place string"
+    assert FolderSource({}).schema() == "uri string"

@@ -7,7 +7,13 @@ from scapy.layers.inet import IP, fragment
 
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
-from kdiag.pipeline.input.segment_reader import ALWAYS, SegmentReader, Stretch, TimeRange, stretches
+from kdiag.pipeline.input.segment_reader import (
+    ALWAYS,
+    SegmentReader,
+    SplitRun,
+    TimeRange,
+    split_runs,
+)
 from kdiag.pipeline.input.split import Split, walk
 from recordings.hard_captures import base, write
 
@@ -42,7 +48,9 @@ def rows_of(batches: list[SegmentBatch]) -> list[tuple[int, int, int]]:
 def read_all(splits: list[Split], times: TimeRange = ALWAYS) -> list[SegmentBatch]:
     """Return the segments of all splits."""
     return [
-        batch for stretch in stretches(splits) for batch in SegmentReader(stretch, times).read()
+        batch
+        for split_run in split_runs(splits)
+        for batch in SegmentReader(split_run, times).read()
     ]
 
 
@@ -73,7 +81,7 @@ def test_damage_is_told(tmp_path: Path) -> None:
     with file.open("r+b") as opened:
         opened.truncate(file.stat().st_size - 10)
     (split,) = walk(str(file)).splits
-    reader = SegmentReader(Stretch(split, []))
+    reader = SegmentReader(SplitRun(split, []))
 
     assert rows_of(list(reader.read()))
     assert "ends within a packet" in reader.warning

@@ -5,7 +5,7 @@ from folders import CAPTURES
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tcp.reassembly import Moment
 from kdiag.pipeline.input.segment_reader import TimeRange
-from kdiag.pipeline.input.segment_timestamps import Moments
+from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import in_order, walk
 
 FILES = sorted(CAPTURES.glob("*.pcap"))[:3]
@@ -17,7 +17,7 @@ def test_moments_are_those_of_one_reader(split_bytes: int) -> None:
     batches = list(CaptureReader(FILES).read_segments())
     packets = np.concatenate([batch.packet for batch in batches])
     times = np.concatenate([batch.time_ns for batch in batches])
-    moments = Moments(in_order([walk(str(file), split_bytes) for file in FILES]))
+    moments = SegmentTimestamps(in_order([walk(str(file), split_bytes) for file in FILES]))
 
     for at in range(0, len(packets), 37):
         after = np.flatnonzero((packets > packets[at]) & (times > times[at] + 1_000_000))
@@ -31,7 +31,7 @@ def test_moments_are_those_of_one_reader(split_bytes: int) -> None:
 def test_nothing_is_after_the_end() -> None:
     """Nor is there a last one where nothing is wanted."""
     splits = walk(str(FILES[0])).splits
-    moments = Moments(splits, TimeRange(splits[0].last_ns + 1, None))
+    moments = SegmentTimestamps(splits, TimeRange(splits[0].last_ns + 1, None))
 
-    assert Moments(splits).first_after(0, splits[0].last_ns) is None
+    assert SegmentTimestamps(splits).first_after(0, splits[0].last_ns) is None
     assert moments.last() == Moment(0, 0)

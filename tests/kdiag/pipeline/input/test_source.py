@@ -11,7 +11,7 @@ from kdiag.pipeline.input.source import (
     FAILFAST,
     CaptureSource,
     CaptureSourceReader,
-    Reading,
+    ReadOptions,
     read_packets,
 )
 from kdiag.pipeline.input.split import in_order, splits_text, walk
@@ -79,7 +79,7 @@ def test_spark_reads_what_is_read_here(spark: "SparkSession") -> None:
     assert [row.asDict() for row in found] == rows
     assert list(found[0].asDict()) == PACKETS.names
     times = TimeRange(rows[5]["time_ns"], rows[-5]["time_ns"])
-    some = read_packets(spark, splits, Reading(("packet",), times)).collect()
+    some = read_packets(spark, splits, ReadOptions(("packet",), times)).collect()
     wanted = [row["packet"] for row in rows if times[0] <= row["time_ns"] < times[1]]
     assert sorted(row["packet"] for row in some) == wanted
     with pytest.raises(PySparkException, match="no such column"):

@@ -8,7 +8,14 @@ from folders import CAPTURES
 from kdiag.errors import CaptureError
 from kdiag.pcap.files.pcapng import TLS_KEY_LOG
 from kdiag.pcap.reader import CaptureReader
-from kdiag.pipeline.input.split import in_order, read_placed, read_splits, splits_text, walk, whole
+from kdiag.pipeline.input.split import (
+    in_order,
+    read_positioned,
+    read_splits,
+    splits_text,
+    walk,
+    whole,
+)
 from recordings.hard_captures import base, write
 
 SPLIT_BYTES = (1, 700, 4096, 64 << 10)
@@ -26,7 +33,7 @@ def test_splits_follow_each_other_and_hold_all_packets(split_bytes: int) -> None
     """A split ends where the next one begins, and the packets are those of one reader."""
     for file in sorted(CAPTURES.glob("*.pcap")):
         splits = walk(str(file), split_bytes).splits
-        packets = [block for split in splits for _, block in read_placed(split)]
+        packets = [block for split in splits for _, block in read_positioned(split)]
 
         assert [each.end for each in splits[:-1]] == [each.start for each in splits[1:]]
         assert (splits[0].start, splits[-1].end) == (0, file.stat().st_size)
@@ -42,7 +49,7 @@ def test_a_split_of_pcapng_knows_the_interfaces_of_its_section(
 ) -> None:
     """Each section has its byte order, its interfaces and their clocks."""
     splits = walk(str(two_sections), split_bytes).splits
-    packets = [block for split in splits for _, block in read_placed(split)]
+    packets = [block for split in splits for _, block in read_positioned(split)]
 
     assert len(splits) > 1 or split_bytes > 4096
     assert np.concatenate([block.time_ns for block in packets]).tolist() == times_of(two_sections)
@@ -55,7 +62,7 @@ def test_what_is_compressed_is_one_split(tmp_path: Path) -> None:
     (split,) = walk(str(file), 1000).splits
 
     assert split.packets == len(times_of(file))
-    assert sum(len(block.time_ns) for _, block in read_placed(split)) == split.packets
+    assert sum(len(block.time_ns) for _, block in read_positioned(split)) == split.packets
 
 
 def test_a_damaged_file_ends_where_the_damage_begins(tmp_path: Path) -> None:
@@ -68,7 +75,7 @@ def test_a_damaged_file_ends_where_the_damage_begins(tmp_path: Path) -> None:
     assert "ends within a packet" in found.warning
     assert found.splits[-1].first_packet + found.splits[-1].packets - 1 == len(times_of(file))
     with pytest.raises(CaptureError):
-        list(read_placed(found.splits[-1]))
+        list(read_positioned(found.splits[-1]))
 
 
 def test_files_are_numbered_through_by_their_first_packets() -> None:

@@ -5,7 +5,7 @@ import pytest
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.reader import CaptureReader
-from kdiag.pipeline.output.checkpoint import keep, kept, read_whole, write_whole
+from kdiag.pipeline.output.checkpoint import load_state, read_whole, save_state, write_whole
 from recordings.capture_sets import recorded_sets, write_hard_cases
 from tiers.sampling import sample
 
@@ -14,22 +14,22 @@ LARGE_BYTES = 300_000
 
 def test_what_is_kept_comes_back_or_is_nothing(tmp_path: Path) -> None:
     """Views of memory come back as views of a copy."""
-    place = str(tmp_path / "new" / "value")
-    assert kept(place) is None
-    keep(place, {"a": memoryview(b"abc")[1:]})
-    assert kept(place) == {"a": b"bc"}
-    keep(place, 1)
-    assert kept(place) == 1
+    uri = str(tmp_path / "new" / "value")
+    assert load_state(uri) is None
+    save_state(uri, {"a": memoryview(b"abc")[1:]})
+    assert load_state(uri) == {"a": b"bc"}
+    save_state(uri, 1)
+    assert load_state(uri) == 1
     assert [each.name for each in (tmp_path / "new").iterdir()] == ["value"]
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     """There is no moment at which it is half written under its name."""
-    place = str(tmp_path / "file")
-    assert read_whole(place) is None
+    uri = str(tmp_path / "file")
+    assert read_whole(uri) is None
     for data in (b"one", b""):
-        write_whole(place, data)
-        assert read_whole(place) == data
+        write_whole(uri, data)
+        assert read_whole(uri) == data
 
 
 def told(item: Item) -> str:
@@ -42,24 +42,24 @@ def told(item: Item) -> str:
     return repr((item.connection.connection_id, item.offset, item.size, item.time_ns))
 
 
-def decode(files: list[Path], place: str | None) -> list[str]:
-    """Return what a capture decodes to; with a place, the decoder is kept after each block."""
+def decode(files: list[Path], uri: str | None) -> list[str]:
+    """Return what a capture decodes to; with a uri, the decoder is kept after each block."""
     reader = CaptureReader(files, block_bytes=4096)
     decoder = CaptureDecoder(reader.addresses.endpoint_text)
     items: list[str] = []
     for batch in reader.read_segments():
         items += map(told, decoder.feed(batch))
-        if place is not None:
-            keep(place, (decoder, reader.index))
-            decoder, reader.index = kept(place)
+        if uri is not None:
+            save_state(uri, (decoder, reader.index))
+            decoder, reader.index = load_state(uri)
     return sorted([*items, *map(told, decoder.finish())])
 
 
 @pytest.mark.parametrize("is_hard", [False, True])
 def test_a_decoder_that_was_kept_goes_on_as_if_it_had_not(tmp_path: Path, *, is_hard: bool) -> None:
     """In the middle of a frame, of a search, of a connection that nobody has understood yet."""
-    sets = list(write_hard_cases(tmp_path) if is_hard else recorded_sets())
-    place = str(tmp_path / "kept")
-    for capture in sample(f"checkpoint {is_hard}", sets, 12):
+    sets = write_hard_cases(tmp_path) if is_hard else recorded_sets()
+    uri = str(tmp_path / "kept")
+    for capture in sets:
         if sum(file.stat().st_size for file in capture.files) < LARGE_BYTES:
-            assert decode(capture.files, place) == decode(capture.files, None), capture.name
+            assert decode(capture.files, uri) == decode(capture.files, None), capture.name

@@ -78,7 +78,7 @@ def test_a_commit_that_broke_off_is_repeated(tmp_path: Path) -> None:
     files = TableFiles(f"{tmp_path}/_runs/r.staging", "r", "0")
     files.write("connections", connections((1, "b:1", "a"), (DAY_NS, "b:1", "b")))
     written = files.close()
-    Path(written[1].place).rename(tmp_path / "elsewhere")
+    Path(written[1].uri).rename(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="No such file"):
         commit(str(tmp_path), "r", written, [])
     broken = read_manifest(str(tmp_path), "r")

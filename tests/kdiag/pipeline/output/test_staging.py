@@ -20,20 +20,20 @@ def test_batches_come_back_in_their_order(tmp_path: Path) -> None:
 
     a = staged["a"]
     assert (a.part, a.batches, a.rows, a.bytes) == (3, 3, 4, 32)
-    assert list(read_staged(a.place)) == [batch(1, 2), batch(3), batch(4)]
-    assert list(read_staged(a.place, 1, 2)) == [batch(3)]
+    assert list(read_staged(a.uri)) == [batch(1, 2), batch(3), batch(4)]
+    assert list(read_staged(a.uri, 1, 2)) == [batch(3)]
     assert list(read_all([staged["b"], a]))[:2] == [batch(5), batch(1, 2)]
 
 
 def test_a_task_that_is_run_again_writes_other_files(tmp_path: Path) -> None:
     """What the first has written is nobody's result."""
-    places = set()
+    uris = set()
     for _ in range(2):
         staging = Staging(str(tmp_path), 0)
         staging.write("a", batch(1))
-        places |= {each.place for each in staging.close()}
+        uris |= {each.uri for each in staging.close()}
 
-    assert len(places) == 2
+    assert len(uris) == 2
 
 
 def test_nothing_written_is_no_file(tmp_path: Path) -> None:

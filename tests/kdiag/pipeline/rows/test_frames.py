@@ -6,7 +6,7 @@ import pyarrow as pa
 from folders import CAPTURES
 from kdiag.exchange.model import Exchange
 from kdiag.pcap.decoder import decode_capture
-from kdiag.pipeline.rows.frames import FRAMES, frame_row, placed_bytes, read_exchanges, row_bytes
+from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges, row_bytes, span_bytes
 from kdiag.pipeline.rows.packets import MappedFiles
 
 
@@ -28,7 +28,7 @@ def test_exchanges_come_back_as_they_were() -> None:
 
 
 def test_a_frame_that_lies_elsewhere_is_read_there(tmp_path: Path) -> None:
-    """The row has its places instead, and counts for what lies there."""
+    """The row has its spans instead, and counts for what lies there."""
     file = tmp_path / "frames"
     exchange = next(
         each for each in decode_capture([CAPTURES / "acks.pcap"]) if isinstance(each, Exchange)
@@ -36,8 +36,8 @@ def test_a_frame_that_lies_elsewhere_is_read_there(tmp_path: Path) -> None:
     assert exchange.request is not None
     file.write_bytes(b"head" + exchange.request.data)
     size = len(exchange.request.data)
-    places = np.array([[0, 4, 10], [0, 14, size - 10]], np.int64).tobytes()
-    columns = zip(frame_row(exchange, (places, None)), strict=True)
+    spans = np.array([[0, 4, 10], [0, 14, size - 10]], np.int64).tobytes()
+    columns = zip(frame_row(exchange, (spans, None)), strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, FRAMES, strict=True)]
     rows = pa.RecordBatch.from_arrays(arrays, schema=FRAMES)
     (back,) = read_exchanges(rows, MappedFiles([str(file)]))
@@ -45,8 +45,8 @@ def test_a_frame_that_lies_elsewhere_is_read_there(tmp_path: Path) -> None:
     assert rows.column("request_data").to_pylist() == [None]
     assert back.request == exchange.request
     assert back.response == exchange.response
-    assert placed_bytes(rows) == size
-    assert placed_bytes(rows.select(["number"])) == 0
+    assert span_bytes(rows) == size
+    assert span_bytes(rows.select(["number"])) == 0
 
 
 def test_a_row_is_as_large_as_its_frames() -> None:

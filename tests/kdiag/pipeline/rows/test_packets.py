@@ -7,9 +7,9 @@ import pytest
 from folders import CAPTURES
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
-from kdiag.pipeline.input.segment_reader import SegmentReader, Stretch
+from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.split import walk
-from kdiag.pipeline.rows.packets import PACKETS, PacketRows, Segments
+from kdiag.pipeline.rows.packets import PACKETS, PacketRows, RowSegments
 from recordings.wrapped_captures import TENANTS
 
 
@@ -25,7 +25,7 @@ def test_segments_come_back_as_they_were(cut: int) -> None:
     for file in sorted(CAPTURES.glob("*.pcap")):
         reader, batches = read(file)
         rows = PacketRows(reader.addresses)
-        back = Segments()
+        back = RowSegments()
         for batch in batches:
             table = rows.batch(batch)
             pieces = [table.slice(at, cut) for at in range(0, table.num_rows, cut)]
@@ -48,8 +48,8 @@ def test_segments_come_back_as_they_were(cut: int) -> None:
 def payloads(batch: SegmentBatch) -> list[bytes]:
     """Return the payloads of segments."""
     view = memoryview(batch.data)
-    places = zip(batch.payload_offset.tolist(), batch.payload_bytes.tolist(), strict=True)
-    return [bytes(view[start : start + size]) for start, size in places]
+    positions = zip(batch.payload_offset.tolist(), batch.payload_bytes.tolist(), strict=True)
+    return [bytes(view[start : start + size]) for start, size in positions]
 
 
 def test_both_directions_have_the_same_key() -> None:
@@ -70,10 +70,10 @@ def test_networks_that_are_told_apart_stay_apart(tenants: str, tmp_path: Path) -
     file.write_bytes(TENANTS[tenants]())
     ends = []
     for apart in (False, True):
-        stretch = Stretch(walk(str(file)).splits[0], [])
-        reader = SegmentReader(stretch, separates_networks=apart)
+        split_run = SplitRun(walk(str(file)).splits[0], [])
+        reader = SegmentReader(split_run, separates_networks=apart)
         (batch,) = reader.read()
-        rows, back = PacketRows(reader.index.addresses).batch(batch), Segments()
+        rows, back = PacketRows(reader.index.addresses).batch(batch), RowSegments()
         found = {*back.batch(rows).source.tolist()}
         ends.append(len(found))
         assert len({*rows["low"].to_pylist()}) == len(found) / 2
