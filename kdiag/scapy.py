@@ -44,7 +44,8 @@ from kdiag.exchange.documents.document import without_surrogates
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.secrets.redaction import redact_body
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, APIS, Api
+from kdiag.wire import api_keys
+from kdiag.wire.catalog import API_BY_KEY, APIS, Api
 from kdiag.wire.codec.json_form import from_json, to_json
 from kdiag.wire.codec.messages import decode, encode
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES, LENGTH_BYTES, Frame
@@ -368,7 +369,7 @@ class KafkaRequest(_KafkaFrame):
     name = "Kafka request"
     fields_desc = [  # noqa: RUF012 - scapy's
         Field[int | None, int]("size", None, ">i"),
-        ShortEnumField("api", API_VERSIONS_KEY, {api.key: api.name for api in APIS}),
+        ShortEnumField("api", api_keys.API_VERSIONS, {api.key: api.name for api in APIS}),
         _VersionField("version", None),
         SignedIntField("correlation_id", 0),
         ConditionalField(
@@ -448,7 +449,7 @@ class KafkaResponse(_KafkaFrame):
         A broker that does not know the version of an ApiVersions request answers in version 0.
         """
         body, why = super().read_body(data)
-        if why and self.api == API_VERSIONS_KEY and self.version:
+        if why and self.api == api_keys.API_VERSIONS and self.version:
             asked, self.fields["version"] = self.version, 0
             old, why_old = super().read_body(data)
             if not why_old:

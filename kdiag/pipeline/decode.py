@@ -132,7 +132,7 @@ def decode_rows(
     decoder.finish(emit, recording)
     emitter = _RowEmitter(part.emit_by(emit))
     emitter.add_unsure(unsure)
-    emitter.add_kinds(decoder.lone_responses.asked_between)
+    emitter.add_kinds(decoder.unmatched_responses.asked_between)
     emitter.flush()
 
 
@@ -161,9 +161,9 @@ class PartDecoder:
         )
 
     @property
-    def lone_responses(self) -> LoneResponses:
+    def unmatched_responses(self) -> UnmatchedResponses:
         """Return the responses whose requests were not seen."""
-        return self._decoder.lone_responses
+        return self._decoder.unmatched_responses
 
     def feed(
         self,
@@ -259,8 +259,9 @@ class _RowEmitter:
             if isinstance(item, Exchange):
                 self._frames.add(frame_row(item, self._frame_spans.of(item)), row_bytes(item))
                 if may_tell_names(item):
-                    self._names.learn(Dissection(item))
-                if item.api_key == FETCH_KEY and (item.version or 0) >= FIRST_WITH_SESSIONS:
+                    with suppress_faults():
+                        self._names.learn(Dissection(item))
+                if item.api_key == api_keys.FETCH and (item.version or 0) >= FIRST_WITH_SESSIONS:
                     self._add_fetch(item)
             elif isinstance(item, Connection):
                 self._orders.pop(item.connection_id, None)
@@ -274,7 +275,7 @@ class _RowEmitter:
             self._unsure.add(frame_row(each), row_bytes(each))
         exchanges.clear()
 
-    def add_kinds(self, asked_between: Mapping[tuple[str, str], Collection[Asked]]) -> None:
+    def add_kinds(self, asked_between: Mapping[tuple[str, str], Collection[RequestKind]]) -> None:
         """Add the kinds of clients' requests."""
         for hosts, kinds in asked_between.items():
             for kind in kinds:

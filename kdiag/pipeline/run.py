@@ -247,7 +247,7 @@ class PartWriters:
 
     def close(self) -> Outcome:
         """Complete the files and return them."""
-        return Outcome(list(self._staging.close()), self._files.close())
+        return Outcome(list(self._staging.close()), self._files.close(), [])
 
 
 def _resolve(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
@@ -315,7 +315,7 @@ def _follow_brokers(
     _stage_sessions(follow_sessions(fetches, sessions), parts, staging)
     if folders is not None:
         save_state(after, sessions)
-    yield Outcome(list(staging.close()), []).row()
+    yield Outcome(list(staging.close()), [], []).row()
 
 
 def _stage_sessions(rows: Rows, parts: int, staging: Staging) -> None:
@@ -368,5 +368,5 @@ def _tabulate_chunk(
     files = TableFiles(job.staging, job.run, f"e{number}")
     tables = TableBatches(files.write, TopicNames(names), job.choice)
     captures = MappedFiles(job.rules.files)
-    tabulate(read_staged(file.uri, first, last), sessions, tables, captures)
-    yield Outcome([], files.close())
+    faults = tabulate(read_staged(file.uri, first, last), sessions, tables, captures)
+    yield Outcome([], files.close(), faults)

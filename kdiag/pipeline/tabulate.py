@@ -83,8 +83,8 @@ def tabulate(
     sessions: Mapping[int, list[tuple[str, int]]],
     tables: TableBatches,
     files: MappedFiles = NO_FILES,
-) -> None:
-    """Read exchanges and add their rows to the tables.
+) -> list[str]:
+    """Read exchanges, add their rows to the tables, and return the faults of kdiag's own.
 
     Args:
         frames: rows of `rows.frames.FRAMES`.

@@ -25,7 +25,7 @@ Rows = Iterable[pa.RecordBatch]
 
 
 class Outcome(NamedTuple):
-    """The files that tasks have written."""
+    """The files that tasks have written, and the faults of kdiag's own that they met."""
 
     staged: list[Staged]
     written: list[Written]
@@ -67,7 +67,7 @@ def _do_numbered(do: Callable[[int], Iterator[Any]], batches: Rows) -> Iterator[
 
 def outcome_of(results: Iterable[bytes]) -> Outcome:
     """Return the outcome of all tasks from their results."""
-    total = Outcome([], [])
+    total = Outcome([], [], [])
     for each in results:
         total.add(msgspec.json.decode(each, type=Outcome))
     return total

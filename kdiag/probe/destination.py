@@ -170,7 +170,7 @@ def _coordinator(client: ClusterClient, destination: Destination) -> Nodes:
         error = error_name(named.error_code) if named.error_code else None
         if error != _NOT_AVAILABLE or client.clock.monotonic_ns() >= until_ns:
             break
-        pause(client, _RETRY_NS)
+        client.wait(_RETRY_NS)
     coordinator = f"the coordinator of {destination.kind.noun} {destination.name}"
     if error is not None:
         return Nodes([], f"{coordinator}: {error}", error)

@@ -29,8 +29,8 @@ from kdiag.diagnosis.buffers.facts import (
     BYTES_PER_MB,
     LEFT_TO_KERNEL,
     BrokerPath,
-    Direction,
     KernelLimits,
+    LoadDirection,
 )
 
 SEND_FACTOR: Final = 1.5

@@ -13,10 +13,10 @@ from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.buffers.facts import (
     BYTES_PER_MB,
     LEFT_TO_KERNEL,
-    Direction,
     KernelLimits,
-    Load,
-    Run,
+    LoadDirection,
+    LoadKind,
+    ProofRun,
 )
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kdiag.clock import NS_PER_S
 from kdiag.findings.finding import Finding, found
-from kdiag.net.timed_channel import TlsFacts
+from kdiag.net.timed_channel import HandshakeFacts
 
 if TYPE_CHECKING:  # a plaintext check does without
     from kdiag.net.tls.certificate import Certificate
@@ -16,7 +16,7 @@ SOON_DAYS: Final = 30
 _SHOWN_NAMES: Final = 4
 
 
-def tls_text(tls: TlsFacts, epoch_ns: int) -> str:
+def tls_text(tls: HandshakeFacts, epoch_ns: int) -> str:
     """Return one line: version, cipher suite, and the peer's certificate."""
     spoken = " ".join(filter(None, (tls.version, tls.cipher)))
     if not tls.certificates:
@@ -31,7 +31,7 @@ def tls_text(tls: TlsFacts, epoch_ns: int) -> str:
     return f"{spoken}, {text}" if spoken else text
 
 
-def tls_facts(tls: TlsFacts, epoch_ns: int) -> dict[str, Any]:
+def tls_facts(tls: HandshakeFacts, epoch_ns: int) -> dict[str, Any]:
     """Return the facts of TLS as plain values of JSON."""
     return {
         "version": tls.version,
@@ -40,7 +40,7 @@ def tls_facts(tls: TlsFacts, epoch_ns: int) -> dict[str, Any]:
     }
 
 
-def expiring(address: str, tls: TlsFacts, epoch_ns: int) -> list[Finding]:
+def expiring(address: str, tls: HandshakeFacts, epoch_ns: int) -> list[Finding]:
     """Return a finding if a certificate is valid but expires soon."""
     first = min(tls.certificates, key=lambda each: each.not_after_ns, default=None)
     if first is None or not 0 <= first.days_left(epoch_ns) < SOON_DAYS:

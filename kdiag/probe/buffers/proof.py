@@ -179,8 +179,8 @@ class Proof:
             return measure(client, target, settings, batch)
 
     def _settings(self, step: ProofStep, path: BrokerPath, max_bytes: int) -> RunSettings:
-        is_produce = step.direction is Direction.PRODUCE
-        if step.load is Load.DEFAULTS:
+        is_produce = step.direction is LoadDirection.PRODUCE
+        if step.load is LoadKind.DEFAULTS:
             turn_bytes, in_flight = DEFAULT_FETCH_BYTES, DEFAULT_IN_FLIGHT if is_produce else 1
         else:
             turn_bytes = FETCHED_BYTES

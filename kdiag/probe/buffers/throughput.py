@@ -54,7 +54,7 @@ class RunSettings(NamedTuple):
         return _WARM_UP_NS + _WARM_UP_ROUND_TRIPS * self.rtt_ns
 
 
-def measure(client: ClusterClient, target: Target, settings: RunSettings, batch: bytes) -> Run:
+def measure(client: ClusterClient, target: Target, settings: RunSettings, batch: bytes) -> ProofRun:
     """Measure one run.
 
     Args:

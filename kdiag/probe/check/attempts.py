@@ -95,7 +95,7 @@ class ConnectionAttempts:
         progress = self._timed.progress.get(node_id)
         took_ns, last_ns = self._steps(attempt, progress)
         if answer is not None:
-            took_ns[Step.METADATA] = ended_ns - last_ns
+            took_ns[CheckStep.METADATA] = ended_ns - last_ns
         address = attempt.node.address
         assert address is not None
         return Visit(
@@ -144,9 +144,11 @@ class ConnectionAttempts:
         silence = self._client.network.silence(attempt.node.id)
         return silence or no_metadata(attempt.node.endpoint, None)
 
-    def _steps(self, attempt: _Attempt, progress: Progress | None) -> tuple[dict[Step, int], int]:
+    def _steps(
+        self, attempt: _Attempt, progress: ChannelProgress | None
+    ) -> tuple[dict[CheckStep, int], int]:
         """Return how long each step up to ApiVersions took, and when the last of them ended."""
-        took_ns: dict[Step, int] = {}
+        took_ns: dict[CheckStep, int] = {}
         last_ns = attempt.began_ns
         for step, ended_ns in _ends(attempt, progress).items():
             if ended_ns is None:
@@ -156,7 +158,7 @@ class ConnectionAttempts:
         return took_ns, last_ns
 
 
-def _ends(attempt: _Attempt, progress: Progress | None) -> Mapping[Step, int | None]:
+def _ends(attempt: _Attempt, progress: ChannelProgress | None) -> Mapping[CheckStep, int | None]:
     """Return when each step succeeded; TLS and SASL only where they take place."""
     if progress is None:
         return {}
@@ -164,8 +166,8 @@ def _ends(attempt: _Attempt, progress: Progress | None) -> Mapping[Step, int | N
     if progress.tls is not None or progress.secured_ns != progress.connected_ns:
         ends[CheckStep.TLS] = progress.secured_ns
     if progress.authenticated_ns != progress.secured_ns:
-        ends[Step.SASL] = progress.authenticated_ns
-    return {**ends, Step.API_VERSIONS: attempt.ready_ns}
+        ends[CheckStep.SASL] = progress.authenticated_ns
+    return {**ends, CheckStep.API_VERSIONS: attempt.ready_ns}
 
 
 def _answer(attempt: _Attempt) -> MetadataResponse | None:

@@ -20,13 +20,12 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.request import RequestBuilder
 from kdiag.clock import NS_PER_MS, NS_PER_S
-from kdiag.diagnosis.check.facts import CheckFacts, Endpoint
+from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts
 from kdiag.errors import KdiagError
 from kdiag.net.address import Lookup, look_up_all
 from kdiag.net.timed_channel import TimedChannels
 from kdiag.probe.check.attempts import ConnectionAttempts
 from kdiag.probe.coordinator.search import find_coordinators
-from kdiag.wire import api_keys
 from kdiag.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kdiag.wire.api.describe_configs import (
     DescribeConfigsRequest,

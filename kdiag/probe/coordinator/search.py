@@ -101,7 +101,7 @@ def find_coordinators(
     answers, unreachable, topic = _ask_once(client, keys, kind, nodes)
     began_ns = client.clock.monotonic_ns()
     while client.clock.monotonic_ns() < began_ns + _useful_ns(answers, topic, patience_ns):
-        pause(client, _RETRY_NS)
+        client.wait(_RETRY_NS)
         answers, unreachable, topic = _ask_once(client, keys, kind, nodes)
     _add_missing(client, topic, answers, unreachable)
     asked = {node_id: keys for node_id, keys in _named(answers).items() if node_id in nodes}

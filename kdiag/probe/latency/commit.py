@@ -18,7 +18,7 @@ import msgspec
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.clock import NS_PER_MS, NS_PER_S
-from kdiag.diagnosis.latency.split import Split, joined, split_request
+from kdiag.diagnosis.latency.split import LatencySplit, joined, split_request
 from kdiag.errors import AuthorizationError, KdiagError, ProbeError
 from kdiag.probe.coordinator.search import coordinator_request
 from kdiag.probe.latency.connection import Ended, OwnConnection
@@ -115,8 +115,8 @@ class PendingCommit(msgspec.Struct):
     partition: int
     offset: int
     read_ns: int
-    arrival: tuple[RecordStart, Split] | None = None
-    commit: Split | None = None
+    arrival: tuple[RecordStart, LatencySplit] | None = None
+    commit: LatencySplit | None = None
 
 
 class Committing:
@@ -151,7 +151,9 @@ class Committing:
         request = commit_request(self._target, self._group.name, *position)
         self.connection.ask(request, pending.read_ns, partial(self._end, pending))
 
-    def handle_arrival(self, pending: PendingCommit, start: RecordStart, split: Split) -> None:
+    def handle_arrival(
+        self, pending: PendingCommit, start: RecordStart, split: LatencySplit
+    ) -> None:
         """Record the arrival of the last record before an offset."""
         pending.arrival = start, split
         self._maybe_add(pending)

@@ -12,7 +12,7 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.consumer_network_client import ResponseFuture
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.clock import NS_PER_MS
-from kdiag.diagnosis.latency.split import Moments
+from kdiag.diagnosis.latency.split import RequestTimes
 from kdiag.errors import KdiagError
 from kdiag.net.tcp_info import SocketFacts
 from kdiag.wire.schema import Struct
@@ -42,7 +42,7 @@ class Ended(NamedTuple):
     last_ns: int | None = None
     rtt_ns: int = 0
 
-    def times(self, done_ns: int) -> Moments:
+    def times(self, done_ns: int) -> RequestTimes:
         """Return the times of a request that has an answer.
 
         Args:

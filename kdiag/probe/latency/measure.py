@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.clock import NS_PER_MS, NS_PER_S
-from kdiag.diagnosis.latency.split import Split
+from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.probe.latency.commit import Committing, ProbeGroup
 from kdiag.probe.latency.connection import OwnConnection
 from kdiag.probe.latency.consumer import LatencyConsumer
@@ -159,7 +159,7 @@ class _Measurement:
         scene = _Scene("fetches", load, load.connections, sweep.connections, sweep.keep_fetching)
         self._play(scene, warm_up_ns=FOREVER_NS)  # writes were measured already
 
-    def _handle_arrival(self, start: RecordStart, split: Split) -> None:
+    def _handle_arrival(self, start: RecordStart, split: LatencySplit) -> None:
         """Record that a record has been read."""
         series = self._results.of(SeriesKind.END_TO_END, start.acks)
         self._results.add(series, start.due_ns, split, start.node_id)

@@ -25,7 +25,7 @@ class RecordStart(NamedTuple):
     node_id: int
 
 
-OnArrival = Callable[[RecordStart, Split], None]
+OnArrival = Callable[[RecordStart, LatencySplit], None]
 
 
 class _RecordTiming(msgspec.Struct):
@@ -58,7 +58,7 @@ class RecordTimings:
             self._maybe_end(number, timing)
 
     def add_read(
-        self, number: int, times: Moments, rtt_ns: int, on_arrival: OnArrival | None = None
+        self, number: int, times: RequestTimes, rtt_ns: int, on_arrival: OnArrival | None = None
     ) -> None:
         """Record that a consumer has read a record.
 
@@ -84,7 +84,7 @@ class RecordTimings:
         if timing.produce is None or timing.fetch is None:
             return
         del self._under_way[number]
-        split = split_journey(timing.start.due_ns, timing.produce, *timing.fetch)
+        split = split_end_to_end(timing.start.due_ns, timing.produce, *timing.fetch)
         self._on_arrival(timing.start, split)
         for handle in timing.on_arrival:
             handle(timing.start, split)

@@ -38,7 +38,7 @@ class NodeShare(msgspec.Struct):
     count: int = 0
     total: LatencySplit = LatencySplit()
 
-    def add(self, split: Split) -> None:
+    def add(self, split: LatencySplit) -> None:
         """Add a latency."""
         self.count += 1
         self.total = joined(self.total, split)
@@ -68,7 +68,7 @@ class Series(msgspec.Struct):
     nodes: dict[int, NodeShare] = {}
     errors: dict[str, int] = {}
 
-    def add(self, split: Split, node_id: int) -> None:
+    def add(self, split: LatencySplit, node_id: int) -> None:
         """Add a latency."""
         self.latencies.add(split)
         self.stalls.add(split)
@@ -117,7 +117,7 @@ class LatencyResults(msgspec.Struct):
             series = self.series[kind, acks] = Series(kind, acks, LatencyHistogram())
         return series
 
-    def add(self, series: Series, due_ns: int, split: Split, node_id: int) -> None:
+    def add(self, series: Series, due_ns: int, split: LatencySplit, node_id: int) -> None:
         """Add a latency, unless it belongs to the warm-up."""
         if due_ns >= self.counted_from_ns:
             series.add(split, node_id)

@@ -28,7 +28,6 @@ from kdiag.client.fetch.session import FetchLimits
 from kdiag.client.network.metadata import Cluster
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import ConfigError, DecodeError, KdiagError
-from kdiag.probe.pause import pause
 from kdiag.probe.tail.last_records import LastRecords, OffsetSpan
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.offsets import StartAndStop, find_offsets

@@ -199,7 +199,7 @@ def _metadata_levels(kafka: Kafka) -> Iterable[str]:
 
 
 def _settings(kafka: Kafka) -> Iterable[str]:
-    known = {*keys.USED, *keys.TRANSLATIONS, *keys.UNHEEDED}
+    known = {*keys.USED, *keys.TRANSLATIONS, *keys.UNSUPPORTED}
     for each in kafka.names["setting"]:
         if each["name"] not in known and not keys.is_accepted(each["name"]):
             yield each["name"]

@@ -7,7 +7,6 @@ from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pipeline.output.checkpoint import load_state, read_whole, save_state, write_whole
 from recordings.capture_sets import recorded_sets, write_hard_cases
-from tiers.sampling import sample
 
 LARGE_BYTES = 300_000
 

@@ -13,7 +13,7 @@ from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from scripted_kafka.writable_cluster import WritableCluster
 
 START = RecordStart(due_ns=100, acks=1, node_id=1)
-ARRIVAL = Split(broker_ns=1000)
+ARRIVAL = LatencySplit(broker_ns=1000)
 
 
 @pytest.fixture

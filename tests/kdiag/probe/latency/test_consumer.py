@@ -25,7 +25,7 @@ class Reader:
     """
 
     def __init__(self, cluster: WritableCluster, client: ClusterClient, *, commits: bool) -> None:
-        self.arrived: list[tuple[RecordStart, Split]] = []
+        self.arrived: list[tuple[RecordStart, LatencySplit]] = []
         self.results = LatencyResults()
         self.timings = RecordTimings(lambda start, split: self.arrived.append((start, split)))
         self._client = client

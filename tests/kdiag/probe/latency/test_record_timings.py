@@ -1,15 +1,15 @@
-from kdiag.diagnosis.latency.split import Moments, OneWay, Split
+from kdiag.diagnosis.latency.split import LatencySplit, OneWay, RequestTimes
 from kdiag.probe.latency.record_timings import RecordStart, RecordTimings
 
 START = RecordStart(due_ns=100, acks=1, node_id=2)
-FETCH = Moments(0, 0, 130, 130, 135)
-SPLIT = Split(queued_ns=2, path_ns=10, broker_ns=18, decoding_ns=5)
+FETCH = RequestTimes(0, 0, 130, 130, 135)
+SPLIT = LatencySplit(queued_ns=2, path_ns=10, broker_ns=18, decoding_ns=5)
 
 
-class Arrivals(list[tuple[RecordStart, Split]]):
+class Arrivals(list[tuple[RecordStart, LatencySplit]]):
     """What is told."""
 
-    def take(self, start: RecordStart, split: Split) -> None:
+    def take(self, start: RecordStart, split: LatencySplit) -> None:
         """Keep it."""
         self.append((start, split))
 
