@@ -84,9 +84,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in left_out]
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config) -> ByFileOrGroup | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFileOrGroup | None:
     """Divide the tests among workers by files and groups."""
-    return ByFileOrGroup(config) if config.getoption("dist") == "loadgroup" else None
+    return ByFileOrGroup(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Real brokers understand what kdiag writes, and kdiag understands all they offer."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -20,8 +19,7 @@ from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import decode
 from kdiag.wire.error_code import error_name
 from kdiag.wire.records.batches import BatchHeader, Record, read_batches, write_batch
-from real_kafka.kafka_cluster import KafkaCluster
-from real_kafka.releases import VERSIONS
+from real_kafka.secure_cluster import SecureCluster
 
 pytestmark = pytest.mark.real
 
@@ -34,16 +32,10 @@ RECORDS = [
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def broker(
-    request: pytest.FixtureRequest,
-    get_kafka_jars: Callable[[str], Path],
-    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest, get_secure_cluster: Callable[[str], SecureCluster]
 ) -> Iterator[BrokerSocket]:
     """Yield a connection to a running broker."""
-    get_kafka_jars(request.param)
-    with (
-        KafkaCluster(request.param, tmp_path_factory.mktemp("kafka")) as cluster,
-        BrokerSocket(cluster.bootstrap) as connection,
-    ):
+    with BrokerSocket(get_secure_cluster(request.param).bootstrap) as connection:
         yield connection
 
 

@@ -31,7 +31,7 @@ TOPIC = "orders"
 NOT_READY = {"NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION"}
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=("4.3.1",))
 def running(
     request: pytest.FixtureRequest,
     get_kafka_jars: Callable[[str], Path],

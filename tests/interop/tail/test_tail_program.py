@@ -2,48 +2,57 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
 
 from programs.kdiag_program import Done, kdiag
 from real_kafka import topic_maker
-from real_kafka.kafka_cluster import KafkaCluster
-from real_kafka.releases import OLDEST, USUAL
+from real_kafka.secure_cluster import Listener, SecureCluster
 
 pytestmark = pytest.mark.real
 BINARY_KEY = b"\xff\xfe"
 
 
-@pytest.fixture(scope="module", params=[USUAL, OLDEST])
-def bootstrap(
-    request: pytest.FixtureRequest,
-    get_kafka_jars: Callable[[str], Path],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[str]:
-    """One node with three topics: plain ones with odd records, one of transactions."""
-    get_kafka_jars(request.param)
-    with KafkaCluster(request.param, tmp_path_factory.mktemp("program")) as cluster:
-        where = cluster.bootstrap
-        topic_maker.create(where, "plain", 3)
-        sender = topic_maker.producer(where)
-        first_ms = round(time.time() * 1000) - 60
-        for n in range(60):
-            key, value = b"user-%d" % (n % 10), b"value %d" % n
-            # No two are of the same millisecond, or their order would be open.
-            sender.produce("plain", value, key, partition=n % 3, timestamp=first_ms + n)
-            topic_maker.finish(sender)
-        topic_maker.create(where, "odd")
-        odd = [(BINARY_KEY, b"binary key"), (b"tombstone", None), (b"empty", b"")]
-        topic_maker.send(sender, "odd", odd, headers=[("null", None), ("bytes", b"\xfe")])
-        topic_maker.send(sender, "odd", [(None, b"\x1b[31mred"), (None, b'{"a": 1}')])
+@pytest.fixture(scope="module")
+def fill(get_secure_cluster: Callable[[str], SecureCluster]) -> Callable[[str], str]:
+    """Return a function from a version to the address of a node with the topics, filled once."""
+
+    @cache
+    def fill(version: str) -> str:
+        where = get_secure_cluster(version).address(Listener.PLAINTEXT)
+        write_topics(where)
+        return where
+
+    return fill
+
+
+def write_topics(where: str) -> None:
+    """Write three topics: plain ones with odd records, one of transactions."""
+    topic_maker.create(where, "plain", 3)
+    sender = topic_maker.producer(where)
+    first_ms = round(time.time() * 1000) - 60
+    for n in range(60):
+        key, value = b"user-%d" % (n % 10), b"value %d" % n
+        # No two are of the same millisecond, or their order would be open.
+        sender.produce("plain", value, key, partition=n % 3, timestamp=first_ms + n)
         topic_maker.finish(sender)
-        topic_maker.create(where, "txn")
-        rounds = [(5, True), (5, False)] * 5
-        topic_maker.transact(where, "txn", "writer", rounds)
-        yield where
+    topic_maker.create(where, "odd")
+    odd = [(BINARY_KEY, b"binary key"), (b"tombstone", None), (b"empty", b"")]
+    topic_maker.send(sender, "odd", odd, headers=[("null", None), ("bytes", b"\xfe")])
+    topic_maker.send(sender, "odd", [(None, b"\x1b[31mred"), (None, b'{"a": 1}')])
+    topic_maker.finish(sender)
+    topic_maker.create(where, "txn")
+    rounds = [(5, True), (5, False)] * 5
+    topic_maker.transact(where, "txn", "writer", rounds)
+
+
+@pytest.fixture(params=["4.3.1", "3.9.1"])
+def bootstrap(request: pytest.FixtureRequest, fill: Callable[[str], str]) -> str:
+    """Return the address of one node with the topics."""
+    return fill(request.param)
 
 
 def tail(bootstrap: str, *arguments: str) -> Done:

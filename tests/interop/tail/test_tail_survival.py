@@ -24,7 +24,7 @@ from real_kafka.releases import USUAL
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 
 pytestmark = pytest.mark.real
-ROUNDS = int(os.environ.get("KDIAG_SOAK_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("KDIAG_SOAK_ROUNDS", "2"))
 PARTITIONS = 6
 S_NS = 1_000_000_000
 NOTICES_EARLY = {

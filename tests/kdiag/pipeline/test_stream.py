@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TABLES: Final = ("exchanges", "batches", "connections", "gaps")
-KILLS: Final = int(os.environ.get("KDIAG_STREAM_KILLS", "2"))
+KILLS: Final = int(os.environ.get("KDIAG_STREAM_KILLS", "1"))
 _FIRST_S: Final = 1_000_000_000
 
 pytestmark = pytest.mark.real

@@ -165,6 +165,14 @@ def carry(lanes: tuple[Lane, Lane]) -> None:
             lane.deliver(time.monotonic_ns())
 
 
+def run_first() -> None:
+    """Have the kernel run this program before all others: no link is late as others compute."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError:  # a container may not
+        os.nice(-10)
+
+
 def main() -> None:
     """Run the program."""
     parser = argparse.ArgumentParser()
@@ -178,7 +186,7 @@ def main() -> None:
     options = parser.parse_args()
     a = open_device(options.namespace_a, options.address_a, options.address_b)
     b = open_device(options.namespace_b, options.address_b, options.address_a)
-    os.nice(-10)  # the delay shall be the same whatever else the machine does
+    run_first()
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     carry((Lane(a, b, options), Lane(b, a, options)))

@@ -28,6 +28,9 @@ _JVM_OPTIONS: Final = [
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
 ]
 _IS_UP: Final = "Kafka Server started"
+_formatted: dict[tuple[object, ...], dict[Path, bytes]] = {}
+"""The files of storages just formatted: the next node of the same version and number copies them,
+as a JVM more for each node is what starting a cluster would cost most."""
 
 
 class Ports(NamedTuple):
@@ -155,6 +158,11 @@ class KafkaCluster:
         config = self._config(number)
         lines = [f"{key}={value}" for key, value in self.node_properties(number).items()]
         config.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        storage = self.folder / f"data-{number}"
+        key = (self.version, number, *self.format_arguments())
+        if key in _formatted:
+            _write_files(storage, _formatted[key])
+            return
         command = kafka_jars.java_command(self._jars, "kafka.tools.StorageTool", "format")
         formatted = subprocess.run(
             [*command, "-t", _CLUSTER_ID, "-c", str(config), *self.format_arguments()],
@@ -164,6 +172,7 @@ class KafkaCluster:
         )
         if formatted.returncode:
             raise RuntimeError(formatted.stdout + formatted.stderr)
+        _formatted[key] = _read_files(storage)
 
     def format_arguments(self) -> list[str]:
         """Return more arguments for `StorageTool format`."""
@@ -260,6 +269,19 @@ class _Node:
         self._process.kill()
         self._process.wait()
         self._reader.join()
+
+
+def _read_files(folder: Path) -> dict[Path, bytes]:
+    """Return the files below a folder by their paths within it."""
+    files = (each for each in folder.rglob("*") if each.is_file())
+    return {each.relative_to(folder): each.read_bytes() for each in files}
+
+
+def _write_files(folder: Path, files: Mapping[Path, bytes]) -> None:
+    """Write files below a folder."""
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
 
 
 def free_ports(nodes: int) -> list[Ports]:

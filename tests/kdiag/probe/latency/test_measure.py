@@ -95,7 +95,6 @@ def test_each_broker_has_its_share() -> None:
 
 
 @pytest.mark.real
-@pytest.mark.xdist_group("speed")
 @pytest.mark.parametrize("delay_ms", [5, 20, 100])
 def test_a_delay_of_the_broker_is_found_and_told_to_be_the_brokers(
     cluster: WritableCluster, delay_ms: int
@@ -121,7 +120,6 @@ def test_a_delay_of_the_broker_is_found_and_told_to_be_the_brokers(
 
 
 @pytest.mark.real
-@pytest.mark.xdist_group("speed")
 def test_answers_in_two_small_writes_stall_for_40_ms(cluster: WritableCluster) -> None:
     """Nagle's algorithm holds the second back until the first is acknowledged."""
     broker = cluster.brokers[1]
