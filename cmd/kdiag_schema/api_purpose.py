@@ -1,4 +1,4 @@
-"""What each Kafka API is for, in one sentence of our own, by API key.
+"""The purpose of each Kafka API, in one sentence of our own, by API key.
 
 The sentence opens the module of the API, so that it must fit a line (97 characters). A new API key
 without a sentence stops `kdiag_schema`.

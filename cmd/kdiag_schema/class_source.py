@@ -30,7 +30,7 @@ ZEROS: Final = {
     "bytes": 'b""',
     "records": 'b""',
 }
-"""What a primitive is when the schema says nothing; 0 for those not named."""
+"""The defaults of primitives without one in the schema; 0 for those not listed."""
 
 
 def snake_case(name: str) -> str:
@@ -101,8 +101,8 @@ def _users(message: MergedMessage, names: dict[str, str]) -> dict[str, str]:
             schema = field.schema
             if schema.is_struct:
                 place = f"`{snake_case(schema.name)}` in {names.get(struct.name, struct.name)}"
-                what = f"One element of {place}." if schema.is_array else f"What {place} holds."
-                sentences.setdefault(names[schema.type_name], what)
+                noun = "One element" if schema.is_array else "The value"
+                sentences.setdefault(names[schema.type_name], f"{noun} of {place}.")
     return sentences
 
 

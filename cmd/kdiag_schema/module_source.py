@@ -13,8 +13,8 @@ from kdiag_schema.merge import MergedMessage
 from kdiag_schema.record_purpose import RECORD_PURPOSE
 
 HEADER_PURPOSE: Final = {
-    "request_header": "What stands before every request: API, version, correlation id, client id.",
-    "response_header": "What stands before every response: the correlation id of its request.",
+    "request_header": "The header of every request: API, version, correlation id, client id.",
+    "response_header": "The header of every response: the correlation id of its request.",
 }
 LANGUAGE: Final = re.compile(
     r"\b(Annotated|Boolean|Int8|Int16|Uint16|Int32|Uint32|Int64|Float64|Uuid|String|Bytes|Records"

@@ -1,4 +1,4 @@
-"""What each internal record is for, in one sentence of our own, by module of kdiag/wire/internal.
+"""The purpose of each internal record, in one sentence of our own, by module of wire/internal.
 
 The sentence opens the module, so that it must fit a line (97 characters). A new record without a
 sentence stops `kdiag_schema`.
@@ -8,9 +8,9 @@ from typing import Final
 
 RECORD_PURPOSE: Final = {
     # what members of classic groups say to each other through the coordinator
-    "consumer_protocol_subscription": "What a member of a classic consumer group wants to read.",
+    "consumer_protocol_subscription": "The subscription of a member of a classic consumer group.",
     "consumer_protocol_assignment": (
-        "What the leader of a classic consumer group lets a member read."
+        "The assignment of a member of a classic consumer group, by the group's leader."
     ),
     # __consumer_offsets
     "legacy_offset_commit": "A committed offset as Kafka 0.8 wrote it.",
@@ -26,8 +26,12 @@ RECORD_PURPOSE: Final = {
     "consumer_group_target_assignment_metadata": (
         "The epoch of a consumer group's planned assignment."
     ),
-    "consumer_group_target_assignment_member": "What one consumer group member is planned to read.",
-    "consumer_group_current_member_assignment": "What one consumer group member reads right now.",
+    "consumer_group_target_assignment_member": (
+        "The planned assignment of one consumer group member."
+    ),
+    "consumer_group_current_member_assignment": (
+        "The current assignment of one consumer group member."
+    ),
     "consumer_group_regular_expression": "The topics that a consumer group's pattern matched.",
     "share_group_partition_metadata": (
         "The partition counts that a share group was planned on (3.9)."
@@ -35,8 +39,8 @@ RECORD_PURPOSE: Final = {
     "share_group_member_metadata": "A member of a share group: client and subscription.",
     "share_group_metadata": "The epoch of a share group.",
     "share_group_target_assignment_metadata": "The epoch of a share group's planned assignment.",
-    "share_group_target_assignment_member": "What one share group member is planned to read.",
-    "share_group_current_member_assignment": "What one share group member reads right now.",
+    "share_group_target_assignment_member": "The planned assignment of one share group member.",
+    "share_group_current_member_assignment": "The current assignment of one share group member.",
     "share_group_state_partition_metadata": (
         "Which partitions' share state exists or is going away."
     ),
@@ -56,7 +60,7 @@ RECORD_PURPOSE: Final = {
     ),
     # __share_group_state
     "share_snapshot": "All of a share group's delivery state of one partition.",
-    "share_update": "What changed in a share group's delivery state since its snapshot.",
+    "share_update": "The changes of a share group's delivery state since its snapshot.",
     # control records
     "control_record_type_schema": "The key of a control record: which kind of marker it is.",
     "end_txn_marker": "The value of a commit or abort marker.",
@@ -86,7 +90,7 @@ RECORD_PURPOSE: Final = {
     "access_control_entry_record": "An access control entry was added.",
     "remove_access_control_entry_record": "An access control entry was removed.",
     "no_op_record": "Nothing happened: it lets the log grow, so that replicas see a live leader.",
-    "zk_migration_state_record": "How far the migration from ZooKeeper has come.",
+    "zk_migration_state_record": "The state of the migration from ZooKeeper.",
     "remove_user_scram_credential_record": "A SCRAM credential was removed.",
     "begin_transaction_record": "A metadata transaction begins: what follows waits for its end.",
     "end_transaction_record": "A metadata transaction ends: what waited takes effect.",
@@ -103,8 +107,8 @@ RECORD_PURPOSE: Final = {
         "A segment as a snapshot of tiered metadata has it."
     ),
     # files and fields that are in no topic
-    "default_principal_data": "Who sent a request that a broker forwards inside an Envelope.",
-    "quorum_state_data": "Whom a KRaft replica voted for: its quorum-state file, which is JSON.",
+    "default_principal_data": "The sender of a request that a broker forwards in an Envelope.",
+    "quorum_state_data": "The vote of a KRaft replica: its quorum-state file, which is JSON.",
     "producer_snapshot": "The producers that wrote to a partition: a broker's .snapshot file.",
     "aborted_txn": "An aborted transaction of a segment: one entry of a broker's .txnindex file.",
 }

@@ -37,7 +37,7 @@ MESSAGE_RENAMES: Final = {
     "ListClientMetricsResourcesRequest": "ListConfigResourcesRequest",
     "ListClientMetricsResourcesResponse": "ListConfigResourcesResponse",
 }
-"""What older releases called a message. A renamed field needs no line: the newest name wins."""
+"""Older names of messages. A renamed field needs no line: the newest name wins."""
 
 
 class FieldSchema(NamedTuple):

@@ -1,16 +1,15 @@
-"""Kafka's wire protocol as values: bytes in, messages out, and back. No input or output here.
+"""Kafka's wire protocol as values: bytes to messages and back. No input or output here.
 
-Five nouns carry the package:
+* a **message** (`api`, `internal`) is a class that is its own schema: every field has its wire type
+  and versions (`schema`);
+* the **codec** (`codec`) compiles a decoder and an encoder for each message and version, and has a
+  slow reader that explains every byte;
+* the **catalog** (`catalog`) lists the APIs: key, name, versions, classes; `api_keys` names their
+  keys, `record_catalog` lists the messages of internal topics and logs;
+* a **frame** (`frame`) is one length-prefixed byte string: a **header** (`header`), then a body;
+* **record batches** (`records`) stay bytes until their records are read;
+* **primitives** (`primitives`), **error codes** (`error_code`), the requests without **side
+  effects** (`side_effects`), and the **partition of a coordinator** (`coordinator_partition`).
 
-* a **message** (`kdiag.wire.api`, `kdiag.wire.internal`) is a class that is its own schema: every
-  field says its wire type and the versions that have it (`kdiag.wire.schema`);
-* the **codec** (`codec.messages`) compiles one flat decoder and one flat encoder for each
-  (message, version), on first use; `kdiag.wire.codec.explain` reads the same schema slowly and says
-  where every byte belongs, or where and why the bytes stop making sense;
-* a **frame** (`kdiag.wire.frame`) is one length-prefixed byte string: header, then body;
-* an **exchange** (`kdiag.exchange.model`) is a request with its response, when each crossed the
-  wire, and the connection (`kdiag.exchange.model`) that carried them;
-* the **catalog** (`kdiag.wire.catalog`) lists the APIs: key, name, versions, classes.
-
-Record batches (`kdiag.wire.records.batches`) stay bytes until somebody asks for them.
+`api`, `internal` and `api_keys` are generated from Kafka's jars (`cmd/kdiag_schema`).
 """

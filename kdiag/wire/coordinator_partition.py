@@ -1,7 +1,6 @@
-"""Which partition of an internal topic keeps a group, a transaction or a share partition.
+"""The partition of an internal topic that keeps a group, a transaction or a share partition.
 
-The broker that leads this partition is the coordinator, so the number tells where to look when
-there is none.
+Its leader is the coordinator, so the number tells where to look if there is none.
 
 Source: Kafka's `GroupMetadataManager.partitionFor`, `TransactionStateManager.partitionFor`,
 `ShareCoordinatorService.partitionFor`; `String.hashCode` of Java.
@@ -15,7 +14,7 @@ _UINT32: Final = (1 << 32) - 1
 
 
 class CoordinatorKind(StrEnum):
-    """What is coordinated; the names are those of kdiag's machine-readable output."""
+    """The kinds of coordinated state, by their names in kdiag's JSON."""
 
     GROUP = "group"
     TRANSACTION = "transaction"
@@ -28,7 +27,7 @@ class CoordinatorKind(StrEnum):
 
     @property
     def noun(self) -> str:
-        """Return what a person calls it."""
+        """Return its name for people."""
         return _NOUNS[self]
 
     @property
@@ -64,7 +63,7 @@ def java_hash(text: str) -> int:
 
 
 def coordinator_partition(key: str, partition_count: int) -> int:
-    """Return the partition that keeps a key, of an internal topic with so many partitions.
+    """Return the partition that keeps a key, in an internal topic of `partition_count` partitions.
 
     The key of a share partition is `group:topic id:partition`.
 

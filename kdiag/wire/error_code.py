@@ -1,7 +1,7 @@
-"""Kafka's error codes: what each number in an `errorCode` field is called and means.
+"""Kafka's error codes: the name and meaning of each number in an `errorCode` field.
 
-An error code is a value, not an exception: in a diagnosis it is a finding. The table is kept by
-hand; a test compares numbers, names and `is_retriable` with Kafka's own.
+An error code is a value, not an exception. The table is kept by hand; a test compares numbers,
+names and `is_retriable` with Kafka's own.
 
 Source: `org.apache.kafka.common.protocol.Errors` of Kafka 4.4.0; the sentences are ours.
 """
@@ -215,7 +215,7 @@ _ROWS: Final = (
     (125, "INVALID_VOTER_KEY", False, "The request was meant for another voter."),
     (126, "DUPLICATE_VOTER", False, "The replica is a voter already."),
     (127, "VOTER_NOT_FOUND", False, "The replica is not a voter."),
-    (128, "INVALID_REGULAR_EXPRESSION", False, "The pattern is no valid regular expression."),
+    (128, "INVALID_REGULAR_EXPRESSION", False, "The pattern is not a valid regular expression."),
     (129, "REBOOTSTRAP_REQUIRED", False, "The client must start over from bootstrap.servers."),
     (130, "STREAMS_INVALID_TOPOLOGY", False, "The streams topology cannot be run."),
     (131, "STREAMS_INVALID_TOPOLOGY_EPOCH", False, "The streams topology's epoch cannot be."),
@@ -239,6 +239,6 @@ CODE_BY_NAME: Final = {each.name: each.code for each in ERROR_BY_CODE.values()}
 
 
 def error_name(code: int) -> str:
-    """Return the name of an error code; `UNKNOWN(123)` for one that no known Kafka sends."""
+    """Return the name of an error code; `UNKNOWN(123)` for one that is not in the table."""
     error = ERROR_BY_CODE.get(code)
     return f"UNKNOWN({code})" if error is None else error.name

@@ -14,18 +14,18 @@ DEFAULT_MAX_FRAME_BYTES: Final = 100 * 1024 * 1024
 
 
 class Frame(msgspec.Struct, gc=False):
-    """One frame and its journey.
+    """One frame, and the packets that carried it.
 
     Attributes:
-        data: the bytes after the length prefix; where bytes were lost, those before the hole.
-        size: the length that the prefix states; `len(data)` when the frame is whole.
-        first_byte_ns: when the packet with its first byte (of the prefix) was seen, since 1970.
-        last_byte_ns: when the packet that completed it was seen, since 1970.
-        first_packet: number of the packet with its first byte, from 1 over all inputs.
-        last_packet: number of the packet that completed it.
-        segments: how many TCP segments carried it.
-        starts_in_segment_with: how many other frames have bytes in the segment it starts in.
-        gap_bytes: bytes of it that the capture does not hold.
+        data: the bytes after the length prefix; if bytes were lost, those before the hole.
+        size: the length in the prefix; `len(data)` if the frame is whole.
+        first_byte_ns: the time of the packet with its first byte (of the prefix), since 1970.
+        last_byte_ns: the time of the packet that completed it, since 1970.
+        first_packet: the number of the packet with its first byte, from 1 over all inputs.
+        last_packet: the number of the packet that completed it.
+        segments: the number of TCP segments that carried it.
+        starts_in_segment_with: the number of other frames in the segment in which it starts.
+        gap_bytes: its bytes that the capture lacks.
     """
 
     data: bytes

@@ -1,4 +1,4 @@
-"""Headers: what stands before the body of every frame, and says what the body is.
+"""Headers: the start of every frame, which tells what its body is.
 
     request header 0   api key int16, version int16, correlation id int32
     request header 1   ... client id: two-byte length, -1 for null
@@ -6,9 +6,9 @@
     response header 0  correlation id int32
     response header 1  ... tag section
 
-Which one it is follows from the API key and version (`kdiag.wire.catalog`); a response does not
-say its own, so reading one needs its request. The client id of an unknown API is read as in
-headers 1 and 2, which agree on it.
+The header version follows from the API key and version (`kdiag.wire.catalog`). A response has
+neither, so reading one needs its request. The client id of an unknown API is read as in headers 1
+and 2, which agree on it.
 
 Source: Kafka's `RequestHeader.json` and `ResponseHeader.json`; KIP-482 (tagged fields).
 """
@@ -24,7 +24,7 @@ REQUEST_START: Final = Struct(">hhi")
 """API key, version and correlation id: the start of every request."""
 
 RESERVED_FOR_SASL: Final = range((1 << 31) - 8, 1 << 31)
-"""The correlation ids of SASL requests, so that answers to them can be told from others.
+"""The correlation ids of SASL requests: they tell responses to them from others.
 
 Source: Kafka's `SaslClientAuthenticator`.
 """
@@ -38,10 +38,10 @@ class RequestHeader(NamedTuple):
     """The header of a request.
 
     Attributes:
-        api_key: which API; it may be one that kdiag does not know.
-        version: the version of that API; it may be newer than known.
-        correlation_id: what the response will repeat.
-        client_id: the client's name for itself; bytes that are not UTF-8 are replaced.
+        api_key: the API key, maybe one that kdiag does not know.
+        version: the version of the API, maybe newer than known.
+        correlation_id: the number that the response repeats.
+        client_id: the client's name; bytes that are not UTF-8 are replaced.
         header_version: 0, 1 or 2; a guess for an unknown API.
         body_offset: where the body starts in the frame.
     """
@@ -112,7 +112,7 @@ def read_response_header(frame_data: bytes, api_key: int, version: int) -> Respo
 def raw_client_id(head: bytes) -> bytes | None:
     """Return the bytes of the client id in the first bytes of a request.
 
-    None if it is null or not all here. Not for header version 0, which has none.
+    None if it is null or cut. Not for header version 0, which has no client id.
     """
     start = REQUEST_START.size + _INT16.size
     length = int.from_bytes(head[REQUEST_START.size : start], signed=True)

@@ -1,6 +1,6 @@
 """Every message of Kafka's internal topics and logs: its record type and class.
 
-Nothing is imported before `message_class` asks for it. The facts are in
+A message's module is imported on the first call of `message_class`. The facts are in
 `kdiag.wire.internal.table`, made from Kafka's jars by `kdiag_schema`; the control records alone are
 kept here, as no schema has them.
 

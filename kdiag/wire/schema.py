@@ -1,7 +1,7 @@
-"""How a message class says what it looks like on the wire.
+"""The schema language: message classes that describe their own wire format.
 
-A message class *is* its schema: each annotation carries the wire type and, where they differ from
-the whole message, the versions that have the field. One class stands for every version.
+A message class *is* its schema: each annotation has the wire type and, if they differ from those of
+the whole message, the versions that have the field. One class serves every version.
 
     @message(api_key=1, versions="0-18", flexible="12+")
     class FetchRequest(Struct):
@@ -9,9 +9,9 @@ the whole message, the versions that have the field. One class stands for every 
         max_wait_ms: Int32 = 0
         cluster_id: Annotated[String | None, since("12+"), tag(0), ignorable] = None
 
-reads: `replicaId` is an int32 that ends with version 14; `maxWaitMs` is in every version;
-`clusterId` is a nullable string from version 12, a tagged field with tag 0, and dropped silently
-when it is set and the version lacks it. A field that is not ignorable refuses that instead.
+means: `replicaId` is an int32 up to version 14; `maxWaitMs` is in every version; `clusterId` is a
+nullable string from version 12 on, a tagged field with tag 0, and dropped silently if it is set and
+the version lacks it. Such a field that is not ignorable makes encoding fail.
 
 `fields_of` reads the annotations once per class; `codec.messages` compiles them per version.
 
@@ -48,7 +48,7 @@ class Kind(Enum):
 
 
 class Entity(Enum):
-    """What a value names, where Kafka's schemas say so (`entityType`)."""
+    """The kinds of things that values name, by the `entityType` of Kafka's schemas."""
 
     TOPIC_NAME = "topicName"
     GROUP_ID = "groupId"
@@ -102,14 +102,14 @@ class nullable(NamedTuple):  # noqa: N801 - as `since`
 
 
 class tag(NamedTuple):  # noqa: N801 - as `since`
-    """Marks a tagged field and its tag; `versions` says where it is tagged, if not everywhere."""
+    """Marks a tagged field, with its tag and the versions in which it is tagged."""
 
     number: int
     versions: str = "0+"
 
 
 class named(NamedTuple):  # noqa: N801 - as `since`
-    """Gives Kafka's JSON name of a field where camelCase of the Python name is not it."""
+    """Gives Kafka's JSON name of a field if it is not the camelCase of the Python name."""
 
     json_name: str
 
@@ -170,7 +170,7 @@ class Struct(msgspec.Struct, kw_only=True, gc=False, repr_omit_defaults=True):
 
 
 class MessageInfo(NamedTuple):
-    """What `message` knows of a class beyond its fields."""
+    """The declaration of a message class by `message`."""
 
     name: str
     versions: Versions
@@ -192,7 +192,7 @@ class Field(NamedTuple):
         tagged: the versions in which the field is tagged.
         is_ignorable: whether a set value may be dropped in versions without the field.
         is_never_compact: whether lengths stay two bytes in flexible versions.
-        entity: what the value names, where known.
+        entity: the kind of thing that the value names, if it is known.
         default: the default; for arrays and structs the result of their factory.
     """
 
@@ -337,5 +337,5 @@ def _read_field(name: str, hint: object, default: object, factory: object) -> Fi
 
 
 def _call(factory: Any) -> object:
-    """Return what a default factory makes."""
+    """Return the result of a default factory."""
     return factory()

@@ -1,7 +1,7 @@
-"""Which requests only read, and what the others would change.
+"""Side effects: which requests only read, and what the others may change.
 
-The APIs that only read are listed; whatever is not, also an API that Kafka adds one day, is taken
-to change something.
+The APIs that only read are listed. Every other API counts as one that changes something, also one
+that a later Kafka adds.
 
 Source: Kafka's `KafkaApis`, `ControllerApis` and coordinators.
 """
@@ -45,7 +45,7 @@ READ_ONLY: Final = frozenset(
         api_keys.STREAMS_GROUP_DESCRIBE,
     }
 )
-"""The APIs whose requests change nothing, but for what `effect` tells of Fetch and Metadata.
+"""The APIs whose requests change nothing, with the exceptions for Fetch and Metadata in `effect`.
 
 The first FindCoordinator of its kind makes the brokers create the internal topic, as any client's
 does. ReadShareGroupState is not here: it writes a new leader epoch.

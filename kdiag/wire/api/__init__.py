@@ -1,1 +1,1 @@
-"""One file per Kafka API: its request, its response and their structs."""
+"""One file for each Kafka API: its request, its response and their structs; `table` lists them."""

@@ -43,7 +43,7 @@ class TopicPartitions(Struct):
 
 
 class Assignment(Struct):
-    """What `assignment` in Member holds."""
+    """The value of `assignment` in Member."""
 
     topic_partitions: list[TopicPartitions] = []
 

@@ -45,7 +45,7 @@ class ConsumerGroupHeartbeatRequest(Struct):
 
 
 class Assignment(Struct):
-    """What `assignment` in ConsumerGroupHeartbeatResponse holds."""
+    """The value of `assignment` in ConsumerGroupHeartbeatResponse."""
 
     topic_partitions: list[TopicPartitions] = []
 

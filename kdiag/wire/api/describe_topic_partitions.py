@@ -25,7 +25,7 @@ class TopicRequest(Struct):
 
 
 class Cursor(Struct):
-    """What `cursor` in DescribeTopicPartitionsRequest holds."""
+    """The value of `cursor` in DescribeTopicPartitionsRequest."""
 
     topic_name: TopicName = ""
     partition_index: Int32 = 0

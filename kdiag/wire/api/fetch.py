@@ -32,7 +32,7 @@ from kdiag.wire.schema import (
 
 
 class ReplicaState(Struct):
-    """What `replica_state` in FetchRequest holds."""
+    """The value of `replica_state` in FetchRequest."""
 
     replica_id: BrokerId = -1
     replica_epoch: Int64 = -1
@@ -88,21 +88,21 @@ class FetchRequest(Struct):
 
 
 class EpochEndOffset(Struct):
-    """What `diverging_epoch` in PartitionData holds."""
+    """The value of `diverging_epoch` in PartitionData."""
 
     epoch: Int32 = -1
     end_offset: Int64 = -1
 
 
 class LeaderIdAndEpoch(Struct):
-    """What `current_leader` in PartitionData holds."""
+    """The value of `current_leader` in PartitionData."""
 
     leader_id: BrokerId = -1
     leader_epoch: Int32 = -1
 
 
 class SnapshotId(Struct):
-    """What `snapshot_id` in PartitionData holds."""
+    """The value of `snapshot_id` in PartitionData."""
 
     end_offset: Int64 = -1
     epoch: Int32 = -1

@@ -29,7 +29,7 @@ from kdiag.wire.schema import (
 
 
 class SnapshotId(Struct):
-    """What `snapshot_id` in PartitionSnapshot holds."""
+    """The value of `snapshot_id` in PartitionSnapshot."""
 
     end_offset: Int64 = 0
     epoch: Int32 = 0
@@ -63,7 +63,7 @@ class FetchSnapshotRequest(Struct):
 
 
 class LeaderIdAndEpoch(Struct):
-    """What `current_leader` in ResponsePartitionSnapshot holds."""
+    """The value of `current_leader` in ResponsePartitionSnapshot."""
 
     leader_id: BrokerId = 0
     leader_epoch: Int32 = 0

@@ -62,7 +62,7 @@ class BatchIndexAndErrorMessage(Struct):
 
 
 class LeaderIdAndEpoch(Struct):
-    """What `current_leader` in PartitionProduceResponse holds."""
+    """The value of `current_leader` in PartitionProduceResponse."""
 
     leader_id: BrokerId = -1
     leader_epoch: Int32 = -1

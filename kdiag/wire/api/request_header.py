@@ -1,4 +1,4 @@
-"""What stands before every request: API, version, correlation id, client id.
+"""The header of every request: API, version, correlation id, client id.
 
 Versions 0-2, flexible from 2. Today's Kafka speaks 1-2 only.
 """

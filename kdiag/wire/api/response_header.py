@@ -1,4 +1,4 @@
-"""What stands before every response: the correlation id of its request.
+"""The header of every response: the correlation id of its request.
 
 Versions 0-1, flexible from 1.
 """

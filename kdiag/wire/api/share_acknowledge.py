@@ -61,7 +61,7 @@ class ShareAcknowledgeRequest(Struct):
 
 
 class LeaderIdAndEpoch(Struct):
-    """What `current_leader` in PartitionData holds."""
+    """The value of `current_leader` in PartitionData."""
 
     leader_id: Int32 = 0
     leader_epoch: Int32 = 0

@@ -78,7 +78,7 @@ class ShareFetchRequest(Struct):
 
 
 class LeaderIdAndEpoch(Struct):
-    """What `current_leader` in PartitionData holds."""
+    """The value of `current_leader` in PartitionData."""
 
     leader_id: Int32 = 0
     leader_epoch: Int32 = 0

@@ -37,7 +37,7 @@ class TopicPartitions(Struct):
 
 
 class Assignment(Struct):
-    """What `assignment` in ShareGroupHeartbeatResponse holds."""
+    """The value of `assignment` in ShareGroupHeartbeatResponse."""
 
     topic_partitions: list[TopicPartitions] = []
 

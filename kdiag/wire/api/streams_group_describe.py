@@ -62,14 +62,14 @@ class Subtopology(Struct):
 
 
 class Topology(Struct):
-    """What `topology` in DescribedGroup holds."""
+    """The value of `topology` in DescribedGroup."""
 
     epoch: Int32 = 0
     subtopologies: list[Subtopology] | None = None
 
 
 class Endpoint(Struct):
-    """What `user_endpoint` in Member holds."""
+    """The value of `user_endpoint` in Member."""
 
     host: String = ""
     port: Uint16 = 0
@@ -91,7 +91,7 @@ class TaskIds(Struct):
 
 
 class Assignment(Struct):
-    """What `assignment` in Member holds."""
+    """The value of `assignment` in Member."""
 
     active_tasks: list[TaskIds] = []
     standby_tasks: list[TaskIds] = []
@@ -119,7 +119,7 @@ class Member(Struct):
 
 
 class TopologyDescriptionNode(Struct):
-    """What `source` in TopologyDescriptionGlobalStore holds."""
+    """The value of `source` in TopologyDescriptionGlobalStore."""
 
     name: String = ""
     node_type: Int8 = 0
@@ -144,7 +144,7 @@ class TopologyDescriptionGlobalStore(Struct):
 
 
 class TopologyDescription(Struct):
-    """What `topology_description` in DescribedGroup holds."""
+    """The value of `topology_description` in DescribedGroup."""
 
     subtopologies: list[TopologyDescriptionSubtopology] = []
     global_stores: list[TopologyDescriptionGlobalStore] = []

@@ -63,7 +63,7 @@ class Subtopology(Struct):
 
 
 class Topology(Struct):
-    """What `topology` in StreamsGroupHeartbeatRequest holds."""
+    """The value of `topology` in StreamsGroupHeartbeatRequest."""
 
     epoch: Int32 = 0
     subtopologies: list[Subtopology] = []
@@ -77,7 +77,7 @@ class TaskIds(Struct):
 
 
 class Endpoint(Struct):
-    """What `user_endpoint` in StreamsGroupHeartbeatRequest holds."""
+    """The value of `user_endpoint` in StreamsGroupHeartbeatRequest."""
 
     host: String = ""
     port: Uint16 = 0

@@ -11,7 +11,7 @@ from kdiag.wire.schema import GroupId, Int8, Int16, Int32, String, Struct, Topic
 
 
 class TopologyDescriptionNode(Struct):
-    """What `source` in TopologyDescriptionGlobalStore holds."""
+    """The value of `source` in TopologyDescriptionGlobalStore."""
 
     name: String = ""
     node_type: Int8 = 0
@@ -36,7 +36,7 @@ class TopologyDescriptionGlobalStore(Struct):
 
 
 class TopologyDescription(Struct):
-    """What `topology_description` in StreamsGroupTopologyDescriptionUpdateRequest holds."""
+    """The value of `topology_description` in StreamsGroupTopologyDescriptionUpdateRequest."""
 
     subtopologies: list[TopologyDescriptionSubtopology] = []
     global_stores: list[TopologyDescriptionGlobalStore] = []

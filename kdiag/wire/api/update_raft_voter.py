@@ -32,7 +32,7 @@ class Listener(Struct):
 
 
 class KRaftVersionFeature(Struct):
-    """What `k_raft_version_feature` in UpdateRaftVoterRequest holds."""
+    """The value of `k_raft_version_feature` in UpdateRaftVoterRequest."""
 
     min_supported_version: Int16 = 0
     max_supported_version: Int16 = 0
@@ -51,7 +51,7 @@ class UpdateRaftVoterRequest(Struct):
 
 
 class CurrentLeader(Struct):
-    """What `current_leader` in UpdateRaftVoterResponse holds."""
+    """The value of `current_leader` in UpdateRaftVoterResponse."""
 
     leader_id: BrokerId = -1
     leader_epoch: Int32 = -1

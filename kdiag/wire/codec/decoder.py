@@ -1,4 +1,4 @@
-"""Writes the Python source of a decoder: one flat function for one message in one version.
+"""The source of decoders: one flat Python function for each message in each version.
 
 How it works. Fields of fixed size that follow one another become a single
 `Struct.unpack_from`; the length prefix of a string or array that follows joins them. Arrays become
@@ -18,7 +18,7 @@ ApiVersionsResponse in version 3 starts like this:
         n3 -= 1
         ...
 
-A function so made raises IndexError, struct.error or RefusedError for wrong bytes, never looks past
+Such a function raises IndexError, struct.error or RefusedError for wrong bytes, never reads past
 `end`, and checks each count against the bytes that remain before anything is allocated.
 """
 
@@ -76,7 +76,7 @@ class DecoderSource(FunctionSource):
         self._run.clear()
 
     def _struct(self, cls: type[Struct]) -> str:
-        """Write the reading of a struct; return the name that holds it."""
+        """Write the code that reads a struct; return the name of its variable."""
         values = {field.name: self._value(field) for field in untagged(cls, self.version)}
         known = tagged(cls, self.version) if self.flexible else []
         for field in known:
@@ -96,7 +96,7 @@ class DecoderSource(FunctionSource):
         return result
 
     def _arguments(self, cls: type[Struct], values: dict[str, str]) -> str:
-        """Return the constructor call, trailing defaults left to the class."""
+        """Return the arguments of the constructor, without trailing defaults."""
         arguments = [values.get(field.name, "") for field in fields_of(cls)]
         while arguments and not arguments[-1]:
             arguments.pop()
@@ -107,7 +107,7 @@ class DecoderSource(FunctionSource):
         return f"{self.bind('C', cls)}({', '.join(filled)})"
 
     def _default(self, field: Field) -> str:
-        """Return an expression for a field's default; a new object where it could be changed."""
+        """Return an expression for a field's default; a new object if it is mutable."""
         if isinstance(field.default, list):
             return "[]"
         if isinstance(field.default, Struct):
@@ -132,7 +132,7 @@ class DecoderSource(FunctionSource):
         self.line(f"    {result} = {arguments}")
 
     def _known_tags(self, known: list[Field], values: dict[str, str]) -> None:
-        """Write the reading of a tag section in which some tags are known."""
+        """Write the code that reads a tag section with known tags."""
         count = self._tag_count_byte()
         for field in known:
             self.line(f"{values[field.name]} = {self._default(field)}")
@@ -161,7 +161,7 @@ class DecoderSource(FunctionSource):
         self.line(f"u = {unknown}")
 
     def _value(self, field: Field) -> str:
-        """Write the reading of one field; return the name that will hold it."""
+        """Write the code that reads one field; return the name of its variable."""
         if is_fixed(field):
             target = self.new()
             self._run.append((FORMATS[field.kind], target))  # type: ignore[index]  # a Kind
@@ -189,7 +189,7 @@ class DecoderSource(FunctionSource):
         return target
 
     def _length(self, field: Field, *, compact: bool) -> str:
-        """Write the reading of a length prefix; return the name: -1 or less is null."""
+        """Write the code that reads a length prefix; return its variable: -1 is null."""
         length = self.new("n")
         if not compact:
             is_string = field.kind is Kind.STRING and not field.is_array
@@ -209,7 +209,7 @@ class DecoderSource(FunctionSource):
         return length
 
     def _null_branch(self, target: str, length: str, *, is_nullable: bool) -> None:
-        """Write what a null length means, up to the `else` that the caller's depth is in."""
+        """Write the branch for a null length, up to the `else` of the caller."""
         self.line(f"if {length} < 0:")
         self.line(f"    {target} = None" if is_nullable else "    raise Refused")
         self.line("else:")
@@ -252,7 +252,7 @@ class DecoderSource(FunctionSource):
         return target
 
     def _fixed_elements(self, field: Field, target: str, length: str) -> None:
-        """Write the reading of an array of fixed-size elements in one call."""
+        """Write the code that reads an array of fixed-size elements in one call."""
         assert isinstance(field.kind, Kind)
         size = SIZES[field.kind]
         if field.kind is Kind.UUID:

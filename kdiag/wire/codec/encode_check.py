@@ -1,4 +1,4 @@
-"""Finds the field that keeps a message from being written, after the compiled encoder gave up."""
+"""The search for the value that cannot be written, after the compiled encoder failed."""
 
 from collections.abc import Iterator
 
@@ -26,13 +26,13 @@ MAX_STRING_BYTES = 32767
 
 
 def find_fault(message: Struct, version: int) -> EncodeError | None:
-    """Return the first reason why a message cannot be written in a version, or None."""
+    """Return the first reason why a message cannot be written in a version; None without any."""
     flexible = is_flexible(type(message), version)
     return next(_faults(message, version, "", flexible=flexible), None)
 
 
 def _faults(struct: Struct, version: int, path: str, *, flexible: bool) -> Iterator[EncodeError]:
-    """Yield what is wrong with a struct, in field order."""
+    """Yield the faults of a struct, in field order."""
     known: set[int] = set()
     for field in fields_of(type(struct)):
         value = getattr(struct, field.name)
@@ -56,7 +56,7 @@ def _faults(struct: Struct, version: int, path: str, *, flexible: bool) -> Itera
 def _field_faults(
     field: Field, value: object, version: int, place: str, *, flexible: bool
 ) -> Iterator[EncodeError]:
-    """Yield what is wrong with the value of a field that the version has."""
+    """Yield the faults in the value of a field that the version has."""
     if value is None:
         if not field.is_nullable_in(version):
             yield EncodeError(place, f"null is not allowed in version {version}")
@@ -74,7 +74,7 @@ def _field_faults(
 def _value_faults(
     field: Field, value: object, version: int, place: str, *, flexible: bool
 ) -> Iterator[EncodeError]:
-    """Yield what is wrong with a single value that is not null."""
+    """Yield the faults of a single value that is not null."""
     if isinstance(field.kind, Kind):
         why = _primitive_fault(field.kind, value)
         if not why and isinstance(value, str) and (not flexible or field.is_never_compact):

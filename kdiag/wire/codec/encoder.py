@@ -1,12 +1,12 @@
-"""Writes the Python source of an encoder: one flat function for one message in one version.
+"""The source of encoders: one flat Python function for each message in each version.
 
-How it works. `encode(m, w)` hands pieces of the message to `w`, the `append` of a list that the
+How it works. `encode(m, w)` passes pieces of the message to `w`, the `append` of a list that the
 caller joins. Values of fixed size that follow one another, length prefixes and empty tag sections
 included, become a single `pack`; arrays become loops, nested structs are inlined.
 
-What cannot be written (a null where none may be, a number out of range, a set field that the
-version lacks) makes the function raise something from `REFUSALS`; `codec.encode_check` then
-looks for the field at fault.
+A value that cannot be written (a null in a field that is not nullable, a number out of range, a
+set field that the version lacks) makes the function raise one of `REFUSALS`; `codec.encode_check`
+then finds the field at fault.
 """
 
 import struct
@@ -59,7 +59,7 @@ class EncoderSource(FunctionSource):
         self._flush()
 
     def _packed(self) -> str:
-        """Return an expression for the pending fixed-size values, and forget them."""
+        """Return an expression for the pending fixed-size values, and clear them."""
         layout = Layout(">" + "".join(letters for letters, _ in self._run))
         values = [value for _, value in self._run if value]
         self._run.clear()
@@ -72,7 +72,7 @@ class EncoderSource(FunctionSource):
             self.line(f"{self._writer}({self._packed()})")
 
     def _varint(self, value: str) -> None:
-        """Write an unsigned varint, together with what is pending when it takes one byte."""
+        """Write an unsigned varint, together with the pending values if it has one byte."""
         if not self._run:
             self.line(f"{self._writer}(U[{value}] if {value} < 128 else uv({value}))")
             return
@@ -86,7 +86,7 @@ class EncoderSource(FunctionSource):
         self.line(f"    {self._writer}(uv({value}))")
 
     def _struct(self, cls: type[Struct], source: str) -> None:
-        """Write a struct that the name `source` holds."""
+        """Write the struct in the variable `source`."""
         self._refuse_absent(cls, source)
         for field in untagged(cls, self.version):
             self._value(field, f"{source}.{field.name}")
@@ -126,7 +126,7 @@ class EncoderSource(FunctionSource):
             self.line("    raise Refused")
 
     def _differs(self, field: Field, source: str) -> str:
-        """Return a condition: the field is not at its default."""
+        """Return the condition that a field is not at its default."""
         value, default = f"{source}.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
@@ -164,7 +164,7 @@ class EncoderSource(FunctionSource):
         self.line(f"    {self._writer}(U[0])")
 
     def _value(self, field: Field, source: str) -> None:
-        """Write one field that the expression `source` gives."""
+        """Write the field with the value of the expression `source`."""
         if is_fixed(field):
             self._run.append((FORMATS[field.kind], source))  # type: ignore[index]  # a Kind
         elif field.is_array:
@@ -189,7 +189,7 @@ class EncoderSource(FunctionSource):
         self.depth -= 1
 
     def _branch_on_null(self, value: str, letter: str, null: str) -> None:
-        """Write the null prefix; go on in the branch for what is not null."""
+        """Write the null prefix; the branch for other values follows."""
         pending = list(self._run)
         self.line(f"if {value} is None:")
         self.depth += 1
@@ -201,7 +201,7 @@ class EncoderSource(FunctionSource):
         self._run = pending
 
     def _begin_sized(self, field: Field, value: str, *, compact: bool) -> bool:
-        """Write null as a length where it is allowed; return whether a branch was opened."""
+        """Write the branch for null as a length, if null is allowed; return whether it is."""
         if not field.is_nullable_in(self.version):
             return False
         letter = self._length_letter(field)
@@ -252,7 +252,7 @@ class EncoderSource(FunctionSource):
         self._end_sized(is_branch=is_branch)
 
     def _count_prefix(self, value: str) -> None:
-        """Write the count of an array and all that is pending."""
+        """Write the count of an array and the pending values."""
         if not self.flexible:
             self._run.append(("i", f"len({value})"))
             self._flush()

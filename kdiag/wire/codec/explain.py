@@ -1,7 +1,7 @@
-"""The slow reader: says where every byte of a message belongs, or where and why it stops.
+"""The slow reader: finds the field of every byte of a message, or where and why bytes are wrong.
 
 It reads the same schema as the compiled decoders and refuses exactly what they refuse, but keeps
-the path and offset of each field, and what it could read before a fault:
+the path and offset of each field, and the readable part before a fault:
 
     >>> from kdiag.wire.api.find_coordinator import FindCoordinatorRequest
     >>> cut = explain(FindCoordinatorRequest, 4, bytes.fromhex("0002076f72"))
@@ -25,15 +25,15 @@ from kdiag.wire.schema import Field, Kind, Struct, fields_of
 _LAYOUTS: Final = {kind: Layout(f">{letters}") for kind, letters in FORMATS.items()}
 
 NO_SPAN: Final = "\0"
-"""What no path ends with: for `only`, where no span is wanted."""
+"""Ends no path: for `only`, to keep no span."""
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
     """Bytes that belong to one field.
 
     Attributes:
-        path: such as `topics[0].partitions[2].fetchOffset`; a length or count is at the path of
-            what it counts, a tag section at `_tags` of its struct.
+        path: such as `topics[0].partitions[2].fetchOffset`; a length or count has the path of
+            its field, a tag section the path `_tags` of its struct.
         offset: from the start of the bytes that were read.
         length: in bytes.
         value: the value as JSON shows it (bytes as `bytes`); for a count or length, the number.
@@ -46,12 +46,12 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
 
 class Explanation(msgspec.Struct):
-    """What the slow reader found.
+    """The result of the slow reader.
 
     Attributes:
-        spans: every byte's place, in wire order.
-        body: the message in the form of `kdiag.wire.codec.json_form`, as far as it could be read.
-        error: why reading stopped early, or None.
+        spans: the spans of all bytes, in wire order.
+        body: the readable part of the message, in the form of `kdiag.wire.codec.json_form`.
+        error: the reason that reading stopped early; None if it did not.
         end: the position after the last field that was read.
     """
 
@@ -70,17 +70,17 @@ def explain(  # noqa: PLR0913 - the last two only tune it
     whole_bytes: int | None = None,
     only: str | None = None,
 ) -> Explanation:
-    """Return where every byte of the message at `offset` belongs; never raises for wrong bytes.
+    """Return the field of every byte of the message at `offset`; never raises for wrong bytes.
 
     Args:
         cls: the message's class.
         version: the message's version.
-        data: the bytes, from which those at the end may be missing.
-        offset: where the message starts.
-        whole_bytes: what `len(data)` would be if nothing were missing: counts are held against
-            it, so that the elements which are here of a cut array are still read.
-        only: keep the spans alone whose path ends so. There is one for each element of an array,
-            many times the size of the message: a reader of the body does not want them.
+        data: the bytes, which may be cut at the end.
+        offset: the start of the message.
+        whole_bytes: `len(data)` of the uncut bytes: counts are checked against it, so that the
+            present elements of a cut array are still read.
+        only: keep only the spans whose path ends with this. All spans together, one for each
+            element of an array, are many times the size of the message.
 
     Raises:
         ValueError: if the class has no such version.
@@ -94,7 +94,7 @@ def explain(  # noqa: PLR0913 - the last two only tune it
     try:
         reader.read_struct(cls, body, "")
     except DecodeError as found:
-        # Its traceback would keep the frames of all callers, and what they hold, alive.
+        # Its traceback would keep the frames of all callers, and their values, alive.
         error = found.with_traceback(None)
     return Explanation(reader.spans, body, error, reader.position)
 
@@ -123,7 +123,7 @@ class _Reader:
         self._read_tags(known, into, path)
 
     def _read_into(self, into: dict[str, Any], field: Field, path: str) -> None:
-        """Read one field; what is read of a list or struct before a fault stays in `into`."""
+        """Read one field; the part of a list or struct before a fault stays in `into`."""
 
         def keep(value: object) -> None:
             into[field.json_name] = value
@@ -131,7 +131,7 @@ class _Reader:
         self._read_value(field, path, keep)
 
     def _read_value(self, field: Field, path: str, keep: Callable[[Any], None]) -> None:
-        """Read a value and hand it to `keep`, containers before they are filled."""
+        """Read a value and pass it to `keep`, containers before they are filled."""
         if field.is_array:
             self._read_array(field, path, keep)
         elif not isinstance(field.kind, Kind):
@@ -244,7 +244,7 @@ class _Reader:
         return len(self.data) - self.position
 
     def _read_numbers(self, field: Field, count: int) -> list[Any]:
-        """Read the elements of an array of numbers, which are all here, in one call."""
+        """Read the elements of a whole array of numbers in one call."""
         assert isinstance(field.kind, Kind)
         numbers = list(UNPACKERS[field.kind][count](self.data, self.position))
         self.position += count * SIZES[field.kind]
@@ -288,7 +288,7 @@ def _join(path: str, name: str) -> str:
 
 
 def float_json(value: float) -> float | str:
-    """Return a float as Kafka's JSON has it: what is not finite becomes a string."""
+    """Return a float as in Kafka's JSON: one that is not finite becomes a string."""
     if value != value:  # noqa: PLR0124 - NaN alone differs from itself
         return "NaN"
     if value in (float("inf"), float("-inf")):
@@ -297,7 +297,7 @@ def float_json(value: float) -> float | str:
 
 
 def unknown_tags_json(tags: dict[int, bytes]) -> list[dict[str, Any]]:
-    """Return unknown tagged fields in the form that kdiag's JSON gives them."""
+    """Return unknown tagged fields in the form of kdiag's JSON."""
     return [{"tag": tag, "data": tags[tag]} for tag in sorted(tags)]
 
 

@@ -1,8 +1,8 @@
-"""Messages as Kafka's own JSON: the form of Kafka's request log, and back.
+"""Messages as Kafka's own JSON, the form of Kafka's request log, and back.
 
 Every field of the version and no other, camelCase names, uuids in Kafka's base64, non-finite floats
 as strings. `bytes` stay `bytes`: msgspec's JSON encoder writes them as base64. Unknown tagged
-fields, which Kafka's converters leave out, appear as `_unknownTaggedFields` where there are some.
+fields, which Kafka's converters leave out, appear as `_unknownTaggedFields` if there are any.
 
 Source: the `*JsonConverter` classes that Kafka generates beside its messages.
 """
@@ -117,7 +117,7 @@ def _struct_from(cls: type[S], version: int, form: object, path: str) -> S:
 
 
 def _why_unknown(cls: type[Struct], version: int, name: str) -> str:
-    """Return that a version has no field of a name, and what is likely to be meant."""
+    """Return a sentence about an unknown field name, with the likely one."""
     why = f"version {version} has no such field"
     elsewhere = [field for field in fields_of(cls) if field.json_name == name]
     if elsewhere:
@@ -174,7 +174,7 @@ def _uuid_from(value: Any, path: str) -> bytes:
 
 
 def _float_from(value: object, path: str) -> float:
-    """Return the float that a JSON number, or the name of one that is not finite, stands for."""
+    """Return the float of a JSON number, or of the name of one that is not finite."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return float(value)
@@ -197,7 +197,7 @@ def _bytes_from(value: object, path: str) -> bytes:
 
 
 _TYPES: dict[Kind, type] = {Kind.BOOLEAN: bool, Kind.STRING: str}
-"""The Python types of JSON values that are taken as they are, where that is not `int`."""
+"""The Python types of JSON values by kind, where that is not `int`."""
 
 _CONVERSIONS: dict[Kind, Callable[[Any, str], Any]] = {
     Kind.BYTES: _bytes_from,

@@ -1,4 +1,4 @@
-"""Facts about a message class in one version that every reader and writer of it needs."""
+"""The layout of a message class in one version: facts for every reader and writer."""
 
 from functools import cache
 
@@ -37,13 +37,13 @@ def tagged(cls: type[Struct], version: int) -> list[Field]:
 
 @cache
 def minimum_bytes(cls: type[Struct], version: int, flexible: bool) -> int:  # noqa: FBT001 - cache key
-    """Return the least bytes that a struct takes, at least 1 so that counts stay bounded."""
+    """Return the minimum size of a struct in bytes, at least 1 so that counts stay bounded."""
     total = sum(_minimum_of(field, version, flexible) for field in untagged(cls, version))
     return max(1, total + flexible)
 
 
 def _minimum_of(field: Field, version: int, flexible: bool) -> int:  # noqa: FBT001 - as above
-    """Return the least bytes that an untagged field takes."""
+    """Return the minimum size of an untagged field in bytes."""
     if is_fixed(field):
         return SIZES[field.kind]  # type: ignore[index]  # is_fixed says that it is a Kind
     if not field.is_array and not isinstance(field.kind, Kind):
@@ -54,14 +54,14 @@ def _minimum_of(field: Field, version: int, flexible: bool) -> int:  # noqa: FBT
 
 
 def element_bytes(field: Field, version: int, *, flexible: bool) -> int:
-    """Return the least bytes that one element of an array takes."""
+    """Return the minimum size of an element of an array in bytes."""
     if not isinstance(field.kind, Kind):
         return minimum_bytes(field.kind, version, flexible)
     return SIZES.get(field.kind) or (1 if flexible else 2)
 
 
 def length_bytes(field: Field, *, flexible: bool) -> int:
-    """Return the bytes of a length or count prefix; 1 stands for a varint."""
+    """Return the size of a length or count prefix in bytes; 1 for a varint."""
     if flexible and not field.is_never_compact:
         return 1
     return 2 if field.kind is Kind.STRING and not field.is_array else 4

@@ -7,8 +7,8 @@
     >>> decode(FindCoordinatorRequest, 4, data).coordinator_keys
     ['orders']
 
-The compiled functions are fast and say only *that* something is wrong. Where and why is found by
-reading once more with `codec.explain`, or by walking the value with `codec.encode_check`.
+The compiled functions are fast and tell only *that* something is wrong. `codec.explain`, by reading
+again, and `codec.encode_check`, by walking the value, find where and why.
 
 A string that is not UTF-8 keeps its bytes as lone surrogates (PEP 383), so it encodes back to the
 same bytes.
@@ -34,7 +34,7 @@ _WRONG_BYTES: Final = (struct.error, IndexError, RefusedError)
 
 
 def decode(cls: type[S], version: int, data: bytes, offset: int = 0) -> S:
-    """Return the message that `data` holds from `offset` to its end.
+    """Return the message in `data` from `offset` to the end.
 
     Raises:
         DecodeError: if the bytes are not exactly one such message.
@@ -54,8 +54,8 @@ def decode_prefix(
     Args:
         cls: the message's class.
         version: the message's version.
-        data: where it lies.
-        offset: where it starts.
+        data: the bytes.
+        offset: the start of the message.
         views: whether large `records` fields may be views of `data` instead of copies.
 
     Raises:
@@ -76,9 +76,9 @@ def decode_prefix(
 
 
 def try_decode(cls: type[S], version: int, data: bytes, offset: int = 0) -> S | None:
-    """Return the message that `data` holds from `offset` to its end, or None if it holds none.
+    """Return the message in `data` from `offset` to the end; None if there is none.
 
-    For trials of which most fail: a failure is cheap, for nobody looks where and why.
+    For trial decoding, which mostly fails: a failure is cheap because its place is not searched.
 
     Raises:
         ValueError: if the class has no such version.
@@ -145,6 +145,6 @@ def encoder(
 
 
 def _compile(text: str, names: dict[str, Any], file: str, name: str) -> Any:
-    """Return the function that a generated source defines."""
+    """Return the function in a generated source."""
     exec(compile(text, file, "exec"), names)  # noqa: S102 - the text comes from the schema alone
     return names[name]

@@ -4,11 +4,11 @@ from typing import Any
 
 
 class FunctionSource:
-    """Lines, names that are free, and the globals that the function will see.
+    """The lines of a function, its free names and its globals.
 
     Attributes:
         names: the globals, by name.
-        depth: how deep the next line is indented.
+        depth: the indentation of the next line.
     """
 
     def __init__(self, head: str, names: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What a message can hold, for people who write one: a form to fill in, and the list of its fields.
+"""Templates: a message as a form to fill in, and the list of its fields, for people who write one.
 
     >>> from kdiag.wire.api.find_coordinator import FindCoordinatorRequest
     >>> template(FindCoordinatorRequest, 6)
@@ -20,12 +20,12 @@ class FieldRow(NamedTuple):
     """One field of a message, or of a struct inside it.
 
     Attributes:
-        path: where in Kafka's JSON it stands, such as `topics[].name`.
+        path: its place in Kafka's JSON, such as `topics[].name`.
         type: its wire type, such as `int32`, `[]string`, or `object` and `[]object`.
         versions: the versions of the message that have it.
         nullable: the versions in which it may be null; None if in none.
         tag: its tag, if it is a tagged field.
-        default: what it is when it is left out, as a value of JSON.
+        default: its value if it is left out, as in JSON.
     """
 
     path: str
@@ -53,7 +53,7 @@ def _form(cls: type[Struct], version: int) -> dict[str, Any]:
 
 
 def _filled(field: Field, version: int) -> Any:
-    """Return what stands in a template for a field."""
+    """Return the value of a field in a template."""
     if isinstance(field.kind, Kind) or (field.default is None and not field.is_array):
         return _json(field)
     inner = _form(field.kind, version)
@@ -65,7 +65,7 @@ def field_rows(cls: type[Struct], version: int | None = None) -> list[FieldRow]:
 
     Args:
         cls: the message.
-        version: the only version to look at; None for all.
+        version: the version; None for all.
 
     Raises:
         ValueError: if the class has no such version.
@@ -105,7 +105,7 @@ def _type(field: Field) -> str:
 
 
 def _json(field: Field) -> Any:
-    """Return the default of a field as JSON has it."""
+    """Return the default of a field as in JSON."""
     default: Any = field.default
     if default is None or field.is_array:
         return default

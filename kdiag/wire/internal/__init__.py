@@ -1,1 +1,1 @@
-"""What Kafka keeps in its own topics and embeds in messages: one file per record type."""
+"""Messages of Kafka's own topics, logs and nested protocols, a file each; `table` lists them."""

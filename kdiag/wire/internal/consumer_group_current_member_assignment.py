@@ -1,4 +1,4 @@
-"""What one consumer group member reads right now.
+"""The current assignment of one consumer group member.
 
 Record type 8 of `__consumer_offsets`, version 0, flexible from 0.
 """

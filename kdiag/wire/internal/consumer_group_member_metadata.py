@@ -26,7 +26,7 @@ class ClassicProtocol(Struct):
 
 
 class ClassicMemberMetadata(Struct):
-    """What `classic_member_metadata` in ConsumerGroupMemberMetadataValue holds."""
+    """The value of `classic_member_metadata` in ConsumerGroupMemberMetadataValue."""
 
     session_timeout_ms: Int32 = 0
     supported_protocols: list[ClassicProtocol] = []

@@ -1,4 +1,4 @@
-"""What one consumer group member is planned to read.
+"""The planned assignment of one consumer group member.
 
 Record type 7 of `__consumer_offsets`, version 0, flexible from 0.
 """

@@ -1,4 +1,4 @@
-"""What the leader of a classic consumer group lets a member read.
+"""The assignment of a member of a classic consumer group, by the group's leader.
 
 Versions 0-3, never flexible.
 """

@@ -1,4 +1,4 @@
-"""What a member of a classic consumer group wants to read.
+"""The subscription of a member of a classic consumer group.
 
 Versions 0-3, never flexible.
 """

@@ -1,4 +1,4 @@
-"""Who sent a request that a broker forwards inside an Envelope.
+"""The sender of a request that a broker forwards in an Envelope.
 
 Version 0, flexible from 0.
 """

@@ -1,4 +1,4 @@
-"""Whom a KRaft replica voted for: its quorum-state file, which is JSON.
+"""The vote of a KRaft replica: its quorum-state file, which is JSON.
 
 Versions 0-1, flexible from 0.
 """

@@ -23,7 +23,7 @@ from kdiag.wire.schema import (
 
 
 class TopicIdPartitionEntry(Struct):
-    """What `topic_id_partition` in RemoteLogSegmentIdEntry holds."""
+    """The value of `topic_id_partition` in RemoteLogSegmentIdEntry."""
 
     name: String = ""
     id: Uuid = ZERO_UUID
@@ -31,7 +31,7 @@ class TopicIdPartitionEntry(Struct):
 
 
 class RemoteLogSegmentIdEntry(Struct):
-    """What `remote_log_segment_id` in RemoteLogSegmentMetadataRecord holds."""
+    """The value of `remote_log_segment_id` in RemoteLogSegmentMetadataRecord."""
 
     topic_id_partition: TopicIdPartitionEntry = msgspec.field(default_factory=TopicIdPartitionEntry)
     id: Uuid = ZERO_UUID

@@ -9,7 +9,7 @@ from kdiag.wire.schema import ZERO_UUID, Bytes, Int8, Int32, Int64, String, Stru
 
 
 class TopicIdPartitionEntry(Struct):
-    """What `topic_id_partition` in RemoteLogSegmentIdEntry holds."""
+    """The value of `topic_id_partition` in RemoteLogSegmentIdEntry."""
 
     name: String = ""
     id: Uuid = ZERO_UUID
@@ -17,7 +17,7 @@ class TopicIdPartitionEntry(Struct):
 
 
 class RemoteLogSegmentIdEntry(Struct):
-    """What `remote_log_segment_id` in RemoteLogSegmentMetadataUpdateRecord holds."""
+    """The value of `remote_log_segment_id` in RemoteLogSegmentMetadataUpdateRecord."""
 
     topic_id_partition: TopicIdPartitionEntry = msgspec.field(default_factory=TopicIdPartitionEntry)
     id: Uuid = ZERO_UUID

@@ -9,7 +9,7 @@ from kdiag.wire.schema import ZERO_UUID, Int8, Int32, Int64, String, Struct, Uui
 
 
 class TopicIdPartitionEntry(Struct):
-    """What `topic_id_partition` in RemotePartitionDeleteMetadataRecord holds."""
+    """The value of `topic_id_partition` in RemotePartitionDeleteMetadataRecord."""
 
     name: String = ""
     id: Uuid = ZERO_UUID

@@ -1,4 +1,4 @@
-"""What one share group member reads right now.
+"""The current assignment of one share group member.
 
 Record type 14 of `__consumer_offsets`, version 0, flexible from 0.
 """

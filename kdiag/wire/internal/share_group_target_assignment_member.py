@@ -1,4 +1,4 @@
-"""What one share group member is planned to read.
+"""The planned assignment of one share group member.
 
 Record type 13 of `__consumer_offsets`, version 0, flexible from 0.
 """

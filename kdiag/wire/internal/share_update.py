@@ -1,4 +1,4 @@
-"""What changed in a share group's delivery state since its snapshot.
+"""The changes of a share group's delivery state since its snapshot.
 
 Record type 1 of `__share_group_state`, version 0, flexible from 0.
 """

@@ -15,7 +15,7 @@ class StreamsGroupMemberMetadataKey(Struct):
 
 
 class Endpoint(Struct):
-    """What `user_endpoint` in StreamsGroupMemberMetadataValue holds."""
+    """The value of `user_endpoint` in StreamsGroupMemberMetadataValue."""
 
     host: String = ""
     port: Uint16 = 0

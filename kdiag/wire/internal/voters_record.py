@@ -17,7 +17,7 @@ class Endpoint(Struct):
 
 
 class KRaftVersionFeature(Struct):
-    """What `k_raft_version_feature` in Voter holds."""
+    """The value of `k_raft_version_feature` in Voter."""
 
     min_supported_version: Int16 = 0
     max_supported_version: Int16 = 0

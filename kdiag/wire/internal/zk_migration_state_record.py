@@ -1,4 +1,4 @@
-"""How far the migration from ZooKeeper has come.
+"""The state of the migration from ZooKeeper.
 
 Record type 21 of `__cluster_metadata`, version 0, flexible from 0.
 """

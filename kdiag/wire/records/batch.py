@@ -1,4 +1,4 @@
-"""One record batch: a header of numbers, and records that stay bytes until they are asked for."""
+"""One record batch: a header of numbers, and records that stay bytes until they are read."""
 
 import zlib
 from typing import TYPE_CHECKING, Final
@@ -40,16 +40,16 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
     """One batch: its header, and its records on demand.
 
     Attributes:
-        data: the bytes that it lies in; never a view in magic 0 and 1.
-        start: where in `data` it starts.
-        size_in_bytes: how many bytes it takes, its offset and size included.
+        data: the bytes around it; never a view in magic 0 and 1.
+        start: its start in `data`.
+        size_in_bytes: its size, offset and size fields included.
         magic: 0, 1 or 2.
         crc: the checksum as written, unsigned.
         attributes: the bits as written, unsigned.
         last_offset: of its last record, which compaction may have removed.
-        base_timestamp: what record timestamps are counted from, in milliseconds since 1970; the
-            delete horizon where there is one; -1 in magic 0, the message's own in magic 1.
-        max_timestamp: the largest of its timestamps, or when it was appended (LogAppendTime).
+        base_timestamp: the base of record timestamps, in milliseconds since 1970; the delete
+            horizon if there is one; -1 in magic 0, the message's own in magic 1.
+        max_timestamp: the largest of its timestamps, or the time of appending (LogAppendTime).
         producer_id, producer_epoch, base_sequence: of an idempotent producer, else -1.
         partition_leader_epoch: set by the broker, -1 in magic 0 and 1.
     """
@@ -80,7 +80,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
     def base_offset(self) -> int:
         """Return the offset of its first record, which compaction may have removed.
 
-        A compressed message of magic 0 or 1 does not say it: there the records are read.
+        A compressed message of magic 0 or 1 does not have it: its records are read.
 
         Raises:
             DecodeError: if they are wrong.
@@ -92,7 +92,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
 
     @property
     def record_count(self) -> int:
-        """Return how many records it has; see `base_offset` for magic 0 and 1.
+        """Return the number of records; see `base_offset` for magic 0 and 1.
 
         Raises:
             DecodeError: if a compressed message of magic 0 or 1 is wrong.
@@ -104,12 +104,12 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
 
     @property
     def compression(self) -> str:
-        """Return the name of its codec, `unknown (5)` for a number that has none."""
+        """Return the name of its codec, `unknown (5)` for a number without one."""
         return name_of(self.attributes & CODEC_MASK)
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Return what its timestamps mean."""
+        """Return the meaning of its timestamps."""
         if self.magic == 0:
             return TimestampType.NO_TIMESTAMP_TYPE
         if self.attributes & LOG_APPEND_TIME_BIT:
@@ -128,7 +128,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """Return from when on the cleaner may drop its tombstones and markers (KIP-534)."""
+        """Return the time from which the cleaner may drop its tombstones and markers (KIP-534)."""
         if self.magic == MAGIC_2 and self.attributes & DELETE_HORIZON_BIT:
             return self.base_timestamp
         return None
@@ -137,7 +137,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
     def last_sequence(self) -> int:
         """Return the sequence number of its last record, -1 if it has none.
 
-        Sequence numbers go on at 0 after 2147483647.
+        Sequence numbers continue with 0 after 2147483647.
         """
         if self.base_sequence < 0:
             return -1
@@ -156,7 +156,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
         """Return the records of a batch of magic 2 as bytes, decompressed.
 
         Raises:
-            DecodeError: if they are not what the codec makes, or more than `max_bytes`.
+            DecodeError: if they are not of the codec, or become more than `max_bytes`.
         """
         assert self.magic == MAGIC_2
         start = self.start + HEADER_BYTES
@@ -177,11 +177,11 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
         """Return the records.
 
         Args:
-            max_bytes: how much memory they may take, about: the bytes after decompression, and
+            max_bytes: the approximate limit of memory: the bytes after decompression, and
                 `RECORD_COST_BYTES` for each record.
             stored_timestamps: with LogAppendTime every record has the batch's `max_timestamp`;
-                whether to return what is stored with each instead, the producer's if the broker
-                did not write the batch anew.
+                True returns the timestamp that is stored with each record instead, the
+                producer's if the broker did not rewrite the batch.
 
         Raises:
             DecodeError: with a path such as `records[3].headers[0].key`, at an offset in `data`;
@@ -223,7 +223,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
         return columns
 
     def header(self) -> BatchHeader:
-        """Return what `write_batch` needs to write the batch again.
+        """Return the header with which `write_batch` writes the batch again.
 
         With `records(stored_timestamps=True)` an uncompressed batch becomes the same bytes; so
         does a message of magic 0 or 1.
@@ -246,7 +246,7 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
         )
 
     def body_and_bases(self, max_bytes: int = DEFAULT_MAX_BYTES) -> tuple[bytes, int, int, int]:
-        """Return what the readers of magic 2 start from, if the records fit into `max_bytes`.
+        """Return the arguments of the readers of magic 2, if the records fit into `max_bytes`.
 
         Raises:
             DecodeError: as `body` does, or if they do not fit.
@@ -261,13 +261,13 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
         return body, count, self.base_offset, self.base_timestamp
 
     def _in_data(self, error: DecodeError) -> DecodeError:
-        """Return a fault in the records with its offset in `data`, unless they lie there packed."""
+        """Return a fault in the records with its offset in `data`, unless they are compressed."""
         if self.attributes & CODEC_MASK:
             return error
         return DecodeError(error.path, self.start + HEADER_BYTES + error.offset, error.why)
 
     def _count_messages(self) -> None:
-        """Find out what the wrapper of compressed messages does not say."""
+        """Read compressed messages for the facts that their wrapper lacks."""
         records = self.records()
         self._base_offset = records[0].offset
         self._record_count = len(records)

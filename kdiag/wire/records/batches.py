@@ -1,17 +1,17 @@
-"""Record batches: what lies in the `records` fields of Produce and Fetch, and in the log.
+"""Record batches: the contents of the `records` fields of Produce and Fetch, and of the log.
 
 Theory of operation. A `records` field is batches in a row. `read_batches` reads their headers only,
-about a microsecond each; a `RecordBatch` keeps the bytes and reads on when it is asked:
+about a microsecond each; a `RecordBatch` keeps the bytes and reads its records on demand:
 
     batches, trailing_bytes = read_batches(partition.records)
     for batch in batches:
         batch.record_count, batch.compression     # from the header
-        batch.crc_ok                              # reads every byte, as they lie there
-        batch.records()                           # decompresses, makes a `Record` of each
+        batch.crc_ok                              # reads every byte, still compressed
+        batch.records()                           # decompresses, makes a list of `Record`
 
-A Fetch response may end inside a batch: the broker cuts at a number of bytes. The rest is no error,
-only counted. In the days of magic 0 and 1 there were messages, not batches: here a message of
-these is a batch of one record, and a compressed one, which wraps others, a batch of these.
+A Fetch response may end inside a batch: the broker cuts at a number of bytes. The rest is not an
+error, only counted. In magic 0 and 1 there were messages, not batches: such a message is read as a
+batch of one record, and a compressed one, which wraps others, as a batch of those.
 
     offset  magic 2 (61 bytes)              magic 0 and 1
          0  base offset, int64              offset, int64
@@ -73,8 +73,8 @@ class RecordSet(NamedTuple):
     """The batches of a `records` field.
 
     Attributes:
-        batches: those that are whole.
-        trailing_bytes: how many bytes of a cut batch follow them.
+        batches: the whole batches.
+        trailing_bytes: the bytes of a cut batch after them.
     """
 
     batches: list[RecordBatch]
@@ -82,9 +82,9 @@ class RecordSet(NamedTuple):
 
 
 def read_batches(data: bytes | memoryview) -> RecordSet:
-    """Return the batches in a `records` field, magic 0, 1 and 2 mixed as they come.
+    """Return the batches in a `records` field; magic 0, 1 and 2 may be mixed.
 
-    Of a view the batches keep the memory alive.
+    Batches of a view keep its memory alive.
 
     Raises:
         DecodeError: with a path such as `batches[2].magic`, if a header is wrong.
@@ -114,7 +114,7 @@ def read_batches(data: bytes | memoryview) -> RecordSet:
 
 
 def _read_batch(data: bytes | memoryview, start: int, size: int) -> RecordBatch:
-    """Return the batch of magic 2 that takes `size` bytes from `start` on."""
+    """Return the batch of magic 2 in the `size` bytes from `start` on."""
     (
         base_offset,
         _,
@@ -150,7 +150,7 @@ def _read_batch(data: bytes | memoryview, start: int, size: int) -> RecordBatch:
 
 
 def _read_message(data: bytes, start: int, size: int) -> RecordBatch:
-    """Return the message of magic 0 or 1 that takes `size` bytes from `start` on."""
+    """Return the message of magic 0 or 1 in the `size` bytes from `start` on."""
     head = message_set.read_head(data, start)
     is_wrapper = head.attributes & CODEC_MASK
     return RecordBatch(

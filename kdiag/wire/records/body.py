@@ -1,8 +1,8 @@
 """The records of a batch of magic 2, after its header and after decompression.
 
 Theory of operation. A record is a varint of its size, an unused byte of attributes, and then
-varints and bytes: timestamp and offset less those of the batch, key, value, headers, each behind
-its length, -1 for null. `010203` as value without key, at the batch's own offset and time, is
+varints and bytes: timestamp and offset less those of the batch, key, value, headers, each after its
+length, -1 for null. The value `010203` without key, at the batch's own offset and time, is
 
     12       size: 9 bytes follow (zigzag doubles a number)
     00       attributes
@@ -12,11 +12,11 @@ its length, -1 for null. `010203` as value without key, at the batch's own offse
     010203
     00       no headers
 
-`read_records` is the hot path of all that looks at records. It is one loop with varints of up to
-two bytes read in place: 0.7 us for a record of 100 bytes, where a call for each varint makes it
-1.7 us. It does not check every step: it relies on `data[position]` to refuse what lies past
-the end and on each record ending where its size says. When anything is wrong it only says so;
-`find_fault` then reads the same bytes again, slowly, and says where and what.
+`read_records` is the hot path of all readers of records. It is one loop with varints of up to two
+bytes read in place: 0.7 us for a record of 100 bytes, against 1.7 us with a call for each varint.
+It does not check every step: it relies on `data[position]` to fail past the end, and on each record
+ending where its size says. It only finds that something is wrong; `find_fault` then reads the same
+bytes again, slowly, and returns where and what.
 
 Source: Kafka's `DefaultRecord`.
 """
@@ -56,10 +56,10 @@ def read_records(
 
     Args:
         body: the records, decompressed; nothing else.
-        count: how many there are, as the batch header says.
-        base_offset: what offsets are counted from.
-        base_timestamp: what timestamps are counted from.
-        max_headers: how many record headers there may be in all.
+        count: their number in the batch header.
+        base_offset: the base of offsets.
+        base_timestamp: the base of timestamps.
+        max_headers: the most record headers of all records together.
 
     Raises:
         DecodeError: with a path such as `records[3].headers[0].key`, at an offset in `body`.
@@ -78,7 +78,7 @@ def read_records(
 def _read(  # noqa: C901, PLR0912, PLR0915 - varints are read in place: see the module
     body: bytes, count: int, base_offset: int, base_timestamp: int, max_headers: int
 ) -> tuple[list[Record], int]:
-    """Return the records, and not 0 if a timestamp delta has more than 62 bits.
+    """Return the records, and a number that is not 0 if a timestamp delta has more than 62 bits.
 
     A varint of two bytes is `first + (second << 7) - 128`, and has 15 bits if a third follows.
     """
@@ -192,7 +192,7 @@ def read_headers(body: bytes, position: int, max_headers: int) -> tuple[tuple[He
 
 
 def find_fault(body: bytes, count: int, max_headers: int) -> DecodeError:
-    """Return what is wrong with records that `read_records` refused, for the same arguments."""
+    """Return the fault of records that `read_records` refused, for the same arguments."""
     reader = _CarefulReader(body, max_headers)
     try:
         for index in range(count):
@@ -204,7 +204,7 @@ def find_fault(body: bytes, count: int, max_headers: int) -> DecodeError:
 
 
 class _CarefulReader:
-    """Reads records for their faults only: every step is checked, every fault has a path."""
+    """Reads records to find their fault: every step is checked, every fault has a path."""
 
     def __init__(self, body: bytes, max_headers: int) -> None:
         self.position = 0
@@ -212,7 +212,7 @@ class _CarefulReader:
         self._headers_left = max_headers
 
     def skip_record(self, path: str) -> None:
-        """Go past a record.
+        """Move past a record.
 
         Raises:
             DecodeError: if it is wrong.
@@ -268,9 +268,9 @@ def write_records(records: Sequence[Record], base_offset: int, base_timestamp: i
     """Return the bytes of records, uncompressed.
 
     Args:
-        records: in the order they are to have.
-        base_offset: what offsets are counted from.
-        base_timestamp: what timestamps are counted from.
+        records: in their order in the batch.
+        base_offset: the base of offsets.
+        base_timestamp: the base of timestamps.
 
     Raises:
         EncodeError: if an offset is more than 31 bits away from the base.
@@ -297,7 +297,7 @@ def write_records(records: Sequence[Record], base_offset: int, base_timestamp: i
 
 
 def _header_bytes(headers: Sequence[Header]) -> bytes:
-    """Return the headers of a record behind their count."""
+    """Return the headers of a record, after their count."""
     parts = [varint(len(headers) << 1)]
     for key, value in headers:
         parts += (varint(len(key) << 1), key)

@@ -1,7 +1,7 @@
-"""The records of a batch as columns, for work on many at once.
+"""The records of a batch as columns of numpy, for work on many at once.
 
 `read_columns` walks from record to record in Python, reading sizes only, and then reads each field
-of all records in a few operations of numpy. That pays from about a hundred records on; of fewer
+of all records in a few operations of numpy. That pays from about a hundred records on; for fewer,
 `kdiag.wire.records.body.read_records` is faster.
 """
 
@@ -17,7 +17,7 @@ from kdiag.wire.records.body import find_fault
 from kdiag.wire.records.record import Record
 
 FEW: Final = 128
-"""Up to how many records Python is faster than numpy."""
+"""The most records for which Python is faster than numpy."""
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -26,14 +26,14 @@ class RecordColumns(NamedTuple):
     """The records of a batch, as columns of equal length.
 
     Attributes:
-        body: the bytes that keys and values lie in.
+        body: the bytes of keys and values.
         offset: in the partition.
         timestamp: milliseconds since 1970, or -1.
-        key_start: where in `body` the key starts.
+        key_start: the start of the key in `body`.
         key_bytes: its length, -1 for null.
-        value_start: where in `body` the value starts.
+        value_start: the start of the value in `body`.
         value_bytes: its length, -1 for null.
-        header_count: how many record headers there are.
+        header_count: the number of record headers.
     """
 
     body: bytes
@@ -51,9 +51,9 @@ def read_columns(body: bytes, count: int, base_offset: int, base_timestamp: int)
 
     Args:
         body: the records, decompressed; nothing else.
-        count: how many there are, as the batch header says.
-        base_offset: what offsets are counted from.
-        base_timestamp: what timestamps are counted from.
+        count: their number in the batch header.
+        base_offset: the base of offsets.
+        base_timestamp: the base of timestamps.
 
     Raises:
         DecodeError: with a path such as `records[3].key`, at an offset in `body`.
@@ -77,10 +77,10 @@ class PackedRecords(NamedTuple):
 
 
 def read_joined_columns(batches: Sequence[PackedRecords]) -> RecordColumns:
-    """Return the records of several batches, one after the other, with a `body` for all.
+    """Return the records of several batches, one after the other, with one `body`.
 
-    A call of numpy costs the same for few records as for hundreds: of batches that hold twenty,
-    read a hundred at once, a record takes a tenth of the time.
+    A call of numpy costs the same for a few records as for hundreds: with batches of twenty, read a
+    hundred at once, a record takes a tenth of the time.
 
     Raises:
         DecodeError: as `read_columns` for the first batch that is wrong.
@@ -124,7 +124,7 @@ def _starts(body: bytes, batches: Iterable[tuple[int, int]]) -> list[int]:
 
     Args:
         body: the records.
-        batches: how many records come next, and where the last of them must end.
+        batches: pairs of the number of records that follow and the end of the last.
     """
     starts: list[int] = []
     append = starts.append
@@ -150,9 +150,9 @@ def _starts(body: bytes, batches: Iterable[tuple[int, int]]) -> list[int]:
 
 
 def _read(body: bytes, starts: list[int]) -> RecordColumns:
-    """Return the columns of the records that start at all but the last of `starts`.
+    """Return the columns of the records between the `starts`; the last start is the end.
 
-    Offsets and timestamps are counted from those of the batch.
+    Offsets and timestamps are relative to those of the batch.
     """
     data = np.frombuffer(body, np.uint8)
     bounds = np.array(starts, np.int64)
@@ -177,10 +177,10 @@ def _read(body: bytes, starts: list[int]) -> RecordColumns:
 
 
 def _after_headers(body: bytes, position: Int64Array, count: Int64Array) -> Int64Array:
-    """Return where the headers of records end that start at many positions.
+    """Return the ends of the headers of many records, given their starts.
 
     The first header of all records is read at once, then the second, and so on. When few records
-    have more, these are walked through one by one, or a single long one would make many rounds.
+    have more, those are walked one by one: a single long record would make many rounds.
     """
     if (count < 0).any():
         raise RefusedError
@@ -200,7 +200,7 @@ def _after_headers(body: bytes, position: Int64Array, count: Int64Array) -> Int6
 
 
 def _skip_headers(body: bytes, position: int, count: int) -> int:
-    """Return where `count` headers end."""
+    """Return the end of `count` headers."""
     for _ in range(count):
         length, position = read_uvarint(body, position)
         if length & 1:
@@ -215,7 +215,7 @@ def _skip_headers(body: bytes, position: int, count: int) -> int:
 def _byte_strings(
     data: npt.NDArray[np.uint8], position: Int64Array
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return the lengths of byte strings, where they start and where they end."""
+    """Return the lengths, starts and ends of byte strings."""
     length, start = _varints(data, position)
     if (length < -1).any():
         raise RefusedError

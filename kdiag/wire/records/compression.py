@@ -1,6 +1,6 @@
 """The codecs of record batches: gzip, snappy, lz4 and zstd, both ways, with a cap on the output.
 
-What Kafka's clients write, and this reads:
+The forms that Kafka's clients write, all of which are read:
 
 * **gzip**: one member or several in a row;
 * **snappy**: one raw block (franz-go, KafkaJS), or the framing of snappy-java, called xerial here:
@@ -9,10 +9,9 @@ What Kafka's clients write, and this reads:
   bytes too many and did not verify it; since magic 1 the checksum is right (KAFKA-3160);
 * **zstd**: frames with or without the size of their content.
 
-A few bytes can claim to be gigabytes. Here memory grows with what comes out, not with what is
-claimed: a codec is fed about as many bytes at a time as it can blow up to the room that is left,
-and a claim that its bytes cannot fulfil is refused.
-
+A few bytes can claim to be gigabytes. So memory grows with the output, not with the claim: a codec
+gets about as many bytes at a time as it can blow up to the room that is left, and a claim that its
+bytes cannot fulfil is refused.
 """
 
 import struct
@@ -29,7 +28,7 @@ from zstandard import ZstdCompressor, ZstdDecompressor, ZstdError
 from kdiag.errors import DecodeError
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
-"""The codecs by the number that attributes of batches and messages hold."""
+"""The codecs by their number in the attributes of batches and messages."""
 
 FORMS: Final = {"gzip": ("",), "snappy": ("xerial", "raw"), "lz4": ("",), "zstd": ("", "sized")}
 """The forms that each codec can be written in; the first is that of Kafka's Java client."""
@@ -37,7 +36,7 @@ FORMS: Final = {"gzip": ("",), "snappy": ("xerial", "raw"), "lz4": ("",), "zstd"
 DEFAULT_MAX_BYTES: Final = 256 * 1024 * 1024
 
 MAX_FRAMES: Final = 1024
-"""How many gzip members, lz4 or zstd frames may follow one another in one batch."""
+"""The most gzip members, lz4 or zstd frames in one batch."""
 
 # The most bytes that one byte of input can become, by the codecs' formats.
 GZIP_RATIO: Final = 1032
@@ -46,7 +45,7 @@ ZSTD_RATIO: Final = 1 << 15
 SNAPPY_RATIO: Final = 22
 
 MIN_CHUNK_BYTES: Final = 256
-"""What a codec is fed at least, so that output may pass the cap by that many times its ratio."""
+"""The least input of a codec at a time; output may exceed the cap by that times its ratio."""
 
 XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 XERIAL_HEADER: Final = XERIAL_MAGIC + struct.pack(">ii", 1, 1)
@@ -62,11 +61,11 @@ def name_of(number: int) -> str:
 
 
 class _OutgrownError(Exception):
-    """More comes out than may."""
+    """The output exceeds the cap."""
 
 
 class _Stream(Protocol):
-    """What zlib, lz4 and zstandard have in common: a decompressor of one frame."""
+    """A decompressor of one frame: the common interface of zlib, lz4 and zstandard."""
 
     @property
     def eof(self) -> bool: ...
@@ -80,13 +79,13 @@ class _Stream(Protocol):
 def decompress(
     codec: str, data: bytes, *, max_bytes: int = DEFAULT_MAX_BYTES, magic: int = 2
 ) -> bytes:
-    """Return what a codec made `data` from.
+    """Return the bytes that a codec compressed to `data`.
 
     Args:
         codec: a name of `CODECS`.
         data: the compressed bytes, all of them.
-        max_bytes: how many bytes may come out.
-        magic: of the batch; in 0 the checksum of an lz4 frame's header is not looked at.
+        max_bytes: the most bytes of output.
+        magic: of the batch; in 0 the checksum of an lz4 frame's header is ignored.
 
     Raises:
         DecodeError: if the bytes are not the codec's, end early, or become more than `max_bytes`.
@@ -110,7 +109,7 @@ def compress(codec: str, data: bytes, *, form: str = "", magic: int = 2) -> byte
 
     Args:
         codec: a name of `CODECS`.
-        data: what to compress.
+        data: the bytes to compress.
         form: one of the codec's `FORMS`; empty for the first.
         magic: of the batch; in 0 an lz4 frame's header gets the wrong checksum of that time.
 
@@ -144,13 +143,13 @@ def _failures(codec: str) -> tuple[type[Exception], ...]:
 
 
 def _read_frames(new: Callable[[], _Stream], data: bytes, max_bytes: int, ratio: int) -> bytes:
-    """Return the content of the frames in a row that `data` is.
+    """Return the content of frames in a row.
 
     Args:
         new: makes the decompressor of one frame.
         data: the frames.
-        max_bytes: how many bytes may come out.
-        ratio: how many bytes one byte of input can become.
+        max_bytes: the most bytes of output.
+        ratio: the most bytes that one byte of input can become.
     """
     pieces: list[bytes] = []
     position, room = 0, max_bytes
@@ -264,9 +263,9 @@ def _with_header_checksum(frame: bytes, *, skipped: int) -> bytes:
     """Return an lz4 frame with another checksum in its header.
 
     Args:
-        frame: the frame; returned as it is when it is too short or needs a dictionary.
-        skipped: how many bytes the checksum leaves out: 4 (the magic number) is right, 0 is what
-            Kafka did up to magic 0.
+        frame: the frame; returned as it is if it is too short or needs a dictionary.
+        skipped: the bytes that the checksum leaves out: 4 (the magic number) is right, Kafka used
+            0 up to magic 0.
     """
     flags = frame[4] if len(frame) > 4 else LZ4_DICTIONARY_FLAG  # noqa: PLR2004 - magic number
     end = 14 if flags & LZ4_CONTENT_SIZE_FLAG else 6

@@ -1,8 +1,8 @@
-"""Records of Kafka's own topics and logs as messages: key and value of each, and what it is.
+"""Records of Kafka's own topics and logs as messages: type, key and value.
 
-The coordinators keep offsets, groups, transactions and share groups in topics, the controllers the
-whole cluster in a log; control records mark transactions and KRaft's epochs in any partition. What
-does not fit a known type and version to the last byte is not read.
+The coordinators keep offsets, groups, transactions and share groups in topics, the controllers keep
+the whole cluster in a log; control records mark transactions and KRaft's epochs in any partition.
+A record that does not fit a known type and version to the last byte is not read.
 
 Source: Kafka's CoordinatorRecordSerde, MetadataRecordSerde and ControlRecordUtils.
 """
@@ -35,14 +35,14 @@ S = TypeVar("S", bound=Struct)
 
 
 class VersionedMessage(NamedTuple):
-    """A key or a value: the message and its version."""
+    """A message inside another, or inside a record, and its version."""
 
     message: Any
     version: int
 
 
 class InternalRecord(NamedTuple):
-    """A record that was read.
+    """A record of one of Kafka's own topics.
 
     Attributes:
         type: Kafka's name, such as `OffsetCommit` or `TopicRecord`.
@@ -56,7 +56,7 @@ class InternalRecord(NamedTuple):
 
 
 def read_internal_record(topic: str | None, record: Record) -> InternalRecord | None:
-    """Return what a record of one of Kafka's own topics says; None if it is not to be read."""
+    """Return a record of one of Kafka's own topics as messages; None if it is unreadable."""
     if topic in COORDINATOR_RECORDS:
         return _read_coordinator_record(topic, record)
     if topic in METADATA_RECORDS:
@@ -65,7 +65,7 @@ def read_internal_record(topic: str | None, record: Record) -> InternalRecord | 
 
 
 def read_metadata_record(topic: str, value: bytes | None) -> InternalRecord | None:
-    """Return what a record of the metadata log, or of the remote log's topic, says."""
+    """Return a record of the metadata log, or of the remote log's topic; None if unreadable."""
     if value is None:
         return None
     try:
@@ -82,7 +82,7 @@ def read_metadata_record(topic: str, value: bytes | None) -> InternalRecord | No
 
 
 def read_control_record(record: Record) -> tuple[ControlType, VersionedMessage | None]:
-    """Return what a control record marks, and its value where that can be read."""
+    """Return the type of a control record, and its value if it is readable."""
     try:
         control = read_control_type(record.key)
     except DecodeError:
@@ -91,7 +91,7 @@ def read_control_record(record: Record) -> tuple[ControlType, VersionedMessage |
     if name is None or record.value is None or len(record.value) < _INT16.size:
         return control, None
     (version,) = _INT16.unpack_from(record.value)
-    # The messages of KRaft have their version as a field, that of a transaction stands before it.
+    # KRaft's messages have their version as a field, a transaction marker has it before the value.
     offset = 0 if control in _TYPED_CONTROL else _INT16.size
     return control, _read(name, version, record.value, offset)
 

@@ -1,15 +1,15 @@
 """Messages of magic 0 and 1, which came before record batches (Kafka up to 0.10).
 
-Theory of operation. A message set is messages in a row, each behind its offset and size:
+Theory of operation. A message set is messages in a row, each after its offset and size:
 
     offset int64, size int32, crc int32, magic int8, attributes int8,
     timestamp int64 (magic 1 only), key bytes, value bytes
 
-The checksum is CRC-32 of all that follows it. A compressed message, the *wrapper*, has a whole
+The checksum is the CRC-32 of all bytes after it. A compressed message, the *wrapper*, has a whole
 message set as its value. In magic 0 the inner offsets are absolute. In magic 1 they are relative,
 and the wrapper has the offset of its last message: a wrapper at 105 around 0, 1, 2 holds the
-offsets 103, 104, 105. A producer that leaves the wrapper at 0 means its relative offsets as they
-are. If the wrapper's timestamp type is LogAppendTime, its timestamp counts for all inner messages.
+offsets 103, 104, 105. If a producer leaves the wrapper at 0, its relative offsets are absolute. If
+the wrapper's timestamp type is LogAppendTime, its timestamp counts for all inner messages.
 
 Source: Kafka's `LegacyRecord` and `AbstractLegacyRecordBatch`, KIP-31 and KIP-32.
 """
@@ -33,7 +33,7 @@ from kdiag.wire.records.record import (
 )
 
 OVERHEAD_BYTES: Final = 12
-"""Offset and size, which the size does not count."""
+"""The fields offset and size, which the size does not count."""
 
 MIN_BYTES: Final = (OVERHEAD_BYTES + 14, OVERHEAD_BYTES + 22)
 """The smallest message of magic 0 and 1: key and value null."""
@@ -45,16 +45,16 @@ _HEADS: Final = (_HEAD, struct.Struct(">qiIbBq"))
 
 
 class MessageHead(NamedTuple):
-    """What precedes the key and the value of a message.
+    """The fields of a message before its key and value.
 
     Attributes:
         offset: as on the wire.
-        end: where the message ends.
+        end: the end of the message.
         crc: as on the wire.
         magic: 0 or 1.
         attributes: codec and timestamp type.
         timestamp: in milliseconds since 1970, -1 in magic 0.
-        position: where the length of the key is.
+        position: the place of the key's length.
     """
 
     offset: int
@@ -108,13 +108,13 @@ def _read_bytes(data: bytes, start: int, end: int, path: str) -> tuple[bytes | N
 def read_records(
     data: bytes, start: int, *, max_bytes: int, stored_timestamps: bool = False
 ) -> list[Record]:
-    """Return the record of the message at `start`, or those inside it if it is compressed.
+    """Return the record of the message at `start`, or the records in it if it is compressed.
 
     Args:
-        data: where the message lies; the whole of it.
+        data: bytes with the whole message in them.
         start: its first byte.
-        max_bytes: how much memory the records may take.
-        stored_timestamps: whether to give the inner messages' own timestamps, where the wrapper
+        max_bytes: the limit of memory for the records.
+        stored_timestamps: whether to return the inner messages' own timestamps if the wrapper
             has a LogAppendTime.
 
     Raises:
@@ -170,7 +170,7 @@ def _read_inner(inner: bytes, magic: int, max_bytes: int) -> list[Record]:
 
 
 def _check_inner_size(inner: bytes, start: int, magic: int, path: str) -> None:
-    """Refuse an inner message that is cut, has another magic, or is too small for its magic."""
+    """Refuse a cut inner message, one of another magic, and one too small for its magic."""
     left = len(inner) - start
     if left < MIN_BYTES[magic]:
         raise DecodeError(path, start, f"{left} bytes are no message of magic {magic}")
@@ -191,12 +191,12 @@ def _place(records: list[Record], wrapper_offset: int) -> None:
 
 
 def write_message_set(records: Sequence[Record], header: BatchHeader) -> bytes:
-    """Return records as a message set: a message each, or one that wraps them compressed.
+    """Return records as a message set: a message for each, or a compressed one around them.
 
     Timestamps are left out in magic 0.
 
     Raises:
-        EncodeError: if magic 0 and 1 cannot hold what is asked for.
+        EncodeError: if magic 0 and 1 have no such field.
     """
     if header.compression == "zstd":
         raise EncodeError("compression", "zstd needs magic 2")

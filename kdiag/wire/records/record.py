@@ -1,4 +1,4 @@
-"""Records, and what a writer decides about the batch that holds them."""
+"""Records, and the header of the batch that a writer puts them into."""
 
 import struct
 from enum import IntEnum, StrEnum
@@ -9,7 +9,7 @@ import msgspec
 from kdiag.errors import DecodeError
 
 Header = tuple[bytes, bytes | None]
-"""The key and the value of a record header; the key is UTF-8 if its writer kept to the rules."""
+"""The key and the value of a record header; the key is UTF-8 if its writer follows the rules."""
 
 NO_TIMESTAMP: Final = -1
 
@@ -20,27 +20,27 @@ CONTROL_BIT: Final = 0x20
 DELETE_HORIZON_BIT: Final = 0x40
 
 RECORD_COST_BYTES: Final = 210
-"""What a record takes in memory besides the bytes of its key and value, as measured."""
+"""The measured memory of a record without the bytes of its key and value."""
 
 HEADER_COST_BYTES: Final = 135
-"""What a record header takes in memory besides the bytes of its key and value, as measured."""
+"""The measured memory of a record header without the bytes of its key and value."""
 
 _TWO_INT16: Final = struct.Struct(">hh")
 
 
 class TimestampType(StrEnum):
-    """What the timestamps of a batch mean; the texts are those of Kafka's `TimestampType`."""
+    """The meaning of a batch's timestamps; the texts are those of Kafka's `TimestampType`."""
 
     NO_TIMESTAMP_TYPE = "NoTimestampType"
-    """Magic 0: there are none, and -1 stands for them."""
+    """Magic 0: there is none, and -1 stands for it."""
     CREATE_TIME = "CreateTime"
-    """When the producer made each record."""
+    """The time at which the producer made the record."""
     LOG_APPEND_TIME = "LogAppendTime"
-    """When the broker appended the batch, the same for all its records."""
+    """The time at which the broker appended the batch, the same for all its records."""
 
 
 class ControlType(IntEnum):
-    """What a control record says; names and numbers are those of Kafka's `ControlRecordType`."""
+    """The types of control records, with the names and numbers of Kafka's `ControlRecordType`."""
 
     UNKNOWN = -1
     ABORT = 0
@@ -71,19 +71,19 @@ class Record(msgspec.Struct, gc=False):
 
 
 class BatchHeader(msgspec.Struct, kw_only=True, frozen=True):
-    """What stands in a batch besides its records, for `kdiag.wire.records.batches.write_batch`.
+    """The header fields of a batch, for `kdiag.wire.records.batches.write_batch`.
 
-    What is None is taken from the records: the offset of the first and of the last, the timestamp
-    of the first and the largest one; 0 and -1 without records.
+    A field that is None is computed from the records: first and last offset, first and largest
+    timestamp; 0 and -1 without records.
 
     Attributes:
-        magic: 2, or 0 and 1 for the message sets of old; these have the compression, the
-            timestamp type (magic 1), the base offset and the largest timestamp only.
+        magic: 2, or 0 and 1 for message sets; these have only the compression, the timestamp
+            type (magic 1), the base offset and the largest timestamp.
         compression: a name of `kdiag.wire.records.compression.CODECS`.
         compression_form: a name of `kdiag.wire.records.compression.FORMS`; empty for Java's.
         base_offset: of the batch; compaction may have removed the record that had it.
         last_offset: likewise.
-        base_timestamp: what record timestamps are counted from; the delete horizon if there is one.
+        base_timestamp: the base of record timestamps; the delete horizon if there is one.
         max_timestamp: with LogAppendTime, the timestamp of every record.
         timestamp_type: of the record timestamps.
         producer_id: -1 unless the producer is idempotent.
@@ -113,7 +113,7 @@ class BatchHeader(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def read_control_type(key: bytes | None) -> ControlType:
-    """Return what a control record says, by its key: int16 version, int16 type.
+    """Return the type of a control record, given its key: int16 version, int16 type.
 
     Raises:
         DecodeError: if the key is shorter, or the version negative.
@@ -136,5 +136,5 @@ def write_control_key(control_type: ControlType) -> bytes:
 
 
 def int64(value: int) -> int:
-    """Return a number wrapped into 64 bits with sign, as Java adds offsets and timestamps."""
+    """Return a number wrapped into 64 signed bits, as in Java's addition."""
     return (value + (1 << 63) & (1 << 64) - 1) - (1 << 63)

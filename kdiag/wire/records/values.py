@@ -1,7 +1,7 @@
-"""The values of the records of a batch and nothing else, for whoever prints values.
+"""The values of a batch's records and nothing else, for printing values.
 
-It steps over offsets, timestamps and keys, and takes two thirds of the time of
-`kdiag.wire.records.body.read_records`. What is wrong with the records is found all the same.
+Offsets, timestamps and keys are skipped, which takes two thirds of the time of
+`kdiag.wire.records.body.read_records`. Faults in the records are found all the same.
 """
 
 from kdiag.wire.primitives import VARLONG_BITS, RefusedError, read_uvarint
@@ -13,7 +13,7 @@ def read_values(body: bytes, count: int) -> list[bytes | None]:
 
     Args:
         body: the records of a batch of magic 2, decompressed; nothing else.
-        count: how many there are, as the batch header says.
+        count: their number in the batch header.
 
     Raises:
         DecodeError: with a path such as `records[3].key`, at an offset in `body`.

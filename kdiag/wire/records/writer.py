@@ -1,4 +1,4 @@
-"""Writes record batches of magic 2, and hands message sets of magic 0 and 1 on."""
+"""The writer of record batches of magic 2; message sets of magic 0 and 1 go to `message_set`."""
 
 import struct
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ AS_RECORDS_SAY: Final = BatchHeader()
 """A batch of magic 2, uncompressed, without producer id."""
 
 _UNCHECKED: Final = struct.Struct(">qiibI")
-"""The part of the header that the checksum leaves out: up to and with itself."""
+"""The part of the header that the checksum leaves out: up to and including itself."""
 _CHECKED: Final = struct.Struct(">Hiqqqhii")
 
 
@@ -32,10 +32,10 @@ def write_batch(records: Sequence[Record], header: BatchHeader = AS_RECORDS_SAY)
 
     Args:
         records: in the order of their offsets; there may be none.
-        header: what stands in the batch besides.
+        header: the other fields of the batch.
 
     Raises:
-        EncodeError: if the magic cannot hold what is asked for, or a number is too large.
+        EncodeError: if the magic has no such field, or a number is too large.
     """
     if header.magic not in (0, 1, 2):
         raise EncodeError("magic", f"{header.magic} is not a magic")
