@@ -1,15 +1,18 @@
-"""The rules: what each kind of finding means and what to do about it.
+"""Findings and their rules: what each kind of problem means, and how to fix it.
 
-Each has a number that never changes its meaning, so that alerts can name it:
+* a **finding** (`finding`) is one problem with its evidence, a **rule** (`rule`) the common part of
+  all findings with one id.
 
-    KD1xxx  a connection: KD10 DNS, KD11 TCP, KD12 TLS, KD13 SASL, KD14 the first words of Kafka's
-            protocol, KD15 the addresses that brokers advertise
-    KD2xxx  the cluster's state: brokers and partitions
-    KD3xxx  coordinators and groups
-    KD4xxx  authorization
-    KD5xxx  compatibility of clients and brokers
-    KD6xxx  TCP: what keeps bytes from going faster
-    KD7xxx  latency: what makes answers come late
+An id has a number that never changes its meaning, so that alerts can name it:
 
-Who raises a finding adds its line; numbers are never given twice.
+    KD1xxx  connections   KD10 DNS, KD11 TCP, KD12 TLS, KD13 SASL, KD14 the first requests,
+                          KD15 the addresses that brokers advertise
+    KD2xxx  clusters      brokers and partitions
+    KD3xxx  coordinators  of groups, transactions and share partitions
+    KD4xxx  clients       authorization
+    KD5xxx  clients       compatibility of clients and brokers
+    KD6xxx  tcp, buffers  the limits of throughput
+    KD7xxx  latency       the causes of late responses
+
+A new finding is a new entry in one of these modules; numbers are never used twice.
 """

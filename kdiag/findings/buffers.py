@@ -1,4 +1,4 @@
-"""KD601x and KD602x: what keeps records from going faster between this machine and a broker."""
+"""KD601x and KD602x: the limits of throughput between this machine and a broker."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""KD4xxx and KD5xxx: what a client may not do, and what it cannot do."""
+"""KD4xxx and KD5xxx: what a client is not allowed to do, and what it cannot do."""
 
 from typing import Final
 
@@ -39,8 +39,8 @@ RULES: Final = {
     "KD5003": Rule(
         _ERROR,
         "{address} answered {api} v{version} with {error}",
-        "The request arrived and was refused, as a whole or in a part of it: the error stands in "
-        "the response beside what it is about.",
+        "The request arrived and was refused, as a whole or in a part of it: the response has the "
+        "error next to that part.",
         "kdiag errcode {error} tells what it means and what to do.",
     ),
 }

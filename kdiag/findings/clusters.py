@@ -1,4 +1,4 @@
-"""KD2xxx: what is wrong with a cluster's brokers and partitions."""
+"""KD2xxx: problems of a cluster's brokers and partitions."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""KD1xxx: what is wrong with a connection, or with the address that it was made to."""
+"""KD1xxx: problems of a connection, or of the address that it was made to."""
 
 from typing import Final
 
@@ -126,27 +126,27 @@ RULES: Final = {
     "KD1401": Rule(
         _ERROR,
         "{address} wants TLS",
-        "The listener hung up on, or answered with a TLS alert, a request in the open.",
+        "The listener hung up on a request without TLS, or answered it with a TLS alert.",
         "Set security.protocol=SSL (or SASL_SSL), or use the port of the plaintext listener.",
     ),
     "KD1402": Rule(
         _ERROR,
         "{address} accepts connections but says nothing",
-        "The connection was made, but what was said on it first was not answered: the broker "
-        "hangs, or something in front of it accepts for it.",
+        "The connection was made, but the first request on it was not answered: the broker "
+        "hangs, or something in front of it accepts connections for it.",
         "Check the broker's load and its log, and any load balancer in between.",
     ),
     "KD1403": Rule(
         _ERROR,
         "{address} is not Kafka",
         "The bytes that came back are those of another protocol.",
-        "Check host and port: this is no listener of a broker.",
+        "Check host and port: this is not a listener of a broker.",
     ),
     "KD1404": Rule(
         _ERROR,
         "{address} breaks Kafka's protocol: {why}",
-        "What came back is no answer that a broker gives: something else listens there, or "
-        "something in between damages what is said.",
+        "No broker gives such an answer: something else listens there, or something in between "
+        "damages the bytes.",
         "Check host and port, and any proxy or load balancer in between.",
     ),
     "KD1405": Rule(
@@ -159,8 +159,8 @@ RULES: Final = {
     "KD1406": Rule(
         _ERROR,
         "{address} is a controller's listener",
-        "What answers there speaks Kafka's protocol, but no Metadata: controllers have listeners "
-        "of their own, which clients have no use for.",
+        "The listener speaks Kafka's protocol, but does not answer Metadata: controllers have "
+        "listeners of their own, which are of no use to clients.",
         "Give the port of a listener for clients.",
     ),
     "KD1501": Rule(

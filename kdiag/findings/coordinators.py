@@ -1,4 +1,4 @@
-"""KD3xxx: what is wrong with a coordinator, or with the groups that it coordinates."""
+"""KD3xxx: problems of a coordinator, or of the groups that it coordinates."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""Findings: what kdiag holds to be wrong, why it thinks so, and what to do about it.
+"""Findings: problems that kdiag found, each with its evidence and a fix.
 
-What each kind of finding means is in `kdiag.finding_rules`; `found` fills in what was seen.
+The rules of each kind of finding are in the other modules of the folder; `found` adds the evidence.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from kdiag.findings import buffers, clients, clusters, connections, coordinators, latency, tcp
-from kdiag.findings.rule import Rule, Severity
+from kdiag.findings.rule import Rule, Severity, is_at_least, worst_of
 
 __all__ = ["RULES", "Finding", "Rule", "Severity", "found", "is_at_least", "worst"]
 
@@ -22,20 +22,18 @@ RULES: Final[dict[str, Rule]] = {
     **buffers.RULES,
     **latency.RULES,
 }
-"""What each id means, by ascending id."""
-
-_ORDER: Final = tuple(Severity)
+"""The rule of each id, by ascending id."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong; `msgspec.json` writes it in the shape of kdiag's JSON.
+    """One problem; `msgspec.json` writes it in the shape of kdiag's JSON.
 
     Attributes:
-        id: what kind of finding it is, such as `KD1203`.
+        id: the id of its rule, such as `KD1203`.
         severity: how bad it is.
-        title: what is wrong, one line.
-        evidence: what was seen, as plain values of JSON.
-        fix: what to do about it.
+        title: the problem, one line.
+        evidence: the observed facts, as plain values of JSON.
+        fix: the remedy.
     """
 
     id: str
@@ -46,7 +44,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def found(rule_id: str, **evidence: Any) -> Finding:
-    """Return a finding of the kind that `rule_id` names.
+    """Return a finding of a rule.
 
     Args:
         rule_id: a key of `RULES`.
@@ -63,10 +61,5 @@ def found(rule_id: str, **evidence: Any) -> Finding:
 
 
 def worst(findings: Iterable[Finding]) -> Severity | None:
-    """Return the worst severity among findings; None when there is none."""
-    return min((each.severity for each in findings), key=_ORDER.index, default=None)
-
-
-def is_at_least(severity: Severity, bar: Severity) -> bool:
-    """Return whether a severity is as bad as another, or worse."""
-    return _ORDER.index(severity) <= _ORDER.index(bar)
+    """Return the worst severity of some findings; None without any."""
+    return worst_of(each.severity for each in findings)

@@ -1,4 +1,4 @@
-"""KD7xxx: what makes answers come late."""
+"""KD7xxx: the causes of late responses."""
 
 from typing import Final
 
@@ -11,16 +11,16 @@ RULES: Final = {
     "KD7001": Rule(
         _WARNING,
         "{percent} % of the answers to {what} come in two pieces, {stall_ms} ms apart",
-        "Who writes a message in two small pieces without TCP_NODELAY waits with the second until "
-        "the first is acknowledged (Nagle's algorithm), and the receiver puts that off for 40 ms "
-        "on Linux, for 200 ms elsewhere. After a loss, too, it takes 200 ms to send again.",
+        "A program that writes a message in two small pieces without TCP_NODELAY waits with the "
+        "second until the first is acknowledged (Nagle's algorithm), and the receiver delays that "
+        "by 40 ms on Linux, by 200 ms elsewhere. After a loss, too, it takes 200 ms to send again.",
         "Brokers set TCP_NODELAY: look at what is in between, such as a proxy, a load balancer or "
         "a TLS terminator, and have it set TCP_NODELAY or write whole messages.",
     ),
     "KD7002": Rule(
         _INFO,
         "{percent} % of {what} take {stall_ms} ms longer than the others",
-        "Latencies that cluster there are often no work but a timer of TCP: delayed "
+        "Latencies that cluster there are often not work but a timer of TCP: delayed "
         "acknowledgements (40 ms on Linux, 200 ms elsewhere), or the first repetition after a loss "
         "(200 ms). It lies between here and the broker, or between brokers.",
         "Capture on the broker (tcpdump) and see `kdiag decode --tcp`; have proxies in between set "

@@ -1,4 +1,4 @@
-"""KD6xxx: what keeps the bytes of a connection from going faster."""
+"""KD6xxx: the limits of throughput on a connection."""
 
 from typing import Final
 

@@ -12,6 +12,9 @@ from kdiag_cli.options.results import NoHeaders
 from kdiag_cli.output.result import ResultFormat, print_document, print_table
 from kdiag_cli.output.terminal import BOLD, Output, harmless, say
 
+if TYPE_CHECKING:
+    from kdiag.diagnosis.error_codes.known_error import KnownError
+
 EXAMPLES = """\b
 Examples:
   kdiag errcode 15

@@ -1,8 +1,8 @@
-"""What lies behind each error of Kafka's, and what to do about it, in an operator's words.
+"""Kafka's errors in an operator's words: the causes of each, and the remedy.
 
-advice.py   the form of one entry
-records.py, groups.py, transactions.py, security.py, cluster.py, quorum.py   entries by subject
-catalog.py  all of them by name
-librdkafka.py   the errors that librdkafka makes up on its own side
-search.py   from what somebody typed (a number, a name, an exception, part of one) to errors
+* a **known error** (`known_error`) is an error with its advice;
+* the **catalog** (`catalog`) has all of them by name: the advice by subject is in `records`,
+  `groups`, `transactions`, `security`, `cluster` and `quorum`, the errors that librdkafka makes up
+  are in `librdkafka`;
+* the **search** (`search`) leads from a number, a name, an exception or a part of one to errors.
 """

@@ -1,12 +1,10 @@
-"""All errors with advice, Kafka's own and those of clients."""
+"""The catalog of errors: Kafka's own with advice, and those of librdkafka."""
 
 from typing import Final
 
-import msgspec
-
-from kdiag.diagnosis.error_codes.advice import ErrorAdvice
 from kdiag.diagnosis.error_codes.cluster import CLUSTER
 from kdiag.diagnosis.error_codes.groups import GROUPS
+from kdiag.diagnosis.error_codes.known_error import ErrorAdvice, KnownError
 from kdiag.diagnosis.error_codes.librdkafka import LIBRDKAFKA
 from kdiag.diagnosis.error_codes.quorum import QUORUM
 from kdiag.diagnosis.error_codes.records import RECORDS
@@ -54,31 +52,7 @@ _IRREGULAR_EXCEPTIONS: Final = {
     "FETCH_SESSION_TOPIC_ID_ERROR": "FetchSessionTopicIdException",
     "INVALID_REGULAR_EXPRESSION": "InvalidRegularExpression",
 }
-"""Where the class that Kafka's Java clients throw is not named as the error is."""
-
-
-class KnownError(msgspec.Struct, frozen=True):
-    """Everything that is known about an error.
-
-    Attributes:
-        code: the number on the wire; of librdkafka's own, below -100, the one its users see.
-        name: such as `NOT_COORDINATOR`, or `_TRANSPORT` for one of librdkafka's own.
-        source: `kafka`, or `librdkafka` for what that library makes up.
-        java_exception: the class that Kafka's Java clients throw; None where there is none.
-        is_retriable: whether the same request may be sent again; None where that is no question.
-        meaning: one sentence.
-        causes, fix, apis: as of `ErrorAdvice`.
-    """
-
-    code: int
-    name: str
-    source: str
-    java_exception: str | None
-    is_retriable: bool | None
-    meaning: str
-    causes: tuple[str, ...]
-    fix: str
-    apis: tuple[str, ...]
+"""The exceptions of Kafka's Java clients whose names do not follow from the error's."""
 
 
 def _java_exception(name: str) -> str | None:
@@ -106,4 +80,4 @@ KNOWN_ERRORS: Final = (
         for code, name, meaning, fix in LIBRDKAFKA
     ),
 )
-"""Every error that kdiag can explain, Kafka's first, by code."""
+"""Every error that kdiag explains: Kafka's first, by code, then librdkafka's."""

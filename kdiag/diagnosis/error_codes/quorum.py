@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kdiag.diagnosis.error_codes.advice import ErrorAdvice
+from kdiag.diagnosis.error_codes.known_error import ErrorAdvice
 
 QUORUM: Final = {
     "INCONSISTENT_VOTER_SET": ErrorAdvice(

@@ -1,10 +1,11 @@
-"""From what somebody found in a log to the error that it means."""
+"""The search for an error, by anything that a log shows of it."""
 
 import re
 from difflib import get_close_matches
 from typing import Final
 
-from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS, KnownError
+from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS
+from kdiag.diagnosis.error_codes.known_error import KnownError
 
 _MOST_NEAR: Final = 3
 _NUMBER: Final = re.compile(r"[+-]?\d{1,6}")
@@ -18,7 +19,7 @@ _BY_EXCEPTION: Final = {
 
 
 def find_errors(text: str) -> list[KnownError]:
-    """Return the errors that a text means: one that it names, else all whose name holds it.
+    """Return the errors that a text names: the one of that name, else all with it in their names.
 
     Args:
         text: a code, a name (`NOT_COORDINATOR`, `not-coordinator`), a Java exception with or
@@ -38,7 +39,7 @@ def find_errors(text: str) -> list[KnownError]:
 
 
 def near_names(text: str) -> list[str]:
-    """Return up to three names of errors that look like a text, the likest first."""
+    """Return up to three names of errors that look like a text, the most similar first."""
     names = {error.name.lower(): error.name for error in KNOWN_ERRORS}
     names |= {
         error.java_exception.lower(): error.java_exception
@@ -54,6 +55,6 @@ def _upper(text: str) -> str:
 
 
 def _holds(error: KnownError, words: str) -> bool:
-    """Return whether a name has these words one after the other, or an exception this part."""
+    """Return whether an error's name or exception contains these words in a row."""
     exception = (error.java_exception or "").upper()
     return words in error.name or words in exception

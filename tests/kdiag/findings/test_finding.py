@@ -4,7 +4,9 @@ from string import Formatter
 import msgspec
 import pytest
 
-from kdiag.findings.finding import RULES, Finding, Severity, found, is_at_least, worst
+from folders import ROOT
+from kdiag.findings import buffers, clients, clusters, connections, coordinators, latency, tcp
+from kdiag.findings.finding import RULES, Finding, Rule, Severity, found, worst
 
 
 def test_a_finding_has_the_shape_of_the_contract() -> None:
@@ -46,13 +48,34 @@ def test_the_worst_of_several_counts() -> None:
     assert worst([]) is None
 
 
-@pytest.mark.parametrize("severity", Severity)
-@pytest.mark.parametrize("bar", Severity)
-def test_severities_are_ordered(severity: Severity, bar: Severity) -> None:
-    """An error reaches every bar, a note only its own."""
-    order = [Severity.INFO, Severity.WARNING, Severity.ERROR]
+@pytest.mark.parametrize(
+    ("rules", "prefix"),
+    [
+        (buffers.RULES, "KD60[12]"),
+        (clients.RULES, "KD[45]0"),
+        (clusters.RULES, "KD2"),
+        (connections.RULES, "KD1"),
+        (coordinators.RULES, "KD3"),
+        (latency.RULES, "KD7"),
+        (tcp.RULES, "KD600"),
+    ],
+)
+def test_the_first_digits_tell_what_a_finding_is_about(rules: dict[str, Rule], prefix: str) -> None:
+    """Each module has the ids of its own subject, in ascending order."""
+    assert [each for each in rules if not re.match(prefix, each)] == []
+    assert list(rules) == sorted(rules)
 
-    assert is_at_least(severity, bar) == (order.index(severity) >= order.index(bar))
+
+def test_every_rule_has_a_diagnosis_that_finds_it() -> None:
+    """What nobody raises would only be read in the help."""
+    sources = [*(ROOT / "kdiag").rglob("*.py"), *(ROOT / "cmd/kdiag_cli").rglob("*.py")]
+    raised = {
+        rule_id
+        for path in sources
+        if path.parent.name != "findings"
+        for rule_id in re.findall(r'"(KD\d{4})"', path.read_text())
+    }
+    assert raised == set(RULES)
 
 
 def test_every_rule_is_told_whole() -> None:

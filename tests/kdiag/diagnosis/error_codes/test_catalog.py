@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from kdiag.diagnosis.error_codes.catalog import ADVICE, KNOWN_ERRORS
+from kdiag.diagnosis.error_codes.cluster import CLUSTER
+from kdiag.diagnosis.error_codes.groups import GROUPS
+from kdiag.diagnosis.error_codes.known_error import ErrorAdvice
+from kdiag.diagnosis.error_codes.quorum import QUORUM
+from kdiag.diagnosis.error_codes.records import RECORDS
 from kdiag.diagnosis.error_codes.search import find_errors
+from kdiag.diagnosis.error_codes.security import SECURITY
+from kdiag.diagnosis.error_codes.transactions import TRANSACTIONS
 from kdiag.wire.catalog import API_BY_KEY, NEWEST_KAFKA
 from kdiag.wire.error_code import CODE_BY_NAME
 from real_kafka.oracle_tables import names
@@ -48,6 +55,42 @@ NO_SETTINGS_OF_KAFKA_NOW = {
 }
 
 
+GROUP_APIS = {
+    "JoinGroup",
+    "OffsetCommit",
+    "OffsetFetch",
+    "OffsetDelete",
+    "DeleteGroups",
+    "ConsumerGroupHeartbeat",
+    "StreamsGroupHeartbeat",
+    "ReadShareGroupState",
+    "StreamsGroupTopologyDescriptionUpdate",
+}
+SECURITY_APIS = {
+    "Metadata",
+    "FindCoordinator",
+    "InitProducerId",
+    "SaslHandshake",
+    "SaslAuthenticate",
+    "DescribeAcls",
+    "CreateDelegationToken",
+    "RenewDelegationToken",
+    "DescribeDelegationToken",
+    "AlterUserScramCredentials",
+    "Envelope",
+}
+QUORUM_APIS = {
+    "Vote",
+    "FetchSnapshot",
+    "BrokerRegistration",
+    "BrokerHeartbeat",
+    "UnregisterController",
+    "DescribeQuorum",
+    "AddRaftVoter",
+    "RemoveRaftVoter",
+}
+
+
 def run_java(source: str, name: str, jars: Path, folder: Path, *arguments: str) -> list[str]:
     """Return the lines that a Java program prints."""
     path = folder / f"{name}.java"
@@ -80,6 +123,40 @@ def test_apis_are_called_as_kafka_calls_them() -> None:
     names = {api.name for api in API_BY_KEY.values()}
 
     assert {api for error in KNOWN_ERRORS for api in error.apis} <= names
+
+
+@pytest.mark.parametrize(
+    ("advice", "apis"),
+    [
+        (RECORDS, {"Produce", "Fetch", "ShareFetch", "ShareAcknowledge", "ListOffsets"}),
+        (GROUPS, GROUP_APIS),
+        (
+            TRANSACTIONS,
+            {"InitProducerId", "EndTxn", "AddPartitionsToTxn"}
+            | {"WriteTxnMarkers", "DescribeTransactions"},
+        ),
+        (SECURITY, SECURITY_APIS),
+        (QUORUM, QUORUM_APIS),
+    ],
+    ids=["records", "groups", "transactions", "security", "quorum"],
+)
+def test_an_error_is_told_by_an_api_of_its_subject(
+    advice: dict[str, ErrorAdvice], apis: set[str]
+) -> None:
+    """Each module has the errors of what its name says."""
+    assert {name for name, each in advice.items() if apis.isdisjoint(each.apis)} == set()
+
+
+def test_what_any_request_may_meet_names_no_api() -> None:
+    """A broker that fails, is missing or hangs up does so whatever was asked."""
+    anywhere = {name for name, each in CLUSTER.items() if not each.apis}
+
+    assert anywhere == {
+        "BROKER_NOT_AVAILABLE",
+        "NETWORK_EXCEPTION",
+        "NONE",
+        "UNKNOWN_SERVER_ERROR",
+    }
 
 
 def test_no_code_and_no_name_is_given_twice() -> None:

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS, KnownError
+from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS
+from kdiag.diagnosis.error_codes.known_error import KnownError
 from kdiag.diagnosis.error_codes.search import find_errors, near_names
 
 
