@@ -213,12 +213,12 @@ def _open_split(
     uri: str, start: int, end: int, preamble: bytes, block_bytes: int
 ) -> Iterator[Window]:
     with open_file(uri) as file:
-        part = _Part(uri, file, (start, end), preamble)
+        part = _SplitStream(uri, file, (start, end), preamble)
         with open_window(cast("BinaryIO", part), block_bytes) as window:
             yield window
 
 
-class _Part(io.RawIOBase):
+class _SplitStream(io.RawIOBase):
     """A preamble and a part of a file, as one stream."""
 
     def __init__(self, name: str, file: BinaryIO, part: tuple[int, int], preamble: bytes) -> None:

@@ -23,7 +23,7 @@ _FEW: Final = 128
 """Up to how many records Python is faster than numpy."""
 
 
-class Columns(Protocol):
+class RunColumns(Protocol):
     """The columns of records; each is a list that holds one element for each record."""
 
     def __len__(self) -> int:
@@ -50,7 +50,7 @@ class Columns(Protocol):
         """Return the headers."""
         ...
 
-    def only(self, rows: Sequence[int]) -> "Columns":
+    def only(self, rows: Sequence[int]) -> "RunColumns":
         """Return the records of some rows, counted from 0."""
         ...
 
@@ -155,7 +155,7 @@ class ValueColumns:
             DecodeError: if a batch is wrong.
         """
         self._batches = batches
-        self._all: Columns | None = None
+        self._all: RunColumns | None = None
         self._values: list[bytes | None] = []
         for each in batches:
             body, count, *_ = checked(each).body_and_bases()
@@ -184,18 +184,18 @@ class ValueColumns:
         """Return the headers."""
         return self._every().headers()
 
-    def only(self, rows: Sequence[int]) -> Columns:
+    def only(self, rows: Sequence[int]) -> RunColumns:
         """Return the records of some rows, counted from 0."""
         return self._every().only(rows)
 
-    def _every(self) -> Columns:
+    def _every(self) -> RunColumns:
         """Return all columns."""
         if self._all is None:
             self._all = _read_arrays(self._batches)
         return self._all
 
 
-def read_columns(batches: Sequence[RecordBatch], *, only_values: bool) -> Columns:
+def read_columns(batches: Sequence[RecordBatch], *, only_values: bool) -> RunColumns:
     """Return the records of batches that agree on what their timestamps mean.
 
     Raises:
@@ -208,7 +208,7 @@ def read_columns(batches: Sequence[RecordBatch], *, only_values: bool) -> Column
     return _read_arrays(batches)
 
 
-def _read_arrays(batches: Sequence[RecordBatch]) -> Columns:
+def _read_arrays(batches: Sequence[RecordBatch]) -> RunColumns:
     """Return the columns of many records; the errors are those of `read_columns`."""
     import numpy as np  # noqa: PLC0415 - 60 ms that a tail of few records does without
 

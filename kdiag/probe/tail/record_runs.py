@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from kdiag.client.fetch.position import FetchedBatch, PartitionKey
 from kdiag.errors import DecodeError
-from kdiag.probe.tail.record_columns import Columns, ObjectColumns, checked, read_columns
+from kdiag.probe.tail.record_columns import ObjectColumns, RunColumns, checked, read_columns
 from kdiag.wire.records.batch import MAGIC_2, RecordBatch
 from kdiag.wire.records.record import Record
 
@@ -61,7 +61,7 @@ class RecordRun(NamedTuple):
     """
 
     origin: Origin
-    columns: Columns
+    columns: RunColumns
     next_offset: int
 
 

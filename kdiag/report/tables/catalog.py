@@ -1,4 +1,10 @@
-"""Every table, and the choice among them."""
+"""Every table, and the choice among them.
+
+    exchanges, batches, records    join by `EXCHANGE_KEY`, batches and records by `batch_index` too
+    connections                    joins with all others by `connection_id`
+
+Batches, records and gaps repeat the ends of their connection, so that few questions need a join.
+"""
 
 from typing import Final, NamedTuple
 

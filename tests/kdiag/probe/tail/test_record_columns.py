@@ -6,8 +6,8 @@ import pytest
 from kdiag.errors import DecodeError
 from kdiag.probe.tail.record_columns import (
     ArrayColumns,
-    Columns,
     ObjectColumns,
+    RunColumns,
     ValueColumns,
     checked,
     read_columns,
@@ -42,7 +42,7 @@ def batches(*counts: int, header: BatchHeader = BatchHeader()) -> list[RecordBat
     return read_batches(data).batches
 
 
-def rows(columns: Columns) -> list[Record]:
+def rows(columns: RunColumns) -> list[Record]:
     """Return what the columns say of each record."""
     cells = (
         columns.offsets(),
