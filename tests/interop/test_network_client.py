@@ -22,7 +22,6 @@ from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import Versions
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
-from real_kafka.releases import VERSIONS
 
 pytestmark = pytest.mark.real
 S = 1_000_000_000

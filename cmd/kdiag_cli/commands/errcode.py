@@ -5,15 +5,13 @@ from typing import Annotated, Final
 
 import typer
 
-from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS, KnownError
+from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS
+from kdiag.diagnosis.error_codes.known_error import KnownError
 from kdiag.diagnosis.error_codes.search import find_errors, near_names
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.results import NoHeaders
 from kdiag_cli.output.result import ResultFormat, print_document, print_table
 from kdiag_cli.output.terminal import BOLD, Output, harmless, say
-
-if TYPE_CHECKING:
-    from kdiag.diagnosis.error_codes.known_error import KnownError
 
 EXAMPLES = """\b
 Examples:
