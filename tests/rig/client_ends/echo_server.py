@@ -23,7 +23,7 @@ from kdiag.net.transport import PlaintextTransport, Transport
 
 SETTINGS: Final = SelectorSettings(max_idle_ns=NEVER)
 _TURN_NS: Final = 1_000_000
-_DEADLINE_S: Final = 20
+_DEADLINE_S: Final = 60
 
 MakeTransport = Callable[[socket.socket, str, str], Transport]
 

@@ -88,7 +88,7 @@ class TailReader:
         """Return the lines of a kind."""
         return [each.text for each in self.notices if each.kind is kind]
 
-    def read_until(self, condition: Callable[[], bool], timeout_s: int = 60) -> None:
+    def read_until(self, condition: Callable[[], bool], timeout_s: int = 120) -> None:
         """Read until a condition holds.
 
         Raises:

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, Self
 from real_kafka import kafka_jars
 
 _CLUSTER_ID: Final = "MkU3OEVBNTcwNTJENDM2Qg"
-_START_TIMEOUT_S: Final = 60
+_START_TIMEOUT_S: Final = 180
 _JVM_OPTIONS: Final = [
     "-Xmx512m",
     "-Xms128m",

@@ -145,7 +145,7 @@ def test_a_run_that_fails_leaves_those_before_it(
 ) -> None:
     """Producing goes well, fetching does not."""
     cluster.errors["Fetch"] = "TOPIC_AUTHORIZATION_FAILED"
-    proof = Proof(connector(client), PLAN, lambda _: None)
+    proof = Proof(connector(client), PLAN._replace(time_ns=300 * MS), lambda _: None)
     (path,) = look_at_paths(client)
     with pytest.raises(ProbeError, match="TOPIC_AUTHORIZATION_FAILED"):
         proof.run(path, TARGET)

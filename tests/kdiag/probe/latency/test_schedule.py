@@ -14,6 +14,7 @@ from scripted_kafka.scripted_broker import HOLD
 from scripted_kafka.scripted_cluster import ScriptedCluster
 
 MS = 1_000_000
+ATTEMPTS = 20
 ASK = builder_of(HeartbeatRequest())
 
 
@@ -70,20 +71,24 @@ def ran(client: ClusterClient, load: Heartbeats, over_after: int | None = None) 
 
 
 def test_requests_are_sent_when_they_are_due(cluster: ScriptedCluster) -> None:
-    """Never before, and within a millisecond whenever the machine has a core to spare."""
-    with cluster.client() as client:
-        load = Heartbeats(client)
-        connect(client, load.connections, client.clock.monotonic_ns() + 5000 * MS)
-        turns = ran(client, load)
-        late_ns = sorted(sent_ns - due_ns for _, due_ns, sent_ns in load.sent)
-        assert drain(
-            client, lambda: load.is_done, client.clock.monotonic_ns() + 5000 * MS, lambda: None
-        )
-    assert len(late_ns) == 10
-    assert late_ns[0] >= 0
-    assert late_ns[0] < MS
-    assert [each.error for each in load.ended] == [None] * 10
-    assert len(turns) >= 10
+    """Never before, and half of them within a millisecond, unless others have the CPU."""
+
+    def is_punctual() -> bool:
+        with cluster.client() as client:
+            load = Heartbeats(client)
+            connect(client, load.connections, client.clock.monotonic_ns() + 5000 * MS)
+            turns = ran(client, load)
+            late_ns = sorted(sent_ns - due_ns for _, due_ns, sent_ns in load.sent)
+            assert drain(
+                client, lambda: load.is_done, client.clock.monotonic_ns() + 5000 * MS, lambda: None
+            )
+        assert len(late_ns) == 10
+        assert late_ns[0] >= 0
+        assert [each.error for each in load.ended] == [None] * 10
+        assert len(turns) >= 10
+        return late_ns[4] < MS
+
+    assert any(is_punctual() for _ in range(ATTEMPTS))
 
 
 def test_answers_that_do_not_come_slow_nothing_down(cluster: ScriptedCluster) -> None:

@@ -56,7 +56,7 @@ def test_what_was_fetched_is_not_fetched_again(cluster: WritableCluster) -> None
     for partition in range(3):
         cluster.logs[PartitionKey("orders", partition)].append(b"a", b"b")
     with cluster.client() as client:
-        sweep, results = swept(cluster, client, [FetchWait(1, 20)], 6)
+        sweep, results = swept(cluster, client, [FetchWait(1, 250)], 6)
     (tally,) = sweep.tallies
     assert tally.returned[FetchReturn.EARLY_WITH_DATA] == 2
     assert tally.returned[FetchReturn.AT_WAIT_EMPTY] >= 4

@@ -131,13 +131,13 @@ def test_requests_wait_for_others_only_if_somebody_wants_them_to(cluster: Writab
 def test_an_early_end_tells_what_was_measured(cluster: WritableCluster, how: str) -> None:
     """Exit code 130 after Ctrl-C, 6 when the time is up; the topic is gone in both cases."""
     options = ["--duration", "60s", "--warm-up", "0", "-o", "json"]
-    options += ["--timeout", "1500ms"] if how == "timeout" else []
+    options += ["--timeout", "3s"] if how == "timeout" else []
     command = ["latency", "-b", cluster.bootstrap, *options]
     with start_kdiag(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         if how == "interrupt":
             cluster.brokers[1].wait_for("Produce", 30)
             process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == (130 if how == "interrupt" else 6)
     found = rows(Done(process.returncode, out.decode(), err.decode()))
     assert found["produce", "1"]["count"] > 0

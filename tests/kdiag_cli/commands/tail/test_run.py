@@ -165,7 +165,7 @@ def test_an_interrupted_tail_says_how_to_go_on(cluster: LogCluster) -> None:
     with start_tail(cluster, "orders", "-o", "beginning") as program:
         lines = [reading(program).readline() for _ in range(6)]
         program.send_signal(signal.SIGINT)
-        _, err = program.communicate(timeout=20)
+        _, err = program.communicate(timeout=60)
     assert program.returncode == 130
     assert len(lines) == 6
     said = err.decode().splitlines()[-1]
@@ -185,7 +185,7 @@ def test_a_reader_who_has_paused_does_not_keep_it_from_ending(cluster: LogCluste
     with start_tail(cluster, "large", "-o", "beginning") as program:
         reading(program).read(1)  # so it has begun to write, and will fill the pipe
         program.send_signal(signal.SIGINT)
-        assert program.wait(20) == 130
+        assert program.wait(60) == 130
         assert program.stderr is not None
         assert b"kdiag tail large:0@" in program.stderr.read()
 
@@ -193,7 +193,7 @@ def test_a_reader_who_has_paused_does_not_keep_it_from_ending(cluster: LogCluste
 def test_time_that_is_up_is_told(cluster: LogCluster) -> None:
     """Exit code 6; how to go on is told as after Ctrl-C, if there is time for that."""
     with start_tail(cluster, "orders", "-o", "end", "--timeout", "3s") as program:
-        out, err = program.communicate(timeout=20)
+        out, err = program.communicate(timeout=60)
     assert (program.returncode, out) == (6, b"")
     assert b"gave up after 3 s" in err
 
@@ -211,7 +211,7 @@ def test_a_reader_that_has_gone_ends_it_without_a_word(
         reading(program).close()
         assert program.stderr is not None
         assert program.stderr.read() == b""
-        assert program.wait(20) == 0
+        assert program.wait(60) == 0
 
 
 def test_values_alone_load_no_numpy(cluster: LogCluster) -> None:

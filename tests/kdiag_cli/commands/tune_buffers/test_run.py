@@ -150,7 +150,7 @@ def test_ctrl_c_removes_the_topic_and_tells_what_was_measured(cluster: LoadedClu
     with start_kdiag(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
         cluster.brokers[1].wait_for("Fetch", 5)
         program.send_signal(signal.SIGINT)
-        out, _ = program.communicate(timeout=30)
+        out, _ = program.communicate(timeout=60)
 
     assert program.returncode == 130
     told = json.loads(out)
