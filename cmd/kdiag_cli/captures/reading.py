@@ -9,12 +9,13 @@ from kdiag.exchange.line.phrase import count
 from kdiag.exchange.selection import Selection
 from kdiag.exchange.summary.counts import Summary, Totals
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.pcap.decoder import DEFAULT_LIMITS, CaptureDecoder
+from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag_cli.captures.pipeline import ExchangePipeline
 from kdiag_cli.captures.printer import Printer
 from kdiag_cli.captures.source import (
+    decoder_limits,
     note_disorder,
     note_drops,
     open_traffic,
@@ -112,7 +113,7 @@ class CaptureReading:
             self._traffic.addresses.endpoint_text,
             ports=inputs.ports,
             keylog=self._keylog,
-            limits=inputs.limits or DEFAULT_LIMITS,
+            limits=decoder_limits(inputs),
         )
         if follows_tcp:
             self._decoder.follow_tcp()

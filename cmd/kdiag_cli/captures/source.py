@@ -8,7 +8,7 @@ import typer
 
 from kdiag.errors import CaptureError
 from kdiag.exchange.line.phrase import count
-from kdiag.pcap.decoder import Counts
+from kdiag.pcap.decoder import Counts, Limits
 from kdiag.pcap.live import LiveCapture
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tls.keylog import KeyLog
@@ -79,6 +79,15 @@ def _is_uuid(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def decoder_limits(inputs: CaptureInputs) -> Limits:
+    """Return what bounds the memory of the decoder: the limits that are given, else its own."""
+    given = {
+        "max_frame_bytes": inputs.max_frame_bytes,
+        "max_waiting_bytes": inputs.max_waiting_bytes,
+    }
+    return Limits(**{name: limit for name, limit in given.items() if limit is not None})
 
 
 def note_disorder(counts: Counts) -> list[str]:

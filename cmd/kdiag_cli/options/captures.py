@@ -3,12 +3,9 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
-
-if TYPE_CHECKING:  # it brings the decoder with it, which no `--help` needs
-    from kdiag.pcap.decoder import Limits
 
 Ports = Annotated[
     list[int] | None,
@@ -58,7 +55,9 @@ class CaptureInputs(NamedTuple):
         keylogs: files with the secrets of TLS connections.
         topic_ids: the file with names of topic ids.
         separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
-        limits: what bounds the memory of the decoder; None for its own limits.
+        max_frame_bytes: the largest frame that is believed; None for the decoder's own limit.
+        max_waiting_bytes: how much of one direction may wait for bytes that are out of order or
+            lost; None for the decoder's own limit.
     """
 
     files: Sequence[str] = ()
@@ -68,7 +67,8 @@ class CaptureInputs(NamedTuple):
     keylogs: Sequence[Path] = ()
     topic_ids: Path | None = None
     separates_networks: bool = False
-    limits: "Limits | None" = None
+    max_frame_bytes: int | None = None
+    max_waiting_bytes: int | None = None
 
 
 class TableContents(NamedTuple):

@@ -4,11 +4,10 @@
 """
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -16,6 +15,7 @@ from kdiag.client.config.load import ClientConfig, ConfigSources, load_config
 from kdiag.client.config.profiles import profile_names, profiles_file
 from kdiag.client.config.sources import Setting
 from kdiag.errors import ConfigError, KdiagError
+from kdiag_cli.options.quantities import positive_ns
 from kdiag_cli.output.result import ResultFormat
 
 
@@ -64,8 +64,12 @@ PasswordFile = Annotated[
     typer.Option(metavar="FILE", help="A file with the SASL password, and nothing else."),
 ]
 Timeout = Annotated[
-    str | None,
-    typer.Option(metavar="TIME", help="Give up after this time, come what may: 10s, 500ms, 2m."),
+    int | None,
+    typer.Option(
+        metavar="TIME",
+        help="Give up after this time, come what may: 10s, 500ms, 2m.",
+        parser=positive_ns,
+    ),
 ]
 OutputFormat = Annotated[
     ResultFormat, typer.Option("--output", "-o", help="A table for people, or JSON for programs.")
@@ -77,15 +81,6 @@ Write = Annotated[
     Path | None,
     typer.Option("--write", metavar="FILE.pcap", help="Keep what was said as a capture."),
 ]
-
-_TIMEOUT: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|m|h|)", re.IGNORECASE)
-_NS: Final = {
-    "ms": 1_000_000,
-    "": 1_000_000_000,
-    "s": 1_000_000_000,
-    "m": 60_000_000_000,
-    "h": 3_600_000_000_000,
-}
 
 
 class LiveOptions(NamedTuple):
@@ -112,26 +107,6 @@ class LiveOptions(NamedTuple):
     output: ResultFormat = ResultFormat.TABLE
     trace: bool = False
     write: Path | None = None
-
-
-def read_timeout_ns(text: str | None, option: str = "--timeout") -> int | None:
-    """Return a time such as `10s`, `500ms`, `2m` or `10`, which is seconds; None for none.
-
-    Args:
-        text: what was given.
-        option: by which option.
-
-    Raises:
-        typer.BadParameter: if it is none.
-    """
-    if text is None:
-        return None
-    match = _TIMEOUT.fullmatch(text.strip())
-    timeout_ns = round(float(match[1]) * _NS[match[2].lower()]) if match else 0
-    if timeout_ns <= 0:
-        why = f"{text!r} is no time to wait: give one such as 10s or 500ms"
-        raise typer.BadParameter(why, param_hint=f"'{option}'")
-    return timeout_ns
 
 
 def client_config(

@@ -22,7 +22,6 @@ from kdiag_cli.options.live import (
     Timeout,
     Trace,
     Write,
-    read_timeout_ns,
 )
 from kdiag_cli.output.result import ResultFormat
 
@@ -76,7 +75,7 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
         config_file=config,
         profile=profile,
         password_file=password_file,
-        timeout_ns=read_timeout_ns(timeout),
+        timeout_ns=timeout,
         output=output,
         trace=trace,
         write=write,

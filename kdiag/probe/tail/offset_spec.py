@@ -9,33 +9,21 @@
     e@TIME                    stop before the first record that is not older
     A:B                       from A (the oldest, if empty) up to but not including B
 
-A TIME is a date (`2026-01-15`), a date and time (`2026-01-15T10:30:00Z`, UTC without a zone), a
-number of seconds or milliseconds since 1970, or a time ago (`-1h`, `-90s`, `-1d12h`). Several texts
-combine into one spec: `s@... e@...`.
+A TIME is a moment of `kdiag.quantities`: a date, a moment of RFC 3339, a number of seconds or
+milliseconds since 1970, or a duration ago (`-1h`). Several specs are put together from several
+texts: `s@... e@...`.
 
 Source: the `-o` options of kcat, kcl and rpk, whose union this is.
 """
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from enum import Enum
 from typing import Final, NamedTuple
 
+from kdiag.clock import NS_PER_MS
 from kdiag.errors import ConfigError
-
-_MS_PER_UNIT: Final = {
-    "ms": 1,
-    "s": 1000,
-    "m": 60_000,
-    "h": 3_600_000,
-    "d": 86_400_000,
-    "w": 604_800_000,
-}
-_AGO: Final = re.compile(r"-((?:\d+(?:ms|[smhdw]))+)")
-_AGO_PART: Final = re.compile(r"(\d+)(ms|[smhdw])")
-_SECONDS_DIGITS: Final = 10
-"""Numbers up to this long are seconds: as milliseconds they would lie before May 1970."""
+from kdiag.quantities import parse_moment_ns
 
 _OPTION: Final = "--offset"
 _MAX_OFFSET: Final = (1 << 63) - 1
@@ -71,17 +59,18 @@ class OffsetSpec(NamedTuple):
     stop: Position | None = None
 
 
-def parse_offsets(texts: Iterable[str], now_ms: int) -> OffsetSpec:
-    """Return the spec of several texts.
+def parse_offsets(texts: Iterable[str], now_ms: int, stop: Position | None = None) -> OffsetSpec:
+    """Return what some texts say together.
 
     Args:
         texts: the values of `-o`.
         now_ms: the present, for times ago.
+        stop: where to stop, if another option says so.
 
     Raises:
         ConfigError: if a text is not an offset, or two give a start, or two a stop.
     """
-    spec = OffsetSpec()
+    spec = OffsetSpec(stop=stop)
     for text in texts:
         for end, position in zip(OffsetSpec._fields, _parse(text, now_ms), strict=True):
             if position is None:
@@ -92,29 +81,6 @@ def parse_offsets(texts: Iterable[str], now_ms: int) -> OffsetSpec:
     if spec.stop is not None and spec.start is not None and spec.start.at is At.LAST:
         raise ConfigError("-N", _OPTION, "the last N records end at the end: no stop can be given")
     return spec
-
-
-def parse_time_ms(text: str, now_ms: int) -> int:
-    """Return a time in milliseconds since 1970.
-
-    Raises:
-        ConfigError: if the text is not a time.
-    """
-    if ago := _AGO.fullmatch(text):
-        parts = _AGO_PART.findall(ago[1])
-        return now_ms - sum(int(count) * _MS_PER_UNIT[unit] for count, unit in parts)
-    if text == "now":
-        return now_ms
-    if text.isascii() and text.isdigit():
-        return int(text) * (1000 if len(text) <= _SECONDS_DIGITS else 1)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        expected = "2026-01-15, 2026-01-15T10:30:00Z, seconds or ms since 1970, or -1h"
-        raise ConfigError(text, _OPTION, f"no moment; write {expected}") from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1000)
 
 
 def _parse(text: str, now_ms: int) -> OffsetSpec:
@@ -152,8 +118,16 @@ def _times(text: str, now_ms: int) -> OffsetSpec:
     raise refusal
 
 
+def timestamp(moment_ns: int) -> Position:
+    """Return the position of the first record that is not older than a moment."""
+    return Position(At.TIMESTAMP, -(-moment_ns // NS_PER_MS))  # records have milliseconds
+
+
 def _timestamp(text: str, now_ms: int) -> Position:
-    return Position(At.TIMESTAMP, parse_time_ms(text, now_ms))
+    try:
+        return timestamp(parse_moment_ns(text, now_ms * NS_PER_MS))
+    except ValueError as error:
+        raise ConfigError("", _OPTION, str(error)) from None
 
 
 def _position(text: str) -> Position:

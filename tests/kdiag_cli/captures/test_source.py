@@ -7,10 +7,11 @@ import typer
 
 from folders import CAPTURES
 from kdiag.errors import CaptureError
-from kdiag.pcap.decoder import Counts
+from kdiag.pcap.decoder import DEFAULT_LIMITS, Counts
 from kdiag.pcap.live import LiveCapture
 from kdiag.pcap.reader import CaptureReader
 from kdiag_cli.captures.source import (
+    decoder_limits,
     note_disorder,
     note_drops,
     open_traffic,
@@ -107,3 +108,10 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(typer.BadParameter, match="not UTF-8"):
         read_topic_ids(file)
+
+
+def test_limits_that_are_not_given_are_those_of_the_decoder() -> None:
+    """Zero is a limit, too."""
+    assert decoder_limits(CaptureInputs()) == DEFAULT_LIMITS
+    limits = decoder_limits(CaptureInputs(max_frame_bytes=0, max_waiting_bytes=7))
+    assert (limits.max_frame_bytes, limits.max_waiting_bytes) == (0, 7)

@@ -20,35 +20,10 @@ from kdiag_cli.options.live import (
     check_topic,
     client_config,
     profiles,
-    read_timeout_ns,
 )
 from kdiag_cli.output.result import ResultFormat
 
 SECOND_NS = 1_000_000_000
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (None, None),
-        ("10", 10 * SECOND_NS),
-        ("10s", 10 * SECOND_NS),
-        ("0.25", SECOND_NS // 4),
-        ("500ms", SECOND_NS // 2),
-        ("2 m", 120 * SECOND_NS),
-        ("1H", 3_600 * SECOND_NS),
-    ],
-)
-def test_a_time_limit_has_a_unit_or_is_in_seconds(text: str | None, expected: int | None) -> None:
-    """People type `--timeout 10` and `--timeout 500ms`."""
-    assert expected == read_timeout_ns(text)
-
-
-@pytest.mark.parametrize("text", ["", "0", "0ms", "-1", "soon", "10us", "1e3", "9999999999"])
-def test_what_is_no_time_is_a_usage_error(text: str) -> None:
-    """Nothing can be done in no time."""
-    with pytest.raises(typer.BadParameter, match="no time to wait"):
-        read_timeout_ns(text)
 
 
 def parse(*arguments: str) -> LiveOptions:
@@ -67,9 +42,8 @@ def parse(*arguments: str) -> LiveOptions:
         trace: Trace = False,
         write: Write = None,
     ) -> None:
-        limit_ns = read_timeout_ns(timeout)
         sources = (bootstrap_server, properties, config, profile, password_file)
-        found.append(LiveOptions(*sources, limit_ns, output, trace=trace, write=write))
+        found.append(LiveOptions(*sources, timeout, output, trace=trace, write=write))
 
     app = typer.Typer(add_completion=False)
     app.command()(command)

@@ -1,4 +1,4 @@
-"""`kdiag decode`: what it takes. The work is in `decoding`, imported when the command runs."""
+"""`kdiag decode`: its arguments and options."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -8,6 +8,7 @@ import typer
 
 from kdiag_cli.options.apis import ApiKeys, read_api_keys
 from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNetworks, TopicIds
+from kdiag_cli.options.quantities import Default, duration_ns, size_bytes
 
 EXAMPLES = """\b
 Examples:
@@ -85,8 +86,12 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         typer.Option("--errors", help="Only with a Kafka error, unanswered, cut or malformed."),
     ] = False,
     min_latency: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Only answered this late or later: 50ms, 1.5s, 800us."),
+        int | None,
+        typer.Option(
+            metavar="TIME",
+            help="Only answered this late or later: 50ms, 1.5s, 800us.",
+            parser=duration_ns,
+        ),
     ] = None,
     port: Ports = None,
     summary: Annotated[bool, typer.Option("--summary", help="Count instead of listing.")] = False,
@@ -122,14 +127,17 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         Path | None, typer.Option(metavar="FILE", help="With --live: keep the packets in a pcap.")
     ] = None,
     max_frame: Annotated[
-        str, typer.Option(metavar="SIZE", help="The largest frame that is believed.")
-    ] = "100M",
+        int,
+        typer.Option(metavar="SIZE", help="The largest frame that is believed.", parser=size_bytes),
+    ] = Default(size_bytes, "100M"),
     max_waiting: Annotated[
-        str,
+        int,
         typer.Option(
-            metavar="SIZE", help="What may wait, per direction, for bytes out of order or lost."
+            metavar="SIZE",
+            help="What may wait, per direction, for bytes out of order or lost.",
+            parser=size_bytes,
         ),
-    ] = "16M",
+    ] = Default(size_bytes, "16M"),
     show_secrets: Annotated[
         bool, typer.Option("--show-secrets", help="Do not redact passwords and tokens.")
     ] = False,
@@ -139,28 +147,9 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     Reads pcap and pcapng, also packed with gzip, zstd or lz4, and finds Kafka on any port. Prints
     one line for each request with its response.
     """
-    if summary + (show is not None) + (explain is not None) > 1:
-        raise typer.BadParameter("choose one of --summary, --show and --explain")
-    if bool(files) == (live is not None):
-        raise typer.BadParameter("give captures to read, or --live IFACE", param_hint="FILE")
-    if write is not None and live is None:
-        raise typer.BadParameter("is for --live: files are kept already", param_hint="'--write'")
-    if output is OutputFormat.CSV and (summary or show is not None or explain is not None):
-        raise typer.BadParameter("--output csv lists exchanges; the rest is text or JSON")
-    if output is OutputFormat.PARQUET:
-        if summary or show is not None or explain is not None or raw:
-            raise typer.BadParameter("--output parquet writes tables, nothing else")
-        _require_folder(out)
-    elif out is not None or no_bodies:
-        raise typer.BadParameter("is for --output parquet", param_hint="'--out' and '--no-bodies'")
-    # `--help` must not load what only the run needs.
-    from kdiag.exchange.documents.body import BodyForm  # noqa: PLC0415
-    from kdiag.exchange.selection import Selection  # noqa: PLC0415
-    from kdiag.pcap.decoder import Limits  # noqa: PLC0415
-    from kdiag_cli.commands.decode import options as decode_options  # noqa: PLC0415
-    from kdiag_cli.commands.decode import run as decoding  # noqa: PLC0415 - as above
+    from kdiag_cli.commands.decode import options, run  # noqa: PLC0415 - 220 ms that --help spares
 
-    options = decode_options.DecodeOptions(
+    chosen = options.DecodeOptions(
         inputs=CaptureInputs(
             files=files or (),
             live=live,
@@ -169,37 +158,27 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             keylogs=keylog or (),
             topic_ids=topic_ids,
             separates_networks=separate_networks,
-            limits=Limits(
-                max_frame_bytes=decode_options.read_size(max_frame, "'--max-frame'"),
-                max_waiting_bytes=decode_options.read_size(max_waiting, "'--max-waiting'"),
-            ),
+            max_frame_bytes=max_frame,
+            max_waiting_bytes=max_waiting,
         ),
         output=output.value,
         out=out,
         bodies=not no_bodies,
-        form=BodyForm(raw=raw, values=values, show_secrets=show_secrets),
-        selection=Selection(
-            api_keys=frozenset().union(*api or ()),
-            clients=tuple(client or ()),
-            topics=tuple(topic or ()),
-            groups=tuple(group or ()),
-            connections=frozenset(connection or ()),
-            errors=errors,
-            min_latency_ns=decode_options.read_duration_ns(min_latency),
-        ),
+        api_keys=frozenset().union(*api or ()),
+        clients=client or (),
+        topics=topic or (),
+        groups=group or (),
+        connections=connection or (),
+        errors=errors,
+        min_latency_ns=min_latency,
+        values=values,
+        raw=raw,
+        show_secrets=show_secrets,
         summary=summary,
         show=show,
         explain=explain,
         tcp=tcp,
         sort=sort,
     )
-    raise typer.Exit(decoding.run(options))
-
-
-def _require_folder(out: Path | None) -> None:
-    """End the program if there is no folder for tables, or nothing that writes them."""
-    from kdiag_cli.captures.tables import require_report_extra  # noqa: PLC0415 - as above
-
-    if out is None:
-        raise typer.BadParameter("--output parquet needs a folder: --out DIR", param_hint="'--out'")
-    require_report_extra()
+    options.check(chosen)
+    raise typer.Exit(run.run(chosen))

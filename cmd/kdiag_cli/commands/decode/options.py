@@ -1,33 +1,18 @@
-"""The options of `kdiag decode`, checked and turned into what the library takes."""
+"""The options of `kdiag decode`, validated, and what they amount to for the library."""
 
-import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Final
+from typing import NamedTuple
 
-import msgspec
 import typer
 
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.selection import Selection
-from kdiag_cli.options.captures import CaptureInputs
-
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s|m|)", re.IGNORECASE)
-_NS: Final = {
-    "ns": 1,
-    "us": 1_000,
-    "µs": 1_000,
-    "ms": 1_000_000,
-    "": 1_000_000,
-    "s": 1_000_000_000,
-    "m": 60_000_000_000,
-}
-_SIZE: Final = re.compile(r"(\d{1,12})\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
-_SHIFTS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
-_RATE: Final = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([kmg])bit(?:/s)?", re.IGNORECASE)
-_BITS: Final = {"k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+from kdiag_cli.options.captures import CaptureInputs, TableContents
 
 
-class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
+class DecodeOptions(NamedTuple):
     """The options of `kdiag decode`, validated.
 
     Attributes:
@@ -35,8 +20,11 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
         output: `text`, `jsonl`, `json`, `csv` or `parquet`.
         out: the folder for the tables of `parquet`; None with every other output.
         bodies: whether these tables hold the bodies.
-        form: how bodies are shown.
-        selection: which exchanges are wanted.
+        api_keys, clients, topics, groups, connections, errors, min_latency_ns: which exchanges are
+            chosen, as `Selection` has it.
+        values: whether the records inside record batches are shown.
+        raw: whether bodies are Kafka's exact JSON.
+        show_secrets: whether passwords and tokens are shown.
         summary: whether to count instead of listing.
         show, explain: the number of the one exchange to print in full, or byte by byte.
         tcp: whether to report the facts of TCP for each connection.
@@ -47,42 +35,80 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
     output: str = "text"
     out: Path | None = None
     bodies: bool = True
-    form: BodyForm = BodyForm()
-    selection: Selection = Selection()
+    api_keys: AbstractSet[int] = frozenset()
+    clients: Sequence[str] = ()
+    topics: Sequence[str] = ()
+    groups: Sequence[str] = ()
+    connections: Sequence[str] = ()
+    errors: bool = False
+    min_latency_ns: int | None = None
+    values: bool = False
+    raw: bool = False
+    show_secrets: bool = False
     summary: bool = False
     show: int | None = None
     explain: int | None = None
     tcp: bool = False
     sort: bool = False
 
+    @property
+    def is_listing(self) -> bool:
+        """Return whether exchanges are listed, not counted or shown one alone."""
+        return not self.summary and self.show is None and self.explain is None
 
-def read_duration_ns(text: str | None) -> int | None:
-    """Return a duration such as `50ms`, `1.5s` or `800us`; a bare number is milliseconds."""
-    if text is None:
-        return None
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        why = f"{text!r} is not a duration: give one such as 50ms, 1.5s or 800us"
-        raise typer.BadParameter(why, param_hint="'--min-latency'")
-    number, unit = match.groups()
-    return round(float(number) * _NS[unit.lower()])
+    @property
+    def form(self) -> BodyForm:
+        """Return how bodies are shown."""
+        return BodyForm(raw=self.raw, values=self.values, show_secrets=self.show_secrets)
+
+    @property
+    def selection(self) -> Selection:
+        """Return which exchanges are chosen."""
+        return Selection(
+            api_keys=frozenset(self.api_keys),
+            clients=tuple(self.clients),
+            topics=tuple(self.topics),
+            groups=tuple(self.groups),
+            connections=frozenset(self.connections),
+            errors=self.errors,
+            min_latency_ns=self.min_latency_ns,
+        )
+
+    @property
+    def contents(self) -> TableContents:
+        """Return what the tables hold."""
+        return TableContents(
+            bodies=self.bodies,
+            records=self.values,
+            tcp=self.tcp,
+            shows_secrets=self.show_secrets,
+            is_sorted=self.sort,
+        )
 
 
-def read_size(text: str, hint: str) -> int:
-    """Return a size such as `100M`, `64k` or `1000` in bytes; k, M and G are powers of 1024."""
-    match = _SIZE.fullmatch(text.strip())
-    if match is None:
-        why = f"{text!r} is not a size: give one such as 100M, 64k or 4096"
-        raise typer.BadParameter(why, param_hint=hint)
-    number, unit = match.groups()
-    return int(number) << _SHIFTS[unit.lower()]
+def check(options: DecodeOptions) -> None:
+    """Refuse what contradicts itself.
+
+    Raises:
+        typer.BadParameter: with what would be right.
+    """
+    inputs = options.inputs
+    if options.summary + (options.show is not None) + (options.explain is not None) > 1:
+        raise typer.BadParameter("choose one of --summary, --show and --explain")
+    if bool(inputs.files) == (inputs.live is not None):
+        raise typer.BadParameter("give captures to read, or --live IFACE", param_hint="FILE")
+    if inputs.write is not None and inputs.live is None:
+        raise typer.BadParameter("is for --live: files are kept already", param_hint="'--write'")
+    if options.output == "csv" and not options.is_listing:
+        raise typer.BadParameter("--output csv lists exchanges; the rest is text or JSON")
+    if options.output == "parquet":
+        _check_tables(options)
+    elif options.out is not None or not options.bodies:
+        raise typer.BadParameter("is for --output parquet", param_hint="'--out' and '--no-bodies'")
 
 
-def read_bits_per_s(text: str) -> int:
-    """Return a rate such as `1Gbit` or `200Mbit` in bits per second."""
-    match = _RATE.fullmatch(text.strip())
-    if match is None:
-        why = f"{text!r} is not a rate: give one such as 1Gbit or 200Mbit"
-        raise typer.BadParameter(why, param_hint="'--rate'")
-    number, unit = match.groups()
-    return round(float(number) * _BITS[unit.lower()])
+def _check_tables(options: DecodeOptions) -> None:
+    if not options.is_listing or options.raw:
+        raise typer.BadParameter("--output parquet writes tables, nothing else")
+    if options.out is None:
+        raise typer.BadParameter("--output parquet needs a folder: --out DIR", param_hint="'--out'")

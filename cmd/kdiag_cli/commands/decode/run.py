@@ -15,7 +15,7 @@ from kdiag.exchange.selection import is_in_order
 from kdiag.pcap.look_ahead import can_read_twice
 from kdiag_cli.captures.printer import Printer, SortedPrinter
 from kdiag_cli.captures.reading import CaptureReading, CaptureResult, run_on_captures
-from kdiag_cli.captures.tables import tables_of
+from kdiag_cli.captures.tables import require_report_extra, tables_of
 from kdiag_cli.commands.decode.options import DecodeOptions
 from kdiag_cli.commands.decode.printers import (
     CsvRows,
@@ -27,7 +27,6 @@ from kdiag_cli.commands.decode.printers import (
 from kdiag_cli.commands.decode.summary import print_summary
 from kdiag_cli.commands.decode.tree import ExchangeView, explanation_document
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.options.captures import TableContents
 from kdiag_cli.output.exchange_lines import ExchangeLines
 from kdiag_cli.output.pipe import require_reader
 from kdiag_cli.output.tcp_text import tcp_lines
@@ -56,15 +55,8 @@ def _run(options: DecodeOptions) -> ExitCode:
 
 def _write_tables(options: DecodeOptions, folder: Path) -> ExitCode:
     """Write the tables of `--output parquet`."""
-    form = options.form
-    contents = TableContents(
-        bodies=options.bodies,
-        records=form.values,
-        tcp=options.tcp,
-        shows_secrets=form.show_secrets,
-        is_sorted=options.sort,
-    )
-    result = tables_of(options.inputs, folder, contents, options.selection)
+    require_report_extra()
+    result = tables_of(options.inputs, folder, options.contents, options.selection)
     _say_end(result)
     return result.exit_code
 
@@ -158,7 +150,7 @@ class _Decoding:
             document = self._documents.exchange(dissection)
             facts = dissection.exchange.connection.tcp
             return document if facts is None else document | {"tcp": tcp_document(facts)}
-        show_secrets = self._options.form.show_secrets
+        show_secrets = self._options.show_secrets
         return explanation_document(dissection, show_secrets=show_secrets)
 
     def _show_text(self, dissection: Dissection) -> None:
@@ -167,7 +159,7 @@ class _Decoding:
             view.show(dissection)
             self._show_tcp(dissection.exchange.connection)
         else:
-            view.explain(dissection, show_secrets=self._options.form.show_secrets)
+            view.explain(dissection, show_secrets=self._options.show_secrets)
 
     def _show_tcp(self, connection: Connection) -> None:
         """Print what TCP did on a connection, if that was asked for."""

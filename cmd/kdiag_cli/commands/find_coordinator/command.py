@@ -8,8 +8,9 @@ from kdiag.findings.finding import Severity
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag_cli.live.run import run_live
 from kdiag_cli.options import completion as completion_values
-from kdiag_cli.options.live import LiveOptions, read_timeout_ns
+from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
+from kdiag_cli.options.quantities import Default, positive_ns
 from kdiag_cli.options.results import FailOn, NoHeaders
 
 EXAMPLES = """\b
@@ -67,8 +68,9 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
         bool, typer.Option("--watch", "-w", help="Go on asking, and tell what changes.")
     ] = False,
     interval: Annotated[
-        str, typer.Option(metavar="TIME", help="With --watch: how often to ask.")
-    ] = "1s",
+        int,
+        typer.Option(metavar="TIME", help="With --watch: how often to ask.", parser=positive_ns),
+    ] = Default(positive_ns, "1s"),
     count: Annotated[
         int | None,
         typer.Option("--count", "-n", min=1, help="With --watch: end after so many looks."),
@@ -94,7 +96,7 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
         kind=CoordinatorKind.SHARE if share else kind,
         fail_on=fail_on,
         has_headers=not no_headers,
-        interval_ns=read_timeout_ns(interval) or 0,
+        interval_ns=interval,
         looks=count,
     )
     work = coordinator_search.once

@@ -1,4 +1,4 @@
-"""`kdiag latency`: what it takes. The work is in `latency_work`."""
+"""`kdiag latency`: its arguments and options."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,9 +6,25 @@ from typing import Annotated
 import typer
 
 from kdiag.findings.finding import Severity
+from kdiag.probe.latency.plan import RecordShape
+from kdiag_cli.commands.latency.options import (
+    LatencyOptions,
+    check,
+    header_value_bytes,
+    read_acks,
+    read_sweep,
+    value_bytes,
+)
 from kdiag_cli.options import completion as completion_values
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
+from kdiag_cli.options.quantities import (
+    Default,
+    duration_ns,
+    interval_ns,
+    positive_ns,
+    size_bytes,
+)
 from kdiag_cli.options.results import FailOn, NoHeaders
 
 EXAMPLES = """\b
@@ -16,7 +32,7 @@ Examples:
   kdiag latency -b localhost:9092
   kdiag latency -b localhost:9092 --rate 300/s --duration 30s --acks all
   kdiag latency -b localhost:9092 --sweep --html latency.html
-  kdiag latency -b localhost:9092 --topic orders --sweep --min-bytes 1 --max-wait 500
+  kdiag latency -b localhost:9092 --topic orders --sweep --min-bytes 1 --max-wait 500ms
   kdiag latency -b localhost:9092 --broker 2 --no-end-to-end -o json
   kdiag latency -b localhost:9092 --num-records 10000 --producer-acks 1 --record-size 100
 
@@ -60,36 +76,53 @@ def latency(  # noqa: PLR0913 - a parameter for each option
         typer.Option("--acks", "--producer-acks", metavar="0,1,all", help="Which take turns."),
     ] = "0,1,all",
     rate: Annotated[
-        str, typer.Option(metavar="N/s", help="How many requests are due, all acks together.")
-    ] = "100/s",
+        int,
+        typer.Option(
+            metavar="N/s", help="How many requests are due, all acks together.", parser=interval_ns
+        ),
+    ] = Default(interval_ns, "100/s"),
     duration: Annotated[
-        str, typer.Option(metavar="TIME", help="How long requests are due.")
-    ] = "15s",
+        int, typer.Option(metavar="TIME", help="How long requests are due.", parser=positive_ns)
+    ] = Default(positive_ns, "15s"),
     record_count: Annotated[
         int | None,
         typer.Option("--num-records", metavar="N", min=1, help="Instead: how many records."),
     ] = None,
     warm_up: Annotated[
-        str, typer.Option("--warm-up", metavar="TIME", help="How long before that; not counted.")
-    ] = "2s",
+        int,
+        typer.Option(
+            "--warm-up",
+            metavar="TIME",
+            help="How long before that; not counted.",
+            parser=duration_ns,
+        ),
+    ] = Default(duration_ns, "2s"),
     size: Annotated[
         int,
-        typer.Option("--size", "--record-size", metavar="BYTES", min=16, help="Of each value."),
+        typer.Option(
+            "--size", "--record-size", metavar="SIZE", help="Of each value.", parser=value_bytes
+        ),
     ] = 100,
     key_size: Annotated[
-        int, typer.Option("--record-key-size", metavar="BYTES", min=0, help="Of each key.")
+        int,
+        typer.Option("--record-key-size", metavar="SIZE", help="Of each key.", parser=size_bytes),
     ] = 0,
     header_count: Annotated[
         int, typer.Option("--num-headers", metavar="N", min=0, help="Headers of each record.")
     ] = 0,
     header_key_size: Annotated[
         int,
-        typer.Option("--record-header-key-size", metavar="BYTES", min=0, help="Of each key."),
+        typer.Option(
+            "--record-header-key-size", metavar="SIZE", help="Of each key.", parser=size_bytes
+        ),
     ] = 0,
     header_size: Annotated[
         int,
         typer.Option(
-            "--record-header-size", metavar="BYTES", min=-1, help="Of each value; -1 is null."
+            "--record-header-size",
+            metavar="SIZE",
+            help="Of each value; -1 is null.",
+            parser=header_value_bytes,
         ),
     ] = 0,
     batch_records: Annotated[
@@ -113,8 +146,11 @@ def latency(  # noqa: PLR0913 - a parameter for each option
         typer.Option("--max-wait", metavar="0,500", help="With --sweep: fetch.max.wait.ms."),
     ] = None,
     max_bytes: Annotated[
-        str, typer.Option("--max-bytes", metavar="SIZE", help="How much may be moved in all.")
-    ] = "1G",
+        int,
+        typer.Option(
+            "--max-bytes", metavar="SIZE", help="How much may be moved in all.", parser=size_bytes
+        ),
+    ] = Default(size_bytes, "1G"),
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page with charts too.")
     ] = None,
@@ -123,28 +159,27 @@ def latency(  # noqa: PLR0913 - a parameter for each option
     options: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Measure how long records take, and where: client, network or broker."""
-    # `--help` must not load what only the run needs.
-    from kdiag.probe.latency.plan import RecordShape  # noqa: PLC0415
-    from kdiag_cli.commands.latency import options as latency_choice  # noqa: PLC0415
-    from kdiag_cli.commands.latency import run as latency_work  # noqa: PLC0415 - as above
-
-    shape = RecordShape(size, key_size, header_count, header_key_size, header_size, batch_records)
-    said = latency_choice.Said(
+    chosen = LatencyOptions(
         topic=topic,
         writes_to_topic=is_writing,
         reads_only=is_read_only,
         brokers=brokers or (),
-        acks=acks,
-        rate=rate,
-        duration=duration,
+        acks=read_acks(acks),
+        interval_ns=rate,
+        duration_ns=duration,
         record_count=record_count,
-        warm_up=warm_up,
-        records=shape,
+        warm_up_ns=warm_up,
+        records=RecordShape(
+            size, key_size, header_count, header_key_size, header_size, batch_records
+        ),
         is_end_to_end=is_end_to_end,
-        is_sweep=is_sweep,
-        min_bytes=min_bytes,
-        max_wait=max_wait,
+        sweep=read_sweep(min_bytes, max_wait, is_sweep=is_sweep),
         max_bytes=max_bytes,
+        html=html,
+        fail_on=fail_on,
+        has_headers=not no_headers,
     )
-    shown = latency_work.Shown(html=html, fail_on=fail_on, has_headers=not no_headers)
-    raise typer.Exit(latency_work.run(latency_choice.choose(said), shown, options))
+    check(chosen)
+    from kdiag_cli.commands.latency.run import run  # noqa: PLC0415 - 250 ms that --help spares
+
+    raise typer.Exit(run(chosen, options))

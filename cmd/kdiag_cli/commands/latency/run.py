@@ -7,8 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.configured_client import configured_client
@@ -16,7 +15,7 @@ from kdiag.clock import SteadyClock
 from kdiag.diagnosis.latency.findings import JudgedSeries, NodeLatency, find
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
 from kdiag.errors import AuthorizationError, KdiagError, ProbeError
-from kdiag.findings.finding import Finding, Severity
+from kdiag.findings.finding import Finding
 from kdiag.probe.latency.commit import ProbeGroup, probe_group
 from kdiag.probe.latency.measure import measure
 from kdiag.probe.latency.plan import LatencyTarget
@@ -24,7 +23,7 @@ from kdiag.probe.latency.results import LatencyResults, Series, SeriesKind
 from kdiag.probe.latency.target import chosen_nodes, existing_target, own_target
 from kdiag.probe.topic import CLEANUP_NS
 from kdiag_cli.commands.latency.document import document, failures, lacking, name_of, unknown
-from kdiag_cli.commands.latency.options import Choice
+from kdiag_cli.commands.latency.options import LatencyOptions
 from kdiag_cli.commands.latency.text import print_results
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
@@ -40,28 +39,14 @@ _MOST_IN_FLIGHT: Final = 1000
 _EVERY_NS: Final = 200_000_000
 
 
-class Shown(NamedTuple):
-    """How it is told.
-
-    Attributes:
-        html: the page to write as well.
-        fail_on: the least severity of a finding that makes the exit code 1.
-        has_headers: whether tables have a line of column names.
-    """
-
-    html: Path | None = None
-    fail_on: Severity = Severity.ERROR
-    has_headers: bool = True
-
-
-def run(choice: Choice, shown: Shown, live: LiveOptions) -> ExitCode:
+def run(options: LatencyOptions, live: LiveOptions) -> ExitCode:
     """Measure and print; return the exit code of the program.
 
     It keeps the time itself: an alarm while topic and group are removed would leave them there.
     """
     timeout_ns = live.timeout_ns
     return run_live(
-        _Latency(choice, shown, live).run,
+        _Latency(options, live).run,
         None if timeout_ns is None else timeout_ns + CLEANUP_NS,
         command=COMMAND,
         output=live.output,
@@ -72,9 +57,8 @@ def run(choice: Choice, shown: Shown, live: LiveOptions) -> ExitCode:
 class _Latency:
     """One run of the command."""
 
-    def __init__(self, choice: Choice, shown: Shown, live: LiveOptions) -> None:
-        self._choice = choice
-        self._shown = shown
+    def __init__(self, options: LatencyOptions, live: LiveOptions) -> None:
+        self._options = options
         self._live = live
         self._clock = SteadyClock()
         self._results = LatencyResults()
@@ -87,7 +71,7 @@ class _Latency:
             KdiagError: if nothing could be measured.
         """
         LatencyHistogram()  # tells what has to be installed, before anything is made
-        if self._shown.html is not None:
+        if self._options.html is not None:
             from kdiag_cli.output.html_page import require_drawer  # noqa: PLC0415 - only for pages
 
             require_drawer()
@@ -114,7 +98,7 @@ class _Latency:
             on_time = self._tell if sys.stderr.isatty() else None
             try:
                 measure(
-                    client, target, self._choice.plan, self._results, group=group, on_time=on_time
+                    client, target, self._options.plan, self._results, group=group, on_time=on_time
                 )
             finally:
                 if on_time is not None:
@@ -123,21 +107,21 @@ class _Latency:
     @contextmanager
     def _target(self, client: ClusterClient) -> Iterator[tuple[LatencyTarget, ProbeGroup | None]]:
         """Return the topic to use, and the group that commits in it."""
-        nodes = chosen_nodes(client, self._choice.brokers)
+        nodes = chosen_nodes(client, self._options.brokers)
         with ExitStack() as opened:
-            if not self._choice.writes:
-                assert self._choice.topic is not None
-                yield existing_target(client, self._choice.topic, frozenset(nodes)), None
+            if not self._options.writes:
+                assert self._options.topic is not None
+                yield existing_target(client, self._options.topic, frozenset(nodes)), None
                 return
             admin = configured_client(client_config(self._live), self._clock)
             opened.enter_context(admin)
             admin.deadline_ns = client.deadline_ns
             admin.connect()
-            if self._choice.topic is None:
+            if self._options.topic is None:
                 target = opened.enter_context(own_target(admin, nodes))
             else:
-                target = existing_target(client, self._choice.topic, frozenset(nodes))
-            group = self._group(admin, opened) if self._choice.plan.is_end_to_end else None
+                target = existing_target(client, self._options.topic, frozenset(nodes))
+            group = self._group(admin, opened) if self._options.is_end_to_end else None
             yield target, group
 
     def _group(self, admin: ClusterClient, opened: ExitStack) -> ProbeGroup | None:
@@ -166,15 +150,15 @@ class _Latency:
         result = Result(
             COMMAND,
             partial(document, results),
-            partial(print_results, results=results, has_headers=self._shown.has_headers),
+            partial(print_results, results=results, has_headers=self._options.has_headers),
             results.warnings,
             findings,
         )
         print_result(result, self._live.output)
-        if self._shown.html is not None:
+        if self._options.html is not None:
             from kdiag_cli.commands.latency.page import write_latency_page  # noqa: PLC0415 - only for pages
 
-            write_latency_page(self._shown.html, results)
+            write_latency_page(self._options.html, results)
         return self._exit_code(findings)
 
     def _exit_code(self, findings: list[Finding]) -> ExitCode:
@@ -185,7 +169,7 @@ class _Latency:
         if not results.has_latencies:
             problems += results.problems.values()
         is_partial = results.has_errors
-        return exit_code_of(problems, findings, self._shown.fail_on, is_partial=is_partial)
+        return exit_code_of(problems, findings, self._options.fail_on, is_partial=is_partial)
 
 
 def _with_room(live: LiveOptions) -> LiveOptions:

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
+from kdiag.quantities import parse_size_bytes
 from kdiag_cli.options.captures import (
     KeyLogs,
     NoBodies,
@@ -13,6 +14,7 @@ from kdiag_cli.options.captures import (
     TopicIds,
     WithRecords,
 )
+from kdiag_cli.options.quantities import Default, duration_ns, moment_ns, parsed
 from kdiag_cli.options.report import AnswerOutput, Parameters, read_query
 from kdiag_cli.options.results import NoHeaders
 from kdiag_cli.output.answer import AnswerFormat
@@ -68,6 +70,22 @@ Conf = Annotated[
 ]
 
 
+_LEAST_SPLIT_BYTES: Final = 1 << 20
+_MOST_SPLIT_BYTES: Final = 1 << 30
+
+
+def split_bytes(given: str | int) -> int:
+    """Parse the size of a split; the name of the option says that it is in megabytes."""
+    return parsed(_split_bytes, given)
+
+
+def _split_bytes(text: str) -> int:
+    size = parse_size_bytes(text, bare="M")
+    if not _LEAST_SPLIT_BYTES <= size <= _MOST_SPLIT_BYTES:
+        raise ValueError(f"{text!r} is not between 1M and 1G")
+    return size
+
+
 class Mode(StrEnum):
     """What to do with a file that is damaged or cut."""
 
@@ -96,8 +114,11 @@ def run(  # noqa: PLR0913 - a parameter for each option
         int, typer.Option(min=0, help="Parts that connections are divided into; 0 to choose.")
     ] = 0,
     split_mb: Annotated[
-        int, typer.Option(min=1, max=1024, help="About how long a split of a file is.")
-    ] = 64,
+        int,
+        typer.Option(
+            metavar="SIZE", help="About how long a split of a file is.", parser=split_bytes
+        ),
+    ] = Default(split_bytes, "64M"),
     shuffle_payloads: Annotated[
         bool,
         typer.Option(
@@ -109,10 +130,14 @@ def run(  # noqa: PLR0913 - a parameter for each option
         Mode, typer.Option(help="A damaged file ends where the damage begins, or fails the run.")
     ] = Mode.PERMISSIVE,
     from_: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="First packets: RFC 3339.")
+        int | None,
+        typer.Option(
+            "--from", metavar="WHEN", help="First packets: RFC 3339, or -1h.", parser=moment_ns
+        ),
     ] = None,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="No packets from then on.")
+        int | None,
+        typer.Option("--to", metavar="WHEN", help="No packets from then on.", parser=moment_ns),
     ] = None,
     values: WithRecords = False,
     no_bodies: NoBodies = False,
@@ -134,11 +159,11 @@ def run(  # noqa: PLR0913 - a parameter for each option
         out=out,
         name=name,
         parts=parts,
-        split_bytes=split_mb << 20,
+        split_bytes=split_mb,
         is_indexed=not shuffle_payloads,
         mode=mode.value,
-        first=from_,
-        last=to,
+        from_ns=from_,
+        to_ns=to,
         values=values,
         bodies=not no_bodies,
         ports=port or [],
@@ -168,23 +193,26 @@ def stream(  # noqa: PLR0913 - as above
         int, typer.Option(min=1, help="Parts of the connections; fixed by the first batch.")
     ] = 8,
     every: Annotated[
-        int, typer.Option(min=0, metavar="SECONDS", help="How often to look into the folder.")
-    ] = 10,
+        int,
+        typer.Option(metavar="TIME", help="How often to look into the folder.", parser=duration_ns),
+    ] = Default(duration_ns, "10s"),
     quiet: Annotated[
         int,
-        typer.Option(min=0, metavar="SECONDS", help="How long the newest capture must be quiet."),
-    ] = 60,
+        typer.Option(
+            metavar="TIME", help="How long the newest capture must be quiet.", parser=duration_ns
+        ),
+    ] = Default(duration_ns, "60s"),
     most_files: Annotated[
         int, typer.Option(min=1, help="How many captures are read at a time.")
     ] = 16,
     idle: Annotated[
         int,
         typer.Option(
-            min=0,
-            metavar="SECONDS",
+            metavar="TIME",
             help="End a connection that is without packets for so long; 0 for never.",
+            parser=duration_ns,
         ),
-    ] = 3600,
+    ] = Default(duration_ns, "1h"),
     once: Annotated[
         bool, typer.Option("--once", help="End when all that is there is read.")
     ] = False,
@@ -210,10 +238,10 @@ def stream(  # noqa: PLR0913 - as above
         checkpoint=checkpoint,
         name=name,
         parts=parts,
-        every_s=every,
-        quiet_s=quiet,
+        every_ns=every,
+        quiet_ns=quiet,
         most_files=most_files,
-        idle_s=idle,
+        idle_ns=idle,
         is_once=once,
         is_closing=close,
         bodies=not no_bodies,

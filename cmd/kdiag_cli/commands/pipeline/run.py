@@ -1,12 +1,8 @@
 """What `kdiag pipeline` does once its arguments are read."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import typer
-
-from kdiag.clock import NS_PER_US, US_PER_S
 from kdiag.errors import CaptureError
 from kdiag_cli.captures.source import read_topic_ids
 from kdiag_cli.commands.pipeline.spark import SparkOptions, progress, with_spark
@@ -31,8 +27,8 @@ class RunOptions(NamedTuple):
     split_bytes: int
     is_indexed: bool
     mode: str
-    first: str | None
-    last: str | None
+    from_ns: int | None
+    to_ns: int | None
     values: bool
     bodies: bool
     ports: list[int]
@@ -43,7 +39,6 @@ class RunOptions(NamedTuple):
 
 def run_job(options: RunOptions, spark: SparkOptions, output: ResultFormat) -> ExitCode:
     """Write tables; return the exit code."""
-    times = _time(options.first, "'--from'"), _time(options.last, "'--to'")
     topic_names = read_topic_ids(options.topic_ids)
 
     def do(session: "Session") -> ExitCode:
@@ -59,7 +54,7 @@ def run_job(options: RunOptions, spark: SparkOptions, output: ResultFormat) -> E
             choice=TableChoice(bodies=options.bodies, records=options.values),
             rules=FlowRules(tuple(options.ports), _keylog(options.keylogs)),
             topic_names=tuple(topic_names.items()),
-            times=TimeRange(*times),
+            times=TimeRange(options.from_ns, options.to_ns),
             mode=options.mode,
             parts=options.parts,
             split_bytes=options.split_bytes,
@@ -126,18 +121,3 @@ def _keylog(files: list[Path]) -> bytes:
         except OSError as error:
             raise CaptureError(str(file), f"cannot be opened: {error.strerror}") from error
     return b"\n".join(found)
-
-
-def _time(text: str | None, hint: str) -> int | None:
-    """Return a time in nanoseconds since 1970."""
-    if text is None:
-        return None
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a time", param_hint=hint) from None
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=UTC)
-    since = time - datetime.fromtimestamp(0, UTC)
-    us = (since.days * 86_400 + since.seconds) * US_PER_S + since.microseconds
-    return us * NS_PER_US

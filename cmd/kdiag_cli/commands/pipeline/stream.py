@@ -3,6 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import ReportError
 from kdiag_cli.commands.pipeline.spark import SparkOptions, progress, with_spark
 from kdiag_cli.exit_code import ExitCode
@@ -20,10 +21,10 @@ class StreamOptions(NamedTuple):
     checkpoint: str
     name: str
     parts: int
-    every_s: int
-    quiet_s: int
+    every_ns: int
+    quiet_ns: int
     most_files: int
-    idle_s: int
+    idle_ns: int
     is_once: bool
     is_closing: bool
     bodies: bool
@@ -80,8 +81,8 @@ def _stream_job(options: StreamOptions) -> "StreamJob":
         options.folder,
         options.checkpoint.rstrip("/"),
         job,
-        quiet_s=options.quiet_s,
+        quiet_s=options.quiet_ns / NS_PER_S,
         most_files=options.most_files,
-        every=f"{options.every_s} seconds",
-        idle_s=options.idle_s,
+        every=f"{options.every_ns // NS_PER_MS} milliseconds",
+        idle_s=-(-options.idle_ns // NS_PER_S),
     )

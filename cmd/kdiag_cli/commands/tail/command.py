@@ -11,6 +11,7 @@ from kdiag_cli.live.run import run_live
 from kdiag_cli.options import completion as completion_values
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
+from kdiag_cli.options.quantities import moment_ns
 
 EXAMPLES = """\b
 Examples:
@@ -91,8 +92,12 @@ def tail(  # noqa: PLR0913 - a parameter for each option
         bool, typer.Option("--from-beginning", help="The same as -o beginning.")
     ] = False,
     until: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="End before the first record that is not older."),
+        int | None,
+        typer.Option(
+            metavar="WHEN",
+            help="End before the first record that is not older.",
+            parser=moment_ns,
+        ),
     ] = None,
     is_to_end: Annotated[
         bool, typer.Option("--exit", "-e", help="End where the topic ended at the start.")
@@ -180,7 +185,7 @@ def tail(  # noqa: PLR0913 - a parameter for each option
         topics=[*(names or []), *(topic or [])],
         partitions=partitions,
         offsets=[*(offsets or []), *(["beginning"] if is_from_beginning else [])],
-        until=until,
+        until_ns=until,
         stops_at_end=is_to_end,
         follows=is_follow,
         limit=count,

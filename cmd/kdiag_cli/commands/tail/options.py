@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import typer
 
-from kdiag.probe.tail.offset_spec import At, OffsetSpec, parse_offsets
+from kdiag.probe.tail.offset_spec import At, OffsetSpec, parse_offsets, timestamp
 from kdiag.probe.tail.topic_selection import TopicSelector, parse_partitions, parse_selector
 from kdiag_cli.commands.tail.filter import RecordFilter, parse_header, parse_pattern
 from kdiag_cli.commands.tail.value_format import ValueFormat
@@ -50,7 +50,7 @@ class Said(NamedTuple):
         topics: names and patterns, maybe with partitions.
         partitions: those of topics that have none with them.
         offsets: where to start and to stop.
-        until: when to stop.
+        until_ns: when to stop.
         stops_at_end: whether to end where the logs end.
         follows: whether to wait for more, said in so many words.
         limit: after how many printed records to end; None for never.
@@ -63,7 +63,7 @@ class Said(NamedTuple):
     topics: Sequence[str]
     partitions: str | None = None
     offsets: Sequence[str] = ()
-    until: str | None = None
+    until_ns: int | None = None
     stops_at_end: bool = False
     follows: bool = False
     limit: int | None = None
@@ -115,8 +115,8 @@ def offsets_of(said: Said, now_ms: int) -> OffsetSpec:
     Raises:
         ConfigError: if they are no offsets.
     """
-    stop = () if said.until is None else (f"e@{said.until}",)
-    return parse_offsets([*said.offsets, *stop], now_ms)
+    stop = None if said.until_ns is None else timestamp(said.until_ns)
+    return parse_offsets(said.offsets, now_ms, stop)
 
 
 def filter_of(chosen: Chosen, offsets: OffsetSpec, now_ms: int) -> RecordFilter:

@@ -1,52 +1,34 @@
 """The run of `kdiag tune-buffers` on captures: what limits their connections."""
 
 import sys
-from typing import Final
-
-import msgspec
+from typing import TYPE_CHECKING, Final
 
 from kdiag.diagnosis.tcp import findings as tcp_limit_findings
 from kdiag.diagnosis.tcp.limit import SHORT_PATH_NS, ConnectionLimits, limits_of
 from kdiag.diagnosis.tcp.turns import Turns
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Exchange
-from kdiag.findings.finding import Finding, Severity
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.source import open_traffic, read_keylogs
 from kdiag_cli.commands.tune_buffers.captures_text import Path, document, print_paths
+from kdiag_cli.commands.tune_buffers.options import CapturedPathsOptions
 from kdiag_cli.exit_code import ExitCode, exit_code_of
-from kdiag_cli.options.captures import CaptureInputs
 from kdiag_cli.output.result import ResultFormat, print_document, say_findings
 from kdiag_cli.output.terminal import Output
+
+if TYPE_CHECKING:
+    from kdiag.findings.finding import Finding
 
 COMMAND: Final = "tune-buffers"
 
 
-class PathOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `kdiag tune-buffers` shall do.
-
-    Attributes:
-        inputs: the captures and how they are read.
-        bits_per_s: the rate to make room for.
-        output: a table or a document.
-        has_headers: whether the table has headers.
-        fail_on: the least severity that makes the exit code 1.
-    """
-
-    inputs: CaptureInputs
-    bits_per_s: int
-    output: ResultFormat
-    has_headers: bool = True
-    fail_on: Severity = Severity.ERROR
-
-
-def run(options: PathOptions) -> ExitCode:
+def run(options: CapturedPathsOptions) -> ExitCode:
     """Look at captures as the options say; return the exit code."""
     return run_on_captures(lambda: _run(options))
 
 
-def _run(options: PathOptions) -> ExitCode:
+def _run(options: CapturedPathsOptions) -> ExitCode:
     output = Output(sys.stdout)
     paths, warnings, is_partial = _read(options)
     findings = [finding for path in paths for finding in path.findings]
@@ -61,7 +43,7 @@ def _run(options: PathOptions) -> ExitCode:
     return exit_code_of([], findings, options.fail_on, is_partial=is_partial)
 
 
-def _read(options: PathOptions) -> tuple[list[Path], list[str], bool]:
+def _read(options: CapturedPathsOptions) -> tuple[list[Path], list[str], bool]:
     """Return the connections, the warnings, and whether anything of the captures is missing."""
     keylog = read_keylogs(options.inputs.keylogs)
     reader = open_traffic(options.inputs)

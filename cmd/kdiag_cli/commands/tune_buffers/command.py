@@ -1,7 +1,4 @@
-"""`kdiag tune-buffers`: what it takes.
-
-The work is in `captured_paths` for captures, and in `buffer_work` for brokers.
-"""
+"""`kdiag tune-buffers`: its arguments and options."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,10 +6,18 @@ from typing import Annotated
 import typer
 
 from kdiag.findings.rule import Severity
+from kdiag_cli.commands.tune_buffers.options import (
+    CapturedPathsOptions,
+    TuneBuffersOptions,
+    read_rtt_ns,
+    read_sizes,
+    run_time_ns,
+)
 from kdiag_cli.options import completion as completion_values
 from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNetworks
 from kdiag_cli.options.live import LiveOptions, check_topic
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
+from kdiag_cli.options.quantities import Default, bits_per_s, size_bytes
 from kdiag_cli.options.results import FailOn, NoHeaders
 
 EXAMPLES = """\b
@@ -61,18 +66,25 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
         str, typer.Option(metavar="TIME", help="The round trip to go by: 20ms; auto measures it.")
     ] = "auto",
     rate: Annotated[
-        str, typer.Option(metavar="RATE", help="The rate to make room for: 1Gbit, 200Mbit.")
-    ] = "1Gbit",
+        int,
+        typer.Option(
+            metavar="RATE", help="The rate to make room for: 1Gbit, 125MB/s.", parser=bits_per_s
+        ),
+    ] = Default(bits_per_s, "1Gbit"),
     sizes: Annotated[
         str, typer.Option(metavar="SIZES", help="What to try; auto is left to the kernel (-1).")
     ] = "64k,128k,1m,4m,auto",
     rounds: Annotated[int, typer.Option(min=1, max=100, help="How often to try each.")] = 5,
     seconds: Annotated[
-        float, typer.Option(min=0.1, max=60, help="How long to measure each time.")
-    ] = 2.0,
+        int,
+        typer.Option(metavar="TIME", help="How long to measure each time.", parser=run_time_ns),
+    ] = Default(run_time_ns, "2s"),
     max_bytes: Annotated[
-        str, typer.Option(metavar="SIZE", help="How much all runs together may move.")
-    ] = "2G",
+        int,
+        typer.Option(
+            metavar="SIZE", help="How much all runs together may move.", parser=size_bytes
+        ),
+    ] = Default(size_bytes, "2G"),
     is_proving: Annotated[
         bool | None,
         typer.Option("--prove/--no-prove", help="Try sizes; by default where they can matter."),
@@ -93,46 +105,42 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
     the path: buffers of either end, batches, or fetches. With captures it says what limits each
     connection; capture whole packets, from the beginning: only SYNs tell how windows are scaled.
     """
-    # `--help` must not load what only the run needs.
-    from kdiag_cli.commands.decode.options import read_bits_per_s, read_size  # noqa: PLC0415
-
-    bits_per_s = read_bits_per_s(rate)
+    rtt_ns, sizes_to_try = read_rtt_ns(rtt), read_sizes(sizes)
     if files:
-        from kdiag_cli.commands.tune_buffers import captures as captured_paths  # noqa: PLC0415 - as above
-
         if options.bootstrap_servers or topic or html:
             why = "captures go with neither -b, --topic nor --html: these are for brokers"
             raise typer.BadParameter(why, param_hint="'[CAPTURE]...'")
-        path_options = captured_paths.PathOptions(
+        captured = CapturedPathsOptions(
             inputs=CaptureInputs(
                 files=files,
                 ports=frozenset(port or ()),
                 keylogs=keylog or (),
                 separates_networks=separate_networks,
             ),
-            bits_per_s=bits_per_s,
+            bits_per_s=rate,
             output=options.output,
             has_headers=not no_headers,
             fail_on=fail_on,
         )
-        raise typer.Exit(captured_paths.run(path_options))
-    from kdiag_cli.commands.tune_buffers import options as buffer_options  # noqa: PLC0415 - as above
-    from kdiag_cli.commands.tune_buffers import run as buffer_work  # noqa: PLC0415 - as above
+        from kdiag_cli.commands.tune_buffers import captures  # noqa: PLC0415 - 200 ms that --help spares
 
+        raise typer.Exit(captures.run(captured))
     check_topic(topic, reads_only=is_read_only, writes_to_topic=is_writing)
-    said = buffer_options.Said(
+    chosen = TuneBuffersOptions(
         topic=topic,
         reads_only=is_read_only,
         writes_to_topic=is_writing,
-        rtt_ns=buffer_options.read_rtt_ns(rtt),
-        bits_per_s=bits_per_s,
-        sizes=buffer_options.read_sizes(sizes),
+        rtt_ns=rtt_ns,
+        bits_per_s=rate,
+        sizes=sizes_to_try,
         rounds=rounds,
-        time_ns=round(seconds * 1e9),
-        max_bytes=read_size(max_bytes, "'--max-bytes'"),
+        time_ns=seconds,
+        max_bytes=max_bytes,
         proves=is_proving,
         html=html,
         fail_on=fail_on,
         has_headers=not no_headers,
     )
-    raise typer.Exit(buffer_work.run(said, options))
+    from kdiag_cli.commands.tune_buffers.run import run  # noqa: PLC0415 - 240 ms that --help spares
+
+    raise typer.Exit(run(chosen, options))

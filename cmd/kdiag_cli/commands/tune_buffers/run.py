@@ -24,7 +24,7 @@ from kdiag.probe.buffers.proof import Connector, Proof, ProofPlan, ProofProgress
 from kdiag.probe.buffers.target import own_targets, own_topic, topic_targets
 from kdiag.probe.topic import CLEANUP_NS, probe_topic
 from kdiag_cli.commands.tune_buffers.document import document
-from kdiag_cli.commands.tune_buffers.options import Said
+from kdiag_cli.commands.tune_buffers.options import TuneBuffersOptions
 from kdiag_cli.commands.tune_buffers.text import print_reports
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
@@ -36,10 +36,10 @@ from kdiag_cli.output.terminal import write_over
 COMMAND: Final = "tune-buffers"
 
 
-def run(said: Said, live: LiveOptions) -> ExitCode:
+def run(options: TuneBuffersOptions, live: LiveOptions) -> ExitCode:
     """Look, prove and print; return the exit code of the program."""
     return run_live(
-        Tuning(said, live).run,
+        Tuning(options, live).run,
         live.timeout_ns,
         command=COMMAND,
         output=live.output,
@@ -50,8 +50,8 @@ def run(said: Said, live: LiveOptions) -> ExitCode:
 class Tuning:
     """One run of the command."""
 
-    def __init__(self, said: Said, live: LiveOptions) -> None:
-        self._said = said
+    def __init__(self, options: TuneBuffersOptions, live: LiveOptions) -> None:
+        self._options = options
         self._live = live
         self._limits = KernelLimits()
         self._paths: list[BrokerPath] = []
@@ -65,7 +65,7 @@ class Tuning:
         Raises:
             KdiagError: if the cluster cannot be reached, or something that was said is wrong.
         """
-        if self._said.html is not None:
+        if self._options.html is not None:
             from kdiag_cli.output.html_page import require_drawer  # noqa: PLC0415 - only for pages
 
             require_drawer()
@@ -85,7 +85,7 @@ class Tuning:
         with live_session(self._live, clock) as client:
             if self._live.timeout_ns is not None:  # so that there is time left to tell and to undo
                 client.deadline_ns = clock.monotonic_ns() + self._live.timeout_ns * 8 // 10
-            self._paths = look_at_paths(client, self._said.rtt_ns)
+            self._paths = look_at_paths(client, self._options.rtt_ns)
             try:
                 self._prove(client, Connector(client, make_channel))
             except KdiagError as error:
@@ -96,19 +96,24 @@ class Tuning:
 
     def _prove(self, client: ClusterClient, connector: Connector) -> None:
         """Try the sizes on the paths where it is worth it."""
-        said = self._said
+        options = self._options
         paths = [each for each in self._paths if self._is_worth(each)]
         if not paths:
             return
-        if said.topic is None and said.reads_only:
+        if options.topic is None and options.reads_only:
             self._warnings.append("no proof: with --read-only it takes a --topic with records")
             return
         plan = ProofPlan(
-            said.sizes, said.rounds, said.time_ns, said.max_bytes, said.bits_per_s, self._limits
+            options.sizes,
+            options.rounds,
+            options.time_ns,
+            options.max_bytes,
+            options.bits_per_s,
+            self._limits,
         )
         self._proof = Proof(connector, plan, _tell)
-        if said.topic is not None:
-            targets = topic_targets(client, said.topic, writes=said.writes_to_topic)
+        if options.topic is not None:
+            targets = topic_targets(client, options.topic, writes=options.writes_to_topic)
             self._try_all(paths, targets)
             return
         node_ids = [each.node_id for each in paths]
@@ -130,22 +135,24 @@ class Tuning:
 
     def _is_worth(self, path: BrokerPath) -> bool:
         """Return whether to try the sizes on a path."""
-        if path.error is not None or path.rtt_ns is None or self._said.proves is False:
+        if path.error is not None or path.rtt_ns is None or self._options.proves is False:
             return False
-        return self._said.proves or not path.is_short
+        return self._options.proves or not path.is_short
 
     def _print(self) -> ExitCode:
         """Tell what was measured; return the exit code."""
         runs = {} if self._proof is None else self._proof.runs
         reports = [
-            report(Measured(path, runs.get(path.node_id, ()), self._limits, self._said.bits_per_s))
+            report(
+                Measured(path, runs.get(path.node_id, ()), self._limits, self._options.bits_per_s)
+            )
             for path in self._paths
         ]
         findings = [*self._unreached(), *(each for one in reports for each in one.findings)]
         result = Result(
             COMMAND,
             lambda: [document(each) for each in reports],
-            partial(print_reports, reports=reports, has_headers=self._said.has_headers),
+            partial(print_reports, reports=reports, has_headers=self._options.has_headers),
             self._warnings,
             findings,
         )
@@ -154,17 +161,19 @@ class Tuning:
         errors = [each.error for each in self._paths if each.error is not None]
         if len(errors) == len(self._paths):
             self._problems += errors
-        return exit_code_of(self._problems, findings, self._said.fail_on, is_partial=bool(errors))
+        return exit_code_of(
+            self._problems, findings, self._options.fail_on, is_partial=bool(errors)
+        )
 
     def _unreached(self) -> list[Finding]:
         errors = (each.error for each in self._paths)
         return [connection_finding(each) for each in errors if isinstance(each, ConnectError)]
 
     def _write_page(self, reports: Sequence[BufferReport]) -> None:
-        if self._said.html is not None:
+        if self._options.html is not None:
             from kdiag_cli.commands.tune_buffers.page import write_buffer_page  # noqa: PLC0415 - only for pages
 
-            write_buffer_page(self._said.html, reports)
+            write_buffer_page(self._options.html, reports)
 
 
 def _tell(progress: ProofProgress) -> None:

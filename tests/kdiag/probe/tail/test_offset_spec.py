@@ -3,7 +3,7 @@
 import pytest
 
 from kdiag.errors import ConfigError
-from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position, parse_offsets, parse_time_ms
+from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position, parse_offsets, timestamp
 
 NOW_MS = 1_768_500_000_000
 HOUR_MS = 3_600_000
@@ -73,9 +73,9 @@ def test_nothing_says_nothing() -> None:
         (["²"], "no offset; write"),
         (["9223372036854775808"], "no offset; write"),
         (["0:-5"], "after the colon"),
-        (["@yesterday"], "no moment; write"),
-        (["@-1y"], "no moment; write"),
-        (["@"], "no moment; write"),
+        (["@yesterday"], "'yesterday' is not a moment; write"),
+        (["@-1y"], "'-1y' is not a moment; write"),
+        (["@"], "'' is not a moment; write"),
     ],
 )
 def test_what_is_no_offset_is_refused_with_what_would_be(texts: list[str], why: str) -> None:
@@ -85,5 +85,15 @@ def test_what_is_no_offset_is_refused_with_what_would_be(texts: list[str], why: 
 
 
 def test_fractions_of_a_second_count_in_milliseconds() -> None:
-    """A moment of a log line can be pasted."""
-    assert parse_time_ms("2026-01-15T00:00:00.250Z", NOW_MS) == JANUARY_15.value + 250
+    """A moment of a log line can be pasted; a record of the millisecond before it is older."""
+    spec = parse_offsets(["@2026-01-15T00:00:00.250Z"], NOW_MS)
+    assert spec.start == Position(At.TIMESTAMP, JANUARY_15.value + 250)
+    assert timestamp(250_000_001).value == 251
+
+
+def test_another_option_may_say_where_to_stop() -> None:
+    """Then no text may."""
+    assert parse_offsets(["42"], NOW_MS, JANUARY_15).stop == JANUARY_15
+    for text in ("0:100", "-5"):
+        with pytest.raises(ConfigError):
+            parse_offsets([text], NOW_MS, JANUARY_15)

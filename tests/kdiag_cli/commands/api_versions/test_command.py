@@ -10,7 +10,7 @@ from programs.kdiag_program import kdiag
     [
         (["--api", "Produse"], "no API is called 'Produse'; did you mean Produce?"),
         (["--to", "everywhere"], "'everywhere' is no destination"),
-        (["--timeout", "soon"], "no time to wait"),
+        (["--timeout", "soon"], "'soon' is not a duration"),
     ],
 )
 def test_wrong_usage_is_said_before_anything_is_asked(arguments: list[str], why: str) -> None:

@@ -21,4 +21,4 @@ def test_topics_are_repeated_and_a_timeout_is_a_time() -> None:
     """What is wrong with an option is told before anybody is asked."""
     done = kdiag("check", "-b", "localhost", "-t", "a", "-t", "b", "--timeout", "soon")
     assert done.code == 2
-    assert "no time to wait" in done.err
+    assert "'soon' is not a duration" in done.err

@@ -113,9 +113,9 @@ def test_only_what_went_wrong_is_shown_when_asked() -> None:
     assert exchanges(ACKS, "--errors") == []
 
 
-@pytest.mark.parametrize("text", ["300ms", "300", "0.3s", "300000us"])
+@pytest.mark.parametrize("text", ["300ms", "0.3s", "300000us"])
 def test_only_what_was_slow_is_shown_when_asked(text: str) -> None:
-    """A bare number is milliseconds; no_response and unanswered have no latency."""
+    """What has no response and what is unanswered have no latency."""
     found = exchanges(GROUP, "--min-latency", text)
 
     assert found

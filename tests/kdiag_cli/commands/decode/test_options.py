@@ -1,40 +1,57 @@
+from pathlib import Path
+
 import pytest
 import typer
 
-from kdiag_cli.commands.decode.options import (
-    read_bits_per_s,
-    read_duration_ns,
-)
+from kdiag.exchange.documents.body import BodyForm
+from kdiag.exchange.selection import Selection
+from kdiag_cli.commands.decode.options import DecodeOptions, check
+from kdiag_cli.options.captures import CaptureInputs, TableContents
+
+FILE = CaptureInputs(["a.pcap"])
+
+
+def test_without_options_everything_is_listed_as_text() -> None:
+    """The defaults choose all, and redact."""
+    options = DecodeOptions(FILE)
+    check(options)
+    assert (options.output, options.is_listing) == ("text", True)
+    assert (options.selection, options.form) == (Selection(), BodyForm())
+    assert options.contents == TableContents()
+
+
+def test_options_about_exchanges_are_a_selection() -> None:
+    """In the types that the library compares with."""
+    options = DecodeOptions(FILE, api_keys={1}, clients=["a"], connections=["2"], min_latency_ns=5)
+    assert options.selection == Selection(
+        api_keys=frozenset({1}), clients=("a",), connections=frozenset({"2"}), min_latency_ns=5
+    )
+
+
+def test_options_about_bodies_count_for_documents_and_tables() -> None:
+    """`--values` makes the table of records, too."""
+    options = DecodeOptions(FILE, values=True, show_secrets=True, sort=True, tcp=True)
+    assert options.form == BodyForm(values=True, show_secrets=True)
+    assert options.contents == TableContents(
+        records=True, tcp=True, shows_secrets=True, is_sorted=True
+    )
 
 
 @pytest.mark.parametrize(
-    ("text", "bits_per_s"), [("1Gbit", 10**9), ("2.5 mbit/s", 2_500_000), ("64kbit", 64_000)]
-)
-def test_rates_are_in_bits(text: str, bits_per_s: int) -> None:
-    """As links are sold; k, M and G are powers of 1000."""
-    assert read_bits_per_s(text) == bits_per_s
-
-
-@pytest.mark.parametrize(
-    ("text", "expected_ns"),
+    ("options", "why"),
     [
-        ("50ms", 50_000_000),
-        ("50", 50_000_000),
-        ("1.5s", 1_500_000_000),
-        ("800us", 800_000),
-        ("800 µs", 800_000),
-        ("5NS", 5),
-        ("2m", 120_000_000_000),
-        (None, None),
+        (DecodeOptions(FILE, summary=True, show=1), "choose one of --summary"),
+        (DecodeOptions(CaptureInputs()), "give captures to read"),
+        (DecodeOptions(FILE._replace(live="lo")), "give captures to read"),
+        (DecodeOptions(FILE._replace(write=Path("b"))), "is for --live"),
+        (DecodeOptions(FILE, "csv", explain=1), "--output csv lists exchanges"),
+        (DecodeOptions(FILE, "parquet", Path("t"), raw=True), "writes tables, nothing else"),
+        (DecodeOptions(FILE, "parquet"), "needs a folder"),
+        (DecodeOptions(FILE, "json", Path("t")), "is for --output parquet"),
+        (DecodeOptions(FILE, bodies=False), "is for --output parquet"),
     ],
 )
-def test_durations_have_units(text: str | None, expected_ns: int | None) -> None:
-    """A bare number is milliseconds."""
-    assert read_duration_ns(text) == expected_ns
-
-
-@pytest.mark.parametrize("text", ["", "ms", "-5ms", "5 parsecs", "1e3"])
-def test_other_durations_are_refused(text: str) -> None:
-    """The message shows what one looks like."""
-    with pytest.raises(typer.BadParameter, match="give one such as 50ms"):
-        read_duration_ns(text)
+def test_contradictions_are_refused(options: DecodeOptions, why: str) -> None:
+    """Before anything is read."""
+    with pytest.raises(typer.BadParameter, match=why):
+        check(options)

@@ -11,7 +11,7 @@ from programs.kdiag_program import kdiag
         ([], "give names, or --moves alone"),
         (["orders", "--moves"], "give names, or --moves alone"),
         (["orders", "--txn", "--share"], "choose one of --txn and --share"),
-        (["orders", "--watch", "--interval", "soon"], "no time to wait"),
+        (["orders", "--watch", "--interval", "soon"], "'soon' is not a duration"),
     ],
 )
 def test_wrong_usage_is_said_before_anything_is_asked(arguments: list[str], why: str) -> None:

@@ -1,107 +1,109 @@
-from typing import Any
-
 import pytest
 import typer
 
 from kdiag.diagnosis.latency.fetch_waits import FetchWait
 from kdiag.probe.latency.plan import ACKS_ALL, RecordShape
 from kdiag_cli.commands.latency.options import (
-    Choice,
-    Said,
-    choose,
+    LatencyOptions,
+    check,
+    header_value_bytes,
     read_acks,
-    read_interval_ns,
-    read_numbers,
-    read_warm_up_ns,
+    read_sweep,
+    value_bytes,
 )
 
 MS = 1_000_000
-DEFAULTS = Said(
-    topic=None,
-    writes_to_topic=False,
-    reads_only=False,
-    brokers=(),
-    acks="0,1,all",
-    rate="100/s",
-    duration="15s",
-    record_count=None,
-    warm_up="2s",
-    records=RecordShape(),
-    is_end_to_end=True,
-    is_sweep=False,
-    min_bytes=None,
-    max_wait=None,
-    max_bytes="1G",
-)
-
-
-def chosen(**changes: Any) -> Choice:
-    """Return what the defaults with other options mean."""
-    return choose(DEFAULTS._replace(**changes))
 
 
 def test_by_default_a_topic_of_its_own_is_written_and_read() -> None:
     """With each acks, a hundred requests a second."""
-    choice = chosen()
-    assert (choice.topic, choice.writes) == (None, True)
-    assert choice.plan.acks == (0, 1, ACKS_ALL)
-    assert choice.plan.interval_ns == 10 * MS
-    assert (choice.plan.duration_ns, choice.plan.warm_up_ns) == (15_000 * MS, 2_000 * MS)
-    assert (choice.plan.sweep, choice.plan.max_bytes) == ([], 1 << 30)
+    options = LatencyOptions()
+    assert (options.topic, options.writes) == (None, True)
+    assert options.plan.acks == (0, 1, ACKS_ALL)
+    assert options.plan.interval_ns == 10 * MS
+    assert (options.plan.duration_ns, options.plan.warm_up_ns) == (15_000 * MS, 2_000 * MS)
+    assert (options.plan.sweep, options.plan.max_bytes) == ((), 1 << 30)
 
 
 def test_a_topic_that_is_named_is_only_read_unless_it_may_be_written() -> None:
     """It is somebody else's."""
-    assert not chosen(topic="orders").writes
-    assert not chosen(topic="orders", reads_only=True).writes
-    assert chosen(topic="orders", writes_to_topic=True).writes
+    assert not LatencyOptions(topic="orders").writes
+    assert not LatencyOptions(topic="orders", reads_only=True).writes
+    assert LatencyOptions(topic="orders", writes_to_topic=True).writes
 
 
 @pytest.mark.parametrize(
-    ("changes", "option"),
+    ("options", "option"),
     [
-        ({"reads_only": True}, "--read-only"),
-        ({"writes_to_topic": True}, "--write-to-topic"),
-        ({"topic": "orders", "writes_to_topic": True, "reads_only": True}, "--read-only"),
-        ({"acks": "2"}, "--acks"),
-        ({"rate": "0"}, "--rate"),
-        ({"rate": "fast"}, "--rate"),
-        ({"rate": "99999/s"}, "--rate"),
-        ({"duration": "0"}, "--duration"),
-        ({"warm_up": "soon"}, "--warm-up"),
-        ({"min_bytes": "1,x"}, "--min-bytes"),
-        ({"max_wait": "3000000000"}, "--max-wait"),
-        ({"max_bytes": "all"}, "--max-bytes"),
-        ({"records": RecordShape(value_bytes=1 << 30)}, "--size"),
+        (LatencyOptions(reads_only=True), "--read-only"),
+        (LatencyOptions(writes_to_topic=True), "--write-to-topic"),
+        (LatencyOptions("orders", writes_to_topic=True, reads_only=True), "--read-only"),
+        (LatencyOptions(interval_ns=199_999), "--rate"),
+        (LatencyOptions(records=RecordShape(value_bytes=1 << 30)), "--size"),
     ],
 )
-def test_what_is_wrong_is_named(changes: dict[str, Any], option: str) -> None:
+def test_what_goes_too_far_or_contradicts_itself_is_named(
+    options: LatencyOptions, option: str
+) -> None:
     """By its option."""
     with pytest.raises(typer.BadParameter) as caught:
-        chosen(**changes)
+        check(options)
     assert caught.value.param_hint == f"'{option}'"
+    check(LatencyOptions(interval_ns=200_000))
 
 
 def test_a_number_of_records_takes_the_place_of_the_duration() -> None:
     """As Kafka's own tool has it; the last request may be full as well."""
     shape = RecordShape(batch_records=4)
-    assert chosen(record_count=1000).plan.duration_ns == 10_000 * MS
-    assert chosen(record_count=1001, records=shape).plan.duration_ns == 2510 * MS
+    assert LatencyOptions(record_count=1000).plan.duration_ns == 10_000 * MS
+    assert LatencyOptions(record_count=1001, records=shape).plan.duration_ns == 2510 * MS
 
 
 def test_settings_of_fetches_are_combined() -> None:
     """Naming some asks for the comparison."""
-    waits = [FetchWait(1, 0), FetchWait(1, 500), FetchWait(64, 0), FetchWait(64, 500)]
-    assert chosen(min_bytes="1,64", max_wait="0,500").plan.sweep == waits
-    assert len(chosen(is_sweep=True).plan.sweep) == 9
-    assert len(chosen(max_wait="0").plan.sweep) == 3
+    waits = [FetchWait(1, 0), FetchWait(1, 500), FetchWait(65_536, 0), FetchWait(65_536, 500)]
+    assert read_sweep("1, 64K,1", "0,500ms,0.5s", is_sweep=False) == waits
+    assert len(read_sweep(None, None, is_sweep=True)) == 9
+    assert len(read_sweep(None, "0", is_sweep=False)) == 3
+    assert read_sweep(None, None, is_sweep=False) == []
 
 
-def test_values_are_read_as_people_write_them() -> None:
-    """With and without units and spaces, each once."""
+def test_waits_without_a_unit_are_milliseconds() -> None:
+    """`fetch.max.wait.ms` says so, in whose place the option stands."""
+    assert read_sweep("1", "0,500", is_sweep=False) == read_sweep("1", "0,500ms", is_sweep=False)
+
+
+@pytest.mark.parametrize(
+    ("min_bytes", "max_wait", "option"),
+    [
+        ("1,x", None, "--min-bytes"),
+        ("3G", None, "--min-bytes"),
+        (None, "3000000000", "--max-wait"),
+        (None, "1.5", "--max-wait"),
+        (None, "soon", "--max-wait"),
+    ],
+)
+def test_settings_that_no_fetch_can_have_are_refused(
+    min_bytes: str | None, max_wait: str | None, option: str
+) -> None:
+    """By their option."""
+    with pytest.raises(typer.BadParameter) as caught:
+        read_sweep(min_bytes, max_wait, is_sweep=False)
+    assert caught.value.param_hint == f"'{option}'"
+
+
+def test_acks_are_read_once_each() -> None:
+    """-1 is how the protocol says `all`."""
     assert read_acks("all, 1,-1") == (ACKS_ALL, 1)
-    assert read_interval_ns("200") == read_interval_ns("200 / s") == 5 * MS
-    assert read_interval_ns("0.5/s") == 2000 * MS
-    assert read_warm_up_ns("0") == read_warm_up_ns("0s") == 0
-    assert read_warm_up_ns("500ms") == 500 * MS
-    assert read_numbers("5, 5,7", "--x") == [5, 7]
+    with pytest.raises(typer.BadParameter, match="'2' is none of 0, 1 and all"):
+        read_acks("0,2")
+
+
+def test_sizes_of_records_have_their_bounds() -> None:
+    """A value says who wrote it; a header's value may be null."""
+    assert value_bytes("1K") == 1024
+    with pytest.raises(typer.BadParameter, match="less than 16 bytes"):
+        value_bytes("15")
+    assert (header_value_bytes("-1"), header_value_bytes("2K")) == (-1, 2048)
+    with pytest.raises(typer.BadParameter, match="is not a size"):
+        header_value_bytes("-2")

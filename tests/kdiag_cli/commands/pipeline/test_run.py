@@ -11,9 +11,9 @@ from programs.kdiag_program import kdiag, kdiag_apart
 @pytest.mark.parametrize(
     ("option", "value", "why"),
     [
-        ("--from", "yesterday", "'yesterday' is not a time"),
-        ("--to", "12:00", "is not a time"),
-        pytest.param("--conf", "spark", "'spark' is not key=value", marks=pytest.mark.real),
+        ("--from", "yesterday", "'yesterday' is not a moment"),
+        ("--to", "12:00", "is not a moment"),
+        ("--conf", "spark", "'spark' is not key=value"),
         ("--topic-ids", "/nowhere", "No such file"),
     ],
 )

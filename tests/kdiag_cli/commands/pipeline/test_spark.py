@@ -47,7 +47,7 @@ def test_ctrl_c_ends_a_stream_in_silence(tmp_path: Path) -> None:
     folder.mkdir()
     shutil.copy(CAPTURES / "acks.pcap", folder)
     command = ["pipeline", "stream", folder, "--out", out, "--checkpoint", tmp_path / "checkpoint"]
-    command += ["--parts", 1, "--quiet", 0, "--every", 1, "--master", "local[2]"]
+    command += ["--parts", 1, "--quiet", 0, "--every", "1s", "--master", "local[2]"]
     with start_kdiag(*command, stderr=subprocess.PIPE) as program:
         assert program.lasts_until(out.exists)
         program.send_signal(signal.SIGINT)

@@ -16,7 +16,7 @@ from programs.kdiag_program import kdiag
         (["Metadata", "{", "-b", "localhost:1"], "the argument is no JSON: line 1, column 2"),
         (["Metadata", "-V", "99"], "Metadata has versions 0-13, not 99"),
         (["Metadata", "--to", "everywhere"], "'everywhere' is no destination"),
-        (["Metadata", "--timeout", "soon"], "no time to wait"),
+        (["Metadata", "--timeout", "soon"], "'soon' is not a duration"),
         ([], "Missing argument 'API'"),
     ],
 )

@@ -52,11 +52,12 @@ def test_partitions_count_for_topics_that_have_none_of_their_own() -> None:
 def test_until_is_a_stop() -> None:
     """There can be one only."""
     stop = Position(At.TIMESTAMP, NOW_MS - 3_600_000)
-    assert offsets_of(Said(["a"], offsets=["42"], until="-1h"), NOW_MS) == OffsetSpec(
+    until_ns = stop.value * 1_000_000
+    assert offsets_of(Said(["a"], offsets=["42"], until_ns=until_ns), NOW_MS) == OffsetSpec(
         Position(At.OFFSET, 42), stop
     )
     with pytest.raises(ConfigError):
-        offsets_of(Said(["a"], offsets=["0:100"], until="-1h"), NOW_MS)
+        offsets_of(Said(["a"], offsets=["0:100"], until_ns=until_ns), NOW_MS)
 
 
 def test_a_moment_to_come_is_compared_with_each_record() -> None:

@@ -1,7 +1,7 @@
 import pytest
 import typer
 
-from kdiag_cli.commands.tune_buffers.options import read_rtt_ns, read_sizes
+from kdiag_cli.commands.tune_buffers.options import read_rtt_ns, read_sizes, run_time_ns
 
 MS = 1_000_000
 KERNEL = -1
@@ -35,3 +35,11 @@ def test_a_round_trip_is_given_or_measured() -> None:
     with pytest.raises(typer.BadParameter) as caught:
         read_rtt_ns("far")
     assert caught.value.param_hint == "'--rtt'"
+
+
+def test_a_run_is_given_in_seconds() -> None:
+    """The option is called `--seconds`; other units may be written."""
+    assert run_time_ns("0.5") == run_time_ns("500ms") == 500 * MS
+    for text in ("0.05", "61", "2m", "x"):
+        with pytest.raises(typer.BadParameter):
+            run_time_ns(text)

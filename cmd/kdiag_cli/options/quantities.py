@@ -1,0 +1,103 @@
+"""Durations, sizes, rates and moments as options: the grammar of `kdiag.quantities`, for typer.
+
+    interval_ns: Annotated[
+        int, typer.Option("--interval", metavar="TIME", parser=positive_ns, help="How often.")
+    ] = Default(positive_ns, "1s")
+
+A wrong value is a usage error that names the option, as typer knows whose parser it calls. typer
+parses defaults as well, and shows them in `--help`: hence `Default`, a number that looks as typed.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Self
+
+import typer
+
+from kdiag.clock import SystemClock
+from kdiag.quantities import (
+    parse_bits_per_s,
+    parse_duration_ns,
+    parse_interval_ns,
+    parse_moment_ns,
+    parse_size_bytes,
+)
+
+Parser = Callable[[str | int], int]
+
+
+class Default(int):
+    """The default of an option: a number that `--help` shows as people type it."""
+
+    def __new__(cls, parse: Parser, text: str) -> Self:
+        """Return what a parser makes of a text."""
+        default = super().__new__(cls, parse(text))
+        default._text = text
+        return default
+
+    _text: str
+
+    def __str__(self) -> str:
+        return self._text
+
+
+@contextmanager
+def usage_errors(option: str | None = None) -> Iterator[None]:
+    """Turn every ValueError of the block into a usage error.
+
+    Args:
+        option: the option at fault; None inside a parser, where typer knows it.
+
+    Raises:
+        typer.BadParameter: in place of the ValueError.
+    """
+    try:
+        yield
+    except ValueError as error:
+        hint = None if option is None else f"'{option}'"
+        raise typer.BadParameter(str(error), param_hint=hint) from None
+
+
+def duration_ns(given: str | int) -> int:
+    """Parse a duration, which may be zero."""
+    return parsed(parse_duration_ns, given)
+
+
+def positive_ns(given: str | int) -> int:
+    """Parse a duration that is longer than zero."""
+    ns = duration_ns(given)
+    if not ns:
+        raise typer.BadParameter(f"{given!r} is no time at all; write one such as 500ms or 10s")
+    return ns
+
+
+def size_bytes(given: str | int) -> int:
+    """Parse a size."""
+    return parsed(parse_size_bytes, given)
+
+
+def interval_ns(given: str | int) -> int:
+    """Parse a rate of requests, as the time between two of them."""
+    return parsed(parse_interval_ns, given)
+
+
+def bits_per_s(given: str | int) -> int:
+    """Parse the rate of a link."""
+    return parsed(parse_bits_per_s, given)
+
+
+def moment_ns(given: str | int) -> int:
+    """Parse a moment; those ago count from now."""
+    return parsed(lambda text: parse_moment_ns(text, SystemClock().epoch_ns()), given)
+
+
+def parsed(parse: Callable[[str], int], given: str | int) -> int:
+    """Parse what was typed; a default, which typer parses as well, is there already.
+
+    Raises:
+        typer.BadParameter: in place of the ValueError of `parse`.
+    """
+    if not isinstance(given, str):
+        return int(given)
+    with usage_errors():
+        return parse(given)
