@@ -17,7 +17,8 @@ from kdiag.errors import (
     UnsupportedVersionError,
     WakeupError,
 )
-from kdiag.findings.finding import Finding, Severity, is_at_least
+from kdiag.findings.finding import Finding
+from kdiag.findings.rule import Severity, is_at_least
 
 
 class ExitCode(IntEnum):

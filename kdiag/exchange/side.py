@@ -24,7 +24,8 @@ from kdiag.wire.codec.messages import decode_prefix
 from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag.wire.frame import Frame
 from kdiag.wire.header import read_request_header, read_response_header
-from kdiag.wire.records.batches import RecordBatch, read_batches
+from kdiag.wire.records.batch import RecordBatch
+from kdiag.wire.records.batches import read_batches
 from kdiag.wire.schema import Struct, info_of
 
 UNSUPPORTED_VERSION: Final = CODE_BY_NAME["UNSUPPORTED_VERSION"]

@@ -21,8 +21,8 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange
 from kdiag.wire import api_keys
 from kdiag.wire.primitives import uuid_text
-from kdiag.wire.records.batches import Record
 from kdiag.wire.records.internal import CLUSTER_METADATA, read_metadata_record
+from kdiag.wire.records.record import Record
 from kdiag.wire.schema import ZERO_UUID
 
 _METADATA_ID: Final = bytes(15) + b"\x01"

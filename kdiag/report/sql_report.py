@@ -7,7 +7,10 @@ A file begins with comments: the question, notes on the answer, and the paramete
     -- By the final table of KIP-896 ...
     --
     -- parameter target (version) = 4.0: the release that the brokers are to have.
+    -- wide: software_version, client_host
     SELECT ... WHERE since <= $target
+
+What is `wide` makes room for the other columns on a narrow terminal, the first of them first.
 
 The dialect is DuckDB's. `Query.text` translates it to Spark's, in which `$target` is `:target`.
 Reports use only what both compute alike: integers, exact percentiles by rank, one order of rows.
@@ -26,6 +29,7 @@ SPARK: Final = "spark"
 
 _FOLDER: Final = files("kdiag.report") / "sql"
 _PARAMETER: Final = re.compile(r"parameter (\w+) \((string|bigint|version)\) = (\S*): (.+)")
+_WIDE: Final = "wide:"
 _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?")
 _BIGINT: Final = re.compile(r"-?\d{1,18}")
 _VERSION_STEP: Final = 10_000
@@ -68,10 +72,12 @@ class Query(NamedTuple):
     Attributes:
         sql: one SELECT in DuckDB's dialect.
         values: of its parameters, by name.
+        wide: columns of the answer that make room for others, the first of them first.
     """
 
     sql: str
     values: dict[str, Any]
+    wide: tuple[str, ...] = ()
 
     def text(self, dialect: str) -> str:
         """Return the statement in a dialect: `duckdb` or `spark`; Spark takes `values` as `args`.
@@ -91,6 +97,7 @@ class Report(NamedTuple):
         notes: on the answer.
         parameters: in their order.
         sql: the answer.
+        wide: columns of the answer that make room for others, the first of them first.
     """
 
     name: str
@@ -98,6 +105,7 @@ class Report(NamedTuple):
     notes: str
     parameters: tuple[Parameter, ...]
     sql: str
+    wide: tuple[str, ...] = ()
 
     def query(self, values: Mapping[str, str] | None = None) -> Query:
         """Return the report with values for its parameters.
@@ -117,7 +125,7 @@ class Report(NamedTuple):
         read = {
             each.name: each.read(values.get(each.name, each.default)) for each in self.parameters
         }
-        return Query(self.sql, read)
+        return Query(self.sql, read, self.wide)
 
 
 def report_names() -> list[str]:
@@ -154,9 +162,12 @@ def parse_report(name: str, text: str) -> Report:
     if not question:
         raise ReportError(f"report {name}", "begins with no question")
     parameters = [Parameter(*found.groups()) for found in map(_PARAMETER.fullmatch, rest) if found]
-    notes = "\n".join(line for line in rest if not _PARAMETER.fullmatch(line)).strip()
+    wide = [name for line in rest if line.startswith(_WIDE) for name in line[len(_WIDE) :].split()]
+    told = [line for line in rest if not (_PARAMETER.fullmatch(line) or line.startswith(_WIDE))]
+    notes = "\n".join(told).strip()
     sql = "\n".join(lines[count:]).strip().removesuffix(";")
-    return Report(name, question, notes, tuple(parameters), sql)
+    columns = tuple(column.strip(",") for column in wide)
+    return Report(name, question, notes, tuple(parameters), sql, columns)
 
 
 def transpile(sql: str) -> str:

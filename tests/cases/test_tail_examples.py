@@ -32,7 +32,8 @@ def cluster() -> Iterator[LogCluster]:
 def example_arguments() -> list[list[str]]:
     """Return the arguments of each example in the help and in its topic, up to a pipe."""
     found: list[list[str]] = []
-    for line in [*EXAMPLES.splitlines(), *(topic_text("tail") or "").splitlines()]:
+    topic = (topic_text("tail") or "").replace("\\\n", " ")
+    for line in [*EXAMPLES.splitlines(), *topic.splitlines()]:
         if line.strip().startswith("kdiag tail -b"):
             words = shlex.split(line)
             words = words[: words.index("|")] if "|" in words else words

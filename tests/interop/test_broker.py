@@ -18,7 +18,9 @@ from kdiag.wire.api.produce import (
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import decode
 from kdiag.wire.error_code import error_name
-from kdiag.wire.records.batches import BatchHeader, Record, read_batches, write_batch
+from kdiag.wire.records.batches import read_batches
+from kdiag.wire.records.record import BatchHeader, Record
+from kdiag.wire.records.writer import write_batch
 from real_kafka.releases import VERSIONS
 from real_kafka.secure_cluster import SecureCluster
 

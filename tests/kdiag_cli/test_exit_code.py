@@ -1,7 +1,8 @@
 import pytest
 
 from kdiag import errors
-from kdiag.findings.finding import Severity, found
+from kdiag.findings.finding import found
+from kdiag.findings.rule import Severity
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 
 ERROR = found("KD1101", address="10.0.0.7:9092")

@@ -24,7 +24,7 @@ from kdiag_cli.captures.source import (
 )
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.captures import CaptureInputs
-from kdiag_cli.output.progress import Progress
+from kdiag_cli.output.progress import ReadingProgress
 from kdiag_cli.output.terminal import close_quietly, say
 
 _ALL = Selection()
@@ -142,7 +142,7 @@ class CaptureReading:
         pipeline = ExchangePipeline(self.names, selection, printer, look_ahead, may_wait=may_wait)
         progress = None
         if shows_progress and sys.stderr.isatty():
-            progress = Progress(self._traffic.total_bytes)
+            progress = ReadingProgress(self._traffic.total_bytes)
         is_interrupted = self._read_into(pipeline, after_batch, progress)
         pipeline.finish()
         totals = self._totals()
@@ -155,7 +155,10 @@ class CaptureReading:
         )
 
     def _read_into(
-        self, pipeline: ExchangePipeline, after_batch: Callable[[], bool], progress: Progress | None
+        self,
+        pipeline: ExchangePipeline,
+        after_batch: Callable[[], bool],
+        progress: ReadingProgress | None,
     ) -> bool:
         """Pass the captures through the pipeline; return whether that was interrupted."""
         is_interrupted = False

@@ -20,7 +20,9 @@ from kdiag_cli.options.live import (
     Properties,
     config_sources,
 )
-from kdiag_cli.output.result import ResultFormat, print_document, print_table
+from kdiag_cli.options.results import Wide
+from kdiag_cli.output.result import ResultFormat, print_document
+from kdiag_cli.output.tables import print_table
 from kdiag_cli.output.terminal import Output, say
 
 EXAMPLES = """\b
@@ -69,6 +71,7 @@ def show(  # noqa: PLR0913 - a parameter for each option
     profile: Profile = None,
     password_file: PasswordFile = None,
     output: OutputFormat = ResultFormat.TABLE,
+    wide: Wide = False,
 ) -> None:
     """Show the settings that live commands would use with these options.
 
@@ -79,13 +82,14 @@ def show(  # noqa: PLR0913 - a parameter for each option
 
     def work() -> ExitCode:
         settings = read_settings(config_sources(options))
-        return _print(settings, output, has_origin=origin, has_defaults=defaults)
+        screen = Output(sys.stdout, is_wide=wide)
+        return _print(screen, settings, output, has_origin=origin, has_defaults=defaults)
 
     raise typer.Exit(run_live(work))
 
 
 def _print(
-    settings: Settings, form: ResultFormat, *, has_origin: bool, has_defaults: bool
+    output: Output, settings: Settings, form: ResultFormat, *, has_origin: bool, has_defaults: bool
 ) -> ExitCode:
     """Print settings, also those of a configuration that cannot be used."""
     problem: ConfigError | None = None
@@ -95,7 +99,6 @@ def _print(
     except ConfigError as error:
         problem = error
     shown = settings.values.in_force(with_defaults=has_defaults)
-    output = Output(sys.stdout)
     if form is ResultFormat.JSON:
         data = [_document(each) for each in shown]
         print_document(output, "config show", data, warnings=warnings)

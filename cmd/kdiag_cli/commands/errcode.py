@@ -9,9 +9,11 @@ from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS
 from kdiag.diagnosis.error_codes.known_error import KnownError
 from kdiag.diagnosis.error_codes.search import find_errors, near_names
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.options.results import NoHeaders
-from kdiag_cli.output.result import ResultFormat, print_document, print_table
-from kdiag_cli.output.terminal import BOLD, Output, harmless, say
+from kdiag_cli.options.results import NoHeaders, Wide
+from kdiag_cli.output.result import ResultFormat, print_document
+from kdiag_cli.output.table_layout import TableColumn
+from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.terminal import BOLD, Output, harmless, print_paragraph, say
 
 EXAMPLES = """\b
 Examples:
@@ -52,6 +54,7 @@ def errcode(
         ResultFormat, typer.Option("--output", "-o", help="Text for people, or JSON for programs.")
     ] = ResultFormat.TABLE,
     no_headers: NoHeaders = False,
+    wide: Wide = False,
 ) -> None:
     """Explain an error code: what it means and what to do.
 
@@ -62,7 +65,7 @@ def errcode(
     if unknown:
         _say_unknown(unknown)
         raise typer.Exit(ExitCode.USAGE)
-    screen = Output()
+    screen = Output(is_wide=wide)
     if output is ResultFormat.JSON:
         every = [each for matches in found.values() for each in matches]
         print_document(screen, "errcode", every if errors else KNOWN_ERRORS)
@@ -91,9 +94,9 @@ def _print_matches(screen: Output, matches: list[KnownError], *, has_headers: bo
 
 
 def _print_list(screen: Output, errors: list[KnownError], *, has_headers: bool) -> None:
-    headers = ("CODE", "NAME", "RETRIABLE", "MEANING")
+    columns = ("CODE", "NAME", TableColumn("RETRIABLE", 1), "MEANING")
     rows = [(each.code, each.name, _yes_no(each.is_retriable), each.meaning) for each in errors]
-    print_table(screen, headers, rows, has_headers=has_headers)
+    print_table(screen, columns, rows, has_headers=has_headers)
 
 
 def _print_one(screen: Output, error: KnownError) -> None:
@@ -113,7 +116,7 @@ def _print_one(screen: Output, error: KnownError) -> None:
     ]
     for name, value in facts:
         if value:
-            screen.line(f"{name}: {value}")
+            print_paragraph(screen, value, f"{name}: ")
 
 
 def _print_wrapped(screen: Output, text: str, bullet: str = "") -> None:

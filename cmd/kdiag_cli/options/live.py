@@ -96,6 +96,7 @@ class LiveOptions(NamedTuple):
         output: how the result is written.
         trace: whether to print each exchange.
         write: the file that keeps what was said.
+        is_wide: whether tables show all their columns.
     """
 
     bootstrap_servers: Sequence[str] | None = None
@@ -107,6 +108,7 @@ class LiveOptions(NamedTuple):
     output: ResultFormat = ResultFormat.TABLE
     trace: bool = False
     write: Path | None = None
+    is_wide: bool = False
 
 
 def client_config(

@@ -23,6 +23,7 @@ from kdiag_cli.options.live import (
     Trace,
     Write,
 )
+from kdiag_cli.options.results import Wide
 from kdiag_cli.output.result import ResultFormat
 
 NO_OPTIONS: Final = LiveOptions()
@@ -37,7 +38,7 @@ _OUTPUT: Final = "output"
 def live_command(command: Command) -> Command:
     """Return a command that takes the live options and hands them on as `options`.
 
-    A command that has an `output` of its own does not get the usual one.
+    A command that has an `output` or a `wide` of its own does not get the usual one.
     """
     own = signature(command, eval_str=True)
     live = {
@@ -67,6 +68,7 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
     trace: Trace = False,
     write: Write = None,
     output: OutputFormat = ResultFormat.TABLE,
+    wide: Wide = False,
 ) -> LiveOptions:
     """Return the options together."""
     return LiveOptions(
@@ -79,4 +81,5 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
         output=output,
         trace=trace,
         write=write,
+        is_wide=wide,
     )

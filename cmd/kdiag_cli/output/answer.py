@@ -12,13 +12,29 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from kdiag_cli.output.result import print_document, print_table
+from kdiag_cli.output.json_text import print_json
+from kdiag_cli.output.result import print_document
+from kdiag_cli.output.table_layout import TableColumn
+from kdiag_cli.output.tables import print_table
 from kdiag_cli.output.terminal import Output, clipped, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_MOST_COLUMNS: Final = 60
+_MOST_COLUMNS: Final = 500
+"""How much of a cell a terminal shows, unless `--wide` asks for all."""
+
+_TYPED_OUT: Final = 8
+"""Of a query with more columns than somebody types out, the last make room for the first three."""
+
+_UNITS: Final = {
+    "_bytes_per_s": "bytes/s",
+    "_bytes_per_batch": "bytes",
+    "_bytes_per_frame": "bytes",
+    "_bytes": "bytes",
+    "_us": "us",
+    "_ms": "ms",
+}
 _ENCODE: Final = msgspec.json.Encoder(decimal_format="number").encode
 
 
@@ -56,13 +72,14 @@ class Answer:
             yield dict(zip(self.names, row, strict=True))
 
 
-def print_answer(
+def print_answer(  # noqa: PLR0913 - how it is printed
     output: Output,
     answer: Answer,
     form: AnswerFormat,
     *,
     command: str,
     has_headers: bool = True,
+    wide: "Sequence[str]" = (),
 ) -> None:
     """Print an answer.
 
@@ -72,20 +89,40 @@ def print_answer(
         form: how.
         command: the name that the JSON document bears.
         has_headers: whether the names of the columns stand above a table and in CSV.
+        wide: columns that make room for others on a narrow terminal, the first of them first.
     """
     if form is AnswerFormat.JSON:
         print_document(output, command, [msgspec.Raw(_ENCODE(each)) for each in answer.documents()])
     elif form is AnswerFormat.JSONL:
         for document in answer.documents():
-            output.write(_ENCODE(document) + b"\n")
+            print_json(output, _ENCODE(document), is_line=True)
     elif form is AnswerFormat.CSV:
         _print_csv(output, answer, has_headers=has_headers)
     else:
-        headers = [harmless(name).upper().replace("_", "-") for name in answer.names]
         rows = [[_cell(value) for value in row] for row in answer.rows()]
-        if output.is_terminal:
-            rows = [[*map(_clip, row[:-1]), row[-1]] for row in rows]
-        print_table(output, headers, rows, has_headers=has_headers)
+        if output.is_terminal and not output.is_wide:
+            rows = [list(map(_clip, row)) for row in rows]
+        print_table(output, _columns(answer.names, wide), rows, has_headers=has_headers)
+
+
+def _columns(names: "Sequence[str]", wide: "Sequence[str]") -> list[TableColumn]:
+    """Return the columns of a table with their ranks."""
+    ranks = {name: rank for rank, name in enumerate(reversed(wide), 1)}
+    if len(names) > _TYPED_OUT and not wide:
+        ranks = {name: max(0, place - 2) for place, name in enumerate(names)}
+    return [
+        TableColumn(
+            harmless(name).upper().replace("_", "-"),
+            ranks.get(name, 0),
+            _unit(name) if wide else "",  # who writes SQL gets the numbers that it makes
+        )
+        for name in names
+    ]
+
+
+def _unit(name: str) -> str:
+    """Return what a column of a report counts, by its name."""
+    return next((unit for ending, unit in _UNITS.items() if f"_{name}".endswith(ending)), "")
 
 
 def _print_csv(output: Output, answer: Answer, *, has_headers: bool) -> None:
@@ -116,7 +153,7 @@ def _cell(value: Any) -> Any:
 
 
 def _clip(cell: Any) -> Any:
-    """Return a cell cut to what leaves room for others; the last one of a row needs no cutting."""
+    """Return a cell cut to what leaves room for others."""
     return clipped(cell, _MOST_COLUMNS) if isinstance(cell, str) else cell
 
 

@@ -31,6 +31,7 @@ from kdiag_cli.output.terminal import (
     harmless,
     padded,
 )
+from kdiag_cli.output.units import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -283,15 +284,7 @@ def api_text(exchange: Exchange) -> str:
 
 def latency_text(latency_ns: int | None) -> str:
     """Return a latency with three digits: `812 µs`, `3.21 ms`, `1.50 s`."""
-    if latency_ns is None:
-        return "-"
-    if latency_ns < 999_500:  # noqa: PLR2004 - three digits
-        return f"{latency_ns / 1000:.0f} µs"
-    value, unit = latency_ns / 1_000_000, "ms"
-    if value >= 999.5:  # noqa: PLR2004 - as above
-        value, unit = value / 1000, "s"
-    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0  # noqa: PLR2004 - as above
-    return f"{value:.{digits}f} {unit}"
+    return "-" if latency_ns is None else duration(latency_ns)
 
 
 def connection_text(connection: Connection) -> str:

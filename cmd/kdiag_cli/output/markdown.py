@@ -1,154 +1,102 @@
-"""Markdown for a terminal: headings in bold, tables aligned, the rest wrapped.
+"""Markdown for a terminal, drawn by rich as people read help: plain, on the left, nothing cut.
 
-It reads what the topics of `kdiag help` are written in: headings, paragraphs, lists, code between
-fences, tables, and `code` and **bold** within lines. The cells of a wide table are wrapped; one for
-which that is not enough becomes a list, row by row:
-
-    Nothing listens
-      layer      TCP
-      exit code  3
+Headings are bold and not centred, code is indented and in no box, and tables fit as all tables of
+kdiag's do: those that are too wide become blocks.
 """
 
-import re
+import operator
 from collections.abc import Iterator
-from itertools import zip_longest
-from textwrap import wrap
-from typing import Final
+from itertools import dropwhile
 
-from kdiag_cli.output.terminal import BOLD, CYAN, Output, table
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import CodeBlock, Heading, Markdown, TableElement
+from rich.padding import Padding
+from rich.text import Text
+from rich.theme import Theme
 
-_FENCE: Final = "```"
-_INDENT: Final = "  "
-_LEAST_COLUMN: Final = 26
-"""Cells that are wrapped into less are hard to read."""
-_BULLET: Final = re.compile(r"(?:[-*]|\d+\.) ")
-_CELL_END: Final = re.compile(r"(?<!\\)\|")
-_RULE: Final = re.compile(r"\|[-:| ]+\|")
-_MARKED: Final = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
+from kdiag_cli.output.drawing import block, console_of, drawn, grid
+from kdiag_cli.output.table_layout import TableColumn, TextTable, lay_out
+from kdiag_cli.output.terminal import Output
+
+_INDENT = 2
+_THEME = Theme({"markdown.code": "cyan"} | {f"markdown.h{level}": "bold" for level in range(1, 7)})
 
 
 def markdown_lines(text: str, screen: Output, width: int) -> Iterator[str]:
-    """Yield the lines of a text in Markdown, as wide as `width` at most but for code.
+    """Yield the lines of a text in Markdown, none of them wider than `width`.
 
     Args:
         text: what is written in Markdown.
         screen: where it is shown; paints if it has colours.
         width: in columns.
     """
-    for number, block in enumerate(_blocks(text)):
-        if number:
-            yield ""
-        yield from _block_lines(block, screen, width)
+    console = console_of(screen, width)
+    with console.use_theme(_THEME):
+        lines = drawn(console, _Topic(text, marks_code=not screen.has_colour))
+        yield from dropwhile(operator.not_, lines)
 
 
-def _blocks(text: str) -> Iterator[list[str]]:
-    """Yield the parts between empty lines; those in code separate nothing."""
-    block: list[str] = []
-    is_code = False
-    for line in text.splitlines():
-        if line.startswith(_FENCE):
-            is_code = not is_code
-        if line.strip() or is_code:
-            block.append(line)
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
+class _Heading(Heading):
+    """A heading on the left."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it."""
+        self.text.justify = "left"
+        yield self.text
 
 
-def _block_lines(block: list[str], screen: Output, width: int) -> Iterator[str]:
-    first = block[0]
-    if first.startswith("#"):
-        yield screen.paint(_plain(first.lstrip("# ")), BOLD)
-    elif first.startswith(_FENCE):
-        yield from (f"{_INDENT}{line}".rstrip() for line in block[1:-1])
-    elif first.startswith("|"):
-        yield from _table_lines(block, screen, width)
-    else:
-        for item in _items(block):
-            mark = _BULLET.match(item)
-            rest = " " * mark.end() if mark else ""
-            yield from _painted(_wrap(item, width, "", rest), screen)
+class _Code(CodeBlock):
+    """Lines of code as they are."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw them; only on a narrow terminal do lines become two."""
+        for line in str(self.text).rstrip().split("\n"):
+            yield Padding(Text(line or " ", overflow="fold"), (0, 0, 0, _INDENT), expand=False)
 
 
-def _items(block: list[str]) -> Iterator[str]:
-    """Yield the items of a list, each on one line; a paragraph is one."""
-    item = ""
-    for line in block:
-        if item and _BULLET.match(line):
-            yield item
-            item = ""
-        item = f"{item} {line.strip()}".strip()
-    yield item
+class _Table(TableElement):
+    """A table that fits."""
 
-
-def _table_lines(block: list[str], screen: Output, width: int) -> Iterator[str]:
-    rows = [_cells(line) for line in block if not _RULE.fullmatch(line)]
-    widths = _column_widths(rows, width)
-    if widths is None:
-        titles, *rest = rows
-        for number, row in enumerate(rest):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it in columns, or else row by row."""
+        assert self.header is not None
+        assert self.header.row is not None
+        headers = [cell.content.plain for cell in self.header.row.cells]
+        rows = (
+            [[cell.content.plain for cell in row.cells] for row in self.body.rows]
+            if self.body
+            else []
+        )
+        table = TextTable([TableColumn(each) for each in headers], rows, [False] * len(headers))
+        widths = lay_out(table, options.max_width).widths
+        if widths is not None:
+            yield grid(table, widths)
+            return
+        for number, row in enumerate(rows):
             if number:
                 yield ""
-            yield from _row_lines(titles, row, screen, width)
-        return
-    wrapped = [
-        [_wrap(cell, limit) for cell, limit in zip(row, widths, strict=True)] for row in rows
-    ]
-    lines = table(line for row in wrapped for line in zip_longest(*row, fillvalue=""))
-    head = max(map(len, wrapped[0]))
-    for number, line in enumerate(lines):
-        yield screen.paint(line, BOLD) if number < head else line
+            yield block(table, row)
 
 
-def _column_widths(rows: list[tuple[str, ...]], width: int) -> list[int] | None:
-    """Return how wide columns may be for a table to fit; None if some would be too narrow."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    while sum(widths) + len(_INDENT) * (len(widths) - 1) > width:
-        widest = max(widths)
-        if widest <= _LEAST_COLUMN:
-            return None
-        widths[widths.index(widest)] -= 1
-    return widths
+class _Topic(Markdown):
+    """Markdown with the elements above."""
 
+    elements = Markdown.elements | {
+        "heading_open": _Heading,
+        "fence": _Code,
+        "table_open": _Table,
+    }
 
-def _row_lines(
-    titles: tuple[str, ...], row: tuple[str, ...], screen: Output, width: int
-) -> Iterator[str]:
-    """Yield a row as a list: its first cell, then each other one behind its title."""
-    for line in _wrap(row[0], width):
-        yield screen.paint(line, BOLD)
-    widest = max(map(len, titles[1:]))
-    for title, cell in zip(titles[1:], row[1:], strict=True):
-        head = f"{_INDENT}{title.ljust(widest)}{_INDENT}"
-        yield from _wrap(cell, width, head, " " * len(head))
+    def __init__(self, text: str, *, marks_code: bool) -> None:
+        """Parse a text, in which `<address>` is no HTML.
 
-
-def _cells(line: str) -> tuple[str, ...]:
-    inside = line.strip().removeprefix("|").removesuffix("|")
-    return tuple(_plain(cell.strip().replace("\\|", "|")) for cell in _CELL_END.split(inside))
-
-
-def _wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    """Return a text as lines, with what the first one begins with, and the others."""
-    return wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
-
-
-def _plain(text: str) -> str:
-    """Return a line without the marks of code and bold."""
-    return _MARKED.sub(lambda match: match[1] or match[2], text)
-
-
-def _painted(lines: list[str], screen: Output) -> Iterator[str]:
-    """Yield the lines of a paragraph; what is marked may begin on one and end on another."""
-    if not screen.has_colour:
-        yield from lines
-        return
-    text = _MARKED.sub(lambda match: _paint(match, screen), "\n".join(lines))
-    yield from text.split("\n")
-
-
-def _paint(match: re.Match[str], screen: Output) -> str:
-    marked, colour = (match[1], CYAN) if match[1] else (match[2], BOLD)
-    return "\n".join(screen.paint(part, colour) for part in marked.split("\n"))
+        Args:
+            text: in Markdown.
+            marks_code: whether the marks of code within lines are shown.
+        """
+        super().__init__(text)
+        for token in self._flatten_tokens(self.parsed):
+            if token.type == "html_inline":
+                token.type = "text"
+            elif token.type == "code_inline" and marks_code:
+                token.content = f"`{token.content}`"

@@ -1,6 +1,6 @@
 """How results are written: one JSON document, or text with findings and warnings on stderr."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
@@ -8,11 +8,11 @@ import msgspec
 
 from kdiag.clock import NS_PER_MS
 from kdiag.findings.finding import Finding
-from kdiag_cli.output.terminal import BOLD, Output, harmless, say, table
+from kdiag_cli.output.findings import say_findings
+from kdiag_cli.output.json_text import print_json
+from kdiag_cli.output.terminal import Output
 
 SCHEMA: Final = 1
-
-_NOTHING: Final = "-"
 
 
 class ResultFormat(StrEnum):
@@ -64,12 +64,12 @@ def print_document(
         "warnings": warnings,
         "findings": findings,
     }
-    output.write(encode(document) + b"\n")
+    print_json(output, encode(document))
 
 
-def print_result(result: Result, form: ResultFormat) -> None:
+def print_result(result: Result, form: ResultFormat, *, is_wide: bool = False) -> None:
     """Print what a live command has found; warnings go to stderr in either form."""
-    output = Output()
+    output = Output(is_wide=is_wide)
     if form is ResultFormat.JSON:
         warnings, findings = result.warnings, result.findings
         data = result.documents()
@@ -91,60 +91,6 @@ def encode(document: dict[str, Any]) -> bytes:
         return DocumentEncoder().encode(document)
 
 
-def print_table(
-    output: Output,
-    headers: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    *,
-    has_headers: bool = True,
-) -> None:
-    """Print rows: aligned on a terminal, with a tab between cells anywhere else.
-
-    Args:
-        output: where to.
-        headers: in capitals, words joined with hyphens: `NODE-ID`.
-        rows: a cell for each header; None is shown as `-`, numbers stand to the right.
-        has_headers: whether the headers are printed.
-    """
-    rows = list(rows)
-    texts = [tuple(map(_cell, row)) for row in rows]
-    if has_headers:
-        texts.insert(0, tuple(headers))
-    if not texts:
-        return
-    if not output.is_terminal:
-        for row in texts:
-            output.line("\t".join(row))
-        return
-    for number, line in enumerate(table(_aligned(texts, rows))):
-        is_head = has_headers and number == 0
-        output.line(output.paint(line, BOLD) if is_head else line)
-
-
-def _cell(value: object) -> str:
-    return _NOTHING if value is None else harmless(str(value))
-
-
-def _aligned(
-    texts: list[tuple[str, ...]], rows: list[Sequence[object]]
-) -> Iterable[tuple[str, ...]]:
-    """Return the texts with the columns that hold numbers moved to the right."""
-    columns = []
-    for column, values in zip(zip(*texts, strict=True), zip(*rows, strict=True), strict=False):
-        is_number = all(each is None or type(each) in {int, float} for each in values)
-        width = max(map(len, column)) if is_number else 0
-        columns.append([text.rjust(width) for text in column])
-    return zip(*columns, strict=True) if columns else texts
-
-
 def milliseconds(time_ns: int | None) -> float | None:
     """Return a time as tables and documents have it: milliseconds, to the hundredth."""
     return None if time_ns is None else round(time_ns / NS_PER_MS, 2)
-
-
-def say_findings(findings: Iterable[Finding], warnings: Iterable[str] = ()) -> None:
-    """Tell on stderr, beside a table, what is wrong and what to do about it."""
-    say(*warnings)
-    for finding in findings:
-        say(f"{finding.severity} {finding.id}: {finding.title}")
-        say(f"  {finding.fix}")

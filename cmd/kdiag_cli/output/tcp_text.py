@@ -6,25 +6,26 @@ from typing import Final
 from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.model import Connection
 from kdiag.exchange.tcp_facts import Spread, TcpDirection, TcpFacts
+from kdiag_cli.output.table_layout import TableColumn
 
 _MS: Final = 1_000_000
 _NOTHING: Final = "-"
 
-HEADERS: Final = (
-    "CONNECTION",
-    "CLIENT",
-    "BROKER",
-    "RTT-MS",
-    "RETRANSMITS",
-    "ZERO-WINDOWS",
-    "STALLED-MS",
-    "WINDOW-SCALING",
-    "SEEN-NEAR",
+TCP_COLUMNS: Final = (
+    TableColumn("CONNECTION"),
+    TableColumn("CLIENT"),
+    TableColumn("BROKER"),
+    TableColumn("RTT-MS"),
+    TableColumn("RETRANSMITS"),
+    TableColumn("ZERO-WINDOWS", 2),
+    TableColumn("STALLED-MS", 1),
+    TableColumn("WINDOW-SCALING", 3),
+    TableColumn("SEEN-NEAR", 4),
 )
 
 
 def tcp_row(connection: Connection, facts: TcpFacts) -> tuple[str, ...]:
-    """Return what TCP did on a connection as a row below `HEADERS`."""
+    """Return what TCP did on a connection as a row of `TCP_COLUMNS`."""
     return (
         str(connection.number),
         connection.client,

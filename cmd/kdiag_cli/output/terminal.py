@@ -4,21 +4,32 @@ Text from the wire is made harmless here: whatever is not printable becomes an e
 client id cannot move the cursor, change colours or write right to left.
 """
 
+import fcntl
+import io
 import os
 import re
-import shutil
+import select
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final, TextIO
 
 _FLUSH_BYTES: Final = 1 << 16
+_PIPE_BYTES: Final = 1 << 20
+"""What Linux allows to everybody (`pipe-max-size`). With the usual 64 KiB, writers of much wake
+thousands of times."""
 _CLEAR: Final = "\r\x1b[K"
 _UNPRINTABLE: Final = re.compile(r"[^ -~]")
+_NARROW: Final = re.compile(
+    "[ -~\xa0-\xac\xae-\u02ff\u0370-\u03ff\u0400-\u0482\u2010-\u2027\u2190-\u21ff\u2500-\u259f]*"
+)
+"""Characters of one column: Latin, Greek, Cyrillic, arrows, lines and bars."""
 _PLAIN: Final = str.maketrans(
-    {"→": "->", "…": "..", "µ": "u", "─": "-", "│": "|"}
+    {"→": "->", "…": "..", "µ": "u", "─": "-", "│": "|", "•": "*"}
     | dict.fromkeys("█▉▊▋▌", "#")
     | dict.fromkeys("▍▎▏", ".")
+    | dict.fromkeys("━╸╺", "-")
 )
 _DEFAULT_WIDTH: Final = 100
 
@@ -47,20 +58,21 @@ class Output:
 
     Attributes:
         is_terminal: whether a person looks at it.
-        has_colour: whether colours may be used (`NO_COLOR` forbids, no-color.org).
+        has_colour: whether colours may be used.
         width: columns of the terminal; None where lines may be as long as they like.
+        is_wide: whether tables show all their columns, though they may not fit side by side.
         is_prompt: whether to write every line at once, for input that is still being made.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, *, is_wide: bool = False) -> None:
         stream = stream or sys.stdout
         self.is_terminal = stream.isatty()
-        self.has_colour = self.is_terminal and not os.environ.get("NO_COLOR")
-        self.width = _width() if self.is_terminal else None
+        self.has_colour = has_colour(stream)
+        self.width = width_of(stream) if self.is_terminal else None
+        self.is_wide = is_wide
         self.is_prompt = False
         self._buffer = stream.buffer
         self._encoding = stream.encoding or "utf-8"
-        self._is_plain = not self._encoding.lower().replace("-", "").startswith("utf")
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -73,8 +85,7 @@ class Output:
 
     def line(self, text: str) -> None:
         """Write a line of text, which must be harmless."""
-        if self._is_plain:
-            text = text.translate(_PLAIN)
+        text = readable(text, self._encoding)
         self.write(f"{text}\n".encode(self._encoding, "replace"))
 
     def flush(self) -> None:
@@ -93,35 +104,83 @@ class Output:
         return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m"
 
 
-def _width() -> int:
-    return shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns
+def readable(text: str, encoding: str) -> str:
+    """Return text with plain characters for arrows and bars that an encoding may not have."""
+    is_plain = not encoding.lower().replace("-", "").startswith("utf")
+    return text.translate(_PLAIN) if is_plain else text
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Return whether colours may be written; `NO_COLOR` forbids them (no-color.org)."""
+    return can_write_over(stream) and not os.environ.get("NO_COLOR")
+
+
+def can_write_over(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal that knows more than plain lines."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def width_of(stream: TextIO) -> int:
+    """Return how many columns a terminal has; `COLUMNS` counts more than what it says itself."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    with suppress(OSError):  # also of what only says that it is a terminal
+        return os.get_terminal_size(stream.fileno()).columns or _DEFAULT_WIDTH
+    return _DEFAULT_WIDTH
 
 
 def say(*texts: str) -> None:
     """Tell the person, on stderr."""
+    if sys.stderr.isatty():
+        screen = Output(sys.stderr)
+        for text in texts:
+            print_paragraph(screen, harmless(text), "kdiag: ")
+        screen.flush()
+        return
     for text in texts:
         sys.stderr.write(f"kdiag: {harmless(text)}\n")
     sys.stderr.flush()
 
 
+def print_paragraph(output: Output, text: str, head: str = "") -> None:
+    """Print text: in lines that fit a terminal, or in one line anywhere else.
+
+    Args:
+        output: where to.
+        text: harmless; what is painted stays so on the next line.
+        head: stands before it; what comes below is indented as far.
+    """
+    indented = head + text[: len(text) - len(text.lstrip(" "))]
+    text = text.lstrip(" ")
+    if output.width is None or columns_of(indented) + len(text) <= output.width:
+        output.line(indented + text)
+        return
+    from kdiag_cli.output.drawing import wrapped  # noqa: PLC0415 - rich: 40 ms, on terminals only
+
+    room = output.width - columns_of(indented)
+    for number, line in enumerate(wrapped(output, text, room)):
+        output.line((" " * columns_of(indented) if number else indented) + line)
+
+
 def write_over(text: str = "", stream: TextIO | None = None) -> None:
     """Write a line in place of the last one, on stderr unless told otherwise; empty to remove it.
 
-    It is for terminals, which whoever calls has to see to; the text must be harmless.
+    Whoever calls has to see to it that the terminal can; the text must be harmless.
     """
     stream = stream or sys.stderr
-    stream.write(f"{_CLEAR}{text}")
+    stream.write(f"{_CLEAR}{readable(text, stream.encoding or 'utf-8')}")
     stream.flush()
 
 
 def columns_of(text: str) -> int:
     """Return how many columns a text takes: two for a wide character, none for an accent alone."""
-    return len(text) if text.isascii() else _columns_of(text)
+    return len(text) if text.isascii() or _NARROW.fullmatch(text) else _columns_of(text)
 
 
 @lru_cache(maxsize=4096)
 def _columns_of(text: str) -> int:
-    from rich.cells import cell_len  # noqa: PLC0415 - only what is printed as text needs it
+    from rich.cells import cell_len  # noqa: PLC0415 - rich: 3 ms, which most pipes do without
 
     return cell_len(text)
 
@@ -162,3 +221,24 @@ def close_quietly() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
+
+
+def widen(stream: TextIO) -> None:
+    """Widen a stream that is a pipe; any other, or one that may not be widened, stays as it is."""
+    set_size = getattr(fcntl, "F_SETPIPE_SZ", None)  # not on macOS
+    if set_size is not None:
+        with suppress(OSError):  # also of streams that are no files
+            fcntl.fcntl(stream.fileno(), set_size, _PIPE_BYTES)
+
+
+def require_reader(stream: TextIO) -> None:
+    """Do nothing if somebody may read what is written; a file or a terminal always has a reader.
+
+    Raises:
+        BrokenPipeError: the stream is a pipe, and its reader has closed it.
+    """
+    watched = select.poll()
+    with suppress(io.UnsupportedOperation):  # it is none of the system's streams
+        watched.register(stream.fileno(), 0)  # errors and hang-ups are told unasked
+        if watched.poll(0):
+            raise BrokenPipeError

@@ -31,7 +31,8 @@ from kdiag.errors import DecodeError, KdiagError
 from kdiag.wire.api.fetch import AbortedTransaction, FetchRequest, FetchResponse, PartitionData
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
-from kdiag.wire.records.batches import RecordBatch, read_batches
+from kdiag.wire.records.batch import RecordBatch
+from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import ControlType, read_control_type
 from kdiag.wire.schema import ZERO_UUID
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kdiag.wire.records.batches import RecordBatch
+from kdiag.wire.records.batch import RecordBatch
 from kdiag.wire.schema import ZERO_UUID
 
 OPEN_END: Final = (1 << 63) - 1

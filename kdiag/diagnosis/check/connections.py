@@ -11,7 +11,8 @@ from kdiag.diagnosis.check.report import CheckPart, CheckRow, CheckStage, CheckS
 from kdiag.diagnosis.check.tls import expiring, tls_facts, tls_text
 from kdiag.diagnosis.connection_finding import connection_finding
 from kdiag.errors import ConnectError, Fault
-from kdiag.findings.finding import Finding, Severity, found
+from kdiag.findings.finding import Finding, found
+from kdiag.findings.rule import Severity
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.api.metadata import MetadataResponse
 

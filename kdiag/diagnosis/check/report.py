@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from kdiag.errors import ConnectError
-from kdiag.findings.finding import Finding, Severity, worst
+from kdiag.findings.finding import Finding, worst
+
+if TYPE_CHECKING:
+    from kdiag.findings.rule import Severity
 
 NOT_COME_TO: Final = "not come to"
 """The detail of a stage that an earlier failure kept from being looked at."""

@@ -28,9 +28,10 @@ from kdiag.wire.codec.messages import encode
 from kdiag.wire.frame import Frame
 from kdiag.wire.header import read_request_header, read_response_header
 from kdiag.wire.records.batch import HEADER_BYTES, MAGIC_2, RecordBatch
-from kdiag.wire.records.batches import read_batches, write_batch
+from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.internal import CLUSTER_METADATA, InternalRecord, read_metadata_record
 from kdiag.wire.records.record import CODEC_MASK, Record
+from kdiag.wire.records.writer import write_batch
 from kdiag.wire.schema import Struct, fields_of, info_of
 
 _ENVELOPE_DATA: Final = frozenset({"requestData", "responseData"})

@@ -25,7 +25,8 @@ from kdiag.wire.api.offset_commit import (
 from kdiag.wire.api.produce import ProduceResponse
 from kdiag.wire.error_code import error_name
 from kdiag.wire.records.batch import RecordBatch
-from kdiag.wire.records.batches import Record, write_batch
+from kdiag.wire.records.record import Record
+from kdiag.wire.records.writer import write_batch
 from kdiag.wire.schema import Struct
 
 MAX_FETCH_BYTES: Final = 1 << 20

@@ -32,7 +32,7 @@ from kdiag.probe.tail.last_records import LastRecords, OffsetSpan
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.offsets import StartAndStop, find_offsets
 from kdiag.probe.tail.topic_selection import TopicSelector, may_grow, names_to_ask, select
-from kdiag.wire.records.batches import RecordBatch
+from kdiag.wire.records.batch import RecordBatch
 
 REFRESH_NS: Final = 5 * NS_PER_S
 """How often a tail that follows looks for new topics, partitions and leaders."""

@@ -27,7 +27,9 @@ from kdiag.client.fetch.position import (
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.clock import NS_PER_S
 from kdiag.errors import DecodeError
-from kdiag.wire.records.batches import Record, RecordBatch, read_batches
+from kdiag.wire.records.batch import RecordBatch
+from kdiag.wire.records.batches import read_batches
+from kdiag.wire.records.record import Record
 
 _GROWTH: Final = 4
 _LEAST_STEP: Final = 16

@@ -5,6 +5,8 @@
 -- used, the lowest and the highest of each API.
 --
 -- parameter client (string) = %: only client ids like this, in LIKE's notation.
+-- wide: sasl_mechanism, last_seen, first_seen, software_version, connections, requests
+-- wide: client_host
 WITH asked AS (
     SELECT
         e.client_host,

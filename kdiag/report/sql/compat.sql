@@ -11,6 +11,7 @@
 -- while the capture ran is not judged.
 --
 -- parameter target (version) = 4.0: the release that the brokers are to have.
+-- wide: asks_api_versions, requests, software_version, too_old, client_host, software
 WITH minimum AS (
     SELECT *
     FROM (

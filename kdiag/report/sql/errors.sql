@@ -5,6 +5,7 @@
 -- `partial`, `malformed`, and `unmatched` where the request was not seen.
 --
 -- parameter api (string) = %: only APIs like this, in LIKE's notation.
+-- wide: highest_version, lowest_version, last_seen, first_seen, client_host, broker
 WITH wrong AS (
     SELECT
         coalesce(error, status) AS problem,

@@ -7,6 +7,7 @@
 --
 -- parameter api (string) = %: only APIs like this, in LIKE's notation.
 -- parameter client (string) = %: only client ids like this.
+-- wide: p999_us, least_us, p90_us, client_host, broker
 WITH ranked AS (
     SELECT
         api,

@@ -5,6 +5,7 @@
 -- or joins segments (TSO, GRO), the capture shows what the kernel saw, not the wire.
 --
 -- parameter api (string) = %: only APIs like this, in LIKE's notation.
+-- wide: most_others, largest_frame_bytes, most_segments, bytes_per_frame, bytes
 WITH frames AS (
     SELECT
         api,

@@ -6,6 +6,8 @@
 -- the last batch, and null where that is less than a millisecond.
 --
 -- parameter topic (string) = %: only topics like this, in LIKE's notation.
+-- wide: ms, largest_batch_bytes, records_per_batch, client_host, acks, partitions, records_per_s
+-- wide: batches, bytes_per_batch, compression
 WITH flows AS (
     SELECT
         CASE

@@ -16,7 +16,9 @@ from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.tls.keylog import KeyLog
-from kdiag.wire.records.batches import BatchHeader, Record, read_batches, write_batch
+from kdiag.wire.records.batches import read_batches
+from kdiag.wire.records.record import BatchHeader, Record
+from kdiag.wire.records.writer import write_batch
 from programs.kdiag_program import kdiag
 from recordings.hard_captures import (
     CASES,

@@ -14,8 +14,8 @@ from kdiag.clock import SystemClock
 from kdiag.probe.tail.follower import Tail, TailRequest
 from kdiag.probe.tail.offset_spec import parse_offsets
 from kdiag.probe.tail.topic_selection import parse_selector
-from kdiag.wire.records.batches import write_batch
 from kdiag.wire.records.record import BatchHeader, Record
+from kdiag.wire.records.writer import write_batch
 from real_kafka import topic_maker
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.releases import OLDEST, USUAL

@@ -6,7 +6,8 @@ import pytest
 
 from folders import ROOT
 from kdiag.findings import buffers, clients, clusters, connections, coordinators, latency, tcp
-from kdiag.findings.finding import RULES, Finding, Rule, Severity, found, worst
+from kdiag.findings.finding import RULES, Finding, found, worst
+from kdiag.findings.rule import Rule, Severity
 
 
 def test_a_finding_has_the_shape_of_the_contract() -> None:

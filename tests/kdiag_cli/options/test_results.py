@@ -3,7 +3,7 @@
 import typer
 from typer.testing import CliRunner
 
-from kdiag.findings.finding import Severity
+from kdiag.findings.rule import Severity
 from kdiag_cli.options.results import FailOn, NoHeaders
 
 given: list[object] = []

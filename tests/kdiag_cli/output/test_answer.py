@@ -40,13 +40,46 @@ def test_people_get_a_table() -> None:
     assert len(printed(AnswerFormat.TABLE, has_headers=False).splitlines()) == 3
 
 
-def test_long_cells_leave_room_for_others_on_a_terminal() -> None:
-    """But for the last one, and in a pipe nothing is cut."""
-    batch = pa.RecordBatch.from_arrays([pa.array(["x" * 100]), pa.array(["y" * 100])], ["a", "b"])
-    for width, shown in ((80, "x" * 59 + "…"), (None, "x" * 100)):
+def test_long_cells_are_cut_on_a_terminal_unless_all_was_asked_for() -> None:
+    """They are still read in several lines; in a pipe nothing is cut."""
+    batch = pa.RecordBatch.from_arrays([pa.array(["x" * 600]), pa.array(["y" * 100])], ["a", "b"])
+    for width, is_wide, shown in ((80, False, 499), (80, True, 600), (None, False, 600)):
         output = Printed(width)
+        output.is_wide = is_wide
         print_answer(output, Answer(["a", "b"], [batch]), AnswerFormat.TABLE, command="query")
-        assert output.lines[1].split() == [shown, "y" * 100]
+        assert (output.text.count("x"), output.text.count("y")) == (shown, 100)
+
+
+def test_what_is_wide_makes_room_for_the_rest_and_has_units() -> None:
+    """As a report says; the numbers of a query are as it makes them."""
+    values = [pa.array(["x" * 30]), pa.array([1_500]), pa.array(["y" * 50])]
+    batch = pa.RecordBatch.from_arrays(values, ["topic", "p99_us", "client"])
+    answer = Answer(["topic", "p99_us", "client"], [batch])
+    report, query = Printed(60), Printed(60)
+
+    print_answer(report, answer, AnswerFormat.TABLE, command="report latency", wide=["client"])
+    print_answer(query, answer, AnswerFormat.TABLE, command="query")
+
+    assert report.lines[0].split() == ["TOPIC", "P99"]
+    assert report.lines[1].split()[1:] == ["1.50", "ms"]
+    assert query.lines[0].split() == ["TOPIC", "P99-US", "CLIENT"]
+    assert query.lines[1].split()[1] == "1500"
+
+
+def test_of_very_many_columns_the_first_are_shown() -> None:
+    """Nobody types out more than eight, and who does not may ask for all with `--wide`."""
+    names = [f"column_{number}" for number in range(12)]
+    batch = pa.RecordBatch.from_arrays([pa.array(["x" * 9])] * 12, names)
+    some, few = Printed(80), Printed(80)
+
+    print_answer(some, Answer(names, [batch]), AnswerFormat.TABLE, command="query")
+    print_answer(
+        few, Answer(names[:8], [batch.select(names[:8])]), AnswerFormat.TABLE, command="query"
+    )
+
+    assert some.lines[0].split() == [f"COLUMN-{number}" for number in range(7)]
+    assert some.lines[2].startswith("5 columns left out (--wide shows all): COLUMN-7, ")
+    assert [line.split()[0] for line in few.lines] == [f"COLUMN-{number}" for number in range(8)]
 
 
 def test_programs_get_one_document_or_a_line_for_each_row() -> None:

@@ -1,28 +1,51 @@
+import subprocess
+import sys
+
 import pytest
 
 from kdiag.clock import ManualClock
-from kdiag_cli.output.progress import Progress
+from kdiag_cli.output.progress import ReadingProgress, StepProgress
+from kdiag_cli.output.terminal import columns_of
+from programs.kdiag_program import Screen
 
 SECOND_NS = 1_000_000_000
+CLEAR = "\r\x1b[K"
 
 
-def test_progress_is_silent_for_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+def terminal(monkeypatch: pytest.MonkeyPatch, width: int = 80) -> Screen:
+    """Return a terminal without colours, which is stderr."""
+    screen = Screen(is_terminal=True)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", str(width))
+    return screen
+
+
+def written(screen: Screen) -> list[str]:
+    """Return the lines that were written over each other."""
+    return screen.text.split(CLEAR)[1:]
+
+
+def test_progress_is_silent_for_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small captures are read before anybody wonders."""
+    screen = terminal(monkeypatch)
     clock = ManualClock()
-    progress = Progress(10_000_000, clock)
+    progress = ReadingProgress(10_000_000, clock)
 
     progress.update(1_000_000)
     clock.advance(SECOND_NS - 1)
     progress.update(2_000_000)
     progress.clear()
 
-    assert capsys.readouterr().err == ""
+    assert written(screen) == []
 
 
-def test_progress_is_rewritten_five_times_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_rewritten_five_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """The line is cleared before it is written again, and no line feed is sent."""
+    screen = terminal(monkeypatch)
     clock = ManualClock()
-    progress = Progress(10_000_000, clock)
+    progress = ReadingProgress(10_000_000, clock)
     clock.advance(SECOND_NS)
 
     progress.update(2_000_000)
@@ -30,47 +53,127 @@ def test_progress_is_rewritten_five_times_a_second(capsys: pytest.CaptureFixture
     clock.advance(SECOND_NS // 5)
     progress.update(3_000_000)
 
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.split("\r\x1b[K") == [
-        "",
-        " 20%, 2 MB read, 2 MB/s, 4 s left",
-        " 30%, 3 MB read, 2 MB/s, 3 s left",
-    ]
+    first, second = written(screen)
+    assert " 20% 2.0/10.0 MB " in first
+    assert second.endswith(" 30% 3.0/10.0 MB 5.0 MB/s 0:00:02")
+    assert "\n" not in first + second
 
 
-def test_progress_leaves_nothing_behind(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clearing it twice is clearing it once."""
+    screen = terminal(monkeypatch)
     clock = ManualClock()
-    progress = Progress(None, clock)
+    progress = ReadingProgress(None, clock)
     clock.advance(SECOND_NS)
     progress.update(1)
-    capsys.readouterr()
 
     progress.clear()
     progress.clear()
 
-    assert capsys.readouterr().err == "\r\x1b[K"
+    assert written(screen)[1:] == [""]
 
 
-def test_progress_through_a_pipe_knows_no_end() -> None:
+def test_progress_through_a_pipe_knows_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """How much is left is told only where the size is known."""
-    assert Progress(None, ManualClock()).text(5_000_000, SECOND_NS) == "5 MB read, 5 MB/s"
+    screen = terminal(monkeypatch)
+    clock = ManualClock()
+    progress = ReadingProgress(None, clock)
+    for read in (4_000_000, 5_000_000):
+        clock.advance(SECOND_NS)
+        progress.update(read)
+
+    assert written(screen)[-1].endswith(" 5.0/? MB 1.0 MB/s")
+    assert "%" not in written(screen)[-1]
 
 
-@pytest.mark.parametrize(("bytes_read", "elapsed_ns"), [(0, 0), (0, SECOND_NS), (20, 0)])
-def test_progress_divides_by_no_zero(bytes_read: int, elapsed_ns: int) -> None:
-    """Neither no time nor no bytes are an error; more than all is all."""
-    text = Progress(10, ManualClock()).text(bytes_read, elapsed_ns)
-
-    assert "MB read" in text
-    assert "200%" not in text
-
-
-def test_the_clock_of_the_machine_is_the_one_that_counts(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("bytes_read", [0, 10, 20])
+def test_progress_of_nothing_or_too_much_is_no_error(
+    bytes_read: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without another one nothing is shown right after the start."""
-    Progress(1).update(1)
+    """More than all is all."""
+    screen = terminal(monkeypatch)
+    clock = ManualClock()
+    progress = ReadingProgress(10, clock)
+    clock.advance(SECOND_NS)
 
-    assert capsys.readouterr().err == ""
+    progress.update(bytes_read)
+
+    assert "200%" not in written(screen)[0]
+    assert f"{bytes_read * 10 if bytes_read < 20 else 100}%" in written(screen)[0]
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_progress_is_never_wider_than_the_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would leave a line behind each time."""
+    screen = terminal(monkeypatch, width)
+    clock = ManualClock()
+    reading, steps = ReadingProgress(10_000_000_000, clock), StepProgress(clock)
+    for part in range(5):
+        clock.advance(SECOND_NS)
+        reading.update(part * 1_000_000_000)
+        steps.update("broker 1, run 3 of 24: produce, buffers " + "注文" * 40, part / 4)
+
+    assert len(written(screen)) == 10
+    assert max(map(columns_of, written(screen))) < width
+
+
+def test_a_step_is_told_at_once_with_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From none to all of it."""
+    screen = terminal(monkeypatch)
+    clock = ManualClock()
+    progress = StepProgress(clock)
+
+    progress.update("produce acks=1", -0.1)
+    progress.update("produce acks=1", 0.5)
+    clock.advance(SECOND_NS)
+    progress.update("produce \x1b[2J", 1.5)
+    progress.clear()
+
+    assert written(screen) == ["  0%, produce acks=1", "100%, produce \\x1b[2J", ""]
+
+
+@pytest.mark.parametrize("term", ["dumb", None])
+def test_there_is_no_progress_where_nothing_can_be_written_over(
+    term: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in a pipe nor on a terminal that knows nothing but lines."""
+    screen = Screen(is_terminal=term is not None)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", term or "xterm")
+    clock = ManualClock()
+    reading, steps = ReadingProgress(10, clock), StepProgress(clock)
+    clock.advance(SECOND_NS)
+
+    reading.update(5)
+    steps.update("produce", 0.5)
+    reading.clear()
+
+    assert written(screen) == []
+
+
+def test_a_pipe_pays_nothing_for_progress() -> None:
+    """Nothing of rich is loaded, however long it takes."""
+    program = (
+        "import sys\n"
+        "from kdiag.clock import ManualClock\n"
+        "from kdiag_cli.output.progress import ReadingProgress\n"
+        "clock = ManualClock()\n"
+        "progress = ReadingProgress(10, clock)\n"
+        "clock.advance(10**10)\n"
+        "progress.update(5)\n"
+        "progress.clear()\n"
+        "print([name for name in sys.modules if name.startswith('rich')])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+
+    assert (done.stdout, done.stderr) == (b"[]\n", b"")
+
+
+def test_the_clock_of_the_machine_is_the_one_that_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without another one nothing is shown right after the start."""
+    screen = terminal(monkeypatch)
+    ReadingProgress(1).update(1)
+
+    assert written(screen) == []

@@ -1,11 +1,12 @@
-from kdiag_cli.output.tcp_text import HEADERS, ms_text, tcp_lines, tcp_phrase, tcp_row
+from kdiag_cli.output.table_layout import headers_of
+from kdiag_cli.output.tcp_text import TCP_COLUMNS, ms_text, tcp_lines, tcp_phrase, tcp_row
 from made_values.limited_connection import MS, connection_of, direction, facts_of
 
 
 def test_a_row_has_a_cell_for_each_header() -> None:
     """Both directions are added up, and the vantage point is told."""
     facts = facts_of(direction(retransmits=1200, zero_windows=2, stalled_ns=1500 * MS))
-    row = dict(zip(HEADERS, tcp_row(connection_of(facts), facts), strict=True))
+    row = dict(zip(headers_of(TCP_COLUMNS), tcp_row(connection_of(facts), facts), strict=True))
     assert row["RTT-MS"] == "20.0"
     assert row["RETRANSMITS"] == "1,200"
     assert (row["ZERO-WINDOWS"], row["STALLED-MS"]) == ("2", "1,500.0")

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from kdiag.client.fetch.position import OPEN_END, FetchedBatch, PartitionKey
 from kdiag.probe.tail.record_runs import RecordRun, record_runs
-from kdiag.wire.records.batches import read_batches, write_batch
+from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import BatchHeader, ControlType, Record, write_control_key
+from kdiag.wire.records.writer import write_batch
 
 NOW_MS = 1_700_000_000_123
 LEADER = BatchHeader(partition_leader_epoch=5)

@@ -1,9 +1,12 @@
 """Runs the program `kdiag`: inside the test, or as a process of its own."""
 
 import io
+import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, Final, NamedTuple
+from unittest.mock import patch
 
 from typer.testing import CliRunner
 
@@ -29,6 +32,24 @@ def kdiag(*arguments: object, stdin: bytes = b"") -> Done:
     return Done(result.exit_code, result.stdout, result.stderr)
 
 
+def kdiag_on_terminal(width: int, *arguments: object) -> Done:
+    """Run the program inside the test, with a terminal of this width as stdout and as stderr."""
+    screens = Screen(is_terminal=True), Screen(is_terminal=True)
+    environment = {"COLUMNS": str(width), "TERM": "xterm", "NO_COLOR": "1"}
+    texts = [str(each) for each in arguments]
+    code: Any = 0
+    with (
+        patch.dict(os.environ, environment),
+        redirect_stdout(screens[0]),
+        redirect_stderr(screens[1]),
+    ):
+        try:
+            app(texts, prog_name="kdiag")
+        except SystemExit as end:
+            code = end.code
+    return Done(code, *(screen.text for screen in screens))
+
+
 def kdiag_apart(*arguments: object) -> Done:
     """Run the program as a process of its own.
 
@@ -52,6 +73,12 @@ class Screen(io.TextIOWrapper):
         super().__init__(self._bytes, encoding=encoding)
         self._is_terminal = is_terminal
 
+    @property
+    def text(self) -> str:
+        """Return what was written."""
+        self.flush()
+        return self._bytes.getvalue().decode(self.encoding)
+
     def isatty(self) -> bool:
         """Return what the test wants."""
         return self._is_terminal
@@ -73,7 +100,7 @@ class Printed(Output):
     def text(self) -> str:
         """Return what was written."""
         self.flush()
-        return self._screen._bytes.getvalue().decode(self._screen.encoding)
+        return self._screen.text
 
     @property
     def lines(self) -> list[str]:

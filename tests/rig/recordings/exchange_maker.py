@@ -10,8 +10,8 @@ from kdiag.wire.api.response_header import ResponseHeader
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import encode
 from kdiag.wire.frame import Frame
-from kdiag.wire.records.batches import write_batch
 from kdiag.wire.records.record import BatchHeader, Record
+from kdiag.wire.records.writer import write_batch
 from kdiag.wire.schema import Struct, info_of
 from recordings.capture_writer import Packet, savefile
 

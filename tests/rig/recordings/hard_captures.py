@@ -27,8 +27,8 @@ from kdiag.wire.api.request_header import RequestHeader
 from kdiag.wire.api.response_header import ResponseHeader
 from kdiag.wire.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kdiag.wire.codec.messages import encode
-from kdiag.wire.records.batches import write_batch
 from kdiag.wire.records.record import Record
+from kdiag.wire.records.writer import write_batch
 from kdiag.wire.schema import Struct
 
 MSS: Final = 1460

@@ -15,13 +15,9 @@ from kdiag.wire.api.share_fetch import ShareFetchResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import decode
 from kdiag.wire.header import read_request_header, read_response_header
-from kdiag.wire.records.batches import (
-    ControlType,
-    Record,
-    RecordBatch,
-    read_batches,
-    read_control_type,
-)
+from kdiag.wire.records.batch import RecordBatch
+from kdiag.wire.records.batches import read_batches
+from kdiag.wire.records.record import ControlType, Record, read_control_type
 from kdiag.wire.schema import Struct
 
 PRODUCE, FETCH, SHARE_FETCH = 0, 1, 78

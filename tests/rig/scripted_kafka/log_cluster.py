@@ -34,8 +34,9 @@ from kdiag.wire.api.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from kdiag.wire.error_code import CODE_BY_NAME
-from kdiag.wire.records.batches import read_batches, write_batch
+from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import BatchHeader, ControlType, Record, write_control_key
+from kdiag.wire.records.writer import write_batch
 from scripted_kafka.scripted_broker import Received
 from scripted_kafka.scripted_cluster import ScriptedCluster
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from kdiag.findings.finding import Severity
+from kdiag.findings.rule import Severity
 from kdiag.wire.catalog import Api
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.run import run_live
@@ -51,7 +51,8 @@ def api_versions(  # noqa: PLR0913 - a parameter for each option
         bool, typer.Option("--features", help="Show features instead: supported and finalized.")
     ] = False,
     wide: Annotated[
-        bool, typer.Option("--wide", help="Show a column for each broker in any case.")
+        bool,
+        typer.Option("--wide", "-w", help="Show all columns, one for each broker in any case."),
     ] = False,
     to: Annotated[
         str,

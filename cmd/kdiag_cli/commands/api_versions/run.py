@@ -19,14 +19,18 @@ from kdiag.client.cluster_client import Answer, ClusterClient
 from kdiag.client.network.api_versions import SOFTWARE_NAME
 from kdiag.diagnosis.broker_versions import ApiRow, api_rows, feature_rows, find
 from kdiag.errors import ConnectError
-from kdiag.findings.finding import Finding, Severity, found
+from kdiag.findings.finding import Finding, found
+from kdiag.findings.rule import Severity
 from kdiag.probe.destination import Destination, broker_id, find_nodes
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.schema import Versions
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.destination import destination_session, tell_nowhere
 from kdiag_cli.options.live import LiveOptions
-from kdiag_cli.output.result import ResultFormat, print_document, print_table, say_findings
+from kdiag_cli.output.findings import say_findings
+from kdiag_cli.output.result import ResultFormat, print_document
+from kdiag_cli.output.table_layout import TableColumn
+from kdiag_cli.output.tables import print_table
 from kdiag_cli.output.terminal import Output
 
 COMMAND: Final = "api-versions"
@@ -67,7 +71,7 @@ class Label(NamedTuple):
 class _Table(NamedTuple):
     """What is shown: for people, and for programs."""
 
-    headers: Sequence[str]
+    columns: Sequence[TableColumn | str]
     rows: Sequence[tuple[object, ...]]
     documents: Sequence[dict[str, Any]]
 
@@ -103,11 +107,11 @@ def run(view: View, options: LiveOptions) -> ExitCode:
         rows = [row for row in api_rows(spoken.bodies) if not view.apis or row.api_key in view.apis]
         findings = [*find(rows), *findings]
         table = _apis(spoken, rows, view)
-    output = Output()
+    output = Output(is_wide=view.is_wide)
     if options.output is ResultFormat.JSON:
         print_document(output, COMMAND, table.documents, findings=findings)
     elif spoken.bodies:
-        print_table(output, table.headers, table.rows, has_headers=view.has_headers)
+        print_table(output, table.columns, table.rows, has_headers=view.has_headers)
     output.flush()
     if options.output is ResultFormat.TABLE:
         say_findings(findings)
@@ -140,11 +144,9 @@ def _unreachable(spoken: Spoken) -> list[Finding]:
 def _apis(spoken: Spoken, rows: Sequence[ApiRow], view: View) -> _Table:
     """Return the APIs: a column for each broker, or one for all where they agree."""
     is_one = not view.is_wide and not any(row.is_mixed for row in rows)
-    columns = (
-        ["BROKERS"] if is_one else [spoken.labels[each].text for each in sorted(spoken.bodies)]
-    )
+    brokers = ["BROKERS"] if is_one else _brokers(spoken)
     return _Table(
-        headers=("KEY", "API", *columns, "USABLE", "NOTE"),
+        columns=("KEY", "API", *brokers, "USABLE", "NOTE"),
         rows=[
             (row.api_key, row.api, *_ranges(row.brokers, is_one=is_one), row.usable, _note(row))
             for row in rows
@@ -157,11 +159,9 @@ def _features(spoken: Spoken, view: View) -> _Table:
     """Return the features, laid out as the APIs are."""
     rows = feature_rows(spoken.bodies)
     is_one = not view.is_wide and not any(len(set(row.brokers.values())) > 1 for row in rows)
-    columns = (
-        ["SUPPORTED"] if is_one else [spoken.labels[each].text for each in sorted(spoken.bodies)]
-    )
+    brokers = ["SUPPORTED"] if is_one else _brokers(spoken)
     return _Table(
-        headers=("FEATURE", *columns, "FINALIZED", "RELEASE"),
+        columns=("FEATURE", *brokers, "FINALIZED", "RELEASE"),
         rows=[
             (row.name, *_ranges(row.brokers, is_one=is_one), row.finalized, row.release)
             for row in rows
@@ -176,6 +176,14 @@ def _features(spoken: Spoken, view: View) -> _Table:
             for row in rows
         ],
     )
+
+
+def _brokers(spoken: Spoken) -> list[TableColumn]:
+    """Return a column for each broker that has answered; the last make room for the others."""
+    return [
+        TableColumn(spoken.labels[each].text, each_rank)
+        for each_rank, each in enumerate(sorted(spoken.bodies), 1)
+    ]
 
 
 def _ranges(brokers: Mapping[int, Versions | None], *, is_one: bool) -> list[Versions | None]:

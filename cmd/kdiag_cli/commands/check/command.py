@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from kdiag.findings.finding import Severity
+from kdiag.findings.rule import Severity
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.results import FailOn, NoHeaders

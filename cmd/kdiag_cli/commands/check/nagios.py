@@ -11,7 +11,8 @@ from typing import Final
 
 from kdiag.clock import NS_PER_S, Clock, SystemClock
 from kdiag.diagnosis.check.report import CheckPart, CheckStage, CheckStatus
-from kdiag.findings.finding import Severity, worst
+from kdiag.findings.finding import worst
+from kdiag.findings.rule import Severity
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.output.terminal import Output, harmless

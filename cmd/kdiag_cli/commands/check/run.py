@@ -9,14 +9,14 @@ from kdiag.client.configured_client import timed_client
 from kdiag.clock import NS_PER_MS, Clock, SystemClock
 from kdiag.diagnosis.check.judgement import judge
 from kdiag.diagnosis.check.report import CheckPart
-from kdiag.findings.finding import Severity
+from kdiag.findings.rule import Severity
 from kdiag.probe.check.run import LIMIT_NS, CheckPlan, check
 from kdiag_cli.commands.check.text import document, print_rows
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import observing
 from kdiag_cli.options.live import LiveOptions, client_config
-from kdiag_cli.output.result import Result, ResultFormat, print_result
+from kdiag_cli.output.result import Result, print_result
 
 COMMAND: Final = "check"
 _SETUP_TIMEOUT: Final = "socket.connection.setup.timeout.ms"
@@ -50,7 +50,7 @@ def run(wanted: Wanted, options: LiveOptions) -> int:
 
         return run_plugin(lambda: seen(wanted, options), options.timeout_ns)
     return run_live(
-        lambda: _print(seen(wanted, options), wanted, options.output),
+        lambda: _print(seen(wanted, options), wanted, options),
         options.timeout_ns,
         command=COMMAND,
         output=options.output,
@@ -109,7 +109,7 @@ def _limit_ns(config: ClientConfig, timeout_ns: int | None) -> int:
     return limit_ns if timeout_ns is None else min(limit_ns, timeout_ns * 8 // 10)
 
 
-def _print(report: CheckPart, wanted: Wanted, form: ResultFormat) -> ExitCode:
+def _print(report: CheckPart, wanted: Wanted, options: LiveOptions) -> ExitCode:
     result = Result(
         COMMAND,
         lambda: [document(row) for row in report.rows],
@@ -117,5 +117,5 @@ def _print(report: CheckPart, wanted: Wanted, form: ResultFormat) -> ExitCode:
         report.warnings,
         report.findings,
     )
-    print_result(result, form)
+    print_result(result, options.output, is_wide=options.is_wide)
     return exit_code(report, wanted.fail_on)

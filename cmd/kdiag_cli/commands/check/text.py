@@ -11,8 +11,10 @@ from itertools import groupby
 from typing import Any, Final
 
 from kdiag.diagnosis.check.report import NOT_COME_TO, CheckRow, CheckStatus, listed
-from kdiag_cli.output.result import milliseconds, print_table
-from kdiag_cli.output.terminal import BOLD, DIM, GREEN, RED, YELLOW, Output, harmless, table
+from kdiag_cli.output.result import milliseconds
+from kdiag_cli.output.table_layout import TableColumn
+from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.terminal import BOLD, DIM, GREEN, RED, YELLOW, Output
 
 _SHOWN_TARGETS: Final = 8
 _COLOURS: Final[dict[str, int]] = {
@@ -22,6 +24,12 @@ _COLOURS: Final[dict[str, int]] = {
     CheckStatus.OK: GREEN,
     CheckStatus.SKIPPED: DIM,
 }
+_COLUMNS: Final = (
+    TableColumn("STATUS", colours=_COLOURS),
+    TableColumn("STAGE"),
+    TableColumn("TIME", 1),
+    TableColumn("WHAT"),
+)
 
 
 def document(row: CheckRow) -> dict[str, Any]:
@@ -46,14 +54,7 @@ def print_rows(output: Output, rows: Sequence[CheckRow], *, has_headers: bool = 
         ]
         print_table(output, headers, cells, has_headers=has_headers)
         return
-    lines = list(_lines(rows))
-    if has_headers:
-        lines.insert(0, ("STATUS", "STAGE", "TIME", "WHAT"))
-    width = max(len(time) for _, _, time, _ in lines)
-    aligned = table((status, stage, time.rjust(width), what) for status, stage, time, what in lines)
-    for line, (status, *_) in zip(aligned, lines, strict=True):
-        rest = line.removeprefix(status)
-        output.line(output.paint(status, _COLOURS.get(status, BOLD)) + rest)
+    print_table(output, _COLUMNS, _lines(rows), has_headers=has_headers)
 
 
 def _lines(rows: Sequence[CheckRow]) -> Iterator[tuple[str, str, str, str]]:
@@ -65,7 +66,7 @@ def _lines(rows: Sequence[CheckRow]) -> Iterator[tuple[str, str, str, str]]:
         targets = list(dict.fromkeys(row.target for row in alike if row.target))
         times = [row.took_ns for row in alike if row.took_ns is not None]
         what = ": ".join(filter(None, (listed(targets, _SHOWN_TARGETS), detail)))
-        yield status, stage, _time(max(times, default=None)), harmless(what)
+        yield status, stage, _time(max(times, default=None)), what
     if missed:
         yield CheckStatus.SKIPPED, "", "", f"{NOT_COME_TO}: {', '.join(missed)}"
 

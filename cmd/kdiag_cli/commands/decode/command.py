@@ -9,6 +9,7 @@ import typer
 from kdiag_cli.options.apis import ApiKeys, read_api_keys
 from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNetworks, TopicIds
 from kdiag_cli.options.quantities import Default, duration_ns, size_bytes
+from kdiag_cli.options.results import Wide
 
 EXAMPLES = """\b
 Examples:
@@ -107,6 +108,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     raw: Annotated[
         bool, typer.Option("--raw", help="Kafka's exact JSON: records and nested bytes in base64.")
     ] = False,
+    wide: Wide = False,
     tcp: Annotated[
         bool,
         typer.Option(
@@ -175,6 +177,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         raw=raw,
         show_secrets=show_secrets,
         summary=summary,
+        is_wide=wide,
         show=show,
         explain=explain,
         tcp=tcp,

@@ -26,6 +26,7 @@ class DecodeOptions(NamedTuple):
         raw: whether bodies are Kafka's exact JSON.
         show_secrets: whether passwords and tokens are shown.
         summary: whether to count instead of listing.
+        is_wide: whether tables show all their columns.
         show, explain: the number of the one exchange to print in full, or byte by byte.
         tcp: whether to report the facts of TCP for each connection.
         sort: whether to order by time.
@@ -46,6 +47,7 @@ class DecodeOptions(NamedTuple):
     raw: bool = False
     show_secrets: bool = False
     summary: bool = False
+    is_wide: bool = False
     show: int | None = None
     explain: int | None = None
     tcp: bool = False

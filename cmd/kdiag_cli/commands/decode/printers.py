@@ -8,6 +8,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import SCALARS, SCHEMA, DocumentEncoder, Documents
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Gap
+from kdiag_cli.output.json_text import print_json, write_pieces
 from kdiag_cli.output.terminal import Output, harmless
 
 
@@ -21,17 +22,17 @@ class JsonLines:
 
     def exchange(self, dissection: Dissection) -> None:
         """Print an exchange."""
-        for piece in self._documents.exchange_text(dissection):
-            self._output.write(piece)
+        write_pieces(self._output, self._documents.exchange_text(dissection))
         self._output.write(b"\n")
 
     def gap(self, gap: Gap) -> None:
         """Print a gap."""
-        self._output.write(self._encode(self._documents.gap(gap)) + b"\n")
+        print_json(self._output, self._encode(self._documents.gap(gap)), is_line=True)
 
     def connection(self, connection: Connection) -> None:
         """Print a connection that has ended."""
-        self._output.write(self._encode(self._documents.connection(connection)) + b"\n")
+        document = self._documents.connection(connection)
+        print_json(self._output, self._encode(document), is_line=True)
 
     def finish(self) -> None:
         """Print nothing more."""
@@ -47,13 +48,12 @@ class JsonDocument:
         self._connections: list[dict[str, Any]] = []
         self._gaps: list[dict[str, Any]] = []
         self._separator = b""
-        output.write(b'{"schema":%d,"exchanges":[' % SCHEMA)
+        write_pieces(output, (b'{"schema":%d,"exchanges":[' % SCHEMA,))
 
     def exchange(self, dissection: Dissection) -> None:
         """Print an exchange."""
         self._output.write(self._separator)
-        for piece in self._documents.exchange_text(dissection):
-            self._output.write(piece)
+        write_pieces(self._output, self._documents.exchange_text(dissection))
         self._separator = b",\n"
 
     def gap(self, gap: Gap) -> None:
@@ -66,8 +66,8 @@ class JsonDocument:
 
     def finish(self) -> None:
         """Print connections and gaps, and end the document."""
-        self._output.write(b'],"connections":' + self._encode(self._connections))
-        self._output.write(b',"gaps":' + self._encode(self._gaps) + b"}\n")
+        write_pieces(self._output, (b'],"connections":', self._encode(self._connections)))
+        write_pieces(self._output, (b',"gaps":', self._encode(self._gaps), b"}\n"))
 
 
 class CsvRows:

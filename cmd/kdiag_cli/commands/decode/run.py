@@ -28,9 +28,9 @@ from kdiag_cli.commands.decode.summary import print_summary
 from kdiag_cli.commands.decode.tree import ExchangeView, explanation_document
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.output.exchange_lines import ExchangeLines
-from kdiag_cli.output.pipe import require_reader
+from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.tcp_text import tcp_lines
-from kdiag_cli.output.terminal import BOLD, Output, say
+from kdiag_cli.output.terminal import BOLD, Output, print_paragraph, require_reader, say
 
 _MACHINE_PRINTERS: Final[dict[str, Callable[[Output, Documents], Printer]]] = {
     "jsonl": JsonLines,
@@ -47,7 +47,7 @@ def run(options: DecodeOptions) -> ExitCode:
 def _run(options: DecodeOptions) -> ExitCode:
     if options.out is not None:
         return _write_tables(options, options.out)
-    output = Output(sys.stdout)
+    output = Output(sys.stdout, is_wide=options.is_wide)
     code = _Decoding(options, output).run()
     output.flush()
     return code
@@ -131,7 +131,7 @@ class _Decoding:
             print_summary(self._output, result.summary, result.totals)
         else:
             document = result.summary.document(result.totals)
-            self._output.write(DocumentEncoder().encode(document) + b"\n")
+            print_json(self._output, DocumentEncoder().encode(document))
 
     def _show(self, single: SingleExchange, result: CaptureResult) -> ExitCode:
         """Print the one exchange that was asked for."""
@@ -142,7 +142,7 @@ class _Decoding:
         if self._options.output == "text":
             self._show_text(dissection)
         else:
-            self._output.write(DocumentEncoder().encode(self._document(dissection)) + b"\n")
+            print_json(self._output, DocumentEncoder().encode(self._document(dissection)))
         return ExitCode.DONE if is_in_order(dissection.status) else ExitCode.PARTIAL
 
     def _document(self, dissection: Dissection) -> object:
@@ -167,7 +167,7 @@ class _Decoding:
             self._output.line("")
             self._output.line(self._output.paint(f"tcp of connection {connection.number}", BOLD))
             for line in tcp_lines(connection.tcp):
-                self._output.line(line)
+                print_paragraph(self._output, line)
 
 
 def _is_file(stream: object) -> bool:

@@ -7,8 +7,10 @@ from typing import Final
 from kdiag.clock import NS_PER_S
 from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.summary.counts import Summary, Totals, kind_text
-from kdiag_cli.output.tcp_text import HEADERS, tcp_row
-from kdiag_cli.output.terminal import BOLD, YELLOW, Output, harmless, table
+from kdiag_cli.output.table_layout import TableColumn, headers_of
+from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.tcp_text import TCP_COLUMNS, tcp_row
+from kdiag_cli.output.terminal import YELLOW, Output, harmless, print_paragraph, table
 
 _MOST: Final = 20
 
@@ -16,9 +18,10 @@ _MOST: Final = 20
 def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
     """Print what a capture holds, the most frequent first."""
     seconds = (totals.last_ns - totals.first_ns) / NS_PER_S
-    output.line(
+    print_paragraph(
+        output,
         f"{count(totals.packets, 'packet')}, {size(totals.bytes)}, {seconds:,.3f} s, "
-        f"{count(totals.connections, 'connection')}, {count(summary.exchanges, 'exchange')}"
+        f"{count(totals.connections, 'connection')}, {count(summary.exchanges, 'exchange')}",
     )
     _print_apis(output, summary)
     protocols = Counter({each.value: number for each, number in summary.protocols.items()})
@@ -39,39 +42,30 @@ def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
         losses.append(f"{count(totals.gaps, 'gap')}, {size(totals.gap_bytes)} missing")
     for loss in losses:
         output.line("")
-        output.line(output.paint(loss, YELLOW))
+        print_paragraph(output, output.paint(loss, YELLOW))
     for warning in totals.warnings:
-        output.line(output.paint(harmless(warning), YELLOW))
+        print_paragraph(output, output.paint(harmless(warning), YELLOW))
 
 
 def _print_apis(output: Output, summary: Summary) -> None:
     kinds = summary.requests | summary.responses
-    if not kinds:
-        return
     ordered = sorted(kinds, key=lambda kind: (-kinds[kind], kind_text(*kind)))
-    requests = [f"{summary.requests[kind]:,}" for kind in ordered]
-    responses = [f"{summary.responses[kind]:,}" for kind in ordered]
-    widths = [
-        max(len("REQUESTS"), *map(len, requests)),
-        max(len("RESPONSES"), *map(len, responses)),
+    rows = [
+        (kind_text(*kind), f"{summary.requests[kind]:,}", f"{summary.responses[kind]:,}")
+        for kind in ordered
     ]
-    rows = [("API", "REQUESTS".rjust(widths[0]), "RESPONSES".rjust(widths[1]))]
-    for kind, request, response in zip(ordered, requests, responses, strict=True):
-        rows.append((kind_text(*kind), request.rjust(widths[0]), response.rjust(widths[1])))
-    _print_table(output, rows)
+    if rows:
+        _print_table(output, ("API", "REQUESTS", "RESPONSES"), rows)
 
 
 def _print_counts(output: Output, title: str, counts: "Counter[str]") -> None:
-    if not counts:
-        return
     most = counts.most_common(_MOST)
-    width = max(len("COUNT"), *(len(f"{number:,}") for _, number in most))
-    rows = [(title, "COUNT".rjust(width))]
-    rows += [(harmless(name), f"{number:,}".rjust(width)) for name, number in most]
+    rows = [(harmless(name), f"{number:,}") for name, number in most]
     if len(counts) > _MOST:
         rest = sum(counts.values()) - sum(number for _, number in most)
-        rows.append((f"… {len(counts) - _MOST} more", f"{rest:,}".rjust(width)))
-    _print_table(output, rows)
+        rows.append((f"… {len(counts) - _MOST} more", f"{rest:,}"))
+    if rows:
+        _print_table(output, (title, "COUNT"), rows)
 
 
 def _print_tcp(output: Output, summary: Summary) -> None:
@@ -80,14 +74,34 @@ def _print_tcp(output: Output, summary: Summary) -> None:
     rows = [tcp_row(each, each.tcp) for each in largest[:_MOST] if each.tcp is not None]
     if not rows:
         return
-    _print_table(output, [HEADERS, *rows])
+    _print_table(output, TCP_COLUMNS, rows, is_counted=False)
     if len(largest) > _MOST:
         output.line(f"… {count(len(largest) - _MOST, 'connection')} more, with fewer bytes")
 
 
-def _print_table(output: Output, rows: Sequence[tuple[str, ...]]) -> None:
+def _print_table(
+    output: Output,
+    columns: Sequence[TableColumn | str],
+    rows: Sequence[tuple[str, ...]],
+    *,
+    is_counted: bool = True,
+) -> None:
+    """Print rows, aligned in a pipe too: a summary is for people.
+
+    Args:
+        output: where to.
+        columns: what the cells are.
+        rows: a cell for each column.
+        is_counted: whether all columns but the first stand to the right in a pipe.
+    """
     output.line("")
-    head, *lines = table(rows)
-    output.line(output.paint(head, BOLD))
-    for line in lines:
+    if output.is_terminal:
+        print_table(output, columns, rows)
+        return
+    texts = [tuple(headers_of(columns)), *rows]
+    if is_counted:
+        first, *counts = zip(*texts, strict=True)
+        aligned = ([text.rjust(max(map(len, column))) for text in column] for column in counts)
+        texts = list(zip(first, *aligned, strict=True))
+    for line in table(texts):
         output.line(line)

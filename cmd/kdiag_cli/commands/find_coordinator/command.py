@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from kdiag.findings.finding import Severity
+from kdiag.findings.rule import Severity
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag_cli.live.run import run_live
 from kdiag_cli.options import completion as completion_values
@@ -80,6 +80,9 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
     ] = False,
     fail_on: FailOn = Severity.ERROR,
     no_headers: NoHeaders = False,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="Show all columns of a table, however narrow it gets.")
+    ] = False,
     options: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Ask every broker who coordinates a group, and if that is healthy."""
@@ -105,7 +108,7 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
     elif is_watch:
         from kdiag_cli.commands.find_coordinator.watch import watch as work  # noqa: PLC0415 - as above
     code = run_live(
-        lambda: work(search, options),
+        lambda: work(search, options._replace(is_wide=wide)),
         options.timeout_ns,
         command=coordinator_search.COMMAND,
         output=options.output,

@@ -1,6 +1,7 @@
 """`kdiag find-coordinator --moves`: how all groups spread over the brokers."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from kdiag.net.address import host_and_port
 from kdiag.probe.coordinator.spread import BrokerGroups, group_spread
@@ -8,21 +9,32 @@ from kdiag_cli.commands.find_coordinator.run import COMMAND, Search
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
-from kdiag_cli.output.result import ResultFormat, print_document, print_table
+from kdiag_cli.output.result import ResultFormat, print_document
+from kdiag_cli.output.table_layout import TableColumn
+from kdiag_cli.output.tables import print_table
 from kdiag_cli.output.terminal import Output
 
-_HEADERS = ("NODE-ID", "ADDRESS", "RACK", "GROUPS", "TYPES", "STATES", "PARTITIONS-LED", "ERROR")
+_COLUMNS: Final = (
+    TableColumn("NODE-ID"),
+    TableColumn("ADDRESS"),
+    TableColumn("RACK", 4),
+    TableColumn("GROUPS"),
+    TableColumn("TYPES", 2),
+    TableColumn("STATES", 1),
+    TableColumn("PARTITIONS-LED", 3),
+    TableColumn("ERROR"),
+)
 
 
 def moves(search: Search, options: LiveOptions) -> ExitCode:
     """Print the groups that each broker coordinates."""
     with live_session(options) as client:
         brokers = group_spread(client)
-    output = Output()
+    output = Output(is_wide=options.is_wide)
     if options.output is ResultFormat.JSON:
         print_document(output, COMMAND, brokers)
     else:
-        print_table(output, _HEADERS, map(_row, brokers), has_headers=search.has_headers)
+        print_table(output, _COLUMNS, map(_row, brokers), has_headers=search.has_headers)
     output.flush()
     errors = [each.error for each in brokers if each.error]
     return exit_code_of(errors, fail_on=search.fail_on, is_partial=bool(errors))

@@ -13,7 +13,8 @@ from kdiag.diagnosis.coordinator import (
     find,
     report_on,
 )
-from kdiag.findings.finding import Finding, Severity
+from kdiag.findings.finding import Finding
+from kdiag.findings.rule import Severity
 from kdiag.probe.coordinator.search import find_coordinators
 from kdiag.probe.coordinator.share_keys import share_keys
 from kdiag.wire.coordinator_partition import CoordinatorKind
@@ -61,7 +62,7 @@ def once(search: Search, options: LiveOptions) -> ExitCode:
         partial(print_reports, reports=reports, has_headers=search.has_headers),
         findings=findings,
     )
-    print_result(result, options.output)
+    print_result(result, options.output, is_wide=options.is_wide)
     return exit_code(reports, facts, findings, search.fail_on)
 
 

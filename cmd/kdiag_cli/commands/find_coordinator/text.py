@@ -19,8 +19,18 @@ from kdiag.diagnosis.coordinator import (
     PartitionPlace,
 )
 from kdiag.wire.coordinator_partition import CoordinatorKind
-from kdiag_cli.output.result import milliseconds, print_table
-from kdiag_cli.output.terminal import BOLD, DIM, GREEN, RED, YELLOW, Output, harmless
+from kdiag_cli.output.result import milliseconds
+from kdiag_cli.output.table_layout import TableColumn
+from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.terminal import (
+    BOLD,
+    GREEN,
+    RED,
+    YELLOW,
+    Output,
+    harmless,
+    print_paragraph,
+)
 
 _SHOWN_ANSWERS: Final = 8
 """More answers than this are counted where they agree, not listed."""
@@ -30,6 +40,19 @@ _HEADERS: Final = {
     CoordinatorKind.TRANSACTION: "TRANSACTIONAL-ID",
     CoordinatorKind.SHARE: "SHARE-PARTITION",
 }
+_COLUMNS: Final = (
+    TableColumn("TYPE", 6),
+    TableColumn("STATE", 3),
+    TableColumn("COORDINATOR"),
+    TableColumn("ADDRESS"),
+    TableColumn("REACHABLE", 1),
+    TableColumn("PARTITION", 4),
+    TableColumn("LEADER", 5),
+    TableColumn("ISR", 7),
+    TableColumn("REPLICAS", 8),
+    TableColumn("RTT-MS", 2, unit="ms"),
+    TableColumn("ERROR"),
+)
 _TYPES: Final = {"consumer": "consumer group (KIP-848)"}
 
 
@@ -55,21 +78,8 @@ def print_reports(
     if len(reports) == 1 and output.is_terminal:
         _print_whole(output, reports[0])
         return
-    headers = (
-        _HEADERS[reports[0].kind] if reports else "KEY",
-        "TYPE",
-        "STATE",
-        "COORDINATOR",
-        "ADDRESS",
-        "REACHABLE",
-        "PARTITION",
-        "LEADER",
-        "ISR",
-        "REPLICAS",
-        "RTT-MS",
-        "ERROR",
-    )
-    print_table(output, headers, map(_row, reports), has_headers=has_headers)
+    key = TableColumn(_HEADERS[reports[0].kind] if reports else "KEY")
+    print_table(output, (key, *_COLUMNS), map(_row, reports), has_headers=has_headers)
 
 
 def _row(report: CoordinatorReport) -> tuple[object, ...]:
@@ -99,14 +109,14 @@ def _coordinator_rtt_ms(report: CoordinatorReport) -> float | None:
 
 
 def _print_whole(output: Output, report: CoordinatorReport) -> None:
-    output.line(f"{output.paint(harmless(report.key), BOLD)}: {_group_text(report)}")
+    print_paragraph(output, f"{output.paint(harmless(report.key), BOLD)}: {_group_text(report)}")
     lines = (
         ("coordinator", _coordinator_text(output, report)),
         ("kept in", _partition_text(output, report.partition, report.kind)),
         ("answers", _answers_text(output, report)),
     )
     for title, text in lines:
-        output.line(f"  {output.paint(title.ljust(11), DIM)}  {text}")
+        print_paragraph(output, text, f"  {title.ljust(11)}  ")
 
 
 def _group_text(report: CoordinatorReport) -> str:

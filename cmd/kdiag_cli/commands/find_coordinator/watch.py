@@ -19,8 +19,9 @@ from kdiag_cli.commands.find_coordinator.text import document
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.result import SCHEMA, ResultFormat, encode
-from kdiag_cli.output.terminal import BOLD, DIM, Output, harmless, say
+from kdiag_cli.output.terminal import BOLD, DIM, Output, harmless, print_paragraph, say
 
 
 def watch(search: Search, options: LiveOptions) -> ExitCode:
@@ -95,7 +96,7 @@ class _Changes:
             "changes": texts,
             **document(report),
         }
-        self._output.write(encode(line) + b"\n")
+        print_json(self._output, encode(line), is_line=True)
 
     def _print_lines(self, report: CoordinatorReport, texts: list[str]) -> None:
         seconds, rest_ns = divmod(self._clock.epoch_ns(), NS_PER_S)
@@ -103,7 +104,7 @@ class _Changes:
         paint = self._output.paint
         for text in texts:
             key = paint(harmless(report.key), BOLD)
-            self._output.line(f"{paint(time, DIM)}  {key}  {harmless(text)}")
+            print_paragraph(self._output, f"{paint(time, DIM)}  {key}  {harmless(text)}")
 
 
 def _nothing_known(report: CoordinatorReport) -> CoordinatorReport:

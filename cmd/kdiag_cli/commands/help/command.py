@@ -8,7 +8,6 @@ from typer.core import TyperGroup
 from kdiag.findings.finding import RULES
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.output.help_topics import topic_text, topic_titles
-from kdiag_cli.output.markdown import markdown_lines
 from kdiag_cli.output.terminal import Output, say, table
 
 EXAMPLES = """\b
@@ -69,6 +68,8 @@ def _print(screen: Output, text: str) -> None:
     if not screen.is_terminal:
         screen.write(text.encode())
         return
+    from kdiag_cli.output.markdown import markdown_lines  # noqa: PLC0415 - rich: 40 ms, for people
+
     for line in markdown_lines(text, screen, min(screen.width or _MOST_COLUMNS, _MOST_COLUMNS)):
         screen.line(line)
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kdiag.findings.finding import Severity
+from kdiag.findings.rule import Severity
 from kdiag.probe.latency.plan import RecordShape
 from kdiag_cli.commands.latency.options import (
     LatencyOptions,

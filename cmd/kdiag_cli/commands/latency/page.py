@@ -9,9 +9,9 @@ from kdiag.diagnosis.latency.histogram import LatencyHistogram
 from kdiag.probe.latency.results import LatencyResults, Series, SeriesKind
 from kdiag_cli.commands.latency.document import name_of, told
 from kdiag_cli.commands.latency.text import (
-    HEADERS,
-    NODE_HEADERS,
-    WAIT_HEADERS,
+    COLUMNS,
+    NODE_COLUMNS,
+    WAIT_COLUMNS,
     medians,
     node_rows,
     series_row,
@@ -21,6 +21,7 @@ from kdiag_cli.commands.latency.text import (
 from kdiag_cli.output.chart import Axis, Grid, LineChart
 from kdiag_cli.output.html_page import Part, write_page
 from kdiag_cli.output.result import milliseconds
+from kdiag_cli.output.table_layout import headers_of
 
 _INTRODUCTION: Final = (
     "All times are in milliseconds. Requests were due on a schedule and count from when they were "
@@ -45,12 +46,14 @@ def write_latency_page(file: Path, results: LatencyResults) -> None:
     """
     series = [each for each in results.series.values() if each.latencies.count]
     parts: list[Part] = [_INTRODUCTION, medians(results), *_curves(series)]
-    parts.append(Grid("Latencies", HEADERS, [series_row(each) for each in series]))
+    parts.append(Grid("Latencies", headers_of(COLUMNS), [series_row(each) for each in series]))
     nodes = node_rows(results)
     if nodes:
-        parts.append(Grid("Brokers", NODE_HEADERS, nodes))
+        parts.append(Grid("Brokers", headers_of(NODE_COLUMNS), nodes))
     if results.sweep:
-        parts.append(Grid("Fetches", WAIT_HEADERS, [wait_row(each) for each in results.sweep]))
+        parts.append(
+            Grid("Fetches", headers_of(WAIT_COLUMNS), [wait_row(each) for each in results.sweep])
+        )
         parts += [f"{wait_name(each)}: {explanation(each)}" for each in results.sweep]
     parts += results.warnings
     write_page(file, "kdiag latency", parts)

@@ -29,14 +29,14 @@ from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions, client_config
+from kdiag_cli.output.progress import StepProgress
 from kdiag_cli.output.result import Result, print_result
-from kdiag_cli.output.terminal import write_over
+from kdiag_cli.output.terminal import can_write_over
 
 COMMAND: Final = "latency"
 
 _IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
 _MOST_IN_FLIGHT: Final = 1000
-_EVERY_NS: Final = 200_000_000
 
 
 def run(options: LatencyOptions, live: LiveOptions) -> ExitCode:
@@ -62,7 +62,6 @@ class _Latency:
         self._live = live
         self._clock = SteadyClock()
         self._results = LatencyResults()
-        self._next_ns = 0
 
     def run(self) -> ExitCode:
         """Measure and print.
@@ -95,14 +94,14 @@ class _Latency:
                 now_ns = self._clock.monotonic_ns()
                 client.deadline_ns = now_ns + (client.deadline_ns - now_ns) * 8 // 10
             target, group = place
-            on_time = self._tell if sys.stderr.isatty() else None
+            progress = StepProgress()
+            on_time = progress.update if can_write_over(sys.stderr) else None
             try:
                 measure(
                     client, target, self._options.plan, self._results, group=group, on_time=on_time
                 )
             finally:
-                if on_time is not None:
-                    write_over()
+                progress.clear()
 
     @contextmanager
     def _target(self, client: ClusterClient) -> Iterator[tuple[LatencyTarget, ProbeGroup | None]]:
@@ -132,13 +131,6 @@ class _Latency:
             self._results.warn(f"offsets are not committed: {error}")
             return None
 
-    def _tell(self, what: str, part: float) -> None:
-        """Show how far it is."""
-        now_ns = self._clock.monotonic_ns()
-        if now_ns >= self._next_ns:
-            self._next_ns = now_ns + _EVERY_NS
-            write_over(f"{what}: {max(0.0, min(1.0, part)):.0%}")
-
     def _print(self) -> ExitCode:
         """Tell what was measured; return the exit code."""
         results = self._results
@@ -154,7 +146,7 @@ class _Latency:
             results.warnings,
             findings,
         )
-        print_result(result, self._live.output)
+        print_result(result, self._live.output, is_wide=self._live.is_wide)
         if self._options.html is not None:
             from kdiag_cli.commands.latency.page import write_latency_page  # noqa: PLC0415 - only for pages
 

@@ -11,36 +11,46 @@ from kdiag.diagnosis.latency.histogram import Percentile
 from kdiag.probe.latency.results import LatencyResults, Series, SeriesKind
 from kdiag_cli.commands.latency.document import QUANTILES, name_of, told
 from kdiag_cli.output.chart import Bar, BarChart, print_bars
-from kdiag_cli.output.result import milliseconds, print_table
-from kdiag_cli.output.terminal import Output
+from kdiag_cli.output.result import milliseconds
+from kdiag_cli.output.table_layout import TableColumn
+from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.terminal import Output, print_paragraph
 
-HEADERS: Final = (
-    "WHAT",
-    "COUNT",
-    "MIN",
-    "P50",
-    "P50-RANGE",
-    "P95",
-    "P99",
-    "P99-RANGE",
-    "P99.9",
-    "MAX",
-    "NETWORK",
-    "BROKER",
-    "CLIENT",
-    "ERRORS",
+COLUMNS: Final = (
+    TableColumn("WHAT"),
+    TableColumn("COUNT"),
+    TableColumn("MIN", 5, unit="ms"),
+    TableColumn("P50", unit="ms"),
+    TableColumn("P50-RANGE", 6, unit="ms"),
+    TableColumn("P95", 4, unit="ms"),
+    TableColumn("P99", unit="ms"),
+    TableColumn("P99-RANGE", 7, unit="ms"),
+    TableColumn("P99.9", 3, unit="ms"),
+    TableColumn("MAX", 2, unit="ms"),
+    TableColumn("NETWORK", unit="ms"),
+    TableColumn("BROKER", unit="ms"),
+    TableColumn("CLIENT", unit="ms"),
+    TableColumn("ERRORS", 1),
 )
 """Times are in milliseconds; the last three are the parts of the median."""
 
-NODE_HEADERS: Final = ("NODE-ID", "WHAT", "COUNT", "MEAN", "NETWORK", "BROKER", "CLIENT")
-WAIT_HEADERS: Final = (
-    "MIN-BYTES",
-    "MAX-WAIT",
-    "COUNT",
-    "P50",
-    "AT-WAIT-PCT",
-    "EMPTY-PCT",
-    "BYTES",
+NODE_COLUMNS: Final = (
+    TableColumn("NODE-ID"),
+    TableColumn("WHAT"),
+    TableColumn("COUNT", 1),
+    TableColumn("MEAN", unit="ms"),
+    TableColumn("NETWORK", unit="ms"),
+    TableColumn("BROKER", unit="ms"),
+    TableColumn("CLIENT", unit="ms"),
+)
+WAIT_COLUMNS: Final = (
+    TableColumn("MIN-BYTES", unit="bytes"),
+    TableColumn("MAX-WAIT", unit="ms"),
+    TableColumn("COUNT", 1),
+    TableColumn("P50", unit="ms"),
+    TableColumn("AT-WAIT-PCT", unit="percent"),
+    TableColumn("EMPTY-PCT", unit="percent"),
+    TableColumn("BYTES", 2, unit="bytes"),
 )
 
 _REQUESTS: Final = frozenset((SeriesKind.PRODUCE, SeriesKind.FETCH))
@@ -49,7 +59,7 @@ _REQUESTS: Final = frozenset((SeriesKind.PRODUCE, SeriesKind.FETCH))
 def print_results(output: Output, results: LatencyResults, *, has_headers: bool = True) -> None:
     """Print the tables, each after an empty line, and what the fetches waited for."""
     rows = [series_row(each) for each in results.series.values() if _says_something(each)]
-    print_table(output, HEADERS, rows, has_headers=has_headers)
+    print_table(output, COLUMNS, rows, has_headers=has_headers)
     chart = medians(results)
     if output.is_terminal and chart.bars:
         output.line("")
@@ -57,13 +67,13 @@ def print_results(output: Output, results: LatencyResults, *, has_headers: bool 
     nodes = node_rows(results)
     if nodes:
         output.line("")
-        print_table(output, NODE_HEADERS, nodes, has_headers=has_headers)
+        print_table(output, NODE_COLUMNS, nodes, has_headers=has_headers)
     if results.sweep:
         output.line("")
         waits = [wait_row(each) for each in results.sweep]
-        print_table(output, WAIT_HEADERS, waits, has_headers=has_headers)
+        print_table(output, WAIT_COLUMNS, waits, has_headers=has_headers)
         for each in results.sweep:
-            output.line(f"{wait_name(each)}: {explanation(each)}")
+            print_paragraph(output, f"{wait_name(each)}: {explanation(each)}")
 
 
 def series_row(series: Series) -> tuple[object, ...]:

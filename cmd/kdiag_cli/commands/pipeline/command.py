@@ -16,7 +16,7 @@ from kdiag_cli.options.captures import (
 )
 from kdiag_cli.options.quantities import Default, duration_ns, moment_ns, parsed
 from kdiag_cli.options.report import AnswerOutput, Parameters, read_query
-from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.options.results import NoHeaders, Wide
 from kdiag_cli.output.answer import AnswerFormat
 from kdiag_cli.output.result import ResultFormat
 
@@ -261,6 +261,7 @@ def report(  # noqa: PLR0913 - as above
     parameter: Parameters = None,
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
+    wide: Wide = False,
 ) -> None:
     """Answer a question that many have, on Spark; DuckDB's is `kdiag report NAME DIR`."""
     from kdiag_cli.commands.pipeline import run as doing  # noqa: PLC0415 - `--help`
@@ -269,5 +270,7 @@ def report(  # noqa: PLR0913 - as above
     query = read_query(name, parameter or [])
     spark = SparkOptions(master, conf or [])
     raise typer.Exit(
-        doing.report_tables(query, folder, spark, output, name, has_headers=not no_headers)
+        doing.report_tables(
+            query, folder, spark, output, name, has_headers=not no_headers, is_wide=wide
+        )
     )

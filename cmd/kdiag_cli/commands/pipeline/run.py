@@ -8,7 +8,8 @@ from kdiag_cli.captures.source import read_topic_ids
 from kdiag_cli.commands.pipeline.spark import SparkOptions, progress, with_spark
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.output.answer import Answer, AnswerFormat, print_answer
-from kdiag_cli.output.result import ResultFormat, print_document, print_table
+from kdiag_cli.output.result import ResultFormat, print_document
+from kdiag_cli.output.tables import print_table
 from kdiag_cli.output.terminal import Output, say
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def report_tables(  # noqa: PLR0913 - two are only passed on
     name: str,
     *,
     has_headers: bool,
+    is_wide: bool,
 ) -> ExitCode:
     """Print the answer of Spark to a report; return the exit code."""
 
@@ -84,13 +86,14 @@ def report_tables(  # noqa: PLR0913 - two are only passed on
         from kdiag.pipeline.output.views import ask  # noqa: PLC0415 - pyarrow
 
         answer = ask(session, folder, query)
-        screen = Output()
+        screen = Output(is_wide=is_wide)
         print_answer(
             screen,
             Answer(answer.schema.names, answer.to_batches()),
             output,
             command=f"report {name}",
             has_headers=has_headers,
+            wide=query.wide,
         )
         screen.flush()
         return ExitCode.DONE

@@ -17,7 +17,7 @@ from kdiag_cli.options.captures import (
     WithRecords,
 )
 from kdiag_cli.options.report import AnswerOutput
-from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.options.results import NoHeaders, Wide
 from kdiag_cli.output.answer import AnswerFormat
 
 EXAMPLES = """\b
@@ -47,6 +47,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
     *,
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
+    wide: Wide = False,
     values: WithRecords = False,
     no_bodies: NoBodies = False,
     port: Ports = None,
@@ -74,5 +75,12 @@ def query(  # noqa: PLR0913 - a parameter for each option
         separates_networks=separate_networks,
     )
     contents = TableContents(bodies=not no_bodies, records=values)
-    ask = partial(print_result, Query(sql, {}), output, command="query", has_headers=not no_headers)
+    ask = partial(
+        print_result,
+        Query(sql, {}),
+        output,
+        command="query",
+        has_headers=not no_headers,
+        is_wide=wide,
+    )
     raise typer.Exit(ask_tables(inputs, contents, ask))

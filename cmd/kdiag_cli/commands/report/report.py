@@ -15,7 +15,7 @@ from kdiag_cli.options.captures import (
     TopicIds,
 )
 from kdiag_cli.options.report import AnswerOutput, Parameters, read_query
-from kdiag_cli.options.results import NoHeaders
+from kdiag_cli.options.results import NoHeaders, Wide
 from kdiag_cli.output.answer import AnswerFormat
 
 EXAMPLES = """\b
@@ -54,6 +54,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
     ] = None,
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
+    wide: Wide = False,
     port: Ports = None,
     topic_ids: TopicIds = None,
     keylog: KeyLogs = None,
@@ -67,7 +68,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
     from kdiag_cli.commands.report.run import print_reports, print_result, print_sql  # noqa: PLC0415
 
     if list_all:
-        print_reports(output, has_headers=not no_headers)
+        print_reports(output, has_headers=not no_headers, is_wide=wide)
         return
     if name is None:
         raise typer.BadParameter("name a report, or --list them", param_hint="NAME")
@@ -85,5 +86,12 @@ def report(  # noqa: PLR0913 - a parameter for each option
         topic_ids=topic_ids,
         separates_networks=separate_networks,
     )
-    ask = partial(print_result, query, output, command=f"report {name}", has_headers=not no_headers)
+    ask = partial(
+        print_result,
+        query,
+        output,
+        command=f"report {name}",
+        has_headers=not no_headers,
+        is_wide=wide,
+    )
     raise typer.Exit(ask_tables(inputs, TableContents(bodies=False), ask))

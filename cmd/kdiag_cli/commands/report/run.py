@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from kdiag.report.sql_report import Query, Report, load_report, report_names
 from kdiag_cli.captures.tables import require_report_extra
 from kdiag_cli.output.answer import Answer, AnswerFormat, print_answer
-from kdiag_cli.output.result import print_document, print_table
+from kdiag_cli.output.result import print_document
+from kdiag_cli.output.tables import print_table
 from kdiag_cli.output.terminal import Output
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ def print_sql(query: Query, dialect: str) -> None:
     screen.flush()
 
 
-def print_reports(form: AnswerFormat, *, has_headers: bool) -> None:
+def print_reports(form: AnswerFormat, *, has_headers: bool, is_wide: bool = False) -> None:
     """Print what reports there are."""
     reports = [load_report(name) for name in report_names()]
-    screen = Output()
+    screen = Output(is_wide=is_wide)
     if form in (AnswerFormat.JSON, AnswerFormat.JSONL):
         print_document(screen, "report", [_document(each) for each in reports])
     else:
@@ -50,8 +51,14 @@ def _document(report: Report) -> "dict[str, Any]":
     }
 
 
-def print_result(
-    query: Query, form: AnswerFormat, database: "Database", *, command: str, has_headers: bool
+def print_result(  # noqa: PLR0913 - two are only passed on
+    query: Query,
+    form: AnswerFormat,
+    database: "Database",
+    *,
+    command: str,
+    has_headers: bool,
+    is_wide: bool,
 ) -> None:
     """Print the answer of a database to a question.
 
@@ -61,7 +68,7 @@ def print_result(
     from kdiag.report.engine import rows_of  # noqa: PLC0415 - duckdb is an extra
 
     found = database.ask(query)
-    screen = Output()
+    screen = Output(is_wide=is_wide)
     answer = Answer(found.schema.names, rows_of(found))
-    print_answer(screen, answer, form, command=command, has_headers=has_headers)
+    print_answer(screen, answer, form, command=command, has_headers=has_headers, wide=query.wide)
     screen.flush()

@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from kdiag.report.tables.catalog import TABLES
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.options.results import NoHeaders
-from kdiag_cli.output.result import ResultFormat, print_document, print_table
-from kdiag_cli.output.terminal import BOLD, Output, say
+from kdiag_cli.options.results import NoHeaders, Wide
+from kdiag_cli.output.result import ResultFormat, print_document
+from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.terminal import BOLD, Output, print_paragraph, say
 
 if TYPE_CHECKING:
-    from kdiag.report.tables.column import Table
+    from kdiag.report.tables.column import Column, Table
 
 EXAMPLES = """\b
 Examples:
@@ -22,7 +24,6 @@ Examples:
 Exit codes: 0 done, 2 wrong usage or no such table.
 """
 
-_HEADERS: Final = ("COLUMN", "TYPE", "UNIT", "MEANING")
 _KEYS: Final = ("name", "type", "unit", "meaning")
 
 
@@ -35,20 +36,18 @@ def tables(
         ResultFormat, typer.Option("--output", "-o", help="Text for people, or JSON for programs.")
     ] = ResultFormat.TABLE,
     no_headers: NoHeaders = False,
+    wide: Wide = False,
 ) -> None:
     """Explain the tables that captures become, column by column.
 
     They are what kdiag query and kdiag report read, and what kdiag decode --output parquet writes.
     """
-    # `--help` must not load what only the run needs.
-    from kdiag.report.tables.catalog import TABLES  # noqa: PLC0415
-
     unknown = [name for name in names or () if name not in TABLES]
     if unknown:
         say(f"there is no table {unknown[0]!r}; there are {', '.join(TABLES)}")
         raise typer.Exit(ExitCode.USAGE)
     chosen = [TABLES[name] for name in names or TABLES]
-    screen = Output()
+    screen = Output(is_wide=wide)
     if output is ResultFormat.JSON:
         print_document(screen, "tables", [_document(table) for table in chosen])
     else:
@@ -69,16 +68,24 @@ def _print(screen: Output, tables: "list[Table]", *, has_headers: bool) -> None:
     """Print a paragraph for each table on a terminal, else one list of all columns."""
     if not screen.is_terminal:
         rows = [(table.name, *cells) for table in tables for cells in _rows(table)]
-        print_table(screen, ("TABLE", *_HEADERS), rows, has_headers=has_headers)
+        headers = ("TABLE", "COLUMN", "TYPE", "UNIT", "MEANING")
+        print_table(screen, headers, rows, has_headers=has_headers)
         return
     for number, table in enumerate(tables):
         if number:
             screen.line("")
-        screen.line(f"{screen.paint(table.name, BOLD)}: {table.meaning}")
-        screen.line(f"key: {', '.join(table.key)}")
-        print_table(screen, _HEADERS, _rows(table), has_headers=has_headers)
+        print_paragraph(screen, f"{screen.paint(table.name, BOLD)}: {table.meaning}")
+        print_paragraph(screen, f"key: {', '.join(table.key)}")
+        cells = [(each.name, _type_text(each), each.meaning) for each in table.columns]
+        print_table(screen, ("COLUMN", "TYPE", "MEANING"), cells, has_headers=has_headers)
 
 
 def _rows(table: "Table") -> list[tuple[str, ...]]:
-    """Return the columns of a table as the cells of `_HEADERS`."""
+    """Return the columns of a table as the cells of `_KEYS`."""
     return [(each.name, each.type, each.unit, each.meaning) for each in table.columns]
+
+
+def _type_text(column: "Column[Any]") -> str:
+    """Return a type in which lines can end, and the unit of its numbers."""
+    unit = f" ({column.unit})" if column.unit else ""
+    return column.type.replace(",", ", ") + unit

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from kdiag.findings.finding import Severity
+from kdiag.findings.rule import Severity
 from kdiag.wire.catalog import Api
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.run import run_live
@@ -122,7 +122,7 @@ def request(  # noqa: PLR0913 - a parameter for each option
 
     def work() -> ExitCode:
         if fields:
-            return request_forms.print_fields(api, version, options.output)
+            return request_forms.print_fields(api, version, options.output, is_wide=options.is_wide)
         if template:
             return request_forms.print_template(api, version)
         message = request_message.read_message(api, form, version)

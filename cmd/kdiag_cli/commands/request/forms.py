@@ -1,34 +1,47 @@
 """`kdiag request --template` and `--fields`: what a request can hold, for whoever writes one."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from kdiag.wire.catalog import Api
 from kdiag.wire.codec.template import FieldRow, field_rows, template
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.output.result import ResultFormat, encode, print_document, print_table
+from kdiag_cli.output.json_text import shown
+from kdiag_cli.output.result import ResultFormat, encode, print_document
+from kdiag_cli.output.table_layout import TableColumn
+from kdiag_cli.output.tables import print_table
 from kdiag_cli.output.terminal import Output
+
+_COLUMNS: Final = (
+    TableColumn("FIELD"),
+    TableColumn("TYPE"),
+    TableColumn("VERSIONS"),
+    TableColumn("NULLABLE", 2),
+    TableColumn("TAG", 3),
+    TableColumn("DEFAULT", 1),
+)
 
 
 def print_template(api: Api, version: int | None) -> ExitCode:
     """Print the JSON of a request with its defaults, by default of the newest version."""
     form = template(api.request_class(), api.versions.high if version is None else version)
     output = Output()
-    output.write(pretty(form) + b"\n")
+    output.write(shown(output, pretty(form)) + b"\n")
     output.flush()
     return ExitCode.DONE
 
 
-def print_fields(api: Api, version: int | None, form: ResultFormat) -> ExitCode:
+def print_fields(
+    api: Api, version: int | None, form: ResultFormat, *, is_wide: bool = False
+) -> ExitCode:
     """Print the fields of a request, by default those of all versions."""
     rows = field_rows(api.request_class(), version)
-    output = Output()
+    output = Output(is_wide=is_wide)
     if form is ResultFormat.JSON:
         print_document(output, "request", [each._asdict() for each in rows])
     else:
-        headers = ("FIELD", "TYPE", "VERSIONS", "NULLABLE", "TAG", "DEFAULT")
-        print_table(output, headers, map(_row, rows))
+        print_table(output, _COLUMNS, map(_row, rows))
     output.flush()
     return ExitCode.DONE
 

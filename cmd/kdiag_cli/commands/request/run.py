@@ -20,7 +20,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.findings.finding import Severity
+from kdiag.findings.rule import Severity
 from kdiag.probe.destination import Destination, broker_id, find_nodes
 from kdiag.wire.frame import Frame
 from kdiag.wire.primitives import uuid_text
@@ -31,7 +31,9 @@ from kdiag_cli.commands.request.reply import Asked, Reply, frame_hex, reply_of
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.destination import destination_session, tell_nowhere
 from kdiag_cli.options.live import LiveOptions, config_sources
-from kdiag_cli.output.result import ResultFormat, print_document, say_findings
+from kdiag_cli.output.findings import say_findings
+from kdiag_cli.output.json_text import shown
+from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output, say
 
 COMMAND: Final = "request"
@@ -90,7 +92,7 @@ def _show(
     else:
         _print_frame(output, reply, order)
         if not order.with_bytes:
-            output.write(pretty(body) + b"\n")
+            output.write(shown(output, pretty(body)) + b"\n")
     output.flush()
     say(*warnings)
 
@@ -192,7 +194,7 @@ def _print(replies: Sequence[Reply], order: Order, options: LiveOptions) -> Exit
 def _print_reply(output: Output, reply: Reply, order: Order) -> None:
     _print_frame(output, reply, order)
     if reply.body is not None:
-        output.write(pretty(reply.body) + b"\n")
+        output.write(shown(output, pretty(reply.body)) + b"\n")
         return
     if reply.error is not None:
         say(f"{reply.asked}: {reply.error}")

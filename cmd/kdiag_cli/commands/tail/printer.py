@@ -1,6 +1,5 @@
 """Where the records of `kdiag tail` go: lines in a pipe, columns on a terminal, a Parquet file."""
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple, Protocol
@@ -9,6 +8,7 @@ from kdiag.probe.tail.record_runs import MAX_RUN_BYTES, RecordRun
 from kdiag_cli.commands.tail.json_columns import is_internal
 from kdiag_cli.commands.tail.line_template import Column, LineTemplate, Piece
 from kdiag_cli.commands.tail.text_columns import NO_MARK, TextColumns
+from kdiag_cli.output.json_text import shown
 from kdiag_cli.output.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output, clipped, harmless
 
 _TERMINAL_RUN_BYTES: Final = 1 << 14
@@ -24,7 +24,6 @@ _MAGENTA: Final = 35
 _PALETTE: Final = (CYAN, GREEN, YELLOW, _MAGENTA, _BLUE)
 _LEAST_VALUE_WIDTH: Final = 20
 _MOST_KEY_WIDTH: Final = 40
-_NOT_IN_JSON: Final = re.compile(r"[^ -~\n]")
 _NULL: Final = "null"
 _NO_TIME: Final = "-"
 
@@ -70,23 +69,12 @@ class LinePrinter:
 
 
 class JsonPrinter(LinePrinter):
-    """JSON lines; on a terminal with escapes for what could move its cursor."""
+    """JSON lines; on a terminal in colours, and with escapes for what could move its cursor."""
 
     def write(self, run: RecordRun) -> None:
         """Print a line for each record."""
-        lines = self._template.lines(run)
-        if self._output.is_terminal:
-            lines = _NOT_IN_JSON.sub(_json_escape, lines.decode()).encode()
-        self._output.write(lines)
+        self._output.write(shown(self._output, self._template.lines(run)))
         self._output.flush()
-
-
-def _json_escape(match: re.Match[str]) -> str:
-    character = match[0]
-    if character.isprintable():
-        return character
-    units = character.encode("utf-16-be").hex()
-    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def default_template(columns: TextColumns, *, has_marks: bool) -> LineTemplate:

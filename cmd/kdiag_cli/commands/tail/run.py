@@ -27,8 +27,7 @@ from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.interruption import Interruption
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions, client_config
-from kdiag_cli.output.pipe import require_reader, widen
-from kdiag_cli.output.terminal import Output, close_quietly, say
+from kdiag_cli.output.terminal import Output, close_quietly, require_reader, say, widen
 
 _POLL_NS: Final = 250_000_000
 

@@ -3,14 +3,13 @@
 orders: 12,345 records, 3,210/s; 1,204 to the end, 1,204 to the last stable offset; 1 reconnect
 """
 
-import shutil
 import sys
 from collections.abc import Iterable
 from typing import Final, TextIO
 
 from kdiag.client.fetch.position import FetchPosition, Notice, NoticeKind
 from kdiag.clock import NS_PER_S, Clock
-from kdiag_cli.output.terminal import clipped, write_over
+from kdiag_cli.output.terminal import can_write_over, clipped, width_of, write_over
 
 _EVERY_NS: Final = 200_000_000
 _PATIENCE_NS: Final = 1_000_000_000
@@ -45,12 +44,12 @@ class TailStatus:
     def show(self, positions: Iterable[FetchPosition]) -> None:
         """Write the line, unless it was written just now."""
         now_ns = self._clock.monotonic_ns()
-        if now_ns < self._next_ns or not self._stream.isatty():
+        if now_ns < self._next_ns or not can_write_over(self._stream):
             return
         self._next_ns = now_ns + _EVERY_NS
         self._is_shown = True
-        width = shutil.get_terminal_size().columns
-        write_over(clipped(self.text(list(positions), now_ns), width - 1), self._stream)
+        text = clipped(self.text(list(positions), now_ns), width_of(self._stream) - 1)
+        write_over(text, self._stream)
 
     def clear(self) -> None:
         """Remove the line, so that something else can be written."""

@@ -1,24 +1,24 @@
 """The run of `kdiag tune-buffers` on captures: what limits their connections."""
 
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kdiag.diagnosis.tcp import findings as tcp_limit_findings
 from kdiag.diagnosis.tcp.limit import SHORT_PATH_NS, ConnectionLimits, limits_of
 from kdiag.diagnosis.tcp.turns import Turns
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Exchange
+from kdiag.findings.finding import Finding
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.source import open_traffic, read_keylogs
 from kdiag_cli.commands.tune_buffers.captures_text import Path, document, print_paths
 from kdiag_cli.commands.tune_buffers.options import CapturedPathsOptions
 from kdiag_cli.exit_code import ExitCode, exit_code_of
-from kdiag_cli.output.result import ResultFormat, print_document, say_findings
+from kdiag_cli.output.findings import say_findings
+from kdiag_cli.output.progress import ReadingProgress
+from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output
-
-if TYPE_CHECKING:
-    from kdiag.findings.finding import Finding
 
 COMMAND: Final = "tune-buffers"
 
@@ -29,7 +29,7 @@ def run(options: CapturedPathsOptions) -> ExitCode:
 
 
 def _run(options: CapturedPathsOptions) -> ExitCode:
-    output = Output(sys.stdout)
+    output = Output(sys.stdout, is_wide=options.is_wide)
     paths, warnings, is_partial = _read(options)
     findings = [finding for path in paths for finding in path.findings]
     if options.output is ResultFormat.JSON:
@@ -39,8 +39,14 @@ def _run(options: CapturedPathsOptions) -> ExitCode:
         print_paths(output, paths, has_headers=options.has_headers)
     output.flush()
     if options.output is ResultFormat.TABLE:
-        say_findings(findings, warnings)
+        say_findings(findings, warnings, _badness)
     return exit_code_of([], findings, options.fail_on, is_partial=is_partial)
+
+
+def _badness(finding: Finding) -> tuple[int, int]:
+    """Return how bad a finding is, beside others of its kind."""
+    evidence = finding.evidence
+    return evidence.get("retransmits", 0), evidence.get("percent", 0)
 
 
 def _read(options: CapturedPathsOptions) -> tuple[list[Path], list[str], bool]:
@@ -52,9 +58,14 @@ def _read(options: CapturedPathsOptions) -> tuple[list[Path], list[str], bool]:
     )
     decoder.follow_tcp()
     seen = _Seen(options.bits_per_s)
-    for batch in reader.read_segments():
-        keylog.add_secrets(reader.secrets)
-        seen.take(decoder.feed(batch))
+    progress = ReadingProgress(reader.total_bytes)
+    try:
+        for batch in reader.read_segments():
+            keylog.add_secrets(reader.secrets)
+            seen.take(decoder.feed(batch))
+            progress.update(reader.bytes_read)
+    finally:
+        progress.clear()
     seen.take(decoder.finish())
     paths = sorted(seen.paths, key=lambda path: path.connection.number)
     is_partial = bool(reader.warnings or decoder.counts.gaps)

@@ -16,25 +16,27 @@ from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection
 from kdiag.exchange.tcp_facts import Spread, TcpDirection, TcpFacts
 from kdiag.findings.finding import Finding
-from kdiag_cli.output.result import milliseconds, print_table
+from kdiag_cli.output.result import milliseconds
+from kdiag_cli.output.table_layout import TableColumn
+from kdiag_cli.output.tables import print_table
 from kdiag_cli.output.terminal import Output
 
-_HEADERS: Final = (
-    "CONNECTION",
-    "CLIENT",
-    "BROKER",
-    "CLIENT-ID",
-    "DIRECTION",
-    "LIMIT",
-    "SHARE-PCT",
-    "MB/S",
-    "CEILING",
-    "RTT-MS",
-    "WINDOW",
-    "IN-FLIGHT",
-    "RETRANSMITS",
-    "ZERO-WINDOWS",
-    "STALLED-MS",
+_COLUMNS: Final = (
+    TableColumn("CONNECTION"),
+    TableColumn("CLIENT"),
+    TableColumn("BROKER", 5),
+    TableColumn("CLIENT-ID", 6),
+    TableColumn("DIRECTION"),
+    TableColumn("LIMIT"),
+    TableColumn("SHARE-PCT", 2, unit="percent"),
+    TableColumn("MB/S"),
+    TableColumn("CEILING", 1),
+    TableColumn("RTT-MS", 3, unit="ms"),
+    TableColumn("WINDOW", 7, unit="bytes"),
+    TableColumn("IN-FLIGHT", 8, unit="bytes"),
+    TableColumn("RETRANSMITS", 4),
+    TableColumn("ZERO-WINDOWS", 9),
+    TableColumn("STALLED-MS", 10, unit="ms"),
 )
 
 
@@ -87,7 +89,7 @@ def print_paths(output: Output, paths: Sequence[Path], *, has_headers: bool = Tr
     """Print a line for each direction with enough bytes to tell."""
     rows = [row for path in paths for row in _rows(path)]
     if rows:
-        print_table(output, _HEADERS, rows, has_headers=has_headers)
+        print_table(output, _COLUMNS, rows, has_headers=has_headers)
     quiet = sum(not path.is_busy for path in paths)
     if quiet and output.is_terminal:
         output.line(f"{count(quiet, 'connection')} with too few bytes to tell")

@@ -120,6 +120,7 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
             bits_per_s=rate,
             output=options.output,
             has_headers=not no_headers,
+            is_wide=options.is_wide,
             fail_on=fail_on,
         )
         from kdiag_cli.commands.tune_buffers import captures  # noqa: PLC0415 - 200 ms that --help spares

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL
-from kdiag.findings.finding import Severity
+from kdiag.findings.rule import Severity
 from kdiag.quantities import parse_duration_ns, parse_size_bytes
 from kdiag_cli.options.captures import CaptureInputs
 from kdiag_cli.options.quantities import parsed, usage_errors
@@ -61,6 +61,7 @@ class CapturedPathsOptions(NamedTuple):
         bits_per_s: the rate to make room for.
         output: a table or a document.
         has_headers: whether the table has headers.
+        is_wide: whether the table shows all columns.
         fail_on: the least severity that makes the exit code 1.
     """
 
@@ -68,6 +69,7 @@ class CapturedPathsOptions(NamedTuple):
     bits_per_s: int
     output: ResultFormat
     has_headers: bool = True
+    is_wide: bool = False
     fail_on: Severity = Severity.ERROR
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from kdiag.diagnosis.buffers.report import BufferReport
 from kdiag_cli.commands.tune_buffers.text import (
-    CEILING_HEADERS,
-    PATH_HEADERS,
-    RUN_HEADERS,
+    CEILING_COLUMNS,
+    PATH_COLUMNS,
+    RUN_COLUMNS,
     ceiling_rows,
     charts,
     path_row,
@@ -16,6 +16,7 @@ from kdiag_cli.commands.tune_buffers.text import (
 )
 from kdiag_cli.output.chart import Grid
 from kdiag_cli.output.html_page import Part, write_page
+from kdiag_cli.output.table_layout import headers_of
 
 
 def write_buffer_page(file: Path, reports: Sequence[BufferReport]) -> None:
@@ -28,16 +29,16 @@ def write_buffer_page(file: Path, reports: Sequence[BufferReport]) -> None:
 
 
 def _parts(reports: Sequence[BufferReport]) -> Iterator[Part]:
-    yield Grid("Paths", PATH_HEADERS, [path_row(each) for each in reports])
+    yield Grid("Paths", headers_of(PATH_COLUMNS), [path_row(each) for each in reports])
     for each in reports:
         yield from sentences(each)
         yield from charts(each)
         if each.trials:
             title = f"Runs, broker {each.path.node_id}"
-            yield Grid(title, RUN_HEADERS, list(run_rows(each)))
+            yield Grid(title, headers_of(RUN_COLUMNS), list(run_rows(each)))
         if each.ceilings:
             title = f"Ceilings of clients with their defaults, broker {each.path.node_id}"
-            yield Grid(title, CEILING_HEADERS, list(ceiling_rows(each)))
+            yield Grid(title, headers_of(CEILING_COLUMNS), list(ceiling_rows(each)))
         if each.advice:
             lines = [(advice.client, line) for advice in each.advice for line in advice.lines]
             yield Grid(f"To paste, broker {each.path.node_id}", ("WHERE", "LINE"), lines)

@@ -3,7 +3,6 @@
 What was measured is printed whatever ends it, after the topic of kdiag's own is gone.
 """
 
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
@@ -30,8 +29,8 @@ from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions, client_config
+from kdiag_cli.output.progress import StepProgress
 from kdiag_cli.output.result import Result, print_result
-from kdiag_cli.output.terminal import write_over
 
 COMMAND: Final = "tune-buffers"
 
@@ -58,6 +57,7 @@ class Tuning:
         self._proof: Proof | None = None
         self._warnings: list[str] = []
         self._problems: list[KdiagError | str | ExitCode] = []
+        self._progress = StepProgress()
 
     def run(self) -> ExitCode:
         """Measure and print.
@@ -92,7 +92,7 @@ class Tuning:
                 self._problems.append(error)
                 self._warnings.append(str(error))
             finally:
-                _say_progress("")
+                self._progress.clear()
 
     def _prove(self, client: ClusterClient, connector: Connector) -> None:
         """Try the sizes on the paths where it is worth it."""
@@ -111,7 +111,7 @@ class Tuning:
             options.bits_per_s,
             self._limits,
         )
-        self._proof = Proof(connector, plan, _tell)
+        self._proof = Proof(connector, plan, self._tell)
         if options.topic is not None:
             targets = topic_targets(client, options.topic, writes=options.writes_to_topic)
             self._try_all(paths, targets)
@@ -132,6 +132,19 @@ class Tuning:
             self._warnings.append(f"fewer runs than planned: {self._proof.why_ended}")
         if self._proof.is_late:
             self._problems.append(ExitCode.TIMEOUT)
+
+    def _tell(self, progress: ProofProgress) -> None:
+        """Say which run begins."""
+        step = progress.step
+        what = (
+            size_text(step.size_bytes)
+            if step.load is LoadKind.FULL
+            else "kernel, client's defaults"
+        )
+        part = (progress.number - 1) / progress.total
+        run = f"broker {progress.node_id}, run {progress.number} of {progress.total}"
+        hint = "Ctrl-C ends it and tells what was measured"
+        self._progress.update(f"{run}: {step.direction}, buffers {what} ({hint})", part)
 
     def _is_worth(self, path: BrokerPath) -> bool:
         """Return whether to try the sizes on a path."""
@@ -156,7 +169,7 @@ class Tuning:
             self._warnings,
             findings,
         )
-        print_result(result, self._live.output)
+        print_result(result, self._live.output, is_wide=self._live.is_wide)
         self._write_page(reports)
         errors = [each.error for each in self._paths if each.error is not None]
         if len(errors) == len(self._paths):
@@ -174,19 +187,3 @@ class Tuning:
             from kdiag_cli.commands.tune_buffers.page import write_buffer_page  # noqa: PLC0415 - only for pages
 
             write_buffer_page(self._options.html, reports)
-
-
-def _tell(progress: ProofProgress) -> None:
-    """Say which run begins."""
-    step = progress.step
-    what = size_text(step.size_bytes) if step.load is LoadKind.FULL else "kernel, client's defaults"
-    _say_progress(
-        f"broker {progress.node_id}: run {progress.number} of {progress.total}: {step.direction}, "
-        f"buffers {what} (Ctrl-C ends it and tells what was measured)"
-    )
-
-
-def _say_progress(text: str) -> None:
-    """Show a line on stderr while a person waits, in place of the last one."""
-    if sys.stderr.isatty():
-        write_over(text)

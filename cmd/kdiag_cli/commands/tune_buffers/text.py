@@ -14,34 +14,43 @@ from kdiag.diagnosis.buffers.facts import LoadDirection, LoadKind
 from kdiag.diagnosis.buffers.report import BufferReport
 from kdiag.diagnosis.buffers.trials import Trial, size_text
 from kdiag_cli.output.chart import Bar, BarChart, print_bars
-from kdiag_cli.output.result import milliseconds, print_table
-from kdiag_cli.output.terminal import BOLD, Output, harmless
+from kdiag_cli.output.result import milliseconds
+from kdiag_cli.output.table_layout import TableColumn
+from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.terminal import BOLD, Output, harmless, print_paragraph
 
-PATH_HEADERS: Final = (
-    "NODE-ID",
-    "ADDRESS",
-    "RTT-MS",
-    "REQUEST-RTT-MS",
-    "MSS",
-    "WINDOW-SCALE",
-    "CONGESTION-CONTROL",
-    "BROKER-SEND",
-    "BROKER-RECEIVE",
-    "BDP-BYTES",
+PATH_COLUMNS: Final = (
+    TableColumn("NODE-ID"),
+    TableColumn("ADDRESS"),
+    TableColumn("RTT-MS", unit="ms"),
+    TableColumn("REQUEST-RTT-MS", 4, unit="ms"),
+    TableColumn("MSS", 6),
+    TableColumn("WINDOW-SCALE", 3),
+    TableColumn("CONGESTION-CONTROL", 5),
+    TableColumn("BROKER-SEND", 1, unit="bytes"),
+    TableColumn("BROKER-RECEIVE", 2, unit="bytes"),
+    TableColumn("BDP-BYTES", unit="bytes"),
 )
-CEILING_HEADERS: Final = ("NODE-ID", "CLIENT", "DIRECTION", "MB/S", "BOUND-BY", "DEFAULTS")
-RUN_HEADERS: Final = (
-    "NODE-ID",
-    "DIRECTION",
-    "LOAD",
-    "BUFFERS",
-    "SEND-BYTES",
-    "RECEIVE-BYTES",
-    "MB/S",
-    "LOW",
-    "HIGH",
-    "RETRANSMITS",
-    "ROUNDS",
+CEILING_COLUMNS: Final = (
+    TableColumn("NODE-ID"),
+    TableColumn("CLIENT"),
+    TableColumn("DIRECTION"),
+    TableColumn("MB/S"),
+    TableColumn("BOUND-BY"),
+    TableColumn("DEFAULTS", 1),
+)
+RUN_COLUMNS: Final = (
+    TableColumn("NODE-ID"),
+    TableColumn("DIRECTION"),
+    TableColumn("LOAD"),
+    TableColumn("BUFFERS"),
+    TableColumn("SEND-BYTES", 6),
+    TableColumn("RECEIVE-BYTES", 5),
+    TableColumn("MB/S"),
+    TableColumn("LOW", 4),
+    TableColumn("HIGH", 3),
+    TableColumn("RETRANSMITS", 1),
+    TableColumn("ROUNDS", 2),
 )
 
 _DIGITS: Final = 2
@@ -51,15 +60,15 @@ def print_reports(
     output: Output, reports: Sequence[BufferReport], *, has_headers: bool = True
 ) -> None:
     """Print all brokers: their paths together, then what was found of each."""
-    print_table(output, PATH_HEADERS, map(path_row, reports), has_headers=has_headers)
+    print_table(output, PATH_COLUMNS, map(path_row, reports), has_headers=has_headers)
     ceilings = [row for each in reports for row in ceiling_rows(each)]
     if ceilings:
         output.line("")
-        print_table(output, CEILING_HEADERS, ceilings, has_headers=has_headers)
+        print_table(output, CEILING_COLUMNS, ceilings, has_headers=has_headers)
     runs = [row for each in reports for row in run_rows(each)]
     if runs and not output.is_terminal:
         output.line("")
-        print_table(output, RUN_HEADERS, runs, has_headers=has_headers)
+        print_table(output, RUN_COLUMNS, runs, has_headers=has_headers)
     for each in reports:
         _print_broker(output, each)
 
@@ -74,7 +83,7 @@ def charts(report: BufferReport) -> Iterator[BarChart]:
 
 
 def path_row(report: BufferReport) -> tuple[object, ...]:
-    """Return the cells of `PATH_HEADERS`."""
+    """Return the cells of `PATH_COLUMNS`."""
     path, facts = report.path, report.path.facts
     scale = None
     if facts is not None and facts.send_mss is not None:
@@ -94,7 +103,7 @@ def path_row(report: BufferReport) -> tuple[object, ...]:
 
 
 def ceiling_rows(report: BufferReport) -> Iterator[tuple[object, ...]]:
-    """Yield the cells of `CEILING_HEADERS` for each client and direction."""
+    """Yield the cells of `CEILING_COLUMNS` for each client and direction."""
     for each in report.ceilings:
         yield (
             report.path.node_id,
@@ -107,7 +116,7 @@ def ceiling_rows(report: BufferReport) -> Iterator[tuple[object, ...]]:
 
 
 def run_rows(report: BufferReport) -> Iterator[tuple[object, ...]]:
-    """Yield the cells of `RUN_HEADERS` for each setting."""
+    """Yield the cells of `RUN_COLUMNS` for each setting."""
     for each in report.trials:
         rates = (each.mb_per_s, each.low_mb_per_s, each.high_mb_per_s)
         yield (
@@ -152,7 +161,7 @@ def _print_block(output: Output, title: str, lines: Iterable[str]) -> None:
     if title:
         output.line(output.paint(title, BOLD))
     for text in texts:
-        output.line(text)
+        print_paragraph(output, text)
 
 
 def _bar(trial: Trial) -> Bar:

@@ -10,8 +10,10 @@ from kdiag.client.fetch.position import FetchPosition, NoticeKind, PartitionKey
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.wire.api.fetch import AbortedTransaction, FetchRequest, FetchResponse
 from kdiag.wire.error_code import CODE_BY_NAME
-from kdiag.wire.records.batches import RecordBatch, read_batches, write_batch
+from kdiag.wire.records.batch import RecordBatch
+from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import BatchHeader, ControlType, Record, write_control_key
+from kdiag.wire.records.writer import write_batch
 from scripted_kafka.log_cluster import Log, LogCluster
 from scripted_kafka.scripted_broker import offering
 

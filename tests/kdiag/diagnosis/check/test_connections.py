@@ -2,7 +2,7 @@ from kdiag.diagnosis.check.connections import judge_servers, metadata_text, rele
 from kdiag.diagnosis.check.facts import CheckStep
 from kdiag.diagnosis.check.report import CheckPart, CheckRow, CheckStage, CheckStatus
 from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
-from kdiag.findings.finding import Severity
+from kdiag.findings.rule import Severity
 from kdiag.net.timed_channel import HandshakeFacts
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from made_values.check_subject import (

@@ -10,8 +10,8 @@ from kdiag.wire.api.metadata import MetadataRequest
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kdiag.wire.codec.explain import Span
-from kdiag.wire.records.batches import write_batch
 from kdiag.wire.records.record import BatchHeader, Record
+from kdiag.wire.records.writer import write_batch
 from recordings.exchange_maker import (
     cut_frame,
     make_batch,

@@ -13,7 +13,7 @@ from kdiag.wire.internal.group_metadata import (
 )
 from kdiag.wire.internal.user_scram_credential_record import UserScramCredentialRecord
 from kdiag.wire.records.batch import RecordBatch
-from kdiag.wire.records.batches import read_batches, write_batch
+from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import (
     BatchHeader,
     ControlType,
@@ -21,6 +21,7 @@ from kdiag.wire.records.record import (
     TimestampType,
     write_control_key,
 )
+from kdiag.wire.records.writer import write_batch
 from recordings.exchange_maker import make_batch
 
 

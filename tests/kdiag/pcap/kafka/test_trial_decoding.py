@@ -18,8 +18,8 @@ from kdiag.wire.api.metadata import (
 )
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import encode
-from kdiag.wire.records.batches import write_batch
 from kdiag.wire.records.record import Record
+from kdiag.wire.records.writer import write_batch
 from kdiag.wire.schema import Struct
 
 FETCH, METADATA, HEARTBEAT, API_VERSIONS = 1, 3, 12, 18

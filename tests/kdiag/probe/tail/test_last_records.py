@@ -4,8 +4,9 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import FetchedBatch, FetchPosition, PartitionKey
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.probe.tail.last_records import LastRecords, OffsetSpan
-from kdiag.wire.records.batches import read_batches, write_batch
+from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import Record
+from kdiag.wire.records.writer import write_batch
 from scripted_kafka.log_cluster import LogCluster
 
 KEY = PartitionKey("orders", 0)

@@ -13,8 +13,9 @@ from kdiag.probe.tail.record_columns import (
     read_columns,
 )
 from kdiag.wire.records.batch import RecordBatch
-from kdiag.wire.records.batches import read_batches, write_batch
+from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import BatchHeader, Record, TimestampType
+from kdiag.wire.records.writer import write_batch
 
 APPENDED = BatchHeader(timestamp_type=TimestampType.LOG_APPEND_TIME, max_timestamp=77)
 

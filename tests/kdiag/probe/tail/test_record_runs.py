@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from kdiag.client.fetch.position import OPEN_END, FetchedBatch, PartitionKey
 from kdiag.probe.tail.record_runs import MAX_RUN_BYTES, Origin, RecordRun, Unreadable, record_runs
-from kdiag.wire.records.batches import read_batches, write_batch
+from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.compression import crc32c
 from kdiag.wire.records.record import BatchHeader, Record, TimestampType
+from kdiag.wire.records.writer import write_batch
 
 KEY = PartitionKey("orders", 3)
 OTHER = PartitionKey("orders", 4)

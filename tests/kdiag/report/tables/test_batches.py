@@ -28,8 +28,8 @@ from kdiag.wire.api.share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
 )
-from kdiag.wire.records.batches import write_batch
 from kdiag.wire.records.record import BatchHeader, Record
+from kdiag.wire.records.writer import write_batch
 from recordings.exchange_maker import make_batch, make_exchange
 
 TOPIC_ID = bytes(range(16))

@@ -12,15 +12,11 @@ from hypothesis import strategies as st
 
 from folders import ORACLE
 from kdiag.errors import DecodeError
-from kdiag.wire.records.batches import (
-    BatchHeader,
-    Record,
-    RecordBatch,
-    TimestampType,
-    read_batches,
-    write_batch,
-)
+from kdiag.wire.records.batch import RecordBatch
+from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.compression import FORMS
+from kdiag.wire.records.record import BatchHeader, Record, TimestampType
+from kdiag.wire.records.writer import write_batch
 from real_kafka.releases import OLDEST, USUAL
 
 RECORDS = ORACLE / "records.jsonl.gz"

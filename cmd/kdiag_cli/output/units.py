@@ -1,0 +1,68 @@
+"""Numbers as people read them: `812 µs`, `13 MB`, `98 %`. Programs read them as they are."""
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from kdiag.clock import NS_PER_MS, NS_PER_US
+from kdiag.exchange.line.phrase import size
+
+_RANGE: Final = re.compile(r"([0-9.]+)-([0-9.]+)")
+
+
+class Unit(NamedTuple):
+    """How the numbers of a column are shown.
+
+    Attributes:
+        ending: of the column's header, for programs; people see the unit in each cell.
+        text: returns a number with its unit.
+    """
+
+    ending: str
+    text: Callable[[float], str]
+
+
+def duration(time_ns: float) -> str:
+    """Return a time with three digits: `812 µs`, `3.21 ms`, `1.50 s`."""
+    if time_ns < 999_500:  # noqa: PLR2004 - three digits
+        return f"{time_ns / 1000:.0f} µs"
+    value, unit = time_ns / 1_000_000, "ms"
+    if value >= 999.5:  # noqa: PLR2004 - as above
+        value, unit = value / 1000, "s"
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0  # noqa: PLR2004 - as above
+    return f"{value:.{digits}f} {unit}"
+
+
+def with_unit(value: object, unit: str) -> object:
+    """Return a cell as people read it: a number, or a range such as `1.45-1.66`, with its unit.
+
+    Args:
+        value: whatever is in the cell.
+        unit: a key of `UNITS`; empty for none.
+    """
+    if not unit:
+        return value
+    text = UNITS[unit].text
+    if isinstance(value, str) and (ends := _RANGE.fullmatch(value)):
+        low, high = (text(float(each)) for each in ends.groups())
+        return f"{low.removesuffix(high[high.index(' ') :])}-{high}"
+    return text(value) if isinstance(value, int | float) else value
+
+
+def header_of(header: str, unit: str) -> str:
+    """Return what people see above a column: `P99-US` is `P99` where cells have their unit."""
+    return header.removesuffix(UNITS[unit].ending) if unit else header
+
+
+def _size(value: float) -> str:
+    """Return a number of bytes; -1, with which Kafka leaves it to the kernel, is none."""
+    return size(int(value)) if value >= 0 else str(value)
+
+
+UNITS: Final = {
+    "us": Unit("-US", lambda value: duration(value * NS_PER_US)),
+    "ms": Unit("-MS", lambda value: duration(value * NS_PER_MS)),
+    "bytes": Unit("-BYTES", _size),
+    "bytes/s": Unit("", lambda value: f"{_size(value)}/s"),
+    "percent": Unit("-PCT", lambda value: f"{value:g} %"),
+}
