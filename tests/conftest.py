@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -159,9 +158,9 @@ def make_delayed_path(tmp_path: Path) -> Callable[..., DelayedPath]:
     return partial(DelayedPath, tmp_path)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_wan_cluster(
-    tmp_path: Path, get_kafka_jars: Callable[[str], Path]
+    tmp_path_factory: pytest.TempPathFactory, get_kafka_jars: Callable[[str], Path]
 ) -> Callable[..., WanCluster]:
     """Return a function from a version and options to a Kafka behind a delayed link."""
     with _skipping_unless_ci():
@@ -169,7 +168,7 @@ def make_wan_cluster(
 
     def make(version: str, *link_options: str, **options: Any) -> WanCluster:
         get_kafka_jars(version)
-        return WanCluster(version, Path(mkdtemp(dir=tmp_path)), *link_options, **options)
+        return WanCluster(version, tmp_path_factory.mktemp("wan"), *link_options, **options)
 
     return make
 

@@ -6,7 +6,9 @@ Kafka stands behind a path of 20 ms; the client is librdkafka.
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from threading import Event
 from typing import Any, NamedTuple
@@ -69,7 +71,7 @@ SITUATIONS = {
         {"batch.size": "16384", "max.in.flight.requests.per.connection": "1"},
         megabytes=1,
     ),
-    "loss": Situation("produce", "network", "KD6005", link=("--lose-every", "50")),
+    "loss": Situation("produce", "network", "KD6005", link=("--lose-every", "50"), megabytes=3),
     "window scaling stripped": Situation(
         "produce", "window_scaling", "KD6001", link=("--strip-window-scale",)
     ),
@@ -80,42 +82,54 @@ SITUATIONS = {
         "consume", "receive_buffer", "KD6002", {"socket.receive.buffer.bytes": str(SMALL)}
     ),
     "a consumer that hardly gets to run": Situation(
-        "consume", "reader", "KD6003", megabytes=12, is_paused=True
+        "consume", "reader", "KD6003", megabytes=8, is_paused=True
     ),
 }
+
+
+@pytest.fixture(scope="module")
+def get_wan(make_wan_cluster: Callable[..., WanCluster]) -> Iterator[Callable[..., WanCluster]]:
+    """Yield a function from options of the link and the broker's settings to a running Kafka."""
+    with ExitStack() as running:
+
+        @cache
+        def get(link: tuple[str, ...], broker: tuple[tuple[str, str], ...]) -> WanCluster:
+            options = ("--delay-ms", "10", *link)
+            wan = make_wan_cluster("4.3.1", *options, properties=dict(broker))
+            running.enter_context(wan)
+            for end in ("client", "broker"):
+                wan.network.set_congestion_control(end, "reno")
+            return wan
+
+        yield get
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_the_side_that_limits_a_real_broker_s_connection_is_named(
-    name: str, make_wan_cluster: Callable[..., WanCluster], tmp_path: Path
+    name: str, get_wan: Callable[..., WanCluster], tmp_path: Path
 ) -> None:
     """The busiest connection of the capture has the limit that was made."""
     situation = SITUATIONS[name]
     told: list[tuple[str, set[str]]] = []
     # The link is a program: on a busy machine it comes late, and the network is rightly named.
     while len(told) < TRIES and (not told or told[-1][0] != situation.limit):
-        told.append(judged(situation, make_wan_cluster, tmp_path / f"{len(told)}.pcap"))
+        wan = get_wan(situation.link, tuple(situation.broker.items()))
+        told.append(judged(situation, wan, tmp_path / f"{len(told)}.pcap"))
 
     assert told[-1][0] == situation.limit, told
     assert situation.rule_id in told[-1][1]
 
 
-def judged(
-    situation: Situation, make_wan_cluster: Callable[..., WanCluster], capture: Path
-) -> tuple[str, set[str]]:
+def judged(situation: Situation, wan: WanCluster, capture: Path) -> tuple[str, set[str]]:
     """Make a situation; return what limits its busiest connection, and all findings."""
-    link = ("--delay-ms", "10", *situation.link)
-    with make_wan_cluster(USUAL, *link, properties=situation.broker) as wan:
-        for end in ("client", "broker"):
-            wan.network.set_congestion_control(end, "reno")
-        if situation.verb == "consume":
-            subprocess.run(
-                wan.network.command("broker", load(wan, "produce", situation.megabytes, PRODUCER)),
-                check=True,
-            )
-        with wan.network.recording("client", capture):
-            run(wan, situation)
+    if situation.verb == "consume":
+        subprocess.run(
+            wan.network.command("broker", load(wan, "produce", situation.megabytes, PRODUCER)),
+            check=True,
+        )
+    with wan.network.recording({"client": capture}):
+        run(wan, situation)
     found = msgspec.json.decode(kdiag("tune-buffers", capture, "-o", "json").out)
     way = "requests" if situation.verb == "produce" else "responses"
     limit = busiest(found["data"])["limits"][way]["limit"]

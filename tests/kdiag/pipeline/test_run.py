@@ -11,6 +11,7 @@ from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.run import Job, run
 from recordings.capture_sets import recorded_sets, write_hard_cases
 from spark_runs.pipeline_parts import CHOICE, TABLE_NAMES, comparable, in_one_process, read_tables
+from tiers.sampling import sample
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,8 +41,9 @@ class Recording:
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Recording:
-    """Return all captures there are as one recording, in which many reuse the same ports."""
-    sets = [*recorded_sets(), *write_hard_cases(tmp_path_factory.mktemp("hard"))]
+    """Return many captures as one recording, in which many reuse the same ports."""
+    recorded = sample("captures on Spark", list(recorded_sets()), 20)
+    sets = [*recorded, *write_hard_cases(tmp_path_factory.mktemp("hard"))]
     files = tuple(file for each in sets for file in each.files)
     return Recording(files, b"".join(each.keylog for each in sets))
 

@@ -12,8 +12,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 from threading import Event
 from typing import Self
@@ -22,6 +23,7 @@ from delays import delayed_link
 from programs.child_program import ChildProgram
 from real_kafka.kafka_jars import UnavailableError, require_programs
 
+_numbers = count(1)
 ADDRESSES = {"client": "10.99.0.1", "broker": "10.99.0.2"}
 
 
@@ -33,7 +35,8 @@ class DelayedNetwork:
     """
 
     def __init__(self, *link_options: str) -> None:
-        self.names = {end: f"kdiag-{os.getpid()}-{end}" for end in ADDRESSES}
+        number = next(_numbers)
+        self.names = {end: f"kdiag-{os.getpid()}-{number}-{end}" for end in ADDRESSES}
         self._link_options = link_options
         self._stack = ExitStack()
 
@@ -65,12 +68,20 @@ class DelayedNetwork:
         )
 
     @contextmanager
-    def recording(self, end: str, file: Path) -> Iterator[None]:
-        """Have tcpdump record what an end sends and gets.
+    def recording(self, files: Mapping[str, Path]) -> Iterator[None]:
+        """Have tcpdump record what ends send and get, each into a file.
 
         Raises:
             RuntimeError: at the end, if it has lost packets.
         """
+        with ExitStack() as stack:
+            for end, file in files.items():
+                stack.enter_context(self._recorder(end, file))
+            yield
+            Event().wait(1.5)  # tcpdump gets packets from the kernel a second late
+
+    @contextmanager
+    def _recorder(self, end: str, file: Path) -> Iterator[None]:
         tcpdump = ["tcpdump", "-i", delayed_link.DEVICE, "-U", "-B", "16384", "-Z", "root"]
         command = self.command(end, [*tcpdump, "-w", str(file), "tcp"])
         with ChildProgram(command, stderr=subprocess.PIPE) as recorder:
@@ -80,7 +91,6 @@ class DelayedNetwork:
                     break
             try:
                 yield
-                Event().wait(1.5)  # tcpdump gets packets from the kernel a second late
             finally:
                 recorder.send_signal(signal.SIGINT)
                 said = recorder.stderr.read().decode()

@@ -101,8 +101,7 @@ class DelayedPath:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             stack.enter_context(self._network)
-            for end, file in self.captures.items():
-                stack.enter_context(self._network.recording(end, file))
+            stack.enter_context(self._network.recording(self.captures))
             self._stack = stack.pop_all()
         return self
 

@@ -10,15 +10,26 @@ from typing import Final
 from xdist.scheduler import LoadFileScheduling
 
 _GROUPS: Final = {
-    "tests/interop/speed/": "timing",
-    "tests/cases/test_limited_connections.py": "timing",
-    "tests/kdiag/net/test_tcp_info.py": "timing",
-    "tests/kdiag/probe/latency/test_measure.py": "timing",
-    "tests/interop/": "Kafka",
-    "tests/kdiag/pipeline/": "Spark",
+    "timing": (
+        "tests/cases/test_limited_connections.py",
+        "tests/interop/speed/",
+        "tests/kdiag/net/test_tcp_info.py",
+        "tests/kdiag/probe/latency/test_measure.py",
+    ),
+    "Kafka": (
+        "tests/interop/tail/test_tail_program.py",
+        "tests/interop/test_broker.py",
+        "tests/interop/test_check",
+        "tests/interop/test_client_configuration.py",
+        "tests/interop/test_find_coordinator.py",
+        "tests/interop/test_live_tls.py",
+        "tests/interop/test_request.py",
+        "tests/interop/test_sasl.py",
+    ),
+    "Spark": ("tests/kdiag/pipeline/",),
 }
-"""Groups by how paths begin; the first that fits counts. (xdist's own marker for groups does
-nothing here: pytest 9.2 does not let xdist 3.8 change the names of tests.)"""
+"""How the paths of each group begin. (xdist's own marker for groups does nothing here: pytest 9.2
+does not let xdist 3.8 change the names of tests.)"""
 
 
 class ByFileOrGroup(LoadFileScheduling):  # type: ignore[misc] # xdist has no types
@@ -26,5 +37,5 @@ class ByFileOrGroup(LoadFileScheduling):  # type: ignore[misc] # xdist has no ty
 
     def _split_scope(self, nodeid: str) -> str:
         """Return the group of a test, or its file."""
-        groups = (group for start, group in _GROUPS.items() if nodeid.startswith(start))
+        groups = (group for group, starts in _GROUPS.items() if nodeid.startswith(starts))
         return next(groups, nodeid.partition("::")[0])
