@@ -1,11 +1,15 @@
-"""The examples in the help of `kdiag decode` run as they stand."""
+"""The examples in the help of `kdiag decode` run as they stand, and its tables are complete."""
 
+import re
 import shlex
 from pathlib import Path
 
 import pytest
 
-from folders import CAPTURES, TLS_CAPTURES
+from folders import CAPTURES, ROOT, TLS_CAPTURES
+from kdiag.pcap.packets.descent import ETHERTYPE, Encapsulation
+from kdiag.pcap.packets.dissector import DISSECTORS
+from kdiag.pcap.packets.index import STEPS
 from kdiag_cli.commands.decode.command import EXAMPLES
 from programs.kdiag_program import kdiag
 
@@ -47,3 +51,16 @@ def test_every_option_is_in_the_help() -> None:
         assert option in out
     assert len(example_arguments()) >= 8
     assert "Exit codes: 0 done" in out
+
+
+@pytest.mark.parametrize("encapsulation", [*STEPS, *DISSECTORS], ids=str)
+def test_every_encapsulation_that_is_read_is_in_the_help(encapsulation: Encapsulation) -> None:
+    """Its number stands in a row that says by what it is read."""
+    if encapsulation in {Encapsulation(ETHERTYPE, 4), Encapsulation("IP protocol", 17)}:
+        pytest.skip("the help calls it LLC or UDP")
+    topic = (ROOT / "cmd" / "kdiag_cli" / "help" / "packets.md").read_text(encoding="utf-8")
+    number = str(encapsulation).rpartition(" ")[2]
+    rows = [line for line in topic.splitlines() if re.search(rf"\b{number}\b", line)]
+
+    reader = "in columns" if encapsulation in STEPS else "by scapy"
+    assert any(reader in row for row in rows)

@@ -33,7 +33,7 @@ SeparateNetworks = Annotated[
     bool,
     typer.Option(
         "--separate-networks",
-        help="Tell the same addresses in other VLANs and VXLAN networks apart.",
+        help="Tell the same addresses in other VLANs, VXLAN and Geneve networks apart.",
     ),
 ]
 WithRecords = Annotated[

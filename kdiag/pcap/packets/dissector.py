@@ -16,39 +16,19 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.packets.descent import ETHERTYPE, IP_PROTOCOL, LINK_TYPE, UDP_PORT, Encapsulation
-from kdiag.pcap.packets.layer import ProtocolLayer
-from kdiag.pcap.packets.link import ETHERTYPE_LLC
+from kdiag.pcap.packets.layer import Layer
 
 _HEAD_BYTES: Final = 512
 
 DISSECTORS: Final = {
-    Encapsulation(LINK_TYPE, 9): "scapy.layers.ppp.PPP",
-    Encapsulation(LINK_TYPE, 50): "scapy.layers.ppp.HDLC",
-    Encapsulation(LINK_TYPE, 51): "scapy.layers.ppp.PPPoE",
-    Encapsulation(LINK_TYPE, 104): "scapy.contrib.chdlc.CHDLC",
-    Encapsulation(LINK_TYPE, 105): "scapy.layers.dot11.Dot11",
     Encapsulation(LINK_TYPE, 117): "scapy.layers.pflog.PFLog",
     Encapsulation(LINK_TYPE, 119): "scapy.layers.dot11.PrismHeader",
-    Encapsulation(LINK_TYPE, 127): "scapy.layers.dot11.RadioTap",
     Encapsulation(LINK_TYPE, 163): "scapy.contrib.avs.AVSWLANHeader",
     Encapsulation(LINK_TYPE, 192): "scapy.layers.ppi.PPI",
-    Encapsulation(LINK_TYPE, 204): "scapy.layers.ppp.DIR_PPP",
     Encapsulation(LINK_TYPE, 274): "scapy.layers.l2.MPacketPreamble",
-    Encapsulation(ETHERTYPE, ETHERTYPE_LLC): "scapy.layers.l2.LLC",
-    Encapsulation(ETHERTYPE, 0x22EB): "scapy.contrib.erspan.ERSPAN",
-    Encapsulation(ETHERTYPE, 0x8847): "scapy.contrib.mpls.MPLS",
-    Encapsulation(ETHERTYPE, 0x8848): "scapy.contrib.mpls.MPLS",
-    Encapsulation(ETHERTYPE, 0x8864): "scapy.layers.ppp.PPPoE",
-    Encapsulation(ETHERTYPE, 0x88BE): "scapy.contrib.erspan.ERSPAN",
     Encapsulation(ETHERTYPE, 0x88E7): "scapy.layers.l2.Dot1AH",
     Encapsulation(IP_PROTOCOL, 97): "scapy.contrib.etherip.EtherIP",
-    Encapsulation(IP_PROTOCOL, 137): "scapy.contrib.mpls.MPLS",
     Encapsulation(UDP_PORT, 1701): "scapy.layers.l2tp.L2TP",
-    Encapsulation(UDP_PORT, 2152): "scapy.contrib.gtp.GTP_U_Header",
-    Encapsulation(UDP_PORT, 4754): "scapy.layers.l2.GRE",
-    Encapsulation(UDP_PORT, 4790): "scapy.layers.vxlan.VXLAN",
-    Encapsulation(UDP_PORT, 6081): "scapy.contrib.geneve.GENEVE",
-    Encapsulation(UDP_PORT, 6635): "scapy.contrib.mpls.MPLS",
     Encapsulation(UDP_PORT, 37008): "scapy.contrib.tzsp.TZSP",
 }
 """What is left to scapy, and the class of scapy's that its bytes begin with."""

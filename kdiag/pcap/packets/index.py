@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.pcap.files.block import PacketBlock, gather
-from kdiag.pcap.packets import link, tunnel
+from kdiag.pcap.files.block import PacketBlock, distinct, gather
+from kdiag.pcap.packets import label, link, ppp, tunnel, wifi
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.descent import (
     ETHERTYPE,
@@ -36,10 +36,12 @@ _TCP_LEAST_BYTES: Final = 20
 _IPV4, _IPV6 = 4, 6
 _PORT_BITS: Final = np.uint64(16)
 _TUNNEL_DEPTH: Final = 4
-_STEPS: Final = {**link.STEPS, **tunnel.STEPS}
+
+STEPS: Final = {**link.STEPS, **ppp.STEPS, **wifi.STEPS, **label.STEPS, **tunnel.STEPS}
+"""How to read every header on the way to IP."""
 _KNOWN: Final = {
-    space: tuple(number for of, number in {**_STEPS, **DISSECTORS} if of == space)
-    for space in (ETHERTYPE, IP_PROTOCOL, UDP_PORT)
+    space: tuple(number for of, number in {**STEPS, **DISSECTORS} if of == space)
+    for space in (LINK_TYPE, ETHERTYPE, IP_PROTOCOL, UDP_PORT)
 }
 
 
@@ -123,8 +125,9 @@ class PacketIndex:
         networks = Networks(len(block.offset)) if self._separates_networks else None
         descent = Descent(block.data, networks, _KNOWN)
         rows = np.arange(len(block.offset))
-        frames = ProtocolLayer(rows, block.offset, block.captured, block.original)
-        descent.sort(LINK_TYPE, block.link_type, frames)
+        frames = Layer(rows, block.offset, block.captured, block.original)
+        for link_type in distinct(block.link_type):
+            descent.send(LINK_TYPE, link_type, frames.pick(block.link_type == link_type))
         found: list[Payloads] = []
         for _ in range(_TUNNEL_DEPTH):
             found += self._read_round(descent, block.time_ns)
@@ -139,7 +142,7 @@ class PacketIndex:
 
     def _read_round(self, descent: Descent, time_ns: npt.NDArray[np.int64]) -> list[Payloads]:
         """Return what the next IP packets carry, and send on those that are tunnels."""
-        descent.run(_STEPS)
+        descent.run(STEPS)
         for encapsulation, packets in descent.take_unread():
             descent.reach_ip(self.dissector.find_ip(descent.data, encapsulation, packets))
         payloads = [

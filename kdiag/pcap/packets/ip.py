@@ -3,6 +3,7 @@
 Source: RFC 791 (IPv4), RFC 8200 (IPv6), RFC 4302 (authentication header).
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from kdiag.pcap.files.block import gather, is_any
 from kdiag.pcap.packets.address import AddressBook
-from kdiag.pcap.packets.layer import Payloads, ProtocolLayer
+from kdiag.pcap.packets.layer import Layer, Payloads, joined
 
 _IPV4: Final = np.dtype(
     [
@@ -39,7 +40,7 @@ _IPV6: Final = np.dtype(
 _EXTENSION: Final = np.dtype([("next", "u1"), ("size", "u1"), ("fragment", ">u2"), ("id", ">u4")])
 _FRAGMENT, _AUTHENTICATION = 44, 51
 _EXTENSIONS: Final = (0, 43, _FRAGMENT, _AUTHENTICATION, 60, 135, 139, 140)
-_EXTENSION_DEPTH: Final = 8
+_MAX_EXTENSIONS: Final = 256
 
 
 def read_ipv4(data: npt.NDArray[np.uint8], packets: ProtocolLayer) -> Payloads:
@@ -55,7 +56,7 @@ def read_ipv4(data: npt.NDArray[np.uint8], packets: ProtocolLayer) -> Payloads:
     total = np.where(total == 0, packets.wire, total)
     body = packets.within(total).skip(header_bytes)
     fragment = header["fragment"].astype(np.int64)
-    return Payloads(
+    payloads = Payloads(
         body,
         header["protocol"].astype(np.int64),
         header["source"].astype(np.uint64),
@@ -64,6 +65,7 @@ def read_ipv4(data: npt.NDArray[np.uint8], packets: ProtocolLayer) -> Payloads:
         (fragment & 0x1FFF) * 8,
         (fragment & 0x2000) != 0,
     ).pick((header_bytes >= _IPV4.itemsize) & (body.captured >= 0))
+    return strip_extensions(data, payloads, (_AUTHENTICATION,))
 
 
 def read_ipv6(data: npt.NDArray[np.uint8], packets: ProtocolLayer, book: AddressBook) -> Payloads:
@@ -88,33 +90,46 @@ def read_ipv6(data: npt.NDArray[np.uint8], packets: ProtocolLayer, book: Address
     return strip_extensions(data, payloads)
 
 
-def strip_extensions(data: npt.NDArray[np.uint8], payloads: Payloads) -> Payloads:
-    """Return the payloads behind IPv6 extension headers, without those that are cut off there."""
-    for _ in range(_EXTENSION_DEPTH):
-        extended = is_any(payloads.protocol, _EXTENSIONS) & ~payloads.fragmented()
-        extended &= payloads.layer.captured >= _EXTENSION.itemsize
-        if not extended.any():
+def strip_extensions(
+    data: npt.NDArray[np.uint8], payloads: Payloads, kinds: Sequence[int] = _EXTENSIONS
+) -> Payloads:
+    """Return the payloads behind extension headers, without those that are cut off there."""
+    extended = _are_extended(payloads, kinds)
+    if not extended.any():
+        return payloads.pick(payloads.layer.captured >= 0)
+    parts, waiting = [payloads.pick(~extended)], payloads.pick(extended)
+    for _ in range(_MAX_EXTENSIONS):
+        waiting = _strip_extension(data, waiting)
+        extended = _are_extended(waiting, kinds)
+        parts.append(waiting.pick(~extended))
+        waiting = waiting.pick(extended)
+        if not len(waiting.protocol):
             break
-        payloads = _strip_extension(data, payloads, extended)
+    payloads = joined(parts)
     return payloads.pick(payloads.layer.captured >= 0)
 
 
-def _strip_extension(
-    data: npt.NDArray[np.uint8], payloads: Payloads, extended: npt.NDArray[np.bool_]
-) -> Payloads:
-    """Return the payloads, the chosen ones behind their next extension header."""
-    layer, protocol, source, destination, identity, start, more = payloads
-    header = gather(data, layer.offset[extended], _EXTENSION)
-    kind, units = protocol[extended], header["size"].astype(np.int64)
-    size = np.zeros(len(protocol), np.int64)
-    size[extended] = np.select(
-        [kind == _FRAGMENT, kind == _AUTHENTICATION],
+def _are_extended(payloads: Payloads, kinds: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Return which payloads begin with an extension header that is all there."""
+    extended = is_any(payloads.protocol, kinds) & ~payloads.fragmented()
+    return extended & (payloads.layer.captured >= _EXTENSION.itemsize)
+
+
+def _strip_extension(data: npt.NDArray[np.uint8], payloads: Payloads) -> Payloads:
+    """Return payloads that begin with an extension header, each behind it."""
+    header = gather(data, payloads.layer.offset, _EXTENSION)
+    kind, units = payloads.protocol, header["size"].astype(np.int64)
+    is_fragment = kind == _FRAGMENT
+    size = np.select(
+        [is_fragment, kind == _AUTHENTICATION],
         [_EXTENSION.itemsize, (units + 2) * 4],
         (units + 1) * 8,
     )
-    fragment = np.where(kind == _FRAGMENT, header["fragment"], 0).astype(np.int64)
-    protocol, identity = protocol.copy(), identity.copy()
-    start, more = start.copy(), more.copy()
-    protocol[extended], identity[extended] = header["next"], header["id"]
-    start[extended], more[extended] = fragment & 0xFFF8, (fragment & 1) != 0
-    return Payloads(layer.skip(size), protocol, source, destination, identity, start, more)
+    fragment = np.where(is_fragment, header["fragment"], 0).astype(np.int64)
+    return payloads._replace(
+        layer=payloads.layer.skip(size),
+        protocol=header["next"].astype(np.int64),
+        identity=header["id"].astype(np.int64),
+        start=fragment & 0xFFF8,
+        more=(fragment & 1) != 0,
+    )

@@ -1,6 +1,7 @@
 """Link layers: from the first byte of a captured frame to the IP header inside it.
 
-Source: the LINKTYPE_ registry of tcpdump.org; IEEE 802.1Q and 802.1ad for VLAN tags.
+Source: the LINKTYPE_ registry of tcpdump.org; IEEE 802.1Q and 802.1ad (VLAN tags), IEEE 802.2 and
+RFC 1042 (LLC and SNAP); libpcap's `nflog.h` and Apple's `pktap.h`.
 """
 
 from collections.abc import Mapping
@@ -14,19 +15,42 @@ from kdiag.pcap.packets.descent import ETHERTYPE, LINK_TYPE, Descent, Encapsulat
 from kdiag.pcap.packets.layer import ProtocolLayer
 
 LINKTYPE_ETHERNET: Final = 1
+LINKTYPE_PPP: Final = 9
+LINKTYPE_CISCO_HDLC: Final = 104
 ETHERTYPE_IPV4: Final = 0x0800
 ETHERTYPE_IPV6: Final = 0x86DD
+ETHERTYPE_MPLS: Final = 0x8847
+ETHERTYPE_NSH: Final = 0x894F
+ETHERTYPE_PPP: Final = 0x880B
 ETHERTYPE_LLC: Final = 4
 """Linux's number for what has a length in the place of an ethertype."""
+VLAN_TAGS: Final = (0x8100, 0x88A8, 0x9100)
 
 _U16: Final = np.dtype([("value", ">u2")])
 _TAG: Final = np.dtype([("control", ">u2"), ("ethertype", ">u2")])
-_VLAN_TAGS: Final = (0x8100, 0x88A8, 0x9100)
 _VLAN_BYTES: Final = 4
 _VLAN_ID: Final = 0x0FFF
-_VLAN_DEPTH: Final = 4
+_MAX_VLAN_TAGS: Final = 64
 _FAMILY_BYTES: Final = 4
 _MAX_LENGTH: Final = 1500  # larger numbers in the place of an ethertype are one
+
+_LLC: Final = np.dtype([("target", "u1"), ("source", "u1"), ("control", "u1")])
+_SNAP: Final = np.dtype([("vendor_high", "u1"), ("vendor", ">u2"), ("ethertype", ">u2")])
+_SNAP_POINT, _IP_POINT = 0xAA, 0x06
+_UNNUMBERED: Final = 0x03
+_BRIDGES: Final = 0xF8  # the vendor of IEEE 802.1H, beside 0
+
+_NFLOG_BYTES: Final = 4
+_NFLOG_PAYLOAD: Final = 9
+_MOST_NFLOG_KINDS: Final = 256
+_MAX_NFLOG_FIELDS: Final = 32
+_PKTAP: Final = np.dtype([("size", "<u4"), ("record", "<u4"), ("link_type", "<u4")])
+_PKTAP_PACKET: Final = 1
+
+
+def read_u16(descent: Descent, packets: Layer) -> npt.NDArray[np.int64]:
+    """Return the first two bytes of packets, which have that many, as numbers."""
+    return gather(descent.data, packets.offset, _U16)["value"].astype(np.int64)
 
 
 def read_ethertypes(
@@ -40,8 +64,8 @@ def read_ethertypes(
         ethertype: of each.
     """
     ethertype = ethertype.astype(np.int64)
-    for _ in range(_VLAN_DEPTH):
-        tagged = is_any(ethertype, _VLAN_TAGS) & (packets.captured >= _VLAN_BYTES)
+    for _ in range(_MAX_VLAN_TAGS):
+        tagged = is_any(ethertype, VLAN_TAGS) & (packets.captured >= _VLAN_BYTES)
         if not tagged.any():
             break
         tag = gather(descent.data, packets.offset[tagged], _TAG)
@@ -67,7 +91,54 @@ def _step(type_at: int, header_bytes: int) -> Step:
     return read
 
 
-def _read_family(descent: Descent, frames: ProtocolLayer) -> None:
+def _read_llc(descent: Descent, frames: Layer) -> None:
+    frames = frames.pick(frames.captured >= _LLC.itemsize)
+    header = gather(descent.data, frames.offset, _LLC)
+    is_plain = header["control"] == _UNNUMBERED
+    packets = frames.skip(_LLC.itemsize)
+    descent.reach_ip(packets.pick(is_plain & (header["target"] == _IP_POINT)))
+    packets = packets.pick(is_plain & (header["target"] == _SNAP_POINT))
+    packets = packets.pick(packets.captured >= _SNAP.itemsize)
+    snap = gather(descent.data, packets.offset, _SNAP)
+    known = (snap["vendor_high"] == 0) & is_any(snap["vendor"], (0, _BRIDGES))
+    packets = packets.skip(_SNAP.itemsize).pick(known)
+    read_ethertypes(descent, packets, snap["ethertype"][known])
+
+
+def _read_nflog(descent: Descent, frames: Layer) -> None:
+    """Find the packet among the fields that Linux's firewall logs."""
+    fields = frames.skip(_NFLOG_BYTES)
+    fields = fields.pick(fields.captured >= _NFLOG_BYTES)
+    is_big = _nflog_number(descent, fields, 2, is_big=True) < _MOST_NFLOG_KINDS
+    for _ in range(_MAX_NFLOG_FIELDS):
+        size = _nflog_number(descent, fields, 0, is_big=is_big)
+        is_payload = _nflog_number(descent, fields, 2, is_big=is_big) == _NFLOG_PAYLOAD
+        descent.reach_ip(fields.within(size).skip(_NFLOG_BYTES).pick(is_payload))
+        following = fields.skip((size + 3) & ~3)
+        goes_on = ~is_payload & (size >= _NFLOG_BYTES) & (following.captured >= _NFLOG_BYTES)
+        fields, is_big = following.pick(goes_on), is_big[goes_on]
+        if not len(fields.row):
+            break
+
+
+def _nflog_number(
+    descent: Descent, fields: Layer, at: int, *, is_big: npt.NDArray[np.bool_] | bool
+) -> npt.NDArray[np.int64]:
+    """Return a number of each field, which has the byte order of the host that logged it."""
+    number = read_u16(descent, fields.skip(at))
+    return np.where(is_big, number, (number & 0xFF) << 8 | number >> 8)
+
+
+def _read_pktap(descent: Descent, frames: Layer) -> None:
+    frames = frames.pick(frames.captured >= _PKTAP.itemsize)
+    header = gather(descent.data, frames.offset, _PKTAP)
+    size = header["size"].astype(np.int64)
+    good = (header["record"] == _PKTAP_PACKET) & (size >= _PKTAP.itemsize)
+    inner = frames.skip(size).pick(good)
+    descent.sort(LINK_TYPE, header["link_type"][good], inner)
+
+
+def _read_family(descent: Descent, frames: Layer) -> None:
     """Skip the address family, whose number for IPv6 differs by system; the IP version decides."""
     descent.reach_ip(frames.skip(_FAMILY_BYTES).pick(frames.captured > _FAMILY_BYTES))
 
@@ -92,7 +163,10 @@ STEPS: Final[Mapping[Encapsulation, Step]] = {
         (LINK_TYPE, 113, _step(14, 16)),  # LINUX_SLL: Linux `-i any`
         (LINK_TYPE, 228, _read_nothing),  # IPV4
         (LINK_TYPE, 229, _read_nothing),  # IPV6
+        (LINK_TYPE, 239, _read_nflog),
+        (LINK_TYPE, 258, _read_pktap),
         (LINK_TYPE, 276, _step(0, 20)),  # LINUX_SLL2: Linux `-i any`, libpcap 1.10
+        (ETHERTYPE, ETHERTYPE_LLC, _read_llc),
         (ETHERTYPE, 0x6558, _read_bridged),
     )
 }

@@ -4,10 +4,10 @@ Usually they are not. A packet that a switch mirrors on its way in and on its wa
 packet in two VLANs, and where overlays are routed a request goes by another VXLAN network than its
 response. But where tenants use the same addresses, only the network tells their connections apart.
 
-A network is the path of tags that led to a packet: VLAN ids from the outside in, then VXLAN network
-identifiers, then the tags in there. No tag is network 0.
+A network is the path of tags that led to a packet: VLAN ids from the outside in, then the
+identifiers of VXLAN or Geneve networks, then the tags in there. No tag is network 0.
 
-Source: IEEE 802.1Q (VLAN id), RFC 7348 (VXLAN network identifier).
+Source: IEEE 802.1Q (VLAN id), RFC 7348 (VXLAN network identifier), RFC 8926 (Geneve's).
 """
 
 from typing import Final

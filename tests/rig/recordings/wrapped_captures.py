@@ -10,9 +10,17 @@ from typing import Final
 
 import lz4.frame
 import zstandard
+from scapy.contrib.erspan import ERSPAN_II
+from scapy.contrib.geneve import GENEVE
+from scapy.contrib.gtp import GTP_U_Header
+from scapy.contrib.mpls import MPLS, EoMCW
+from scapy.layers.dot11 import Dot11, RadioTap
 from scapy.layers.inet import IP, TCP, UDP, fragment
 from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import GRE, Dot1AD, Dot1Q, Ether
+from scapy.layers.l2 import GRE, LLC, SNAP, Dot1AD, Dot1Q, Ether
+from scapy.layers.l2tp import L2TP
+from scapy.layers.pflog import PFLog
+from scapy.layers.ppp import PPP, PPPoE
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet
 
@@ -21,6 +29,7 @@ from recordings.capture_writer import Packet as Written
 from recordings.hard_captures import Packets, base
 
 ETHERNET, NULL_LOOPBACK, RAW_IP, COOKED, COOKED_2 = 1, 0, 101, 113, 276
+OUTER: Final = Ether() / IP(src="10.9.0.1", dst="10.9.0.2")
 _NS_PER_MS: Final = 1_000_000
 _BROADCAST: Final = "ff:ff:ff:ff:ff:ff"
 """For IPv6 scapy would otherwise ask the network who has the address, for a second a packet."""
@@ -114,6 +123,23 @@ WRAPPED: Final[dict[str, Callable[[], bytes]]] = {
     "GRE": lambda: wrapped(
         lambda packet: Ether() / IP(src="10.9.0.1", dst="10.9.0.2") / GRE() / packet
     ),
+    "PPP": lambda: wrapped(lambda packet: PPP() / packet, link_type=9),
+    "PPPoE": lambda: wrapped(lambda packet: Ether() / PPPoE(sessionid=3) / PPP() / packet),
+    "MPLS": lambda: wrapped(lambda packet: Ether() / MPLS(label=9, s=0) / MPLS(s=1) / packet),
+    "pseudowire": lambda: wrapped(lambda packet: Ether() / MPLS(s=1) / EoMCW() / Ether() / packet),
+    "Geneve": lambda: wrapped(lambda packet: OUTER / UDP() / GENEVE(vni=5) / Ether() / packet),
+    "GTP-U": lambda: wrapped(
+        lambda packet: OUTER / UDP() / GTP_U_Header(gtp_type=255, teid=7) / packet
+    ),
+    "ERSPAN": lambda: wrapped(
+        lambda packet: OUTER / GRE(seqnum_present=1) / ERSPAN_II() / Ether() / packet
+    ),
+    "802.11": lambda: wrapped(
+        lambda packet: RadioTap() / Dot11(type=2, FCfield=1) / LLC() / SNAP() / packet,
+        link_type=127,
+    ),
+    "pflog, by scapy": lambda: wrapped(lambda packet: PFLog(addrfamily=2) / packet, link_type=117),
+    "L2TP, by scapy": lambda: wrapped(lambda packet: OUTER / UDP() / L2TP(hdr=2) / PPP() / packet),
     "pcapng": pcapng,
     "nanoseconds": lambda: file_of([bytes(each) for each in base()], magic=NANOSECONDS),
     "gzip": lambda: gzip.compress(plain()),
@@ -136,11 +162,17 @@ def overlay(number: int) -> Callable[[Packet], Packet]:
     return lambda packet: outer / packet
 
 
+def virtual(number: int) -> Callable[[Packet], Packet]:
+    """Return what puts an IP packet into a Geneve network."""
+    return lambda packet: OUTER / UDP() / GENEVE(vni=number) / Ether() / packet
+
+
 TENANTS: Final[dict[str, Callable[[], bytes]]] = {
     "VLANs": lambda: tenants(*(lambda ip, n=n: Ether() / Dot1Q(vlan=n) / ip for n in (7, 8))),
     "a VLAN and none": lambda: tenants(
         lambda packet: Ether() / packet, lambda packet: Ether() / Dot1Q(vlan=8) / packet
     ),
     "VXLAN networks": lambda: tenants(overlay(5), overlay(6)),
+    "Geneve networks": lambda: tenants(virtual(5), virtual(6)),
 }
 """Captures of two tenants with the same addresses, by what tells them apart."""

@@ -11,15 +11,27 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Raw
 
-from kdiag.pcap.packets.descent import LINK_TYPE, Encapsulation
-from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
-from kdiag.pcap.packets.link import STEPS
+from kdiag.pcap.packets.descent import (
+    ETHERTYPE,
+    IP_PROTOCOL,
+    LINK_TYPE,
+    UDP_PORT,
+    Encapsulation,
+)
+from kdiag.pcap.packets.index import STEPS, PacketIndex, SegmentBatch
 from recordings.capture_writer import Packet, block_of, tcp_frame
 
 # scapy looks for a route and asks the network where an address is left out.
 ETHER = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 IPV4 = IP(src="10.0.0.1", dst="10.0.0.2")
 IPV6 = IPv6(src="::1", dst="::2")
+
+
+OUTER = ETHER / IP(src="10.9.9.1", dst="10.9.9.2", proto=0)
+LINK_TYPES, ETHERTYPES, PROTOCOLS_OF_IP, UDP_PORTS = (
+    sorted(number for space, number in STEPS if space == wanted)
+    for wanted in (LINK_TYPE, ETHERTYPE, IP_PROTOCOL, UDP_PORT)
+)
 
 
 class Segment(NamedTuple):
@@ -162,10 +174,22 @@ def test_segments_are_those_that_scapy_finds(frames: list[Any]) -> None:
 
 
 @given(
-    link_type=st.sampled_from(sorted(number for space, number in STEPS if space == LINK_TYPE)),
+    link_type=st.sampled_from(LINK_TYPES),
     frames=st.lists(st.binary(max_size=120), max_size=20),
     start=st.sampled_from(
-        [b"", b"\x45", b"\x60", bytes(12) + b"\x08\x00\x45", tcp_frame(b"")[:24]]
+        [
+            b"",
+            b"\x45",
+            b"\x60",
+            bytes(12) + b"\x08\x00\x45",
+            tcp_frame(b"")[:24],
+            *(bytes(12) + number.to_bytes(2) for number in ETHERTYPES),
+            *(
+                bytes(OUTER)[:23] + bytes([number]) + bytes(OUTER)[24:]
+                for number in PROTOCOLS_OF_IP
+            ),
+            *(bytes(OUTER / UDP(dport=number)) for number in UDP_PORTS),
+        ]
     ),
 )
 def test_any_bytes_can_be_indexed(link_type: int, frames: list[bytes], start: bytes) -> None:
@@ -176,7 +200,7 @@ def test_any_bytes_can_be_indexed(link_type: int, frames: list[bytes], start: by
     rows = batch.packet - 1
     assert (batch.payload_bytes >= 0).all()
     assert (batch.payload_bytes <= batch.wire_bytes).all()
-    in_place = batch.payload_offset < len(block.data)
+    in_place = (batch.payload_offset < len(block.data)) & (batch.payload_bytes > 0)
     ends = (batch.payload_offset + batch.payload_bytes)[in_place]
     assert (ends <= (block.offset + block.captured)[rows[in_place]]).all()
     assert index.tcp_packets + index.bad_packets <= len(frames)

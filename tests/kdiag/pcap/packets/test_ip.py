@@ -1,4 +1,6 @@
 from collections.abc import Callable
+from functools import reduce
+from operator import truediv
 from typing import NamedTuple
 
 import numpy as np
@@ -132,6 +134,7 @@ EXTENSIONS: dict[str, Callable[[], object]] = {
     "one fragment": lambda: V6 / IPv6ExtHdrFragment(),
     "authentication": lambda: V6 / AH(nh=6, payloadlen=4, icv=bytes(12)),
     "several": lambda: V6 / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt() / IPv6ExtHdrFragment(),
+    "two hundred": lambda: reduce(truediv, [V6, *[IPv6ExtHdrDestOpt() for _ in range(200)]]),
 }
 
 
@@ -144,6 +147,24 @@ def test_the_payload_follows_the_extension_headers(extension: str) -> None:
     for row, payload in enumerate(read(bytes(packet), plain)):
         assert (payload.row, payload.protocol, payload.wire_bytes) == (row, 6, len(tcp))
         assert payload.captured[-5:] == b"kafka"
+
+
+def test_an_authentication_header_may_stand_in_ipv4() -> None:
+    """As in IPv6, what it protects is behind it; a second packet has none."""
+    inner = bytes(TCP(dport=9092) / Raw(b"kafka"))
+    signed = bytes(V4 / AH(nh=6, payloadlen=4, icv=bytes(12)) / Raw(inner))
+
+    assert read(signed, bytes(V4.copy() / Raw(b"plain"))) == [
+        Payload(0, 6, inner, len(inner)),
+        Payload(1, 0, b"plain", 5),
+    ]
+
+
+def test_extension_headers_without_end_leave_the_packet_out() -> None:
+    """There is a bound to how many are read."""
+    endless = bytes(V6.__class__(src="::1", dst="::2", nh=60) / Raw(b"\x3c\0\0\0\0\0\0\0" * 400))
+
+    assert [payload.row for payload in read(endless, bytes(V6 / TCP()))] == [1]
 
 
 def test_extension_headers_may_be_cut_anywhere() -> None:

@@ -66,7 +66,7 @@ def test_other_protocols_are_left_out(link_type: int) -> None:
 
 
 @pytest.mark.parametrize("tag", [0x8100, 0x88A8, 0x9100])
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("depth", [1, 2, 4, 9, 40])
 def test_vlan_tags_are_taken_off(tag: int, depth: int) -> None:
     """Tagged frames of any depth that occurs stand beside untagged ones."""
     tagged = MACS + struct.pack(">HH", tag, 0xE00A) * depth + b"\x08\x00" + IPV4
@@ -76,6 +76,62 @@ def test_vlan_tags_are_taken_off(tag: int, depth: int) -> None:
 def test_tags_without_end_lead_nowhere() -> None:
     """A frame of nothing but tags is no IP packet."""
     assert strip(1, MACS + b"\x81\x00\x00\x01" * 20) == []
+    assert strip(1, MACS + b"\x81\x00\x00\x01" * 2000 + b"\x08\x00" + IPV4) == []
+
+
+@pytest.mark.parametrize("vendor", ["000000", "0000f8"])
+def test_a_frame_with_a_length_may_hold_ip_behind_llc_and_snap(vendor: str) -> None:
+    """As on token rings and in wireless networks; trees that span bridges are left out."""
+    snap = bytes.fromhex("aaaa03" + vendor + "0800") + IPV4
+    tagged = bytes.fromhex("aaaa03" + vendor + "8100000786dd") + IPV6
+    frames = [MACS + struct.pack(">H", len(each)) + each for each in (snap, tagged)]
+    tree = MACS + struct.pack(">H", 38) + bytes.fromhex("424203") + bytes(35)
+
+    assert strip(1, *frames, tree) == [(0, IPV4), (1, IPV6)]
+    assert strip(113, bytes(14) + b"\x00\x04" + snap) == [(0, IPV4)]
+
+
+def test_llc_may_announce_ip_by_itself() -> None:
+    """It has a number for IPv4; other vendors and forms lead nowhere."""
+    frames = [
+        MACS + b"\x00\x20" + bytes.fromhex(head) + IPV4
+        for head in ("060603", "060613", "aaaa0300000c0800", "aaaa7f0000000800")
+    ]
+
+    assert strip(1, *frames) == [(0, IPV4)]
+
+
+def nflog(order: str, payload: bytes, *, fields: int = 2) -> bytes:
+    """Return a packet as Linux's firewall logs it, on a host of some byte order."""
+    head = struct.pack(order + "HH", 8, 1) + bytes(4)
+    prefix = (struct.pack(order + "HH", 7, 10) + b"in\0\0") * (fields - 1)
+    body = struct.pack(order + "HH", 4 + len(payload), 9) + payload
+    return b"\x02\0\0\x1e" + head + prefix + body + bytes(-len(payload) % 4)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_the_firewalls_log_is_read_in_either_byte_order(order: str) -> None:
+    """The packet is one of many fields, whose padding is not a part of it."""
+    odd = IPV4 + b"x"
+    frames = [nflog(order, IPV4), nflog(order, odd, fields=12), nflog(order, IPV6, fields=1)]
+
+    assert strip(239, *frames) == [(2, IPV6), (0, IPV4), (1, odd)]
+    assert strip(239, nflog(order, IPV4, fields=400), nflog(order, b"")) == [(1, b"")]
+
+
+def pktap(link_type: int, frame: bytes, *, size: int = 108, record: int = 1) -> bytes:
+    """Return a frame as macOS records it on several interfaces at once."""
+    return struct.pack("<III", size, record, link_type) + bytes(size - 12) + frame
+
+
+def test_macos_names_the_link_type_of_each_packet() -> None:
+    """It stands behind a header of any length."""
+    ether = MACS + b"\x08\x00" + IPV4
+    family = struct.pack("<I", 2) + IPV4
+    frames = [pktap(1, ether), pktap(0, family), pktap(12, IPV6, size=156), pktap(258, ether)]
+
+    assert strip(258, *frames) == [(0, IPV4), (1, IPV4), (2, IPV6)]
+    assert strip(258, pktap(1, ether, record=2), pktap(189, ether), b"\0" * 200) == []
 
 
 @pytest.mark.parametrize("link_type", LINK_TYPES)
