@@ -10,6 +10,7 @@ import pytest
 
 from kdiag.errors import CaptureError
 from kdiag.pcap.live import LiveCapture
+from kdiag.pcap.packets.descent import UDP_PORT, Encapsulation
 from kdiag.pcap.reader import CaptureReader
 
 pytestmark = pytest.mark.skipif(
@@ -59,6 +60,16 @@ def test_a_live_interface_gives_segments_as_a_file_does(tmp_path: Path) -> None:
 
     batches = list(CaptureReader([kept]).read_segments())
     assert sum(WORD in bytes(batch.data) for batch in batches) == 1
+
+
+def test_packets_that_nobody_reads_are_a_warning() -> None:
+    """It names the interface, and says what to install where that would help."""
+    with LiveCapture("lo") as live:
+        assert live.warnings == []
+        live.index.dissector.lacking[Encapsulation(UDP_PORT, 1701)] += 2
+        (warning,) = live.warnings
+
+    assert str(warning) == "lo: 2 packets of UDP port 1701 need scapy: pip install 'kdiag[scapy]'"
 
 
 def test_an_unknown_interface_is_an_error_that_says_so() -> None:
