@@ -81,14 +81,14 @@ def unbind(port: int = KAFKA_PORT) -> None:
     split_layers(TCP, KafkaResponse, sport=port)
 
 
-class _Ends(NamedTuple):
+class _ConnectionEnds(NamedTuple):
     """The two ends of a TCP connection."""
 
     client: tuple[str, int]
     broker: tuple[str, int]
 
 
-class _Asked(NamedTuple):
+class _AskedApi(NamedTuple):
     """What a request asks: an API in a version."""
 
     api: int
@@ -101,16 +101,16 @@ class _Requests:
     _MOST: Final = 1 << 17
 
     def __init__(self) -> None:
-        self._asked: OrderedDict[tuple[_Ends, int], _Asked] = OrderedDict()
+        self._asked: OrderedDict[tuple[_ConnectionEnds, int], _AskedApi] = OrderedDict()
 
-    def add(self, ends: _Ends, correlation_id: int, asked: _Asked) -> None:
+    def add(self, ends: _ConnectionEnds, correlation_id: int, asked: _AskedApi) -> None:
         key = ends, correlation_id
         self._asked[key] = asked
         self._asked.move_to_end(key)
         if len(self._asked) > self._MOST:
             self._asked.popitem(last=False)
 
-    def find(self, ends: _Ends, correlation_id: int) -> _Asked | None:
+    def find(self, ends: _ConnectionEnds, correlation_id: int) -> _AskedApi | None:
         return self._asked.get((ends, correlation_id))
 
     def forget(self) -> None:
@@ -317,7 +317,7 @@ class _KafkaFrame(Packet):
             last.add_payload(conf.padding_layer(data[end:]))
         return first
 
-    def ends(self) -> _Ends | None:
+    def ends(self) -> _ConnectionEnds | None:
         """Return the ends of the connection that it came on, if it came on any."""
         tcp: Any = self.underlayer
         while tcp is not None and not isinstance(tcp, TCP):
@@ -325,8 +325,8 @@ class _KafkaFrame(Packet):
         if tcp is None or not hasattr(tcp.underlayer, "src"):
             return None
         ip: Any = tcp.underlayer
-        ends = _Ends((ip.src, tcp.sport), (ip.dst, tcp.dport))
-        return _Ends(ends.broker, ends.client) if self.is_response else ends
+        ends = _ConnectionEnds((ip.src, tcp.sport), (ip.dst, tcp.dport))
+        return _ConnectionEnds(ends.broker, ends.client) if self.is_response else ends
 
     def _message_class(self) -> type[Struct] | None:
         api = self.known_api
@@ -393,7 +393,7 @@ class KafkaRequest(_KafkaFrame):
         """Remember what was asked, for the answer."""
         ends = self.ends()
         if ends is not None:
-            _REQUESTS.add(ends, self.correlation_id, _Asked(self.api, self.known_version))
+            _REQUESTS.add(ends, self.correlation_id, _AskedApi(self.api, self.known_version))
         return s
 
     def hashret(self) -> bytes:
@@ -429,7 +429,7 @@ class KafkaResponse(_KafkaFrame):
         """Leave bytes that do not begin like a response to others."""
         return conf.raw_layer if _pkt and not _is_frame(_pkt, LENGTH_BYTES) else cls
 
-    def find_asked(self) -> _Asked | None:
+    def find_asked(self) -> _AskedApi | None:
         """Return what the request with the same correlation id asked on the same connection."""
         ends = self.ends()
         return ends and _REQUESTS.find(ends, self.correlation_id)
