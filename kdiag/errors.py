@@ -1,4 +1,4 @@
-"""The exceptions that kdiag raises: one for each party that can be at fault.
+"""The exceptions of kdiag: one for each party that can be at fault.
 
 A broker's error code is a value, not an exception: to a diagnosis it is a finding. Mistakes in
 arguments are `ValueError` or `TypeError`. Anything else that escapes from kdiag is a bug.
@@ -12,13 +12,13 @@ class KdiagError(Exception):
 
 
 class DecodeError(KdiagError):
-    """The bytes contradict the format: the fault of whoever wrote them.
+    """The bytes contradict the format: the fault of their writer.
 
     Attributes:
         path: the field that could not be read, such as `topics[0].partitions[2].records`;
-            empty when no field was reached.
-        offset: where reading failed, counted in bytes from the start of the decoded bytes.
-        why: what was expected and what was found.
+            empty if no field was reached.
+        offset: the place of the fault, in bytes from the start of the decoded bytes.
+        why: the expected bytes and those that were found.
     """
 
     def __init__(self, path: str, offset: int, why: str) -> None:
@@ -33,11 +33,11 @@ class DecodeError(KdiagError):
 
 
 class EncodeError(KdiagError):
-    """A value cannot be written in the version asked for: the caller's fault.
+    """A value cannot be written in the requested version: the caller's fault.
 
     Attributes:
         path: the field that could not be written.
-        why: what the version allows.
+        why: the values that the version allows.
     """
 
     def __init__(self, path: str, why: str) -> None:
@@ -53,10 +53,10 @@ class CaptureError(KdiagError):
     """A file is not a readable capture, or stops being one.
 
     Attributes:
-        file: the name the file was opened by.
-        offset: bytes from the start of the (decompressed) file, where known.
-        packet: number of the last good packet, from 1 over all inputs; 0 when there is none.
-        why: what was expected, what was found and what to do.
+        file: the name of the file, as it was opened.
+        offset: bytes from the start of the (decompressed) file; None if not known.
+        packet: number of the last good packet, from 1 over all inputs; 0 without any.
+        why: the expected content, the actual content and the remedy.
     """
 
     def __init__(self, file: str, why: str, *, offset: int | None = None, packet: int = 0) -> None:
@@ -73,7 +73,7 @@ class CaptureError(KdiagError):
 
 
 class Layer(StrEnum):
-    """Which layer a connection failed in, from the name down to what is said on it."""
+    """The layers of a connection, from the name of the host to the requests on it."""
 
     DNS = "DNS"
     TCP = "TCP"
@@ -83,7 +83,7 @@ class Layer(StrEnum):
 
 
 class Fault(StrEnum):
-    """What went wrong with a connection, so that programs need not read `ConnectError.why`."""
+    """The kinds of failed connections, for programs that do not read `ConnectError.why`."""
 
     OTHER = "other"
     UNRESOLVED = "unresolved"
@@ -112,11 +112,11 @@ class ConnectError(KdiagError):
     """A broker could not be reached, or the connection broke before it could be used.
 
     Attributes:
-        address: the `host:port` that was tried.
-        layer: where it failed.
-        why: what was tried, what was expected and what happened.
-        fix: what to do about it, one sentence; empty when nothing better than `why` is known.
-        fault: which of the known faults it is.
+        address: the `host:port` of the attempt.
+        layer: the layer that failed.
+        why: the attempt, the expected result and the actual one.
+        fix: the remedy, one sentence; empty if nothing better than `why` is known.
+        fault: the kind of the failure.
     """
 
     def __init__(
@@ -134,36 +134,36 @@ class ConnectError(KdiagError):
 
 
 class AuthenticationError(ConnectError):
-    """Either end refused the other's proof of who it is; trying again will not help."""
+    """One end refused the credentials of the other; trying again will not help."""
 
 
 class DisconnectedError(KdiagError):
-    """A connection ended with requests open on it, or before one could be sent."""
+    """A connection ended with requests in flight, or before one was sent."""
 
 
 class RequestTimeoutError(KdiagError):
-    """No answer came before the deadline."""
+    """No response came before the deadline."""
 
 
 class AuthorizationError(KdiagError):
-    """The cluster does not let this user do what was asked for."""
+    """The cluster does not allow this user the operation."""
 
 
 class UnsupportedVersionError(KdiagError):
-    """Broker and kdiag, or two brokers, share no version of an API that says what must be said."""
+    """Broker and kdiag, or two brokers, share no version of an API with the needed fields."""
 
 
 class WakeupError(KdiagError):
-    """A blocked poll was asked from another thread to return."""
+    """Another thread ended a blocked poll."""
 
 
 class ConfigError(KdiagError):
     """A setting is unknown, malformed or contradicts another: the user's fault.
 
     Attributes:
-        key: the setting, as its source names it; empty when the source as a whole is at fault.
-        origin: where it came from: `client.properties:7`, `-X`, `KDIAG_...`.
-        why: what was expected and what was found; never holds a secret.
+        key: the setting, as its source names it; empty if the source as a whole is at fault.
+        origin: the source: `client.properties:7`, `-X`, `KDIAG_...`.
+        why: the expected value and the actual one; never holds a secret.
     """
 
     def __init__(self, key: str, origin: str, why: str) -> None:
@@ -178,11 +178,11 @@ class ConfigError(KdiagError):
 
 
 class _SubjectError(KdiagError):
-    """Something cannot be done, for a reason.
+    """An operation on something failed.
 
     Attributes:
-        what: the thing it is about.
-        why: what was expected, what was found and what to do.
+        what: the object of the operation.
+        why: the expected state, the actual one and the remedy.
     """
 
     def __init__(self, what: str, why: str) -> None:
@@ -199,4 +199,4 @@ class ReportError(_SubjectError):
 
 
 class ProbeError(_SubjectError):
-    """A probe cannot do its work on a topic, a group or a broker, or cannot undo it."""
+    """A probe failed on a topic, a group or a broker, or could not undo its work."""

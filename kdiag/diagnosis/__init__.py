@@ -1,5 +1,12 @@
-"""Pure functions from what was seen to typed results and findings.
+"""Diagnoses: pure functions from facts to typed results and findings.
 
-They neither read sockets nor files nor the time, so that a live cluster, a capture and a lab are
-judged by the same code.
+They read neither sockets nor files nor the clock, so that the same code judges a live cluster, a
+capture and a lab. Probes and the capture decoder fill in the facts.
+
+* `check`: the state of a cluster, stage by stage; `coordinator` and `coordinator_changes`: who
+  coordinates a group, and how that changes; `broker_versions`: brokers side by side;
+* `connection_finding`: from a failed connection to its finding; `error_codes`: Kafka's errors with
+  causes and remedies;
+* `tcp`: the limit of a recorded connection; `buffers`: socket buffers on a live path; `latency`:
+  where time goes.
 """

@@ -1,7 +1,7 @@
-"""Brokers side by side: which versions of which API each speaks, and which features are on.
+"""Brokers side by side: the versions of each API that they speak, and the finalized features.
 
-A rolling upgrade shows as an API whose range differs between brokers: clients then settle on
-different versions depending on whom they ask.
+A rolling upgrade shows as an API whose range differs between brokers: clients then settle on a
+different version with each broker.
 
 Source: KIP-35 and KIP-584 (ApiVersions), KIP-896 (versions that 4.0 removed); levels of
 `metadata.version` from Kafka 4.4.0's `MetadataVersion`.
@@ -13,16 +13,15 @@ from typing import Final
 import msgspec
 
 from kdiag.findings.finding import Finding, found
+from kdiag.wire import api_keys
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.schema import NO_VERSIONS, Versions
 
 METADATA_VERSION: Final = "metadata.version"
-_PRODUCE: Final = 0
-_FETCH: Final = 1
 _PRODUCE_SINCE_4_0: Final = Versions(0, 2)
-"""What brokers from 4.0 on advertise of Produce, and refuse: without it librdkafka would silently
-send uncompressed."""
+"""The versions of Produce that brokers from 4.0 on advertise and refuse: without them librdkafka
+would silently send uncompressed."""
 
 _FETCH_LEAST_SINCE_4_0: Final = 4
 _NEWEST_METADATA_LEVEL: Final = 34
@@ -41,7 +40,7 @@ _FIRST_LEVELS: Final = {
     31: ("4.4", 0),
     34: ("4.5", 0),
 }
-"""The first level of `metadata.version` in each release since 3.3, and the number of its IV."""
+"""The release and IV number of the first level of `metadata.version` in each release since 3.3."""
 
 
 class ApiRow(msgspec.Struct, kw_only=True):
@@ -50,7 +49,7 @@ class ApiRow(msgspec.Struct, kw_only=True):
     Attributes:
         api: Kafka's name; None for a key that kdiag does not know.
         known: the versions that kdiag speaks; None for an unknown key.
-        brokers: the versions that each broker advertises, by its id; None where it has not the API.
+        brokers: the versions that each broker advertises, by its id; None if it lacks the API.
         refused: the versions among them that brokers advertise but refuse; None if none.
     """
 
@@ -81,9 +80,9 @@ class FeatureRow(msgspec.Struct, kw_only=True):
 
     Attributes:
         name: such as `metadata.version`.
-        finalized: the level that the cluster has switched on; None if brokers do not say.
-        release: what the level is called, for `metadata.version`.
-        brokers: the levels that each broker supports, by its id; None where it lacks the feature.
+        finalized: the level in use by the cluster; None if brokers do not report it.
+        release: the name of that level of `metadata.version`.
+        brokers: the levels that each broker supports, by its id; None if it lacks the feature.
     """
 
     name: str
@@ -130,8 +129,8 @@ def feature_rows(answers: Mapping[int, ApiVersionsResponse]) -> list[FeatureRow]
 def newest_release(answer: ApiVersionsResponse) -> str | None:
     """Return the release, such as `4.3`, whose `metadata.version` is the newest of a broker.
 
-    That is the release of its software; None where the broker names no such feature, as one from
-    before 3.3 or on ZooKeeper, or where it is newer than kdiag.
+    That is the release of its software; None for a broker without that feature (before 3.3, or on
+    ZooKeeper), and for one newer than kdiag.
     """
     levels = (e.max_version for e in answer.supported_features if e.name == METADATA_VERSION)
     release = _release(METADATA_VERSION, next(levels, None))
@@ -139,7 +138,7 @@ def newest_release(answer: ApiVersionsResponse) -> str | None:
 
 
 def find(rows: Sequence[ApiRow]) -> list[Finding]:
-    """Return what clients will stumble over."""
+    """Return the findings on versions that are mixed or refused."""
     mixed = [row for row in rows if row.is_mixed]
     findings = []
     if mixed:
@@ -164,21 +163,21 @@ def _api_row(key: int, spoken: Mapping[int, Mapping[int, Versions]]) -> ApiRow:
         api=None if api is None else api.name,
         known=None if api is None else api.versions,
         brokers={node: ranges.get(key) for node, ranges in spoken.items()},
-        refused=_PRODUCE_SINCE_4_0 if key == _PRODUCE and _hides_produce(spoken) else None,
+        refused=_PRODUCE_SINCE_4_0 if key == api_keys.PRODUCE and _hides_produce(spoken) else None,
     )
 
 
 def _hides_produce(spoken: Mapping[int, Mapping[int, Versions]]) -> bool:
     """Return whether a broker from 4.0 on advertises Produce from version 0."""
     return any(
-        ranges.get(_PRODUCE, NO_VERSIONS).covers(0)
-        and ranges.get(_FETCH, NO_VERSIONS).low >= _FETCH_LEAST_SINCE_4_0
+        ranges.get(api_keys.PRODUCE, NO_VERSIONS).covers(0)
+        and ranges.get(api_keys.FETCH, NO_VERSIONS).low >= _FETCH_LEAST_SINCE_4_0
         for ranges in spoken.values()
     )
 
 
 def _release(name: str, level: int | None) -> str | None:
-    """Return what Kafka calls a level of `metadata.version`."""
+    """Return Kafka's name of a level of `metadata.version`."""
     if name != METADATA_VERSION or level is None:
         return None
     first = max((each for each in _FIRST_LEVELS if each <= level), default=None)

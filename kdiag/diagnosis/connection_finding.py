@@ -1,4 +1,4 @@
-"""From an error of a connection to the finding that alerts can name."""
+"""The finding for the error of a connection."""
 
 from typing import Final
 
@@ -36,11 +36,11 @@ _BY_LAYER: Final = {
     Layer.SASL: "KD1305",
     Layer.KAFKA: "KD1405",
 }
-"""For faults that have no name of their own."""
+"""For faults without an id of their own."""
 
 
 def connection_finding(error: ConnectError) -> Finding:
-    """Return what is wrong, with the error's own advice where it has some: it knows more."""
+    """Return the finding, with the error's own fix if it has one, as that is more specific."""
     rule_id = _BY_FAULT.get(error.fault) or _BY_LAYER[error.layer]
     host = error.address.partition(" ")[0].rpartition(":")[0]
     finding = found(

@@ -1,7 +1,12 @@
-"""Coordinators: what every broker answered about a group, put together.
+"""Coordinators: the answers of all brokers about a group, and the conclusions.
 
-The brokers' answers are facts (`CoordinatorFacts`); a report says for one key who coordinates it
-by the majority of the answers, where its state is kept, and whether all of that fits together.
+    facts      broker 1: coordinator is 2     broker 2: 2     broker 3: 1
+               __consumer_offsets[17] is led by 2, in sync on 2 and 3
+    report     billing: coordinator 2 (majority), in partition 17, the brokers disagree
+    findings   KD3004: broker 3 says 1
+
+`CoordinatorFacts` are the brokers' answers about some keys. `report_on` concludes for one key who
+coordinates it and where its state is kept; `find` names what does not fit together.
 
 Source: Kafka's FindCoordinator, Metadata and ListGroups APIs; KIP-699 (many keys), KIP-848 and
 KIP-932 (group types).
@@ -18,6 +23,16 @@ from kdiag.findings.finding import Finding, found
 from kdiag.net.address import host_and_port
 from kdiag.wire.coordinator_partition import CoordinatorKind, coordinator_partition
 
+NOT_AUTHORIZED: Final = frozenset(
+    {
+        "GROUP_AUTHORIZATION_FAILED",
+        "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+        "CLUSTER_AUTHORIZATION_FAILED",
+        "TOPIC_AUTHORIZATION_FAILED",
+    }
+)
+_NOT_AVAILABLE: Final = "COORDINATOR_NOT_AVAILABLE"
+
 
 class BrokerNode(msgspec.Struct, frozen=True):
     """A broker, as the cluster's metadata or a coordinator's answer advertises it."""
@@ -32,14 +47,14 @@ class BrokerNode(msgspec.Struct, frozen=True):
 
 
 class BrokerAnswer(msgspec.Struct, kw_only=True):
-    """What one broker answered when it was asked who coordinates a key.
+    """One broker's answer to the question who coordinates a key.
 
     Attributes:
         node_id: the broker that was asked.
-        coordinator: whom it named; None if it named nobody.
-        error: Kafka's error name; None if it answered well or not at all.
+        coordinator: the broker that it named; None if it named none.
+        error: the name of Kafka's error; None without an error, and without an answer.
         failure: why there was no answer (`refused`, `timed out`); None if there was one.
-        message: what the broker said beside its error.
+        message: the message with the error.
         rtt_ns: from the request's last byte to the answer; None without an answer.
     """
 
@@ -52,11 +67,11 @@ class BrokerAnswer(msgspec.Struct, kw_only=True):
 
 
 class PartitionPlace(msgspec.Struct, kw_only=True):
-    """Where a partition of an internal topic is, by the cluster's metadata.
+    """The leader and replicas of a partition of an internal topic, by the cluster's metadata.
 
     Attributes:
         leader: the broker that leads it; None if it is offline.
-        error: Kafka's error name of the partition, `LEADER_NOT_AVAILABLE` and so on.
+        error: the name of the partition's error, such as `LEADER_NOT_AVAILABLE`.
         min_isr: the topic's min.insync.replicas; None if it could not be read.
     """
 
@@ -77,12 +92,12 @@ class GroupState(msgspec.Struct):
 
 
 class InternalTopic(msgspec.Struct, kw_only=True):
-    """The internal topic that keeps a kind of state, by the cluster's metadata.
+    """The internal topic of one kind of coordinators, by the cluster's metadata.
 
     Attributes:
         name: the topic.
-        partitions: all of it by number; empty if it does not exist or cannot be seen.
-        error: Kafka's error name for the topic as a whole.
+        partitions: all partitions by number; empty if it does not exist or is not visible.
+        error: the name of the error for the topic as a whole.
     """
 
     name: str
@@ -91,16 +106,16 @@ class InternalTopic(msgspec.Struct, kw_only=True):
 
 
 class CoordinatorFacts(msgspec.Struct, kw_only=True):
-    """What was asked of a cluster about some keys of one kind.
+    """A cluster's answers about some keys of one kind.
 
     Attributes:
-        kind: what the keys name.
+        kind: the kind of the keys.
         brokers: every broker by id.
         unreachable: why a broker's advertised address cannot be used from here, by broker.
-        answers: what each broker said, by key.
-        topic: the internal topic; None if it could not be asked for.
+        answers: the answer of each broker, by key.
+        topic: the internal topic; None if it is not known.
         groups: type and state, by key, of the groups (and transactions) that exist.
-        loading: the brokers that still read the state they have to coordinate.
+        loading: the brokers that still load the state that they coordinate.
     """
 
     kind: CoordinatorKind
@@ -118,18 +133,18 @@ class CoordinatorFacts(msgspec.Struct, kw_only=True):
 
 
 class CoordinatorReport(msgspec.Struct, kw_only=True):
-    """Who coordinates a key, and whether all brokers, and the partition, say the same.
+    """The coordinator of a key, and whether all brokers and the partition agree.
 
     Attributes:
         key: the group, transactional id or share partition.
-        kind: which of the three.
-        coordinator: whom most brokers name; None if none does.
-        error: Kafka's error name where no coordinator is named.
-        message: what a broker said beside the error.
-        partition: where its state is kept; None if the internal topic is not known.
-        answers: what each broker said, in the order of broker ids.
+        kind: the kind of the key.
+        coordinator: the broker that most brokers name; None if none does.
+        error: the name of Kafka's error if no coordinator is named.
+        message: a broker's message with the error.
+        partition: the partition with its state; None if the internal topic is not known.
+        answers: the answers of all brokers, in the order of broker ids.
         reachable: whether the coordinator's advertised address can be used from here.
-        why_unreachable: what happened when it was tried.
+        why_unreachable: why not.
         group: type and state; None for a group that does not exist.
     """
 
@@ -146,8 +161,8 @@ class CoordinatorReport(msgspec.Struct, kw_only=True):
 
     @property
     def agreement(self) -> bool:
-        """Return whether all brokers that answered say the same."""
-        return len({_said(answer) for answer in self.answers if answer.failure is None}) < 2  # noqa: PLR2004 - one opinion
+        """Return whether all answers are the same."""
+        return len({_opinion(answer) for answer in self.answers if answer.failure is None}) < 2  # noqa: PLR2004 - one opinion
 
     @property
     def silent(self) -> list[BrokerAnswer]:
@@ -156,14 +171,14 @@ class CoordinatorReport(msgspec.Struct, kw_only=True):
 
     @property
     def is_where_its_partition_leads(self) -> bool:
-        """Return whether the coordinator leads the partition; True where that is not known."""
+        """Return whether the coordinator leads the partition; True if that is not known."""
         if self.coordinator is None or self.partition is None:
             return True
         return self.partition.leader in {None, self.coordinator.node_id}
 
 
 def report_on(key: str, facts: CoordinatorFacts) -> CoordinatorReport:
-    """Return what the facts say about a key."""
+    """Return the report on a key."""
     answers = sorted(facts.answers.get(key, ()), key=lambda answer: answer.node_id)
     coordinator = _majority(answers, facts.brokers)
     refusal = next((answer for answer in answers if answer.error), None)
@@ -184,8 +199,8 @@ def report_on(key: str, facts: CoordinatorFacts) -> CoordinatorReport:
     )
 
 
-def _said(answer: BrokerAnswer) -> tuple[int | None, str | None]:
-    """Return what a broker's answer amounts to."""
+def _opinion(answer: BrokerAnswer) -> tuple[int | None, str | None]:
+    """Return the content of an answer, to compare it with others."""
     return (None if answer.coordinator is None else answer.coordinator.node_id, answer.error)
 
 
@@ -209,19 +224,8 @@ def _place(key: str, topic: InternalTopic | None) -> PartitionPlace | None:
     return topic.partitions.get(coordinator_partition(key, len(topic.partitions)))
 
 
-NOT_AUTHORIZED: Final = frozenset(
-    {
-        "GROUP_AUTHORIZATION_FAILED",
-        "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
-        "CLUSTER_AUTHORIZATION_FAILED",
-        "TOPIC_AUTHORIZATION_FAILED",
-    }
-)
-_NOT_AVAILABLE: Final = "COORDINATOR_NOT_AVAILABLE"
-
-
 def find(reports: Sequence[CoordinatorReport], facts: CoordinatorFacts) -> list[Finding]:
-    """Return what is wrong: first what concerns whole brokers, once each, then key by key."""
+    """Return the problems: first those of whole brokers, once each, then key by key."""
     findings = list(_of_brokers(reports, facts))
     for report in reports:
         findings += _of_key(report)
@@ -229,9 +233,9 @@ def find(reports: Sequence[CoordinatorReport], facts: CoordinatorFacts) -> list[
 
 
 def _of_brokers(reports: Sequence[CoordinatorReport], facts: CoordinatorFacts) -> Iterator[Finding]:
-    """Find brokers that did not answer, or are not ready to.
+    """Find brokers that did not answer, or are still loading.
 
-    If none of them can be reached, though somebody named them, their addresses are to blame.
+    If none of them is reachable, though other brokers named them, their addresses are to blame.
     """
     coordinators = {report.coordinator for report in reports}
     rule_id = "KD1501" if facts.is_nobody_reachable else "KD3007"
@@ -245,7 +249,7 @@ def _of_brokers(reports: Sequence[CoordinatorReport], facts: CoordinatorFacts) -
 
 
 def _of_key(report: CoordinatorReport) -> Iterator[Finding]:
-    """Find what is wrong with one key."""
+    """Find the problems of one key."""
     subject = {"kind": report.kind.noun, "key": report.key}
     if report.coordinator is None:
         yield from _without_coordinator(report, subject)
@@ -274,9 +278,9 @@ def _of_key(report: CoordinatorReport) -> Iterator[Finding]:
 
 
 def _without_coordinator(report: CoordinatorReport, subject: dict[str, str]) -> Iterator[Finding]:
-    """Find why nobody was named."""
+    """Find the reason why no coordinator was named."""
     if report.error is None:
-        return  # nobody answered at all: each broker's silence is found already
+        return  # no broker answered: each broker's silence is a finding already
     if report.error in NOT_AUTHORIZED:
         yield found("KD4001", **subject, error=report.error)
     elif report.error != _NOT_AVAILABLE:
@@ -288,7 +292,7 @@ def _without_coordinator(report: CoordinatorReport, subject: dict[str, str]) -> 
 
 
 def _disagreement(report: CoordinatorReport, subject: dict[str, str]) -> Finding:
-    """Return the finding that brokers disagree, with who says what."""
+    """Return the finding that brokers disagree, with the brokers of each opinion."""
     opinions: dict[str, list[int]] = defaultdict(list)
     for answer in report.answers:
         if answer.failure is None:
@@ -304,7 +308,7 @@ def _disagreement(report: CoordinatorReport, subject: dict[str, str]) -> Finding
 
 
 def _of_partition(report: CoordinatorReport, subject: dict[str, str]) -> Iterator[Finding]:
-    """Find what is wrong with the partition that keeps the key."""
+    """Find the problems of the partition that keeps the key."""
     place = report.partition
     if place is None:
         return

@@ -1,4 +1,4 @@
-"""What has changed between two looks at a coordinator, in words."""
+"""The changes between two reports on a coordinator, in words."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -7,7 +7,7 @@ from kdiag.diagnosis.coordinator import CoordinatorReport
 
 
 def changes(before: CoordinatorReport, after: CoordinatorReport) -> list[str]:
-    """Return what is different now, what matters most first; empty if all is as it was."""
+    """Return the changes, the most important first; empty if nothing changed."""
     return [text for rule in _RULES for text in rule(before, after)]
 
 
@@ -65,7 +65,7 @@ def _silence(before: CoordinatorReport, after: CoordinatorReport) -> Iterator[st
 
 def _group(before: CoordinatorReport, after: CoordinatorReport) -> Iterator[str]:
     if after.group == before.group or after.coordinator is None:
-        return  # nobody can tell the state while there is no coordinator
+        return  # the state is not known while there is no coordinator
     if after.group is None:
         yield "the group is gone"
     else:

@@ -118,7 +118,7 @@ class LiveCapture:
 
     @property
     def addresses(self) -> AddressBook:
-        """Turns the endpoints of the segments into text."""
+        """RequestCycles the endpoints of the segments into text."""
         return self.index.addresses
 
     @property

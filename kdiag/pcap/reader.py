@@ -77,7 +77,7 @@ class CaptureReader:
 
     @property
     def addresses(self) -> AddressBook:
-        """Turns the endpoints of the segments into text."""
+        """RequestCycles the endpoints of the segments into text."""
         return self.index.addresses
 
     @property

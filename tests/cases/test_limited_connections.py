@@ -10,7 +10,7 @@ import pytest
 
 from delays.delayed_path import Buffers, DelayedPath, Load
 from kdiag.diagnosis.tcp.limit import DirectionLimit, Limit, limits_of, loaded_rtt_ns, mb_per_s
-from kdiag.diagnosis.tcp.turns import Turns
+from kdiag.diagnosis.tcp.request_cycles import RequestCycles
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.tcp_facts import TcpFacts, Vantage
 from kdiag.pcap.decoder import CaptureDecoder
@@ -88,14 +88,14 @@ def record(make_path: Callable[..., DelayedPath], situation: Situation) -> dict[
     return path.captures
 
 
-def look(capture: Path) -> tuple[TcpFacts, Turns]:
+def look(capture: Path) -> tuple[TcpFacts, RequestCycles]:
     """Return what a capture tells of its only connection."""
     reader = CaptureReader([capture])
     decoder = CaptureDecoder(reader.addresses.endpoint_text)
     decoder.follow_tcp()
     items = [item for batch in reader.read_segments() for item in decoder.feed(batch)]
     items += decoder.finish()
-    turns = Turns()
+    turns = RequestCycles()
     for item in items:
         if isinstance(item, Exchange):
             turns.add(item)

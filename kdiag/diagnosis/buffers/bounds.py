@@ -1,8 +1,8 @@
-"""Which of the three holds a transfer: the buffers of either end, the batches, or the fetches.
+"""The bound of a transfer: the buffers of either end, the batches, or the fetches.
 
-How it works. What went in each round trip is compared with what the tightest buffer holds: the
-receiver's window, which the system tells, and the send buffer. Whichever is full is the bound.
-Where neither is, it is the path: the network, the broker, or this machine.
+How it works. The bytes of each round trip are compared with the receiver's window, which the system
+tells, and with the send buffer. The full one is the bound. If neither is full, the bound is the
+path: the network, the broker, or this machine.
 
 Example: 5.6 MB/s over 20 ms are 115 KB in each round trip; the broker's window has 127 KB: its
 receive buffer holds it, whatever the client's is set to.
@@ -27,13 +27,13 @@ _TURNS: Final = {
 
 
 class Bounds(NamedTuple):
-    """What holds one direction.
+    """The bounds of one direction.
 
     Attributes:
-        direction: which way the records go.
-        defaults: what holds Java's client with its defaults; None if the path is not known.
-        kernel: what held runs with the client's buffers left to the kernel; None without any.
-        sentences: what that means, for people.
+        direction: the direction of the records.
+        defaults: the bound of Java's client with its defaults; None if the path is not known.
+        kernel: the bound of runs with the client's buffers left to the kernel; None without any.
+        sentences: the same for people.
     """
 
     direction: LoadDirection
@@ -48,13 +48,13 @@ def bounds(
     ceilings: Sequence[Ceiling],
     path: BrokerPath,
 ) -> Bounds:
-    """Return what holds one direction.
+    """Return the bounds of one direction.
 
     Args:
-        direction: which way the records go.
-        trials: what was measured; may be empty.
-        ceilings: what is predicted for clients with their defaults.
-        path: the way to the broker.
+        direction: the direction of the records.
+        trials: the trials; may be empty.
+        ceilings: the predictions for clients with their defaults.
+        path: the path to the broker.
     """
     mine = [each for each in trials if each.direction is direction]
     java = next((e for e in ceilings if e.client == _JAVA and e.direction is direction), None)
@@ -76,7 +76,7 @@ def bounds(
 
 
 def bound_of(trial: Trial, path: BrokerPath) -> Bound:
-    """Return what held a trial with a full load."""
+    """Return the bound of a trial with a full load."""
     assert path.rtt_ns
     moved_bytes = trial.bytes_per_round_trip(path.rtt_ns)
     is_produce = trial.direction is LoadDirection.PRODUCE
@@ -100,7 +100,7 @@ def _left_to_kernel(trials: Sequence[Trial], load: LoadKind) -> Trial | None:
 
 
 def _next(direction: LoadDirection, full: Trial, default: Trial | None) -> Iterator[str]:
-    """Yield what holds a client next that only changes its buffers."""
+    """Yield the next bound of a client that changes only its buffers."""
     if default is None or default.mb_per_s * _FASTER >= full.mb_per_s:
         return
     bound, turn = _TURNS[direction]
@@ -111,7 +111,7 @@ def _next(direction: LoadDirection, full: Trial, default: Trial | None) -> Itera
 
 
 def _named(bound: Bound, direction: LoadDirection) -> str:
-    """Return what a bound is, in words."""
+    """Return a bound in words."""
     is_produce = direction is LoadDirection.PRODUCE
     return {
         Bound.CLIENT_BUFFER: f"the client's {'send' if is_produce else 'receive'} buffer",

@@ -1,23 +1,23 @@
-"""How fast a path lets clients go, and what holds them: predicted from sizes and round trips.
+"""Ceilings: the rate that a path allows a client, predicted from sizes and round trips.
 
-How it works. In each round trip no more can go than the tightest place holds:
+How it works. In each round trip no more bytes go than the tightest of these allows:
 
-    the sender's buffer      1.5  times its size, for the kernel doubles it and needs part of that
-    the receiver's buffer    1.12 times its size, likewise, as it is told in windows
-    a turn                   what the client asks for, or sends, before it waits for an answer;
-                             this takes the round trip of a request, and the time to send it;
-                             BBR spreads a request that goes alone over about half of a round trip
+    the sender's buffer      1.5  times its size: the kernel doubles it and needs part of that
+    the receiver's buffer    1.12 times its size, likewise, as it is advertised in windows
+    a request cycle          the bytes that the client sends, or asks for, before it waits for a
+                             response; it takes the round trip of a request and the time to send;
+                             BBR spreads a lone request over about half of a round trip
     the rate                 of the link, as given
 
-The factors are measured: on Linux 6.18, 20 and 80 ms, raw TCP and Kafka, 32 KiB to 4 MiB. What is
-not known of the broker's kernel, its largest buffers and its congestion control, is taken to be as
-it is here. What a client does between two turns is not counted: kafka-python asks for more when it
-has read all records of a fetch, and over 20 ms had 23 MB/s where 33 are predicted.
+The factors are measured: on Linux 6.18, 20 and 80 ms, raw TCP and Kafka, 32 KiB to 4 MiB. The
+broker's kernel, its largest buffers and its congestion control, is assumed to be like this one. The
+time of a client between two cycles is not counted: kafka-python asks for more when it has read all
+records of a fetch, and over 20 ms reached 23 MB/s instead of the predicted 33.
 
 Example: a round trip of 20.5 ms, Java's producer with a send buffer of 128 KiB, a broker with a
 receive buffer of 100 KiB: min(1.5 * 131072, 1.12 * 102400) / 20.5 ms is 5.6 MB/s, by the broker's
-buffer. But 5 batches of 16 KiB take 22 ms for their answers and 0.7 ms to be sent, which makes
-3.6 MB/s: the batches hold it first.
+buffer. But 5 batches of 16 KiB take 22 ms for their responses and 0.7 ms to send, which makes
+3.6 MB/s: the batches are the tighter bound.
 """
 
 from collections.abc import Iterator
@@ -46,50 +46,50 @@ _KIB: Final = 1 << 10
 
 
 class Bound(StrEnum):
-    """What holds a transfer."""
+    """The bounds of a transfer."""
 
     CLIENT_BUFFER = "client_buffer"
     BROKER_BUFFER = "broker_buffer"
     BATCHES_IN_FLIGHT = "batches_in_flight"
     FETCH_SIZE = "fetch_size"
     RATE = "rate"
-    """The rate to make room for: nothing else holds it."""
+    """The rate to make room for: no other bound is tighter."""
     PATH = "path"
     """None of the buffers: the network, the broker or this machine."""
 
 
 class ClientDefaults(NamedTuple):
-    """What a client does unless told otherwise, in one direction.
+    """The defaults of a client in one direction.
 
     Attributes:
         client: `java`, `librdkafka` or `kafka-python`.
-        direction: which way the records go.
-        setting: its buffer, as the client calls it.
-        buffer_bytes: its size, or `LEFT_TO_KERNEL`.
-        turn: what a turn is made of.
-        turn_bytes: its size; None if it is as large as need be.
-        requests: how many requests that is; they are on their way at the same time.
+        direction: the direction of the records.
+        setting: the client's setting of its buffer.
+        buffer_bytes: the size of the buffer, or `LEFT_TO_KERNEL`.
+        cycle: the settings that make up a request cycle.
+        cycle_bytes: its size; None if it is not limited.
+        requests: its number of requests, which are in flight at the same time.
     """
 
     client: str
     direction: LoadDirection
     setting: str
     buffer_bytes: int
-    turn: str
-    turn_bytes: int | None
+    cycle: str
+    cycle_bytes: int | None
     requests: int = 1
 
 
 class Ceiling(NamedTuple):
-    """How fast a client can go.
+    """The predicted rate of a client.
 
     Attributes:
         client: as in `ClientDefaults`.
-        direction: which way the records go.
+        direction: the direction of the records.
         setting: the defaults that matter.
         mb_per_s: the rate, in 10**6 bytes per second.
-        bound_by: what holds it.
-        bound_bytes: how much that lets go in a round trip; None for the rate.
+        bound_by: the tightest bound.
+        bound_bytes: the bytes that it allows in a round trip; None for the rate.
     """
 
     client: str
@@ -140,7 +140,7 @@ CLIENT_DEFAULTS: Final = (
         "no SO_SNDBUF",
         LEFT_TO_KERNEL,
         "batch_size=16384",
-        16 * _KIB,  # idempotent, as it is by default, it has one batch of a partition on its way
+        16 * _KIB,  # idempotent, as it is by default, it has one batch of a partition in flight
     ),
     ClientDefaults(
         "kafka-python",
@@ -155,11 +155,11 @@ CLIENT_DEFAULTS: Final = (
 
 
 def ceilings(path: BrokerPath, limits: KernelLimits, bits_per_s: int) -> list[Ceiling]:
-    """Return how fast clients with their defaults can go; nothing if the round trip is not known.
+    """Return the ceilings of clients with their defaults; none if the round trip is not known.
 
     Args:
-        path: the way to the broker.
-        limits: of this machine's kernel, which are taken for the broker's as well.
+        path: the path to the broker.
+        limits: the limits of this machine's kernel, which stand for the broker's as well.
         bits_per_s: the rate to make room for.
     """
     return [ceiling(each, path, limits, bits_per_s) for each in CLIENT_DEFAULTS if path.rtt_ns]
@@ -168,21 +168,21 @@ def ceilings(path: BrokerPath, limits: KernelLimits, bits_per_s: int) -> list[Ce
 def ceiling(
     client: ClientDefaults, path: BrokerPath, limits: KernelLimits, bits_per_s: int
 ) -> Ceiling:
-    """Return how fast a client can go; the arguments are those of `ceilings`."""
+    """Return the ceiling of a client; the arguments are those of `ceilings`."""
     assert path.rtt_ns
     bounds = list(_bounds(client, path, limits))
     rate = bits_per_s / _BITS / BYTES_PER_MB
     has_bbr = path.facts is not None and path.facts.congestion_control == _BBR
     is_paced = has_bbr and client.requests == 1
     held = [
-        (_turn_rate(bound, size, path, rate, is_paced=is_paced), bound, size)
+        (_rate_of(bound, size, path, rate, is_paced=is_paced), bound, size)
         for bound, size in bounds
     ]
     mb_per_s, bound, size = min([*held, (rate, Bound.RATE, None)], key=lambda each: each[0])
     return Ceiling(
         client.client,
         client.direction,
-        f"{client.setting}, {client.turn}",
+        f"{client.setting}, {client.cycle}",
         round(mb_per_s, _DIGITS),
         bound,
         size,
@@ -192,9 +192,9 @@ def ceiling(
 def _bounds(
     client: ClientDefaults, path: BrokerPath, limits: KernelLimits
 ) -> Iterator[tuple[Bound, int]]:
-    """Yield how many bytes each place lets go in a round trip."""
+    """Yield the bytes that each bound allows in a round trip."""
     is_produce = client.direction is LoadDirection.PRODUCE
-    own, size = client.buffer_bytes, client.turn_bytes
+    own, size = client.buffer_bytes, client.cycle_bytes
     sent = limits.send_bytes(own if is_produce else path.config.send_buffer_bytes)
     received = limits.receive_bytes(path.config.receive_buffer_bytes if is_produce else own)
     senders, receivers = (
@@ -210,10 +210,10 @@ def _bounds(
         yield Bound.BATCHES_IN_FLIGHT if is_produce else Bound.FETCH_SIZE, size
 
 
-def _turn_rate(
+def _rate_of(
     bound: Bound, size: int, path: BrokerPath, rate_mb_per_s: float, *, is_paced: bool
 ) -> float:
-    """Return the rate at which so much goes in each round trip, in 10**6 bytes per second."""
+    """Return the rate with that many bytes in each round trip, in 10**6 bytes per second."""
     assert path.rtt_ns
     time_s = path.rtt_ns / NS_PER_S
     if bound in {Bound.BATCHES_IN_FLIGHT, Bound.FETCH_SIZE}:

@@ -1,4 +1,4 @@
-"""What was measured of the path to a broker, and of the buffers tried on it: plain values."""
+"""The facts of a path to a broker, and of the runs that tried buffers on it: plain values."""
 
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -18,27 +18,27 @@ _BITS: Final = 8
 
 
 class LoadDirection(StrEnum):
-    """Which way the records go."""
+    """The direction of the records."""
 
     PRODUCE = "produce"
     FETCH = "fetch"
 
 
 class LoadKind(StrEnum):
-    """How much a run keeps on its way."""
+    """How much a run keeps in flight."""
 
     FULL = "full"
-    """More than any buffer holds, so that buffers or the path are the limit."""
+    """More than any buffer holds: buffers or the path are the limit."""
     DEFAULTS = "client_defaults"
-    """What clients do unless told otherwise: 5 batches of 16 KiB, or one fetch of 1 MiB."""
+    """The defaults of clients: 5 batches of 16 KiB, or one fetch of 1 MiB."""
 
 
 class KernelLimits(NamedTuple):
-    """What this machine's kernel allows, in bytes; None for what it does not tell.
+    """The limits of this machine's kernel, in bytes; None for those that are not known.
 
     Attributes:
-        wmem_max, rmem_max: the largest buffers that can be set (`net.core`).
-        tcp_wmem, tcp_rmem: least, initial and largest size of those left to it (`net.ipv4`).
+        wmem_max, rmem_max: the largest buffers that a program can set (`net.core`).
+        tcp_wmem, tcp_rmem: least, initial and largest size of the kernel's own (`net.ipv4`).
     """
 
     wmem_max: int | None = None
@@ -47,22 +47,22 @@ class KernelLimits(NamedTuple):
     tcp_rmem: tuple[int, int, int] | None = None
 
     def send_bytes(self, setting: int | None) -> int | None:
-        """Return the send buffer that a setting gives in the end, as sizes are set."""
+        """Return the effective send buffer of a setting, in the size that a program sets."""
         return _effective(setting, self.wmem_max, self.tcp_wmem)
 
     def receive_bytes(self, setting: int | None) -> int | None:
-        """Return the receive buffer that a setting gives in the end, as sizes are set."""
+        """Return the effective receive buffer of a setting, in the size that a program sets."""
         return _effective(setting, self.rmem_max, self.tcp_rmem)
 
 
 class BrokerConfig(NamedTuple):
-    """What a broker is set to; None for what it does not tell.
+    """The settings of a broker; None for those that it does not describe.
 
     Attributes:
         send_buffer_bytes, receive_buffer_bytes: `socket.send.buffer.bytes` and
             `socket.receive.buffer.bytes`.
         message_max_bytes: `message.max.bytes`.
-        why_unknown: why it does not tell; None if it does.
+        why_unknown: why it does not describe them; None if it does.
     """
 
     send_buffer_bytes: int | None = None
@@ -72,16 +72,17 @@ class BrokerConfig(NamedTuple):
 
 
 class BrokerPath(NamedTuple):
-    """The way to one broker.
+    """The path to one broker.
 
     Attributes:
         node_id: the broker.
-        address: where it advertises itself, `host:port`.
-        rtt_ns: the least round trip of TCP, or that which was given; None if not known.
-        request_rtt_ns: the median of small requests, from the last byte to the first of the answer.
-        least_request_rtt_ns: the least of them.
-        facts: what the system tells of a connection that is hardly used.
-        config: what the broker is set to.
+        address: its advertised address, `host:port`.
+        rtt_ns: the least round trip of TCP, or the given one; None if not known.
+        request_rtt_ns: the median time of small requests, from the last byte to the first of the
+            response.
+        least_request_rtt_ns: the least of these times.
+        facts: the system's facts of a nearly idle connection.
+        config: the settings of the broker.
         error: why it could not be reached.
     """
 
@@ -96,29 +97,29 @@ class BrokerPath(NamedTuple):
 
     @property
     def is_short(self) -> bool:
-        """Return whether buffers make no difference on it."""
+        """Return whether it is so short that buffers make no difference."""
         return self.rtt_ns is not None and self.rtt_ns < SHORT_PATH_NS
 
     def bdp_bytes(self, bits_per_s: int) -> int | None:
-        """Return how many bytes are on their way at a rate: the bandwidth-delay product."""
+        """Return the bytes in flight at a rate: the bandwidth-delay product."""
         if self.rtt_ns is None:
             return None
         return bits_per_s * self.rtt_ns // _BITS // NS_PER_S
 
 
 class ProofRun(NamedTuple):
-    """One run on a connection of its own.
+    """One run of a proof, on a connection of its own.
 
     Attributes:
-        direction: which way the records went.
-        load: how much was kept on its way.
-        size_bytes: what SO_SNDBUF and SO_RCVBUF were set to, or `LEFT_TO_KERNEL`.
-        moved_bytes: payload of TCP that arrived while it was measured.
-        time_ns: how long it was measured.
-        total_bytes: payload since the connection began.
-        load_bytes: how much was kept on its way, as far as there were records.
-        facts: what the system told at the end.
-        throttled_ns: for how long the broker left the connection alone, by a quota.
+        direction: the direction of the records.
+        load: how much it kept in flight.
+        size_bytes: the size that SO_SNDBUF and SO_RCVBUF were set to, or `LEFT_TO_KERNEL`.
+        moved_bytes: the payload of TCP that arrived during the measurement.
+        time_ns: the duration of the measurement.
+        total_bytes: the payload since the connection began.
+        load_bytes: the bytes that it kept in flight, as far as there were records.
+        facts: the system's facts of the connection at the end.
+        throttled_ns: how long a quota of the broker held the connection.
     """
 
     direction: LoadDirection
@@ -143,6 +144,6 @@ def _effective(
     if setting is None:
         return None
     if setting == LEFT_TO_KERNEL:
-        # Sizes that are set are doubled, those of the kernel's own are not.
+        # The kernel doubles sizes that are set, but not its own.
         return None if tuned is None else tuned[2] // 2
     return setting if most is None else min(setting, most)

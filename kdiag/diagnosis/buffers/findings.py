@@ -1,4 +1,4 @@
-"""What keeps records from going faster on the way to a broker, as findings."""
+"""The findings on the path to a broker: the limits of throughput, and what to change."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -19,19 +19,19 @@ from kdiag.findings.finding import Finding, found
 _BITS: Final = 8
 _LEAST_LOST: Final = 3
 _LOST_SEGMENTS: Final = 0.001
-_LARGE_BYTES: Final = 16 << 20  # a load is never much larger, whatever the path could hold
-_TURN_RULES: Final = {Bound.BATCHES_IN_FLIGHT: "KD6012", Bound.FETCH_SIZE: "KD6013"}
+_LARGE_BYTES: Final = 16 << 20  # a load is never much larger, whatever the path holds
+_CYCLE_RULES: Final = {Bound.BATCHES_IN_FLIGHT: "KD6012", Bound.FETCH_SIZE: "KD6013"}
 _STANDS_FOR_ALL: Final = {LoadDirection.PRODUCE: "java", LoadDirection.FETCH: "librdkafka"}
-"""Whose turns are told: its defaults are the usual ones, and its buffers are not in the way."""
+"""The client whose cycles are reported: its defaults are usual, its buffers are not the bound."""
 
 
 class Measured(NamedTuple):
-    """What is known of one broker.
+    """The measurements of one broker.
 
     Attributes:
-        path: the way to it.
-        runs: those of the proof; may be empty.
-        limits: of this machine's kernel.
+        path: the path to it.
+        runs: the runs of the proof; may be empty.
+        limits: the limits of this machine's kernel.
         bits_per_s: the rate to make room for.
     """
 
@@ -42,11 +42,11 @@ class Measured(NamedTuple):
 
 
 def find(measured: Measured, ceilings: Iterable[Ceiling]) -> list[Finding]:
-    """Return what keeps records from going faster, and what to change.
+    """Return the findings on the path to a broker.
 
     Args:
-        measured: what is known of the broker.
-        ceilings: what is predicted for clients with their defaults.
+        measured: the measurements of the broker.
+        ceilings: the predictions for clients with their defaults.
     """
     path = measured.path
     if not path.rtt_ns or path.facts is None:
@@ -55,21 +55,21 @@ def find(measured: Measured, ceilings: Iterable[Ceiling]) -> list[Finding]:
     if path.is_short:
         findings.append(found("KD6016", node_id=path.node_id, rtt_ms=_ms(path.rtt_ns)))
     else:
-        findings += [*_broker_buffers(measured), *_turns(measured, ceilings), *_kernel(measured)]
+        findings += [*_broker_buffers(measured), *_cycles(measured, ceilings), *_kernel(measured)]
         if path.config.why_unknown is not None:
             findings.append(found("KD6019", node_id=path.node_id, why=path.config.why_unknown))
     return [*findings, *_of_runs(measured)]
 
 
 def _lost_scaling(path: BrokerPath) -> Iterator[Finding]:
-    """Find that windows cannot be scaled, where the system tells of the connection."""
+    """Find a lack of window scaling, if the system tells of the connection."""
     assert path.facts is not None
     if path.facts.send_mss is not None and path.facts.send_window_scale is None:
         yield found("KD6014", node_id=path.node_id, address=path.address)
 
 
 def _broker_buffers(measured: Measured) -> Iterator[Finding]:
-    """Find that a buffer of the broker is smaller than what must be on its way."""
+    """Find buffers of the broker that are smaller than the bytes that fill the path."""
     config, limits = measured.path.config, measured.limits
     for rule_id, setting, size, factor in (
         (
@@ -91,10 +91,10 @@ def _broker_buffers(measured: Measured) -> Iterator[Finding]:
             yield found(rule_id, **_evidence(measured), mb_per_s=rate, setting_bytes=setting)
 
 
-def _turns(measured: Measured, ceilings: Iterable[Ceiling]) -> Iterator[Finding]:
-    """Find that a client's defaults send or ask for too little at a time."""
+def _cycles(measured: Measured, ceilings: Iterable[Ceiling]) -> Iterator[Finding]:
+    """Find defaults of a client with too small request cycles."""
     for ceiling in ceilings:
-        rule_id = _TURN_RULES.get(ceiling.bound_by)
+        rule_id = _CYCLE_RULES.get(ceiling.bound_by)
         if rule_id is not None and ceiling.client == _STANDS_FOR_ALL[ceiling.direction]:
             yield found(
                 rule_id,
@@ -105,7 +105,7 @@ def _turns(measured: Measured, ceilings: Iterable[Ceiling]) -> Iterator[Finding]
 
 
 def _kernel(measured: Measured) -> Iterator[Finding]:
-    """Find that buffers which are left to this kernel cannot grow enough."""
+    """Find limits of this kernel that keep its own buffers too small."""
     limits = measured.limits
     for which, tuned, factor in (
         ("send buffers (net.ipv4.tcp_wmem)", limits.tcp_wmem, SEND_FACTOR),
@@ -121,7 +121,7 @@ def _kernel(measured: Measured) -> Iterator[Finding]:
 
 
 def _of_runs(measured: Measured) -> Iterator[Finding]:
-    """Find what disturbed the proof: losses and quotas."""
+    """Find disturbances of the proof: losses, quotas, too few records."""
     path, runs = measured.path, measured.runs
     sent = [run for run in runs if run.direction is LoadDirection.PRODUCE]
     moved_bytes = sum(run.total_bytes for run in sent)
@@ -144,7 +144,7 @@ def _of_runs(measured: Measured) -> Iterator[Finding]:
 
 
 def _caps(runs: Sequence[ProofRun]) -> Iterator[Finding]:
-    """Find that the kernel gave less than what was set."""
+    """Find buffers that the kernel made smaller than they were set."""
     for which, sizes in (
         (
             "send buffers (net.core.wmem_max)",
@@ -161,7 +161,7 @@ def _caps(runs: Sequence[ProofRun]) -> Iterator[Finding]:
 
 
 def _evidence(measured: Measured) -> dict[str, Any]:
-    """Return what all findings show."""
+    """Return the evidence of all findings."""
     path = measured.path
     return {
         "node_id": path.node_id,
@@ -177,7 +177,7 @@ def _needed_bytes(measured: Measured) -> int:
 
 
 def _mb_per_s(size: int, measured: Measured) -> float:
-    """Return the rate at which so much goes in each round trip."""
+    """Return the rate with that many bytes in each round trip."""
     assert measured.path.rtt_ns
     return round(size * NS_PER_S / measured.path.rtt_ns / BYTES_PER_MB, 1)
 

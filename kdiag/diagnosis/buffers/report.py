@@ -1,4 +1,4 @@
-"""What is to be told of the buffers on the way to one broker: everything from what was measured."""
+"""The report on the buffers of the path to one broker: predictions, trials, advice, findings."""
 
 from typing import NamedTuple
 
@@ -12,19 +12,19 @@ from kdiag.findings.finding import Finding
 
 
 class BufferReport(NamedTuple):
-    """One broker.
+    """The report on one broker.
 
     Attributes:
-        path: the way to it.
-        limits: of this machine's kernel.
-        bdp_bytes: how many bytes are on their way at the rate to make room for; None if the round
-            trip is not known.
-        ceilings: how fast clients can go with their defaults.
-        trials: what the proof showed; empty without one.
-        send, receive: what to set the client's buffers to.
-        bounds: what holds each direction.
-        advice: lines to paste.
-        findings: what is wrong.
+        path: the path to it.
+        limits: the limits of this machine's kernel.
+        bdp_bytes: the bytes in flight at the rate to make room for; None if the round trip is not
+            known.
+        ceilings: the predicted rates of clients with their defaults.
+        trials: the results of the proof; empty without one.
+        send, receive: the recommended sizes of the client's buffers.
+        bounds: the bounds of each direction.
+        advice: the lines to paste.
+        findings: the problems.
     """
 
     path: BrokerPath
@@ -40,13 +40,13 @@ class BufferReport(NamedTuple):
 
 
 def report(measured: Measured) -> BufferReport:
-    """Return what is to be told of a broker."""
+    """Return the report on a broker."""
     path, limits = measured.path, measured.limits
     predicted = ceilings(path, limits, measured.bits_per_s)
     trials = summarize(measured.runs, limits)
     send, receive = (choose(trials, each, measured.bits_per_s) for each in LoadDirection)
     bdp_bytes = path.bdp_bytes(measured.bits_per_s)
-    wanted = BufferPlan(send, receive, bdp_bytes or 0, path.config, limits)
+    plan = BufferPlan(send, receive, bdp_bytes or 0, path.config, limits)
     return BufferReport(
         path=path,
         limits=limits,
@@ -56,6 +56,6 @@ def report(measured: Measured) -> BufferReport:
         send=send,
         receive=receive,
         bounds=[bounds(direction, trials, predicted, path) for direction in LoadDirection],
-        advice=advise(wanted) if path.rtt_ns else [],
+        advice=advise(plan) if path.rtt_ns else [],
         findings=find(measured, predicted),
     )

@@ -1,7 +1,11 @@
-"""What many runs of a proof come to: for each setting the median, the least and the most.
+"""Trials: the runs of a proof summed up for each setting, and the choice among them.
 
-runs      64K: 3.4, 3.6, 3.5    kernel: 31, 38, 35
-trials    64K: 3.5 (3.4 to 3.6) kernel: 35 (31 to 38)
+    runs      64K: 3.4, 3.6, 3.5      kernel: 31, 38, 35
+    trials    64K: 3.5 (3.4 to 3.6)   kernel: 35 (31 to 38)
+    choice    the kernel's own size: the fastest
+
+The kernel's own size wins whenever it is as good as the fastest, within noise, or reaches the rate
+that is asked for; else the smallest size wins that is as good as the fastest.
 """
 
 from collections import defaultdict
@@ -19,23 +23,32 @@ from kdiag.diagnosis.buffers.facts import (
     ProofRun,
 )
 
+NOISE: Final = 0.1
+"""The part of a rate by which medians differ without significance."""
+
+_BYTES_PER_MB: Final = 1_000_000
+_BITS_PER_MB: Final = 8_000_000
+_KIB: Final = 1 << 10
+_MIB: Final = 1 << 20
+_NOT_TRIED: Final = "not tried: left to the kernel is right unless it is proven wrong"
+
 
 class Trial(NamedTuple):
     """All runs of one setting in one direction.
 
     Attributes:
-        direction: which way the records went.
-        load: how much was kept on its way.
-        size_bytes: what both buffers were set to, or `LEFT_TO_KERNEL`.
-        effective_send_bytes, effective_receive_bytes: what the kernel made of it, as sizes are
-            set; for buffers left to it what it lets them grow to. None if it does not tell.
+        direction: the direction of the records.
+        load: how much the runs kept in flight.
+        size_bytes: the size that both buffers were set to, or `LEFT_TO_KERNEL`.
+        effective_send_bytes, effective_receive_bytes: the effective sizes; for the kernel's own
+            the largest that it lets them grow to. None if the system does not tell.
         mb_per_s, low_mb_per_s, high_mb_per_s: median, least and most of the runs.
-        retransmits: segments sent again in all runs; None where it is not known, as for those
-            that the broker sent.
+        retransmits: the retransmitted segments of all runs; None if not known, as for segments
+            from the broker.
         window_bytes: the median of the receiver's window at the end: the broker's for produce,
             ours for fetch; None if the system does not tell.
-        throttled_ns: for how long the broker left connections alone, by a quota.
-        runs: how many.
+        throttled_ns: how long a quota of the broker held connections.
+        runs: the number of runs.
     """
 
     direction: LoadDirection
@@ -52,12 +65,28 @@ class Trial(NamedTuple):
     runs: int
 
     def bytes_per_round_trip(self, rtt_ns: int) -> int:
-        """Return how much went in each round trip."""
-        return int(self.mb_per_s * BYTES_PER_MB * rtt_ns / NS_PER_S)
+        """Return the bytes in each round trip."""
+        return int(self.mb_per_s * _BYTES_PER_MB * rtt_ns / NS_PER_S)
+
+
+class BufferChoice(NamedTuple):
+    """The recommended size for one direction.
+
+    Attributes:
+        size_bytes: the size of the buffer, or `LEFT_TO_KERNEL`.
+        reason: a sentence.
+        within_noise: whether the kernel's own size was as good as the fastest, within noise.
+        is_proven: whether it was tried.
+    """
+
+    size_bytes: int
+    reason: str
+    within_noise: bool
+    is_proven: bool
 
 
 def summarize(runs: Iterable[ProofRun], limits: KernelLimits) -> list[Trial]:
-    """Return the trials that runs come to, by direction and size, the kernel's own last.
+    """Return the trials of some runs, by direction and size, the kernel's own size last.
 
     Args:
         runs: in any order.
@@ -66,10 +95,10 @@ def summarize(runs: Iterable[ProofRun], limits: KernelLimits) -> list[Trial]:
     alike: dict[tuple[LoadDirection, LoadKind, int], list[ProofRun]] = defaultdict(list)
     for run in runs:
         alike[run.direction, run.load, run.size_bytes].append(run)
-    return [_trial(alike[key], limits) for key in sorted(alike, key=_place)]
+    return [_trial(alike[key], limits) for key in sorted(alike, key=_order)]
 
 
-def _place(key: tuple[LoadDirection, LoadKind, int]) -> tuple[bool, bool, bool, int]:
+def _order(key: tuple[LoadDirection, LoadKind, int]) -> tuple[bool, bool, bool, int]:
     direction, load, size_bytes = key
     is_fetch, is_default = direction is LoadDirection.FETCH, load is LoadKind.DEFAULTS
     return is_fetch, is_default, size_bytes == LEFT_TO_KERNEL, size_bytes
@@ -118,37 +147,12 @@ def _median(numbers: Iterable[int | None]) -> int | None:
     return round(median(known)) if known else None
 
 
-NOISE: Final = 0.1
-"""The part of a rate by which medians differ without meaning anything."""
-
-_BITS_PER_MB: Final = 8_000_000
-_KIB: Final = 1 << 10
-_MIB: Final = 1 << 20
-_NOT_TRIED: Final = "not tried: left to the kernel is right unless it is proven wrong"
-
-
-class BufferChoice(NamedTuple):
-    """What to set in one direction.
-
-    Attributes:
-        size_bytes: of the buffer, or `LEFT_TO_KERNEL`.
-        reason: a sentence.
-        within_noise: whether the kernel's own choice was as good as the fastest size.
-        is_proven: whether it was tried.
-    """
-
-    size_bytes: int
-    reason: str
-    within_noise: bool
-    is_proven: bool
-
-
 def choose(trials: Sequence[Trial], direction: LoadDirection, bits_per_s: int) -> BufferChoice:
-    """Return what to recommend for one direction.
+    """Return the recommended size for one direction.
 
     Args:
-        trials: what was tried.
-        direction: which way the records go.
+        trials: the trials; may be empty.
+        direction: the direction.
         bits_per_s: the rate to make room for.
     """
     tried = [each for each in trials if each.direction is direction and each.load is LoadKind.FULL]
@@ -172,18 +176,18 @@ def choose(trials: Sequence[Trial], direction: LoadDirection, bits_per_s: int) -
 
 
 def is_noise(one: Trial, fastest: Trial) -> bool:
-    """Return whether the difference to the fastest means nothing."""
+    """Return whether the difference to the fastest is noise."""
     is_near = one.mb_per_s >= (1 - NOISE) * fastest.mb_per_s
     return is_near or one.high_mb_per_s >= fastest.low_mb_per_s
 
 
 def is_enough(one: Trial, bits_per_s: int) -> bool:
-    """Return whether a rate is reached."""
+    """Return whether a trial reaches a rate."""
     return one.mb_per_s >= (1 - NOISE) * bits_per_s / _BITS_PER_MB
 
 
 def size_text(size_bytes: int) -> str:
-    """Return a size as people write it: `64K`, `1M`; `kernel` for one that is left to it."""
+    """Return a size as people write it: `64K`, `1M`; `kernel` for the kernel's own."""
     if size_bytes == LEFT_TO_KERNEL:
         return "kernel"
     for unit, text in ((_MIB, "M"), (_KIB, "K")):

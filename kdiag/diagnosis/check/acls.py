@@ -1,4 +1,4 @@
-"""What the user may do, by what the brokers tell of it (KIP-430).
+"""The stage of the ACLs: the user's operations, as the brokers report them (KIP-430).
 
 Source: Kafka's `AclOperation`, `AclEntry.supportedOperations`.
 """
@@ -28,7 +28,7 @@ _NAMES: Final = {
     14: "DescribeTokens",
     15: "TwoPhaseCommit",
 }
-_NOT_TOLD: Final = -(1 << 31)
+_NOT_REPORTED: Final = -(1 << 31)
 _TOPIC_DENIED: Final = CODE_BY_NAME["TOPIC_AUTHORIZATION_FAILED"]
 _UNKNOWN: Final = frozenset(
     CODE_BY_NAME[name] for name in ("UNKNOWN_TOPIC_OR_PARTITION", "INVALID_TOPIC_EXCEPTION")
@@ -36,14 +36,14 @@ _UNKNOWN: Final = frozenset(
 
 
 def operation_names(bits: int) -> list[str] | None:
-    """Return the operations that bits stand for; None if the broker did not tell."""
-    if bits == _NOT_TOLD:
+    """Return the operations in some bits; None if the broker did not report them."""
+    if bits == _NOT_REPORTED:
         return None
     return [_NAMES.get(each, str(each)) for each in range(32) if bits >> each & 1]
 
 
 def judge_rights(facts: CheckFacts) -> CheckPart:
-    """Return what the user may do with the cluster, the topics and the group that are asked for."""
+    """Return a row for the cluster, for each topic and for the group that was asked for."""
     part = CheckPart(rows=[_cluster_row(facts)], is_partial="wanted" in facts.failures)
     if facts.wanted is not None:
         for topic in facts.wanted.topics:
@@ -102,7 +102,7 @@ def _topic_rows(topic: MetadataResponseTopic) -> Iterator[CheckRow]:
 
 
 def _unknown(name: str, facts: CheckFacts) -> Any:
-    """Return the finding that a topic does not exist, with those that may be meant."""
+    """Return the finding that a topic does not exist, with similar names."""
     topics = facts.topics.topics if facts.topics else []
     known = {(each.name or "").lower(): each.name or "" for each in topics}
     near = [known[each] for each in get_close_matches(name.lower(), known, 3, 0.6)]

@@ -1,7 +1,10 @@
-"""Partitions: without a leader, with replicas out of sync, led by others than preferred.
+"""The stages of the cluster: its controllers, and its partitions.
 
-Source: Kafka's Metadata; `min.insync.replicas`, KIP-112 (offline replicas), KIP-1073 (fenced
-brokers).
+The controllers' quorum needs a leader. A partition needs one too, and replicas in sync: as many as
+`min.insync.replicas`, better all of them, best with the preferred one as leader. A partition counts
+where it is worst: one without a leader is not under-replicated as well.
+
+Source: Kafka's Metadata and DescribeQuorum; KIP-112 (offline replicas), KIP-1073 (fenced brokers).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +25,42 @@ from kdiag.wire.api.metadata import MetadataResponsePartition
 from kdiag.wire.error_code import CODE_BY_NAME, error_name
 
 _SHOWN: Final = 5
+_DENIED: Final = CODE_BY_NAME["CLUSTER_AUTHORIZATION_FAILED"]
+_NO_ANSWER: Final = "the controllers do not answer"
+
+
+def judge_quorum(facts: CheckFacts) -> CheckPart:
+    """Return a row for the controllers; nothing without a quorum, or without the right to ask."""
+    assert facts.metadata is not None
+    if facts.is_quorum_silent:
+        row = CheckRow(stage=CheckStage.METADATA, status=CheckStatus.ERROR, target="controllers")
+        row.detail = _NO_ANSWER
+        return CheckPart(rows=[row], findings=[found("KD2008", why=_NO_ANSWER)])
+    if facts.quorum is None or facts.quorum.error_code == _DENIED:
+        return CheckPart()
+    partitions = [each for topic in facts.quorum.topics for each in topic.partitions]
+    if not partitions or partitions[0].error_code == _DENIED:
+        return CheckPart()
+    return _of_quorum(partitions[0], facts.took_ns.get("quorum"))
+
+
+def _of_quorum(quorum: ResponsePartitionData, took_ns: int | None) -> CheckPart:
+    findings = []
+    voters = sorted(each.replica_id for each in quorum.current_voters)
+    detail = f"{quorum.leader_id} leads, voters {listed(voters)}"
+    if quorum.error_code or quorum.leader_id < 0:
+        why = error_name(quorum.error_code) if quorum.error_code else "nobody leads them"
+        detail = f"none: {why}"
+        findings.append(found("KD2008", why=why))
+    row = CheckRow(
+        stage=CheckStage.METADATA,
+        status=status_of(findings),
+        target="controllers",
+        took_ns=took_ns,
+        detail=detail,
+        facts={"leader_id": quorum.leader_id, "voters": voters},
+    )
+    return CheckPart(rows=[row], findings=findings)
 
 
 class _CheckedPartition(NamedTuple):
@@ -45,7 +84,7 @@ class _CheckedPartition(NamedTuple):
 
     @property
     def is_out_of_balance(self) -> bool:
-        """Return whether another broker than the preferred one leads it, which is in sync."""
+        """Return whether another broker leads it while the preferred one is in sync."""
         preferred = self.partition.replica_nodes[:1]
         return (
             not self.is_offline
@@ -55,9 +94,9 @@ class _CheckedPartition(NamedTuple):
 
 
 def judge_partitions(facts: CheckFacts) -> CheckPart:
-    """Return one row for all partitions, and what is wrong with some of them.
+    """Return one row for all partitions, and the problems of partitions and brokers.
 
-    Where topics are asked for by name, only they count.
+    If topics are asked for by name, only they count.
     """
     if facts.topics is None:
         why = facts.failures.get("topics", "not asked")
@@ -81,7 +120,7 @@ def judge_partitions(facts: CheckFacts) -> CheckPart:
 
 
 def _of_partitions(placed: Sequence[_CheckedPartition], facts: CheckFacts) -> Iterator[Finding]:
-    """Find what is wrong with partitions; each counts where it is worst."""
+    """Find problems of partitions; each partition counts for the worst only."""
     offline = [each for each in placed if each.is_offline]
     under_min = [each for each in placed if _is_under_min_isr(each, facts)]
     lagging = [each for each in placed if each.missing and not each.is_offline]
@@ -114,13 +153,13 @@ def _of_brokers(placed: Sequence[_CheckedPartition], facts: CheckFacts) -> Itera
 
 
 def _is_under_min_isr(placed: _CheckedPartition, facts: CheckFacts) -> bool:
-    """Return whether producers with acks=all are refused, as far as the limit is known."""
+    """Return whether brokers refuse producers with acks=all, as far as the limit is known."""
     least = facts.min_isr.get(placed.topic, 0)
     return not placed.is_offline and len(placed.partition.isr_nodes) < least
 
 
 def _holders(placed: _CheckedPartition) -> Sequence[int]:
-    """Return the brokers of which one must come back."""
+    """Return the brokers that hold the last copies."""
     return placed.partition.isr_nodes or placed.partition.replica_nodes
 
 
@@ -155,41 +194,3 @@ def _counts(placed: Sequence[_CheckedPartition], facts: CheckFacts) -> dict[str,
         "under_min_isr": sum(_is_under_min_isr(each, facts) for each in placed),
         "not_preferred": sum(each.is_out_of_balance for each in placed),
     }
-
-
-_DENIED: Final = CODE_BY_NAME["CLUSTER_AUTHORIZATION_FAILED"]
-_NO_ANSWER: Final = "the controllers do not answer"
-
-
-def judge_quorum(facts: CheckFacts) -> CheckPart:
-    """Return a row for the controllers; nothing where brokers do not know of a quorum."""
-    assert facts.metadata is not None
-    if facts.is_quorum_silent:
-        row = CheckRow(stage=CheckStage.METADATA, status=CheckStatus.ERROR, target="controllers")
-        row.detail = _NO_ANSWER
-        return CheckPart(rows=[row], findings=[found("KD2008", why=_NO_ANSWER)])
-    if facts.quorum is None or facts.quorum.error_code == _DENIED:
-        return CheckPart()
-    partitions = [each for topic in facts.quorum.topics for each in topic.partitions]
-    if not partitions or partitions[0].error_code == _DENIED:
-        return CheckPart()
-    return _of_quorum(partitions[0], facts.took_ns.get("quorum"))
-
-
-def _of_quorum(quorum: ResponsePartitionData, took_ns: int | None) -> CheckPart:
-    findings = []
-    voters = sorted(each.replica_id for each in quorum.current_voters)
-    detail = f"{quorum.leader_id} leads, voters {listed(voters)}"
-    if quorum.error_code or quorum.leader_id < 0:
-        why = error_name(quorum.error_code) if quorum.error_code else "nobody leads them"
-        detail = f"none: {why}"
-        findings.append(found("KD2008", why=why))
-    row = CheckRow(
-        stage=CheckStage.METADATA,
-        status=status_of(findings),
-        target="controllers",
-        took_ns=took_ns,
-        detail=detail,
-        facts={"leader_id": quorum.leader_id, "voters": voters},
-    )
-    return CheckPart(rows=[row], findings=findings)

@@ -1,4 +1,4 @@
-"""The way to the bootstrap servers: DNS, TCP, TLS, SASL, ApiVersions, Metadata."""
+"""The stages of a connection to the bootstrap servers: from DNS and TCP to Metadata."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -30,7 +30,7 @@ _UNFINISHED: Final = frozenset((Fault.DROPPED, Fault.SILENT))
 def judge_servers(facts: CheckFacts) -> CheckPart:
     """Return a row for each step to each address of each bootstrap server, stage by stage.
 
-    A server that is no help is an error only if no other is one: clients take the next.
+    An unusable server is an error only if all are unusable: clients try the next one.
     """
     judged = _Servers(facts)
     rows = sorted(judged.rows(), key=lambda row: tuple(CheckStage).index(row.stage))
@@ -38,7 +38,7 @@ def judge_servers(facts: CheckFacts) -> CheckPart:
 
 
 class _Servers:
-    """The bootstrap servers, and what the failure of one of them is worth."""
+    """The bootstrap servers: their rows, and the severity of a failure of one of them."""
 
     def __init__(self, facts: CheckFacts) -> None:
         self._facts = facts
@@ -54,13 +54,13 @@ class _Servers:
                 yield from self._visit_rows(visit)
 
     def errors(self) -> list[ConnectError]:
-        """Return what kept clients from the cluster, if anything did."""
+        """Return the errors that keep clients from the cluster; none if a server is usable."""
         if self._is_any_usable:
             return []
         return [error for endpoint in self._facts.servers for error in endpoint.errors[:1]]
 
     def findings(self) -> list[Finding]:
-        """Return what is wrong with the servers."""
+        """Return the problems of the servers."""
         findings: list[Finding] = []
         for endpoint in self._facts.servers:
             failures = [each for each in endpoint.errors if self._counts(each)]
@@ -74,7 +74,7 @@ class _Servers:
         return [*findings, *_other_clusters(self._facts)]
 
     def _counts(self, error: ConnectError) -> bool:
-        """Return whether an error is more than that nobody waited for the end."""
+        """Return False for an error that only means that a quick check did not wait."""
         return not (self._facts.is_quick and self._is_any_usable and _is_unfinished(error))
 
     def _softened(self, finding: Finding) -> Finding:
@@ -107,7 +107,7 @@ class _Servers:
     def _visit_rows(self, visit: Visit) -> Iterator[CheckRow]:
         for step, took_ns in visit.took_ns.items():
             if step is visit.failed_step:
-                continue  # it looked well until the other end refused (TLS 1.3)
+                continue  # it seemed to succeed until the peer refused (TLS 1.3)
             yield CheckRow(
                 stage=_STAGES[step],
                 status=CheckStatus.OK,
@@ -133,14 +133,14 @@ class _Servers:
 
 
 def release_text(versions: ApiVersionsResponse) -> str:
-    """Return what a broker's answer to ApiVersions says of its release."""
+    """Return the release of a broker and the number of its APIs, as text."""
     release = newest_release(versions)
     count = len(versions.api_keys)
     return f"{count} APIs" if release is None else f"Kafka {release}, {count} APIs"
 
 
 def metadata_text(metadata: MetadataResponse) -> str:
-    """Return what a broker says of its cluster."""
+    """Return the cluster id and the number of brokers, as text."""
     count = len(metadata.brokers)
     brokers = "1 broker" if count == 1 else f"{count} brokers"
     named = f"cluster {metadata.cluster_id}" if metadata.cluster_id else "a cluster without id"
@@ -178,7 +178,7 @@ def _facts(step: CheckStep, visit: Visit, facts: CheckFacts) -> dict[str, Any]:
 
 
 def _expiring(endpoint: CheckedEndpoint, epoch_ns: int) -> list[Finding]:
-    """Return a finding if the certificate of a server that is accepted soon will not be."""
+    """Return a finding if the certificate of a usable server expires soon."""
     tls = None if endpoint.best is None else endpoint.best.tls
     if tls is None:
         return []
@@ -188,17 +188,19 @@ def _expiring(endpoint: CheckedEndpoint, epoch_ns: int) -> list[Finding]:
 def _other_clusters(facts: CheckFacts) -> Iterator[Finding]:
     """Find bootstrap servers of another cluster than the one that answered first."""
     for endpoint in facts.servers:
-        said = None if endpoint.best is None else endpoint.best.metadata
-        if said is None or facts.metadata is None or said.cluster_id == facts.metadata.cluster_id:
+        answer = None if endpoint.best is None else endpoint.best.metadata
+        if answer is None or facts.metadata is None:
+            continue
+        if answer.cluster_id == facts.metadata.cluster_id:
             continue
         yield found(
             "KD1505",
             address=str(endpoint),
-            other=said.cluster_id,
+            other=answer.cluster_id,
             cluster=facts.metadata.cluster_id,
         )
 
 
 def _is_unfinished(error: ConnectError) -> bool:
-    """Return whether an error only says that something has not ended yet."""
+    """Return whether an error only means that something has not ended yet."""
     return error.fault in _UNFINISHED

@@ -1,4 +1,4 @@
-"""The last stage of a check: who coordinates a group, and whether that is healthy."""
+"""The last stage of a check: the coordinator of a group, and its health."""
 
 from kdiag.diagnosis.check.facts import CheckFacts
 from kdiag.diagnosis.check.report import CheckPart, CheckRow, CheckStage, CheckStatus, status_of
@@ -14,7 +14,7 @@ from kdiag.diagnosis.coordinator import (
 def judge_coordinator(facts: CheckFacts) -> CheckPart:
     """Return a row for the coordinator.
 
-    Where nobody named a group, kdiag asks for one of its own; that the user may not is no fault.
+    Without a group from the user, kdiag asks for its own; a lack of rights is then ignored.
     """
     if facts.coordinator is None:
         failure = facts.failures.get("coordinator")

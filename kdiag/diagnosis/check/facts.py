@@ -1,4 +1,4 @@
-"""What a check of a cluster has seen; the probe fills it in, and nothing is judged here."""
+"""The facts of a check: what was asked of a cluster, and its answers; nothing is judged here."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -18,11 +18,11 @@ if TYPE_CHECKING:  # a quick check does without
     from kdiag.diagnosis.coordinator import CoordinatorFacts
 
 _DEPTH = (Layer.DNS, Layer.TCP, Layer.KAFKA, Layer.TLS, Layer.SASL)
-"""The further a connection came, the more its error tells."""
+"""The layers by how far a connection came: the further, the more its error tells."""
 
 
 class CheckStep(StrEnum):
-    """What happens on a connection, in this order."""
+    """The steps of a connection, in order."""
 
     TCP = "TCP"
     TLS = "TLS"
@@ -32,17 +32,17 @@ class CheckStep(StrEnum):
 
 
 class Visit(msgspec.Struct, kw_only=True):
-    """One connection to one address, and what was said on it.
+    """One connection to one address, and the answers on it.
 
     Attributes:
-        node_id: of the connection.
-        address: where it went.
-        took_ns: the steps that ended well, and how long each took.
+        node_id: the node id of the connection.
+        address: the address.
+        took_ns: the duration of each step that succeeded.
         error: why the next step failed; None if none did.
-        failed_ns: how long that step took to fail.
-        tls: what TLS showed, if there is TLS.
-        versions: the answer to ApiVersions.
-        metadata: the answer to Metadata, without topics.
+        failed_ns: the duration of the failed step.
+        tls: the facts of TLS, if there is TLS.
+        versions: the response to ApiVersions.
+        metadata: the response to Metadata, without topics.
     """
 
     node_id: str
@@ -67,18 +67,18 @@ class Visit(msgspec.Struct, kw_only=True):
 
     @property
     def target(self) -> str:
-        """Return `host:port`, with the address where the host is a name."""
+        """Return `host:port`, with the address in parentheses if the host is a name."""
         named = host_and_port(self.address.host, self.address.port)
         return named if self.address.ip == self.address.host else f"{named} ({self.address.ip})"
 
 
 class CheckedEndpoint(msgspec.Struct, kw_only=True):
-    """A host and port, as somebody named it, and the visits to each of its addresses.
+    """A host and port, and the visits to each of its addresses.
 
     Attributes:
-        host, port: that.
-        lookup: of the host.
-        visits: one to each address.
+        host, port: as in the configuration, or as advertised.
+        lookup: the lookup of the host.
+        visits: the visits, one to each address.
         node_id: the broker that advertises it; None for a bootstrap server.
     """
 
@@ -98,12 +98,12 @@ class CheckedEndpoint(msgspec.Struct, kw_only=True):
 
     @property
     def best(self) -> Visit | None:
-        """Return the first visit on which all went well; None if there is none."""
+        """Return the first visit without an error; None if there is none."""
         return next((each for each in self.visits if each.metadata is not None), None)
 
     @property
     def errors(self) -> list[ConnectError]:
-        """Return what went wrong, the most telling first."""
+        """Return the errors of lookup and visits, the most telling first."""
         errors = [each.error for each in self.visits if each.error is not None]
         if self.lookup.error is not None:
             errors.append(self.lookup.error)
@@ -111,27 +111,28 @@ class CheckedEndpoint(msgspec.Struct, kw_only=True):
 
 
 class CheckFacts(msgspec.Struct, kw_only=True):
-    """Everything that a check has asked and heard.
+    """All facts of a check.
 
     Attributes:
-        epoch_ns: when it was, since 1970.
+        epoch_ns: the time of the check, since 1970.
         has_tls: whether connections are encrypted.
         login: mechanism and user, as text; None without SASL.
         servers: the bootstrap servers.
-        metadata: the first answer to Metadata; None if nobody answered.
+        metadata: the first response to Metadata; None without any.
         is_quick: whether nothing more was asked.
         listeners: the addresses that the brokers advertise, by ascending broker id.
-        cluster: what DescribeCluster answered, with what the user may do.
-        quorum: what the controllers answered to DescribeQuorum; None where there is no quorum.
-        is_quorum_silent: whether they were asked and did not answer in time.
+        cluster: the response to DescribeCluster, with the user's operations.
+        quorum: the controllers' response to DescribeQuorum; None if there is no quorum.
+        is_quorum_silent: whether the controllers did not answer in time.
         topics: all topics that the user may see.
-        wanted: the topics that were asked for by name, with what the user may do with each.
+        wanted: the topics that were asked for by name, with the user's operations on each.
         min_isr: `min.insync.replicas` by topic, of those with replicas out of sync.
         group: the group that was asked for.
-        coordinator: who coordinates it, or a group of kdiag's own; None if nobody was asked.
-        group_operations: what the user may do with the group, as bits; None if not told.
-        failures: what could not be asked -> why.
-        took_ns: how long each question took, by the name of its stage.
+        coordinator: the coordinator of that group, or of one of kdiag's own; None if nobody was
+            asked.
+        group_operations: the user's operations on the group, as bits; None if not known.
+        failures: why a question could not be asked, by the name of its stage.
+        took_ns: the duration of each question, by the name of its stage.
     """
 
     epoch_ns: int

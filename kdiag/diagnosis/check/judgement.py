@@ -1,4 +1,4 @@
-"""A check as a whole: what was seen becomes rows, stage by stage, and findings."""
+"""The judgement of a check: its facts become rows, stage by stage, and findings."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from kdiag.diagnosis.check.report import (
 
 
 def judge(facts: CheckFacts) -> CheckPart:
-    """Return everything that a check says; what it never came to is told as skipped."""
+    """Return the report of a check; stages that were not reached are rows too, as skipped."""
     parts = [judge_servers(facts)]
     if facts.metadata is not None and not facts.is_quick:
         parts += _of_cluster(facts)
@@ -29,7 +29,7 @@ def judge(facts: CheckFacts) -> CheckPart:
 
 
 def _of_cluster(facts: CheckFacts) -> Iterator[CheckPart]:
-    """Judge what is asked of a cluster that answers."""
+    """Judge the stages of a cluster that answers."""
     yield judge_quorum(facts)
     yield judge_listeners(facts)
     yield judge_rights(facts)
@@ -38,7 +38,7 @@ def _of_cluster(facts: CheckFacts) -> Iterator[CheckPart]:
 
 
 def _skipped(whole: CheckPart, facts: CheckFacts) -> list[CheckRow]:
-    """Return a row for each stage that was not come to."""
+    """Return a row for each stage that was not reached."""
     told = {row.stage for row in whole.rows}
     absent = set() if facts.has_tls else {CheckStage.TLS}
     if facts.login is None:

@@ -1,6 +1,15 @@
-"""The addresses that brokers advertise: whether clients can follow them from here.
+"""The stage of the listeners: whether clients can use the addresses that brokers advertise.
 
-Clients connect to a bootstrap server first, and to these addresses from then on.
+Clients connect to a bootstrap server first, and to these addresses from then on. An address that
+works from here may still be useless elsewhere: its reach says how far it is known.
+
+    127.0.0.1, ::1       MACHINE      this machine itself, on every machine
+    169.254.0.0/16       LINK         one network segment
+    10.0.0.0/8 ...       NETWORK      a private network, or Docker's
+    93.184.216.34        EVERYWHERE
+
+An address is narrow if it reaches less far than the one by which the cluster was found: a client
+that came from a private network and is sent to 127.0.0.1 will not arrive.
 """
 
 import re
@@ -34,10 +43,13 @@ _SHARED: Final = IPv4Network("100.64.0.0/10")
 _CONTAINER_ID: Final = re.compile(r"[0-9a-f]{12}")
 _CLUSTER_NAMES: Final = (".svc", ".cluster.local")
 _DOCKER_NAMES: Final = (".docker.internal",)
+_MIXED: Final = "KD5001"
+_ADDRESS: Final = frozenset((Layer.DNS, Layer.TCP))
+"""The layers in which a failure means that the address is wrong."""
 
 
 class Reach(IntEnum):
-    """How far an address reaches, the least first."""
+    """How far an address is known, the least first."""
 
     NOWHERE = 0
     MACHINE = 1
@@ -47,10 +59,10 @@ class Reach(IntEnum):
 
 
 def reach_of(ip: str) -> Reach:
-    """Return how far an IP address reaches.
+    """Return the reach of an IP address.
 
     Args:
-        ip: as text, an IPv6 one maybe with `%zone`.
+        ip: as text; an IPv6 address may have a `%zone`.
     """
     address = _plain(ip)
     if address.is_unspecified:
@@ -63,11 +75,11 @@ def reach_of(ip: str) -> Reach:
 
 
 def where(host: str, ip: str | None) -> str | None:
-    """Return what is special about an address, as a noun; None if nothing is.
+    """Return a description of a special address; None if it is not special.
 
     Args:
-        host: as it is advertised.
-        ip: what it resolved to here; None if it did not.
+        host: the advertised host.
+        ip: the address to which it resolves here; None if it does not.
     """
     by_name = _by_name(host, ip)
     if by_name is not None or ip is None:
@@ -101,7 +113,7 @@ def _by_name(host: str, ip: str | None) -> str | None:
 
 
 def _plain(ip: str) -> IPv4Address | IPv6Address:
-    """Return an address; an IPv4 one that is written as IPv6 as what it is."""
+    """Return an address; an IPv4 address written as IPv6 is returned as IPv4."""
     address = ip_address(ip.partition("%")[0])
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
@@ -112,13 +124,8 @@ def _is_private(address: IPv4Address | IPv6Address) -> bool:
     return address.is_private or is_shared
 
 
-_MIXED: Final = "KD5001"
-_ADDRESS: Final = frozenset((Layer.DNS, Layer.TCP))
-"""The layers in which a failure means that the address is wrong."""
-
-
 def judge_listeners(facts: CheckFacts) -> CheckPart:
-    """Return a row for each broker by its advertised address, and what is wrong with those."""
+    """Return a row for the advertised address of each broker, and the problems of these."""
     part = CheckPart()
     start = _start(facts)
     for endpoint in facts.listeners:
@@ -132,13 +139,13 @@ def judge_listeners(facts: CheckFacts) -> CheckPart:
 
 
 def _start(facts: CheckFacts) -> Reach:
-    """Return how far the addresses reach by which the cluster was found."""
+    """Return the reach of the addresses by which the cluster was found."""
     visits = [visit for server in facts.servers for visit in server.visits if visit.metadata]
     return max((reach_of(each.address.ip) for each in visits), default=Reach.EVERYWHERE)
 
 
 def _of_listener(endpoint: CheckedEndpoint, facts: CheckFacts, start: Reach) -> Iterator[Finding]:
-    """Find what is wrong with one advertised address."""
+    """Find the problems of one advertised address."""
     address, ips = str(endpoint), [each.ip for each in endpoint.lookup.addresses]
     ip = ips[0] if ips else None
     is_narrow = ip is None or reach_of(ip) < start
@@ -146,15 +153,15 @@ def _of_listener(endpoint: CheckedEndpoint, facts: CheckFacts, start: Reach) -> 
     if endpoint.best is None:
         yield _unusable(endpoint, special)
         return
-    said = endpoint.best.metadata
+    answer = endpoint.best.metadata
     assert facts.metadata is not None
-    assert said is not None
-    if said.cluster_id != facts.metadata.cluster_id:
+    assert answer is not None
+    if answer.cluster_id != facts.metadata.cluster_id:
         yield found(
             "KD1504",
             node_id=endpoint.node_id,
             address=address,
-            other=said.cluster_id,
+            other=answer.cluster_id,
             cluster=facts.metadata.cluster_id,
         )
     if special is not None:
@@ -167,7 +174,7 @@ def _of_listener(endpoint: CheckedEndpoint, facts: CheckFacts, start: Reach) -> 
 
 
 def _unusable(endpoint: CheckedEndpoint, special: str | None) -> Finding:
-    """Return the finding that an advertised address is of no use from here."""
+    """Return the finding that an advertised address is not usable from here."""
     error = endpoint.errors[0]
     finding = found(
         "KD1501",
@@ -183,7 +190,7 @@ def _unusable(endpoint: CheckedEndpoint, special: str | None) -> Finding:
 
 
 def _row(endpoint: CheckedEndpoint, findings: list[Finding]) -> CheckRow:
-    """Return how a broker can be used by its advertised address."""
+    """Return the row of a broker's advertised address."""
     best = endpoint.best
     shown = best or (endpoint.visits[0] if endpoint.visits else None)
     return CheckRow(
@@ -197,7 +204,7 @@ def _row(endpoint: CheckedEndpoint, findings: list[Finding]) -> CheckRow:
 
 
 def _total_ns(endpoint: CheckedEndpoint, visit: Visit | None) -> int:
-    """Return how long it took from the name to the last step that was taken."""
+    """Return the time from the lookup to the last step."""
     if visit is None:
         return endpoint.lookup.took_ns
     took_ns = sum(visit.took_ns.values()) + visit.failed_ns
@@ -239,7 +246,7 @@ def _duplicates(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _mixed(facts: CheckFacts) -> list[Finding]:
-    """Find that the brokers are of different releases."""
+    """Find brokers of different releases."""
     answers = {
         endpoint.node_id: endpoint.best.versions
         for endpoint in facts.listeners

@@ -1,4 +1,4 @@
-"""The outcome of a check: a row for each thing that was looked at, and what is wrong."""
+"""The report of a check: a row for each checked thing, and the problems."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from kdiag.findings.rule import Severity
 
 NOT_COME_TO: Final = "not come to"
-"""The detail of a stage that an earlier failure kept from being looked at."""
+"""The detail of a stage that was not checked because of an earlier failure."""
 
 
 class CheckStage(StrEnum):
-    """What is looked at, in this order."""
+    """The stages of a check, in order."""
 
     DNS = "DNS"
     TCP = "TCP"
@@ -32,7 +32,7 @@ class CheckStage(StrEnum):
 
 
 class CheckStatus(StrEnum):
-    """How it is, the worst first."""
+    """The status of a row, the worst first."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -42,14 +42,14 @@ class CheckStatus(StrEnum):
 
 
 class CheckRow(msgspec.Struct, kw_only=True):
-    """One thing that was looked at.
+    """One thing that was checked.
 
     Attributes:
-        stage: what kind of thing.
-        status: how it is.
-        target: which one: an address, a broker, a topic; empty for the cluster as a whole.
-        took_ns: how long it took; None where nothing was measured.
-        detail: what was seen, or what is wrong.
+        stage: the stage.
+        status: the result.
+        target: an address, a broker, a topic; empty for the cluster as a whole.
+        took_ns: the duration; None if it was not measured.
+        detail: the observation, or the problem.
         facts: the same for programs, as plain values of JSON.
     """
 
@@ -62,14 +62,14 @@ class CheckRow(msgspec.Struct, kw_only=True):
 
 
 class CheckPart(msgspec.Struct, kw_only=True):
-    """What one part of a check amounts to; the parts together are the report.
+    """The result of one part of a check; all parts together are the report.
 
     Attributes:
-        rows: what was looked at, in order.
-        findings: what is wrong.
-        errors: why connections failed that clients need.
-        error_names: Kafka's names of errors that kept a question from its answer.
-        warnings: what made the result less than it could be.
+        rows: the checked things, in order.
+        findings: the problems.
+        errors: the failures of connections that clients need.
+        error_names: Kafka's names of errors that came instead of an answer.
+        warnings: the reasons why the result is incomplete.
         is_partial: whether something that was asked for is missing.
     """
 
@@ -82,12 +82,12 @@ class CheckPart(msgspec.Struct, kw_only=True):
 
     @property
     def problems(self) -> list[ConnectError | str]:
-        """Return what decides on the exit code before findings do."""
+        """Return the problems that determine the exit code before findings do."""
         return [*self.errors, *self.error_names]
 
 
 def joined(parts: Iterable[CheckPart]) -> CheckPart:
-    """Return parts as one; a finding that several make is told once."""
+    """Return parts as one; a finding of several parts occurs once."""
     whole = CheckPart()
     for part in parts:
         whole.rows += part.rows
@@ -100,12 +100,12 @@ def joined(parts: Iterable[CheckPart]) -> CheckPart:
 
 
 def status_of(findings: Sequence[Finding]) -> CheckStatus:
-    """Return the status of what has these findings."""
+    """Return the status of a row with these findings."""
     severity: Severity | None = worst(findings)
     return CheckStatus.OK if severity is None else CheckStatus(severity)
 
 
 def listed(items: Sequence[object], most: int = 5) -> str:
-    """Return items as text, those beyond `most` only counted."""
+    """Return items as text; those beyond `most` are only counted."""
     shown = ", ".join(map(str, items[:most]))
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"

@@ -1,12 +1,12 @@
-"""How sure a percentile is: bounds that hold whatever the distribution of latencies looks like.
+"""Confidence: bounds of a percentile that hold for every distribution of latencies.
 
-Of `count` samples sorted by size, how many lie below the true quantile follows the binomial
-distribution. So ranks can be named between which the true quantile lies with 95 % confidence:
+The number of samples below the true quantile follows the binomial distribution. So there are ranks
+of the sorted samples between which the true quantile lies with 95 % confidence:
 
     1000 samples, p99:  the 983rd, the 990th and the 997th smallest
 
-Few samples say nothing about rare latencies: the upper rank is missing then. The method takes
-samples for independent, which those of one connection are not quite.
+Few samples say nothing about rare latencies: the upper rank is missing then. The method assumes
+independent samples, which those of one connection are not quite.
 
 Source: H. A. David, H. N. Nagaraja, Order Statistics, section 7.1.
 """
@@ -24,9 +24,9 @@ class Ranks(NamedTuple):
     """Ranks of sorted samples, the smallest is 1.
 
     Attributes:
-        lower: the true quantile is hardly smaller than this one; None if even the first may be.
+        lower: the lower bound of the true quantile; None if even the first sample is not one.
         rank: the quantile of the samples.
-        upper: the true quantile is hardly larger than this one; None if even the last may be.
+        upper: the upper bound of the true quantile; None if even the last sample is not one.
     """
 
     lower: int | None
@@ -35,10 +35,10 @@ class Ranks(NamedTuple):
 
 
 def ranks_of(count: int, quantile: float) -> Ranks:
-    """Return the rank of a quantile and the ranks that bound it.
+    """Return the rank of a quantile and the ranks of its bounds.
 
     Args:
-        count: how many samples there are, at least 1.
+        count: the number of samples, at least 1.
         quantile: between 0 and 1, both excluded.
     """
     rank = min(count, max(1, ceil(quantile * count)))
@@ -54,15 +54,15 @@ def ranks_of(count: int, quantile: float) -> Ranks:
 
 
 def least_count(quantile: float) -> int:
-    """Return how many samples it takes to bound a quantile from above."""
+    """Return the least number of samples with an upper bound of a quantile."""
     return ceil(log(_TAIL) / log(quantile))
 
 
 def _masses(count: int, quantile: float) -> tuple[int, list[float]]:
-    """Return the probabilities of the numbers of samples below the quantile that matter.
+    """Return the probabilities of the numbers of samples below the quantile.
 
     Returns:
-        the least number that matters, and its probability and those of the numbers that follow.
+        the least number whose probability is not negligible, and the probabilities from it on.
     """
     middle = min(count, int((count + 1) * quantile))
     odds = quantile / (1 - quantile)
@@ -81,6 +81,6 @@ def _masses(count: int, quantile: float) -> tuple[int, list[float]]:
 
 
 def _mass(count: int, quantile: float, below: int) -> float:
-    """Return how probable it is that exactly so many samples lie below the quantile."""
+    """Return the probability that exactly `below` samples lie below the quantile."""
     choices = lgamma(count + 1) - lgamma(below + 1) - lgamma(count - below + 1)
     return exp(choices + below * log(quantile) + (count - below) * log1p(-quantile))

@@ -1,12 +1,12 @@
-"""How long fetches wait, and why: what a consumer's settings make of a topic's traffic.
+"""The waits of fetches: how a consumer's settings and a topic's traffic make them.
 
-A broker answers a Fetch once `fetch.min.bytes` are there, or when `fetch.max.wait.ms` are over. A
-fetch that returns at the end of its wait says nothing of how slow the broker is:
+A broker answers a Fetch once `fetch.min.bytes` are there, or after `fetch.max.wait.ms`. A fetch
+that returns at the end of its wait says nothing about the speed of the broker:
 
     returned at the wait, empty        nothing was written: the topic is idle
     returned at the wait, with data    something was written, but not enough
     returned early                     enough was written
-    a wait of 0                        the consumer polls, whether there is anything or not
+    a wait of 0                        the consumer polls all the time
 
 Source: KIP-74; Kafka's `DelayedFetch`.
 """
@@ -22,11 +22,11 @@ from kdiag.diagnosis.latency.split import LatencySplit
 
 _MOSTLY: Final = 0.5
 _NEARLY_NS: Final = 1_000_000
-"""Brokers count waits in whole ms, so that one may end a little early."""
+"""Brokers count waits in whole ms, so a wait may end a little early."""
 
 
 class FetchWait(NamedTuple):
-    """What a consumer asks brokers for.
+    """A consumer's settings of its fetches.
 
     Attributes:
         min_bytes: `fetch.min.bytes`.
@@ -38,7 +38,7 @@ class FetchWait(NamedTuple):
 
 
 class FetchReturn(StrEnum):
-    """How a fetch returned."""
+    """The ways in which a fetch returns."""
 
     AT_WAIT_EMPTY = "at_wait_empty"
     AT_WAIT_WITH_DATA = "at_wait_with_data"
@@ -51,9 +51,9 @@ class FetchTally(msgspec.Struct):
 
     Attributes:
         wait: the settings.
-        latencies: of all fetches, from when they were sent.
-        returned: how many returned how.
-        bytes: of records, in all of them.
+        latencies: the latencies of all fetches, from sending on.
+        returned: the number of fetches by way.
+        bytes: the bytes of records in all fetches.
     """
 
     wait: FetchWait
@@ -62,11 +62,11 @@ class FetchTally(msgspec.Struct):
     bytes: int = 0
 
     def add(self, split: LatencySplit, size_bytes: int) -> None:
-        """Take a fetch.
+        """Add a fetch.
 
         Args:
             split: the parts of its latency.
-            size_bytes: of the records that it brought.
+            size_bytes: the size of its records.
         """
         self.latencies.add(split)
         self.bytes += size_bytes
@@ -79,13 +79,13 @@ class FetchTally(msgspec.Struct):
         self.returned[how] = self.returned.get(how, 0) + 1
 
     def share(self, *how: FetchReturn) -> float:
-        """Return which part of the fetches returned in one of these ways; 0 without any."""
+        """Return the share of fetches that returned in one of these ways; 0 without any."""
         count = sum(self.returned.get(each, 0) for each in how)
         return count / self.latencies.count if self.latencies.count else 0.0
 
 
 def explanation(tally: FetchTally) -> str:
-    """Return a sentence that says what the fetches waited for."""
+    """Return a sentence about the reason of the fetches' waits."""
     if not tally.latencies.count:
         return "no fetch returned: nothing can be said"
     if tally.wait.max_wait_ms == 0:

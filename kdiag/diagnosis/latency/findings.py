@@ -1,4 +1,4 @@
-"""What to do about late answers."""
+"""The findings on latencies: the causes of late responses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -23,7 +23,7 @@ class NodeLatency(msgspec.Struct, frozen=True):
     """The latencies of one broker.
 
     Attributes:
-        count: how many.
+        count: their number.
         mean: the mean of each part.
     """
 
@@ -32,12 +32,12 @@ class NodeLatency(msgspec.Struct, frozen=True):
 
 
 class JudgedSeries(NamedTuple):
-    """The latencies of one kind.
+    """The latencies of one operation.
 
     Attributes:
-        what: its name.
+        what: the operation.
         median: the parts of the median.
-        stalls: what clusters where timers of TCP are.
+        stalls: the clusters at timers of TCP.
         nodes: the same latencies by broker.
     """
 
@@ -48,7 +48,7 @@ class JudgedSeries(NamedTuple):
 
 
 def find(every: Sequence[JudgedSeries]) -> Iterator[Finding]:
-    """Find what makes answers late."""
+    """Find the causes of late responses."""
     yield from _stalls(every)
     for series in every:
         yield from _waits(series)
@@ -56,14 +56,14 @@ def find(every: Sequence[JudgedSeries]) -> Iterator[Finding]:
 
 
 def _stalls(every: Sequence[JudgedSeries]) -> Iterator[Finding]:
-    """Find each timer once, with all that waits for it."""
+    """Find each timer of TCP once, with all operations that wait for it."""
     seen: dict[tuple[StallPlace, int], list[tuple[str, Stall]]] = {}
     for series in every:
         for stall in series.stalls:
             seen.setdefault((stall.place, stall.stall_ms), []).append((series.what, stall))
     for (place, stall_ms), stalled in seen.items():
         if place is StallPlace.BROKER and (StallPlace.ANSWER, stall_ms) in seen:
-            continue  # one piece of an answer also holds back the next answer
+            continue  # one piece of a response also delays the next response
         count = sum(stall.count for _, stall in stalled)
         all_count = sum(stall.count / stall.share for _, stall in stalled)
         yield found(
@@ -76,19 +76,19 @@ def _stalls(every: Sequence[JudgedSeries]) -> Iterator[Finding]:
 
 
 def _waits(series: JudgedSeries) -> Iterator[Finding]:
-    """Find what waits before it is asked for."""
+    """Find requests that wait before they are sent, and records that wait for a fetch."""
     queued_ns = series.median.queued_ns
     if queued_ns >= _LATE_NS and queued_ns * _MOSTLY >= series.median.total_ns:
         yield found("KD7003", what=series.what, queued_ms=_ms(queued_ns))
     asking_ns = series.median.asking_ns
     is_late = asking_ns >= _LATE_NS and asking_ns * _NOTABLY >= series.median.total_ns
-    # Where answers stall, the next fetch is late because of them.
+    # If responses stall, the next fetch is late because of them.
     if is_late and not any(each.place is StallPlace.ANSWER for each in series.stalls):
         yield found("KD7005", what=series.what, asking_ms=_ms(asking_ns))
 
 
 def _slow_nodes(series: JudgedSeries) -> Iterator[Finding]:
-    """Find brokers that are slower than all others together."""
+    """Find brokers that are slower than the mean of the others."""
     for node_id, node in series.nodes.items():
         others = [each for number, each in series.nodes.items() if number != node_id]
         count = sum(each.count for each in others)

@@ -1,8 +1,8 @@
-"""Many latencies in little memory: a histogram that knows the parts of what is in each bucket.
+"""The histogram of latencies: many of them in little memory, with their parts.
 
-Buckets are those of HdrHistogram: 1 microsecond wide up to 2 ms, and never wider than a thousandth
-of what they hold. A bucket also adds up the parts of its latencies, so that any percentile can be
-told with where its time went, and the parts add up to it.
+Its buckets are those of HdrHistogram: 1 microsecond wide up to 2 ms, and never wider than a
+thousandth of their latencies. Each bucket also sums up the parts of its latencies, so that every
+percentile comes with its parts, which add up to it.
 """
 
 from collections.abc import Iterator
@@ -24,13 +24,13 @@ _DIGITS: Final = 3
 
 
 class Percentile(NamedTuple):
-    """A latency that some part of all latencies do not exceed, and how sure that is.
+    """A percentile of latencies, and its bounds.
 
     Attributes:
-        quantile: that part, such as 0.99.
+        quantile: the part of all latencies that do not exceed it, such as 0.99.
         split: the latency and its parts.
-        lower_ns: the true percentile is hardly smaller; None if there are too few to tell.
-        upper_ns: the true percentile is hardly larger; None if there are too few to tell.
+        lower_ns: the lower bound of the true percentile; None with too few latencies.
+        upper_ns: the upper bound of the true percentile; None with too few latencies.
     """
 
     quantile: float
@@ -43,12 +43,12 @@ class LatencyHistogram:
     """Latencies and their parts.
 
     Attributes:
-        count: how many there are.
+        count: the number of latencies.
         total: the sums of their parts.
     """
 
     def __init__(self) -> None:
-        """Begin without any.
+        """Start without latencies.
 
         Raises:
             ConfigError: if the library HdrHistogram is not installed; says how to install it.
@@ -61,7 +61,7 @@ class LatencyHistogram:
         self._buckets: dict[int, list[int]] = {}
 
     def add(self, split: LatencySplit) -> None:
-        """Take a latency."""
+        """Add a latency."""
         self.count += 1
         self.total = joined(self.total, split)
         total_ns = split.total_ns
@@ -89,14 +89,14 @@ class LatencyHistogram:
 
     @property
     def mean(self) -> LatencySplit:
-        """Return the mean of each part; there must be a latency."""
+        """Return the mean of each part; at least one latency is needed."""
         return LatencySplit(*(part_ns // self.count for part_ns in self.total))
 
     def percentile(self, quantile: float) -> Percentile:
-        """Return a percentile with its bounds; there must be a latency.
+        """Return a percentile with its bounds; at least one latency is needed.
 
-        Its parts are in the proportions of all latencies between the bounds: those of a single one
-        say little of the others.
+        Its parts have the proportions of all latencies between the bounds, as those of a single
+        latency say little about the others.
 
         Args:
             quantile: between 0 and 1, both excluded.
@@ -115,11 +115,11 @@ class LatencyHistogram:
         )
 
     def encoded(self) -> str:
-        """Return the histogram as HdrHistogram's tools read it: V2, compressed, in base64."""
+        """Return the histogram for HdrHistogram's tools: V2, compressed, in base64."""
         return bytes(self._histogram.encode()).decode()
 
     def _at(self, rank: int) -> int:
-        """Return the mean latency in the bucket of a rank, the first is 1."""
+        """Return the mean latency in the bucket of a rank; ranks start with 1."""
         for sums in self._from(rank):
             return sum(sums[1:]) // sums[0]
         raise ValueError("no latency has such a rank")
@@ -135,7 +135,7 @@ class LatencyHistogram:
         return total
 
     def _from(self, rank: int) -> Iterator[list[int]]:
-        """Yield the buckets from that of a rank on: how many latencies, and sums of their parts."""
+        """Yield the buckets from that of a rank on: count of latencies, sums of their parts."""
         before = 0
         for bucket in sorted(self._buckets):
             sums = self._buckets[bucket]
@@ -146,7 +146,7 @@ class LatencyHistogram:
 
 def _new_histogram() -> "HdrHistogram":
     try:
-        from hdrh.histogram import HdrHistogram  # noqa: PLC0415 - an extra, and slow to load
+        from hdrh.histogram import HdrHistogram  # noqa: PLC0415 - an extra
     except ImportError:
         why = f"latencies need the library HdrHistogram: {INSTALL}"
         raise ConfigError("", "kdiag latency", why) from None

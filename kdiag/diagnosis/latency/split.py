@@ -1,13 +1,13 @@
-"""One latency and where its time went: in the client, on the network, or at the broker.
+"""The split of a latency: its time in the client, on the network, and at the broker.
 
-    due         it should be sent              queued
-    written     its last byte is handed over   path (both ways), broker
-    first       the answer's first byte        receiving
-    last        the answer's last byte         decoding
-    done        the program has the answer
+    due         the request should be sent       queued
+    written     its last byte is written         path (both ways), broker
+    first       the response's first byte        receiving
+    last        the response's last byte         decoding
+    done        the program has the response
 
-The parts of a latency add up to it. A record has come to its end when a consumer has it; then the
-answer is that of a fetch, which may not have been at the broker yet when the record came there:
+The parts of a latency add up to it. The end-to-end latency of a record ends when a consumer has it:
+the response is then that of a fetch, which may have reached the broker later than the record:
 
     produce     written ------> at the broker
     fetch           written ---------> at the broker, first, last, done
@@ -20,14 +20,14 @@ from typing import NamedTuple
 
 
 class RequestTimes(NamedTuple):
-    """When what happened to one request, on one clock.
+    """The timestamps of one request, on one clock.
 
     Attributes:
         due_ns: when it should be sent.
-        written_ns: when its last byte was handed to the system.
-        first_ns: when the first byte of the answer was there.
-        last_ns: when the last byte of the answer was there.
-        done_ns: when the answer was decoded.
+        written_ns: when its last byte was written to the socket.
+        first_ns: when the first byte of the response arrived.
+        last_ns: when the last byte of the response arrived.
+        done_ns: when the response was decoded.
     """
 
     due_ns: int
@@ -41,12 +41,12 @@ class LatencySplit(NamedTuple):
     """The parts of one latency.
 
     Attributes:
-        queued_ns: from when it was due until its last byte was handed over.
+        queued_ns: from the due time until its last byte was written.
         path_ns: the round trip of the network.
-        broker_ns: until the answer's first byte, without the path.
-        asking_ns: while the broker had the record, but no fetch that waits for it.
-        receiving_ns: from the answer's first byte to its last.
-        decoding_ns: until the program had the answer.
+        broker_ns: until the response's first byte, without the path.
+        asking_ns: while the broker had the record, but no waiting fetch.
+        receiving_ns: from the response's first byte to its last.
+        decoding_ns: until the program had the response.
     """
 
     queued_ns: int = 0
@@ -63,35 +63,35 @@ class LatencySplit(NamedTuple):
 
     @property
     def network_ns(self) -> int:
-        """Return what the network took."""
+        """Return the time on the network."""
         return self.path_ns + self.receiving_ns
 
     @property
     def client_ns(self) -> int:
-        """Return what the client took, or did not ask for."""
+        """Return the time in the client, and until it asked."""
         return self.queued_ns + self.asking_ns + self.decoding_ns
 
 
-def split_request(moments: RequestTimes, rtt_ns: int) -> LatencySplit:
+def split_request(times: RequestTimes, rtt_ns: int) -> LatencySplit:
     """Return the parts of a request's latency.
 
     Args:
-        moments: when it happened.
-        rtt_ns: the round trip of the network on its connection; 0 if nobody knows.
+        times: the timestamps of the request.
+        rtt_ns: the round trip of the network on its connection; 0 if it is not known.
     """
-    waited_ns = max(0, moments.first_ns - moments.written_ns)
+    waited_ns = max(0, times.first_ns - times.written_ns)
     path_ns = min(rtt_ns, waited_ns)
     return LatencySplit(
-        queued_ns=max(0, moments.written_ns - moments.due_ns),
+        queued_ns=max(0, times.written_ns - times.due_ns),
         path_ns=path_ns,
         broker_ns=waited_ns - path_ns,
-        receiving_ns=max(0, moments.last_ns - moments.first_ns),
-        decoding_ns=max(0, moments.done_ns - moments.last_ns),
+        receiving_ns=max(0, times.last_ns - times.first_ns),
+        decoding_ns=max(0, times.done_ns - times.last_ns),
     )
 
 
 def split_handover(due_ns: int, written_ns: int) -> LatencySplit:
-    """Return the parts of the latency of a request that has no answer."""
+    """Return the parts of the latency of a request without a response."""
     return LatencySplit(queued_ns=max(0, written_ns - due_ns))
 
 
@@ -99,8 +99,8 @@ class OneWay(NamedTuple):
     """A request on its way to the broker.
 
     Attributes:
-        written_ns: when its last byte was handed over.
-        rtt_ns: the round trip of the network on its connection; 0 if nobody knows.
+        written_ns: when its last byte was written.
+        rtt_ns: the round trip of the network on its connection; 0 if it is not known.
     """
 
     written_ns: int
@@ -108,19 +108,19 @@ class OneWay(NamedTuple):
 
     @property
     def arrived_ns(self) -> int:
-        """Return when it was at the broker."""
+        """Return when it reached the broker."""
         return self.written_ns + self.rtt_ns // 2
 
 
 def split_end_to_end(
     due_ns: int, produce: OneWay, fetch: RequestTimes, fetch_rtt_ns: int
 ) -> LatencySplit:
-    """Return the parts of the time from a record's place on the schedule until it was read.
+    """Return the parts of a record's end-to-end latency, from its due time until it was read.
 
     Args:
         due_ns: when the record should be sent.
         produce: the request that carried it.
-        fetch: the moments of the fetch that brought it.
+        fetch: the timestamps of the fetch that returned it.
         fetch_rtt_ns: the round trip of the network on the fetch's connection.
     """
     waited_ns = max(0, fetch.first_ns - produce.written_ns)
@@ -138,12 +138,12 @@ def split_end_to_end(
 
 
 def joined(first: LatencySplit, second: LatencySplit) -> LatencySplit:
-    """Return the parts of one latency that follows another."""
+    """Return the sums of the parts of two latencies."""
     return LatencySplit(*(one + other for one, other in zip(first, second, strict=True)))
 
 
 def scaled(split: LatencySplit, total_ns: int) -> LatencySplit:
-    """Return parts in the same proportions that add up to another latency."""
+    """Return parts of the same proportions that add up to another latency."""
     before_ns = split.total_ns
     if not before_ns:
         return split

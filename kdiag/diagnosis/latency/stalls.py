@@ -1,15 +1,15 @@
 """Stalls of 40 and 200 ms: what Nagle's algorithm and delayed acknowledgements do to each other.
 
-A sender that has TCP_NODELAY off holds a small write back until the one before is acknowledged. The
-receiver puts the acknowledgement off, in the hope of sending it along with data: by 40 ms on Linux,
-by 200 ms on Windows and macOS. A message in two small writes then takes that much longer:
+A sender without TCP_NODELAY holds a small write back until the one before is acknowledged. The
+receiver delays the acknowledgement, to send it along with data: by 40 ms on Linux, by 200 ms on
+Windows and macOS. A message in two small writes then takes that much longer:
 
     broker  first write ---->                 second write ---->
     client                   ... 40 ms ... ACK
 
-Where the answer is in two writes, its first byte is there 40 ms before its last: kdiag sees that.
-Where it is the request, on its way from one proxy to the next, the broker seems to take 40 ms more;
-then a cluster of latencies there is all there is to see.
+If the response is in two writes, its first byte arrives 40 ms before its last: kdiag sees that. If
+it is the request, on its way from one proxy to the next, the broker seems to take 40 ms more; then
+a cluster of latencies is the only sign.
 
 Source: RFC 896, RFC 1122 section 4.2.3.2; Linux `TCP_DELACK_MIN`, `TCP_RTO_MIN`.
 """
@@ -23,31 +23,31 @@ from kdiag.diagnosis.latency.split import LatencySplit
 
 _MS: Final = 1_000_000
 _WINDOWS: Final = {40: (37 * _MS, 50 * _MS), 200: (195 * _MS, 225 * _MS)}
-"""Where latencies of a stall lie, by its ms; timers are never early and a little late."""
+"""The range of a stall's latencies, by its ms; timers are never early and a little late."""
 _SLOW_NS: Final = 20 * _MS
 _LEAST_COUNT: Final = 5
 _LEAST_SHARE: Final = 0.01
 _CLUSTER: Final = 2
-"""A cluster holds so many times what is slow in any other way."""
+"""A cluster has at least so many times the latencies that are slow in another way."""
 
 
 class StallPlace(StrEnum):
-    """Where a message stalls."""
+    """The places where a message stalls."""
 
     ANSWER = "answer"
-    """Its first bytes are there, its last are not."""
+    """Between the first and the last byte of the response."""
     BROKER = "broker"
-    """Before any byte of the answer is there."""
+    """Before the first byte of the response."""
 
 
 class Stall(msgspec.Struct, frozen=True):
-    """Latencies that cluster where timers of TCP are.
+    """A cluster of latencies at a timer of TCP.
 
     Attributes:
-        place: where.
+        place: the place.
         stall_ms: 40 or 200.
-        count: how many of them there are.
-        share: which part of all that is.
+        count: the number of latencies in it.
+        share: their share of all latencies.
     """
 
     place: StallPlace
@@ -57,12 +57,12 @@ class Stall(msgspec.Struct, frozen=True):
 
 
 class StallTally(msgspec.Struct):
-    """Counts latencies by whether, where and for how long they stall.
+    """Counts latencies by the place and length of their stalls.
 
     Attributes:
-        count: how many there are.
-        stalled: how many stall, by place and ms.
-        slow: how many are slow in another way, by place.
+        count: the number of latencies.
+        stalled: the number of those that stall, by place and ms.
+        slow: the number of those that are slow in another way, by place.
     """
 
     count: int = 0
@@ -70,9 +70,9 @@ class StallTally(msgspec.Struct):
     slow: dict[StallPlace, int] = {}
 
     def add(self, split: LatencySplit) -> None:
-        """Take a latency."""
+        """Add a latency."""
         self.count += 1
-        # What was held back leaves when the acknowledgement arrives, and has yet to come here.
+        # The second write leaves when the acknowledgement arrives, and then travels here.
         self._add(StallPlace.ANSWER, split.receiving_ns - split.path_ns)
         self._add(StallPlace.BROKER, split.broker_ns)
 
@@ -85,9 +85,9 @@ class StallTally(msgspec.Struct):
             self.slow[place] = self.slow.get(place, 0) + 1
 
     def stalls(self) -> list[Stall]:
-        """Return what clusters.
+        """Return the clusters.
 
-        A broker that always takes 40 ms is no cluster: there must be fast answers as well.
+        A broker that always takes 40 ms is not a cluster: there must be fast responses as well.
         """
         found = []
         for (place, stall_ms), count in sorted(self.stalled.items()):

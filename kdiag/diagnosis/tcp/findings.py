@@ -1,4 +1,4 @@
-"""What to change so that connections go faster."""
+"""The findings on a connection's throughput: its limits, and what to change."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -13,7 +13,7 @@ from kdiag.diagnosis.tcp.limit import (
     is_recovering,
     loaded_rtt_ns,
 )
-from kdiag.diagnosis.tcp.turns import Turns
+from kdiag.diagnosis.tcp.request_cycles import RequestCycles
 from kdiag.exchange.model import Connection
 from kdiag.exchange.tcp_facts import TcpDirection, TcpFacts, WindowScaling
 from kdiag.findings.finding import Finding, found
@@ -37,51 +37,51 @@ _OWN_SETTINGS: Final = {
 }
 _REPLICA_SETTING: Final = "replica.socket.receive.buffer.bytes of the following broker"
 _MESSAGES: Final[dict[int | None, str]] = {api_keys.PRODUCE: "Produce", api_keys.FETCH: "Fetch"}
-_TURN_RULES: Final[dict[tuple[str, int | None], str]] = {
+_CYCLE_RULES: Final[dict[tuple[str, int | None], str]] = {
     ("requests", api_keys.PRODUCE): "KD6007",
     ("responses", api_keys.FETCH): "KD6008",
 }
-_LEAST_MB_PER_S: Final = 0.1  # slower ones have little to say, not little room to say it
+_LEAST_MB_PER_S: Final = 0.1  # slower ones have little to send, not little room
 _WAITING: Final = 0.5  # requests in flight, on average: it waits most of the time
 
 
 def find(
     connection: Connection,
     limits: ConnectionLimits,
-    turns: Turns,
+    cycles: RequestCycles,
     bits_per_s: int = DEFAULT_BITS_PER_S,
 ) -> list[Finding]:
-    """Return what keeps a connection from going faster, and what to change.
+    """Return the findings on a connection's throughput.
 
     Args:
-        connection: with its facts of TCP.
-        limits: what limits it.
-        turns: its exchanges.
+        connection: the connection, with its facts of TCP.
+        limits: its limits.
+        cycles: its request cycles.
         bits_per_s: the rate that it should reach.
     """
     assert connection.tcp is not None
-    subject = _Subject(connection, connection.tcp, turns, bits_per_s)
-    findings = list(subject.scaling())
-    findings += subject.direction("requests", limits.requests)
-    findings += subject.direction("responses", limits.responses)
+    judged = _JudgedConnection(connection, connection.tcp, cycles, bits_per_s)
+    findings = list(judged.scaling())
+    findings += judged.direction("requests", limits.requests)
+    findings += judged.direction("responses", limits.responses)
     return findings
 
 
-class _Subject:
-    """One connection."""
+class _JudgedConnection:
+    """A connection, with the evidence that its findings share."""
 
     def __init__(
-        self, connection: Connection, facts: TcpFacts, turns: Turns, bits_per_s: int
+        self, connection: Connection, facts: TcpFacts, cycles: RequestCycles, bits_per_s: int
     ) -> None:
         self._connection = connection
         self._facts = facts
-        self._turns = turns
+        self._cycles = cycles
         self._rtt_ns = facts.rtt_ns or 0
         self._is_short = facts.rtt_ns is not None and facts.rtt_ns < SHORT_PATH_NS
         self._needed_bytes = bits_per_s * self._rtt_ns // _BITS // NS_PER_S
 
     def scaling(self) -> Iterator[Finding]:
-        """Find that windows cannot be scaled."""
+        """Find a lack of window scaling."""
         who = _SCALING.get(self._facts.window_scaling)
         if who is None or self._is_short:
             return
@@ -89,7 +89,7 @@ class _Subject:
         yield found("KD6001", connection=self._connection.number, **ends, who=who)
 
     def direction(self, name: str, limited: DirectionLimit) -> Iterator[Finding]:
-        """Find what limits one direction."""
+        """Find the limit of one direction."""
         direction = self._facts.requests if name == "requests" else self._facts.responses
         evidence = self._evidence(name, limited, direction)
         if is_recovering(direction) or (limited.limit is Limit.NETWORK and is_lossy(direction)):
@@ -105,26 +105,26 @@ class _Subject:
             case Limit.RECEIVE_BUFFER | Limit.SEND_BUFFER if not self._is_short:
                 yield found(_BUFFER_RULES[limited.limit], **evidence)
             case Limit.APPLICATION:
-                yield from self._turn(name, limited, evidence)
+                yield from self._cycle(name, limited, evidence)
 
-    def _turn(
+    def _cycle(
         self, name: str, limited: DirectionLimit, evidence: dict[str, Any]
     ) -> Iterator[Finding]:
-        """Find that each round trip carries too little, if the path is what answers wait for."""
-        frames = self._turns.requests if name == "requests" else self._turns.responses
-        rule_id = _TURN_RULES.get((name, frames.api_key))
+        """Find request cycles that are too small, if responses wait for the path."""
+        frames = self._cycles.requests if name == "requests" else self._cycles.responses
+        rule_id = _CYCLE_RULES.get((name, frames.api_key))
         is_enough = (limited.turn_bytes or 0) >= self._needed_bytes
         if rule_id is None or frames.latency_ns is None or self._is_short or is_enough:
             return
         client_rtt_ns = self._facts.client_rtt_ns or 0
         latency_ns = frames.latency_ns + client_rtt_ns
-        is_waiting = self._turns.in_flight(client_rtt_ns) >= _WAITING
+        is_waiting = self._cycles.in_flight(client_rtt_ns) >= _WAITING
         is_transfer = limited.mb_per_s >= _LEAST_MB_PER_S
         if is_waiting and is_transfer and latency_ns < 2 * self._rtt_ns:
             yield found(rule_id, **evidence, latency_ms=_ms(latency_ns))
 
     def _why_unsure(self, direction: TcpDirection, limited: DirectionLimit) -> str:
-        """Return what the capture lacks to tell buffer and program apart."""
+        """Return why the capture does not tell buffer and program apart."""
         if limited.turn_bytes is None:
             return "its messages cannot be read"
         if direction.window is None:
@@ -134,15 +134,15 @@ class _Subject:
     def _evidence(
         self, name: str, limited: DirectionLimit, direction: TcpDirection
     ) -> dict[str, Any]:
-        """Return what was seen, and the words for it."""
+        """Return the evidence of all findings."""
         is_request = name == "requests"
         ends = ("client", "broker") if is_request else ("broker", "client")
-        frames = self._turns.requests if is_request else self._turns.responses
+        frames = self._cycles.requests if is_request else self._cycles.responses
         message = _MESSAGES.get(frames.api_key, "")
         addresses = {"client": self._connection.client, "broker": self._connection.broker}
         return {
             "connection": self._connection.number,
-            "client_id": self._turns.client_id,
+            "client_id": self._cycles.client_id,
             "what": f"{message} {name}".strip(),
             "sender": ends[0],
             "sender_address": addresses[ends[0]],
@@ -166,8 +166,8 @@ class _Subject:
         }
 
     def _setting(self, end: str, which: str) -> str:
-        """Return the setting that sizes a buffer; replicas of partitions have their own."""
-        is_replica = "-fetcher-" in (self._turns.client_id or "")
+        """Return the setting for a buffer; replicas of partitions have their own."""
+        is_replica = "-fetcher-" in (self._cycles.client_id or "")
         if is_replica and (end, which) == ("client", "receive"):
             return _REPLICA_SETTING
         return _OWN_SETTINGS[end, which]

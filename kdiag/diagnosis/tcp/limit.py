@@ -1,18 +1,18 @@
-"""Who keeps a connection from going faster: sender, receiver, network, or the program.
+"""The limit of a connection's throughput: sender, receiver, network, or the program.
 
-How it works. `TcpFacts` divide the time of a direction by what the sender waited for. What is left,
-"held", had bytes in flight and room in the window. It goes to
+How it works. `TcpFacts` divide the time of a direction by the reason of the sender's waits. In the
+rest, "held", bytes were in flight and the window had room. That time goes to
 
-    the network     if much time went to making up for losses
-    the program     if all that its requests in flight hold was in flight at once: TCP held nothing
-    the network     if segments were lost, or round trips grew, which is a queue on the way
-    the send buffer else: a sender in the middle of a message sends on as soon as its buffer lets
-                    it, and a congestion window that meets no loss and no queue grows
+    the network     if recovery from losses took much time
+    the program     if all of its requests in flight were in flight at once: TCP held nothing back
+    the network     if segments were lost, or round trips grew, which is a queue on the path
+    the send buffer else: a sender in the middle of a message continues as soon as its buffer has
+                    room, and a congestion window without losses and queues grows
 
-and who has the largest part of the time is the limit. A direction with few bytes has none.
+and the part with the most time is the limit. A direction with few bytes has none.
 
 Example: 3.1 MB of Produce requests in 1.8 s over a path of 20 ms; for 1.76 s the window of 39 KB
-was full: the receive buffer, for 39 KB / 20 ms is 1.95 MB/s.
+was full. The limit is the receive buffer, as 39 KB / 20 ms is 1.95 MB/s.
 """
 
 from enum import StrEnum
@@ -20,12 +20,11 @@ from typing import Final
 
 import msgspec
 
-from kdiag.clock import NS_PER_MS
-from kdiag.diagnosis.tcp.turns import Frames, Turns
+from kdiag.diagnosis.tcp.request_cycles import Frames, RequestCycles
 from kdiag.exchange.tcp_facts import TcpDirection, TcpFacts, WindowScaling
 
 SHORT_PATH_NS: Final = 1_000_000
-"""Round trip below which buffers of any usual size make no difference."""
+"""The round trip below which buffers of usual sizes make no difference."""
 
 _LEAST_BYTES: Final = 64 << 10
 _LOST_SEGMENTS: Final = 0.001
@@ -36,40 +35,41 @@ _LOADED_RTT: Final = 1.25
 _LOADED_NS: Final = 2_000_000
 _NEAR: Final = 0.1  # of a round trip
 _HELD_ROUND_TRIPS: Final = 5
-_NEARLY_UNSCALED: Final = 48 << 10  # what is left of 64 KiB when some is not read yet
+_MS: Final = 1_000_000
+_NEARLY_UNSCALED: Final = 48 << 10  # of 64 KiB, with some bytes still unread
 _DIGITS: Final = 2
 
 
 class Limit(StrEnum):
-    """What a direction is limited by."""
+    """The limits of a direction."""
 
     QUIET = "quiet"
     """Too few bytes to tell."""
     APPLICATION = "application"
-    """The program: it had nothing to send, or waited for answers."""
+    """The program: it had nothing to send, or waited for responses."""
     SEND_BUFFER = "send_buffer"
     RECEIVE_BUFFER = "receive_buffer"
     WINDOW_SCALING = "window_scaling"
-    """The receive buffer may be larger, but no window above 64 KiB can be told."""
+    """The receive buffer may be larger, but windows above 64 KiB cannot be advertised."""
     READER = "reader"
     """The program that receives: it leaves bytes unread."""
     NETWORK = "network"
     SENDER = "sender"
-    """Send buffer or program; the capture does not tell which."""
+    """Send buffer or program; the capture does not show which."""
 
 
 class DirectionLimit(msgspec.Struct, kw_only=True, frozen=True):
-    """What limits one direction, and by how much.
+    """The limit of one direction, and its size.
 
     Attributes:
-        limit: what it is.
-        share: the part of the time that it accounts for.
-        mb_per_s: the rate that was reached, from the first to the last segment, in 10**6 bytes.
-        bound_bytes: how much goes in a round trip; None if the limit is none of bytes.
+        limit: the limit.
+        share: its part of the time.
+        mb_per_s: the measured rate, from the first to the last segment, in 10**6 bytes.
+        bound_bytes: the bytes that it allows in a round trip; None if it is not one of bytes.
         ceiling_mb_per_s: the rate that this allows; None as above.
-        turn_bytes: what the requests in flight, or their responses, hold together; None if no
-            frame could be read.
-        waits_ms: the time by what the sender waited for.
+        turn_bytes: the bytes of a request cycle: of all requests in flight, or of their
+            responses; None if no frame was readable.
+        waits_ms: the time by the reason of the wait.
     """
 
     limit: Limit
@@ -82,33 +82,33 @@ class DirectionLimit(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class ConnectionLimits(msgspec.Struct, kw_only=True, frozen=True):
-    """What limits both directions of a connection."""
+    """The limits of both directions of a connection."""
 
     requests: DirectionLimit
     responses: DirectionLimit
 
 
-def limits_of(facts: TcpFacts, turns: Turns) -> ConnectionLimits:
-    """Return what limits a connection.
+def limits_of(facts: TcpFacts, cycles: RequestCycles) -> ConnectionLimits:
+    """Return the limits of a connection.
 
     Args:
-        facts: what TCP did.
-        turns: its exchanges; empty if they could not be read.
+        facts: the facts of TCP.
+        cycles: its request cycles; empty if its exchanges were unreadable.
     """
     return ConnectionLimits(
-        requests=_limit(facts, facts.requests, _turn_bytes(facts, turns, turns.requests)),
-        responses=_limit(facts, facts.responses, _turn_bytes(facts, turns, turns.responses)),
+        requests=_limit(facts, facts.requests, _turn_bytes(facts, cycles, cycles.requests)),
+        responses=_limit(facts, facts.responses, _turn_bytes(facts, cycles, cycles.responses)),
     )
 
 
 def is_lossy(direction: TcpDirection) -> bool:
-    """Return whether enough was lost to slow a direction down."""
+    """Return whether losses slow a direction down."""
     lost = direction.retransmits
     return lost >= _LEAST_LOST and lost >= _LOST_SEGMENTS * direction.segments
 
 
 def is_recovering(direction: TcpDirection) -> bool:
-    """Return whether making up for losses took much of the time."""
+    """Return whether recovery from losses took much of the time."""
     span_ns = direction.last_ns - direction.first_ns
     return is_lossy(direction) and direction.recovery_ns > _RECOVERY * span_ns
 
@@ -116,7 +116,7 @@ def is_recovering(direction: TcpDirection) -> bool:
 def loaded_rtt_ns(facts: TcpFacts) -> int | None:
     """Return the usual round trip between the ends while data was sent; None if not known.
 
-    The way to an end that is near has no queue: what its acknowledgements take is their delay.
+    The path to a near end has no queue: the time of its acknowledgements is their delay.
     """
     legs = (
         (facts.broker_rtt_ns, facts.requests.ack_rtt_ns),
@@ -133,15 +133,15 @@ def loaded_rtt_ns(facts: TcpFacts) -> int | None:
     return total_ns
 
 
-def _turn_bytes(facts: TcpFacts, turns: Turns, frames: Frames) -> int | None:
-    """Return what goes in one direction before the program has to wait for the other."""
+def _turn_bytes(facts: TcpFacts, cycles: RequestCycles, frames: Frames) -> int | None:
+    """Return the bytes of one direction before the program has to wait for the other."""
     if not frames.bytes:
         return None
-    return round(frames.typical_bytes * max(1.0, turns.in_flight(facts.client_rtt_ns or 0)))
+    return round(frames.typical_bytes * max(1.0, cycles.in_flight(facts.client_rtt_ns or 0)))
 
 
 def _limit(facts: TcpFacts, direction: TcpDirection, turn_bytes: int | None) -> DirectionLimit:
-    """Return what limits one direction."""
+    """Return the limit of one direction."""
     span_ns = direction.last_ns - direction.first_ns
     waits = {
         Limit.APPLICATION: direction.idle_ns,
@@ -177,7 +177,7 @@ def _full_window(facts: TcpFacts, direction: TcpDirection) -> Limit:
 
 
 def _holder(facts: TcpFacts, direction: TcpDirection, turn_bytes: int | None) -> Limit:
-    """Return who held a sender back that had bytes in flight and room for more."""
+    """Return the reason why a sender with bytes in flight and room for more did not send."""
     in_flight = direction.in_flight
     if is_recovering(direction):
         return Limit.NETWORK
@@ -200,9 +200,9 @@ def _is_loaded(facts: TcpFacts) -> bool:
 
 
 def _bound_bytes(limit: Limit, facts: TcpFacts, direction: TcpDirection) -> int | None:
-    """Return how many bytes a buffer lets go in one round trip; None if none is the limit.
+    """Return the bytes that a buffer allows in one round trip; None if no buffer is the limit.
 
-    The size of a send buffer is not on the wire: what was in flight on average tells it.
+    The size of a send buffer is not on the wire: the average of bytes in flight stands for it.
     """
     if limit in {Limit.RECEIVE_BUFFER, Limit.WINDOW_SCALING}:
         return None if direction.window is None else direction.window.median
@@ -213,7 +213,7 @@ def _bound_bytes(limit: Limit, facts: TcpFacts, direction: TcpDirection) -> int 
 
 
 def _ceiling_mb_per_s(facts: TcpFacts, bound_bytes: int | None) -> float | None:
-    """Return the rate at which so much goes in each round trip, where that takes its time."""
+    """Return the rate with that many bytes in each round trip; None on a short path."""
     if not bound_bytes or not facts.rtt_ns or facts.rtt_ns < SHORT_PATH_NS:
         return None
     return mb_per_s(bound_bytes, facts.rtt_ns)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdiag.diagnosis.tcp.turns import Frames, Turns
+from kdiag.diagnosis.tcp.request_cycles import Frames, RequestCycles
 from kdiag.exchange.model import Connection
 from kdiag.exchange.tcp_facts import Spread, TcpDirection, TcpFacts
 from recordings.exchange_maker import START_NS, make_connection
@@ -40,7 +40,7 @@ def facts_of(requests: TcpDirection, responses: TcpDirection | None = None) -> T
     )
 
 
-def turns_of(frame_bytes: int, *, in_flight: int = 1, api_key: int = 0) -> Turns:
+def turns_of(frame_bytes: int, *, in_flight: int = 1, api_key: int = 0) -> RequestCycles:
     """Return exchanges of frames with data; each takes 10 ms and the way to the client."""
     count = BYTES // frame_bytes
     data = Frames(
@@ -53,7 +53,7 @@ def turns_of(frame_bytes: int, *, in_flight: int = 1, api_key: int = 0) -> Turns
     )
     small = Frames(count, 50 * count, 2500 * count, by_api={api_key: 50 * count})
     requests, responses = (data, small) if api_key == 0 else (small, data)
-    return Turns(
+    return RequestCycles(
         requests=requests,
         responses=responses,
         pending_ns=in_flight * SPAN_MS * MS - count * 10 * MS,

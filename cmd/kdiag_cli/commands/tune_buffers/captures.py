@@ -5,7 +5,7 @@ from typing import Final
 
 from kdiag.diagnosis.tcp import findings as tcp_limit_findings
 from kdiag.diagnosis.tcp.limit import SHORT_PATH_NS, ConnectionLimits, limits_of
-from kdiag.diagnosis.tcp.turns import Turns
+from kdiag.diagnosis.tcp.request_cycles import RequestCycles
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.findings.finding import Finding
@@ -82,20 +82,20 @@ class _Seen:
     def __init__(self, bits_per_s: int) -> None:
         self.paths: list[Path] = []
         self._bits_per_s = bits_per_s
-        self._turns: dict[int, Turns] = {}
+        self._turns: dict[int, RequestCycles] = {}
 
     def take(self, items: list[Item]) -> None:
         """Take what the decoder has completed."""
         for item in items:
             if isinstance(item, Exchange):
-                self._turns.setdefault(item.connection.number, Turns()).add(item)
+                self._turns.setdefault(item.connection.number, RequestCycles()).add(item)
         for item in items:
             if isinstance(item, Connection):
                 self._end(item)
 
     def _end(self, connection: Connection) -> None:
         assert connection.tcp is not None
-        turns = self._turns.pop(connection.number, None) or Turns()
+        turns = self._turns.pop(connection.number, None) or RequestCycles()
         limits: ConnectionLimits = limits_of(connection.tcp, turns)
         findings: list[Finding] = tcp_limit_findings.find(
             connection, limits, turns, self._bits_per_s

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kdiag.diagnosis.tcp.limit import ConnectionLimits, DirectionLimit, Limit
-from kdiag.diagnosis.tcp.turns import Turns
+from kdiag.diagnosis.tcp.request_cycles import RequestCycles
 from kdiag.exchange.documents.tcp import tcp_document
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection
@@ -45,7 +45,7 @@ class Path(NamedTuple):
 
     connection: Connection
     facts: TcpFacts
-    turns: Turns
+    turns: RequestCycles
     limits: ConnectionLimits
     findings: list[Finding]
 

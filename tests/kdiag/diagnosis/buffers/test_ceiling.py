@@ -13,14 +13,14 @@ PRODUCE, FETCH = LoadDirection.PRODUCE, LoadDirection.FETCH
 
 
 def client(
-    direction: LoadDirection, buffer_bytes: int = KERNEL, turn_bytes: int | None = None
+    direction: LoadDirection, buffer_bytes: int = KERNEL, cycle_bytes: int | None = None
 ) -> ClientDefaults:
     """Return a client with this buffer, that has this much on its way at most.
 
     When it produces, in five requests.
     """
     requests = 5 if direction is PRODUCE else 1
-    return ClientDefaults("mine", direction, "buffer", buffer_bytes, "turn", turn_bytes, requests)
+    return ClientDefaults("mine", direction, "buffer", buffer_bytes, "cycle", cycle_bytes, requests)
 
 
 # Measured on Linux 6.18 with a real Kafka 4.3.1 behind a TUN device: round trip, client's buffer,
@@ -93,7 +93,7 @@ def test_the_rate_is_the_most_there_is() -> None:
     assert (found.mb_per_s, found.bound_bytes) == (125, None)
 
 
-def test_a_turn_takes_the_round_trip_of_a_request_and_its_own_time() -> None:
+def test_a_cycle_takes_the_round_trip_of_a_request_and_its_own_time() -> None:
     """1 MiB takes 8.4 ms at a gigabit, after 22 ms."""
     found = ceiling(client(FETCH, KERNEL, MIB), make_path(send=KERNEL), LIMITS, GBIT)
     assert found.mb_per_s == pytest.approx(1.048576 / (0.022 + 0.00839), rel=0.01)

@@ -4,7 +4,7 @@ import pytest
 
 from kdiag.diagnosis.tcp.findings import find
 from kdiag.diagnosis.tcp.limit import limits_of
-from kdiag.diagnosis.tcp.turns import Turns
+from kdiag.diagnosis.tcp.request_cycles import RequestCycles
 from kdiag.exchange.tcp_facts import Spread, TcpFacts
 from kdiag.findings.finding import Finding
 from made_values.limited_connection import (
@@ -21,13 +21,15 @@ ALL_NS = SPAN_MS * MS
 LARGE = turns_of(1_000_000)
 
 
-def findings(facts: TcpFacts, turns: Turns = LARGE, bits_per_s: int = 10**9) -> list[Finding]:
+def findings(
+    facts: TcpFacts, cycles: RequestCycles = LARGE, bits_per_s: int = 10**9
+) -> list[Finding]:
     """Return what is found about a connection."""
-    return find(connection_of(facts), limits_of(facts, turns), turns, bits_per_s)
+    return find(connection_of(facts), limits_of(facts, cycles), cycles, bits_per_s)
 
 
 @pytest.mark.parametrize(
-    ("changes", "turns", "rule_id"),
+    ("changes", "cycles", "rule_id"),
     [
         ({"window_full_ns": ALL_NS}, LARGE, "KD6002"),
         ({"window_closed_ns": ALL_NS}, LARGE, "KD6003"),
@@ -39,14 +41,14 @@ def findings(facts: TcpFacts, turns: Turns = LARGE, bits_per_s: int = 10**9) -> 
             "KD6006",
         ),
         ({"held_ns": ALL_NS}, turns_of(12_500, in_flight=5), "KD6007"),
-        ({"held_ns": ALL_NS}, Turns(), "KD6009"),
+        ({"held_ns": ALL_NS}, RequestCycles(), "KD6009"),
     ],
 )
 def test_each_limit_has_a_finding_of_its_own(
-    changes: dict[str, Any], turns: Turns, rule_id: str
+    changes: dict[str, Any], cycles: RequestCycles, rule_id: str
 ) -> None:
     """It names the connection and what to change."""
-    (finding,) = findings(facts_of(direction(**changes)), turns)
+    (finding,) = findings(facts_of(direction(**changes)), cycles)
     assert finding.id == rule_id
     assert finding.evidence["connection"] == 1
     assert "None" not in finding.title + finding.fix
@@ -68,18 +70,18 @@ def test_a_buffer_is_told_with_the_settings_of_both_ends() -> None:
 def test_a_fetch_is_told_with_the_settings_of_consumers() -> None:
     """Small responses, one per round trip."""
     responses = direction(held_ns=ALL_NS)
-    turns = turns_of(60_000, api_key=1)
-    (finding,) = findings(facts_of(direction(**QUIET), responses), turns)
+    cycles = turns_of(60_000, api_key=1)
+    (finding,) = findings(facts_of(direction(**QUIET), responses), cycles)
     assert finding.id == "KD6008"
     assert "max.partition.fetch.bytes" in finding.fix
 
 
 def test_a_follower_has_a_setting_of_its_own() -> None:
     """Fetchers of replicas do not take receive.buffer.bytes."""
-    turns = turns_of(1_000_000, api_key=1)
-    turns.client_id = "broker-2-fetcher-0"
+    cycles = turns_of(1_000_000, api_key=1)
+    cycles.client_id = "broker-2-fetcher-0"
     responses = direction(window_full_ns=ALL_NS)
-    (finding,) = findings(facts_of(direction(**QUIET), responses), turns)
+    (finding,) = findings(facts_of(direction(**QUIET), responses), cycles)
     assert "replica.socket.receive.buffer.bytes" in finding.fix
 
 
@@ -107,9 +109,9 @@ def test_on_a_short_path_buffers_are_not_blamed() -> None:
 
 def test_a_broker_that_takes_its_time_is_not_the_path() -> None:
     """Answers that take longer than two round trips wait for the broker."""
-    turns = turns_of(12_500, in_flight=5)
-    turns.requests.latency_products *= 10
-    assert findings(facts_of(direction(idle_ns=ALL_NS)), turns) == []
+    cycles = turns_of(12_500, in_flight=5)
+    cycles.requests.latency_products *= 10
+    assert findings(facts_of(direction(idle_ns=ALL_NS)), cycles) == []
 
 
 def test_losses_are_told_though_there_was_little_to_send() -> None:
@@ -127,8 +129,8 @@ def test_a_trickle_is_no_transfer() -> None:
 
 def test_turns_that_fill_the_path_are_large_enough() -> None:
     """At 10 Mbit/s 20 ms hold 25 kB."""
-    turns = turns_of(12_500, in_flight=5)
-    assert findings(facts_of(direction(held_ns=ALL_NS)), turns, 10**7) == []
+    cycles = turns_of(12_500, in_flight=5)
+    assert findings(facts_of(direction(held_ns=ALL_NS)), cycles, 10**7) == []
 
 
 def test_a_missing_beginning_is_told() -> None:

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from kdiag.diagnosis.tcp.limit import Limit, limits_of, mb_per_s
-from kdiag.diagnosis.tcp.turns import Turns
+from kdiag.diagnosis.tcp.request_cycles import RequestCycles
 from kdiag.exchange.tcp_facts import Spread
 from made_values.limited_connection import MS, QUIET, SPAN_MS, direction, facts_of, turns_of
 
@@ -13,7 +13,7 @@ LARGE = turns_of(1_000_000)
 
 
 @pytest.mark.parametrize(
-    ("changes", "turns", "limit"),
+    ("changes", "cycles", "limit"),
     [
         ({"window_full_ns": ALL_NS}, LARGE, Limit.RECEIVE_BUFFER),
         ({"window_closed_ns": ALL_NS}, LARGE, Limit.READER),
@@ -22,17 +22,17 @@ LARGE = turns_of(1_000_000)
         ({"held_ns": ALL_NS}, turns_of(12_500, in_flight=5), Limit.APPLICATION),
         ({"held_ns": ALL_NS, "retransmits": 20}, LARGE, Limit.NETWORK),
         ({"recovery_ns": ALL_NS, "retransmits": 20}, LARGE, Limit.NETWORK),
-        ({"held_ns": ALL_NS}, Turns(), Limit.SENDER),
+        ({"held_ns": ALL_NS}, RequestCycles(), Limit.SENDER),
         ({"held_ns": ALL_NS, "window": None}, LARGE, Limit.SENDER),
         ({"held_ns": 90 * MS}, LARGE, Limit.SENDER),
         ({"window_full_ns": ALL_NS, "bytes": 60_000}, LARGE, Limit.QUIET),
     ],
 )
 def test_the_limit_is_what_took_the_time(
-    changes: dict[str, Any], turns: Turns, limit: Limit
+    changes: dict[str, Any], cycles: RequestCycles, limit: Limit
 ) -> None:
     """Each kind of wait has somebody to blame, and so has what is left."""
-    limits = limits_of(facts_of(direction(**changes)), turns)
+    limits = limits_of(facts_of(direction(**changes)), cycles)
     assert limits.requests.limit is limit
     assert limits.responses.limit is Limit.QUIET
 

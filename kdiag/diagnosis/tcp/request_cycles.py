@@ -1,9 +1,9 @@
-"""How the requests and responses of a connection take turns: what tells a program from TCP.
+"""Request cycles: the sizes and times of a connection's requests, which tell a program from TCP.
 
-A program that waits for answers sends no more in a round trip than all of its requests in flight
-hold, whatever TCP would let it. So what counts is how large they are, how many are on their way,
-and how long answers take. Large ones count for more: means are weighted with bytes, so that a
-hundred small requests do not hide the few that carry the data.
+A program that waits for responses sends no more in a round trip than all of its requests in flight
+contain, whatever TCP would allow. So the measures are the size of requests, the number in flight,
+and the time to the response. Means are weighted with bytes, so that a hundred small requests do not
+hide the few that carry the data.
 """
 
 import msgspec
@@ -16,11 +16,11 @@ class Frames(msgspec.Struct):
     """The frames of one direction, summed up.
 
     Attributes:
-        count: how many.
+        count: their number.
         bytes: their bytes.
         squares: the sum of the squares of their sizes.
-        latency_products: the sum of size times latency, of those with an answer.
-        answered_bytes: the bytes of these.
+        latency_products: the sum of size times latency, of those with a response.
+        answered_bytes: the bytes of those with a response.
         by_api: bytes by API key.
     """
 
@@ -38,7 +38,7 @@ class Frames(msgspec.Struct):
 
     @property
     def latency_ns(self) -> int | None:
-        """Return the time to the answer, weighted with bytes; None without any answer."""
+        """Return the time to the response, weighted with bytes; None without any response."""
         return self.latency_products // self.answered_bytes if self.answered_bytes else None
 
     @property
@@ -58,14 +58,14 @@ class Frames(msgspec.Struct):
             self.latency_products += size * latency_ns
 
 
-class Turns(msgspec.Struct):
+class RequestCycles(msgspec.Struct):
     """The exchanges of one connection, summed up.
 
     Attributes:
         requests, responses: the frames of both directions.
         pending_ns: the sum of the times from a request's first byte to its response's last.
         first_ns, last_ns: times of the first and the last byte; 0 without any exchange.
-        client_id: what the client calls itself; None if it does not.
+        client_id: the client's id; None if it has none.
     """
 
     requests: Frames = msgspec.field(default_factory=Frames)
@@ -89,11 +89,11 @@ class Turns(msgspec.Struct):
             self.pending_ns += max(0, response.last_byte_ns - request.first_byte_ns)
 
     def in_flight(self, client_rtt_ns: int) -> float:
-        """Return how many requests waited for their answers on average (Little's law).
+        """Return the average number of requests in flight (Little's law).
 
         Args:
-            client_rtt_ns: round trip between vantage point and client, for which a request has
-                waited longer there than its packets tell.
+            client_rtt_ns: the round trip between vantage point and client, by which the client
+                waits longer than the packets show.
         """
         span_ns = self.last_ns - self.first_ns
         pending_ns = self.pending_ns + self.responses.count * client_rtt_ns
