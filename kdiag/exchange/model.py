@@ -38,8 +38,9 @@ class Connection(msgspec.Struct, kw_only=True):
         client: `ip:port` of the end that sends requests (IPv6 in brackets).
         broker: `ip:port` of the end that sends responses.
         first_ns, last_ns: times of the first and last packet, since 1970.
-        protocol: the protocol that it carries.
-        tls_version, sni: from the TLS handshake, if there is one.
+        protocol: what it carries.
+        preamble: a proxy's preamble in front of that, such as `PROXY v2 from 10.0.0.1:51000`.
+        tls_version, sni: read from a TLS handshake, where there is one.
         requests, responses: frames seen in each direction.
         request_bytes, response_bytes: TCP payload bytes, without retransmissions.
         duplicates: segments that carried nothing new.
@@ -57,6 +58,7 @@ class Connection(msgspec.Struct, kw_only=True):
     first_ns: int
     last_ns: int
     protocol: Protocol = Protocol.UNKNOWN
+    preamble: str | None = None
     tls_version: str | None = None
     sni: str | None = None
     requests: int = 0

@@ -24,6 +24,8 @@ from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pcap.tls.stream import TlsStream
 
 _MIDSTREAM: Final = "the capture starts in the middle of the connection"
+_KAFKA_PORTS: Final = range(9092, 9099)
+"""The ports that people give to Kafka, as they are or with some ten thousands: 29092, 39093."""
 
 
 class ReadingRules(NamedTuple):
@@ -69,6 +71,7 @@ class Content:
     __slots__ = (
         "_connection",
         "_conversation",
+        "_has_kafka_port",
         "_on_skip",
         "_opening",
         "_rules",
@@ -94,6 +97,7 @@ class Content:
             has_syn: whether the first packet is a SYN, so that the first bytes are here.
         """
         self.forced_client: int | None = None
+        self._has_kafka_port = False
         self._rules = rules
         self._connection = connection
         self._on_skip = on_skip
@@ -137,6 +141,12 @@ class Content:
         if self._opening is not None:
             self._opening.client = side
 
+    def learn_port(self, port: int) -> None:
+        """Note the broker's port."""
+        self._has_kafka_port = port % 10_000 in _KAFKA_PORTS
+        if self._opening is not None:
+            self._opening.has_kafka_port = self._has_kafka_port
+
     def decide(self, known: int, client: int, *, is_over: bool = False) -> Verdict | None:
         """Return the protocol as soon as it is known; from then on it is read.
 
@@ -155,6 +165,7 @@ class Content:
             return None
         client = client if verdict.client is None else verdict.client
         self._opening = None
+        self._connection.preamble = opening.preamble or self._connection.preamble
         if verdict.protocol is Carried.KAFKA:
             self._converse(opening, client, known)
         elif verdict.protocol is Carried.TLS and self._tls is None:
@@ -207,7 +218,7 @@ class Content:
             pieces = kept.kept()
             time_ns = pieces[-1].time_ns if pieces else self._connection.last_ns
             skip = Skip(0, kept.unread_bytes, time_ns, _MIDSTREAM)
-            stream.skip(kept.skipped_bytes, skip)
+            stream.skip(kept.preamble_bytes + kept.skipped_bytes, skip)
             if not kept.has_frame_start:
                 stream.search(_MIDSTREAM)
             _feed(stream, kept, known)
@@ -217,6 +228,7 @@ class Content:
         self._connection.protocol = Carried.TLS
         inside = Opening(self._rules.limits, has_syn=True)
         inside.client = client
+        inside.has_kafka_port = self._has_kafka_port
         self._opening = inside
         self._tls = TlsStream(self._rules.keylog, client, inside.sides)
         self.consumers = self._tls.sides

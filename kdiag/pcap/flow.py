@@ -271,6 +271,7 @@ class Flow:
         connection.broker = self._around.endpoint_text(self.endpoints[1 - client])
         ends = f"{connection.client}-{connection.broker}"
         connection.connection_id = f"tcp-{ends}-{connection.first_ns}"
+        self._content.learn_port(self.endpoints[1 - client] & _PORT_MASK)
         named = [endpoint & _PORT_MASK in self._around.ports for endpoint in self.endpoints]
         if any(named):
             is_known = self._client is not None or all(named)

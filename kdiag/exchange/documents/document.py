@@ -166,6 +166,7 @@ class Documents:
         """Return the document of a connection at its end, or at the end of the capture."""
         software = connection.client_software
         tcp = {} if connection.tcp is None else {"tcp": tcp_document(connection.tcp)}
+        preamble = {} if connection.preamble is None else {"preamble": connection.preamble}
         return {
             "schema": SCHEMA,
             "kind": "connection",
@@ -188,6 +189,7 @@ class Documents:
             "gap_bytes": connection.gap_bytes,
             "close_reason": connection.close_reason,
             "client_software": None if software is None else " ".join(software).strip(),
+            **preamble,
             **tcp,
         }
 

@@ -1,8 +1,11 @@
 """Is this Kafka, and what are its exchanges? Each module answers one question, in this order.
 
     detection.py        Which protocol do the first bytes of a connection show?
+    preamble.py         Has a proxy let the client say something before?
     opening.py          Which end is the client? Keeps both directions until that is decided.
-    request_head.py     Do these bytes look like a request, or are they one to the last byte?
+    evidence.py         Is this frame a request? Decodes it, for looks prove nothing
+                        (request_head.py looks at the first bytes).
+    request_walk.py     Are the first frames of a client requests?
     response_walk.py    Without any request: are these responses that follow each other?
     frame_cutter.py     Where does each frame end? Walks from length to length.
     frame_stream.py     ... and where is the next one, when a length is missing or absurd?

@@ -12,7 +12,7 @@ from struct import Struct
 from typing import Final
 
 from kdiag.exchange.model import Protocol
-from kdiag.pcap.kafka.request_head import RequestLikeness, is_whole_request, request_likeness
+from kdiag.pcap.kafka.request_head import RequestLikeness, request_likeness
 from kdiag.wire.frame import LENGTH_BYTES
 
 ENOUGH_BYTES: Final = 512
@@ -45,6 +45,8 @@ _KERBEROS_BYTES: Final = 17
 
 def detect(data: bytes, max_frame_bytes: int, *, is_all: bool = False) -> Protocol | None:
     """Return the protocol of a stream that starts with `data`; None if more bytes are needed.
+
+    Kafka is the protocol of what may be Kafka: these bytes alone do not prove it (`request_walk`).
 
     Args:
         data: the first bytes; `ENOUGH_BYTES` of them always suffice.
@@ -89,19 +91,11 @@ def _detect_kafka(data: bytes, max_frame_bytes: int, *, is_all: bool) -> Protoco
         return Protocol.UNKNOWN
     head = data[LENGTH_BYTES : LENGTH_BYTES + size]
     likeness = request_likeness(head, size)
+    if likeness is RequestLikeness.UNCLEAR:
+        return undecided
+    if likeness is not RequestLikeness.NO or is_bare_token(data):
+        return Protocol.KAFKA
     may_be_token = size <= _LARGEST_TOKEN and head[:1] == _TOKEN_START
-    if likeness is RequestLikeness.WEAK and len(head) == size:
-        is_kafka, is_certain = is_whole_request(head), True
-    elif likeness is RequestLikeness.WEAK:
-        is_kafka, is_certain = is_all, is_all
-    elif likeness is RequestLikeness.NO and may_be_token:
-        is_kafka = is_bare_token(data)
-        is_certain = is_kafka or len(head) >= min(size, _KERBEROS_BYTES)
-    else:
-        is_kafka, is_certain = (
-            likeness is RequestLikeness.STRONG,
-            likeness is not RequestLikeness.UNCLEAR,
-        )
-    if is_certain:
-        return Protocol.KAFKA if is_kafka else Protocol.UNKNOWN
-    return undecided
+    if may_be_token and len(head) < min(size, _KERBEROS_BYTES):
+        return undecided
+    return Protocol.UNKNOWN

@@ -3,9 +3,10 @@
 Arrays of small integers look like a header very often, so a candidate needs proof beside its
 looks:
 
-* request: another one of the same client follows, or it starts and ends where segments start and
-  end. It must name its client, the one that was seen on the connection if one was, with a
-  correlation id soon after the last. Without a name it must be a request to its last byte.
+* request: it must decode, or at least contradict nothing where bytes are cut or its version is not
+  known (`evidence`); and another one of the same client follows, or it starts and ends where
+  segments start and end. It must name its client, the one that was seen on the connection if one
+  was, with a correlation id soon after the last. Without a name two must follow each other.
 * response: it repeats the id of an outstanding request and is the response to just that request to
   its last byte. One more must follow with the next id; none if the first starts and ends where
   segments start and end. A short one says little: two must follow, or one if segments start with
@@ -23,7 +24,8 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from kdiag.pcap.kafka.request_head import RequestLikeness, is_whole_request, request_likeness
+from kdiag.pcap.kafka.evidence import Evidence, request_evidence
+from kdiag.pcap.kafka.request_head import RequestLikeness, request_likeness
 from kdiag.pcap.kafka.response_walk import LARGEST_ID_STEP
 from kdiag.pcap.kafka.trial_decoding import RequestKind, can_try, is_whole_response
 from kdiag.wire.frame import LENGTH_BYTES
@@ -95,6 +97,11 @@ class SearchedBytes(NamedTuple):
             return False
         return bisect_left(self.holes, start) == bisect_left(self.holes, stop)
 
+    def whole_until(self, start: int, stop: int) -> int:
+        """Return the first place from `start` on where a byte is missing, or `stop`."""
+        at = bisect_left(self.holes, start)
+        return min(self.holes[at], stop) if at < len(self.holes) else stop
+
 
 def is_border(edges: list[int], place: int) -> bool:
     """Return whether a segment starts or ends at a place."""
@@ -117,8 +124,8 @@ class FrameHeuristics(Protocol):
         """Return the frame that seems to start at a place; if any."""
         ...
 
-    def stands_alone(self, candidate: Candidate) -> bool:
-        """Return whether the borders of segments prove a candidate that starts and ends there."""
+    def stands_alone(self, kept: SearchedBytes, candidate: Candidate) -> bool:
+        """Return whether a candidate that starts and ends where segments do needs no successor."""
         ...
 
     def proof(self, kept: SearchedBytes, candidate: Candidate, *, is_over: bool) -> int:
@@ -199,9 +206,19 @@ class RequestHeuristics:
         _, _, correlation_id = REQUEST_START.unpack_from(head)
         return self._last is None or 0 < correlation_id - self._last <= _LARGEST_STEP
 
-    def stands_alone(self, candidate: Candidate) -> bool:
-        """Return whether there is a client id: one at the start of a segment is no accident."""
-        return bool(candidate.mark)
+    def stands_alone(self, kept: SearchedBytes, candidate: Candidate) -> bool:
+        """Return whether it decodes; where it cannot, whether its client is known, or it is cut."""
+        found = self._evidence(kept, candidate)
+        if found is not Evidence.LOOKS:
+            return found is Evidence.DECODES
+        return bool(self._client_ids) or not kept.is_whole(candidate.start, candidate.stop)
+
+    def _evidence(self, kept: SearchedBytes, candidate: Candidate) -> Evidence:
+        """Return how sure it is that a candidate is a request."""
+        start = candidate.start + LENGTH_BYTES
+        here = kept.whole_until(start, min(candidate.stop, len(kept.data)))
+        head = bytes(kept.data[start:here])
+        return request_evidence(head, candidate.stop - start, is_all=True)
 
     def proof(self, kept: SearchedBytes, candidate: Candidate, *, is_over: bool) -> int:
         """Look for a request of the same client where the candidate ends.
@@ -210,11 +227,13 @@ class RequestHeuristics:
         """
         data, edges, _ = kept
         at = candidate.stop
-        if not candidate.mark:
-            frame = bytes(data[candidate.start + LENGTH_BYTES : at])
-            return at if is_border(edges, at) and is_whole_request(frame) else 0
+        found = self._evidence(kept, candidate)
+        if found is Evidence.NONE or (not candidate.mark and not is_border(edges, at)):
+            return 0
+        if found is Evidence.NAMELESS:
+            return self._nameless_end(kept, candidate, is_over=is_over)
         if is_over and at == len(data):
-            return at
+            return at if found is Evidence.DECODES or self._client_ids else 0
         end = at + _CLIENT_ID + len(candidate.mark)
         if len(data) < end:
             return -end
@@ -225,6 +244,26 @@ class RequestHeuristics:
         head = bytes(data[at + LENGTH_BYTES : end])
         is_strong = is_same and is_frame and request_likeness(head, size) is RequestLikeness.STRONG
         return end if is_strong else 0
+
+    def _nameless_end(self, kept: SearchedBytes, candidate: Candidate, *, is_over: bool) -> int:
+        """Return where the request ends that proves one without a client id; see `proof`."""
+        data, at = kept.data, candidate.stop
+        if len(data) < at + LENGTH_BYTES:
+            return 0 if is_over else -(at + _CLIENT_ID)
+        (size,) = _INT32.unpack_from(data, at)
+        end = at + LENGTH_BYTES + size
+        if not REQUEST_START.size <= size <= self._max_frame_bytes:
+            return 0
+        if len(data) < end:
+            return 0 if is_over else -end
+        before, after = (
+            REQUEST_START.unpack_from(data, start + LENGTH_BYTES)[2]
+            for start in (candidate.start, at)
+        )
+        successor = Candidate(end, end, at, b"")
+        if not before < after or self._evidence(kept, successor) < Evidence.NAMELESS:
+            return 0
+        return int(end)
 
 
 class ResponseHeuristics:
@@ -283,9 +322,9 @@ class ResponseHeuristics:
         stop = place + LENGTH_BYTES + size
         return Candidate(stop, stop, place, b"+" if is_outstanding else b"")
 
-    def stands_alone(self, candidate: Candidate) -> bool:
-        """Return false: four bytes of an id are no proof."""
-        del candidate
+    def stands_alone(self, kept: SearchedBytes, candidate: Candidate) -> bool:
+        """Return false: four bytes of an id are not a proof."""
+        del kept, candidate
         return False
 
     def proof(self, kept: SearchedBytes, candidate: Candidate, *, is_over: bool) -> int:

@@ -8,9 +8,11 @@ chain of responses decides.
 from typing import Final, NamedTuple
 
 from kdiag.exchange.model import Protocol
-from kdiag.pcap.kafka.detection import ENOUGH_BYTES, detect
+from kdiag.pcap.kafka.detection import ENOUGH_BYTES, detect, is_bare_token
 from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics
 from kdiag.pcap.kafka.frame_stream import FrameLimits
+from kdiag.pcap.kafka.preamble import MAX_PREAMBLE_BYTES, read_preamble
+from kdiag.pcap.kafka.request_walk import Answer, RequestWalk
 from kdiag.pcap.kafka.response_walk import ResponseWalk
 from kdiag.pcap.kafka.resync import FrameSearch
 from kdiag.pcap.tcp.segments import Piece, Segments, first_packet
@@ -39,14 +41,17 @@ class OpeningSide:
         unread_bytes: those of them that are in the capture.
         total_bytes: bytes of the stream that came.
         has_frame_start: whether the kept bytes begin with a frame, if it is Kafka.
+        preamble_bytes: bytes of a proxy's preamble in front of those.
     """
 
     __slots__ = (
         "_cost",
         "_limits",
         "_pieces",
+        "_requests",
         "_walk",
         "has_frame_start",
+        "preamble_bytes",
         "search",
         "skipped_bytes",
         "total_bytes",
@@ -59,10 +64,12 @@ class OpeningSide:
         self.unread_bytes = 0
         self.total_bytes = 0
         self.has_frame_start = True
+        self.preamble_bytes = 0
         self._limits = limits
         self._pieces: list[Piece] = []
         self._cost = 0
         self._walk = ResponseWalk(limits.max_frame_bytes)
+        self._requests = RequestWalk(limits.max_frame_bytes)
 
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, that brought bytes kept."""
@@ -105,6 +112,16 @@ class OpeningSide:
             return self.search.pieces
         return self._pieces
 
+    def sends_requests(self, *, is_over: bool) -> Answer:
+        """Return whether the frames from the first byte on are requests.
+
+        Args:
+            is_over: whether no more bytes will come.
+        """
+        if self.skipped_bytes:
+            return Answer.NO
+        return self._requests.answer(self._pieces, is_over=is_over)
+
     def has_responses(self, *, is_over: bool) -> bool:
         """Return whether responses were found; then the kept bytes begin with the first of them.
 
@@ -122,7 +139,17 @@ class OpeningSide:
         self.has_frame_start = True
         return True
 
-    def first_bytes(self) -> tuple[bytes, bool]:
+    def pass_preamble(self, size: int) -> None:
+        """Drop the bytes of a preamble, with which the stream starts."""
+        self.preamble_bytes = size
+        self.total_bytes -= size
+        while size:
+            piece = self._pieces.pop(0)
+            if piece.size > size:
+                self._pieces.insert(0, piece.part(size, piece.size))
+            size -= min(size, piece.size)
+
+    def first_bytes(self, enough: int = ENOUGH_BYTES) -> tuple[bytes, bool]:
         """Return the first bytes of the stream, and whether those behind them are missing."""
         found = b""
         if not self.skipped_bytes:
@@ -130,7 +157,7 @@ class OpeningSide:
                 found += piece.data
                 if len(piece.data) < piece.size:
                     return found, True
-                if len(found) >= ENOUGH_BYTES:
+                if len(found) >= enough:
                     break
         return found, bool(self.skipped_bytes)
 
@@ -160,11 +187,16 @@ class Opening:
     Attributes:
         sides: keep the bytes of both ends.
         client: the side known to be the client; None if it is not known.
+        preamble: the proxy's preamble that the bytes started with; None without any.
+        has_kafka_port: whether the other end has a port that is usual for brokers: where frames
+            look like requests and do not decode, they are believed to be malformed ones.
     """
 
     __slots__ = (
         "_limits",
         "client",
+        "has_kafka_port",
+        "preamble",
         "sides",
     )
 
@@ -176,6 +208,8 @@ class Opening:
             has_syn: whether the first packet is a SYN, so that the first bytes are here.
         """
         self.client: int | None = None
+        self.has_kafka_port = False
+        self.preamble: str | None = None
         self.sides = OpeningSide(limits), OpeningSide(limits)
         self._limits = limits
         if not has_syn:
@@ -194,9 +228,10 @@ class Opening:
         for number, side in enumerate(self.sides):
             if side.has_request:
                 return Verdict(Protocol.KAFKA, number)
-            other = self.sides[1 - number]
-            is_one_sided = not other.total_bytes and number != self.client
-            if is_one_sided and side.total_bytes and side.has_responses(is_over=is_over):
+        for number, side in enumerate(self.sides):
+            is_one_sided = is_over or not self.sides[1 - number].total_bytes
+            may_be_broker = is_one_sided and number != self.client and side.total_bytes > 0
+            if may_be_broker and side.has_responses(is_over=is_over):
                 return Verdict(Protocol.KAFKA, 1 - number)
         protocol = self._protocol(is_over=is_over)
         if protocol is None and is_over:
@@ -224,6 +259,30 @@ class Opening:
         if client.search is not None:
             is_hopeless = client.total_bytes > self._limits.max_search_bytes
             return Protocol.UNKNOWN if is_hopeless else None
+        if not first or (self.preamble is None and self._awaits_preamble(client, is_over=is_over)):
+            return None
+        first, is_cut = client.first_bytes()
         if not first:
             return None
-        return detect(first, self._limits.max_frame_bytes, is_all=is_cut or is_over)
+        protocol = detect(first, self._limits.max_frame_bytes, is_all=is_cut or is_over)
+        if protocol is not Protocol.KAFKA or is_bare_token(first):
+            return protocol
+        answer = client.sends_requests(is_over=is_over)
+        if answer is Answer.NO:
+            return Protocol.KAFKA if self.has_kafka_port else Protocol.UNKNOWN
+        return Protocol.KAFKA if answer is Answer.YES else None
+
+    def _awaits_preamble(self, client: OpeningSide, *, is_over: bool) -> bool:
+        """Pass over the preamble of a proxy, if there is one; return whether more must come."""
+        server = self.sides[not self.client]
+        first = [side.first_bytes(MAX_PREAMBLE_BYTES)[0] for side in (client, server)]
+        preamble = read_preamble(*first)
+        if preamble is None or len(first[0]) >= MAX_PREAMBLE_BYTES:
+            return False
+        is_here = client.total_bytes >= preamble.client_bytes > 0
+        if is_here and server.total_bytes >= preamble.server_bytes:
+            self.preamble = preamble.name
+            client.pass_preamble(preamble.client_bytes)
+            server.pass_preamble(preamble.server_bytes)
+            is_here = client.total_bytes > 0
+        return not is_here and not is_over

@@ -185,6 +185,6 @@ class FrameSearch:
 
     def _is_bordered(self, candidate: Candidate) -> bool:
         """Return whether the borders of segments prove a candidate."""
-        return self._heuristics.stands_alone(candidate) and all(
+        return all(
             is_border(self._edges, place) for place in (candidate.start, candidate.stop)
-        )
+        ) and self._heuristics.stands_alone(self._kept, candidate)

@@ -28,6 +28,13 @@ from kdiag.wire.schema import Field, Kind, Struct, fields_of
 RequestKind = tuple[int, int]
 """The kind of a request: API key and version."""
 
+_KINDS: Final[tuple[RequestKind, ...]] = tuple(
+    (key, version)
+    for key in sorted(API_BY_KEY)
+    for version in reversed(range(API_BY_KEY[key].versions.low, API_BY_KEY[key].versions.high + 1))
+)
+"""All kinds of requests: the APIs of clients first, and of each the newest version."""
+
 Check: TypeAlias = Callable[[Any], bool]
 """Returns whether a value makes sense."""
 
@@ -35,6 +42,9 @@ _VERSION_REFUSED: Final = UNSUPPORTED_VERSION.to_bytes(2)
 _NO_ERROR_NO_API: Final = bytes(6)  # in every version the error and the count come first
 _MAX_THROTTLE_MS: Final = 3_600_000
 _MAX_ERROR_CODE: Final = max(ERROR_BY_CODE) + 50
+_CORRUPTIBLE: Final = "PartitionProduceData"
+"""Of a Produce request: with records that were corrupted it is a request all the same."""
+
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -42,6 +52,11 @@ def can_try(asked: RequestKind) -> bool:
     """Return whether the layout of the response to such a request is known."""
     api = API_BY_KEY.get(asked[0])
     return api is not None and api.versions.covers(asked[1])
+
+
+def is_response_of_any(frame: bytes) -> bool:
+    """Return whether a frame is the response of some API and version, to its last byte."""
+    return any(is_whole_response(frame, kind) for kind in _KINDS)
 
 
 def is_whole_response(frame: bytes, asked: RequestKind) -> bool:
@@ -70,7 +85,7 @@ def is_whole_response(frame: bytes, asked: RequestKind) -> bool:
 
 
 def is_sane(message: Struct) -> bool:
-    """Return whether a broker would send such values: error codes, texts, records that make sense.
+    """Return whether somebody would send such values: error codes, texts, records that make sense.
 
     Args:
         message: a message, or a struct inside one.
@@ -78,11 +93,18 @@ def is_sane(message: Struct) -> bool:
     return all(check(getattr(message, name)) for name, check in _checks(type(message)))
 
 
+def is_text(value: str) -> bool:
+    """Return whether a string holds no control characters."""
+    return _CONTROL.search(value) is None
+
+
 @cache
 def _checks(cls: type[Struct]) -> tuple[tuple[str, Check], ...]:
     """Return the fields of a class that can be wrong, each with its check."""
     found = []
     for field in fields_of(cls):
+        if cls.__name__ == _CORRUPTIBLE and field.kind is Kind.RECORDS:
+            continue
         check = _check_of(field)
         if check is not None:
             found.append((field.name, check))
@@ -105,7 +127,7 @@ def _check_of_one(field: Field) -> Check | None:
         return _is_error_code
     if field.name == "throttle_time_ms":
         return _is_throttle_time
-    checks: dict[Kind, Check] = {Kind.STRING: _is_text, Kind.RECORDS: _are_records}
+    checks: dict[Kind, Check] = {Kind.STRING: is_text, Kind.RECORDS: _are_records}
     return checks.get(field.kind)
 
 
@@ -123,10 +145,6 @@ def _is_error_code(value: int) -> bool:
 
 def _is_throttle_time(value: int) -> bool:
     return 0 <= value <= _MAX_THROTTLE_MS
-
-
-def _is_text(value: str) -> bool:
-    return _CONTROL.search(value) is None
 
 
 def _are_records(value: bytes) -> bool:

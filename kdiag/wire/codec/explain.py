@@ -53,12 +53,15 @@ class Explanation(msgspec.Struct):
         body: the readable part of the message, in the form of `kdiag.wire.codec.json_form`.
         error: the reason that reading stopped early; None if it did not.
         end: the position after the last field that was read.
+        needs: the position up to which reading would have needed bytes that are not here, where
+            it stopped for want of them; else 0.
     """
 
     spans: list[Span]
     body: dict[str, Any]
     error: DecodeError | None
     end: int
+    needs: int = 0
 
 
 def explain(  # noqa: PLR0913 - the last two only tune it
@@ -96,7 +99,7 @@ def explain(  # noqa: PLR0913 - the last two only tune it
     except DecodeError as found:
         # Its traceback would keep the frames of all callers, and their values, alive.
         error = found.with_traceback(None)
-    return Explanation(reader.spans, body, error, reader.position)
+    return Explanation(reader.spans, body, error, reader.position, reader.needs)
 
 
 class _Reader:
@@ -110,6 +113,7 @@ class _Reader:
         self.whole_bytes = len(data)
         self.only: str | None = None
         self.spans: list[Span] = []
+        self.needs = 0
 
     def read_struct(self, cls: type[Struct], into: dict[str, Any], path: str) -> None:
         """Read a struct into the dictionary `into`, field by field."""
@@ -144,6 +148,7 @@ class _Reader:
     def _need(self, size: int, path: str) -> None:
         remaining = self._remaining
         if size > remaining:
+            self.needs = self.position + size
             why = f"{size} bytes expected, {remaining} remain"
             raise DecodeError(path, self.position, why)
 
@@ -169,6 +174,7 @@ class _Reader:
         for length in range(1, MAX_UVARINT_BYTES + 1):
             place = self.position + length - 1
             if place >= len(self.data):
+                self.needs = place + 1
                 raise DecodeError(path, place, "the bytes end inside a varint")
             byte = self.data[place]
             value |= (byte & 0x7F) << 7 * (length - 1)

@@ -13,6 +13,9 @@ FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 START_NS = 1_700_000_000_000_000_000
 STEP_NS = 1_000_000
 CLIENT = (0x0A000001 << 16) | 40_000
+ALL_TOPICS = bytes(4)
+"""The body of a Metadata request version 0 that asks for all topics."""
+
 NOBODY = bytes(8)
 """The body of a Metadata response version 0 without brokers and topics: what `request` asks for."""
 BROKER = (0x0A000002 << 16) | 9092
@@ -125,7 +128,7 @@ def contiguous_run(parts: Iterable[bytes], *, first_packet: int = 1) -> Segments
 
 def request(
     correlation_id: int,
-    body: bytes = b"",
+    body: bytes = ALL_TOPICS,
     *,
     api_key: int = 3,
     version: int = 0,
@@ -134,6 +137,12 @@ def request(
     """Return the frame of a request with header version 1, its length included."""
     name = b"\xff\xff" if client_id is None else struct.pack(">h", len(client_id)) + client_id
     return sized(struct.pack(">hhi", api_key, version, correlation_id) + name + body)
+
+
+def request_about(correlation_id: int, *topics: bytes, client_id: bytes = b"client-1") -> bytes:
+    """Return the frame of a Metadata request version 0 about some topics."""
+    names = b"".join(struct.pack(">h", len(topic)) + topic for topic in topics)
+    return request(correlation_id, struct.pack(">i", len(topics)) + names, client_id=client_id)
 
 
 def response(correlation_id: int, body: bytes = NOBODY) -> bytes:

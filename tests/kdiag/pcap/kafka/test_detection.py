@@ -25,7 +25,7 @@ STARTS = [
     # the first message of a ZooKeeper client looks like Produce v0 without a client id
     (
         sized(bytes(12) + bytes.fromhex("00007530") + bytes(8) + sized(bytes(16)) + b"\0"),
-        Protocol.UNKNOWN,
+        Protocol.KAFKA,
     ),
     # that of a PostgreSQL client looks like Metadata v0
     (bytes.fromhex("0000001e00030000") + b"user\0me\0database\0db\0\0\0", Protocol.UNKNOWN),

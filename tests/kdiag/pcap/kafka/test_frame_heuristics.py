@@ -17,7 +17,7 @@ from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.tcp.segments import Piece, Segments
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
 from kdiag.wire.codec.messages import encode
-from recordings.segment_tape import contiguous_run, request, response
+from recordings.segment_tape import contiguous_run, request, request_about, response
 
 MAX_FRAME_BYTES = 100 << 20
 MIB = 1 << 20
@@ -70,7 +70,7 @@ def test_a_request_is_proved_by_the_next_of_the_same_client(
     heuristics: Callable[[], FrameHeuristics],
 ) -> None:
     """Wherever in a segment it starts."""
-    frames = request(11, b"one") + request(12, b"two")
+    frames = request_about(11, b"one") + request_about(12, b"two")
 
     assert bytes_of(search(heuristics(), b"rest of a body" + frames + b"more")) == frames + b"more"
     assert (
@@ -106,14 +106,52 @@ def test_a_request_that_does_not_fit_what_was_seen_is_not_believed(frame: bytes)
     assert search(somebody(), b"rest", frame, frame) is None
 
 
-def test_a_request_without_client_id_must_be_one_to_its_last_byte() -> None:
-    """Nothing else speaks for it; and it must have its segments for itself."""
-    whole = request(1, b"\xff\xff\xff\xff", version=1, client_id=None)
-    broken = whole[:-4] + b"\0\0\0\5"
+def test_requests_without_client_id_must_be_two_to_their_last_bytes() -> None:
+    """Ten bytes of a response are easily ApiVersions v0; and ids must grow."""
+    one, two = (request(number, client_id=None) for number in (1, 2))
+    broken = one[:-4] + b"\0\0\0\5"
 
-    assert bytes_of(search(anybody(), b"rest", whole, b"?")) == whole
+    assert bytes_of(search(anybody(), b"rest", one, two, b"?")) == one + two
+    assert search(anybody(), b"rest", one, b"?") is None
+    assert search(anybody(), b"rest", one) is None
+    assert search(anybody(), b"rest", two, one) is None
     assert search(anybody(), b"rest", broken, broken) is None
-    assert search(anybody(), b"rest", whole + b"?") is None
+    assert search(anybody(), b"rest", one + b"?") is None
+    assert search(anybody(), b"rest", one, two[:-1]) is None
+
+
+@pytest.mark.parametrize("heuristics", [anybody, somebody])
+def test_what_looks_like_a_request_must_decode(
+    heuristics: Callable[[], FrameHeuristics],
+) -> None:
+    """Wherever it starts and ends, and whatever follows it."""
+    wrong = request(11, b"one") + request(12, b"two")
+
+    assert search(heuristics(), b"rest", request(11, b"one"), request(12, b"two")) is None
+    assert search(heuristics(), b"rest" + wrong + b"more") is None
+    assert search(heuristics(), b"rest" + request(11, b"one")) is None
+
+
+def test_a_request_of_a_version_that_is_not_known_needs_a_second_proof() -> None:
+    """One more of the same client, or a client that was seen before."""
+    one, two = (request(number, b"\0?", version=14) for number in (11, 12))
+
+    assert search(anybody(), b"rest", one, b"?") is None
+    assert search(anybody(), b"rest", one) is None
+    assert bytes_of(search(anybody(), b"rest" + one + two + b"?")) == one + two + b"?"
+    assert bytes_of(search(somebody(), b"rest", one, b"?")) == one
+
+
+def test_a_request_that_is_cut_must_contradict_nothing() -> None:
+    """The bytes that are here must be those of such a request."""
+    whole = request_about(11, b"a" * 60)
+    wrong = request(11, b"\0\0\0\7\x7f\xff" + bytes(60))
+    for frame, is_found in ((whole, True), (wrong, False)):
+        pieces = [Piece(b"rest", 4, 1, 1), Piece(frame[:40], len(frame), 2, 2)]
+        pieces.append(Piece(b"more", 4, 3, 3))
+        searching = FrameSearch(anybody(), 4 * MIB)
+        searching.add_segments(Segments.of_pieces(pieces), 0, len(pieces))
+        assert (searching.found is not None) is is_found
 
 
 def test_a_client_id_that_comes_in_two_segments_is_awaited() -> None:
@@ -278,7 +316,7 @@ def test_a_mebibyte_of_binary_data_fools_nobody(noise: str, segment_bytes: int) 
     """However full of small integers it is, only the frames behind it are found."""
     data = NOISE[noise]()
     parts = [data[at : at + segment_bytes] for at in range(0, len(data), segment_bytes)]
-    requests = [request(11, b"true"), request(12)]
+    requests = [request_about(11, b"true"), request(12)]
     responses = [response(number) for number in (1010, 1011, 1012)]
 
     searches: list[tuple[FrameHeuristics, list[bytes]]] = [

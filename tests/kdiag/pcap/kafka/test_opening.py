@@ -6,10 +6,14 @@ from kdiag.exchange.model import Protocol
 from kdiag.pcap.kafka.frame_stream import FrameLimits
 from kdiag.pcap.kafka.opening import Opening, Verdict
 from kdiag.pcap.tcp.segments import Piece, Segments
-from recordings.segment_tape import contiguous_run, request, response
+from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
+from kdiag.wire.codec.messages import encode
+from recordings.segment_tape import contiguous_run, request, response, sized
 
 LIMITS = FrameLimits(max_frame_bytes=1 << 20, max_search_bytes=1 << 20)
 TLS_HELLO = bytes.fromhex("16030100f8010000f40303")
+ZOOKEEPER = sized(bytes(12) + bytes.fromhex("00007530") + bytes(8) + sized(bytes(16)) + b"\0")
+"""The first message of a ZooKeeper client: it looks like Produce v0 without a client id."""
 NOISE = random.Random(7).randbytes(3000)
 
 
@@ -72,6 +76,97 @@ def test_with_a_syn_the_clients_first_bytes_tell(
     assert verdicts[-1] == Verdict(protocol, client)
     assert rig.kept(client) == data
     assert rig.opening.sides[client].has_frame_start
+
+
+@pytest.mark.parametrize("has_kafka_port", [True, False])
+def test_frames_that_only_look_like_requests_are_believed_on_a_usual_port(
+    *, has_kafka_port: bool
+) -> None:
+    """Many protocols put a length, two small numbers and a name in front; clients have faults."""
+    remote_call = [request(number, b"\0\3ask", api_key=1, version=2) for number in range(9)]
+    rig = Rig(0, has_syn=True)
+    rig.opening.has_kafka_port = has_kafka_port
+    expected = Protocol.KAFKA if has_kafka_port else Protocol.UNKNOWN
+
+    assert rig.take(0, *remote_call[:7]) is None
+    assert rig.take(0, *remote_call[7:]) == Verdict(expected, 0)
+    rig = Rig(0, has_syn=True)
+    rig.opening.has_kafka_port = has_kafka_port
+    assert rig.take(0, remote_call[0]) is None
+    assert rig.end() == Verdict(expected, 0)
+
+
+def test_a_request_that_decodes_is_proof_behind_one_that_does_not() -> None:
+    """A client may send a malformed one first."""
+    rig = Rig(0, has_syn=True)
+
+    assert rig.take(0, request(1, b"wrong")) is None
+    assert rig.take(0, request(2)) == Verdict(Protocol.KAFKA, 0)
+
+
+def test_a_request_of_an_unknown_version_waits_for_another_of_its_client() -> None:
+    """Its body cannot be decoded."""
+    rig = Rig(0, has_syn=True)
+
+    assert rig.take(0, request(1, b"\0new", version=14)) is None
+    assert rig.take(0, request(2, b"\0new", version=14)) == Verdict(Protocol.KAFKA, 0)
+
+
+def test_a_request_without_client_id_is_believed_as_the_first() -> None:
+    """It must decode, to something that a client would send."""
+    for frame, protocol in (
+        (request(1, client_id=None), Protocol.KAFKA),
+        (request(1, b"wrong", client_id=None), Protocol.UNKNOWN),
+        (bytes.fromhex("00000014") + bytes(20), Protocol.UNKNOWN),
+        (ZOOKEEPER, Protocol.UNKNOWN),
+    ):
+        assert Rig(0, has_syn=True).take(0, frame) == Verdict(protocol, 0)
+
+
+@pytest.mark.parametrize("first_id", [5, 65536 * 18])
+def test_responses_are_not_requests_whatever_their_ids_look_like(first_id: int) -> None:
+    """Id 5 looks like Produce v5, id 65536 * 18 like ApiVersions v0."""
+    found = FindCoordinatorResponse(host="host.example", node_id=3, port=9092, error_message="ok")
+    answers = [response(first_id + n, encode(found, 1)) for n in range(3)]
+    beats = [response(first_id + n, bytes(6)) for n in range(3)]
+    for frames in (answers, beats):
+        rig = Rig()
+        rig.take(0, b"the rest of a request")
+        rig.take(1, *frames)
+
+        assert rig.end() == Verdict(Protocol.KAFKA, 0)
+
+
+@pytest.mark.parametrize("client", [0, 1])
+def test_a_proxys_preamble_is_passed_over_and_named(client: int) -> None:
+    """In both directions; what follows is read from its first byte on."""
+    rig = Rig(client, has_syn=True)
+    asks = b"CONNECT broker:9092 HTTP/1.1\r\n\r\n"
+
+    assert rig.take(client, asks) is None
+    assert rig.take(1 - client, b"HTTP/1.1 200 OK\r\n\r\n") is None
+    assert rig.take(client, request(1)) == Verdict(Protocol.KAFKA, client)
+    assert rig.opening.preamble == "HTTP CONNECT to broker:9092"
+    assert rig.kept(client) == request(1)
+    assert rig.kept(1 - client) == b""
+    sides = rig.opening.sides
+    assert [side.preamble_bytes for side in sides] == ([32, 19] if client == 0 else [19, 32])
+    assert [side.skipped_bytes for side in sides] == [0, 0]
+
+
+def test_a_preamble_may_share_its_segment_and_be_all_there_is() -> None:
+    """Health checks of proxies send no more; a refused one is what it looks like."""
+    line = b"PROXY TCP4 10.1.2.3 10.9.8.7 51000 9092\r\n"
+    rig = Rig(0, has_syn=True)
+    assert rig.take(0, line + request(1)) == Verdict(Protocol.KAFKA, 0)
+    assert rig.kept(0) == request(1)
+
+    rig = Rig(0, has_syn=True)
+    assert rig.take(0, line) is None
+    assert rig.end() == Verdict(Protocol.EMPTY, 0)
+    rig = Rig(0, has_syn=True)
+    rig.take(0, b"CONNECT broker:9092 HTTP/1.1\r\n\r\n")
+    assert rig.take(1, b"HTTP/1.1 403 No\r\n\r\n") == Verdict(Protocol.HTTP, 0)
 
 
 def test_with_a_syn_what_the_other_end_says_first_tells_nothing() -> None:

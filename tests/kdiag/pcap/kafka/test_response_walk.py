@@ -1,6 +1,18 @@
+import struct
+
 from kdiag.pcap.kafka.response_walk import ResponseWalk
 from kdiag.pcap.tcp.segments import Piece
+from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
+from kdiag.wire.codec.messages import encode
 from recordings.segment_tape import response
+
+STAT = struct.pack(">qqqqiiiqiiq", 2, 2, 1_700_000_000_000, 1_700_000_000_000, 0, 0, 0, 0, 3, 0, 2)
+
+
+def long_response(correlation_id: int) -> bytes:
+    """Return the frame of a Metadata response that names a topic."""
+    body = MetadataResponse(topics=[MetadataResponseTopic(name="t" * 80)])
+    return response(correlation_id, encode(body, 5))
 
 
 def pieces(*parts: bytes) -> list[Piece]:
@@ -20,13 +32,29 @@ def is_proved(parts: list[Piece], *, is_over: bool = False) -> tuple[bool, int]:
 
 def test_three_responses_with_growing_ids_are_proof() -> None:
     """Two are, when nothing more comes."""
-    frames = [response(5, b"abc"), response(6), response(9, bytes(300))]
+    frames = [response(5), response(6), long_response(9)]
 
     assert is_proved(pieces(*frames)) == (True, 0)
     assert is_proved(pieces(b"".join(frames)[:9], b"".join(frames)[9:])) == (True, 0)
     assert is_proved(pieces(*frames[:2])) == (False, 0)
     assert is_proved(pieces(*frames[:2]), is_over=True) == (True, 0)
     assert is_proved(pieces(frames[0]), is_over=True) == (False, 0)
+
+
+def test_one_long_response_is_proof_at_the_end() -> None:
+    """So many bytes do not decode by accident."""
+    assert is_proved(pieces(long_response(5)), is_over=True) == (True, 0)
+    assert is_proved(pieces(long_response(5))) == (False, 0)
+    assert is_proved(pieces(long_response(5)[:-1]), is_over=True) == (False, 0)
+
+
+def test_a_chain_of_frames_that_no_api_answers_with_is_not_kafka() -> None:
+    """So look the replies of ZooKeeper: transaction ids, an error, a stat of the node."""
+    replies = [response(n, struct.pack(">qi", 4_294_967_300 + n, 0) + STAT) for n in range(1, 6)]
+
+    assert is_proved(pieces(*replies), is_over=True)[0] is False
+    cut = [Piece(each[:8], len(each), 1, 1) for each in replies]
+    assert is_proved(cut)[0] is True
 
 
 def test_the_chain_may_start_with_any_segment() -> None:

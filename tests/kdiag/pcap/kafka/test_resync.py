@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics, ResponseHeuristics
 from kdiag.pcap.kafka.resync import FrameSearch
 from kdiag.pcap.tcp.segments import Segments
-from recordings.segment_tape import START_NS, STEP_NS, contiguous_run, request
+from recordings.segment_tape import START_NS, STEP_NS, contiguous_run, request, request_about
 
 MAX_FRAME_BYTES = 100 << 20
 
@@ -41,7 +41,7 @@ def test_what_was_made_known_later_is_proved_later() -> None:
 def test_the_same_frame_is_found_however_many_segments_come_at_once(seed: int) -> None:
     """Only the bytes and the borders of segments matter."""
     dice = random.Random(seed)
-    frames = b"".join(request(11 + n, dice.randbytes(dice.randint(0, 50))) for n in range(5))
+    frames = b"".join(request_about(11 + n, b"t" * dice.randint(0, 50)) for n in range(5))
     noise = bytes(dice.choices(range(9), k=dice.randint(0, 300)))
     data, size = noise + frames, dice.choice([7, 40, 1448])
     parts = [data[at : at + size] for at in range(0, len(data), size)]
@@ -97,7 +97,7 @@ def test_bytes_that_were_passed_over_count() -> None:
 def test_a_frame_larger_than_what_is_kept_is_not_found_but_the_next_one_is() -> None:
     """Its start is forgotten before its end has come."""
     search = looking(10_000)
-    parts = [b"rest" + request(11, bytes(40_000)) + request(12), request(13)]
+    parts = [b"rest" + request_about(11, *[b"t" * 20_000] * 2) + request(12), request(13)]
     data = b"".join(parts)
     search.add_segments(
         contiguous_run([data[at : at + 1000] for at in range(0, len(data), 1000)]), 0, 41

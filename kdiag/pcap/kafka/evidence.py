@@ -1,0 +1,101 @@
+"""Evidence: how sure it is that a frame is a request.
+
+Looks prove nothing: the response with correlation id 5 begins like Produce v5, and any protocol
+that puts a length, two small numbers and a name in front of its messages begins like a request of
+some version. What counts is that the whole frame *decodes*, as the API and version that it claims,
+to values that a client would send:
+
+    DECODES     all of that, and the request names its client
+    NAMELESS    ... it does not: a frame of ten bytes is easily ApiVersions v0
+    LOOKS       bytes are cut, and those that are here contradict nothing; or the API or version is
+                newer than known
+    OPEN        more bytes are to come
+    NONE        it is not a request
+
+Whoever has no more than NAMELESS or LOOKS wants a second frame: one of the same client, with a
+correlation id that is greater.
+"""
+
+from enum import IntEnum
+from typing import Final
+
+from kdiag.errors import DecodeError
+from kdiag.pcap.kafka.request_head import RequestLikeness, request_likeness
+from kdiag.pcap.kafka.trial_decoding import is_sane, is_text
+from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, Api
+from kdiag.wire.codec.explain import explain
+from kdiag.wire.codec.messages import try_decode
+from kdiag.wire.header import read_request_header
+
+ENOUGH_BYTES: Final = 64 << 10
+"""So many bytes of a longer frame are judged without the rest."""
+
+_PRODUCE_KEY: Final = 0
+_ACKS: Final = (-1, 0, 1)
+
+
+class Evidence(IntEnum):
+    """How sure it is that a frame is a request, the surest last."""
+
+    NONE = 0
+    OPEN = 1
+    LOOKS = 2
+    NAMELESS = 3
+    DECODES = 4
+
+
+def request_evidence(head: bytes, size: int, *, is_all: bool) -> Evidence:
+    """Return how sure it is that a frame is a request.
+
+    Args:
+        head: those of its bytes that are here, without its length; not more than the frame.
+        size: the length.
+        is_all: whether the rest is missing, rather than still to come.
+    """
+    likeness = request_likeness(head, size)
+    if likeness is RequestLikeness.NO:
+        return Evidence.NONE
+    if not is_all and len(head) < min(size, ENOUGH_BYTES):
+        return Evidence.OPEN
+    if likeness is RequestLikeness.UNCLEAR:
+        return Evidence.NONE
+    is_named = likeness is RequestLikeness.STRONG
+    found = _evidence_of_body(head, size)
+    if found is Evidence.LOOKS and not is_named:
+        return Evidence.NONE
+    if found is Evidence.DECODES and not is_named:
+        return Evidence.NAMELESS if any(head) else Evidence.NONE
+    return found
+
+
+def _evidence_of_body(head: bytes, size: int) -> Evidence:
+    """Return how sure it is that a frame is a request, whoever sends it."""
+    is_whole = len(head) == size
+    try:
+        header = read_request_header(head)
+    except DecodeError:
+        return Evidence.NONE if is_whole else Evidence.LOOKS
+    api = API_BY_KEY.get(header.api_key)
+    if api is None or not api.versions.covers(header.version):
+        is_first = is_whole and header.api_key == API_VERSIONS_KEY
+        return Evidence.DECODES if is_first else Evidence.LOOKS
+    if is_whole:
+        is_request = _decodes(api, header.version, head, header.body_offset)
+        return Evidence.DECODES if is_request else Evidence.NONE
+    is_possible = _fits_as_far_as_it_goes(api, header.version, head, header.body_offset, size)
+    return Evidence.LOOKS if is_possible else Evidence.NONE
+
+
+def _decodes(api: Api, version: int, frame: bytes, offset: int) -> bool:
+    """Return whether a body decodes to its last byte, to values that a client would send."""
+    message = try_decode(api.request_class(), version, frame, offset)
+    if message is None or not is_sane(message):
+        return False
+    return api.key != _PRODUCE_KEY or message.acks in _ACKS  # type: ignore[attr-defined]
+
+
+def _fits_as_far_as_it_goes(api: Api, version: int, head: bytes, offset: int, size: int) -> bool:
+    """Return whether the first bytes of a body contradict neither its layout nor its size."""
+    found = explain(api.request_class(), version, head, offset, whole_bytes=size)
+    texts = (span.value for span in found.spans if isinstance(span.value, str))
+    return 0 < found.needs <= size and all(map(is_text, texts))

@@ -1,0 +1,105 @@
+"""Walks over the first frames of a client, until it is sure that they are requests.
+
+Where the first byte of a connection is known, nothing has to be searched for: each frame starts
+where the one before ends. The first of them that decodes is proof enough. One without a client id
+is, if it is the very first; one that cannot be decoded, because bytes are cut or its version is not
+known, wants a second one of the same client. A frame that claims to be of a known version and does
+not decode is not proof of the opposite, clients have faults; but a connection of which no frame
+decodes is not Kafka's, whatever it looks like.
+"""
+
+from enum import Enum
+from struct import Struct
+from typing import Final
+
+from kdiag.pcap.kafka.evidence import ENOUGH_BYTES, Evidence, request_evidence
+from kdiag.pcap.kafka.request_head import RequestLikeness, request_likeness
+from kdiag.pcap.tcp.segments import Piece
+from kdiag.wire.frame import LENGTH_BYTES
+from kdiag.wire.header import REQUEST_START, raw_client_id
+
+_LENGTH: Final = Struct(">i")
+_MAX_FRAMES: Final = 8
+
+
+class Answer(Enum):
+    """Whether the bytes of a client are requests."""
+
+    YES = "yes"
+    NO = "no"
+    OPEN = "open"
+
+
+class RequestWalk:
+    """Walks from request to request as more bytes come."""
+
+    __slots__ = ("_frames", "_is_proved", "_last", "_max_frame_bytes", "_next")
+
+    def __init__(self, max_frame_bytes: int) -> None:
+        self._max_frame_bytes = max_frame_bytes
+        self._next = 0
+        self._frames = 0
+        self._is_proved = False
+        self._last: tuple[bytes | None, int] | None = None
+
+    def answer(self, pieces: list[Piece], *, is_over: bool) -> Answer:
+        """Return whether there are requests.
+
+        Args:
+            pieces: the stream from its first byte on.
+            is_over: whether no more bytes will come.
+        """
+        while self._frames < _MAX_FRAMES and not self._is_proved:
+            prefix, _ = _read(pieces, self._next, LENGTH_BYTES)
+            if len(prefix) < LENGTH_BYTES:
+                return Answer.NO if is_over else Answer.OPEN
+            (size,) = _LENGTH.unpack(prefix)
+            if not 0 < size <= self._max_frame_bytes:
+                return Answer.NO
+            wanted = min(size, ENOUGH_BYTES)
+            head, is_cut = _read(pieces, self._next + LENGTH_BYTES, wanted)
+            found = request_evidence(head, size, is_all=is_over or is_cut)
+            if found is Evidence.OPEN:
+                return Answer.OPEN
+            self._is_proved = self._is_proof(found, head, size)
+            if (
+                not self._is_proved
+                and found is Evidence.NONE
+                and not looks_like_requests(head, size)
+            ):
+                return Answer.NO
+            self._next += LENGTH_BYTES + size
+            self._frames += 1
+        return Answer.YES if self._is_proved else Answer.NO
+
+    def _is_proof(self, found: Evidence, head: bytes, size: int) -> bool:
+        """Return whether a frame, and the one before, are enough."""
+        if found in {Evidence.DECODES, Evidence.NONE}:
+            return found is Evidence.DECODES
+        is_first = not self._frames
+        if is_first and (found is Evidence.NAMELESS or len(head) < size):
+            return True
+        last, self._last = self._last, (raw_client_id(head), REQUEST_START.unpack_from(head)[2])
+        return last is not None and last[0] == self._last[0] and last[1] < self._last[1]
+
+
+def looks_like_requests(head: bytes, size: int) -> bool:
+    """Return whether the first frame of a client names one, though it may not decode."""
+    return request_likeness(head, size) is RequestLikeness.STRONG
+
+
+def _read(pieces: list[Piece], position: int, size: int) -> tuple[bytes, bool]:
+    """Return the bytes at a position of the stream, and whether those behind them are missing."""
+    found = bytearray()
+    offset = 0
+    for piece in pieces:
+        end = offset + piece.size
+        if end > position + len(found):
+            skip = position + len(found) - offset
+            found += piece.data[skip : skip + size - len(found)]
+            if len(found) == size:
+                break
+            if len(found) < end - position:
+                return bytes(found), True
+        offset = end
+    return bytes(found), False
