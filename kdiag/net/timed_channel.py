@@ -145,9 +145,8 @@ class TimedChannels:
         return channel
 
 
-def _tls_facts(transport: Transport) -> TlsFacts | None:
-    from kdiag.net.tls.certificate import read_certificate  # noqa: PLC0415 - 40 ms, plaintext does without
-    from kdiag.net.tls.transport import TlsTransport  # noqa: PLC0415 - as above
+def _read_chain(chain: "Sequence[bytes]") -> "tuple[Certificate, ...]":
+    from kdiag.net.tls.certificate import read_certificate  # noqa: PLC0415 - 40 ms, to show them
 
     try:
         return tuple(map(read_certificate, chain))

@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.buffers.facts import (
-    BYTES_PER_MB,
     LEFT_TO_KERNEL,
     KernelLimits,
     LoadDirection,

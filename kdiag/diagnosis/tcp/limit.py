@@ -20,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.tcp.request_cycles import Frames, RequestCycles
 from kdiag.exchange.tcp_facts import TcpDirection, TcpFacts, WindowScaling
 

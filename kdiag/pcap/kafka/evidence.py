@@ -22,7 +22,8 @@ from typing import Final
 from kdiag.errors import DecodeError
 from kdiag.pcap.kafka.request_head import RequestLikeness, request_likeness
 from kdiag.pcap.kafka.trial_decoding import is_sane, is_text
-from kdiag.wire.catalog import API_BY_KEY, API_VERSIONS_KEY, Api
+from kdiag.wire import api_keys
+from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.codec.explain import explain
 from kdiag.wire.codec.messages import try_decode
 from kdiag.wire.header import read_request_header
@@ -77,7 +78,7 @@ def _evidence_of_body(head: bytes, size: int) -> Evidence:
         return Evidence.NONE if is_whole else Evidence.LOOKS
     api = API_BY_KEY.get(header.api_key)
     if api is None or not api.versions.covers(header.version):
-        is_first = is_whole and header.api_key == API_VERSIONS_KEY
+        is_first = is_whole and header.api_key == api_keys.API_VERSIONS
         return Evidence.DECODES if is_first else Evidence.LOOKS
     if is_whole:
         is_request = _decodes(api, header.version, head, header.body_offset)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.packets.descent import ETHERTYPE, IP_PROTOCOL, LINK_TYPE, UDP_PORT, Encapsulation
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 
 _HEAD_BYTES: Final = 512
 

@@ -125,7 +125,7 @@ class PacketIndex:
         networks = Networks(len(block.offset)) if self._separates_networks else None
         descent = Descent(block.data, networks, _KNOWN)
         rows = np.arange(len(block.offset))
-        frames = Layer(rows, block.offset, block.captured, block.original)
+        frames = ProtocolLayer(rows, block.offset, block.captured, block.original)
         for link_type in distinct(block.link_type):
             descent.send(LINK_TYPE, link_type, frames.pick(block.link_type == link_type))
         found: list[Payloads] = []

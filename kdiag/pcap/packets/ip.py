@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kdiag.pcap.files.block import gather, is_any
 from kdiag.pcap.packets.address import AddressBook
-from kdiag.pcap.packets.layer import Layer, Payloads, joined
+from kdiag.pcap.packets.layer import Payloads, ProtocolLayer, joined
 
 _IPV4: Final = np.dtype(
     [

@@ -23,7 +23,7 @@ from kdiag.pcap.packets.descent import (
     Encapsulation,
     Step,
 )
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.link import (
     ETHERTYPE_IPV4,
     ETHERTYPE_IPV6,
@@ -56,7 +56,7 @@ _NEXT: Final = {
 }
 
 
-def _read_mpls(descent: Descent, packets: Layer) -> None:
+def _read_mpls(descent: Descent, packets: ProtocolLayer) -> None:
     for _ in range(_MAX_LABELS):
         packets = packets.pick(packets.captured >= _LABEL.itemsize)
         label = gather(descent.data, packets.offset, _LABEL)["value"]
@@ -68,7 +68,7 @@ def _read_mpls(descent: Descent, packets: Layer) -> None:
             break
 
 
-def _read_labelled(descent: Descent, packets: Layer) -> None:
+def _read_labelled(descent: Descent, packets: ProtocolLayer) -> None:
     """Send on what follows the last label."""
     packets = packets.pick(packets.captured >= _START.itemsize)
     is_ip = _looks_like_ip(descent, packets)
@@ -80,7 +80,7 @@ def _read_labelled(descent: Descent, packets: Layer) -> None:
     descent.send(LINK_TYPE, LINKTYPE_ETHERNET, frames.skip(has_word * _CONTROL_WORD_BYTES))
 
 
-def _looks_like_ip(descent: Descent, packets: Layer) -> npt.NDArray[np.bool_]:
+def _looks_like_ip(descent: Descent, packets: ProtocolLayer) -> npt.NDArray[np.bool_]:
     """Return which packets have the length that a header of IP at their beginning gives."""
     start = gather(descent.data, packets.offset, _START)
     version = start["first"] >> 4
@@ -92,14 +92,14 @@ def _looks_like_ip(descent: Descent, packets: Layer) -> npt.NDArray[np.bool_]:
     return fits_either
 
 
-def send_next(descent: Descent, numbers: npt.NDArray[np.integer], packets: Layer) -> None:
+def send_next(descent: Descent, numbers: npt.NDArray[np.integer], packets: ProtocolLayer) -> None:
     """Send packets on by the numbers that NSH and VXLAN-GPE have for what follows."""
     descent.reach_ip(packets.pick(is_any(numbers, _NEXT_IP)))
     for number, following in _NEXT.items():
         descent.send(*following, packets.pick(numbers == number))
 
 
-def _read_nsh(descent: Descent, packets: Layer) -> None:
+def _read_nsh(descent: Descent, packets: ProtocolLayer) -> None:
     packets = packets.pick(packets.captured >= _NSH.itemsize)
     header = gather(descent.data, packets.offset, _NSH)
     size = (header["size"] & _NSH_SIZE).astype(np.int64) * 4

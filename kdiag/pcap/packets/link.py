@@ -48,7 +48,7 @@ _PKTAP: Final = np.dtype([("size", "<u4"), ("record", "<u4"), ("link_type", "<u4
 _PKTAP_PACKET: Final = 1
 
 
-def read_u16(descent: Descent, packets: Layer) -> npt.NDArray[np.int64]:
+def read_u16(descent: Descent, packets: ProtocolLayer) -> npt.NDArray[np.int64]:
     """Return the first two bytes of packets, which have that many, as numbers."""
     return gather(descent.data, packets.offset, _U16)["value"].astype(np.int64)
 
@@ -91,7 +91,7 @@ def _step(type_at: int, header_bytes: int) -> Step:
     return read
 
 
-def _read_llc(descent: Descent, frames: Layer) -> None:
+def _read_llc(descent: Descent, frames: ProtocolLayer) -> None:
     frames = frames.pick(frames.captured >= _LLC.itemsize)
     header = gather(descent.data, frames.offset, _LLC)
     is_plain = header["control"] == _UNNUMBERED
@@ -105,7 +105,7 @@ def _read_llc(descent: Descent, frames: Layer) -> None:
     read_ethertypes(descent, packets, snap["ethertype"][known])
 
 
-def _read_nflog(descent: Descent, frames: Layer) -> None:
+def _read_nflog(descent: Descent, frames: ProtocolLayer) -> None:
     """Find the packet among the fields that Linux's firewall logs."""
     fields = frames.skip(_NFLOG_BYTES)
     fields = fields.pick(fields.captured >= _NFLOG_BYTES)
@@ -122,14 +122,14 @@ def _read_nflog(descent: Descent, frames: Layer) -> None:
 
 
 def _nflog_number(
-    descent: Descent, fields: Layer, at: int, *, is_big: npt.NDArray[np.bool_] | bool
+    descent: Descent, fields: ProtocolLayer, at: int, *, is_big: npt.NDArray[np.bool_] | bool
 ) -> npt.NDArray[np.int64]:
     """Return a number of each field, which has the byte order of the host that logged it."""
     number = read_u16(descent, fields.skip(at))
     return np.where(is_big, number, (number & 0xFF) << 8 | number >> 8)
 
 
-def _read_pktap(descent: Descent, frames: Layer) -> None:
+def _read_pktap(descent: Descent, frames: ProtocolLayer) -> None:
     frames = frames.pick(frames.captured >= _PKTAP.itemsize)
     header = gather(descent.data, frames.offset, _PKTAP)
     size = header["size"].astype(np.int64)
@@ -138,7 +138,7 @@ def _read_pktap(descent: Descent, frames: Layer) -> None:
     descent.sort(LINK_TYPE, header["link_type"][good], inner)
 
 
-def _read_family(descent: Descent, frames: Layer) -> None:
+def _read_family(descent: Descent, frames: ProtocolLayer) -> None:
     """Skip the address family, whose number for IPv6 differs by system; the IP version decides."""
     descent.reach_ip(frames.skip(_FAMILY_BYTES).pick(frames.captured > _FAMILY_BYTES))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from kdiag.pcap.files.block import gather, is_any
 from kdiag.pcap.packets.descent import ETHERTYPE, LINK_TYPE, Descent, Encapsulation, Step
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.link import (
     ETHERTYPE_MPLS,
     ETHERTYPE_PPP,
@@ -30,7 +30,7 @@ _LEAST_BYTES: Final = 2
 _PPPOE: Final = np.dtype([("version", "u1"), ("code", "u1"), ("session", ">u2"), ("size", ">u2")])
 
 
-def _read_ppp(descent: Descent, frames: Layer) -> None:
+def _read_ppp(descent: Descent, frames: ProtocolLayer) -> None:
     frames = frames.pick(frames.captured >= _LEAST_BYTES)
     has_address = read_u16(descent, frames) == _ADDRESS_AND_CONTROL
     frames = frames.skip(has_address * np.int64(2))
@@ -43,7 +43,7 @@ def _read_ppp(descent: Descent, frames: Layer) -> None:
     descent.send(ETHERTYPE, ETHERTYPE_MPLS, packets.pick(protocol == _MPLS))
 
 
-def _read_serial(descent: Descent, frames: Layer) -> None:
+def _read_serial(descent: Descent, frames: ProtocolLayer) -> None:
     """Read what routers record of serial lines: PPP or Cisco HDLC, told by the address."""
     frames = frames.pick(frames.captured >= _LEAST_BYTES)
     is_cisco = is_any(read_u16(descent, frames) >> 8, _CISCO_ADDRESSES)
@@ -51,22 +51,22 @@ def _read_serial(descent: Descent, frames: Layer) -> None:
     descent.send(LINK_TYPE, LINKTYPE_PPP, frames.pick(~is_cisco))
 
 
-def _read_cisco_hdlc(descent: Descent, frames: Layer) -> None:
+def _read_cisco_hdlc(descent: Descent, frames: ProtocolLayer) -> None:
     frames = frames.pick(frames.captured >= 2 * _LEAST_BYTES)
     read_ethertypes(descent, frames.skip(4), read_u16(descent, frames.skip(2)))
 
 
-def _read_pppoe(descent: Descent, packets: Layer) -> None:
+def _read_pppoe(descent: Descent, packets: ProtocolLayer) -> None:
     packets = packets.pick(packets.captured >= _PPPOE.itemsize)
     is_session = gather(descent.data, packets.offset, _PPPOE)["code"] == 0
     descent.send(LINK_TYPE, LINKTYPE_PPP, packets.pick(is_session).skip(_PPPOE.itemsize))
 
 
-def _read_directed(descent: Descent, frames: Layer) -> None:
+def _read_directed(descent: Descent, frames: ProtocolLayer) -> None:
     descent.send(LINK_TYPE, LINKTYPE_PPP, frames.skip(1))
 
 
-def _read_inner(descent: Descent, frames: Layer) -> None:
+def _read_inner(descent: Descent, frames: ProtocolLayer) -> None:
     descent.send(LINK_TYPE, LINKTYPE_PPP, frames)
 
 

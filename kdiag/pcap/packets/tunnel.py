@@ -21,7 +21,7 @@ from kdiag.pcap.packets.descent import (
     Step,
 )
 from kdiag.pcap.packets.label import send_next
-from kdiag.pcap.packets.layer import PROTOCOL_TCP, Layer, Payloads
+from kdiag.pcap.packets.layer import PROTOCOL_TCP, Payloads, ProtocolLayer
 from kdiag.pcap.packets.link import (
     ETHERTYPE_PPP,
     LINKTYPE_ETHERNET,
@@ -106,7 +106,7 @@ def _read_vxlan(descent: Descent, packets: ProtocolLayer) -> None:
     send_next(descent, header["next"][has_next], inner.pick(has_next))
 
 
-def _read_geneve(descent: Descent, packets: Layer) -> None:
+def _read_geneve(descent: Descent, packets: ProtocolLayer) -> None:
     packets = packets.pick(packets.captured >= _GENEVE.itemsize)
     header = gather(descent.data, packets.offset, _GENEVE)
     size = _GENEVE.itemsize + (header["options"] & _GENEVE_WORDS).astype(np.int64) * 4
@@ -116,7 +116,7 @@ def _read_geneve(descent: Descent, packets: Layer) -> None:
     read_ethertypes(descent, inner, header["ethertype"])
 
 
-def _read_gtp(descent: Descent, packets: Layer) -> None:
+def _read_gtp(descent: Descent, packets: ProtocolLayer) -> None:
     packets = packets.pick(packets.captured >= _GTP.itemsize)
     header = gather(descent.data, packets.offset, _GTP)
     flags = header["flags"]
@@ -128,7 +128,7 @@ def _read_gtp(descent: Descent, packets: Layer) -> None:
     _read_gtp_extensions(descent, inner.pick(good & is_extended))
 
 
-def _read_gtp_extensions(descent: Descent, packets: Layer) -> None:
+def _read_gtp_extensions(descent: Descent, packets: ProtocolLayer) -> None:
     """Skip extensions: the byte before each, if it is not 0, is its kind, the first its size."""
     for _ in range(_MAX_GTP_EXTENSIONS):
         packets = packets.pick(packets.captured > 0)
@@ -141,7 +141,7 @@ def _read_gtp_extensions(descent: Descent, packets: Layer) -> None:
             break
 
 
-def _reach_user_packets(descent: Descent, packets: Layer) -> None:
+def _reach_user_packets(descent: Descent, packets: ProtocolLayer) -> None:
     """Take what begins like IP for it; a tunnel for other packets does not say so."""
     packets = packets.pick(packets.captured > 0)
     descent.reach_ip(packets.pick(is_any(descent.data[packets.offset] >> 4, _IP_VERSIONS)))
@@ -164,7 +164,7 @@ def _read_gre(descent: Descent, packets: ProtocolLayer) -> None:
     descent.send(LINK_TYPE, LINKTYPE_PPP, packets.skip(_GRE.itemsize + 4 * words).pick(is_pptp))
 
 
-def _read_erspan_3(descent: Descent, packets: Layer) -> None:
+def _read_erspan_3(descent: Descent, packets: ProtocolLayer) -> None:
     packets = packets.pick(packets.captured >= _ERSPAN_3.itemsize)
     frame = gather(descent.data, packets.offset, _ERSPAN_3)["frame"]
     has_more = (frame & _ERSPAN_3_HAS_MORE).astype(np.int64)

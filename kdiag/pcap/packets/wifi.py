@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from kdiag.pcap.files.block import gather
 from kdiag.pcap.packets.descent import ETHERTYPE, LINK_TYPE, Descent, Encapsulation, Step
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.link import ETHERTYPE_LLC
 
 _CONTROL: Final = np.dtype([("kind", "u1"), ("flags", "u1")])
@@ -43,11 +43,11 @@ _TIME_BYTES: Final = 8
 _IS_PADDED: Final = 0x20
 
 
-def _read_80211(descent: Descent, frames: Layer) -> None:
+def _read_80211(descent: Descent, frames: ProtocolLayer) -> None:
     _read_frames(descent, frames, np.zeros(len(frames.row), np.bool_))
 
 
-def _read_frames(descent: Descent, frames: Layer, is_padded: npt.NDArray[np.bool_]) -> None:
+def _read_frames(descent: Descent, frames: ProtocolLayer, is_padded: npt.NDArray[np.bool_]) -> None:
     """Send on what data frames hold.
 
     Args:
@@ -73,7 +73,7 @@ def _read_frames(descent: Descent, frames: Layer, is_padded: npt.NDArray[np.bool
     descent.send(ETHERTYPE, ETHERTYPE_LLC, frames.skip(size).pick(chosen))
 
 
-def _read_radiotap(descent: Descent, frames: Layer) -> None:
+def _read_radiotap(descent: Descent, frames: ProtocolLayer) -> None:
     frames = frames.pick(frames.captured >= _RADIOTAP.itemsize)
     size = gather(descent.data, frames.offset, _RADIOTAP)["size"].astype(np.int64)
     good = (size >= _RADIOTAP.itemsize) & (size <= frames.captured)
@@ -82,7 +82,7 @@ def _read_radiotap(descent: Descent, frames: Layer) -> None:
 
 
 def _are_padded(
-    descent: Descent, frames: Layer, size: npt.NDArray[np.int64]
+    descent: Descent, frames: ProtocolLayer, size: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
     """Return for which frames radiotap's flags say that their headers are padded.
 

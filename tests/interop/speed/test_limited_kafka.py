@@ -19,7 +19,6 @@ import pytest
 from client_ends.load_client import PROGRAM
 from programs.child_program import ChildProgram
 from programs.kdiag_program import kdiag
-from real_kafka.releases import USUAL
 from real_kafka.wan_cluster import WanCluster
 
 SMALL = 32 << 10

@@ -10,7 +10,7 @@ from scapy.packet import Packet, Raw
 
 from kdiag.pcap.packets.descent import LINK_TYPE, Descent
 from kdiag.pcap.packets.index import STEPS, PacketIndex
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 from recordings.capture_writer import block_of
 
 # scapy looks for a route and asks the network where an address is left out.
@@ -25,7 +25,7 @@ def ip_packets(link_type: int, *frames: bytes | Packet) -> list[tuple[int, bytes
     block = block_of([bytes(frame) for frame in frames], link_type)
     descent = Descent(block.data)
     rows = np.arange(len(frames))
-    frame_layer = Layer(rows, block.offset, block.captured, block.original)
+    frame_layer = ProtocolLayer(rows, block.offset, block.captured, block.original)
     descent.send(LINK_TYPE, link_type, frame_layer)
     descent.run(STEPS)
     return [

@@ -14,7 +14,7 @@ from scapy.packet import Packet, Raw
 from kdiag.pcap.packets.descent import Descent
 from kdiag.pcap.packets.index import STEPS
 from kdiag.pcap.packets.ip import read_ipv4
-from kdiag.pcap.packets.layer import Layer
+from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.tunnel import unwrap as send_payloads
 from recordings.capture_writer import block_of
 from recordings.inner_packets import ETHER, INNER, INNER6, OUTER
@@ -117,6 +117,6 @@ def test_tunnels_may_be_cut_anywhere(tunnel: Packet) -> None:
     whole = bytes(tunnel)
     for size in range(20, len(whole)):
         block = block_of([whole[:size]], 101)
-        layer = Layer(np.arange(1), block.offset, block.captured, block.original)
+        layer = ProtocolLayer(np.arange(1), block.offset, block.captured, block.original)
         for packets in unwrap(block.data, layer):
             assert (packets.offset + packets.captured <= len(block.data)).all()
