@@ -166,6 +166,7 @@ def test_a_client_with_a_bad_certificate_is_refused(server: TlsSettings, version
         ),
         (STRANGER, "is signed by CN=Strange Root, who is not trusted"),
     ],
+    ids=["expired", "of tomorrow", "expired issuer", "of a client", "of a stranger"],
 )
 def test_a_bad_certificate_of_the_broker_is_told(issued: Issued, why: str, version: str) -> None:
     """The client says what is wrong with it, with times and names."""
