@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from folders import ORACLE
+from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, APIS, Api
 from kdiag.wire.schema import (
     ZERO_UUID,
@@ -21,7 +22,6 @@ from real_kafka.releases import NEWEST, VERSIONS
 
 README = "tests/data/oracle/README.md"
 FROB_KEY = 200
-FETCH_KEY, OFFSETS_KEY = 1, 2
 
 
 class Config(Struct):
@@ -71,14 +71,16 @@ def made_up_kafka() -> Kafka:
     """Return the newest Kafka with one more of everything."""
     newest = newest_kafka()
     frob = Api(FROB_KEY, "Frobnicate", "frob", Versions(0, 0), Versions(0, 0), Versions(0, 0))
-    fetch = API_BY_KEY[FETCH_KEY]._replace(versions=Versions(0, 19), newest=Versions(5, 19))
-    offsets = API_BY_KEY[OFFSETS_KEY]._replace(versions=Versions(0, 12), newest=Versions(1, 12))
-    others = (api for api in APIS if api.key not in {FETCH_KEY, OFFSETS_KEY})
+    fetch = API_BY_KEY[api_keys.FETCH]._replace(versions=Versions(0, 19), newest=Versions(5, 19))
+    offsets = API_BY_KEY[api_keys.LIST_OFFSETS]._replace(
+        versions=Versions(0, 12), newest=Versions(1, 12)
+    )
+    others = (api for api in APIS if api.key not in {api_keys.FETCH, api_keys.LIST_OFFSETS})
 
     def message_of(api: Api, is_response: int) -> type[Struct]:
         if api.key == FROB_KEY:
             return FrobnicateRequest
-        if api.key == OFFSETS_KEY and not is_response:
+        if api.key == api_keys.LIST_OFFSETS and not is_response:
             return ListOffsetsRequest
         return newest.message(api, is_response)
 

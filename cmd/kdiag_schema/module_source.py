@@ -52,12 +52,23 @@ def api_module(request: MergedMessage, response: MergedMessage) -> str:
         raise ValueError(f"{request.name} and {response.name} have different versions")
     key = request.number
     assert key is not None
-    if key not in API_PURPOSE:
-        raise ValueError(f"api_purpose.py has no sentence for API key {key}, {request.name}")
     facts = [_facts(f"API key {key}, ", request)]
     if key in API_KIPS:
         facts.append(f"Source: {API_KIPS[key]}.")
     return _module(API_PURPOSE[key], facts, (request, response))
+
+
+def lacking_purposes(
+    requests: Sequence[MergedMessage], internal: Sequence[MergedMessage]
+) -> list[str]:
+    """Return the APIs and internal messages that have no sentence yet."""
+    apis = [
+        f"api_purpose.py: {each.number} {api_name(each)}"
+        for each in requests
+        if each.number not in API_PURPOSE
+    ]
+    modules = {record_module(each) for each in internal} - RECORD_PURPOSE.keys()
+    return apis + [f"record_purpose.py: {each}" for each in sorted(modules)]
 
 
 def header_module(header: MergedMessage) -> str:
@@ -69,8 +80,6 @@ def header_module(header: MergedMessage) -> str:
 def internal_module(messages: Sequence[MergedMessage]) -> str:
     """Return the module of an internal record: a key and its value, or a single message."""
     module = record_module(messages[0])
-    if module not in RECORD_PURPOSE:
-        raise ValueError(f"record_purpose.py has no sentence for {module}")
     number = messages[0].number
     place = f"Record type {number} of `{messages[0].topic}`, " if messages[0].topic else ""
     return _module(RECORD_PURPOSE[module], [_facts(place, messages[-1])], messages)

@@ -14,6 +14,7 @@ from kdiag_schema.module_source import (
     api_name,
     header_module,
     internal_module,
+    lacking_purposes,
     record_module,
 )
 from kdiag_schema.release import Release
@@ -31,6 +32,9 @@ def tree_of(releases: Sequence[Release]) -> dict[str, str]:
 
     Args:
         releases: the releases to merge, oldest first.
+
+    Raises:
+        ValueError: if APIs or internal messages have no sentence yet, or releases contradict.
     """
     names = sorted({name for release in releases for name in release.messages})
     messages = [merge_message([each.messages.get(name) for each in releases]) for name in names]
@@ -40,6 +44,8 @@ def tree_of(releases: Sequence[Release]) -> dict[str, str]:
     headers = [each for each in messages if each.kind == "header"]
     internal = [each for each in messages if each.kind not in {"request", "response", "header"}]
     internal.sort(key=lambda each: (record_module(each), each.name))
+    if lacking := lacking_purposes(requests, internal):
+        raise ValueError(f"write a sentence for each of these first: {'; '.join(lacking)}")
     tree = {
         f"{API}/{snake_case(api_name(each))}.py": api_module(each, responses[each.number])
         for each in requests

@@ -39,7 +39,7 @@ def _of_cluster(facts: CheckFacts) -> Iterator[CheckPart]:
 
 def _skipped(whole: CheckPart, facts: CheckFacts) -> list[CheckRow]:
     """Return a row for each stage that was not reached."""
-    told = {row.stage for row in whole.rows}
+    reported = {row.stage for row in whole.rows}
     absent = set() if facts.has_tls else {CheckStage.TLS}
     if facts.login is None:
         absent.add(CheckStage.SASL)
@@ -50,7 +50,7 @@ def _skipped(whole: CheckPart, facts: CheckFacts) -> list[CheckRow]:
             CheckStage.PARTITIONS,
             CheckStage.COORDINATOR,
         }
-    missing = [stage for stage in CheckStage if stage not in told | absent]
+    missing = [stage for stage in CheckStage if stage not in reported | absent]
     return [
         CheckRow(stage=stage, status=CheckStatus.SKIPPED, detail=NOT_COME_TO) for stage in missing
     ]
