@@ -1,4 +1,4 @@
-"""The program `kdiag`: its commands, and the options that stand before them."""
+"""The program `kdiag`: its table of commands, and the options before a command."""
 
 import gc
 import os
@@ -76,11 +76,11 @@ COMMANDS: Final = {
         "Explain a topic, or list the topics.",
     ),
 }
-"""The module of each command, imported when it runs, and its line in the program's help."""
+"""The module of each command, imported when the command runs, and its line in the help."""
 
 _GC_THRESHOLD: Final = 20_000
-"""New objects until the next search for cycles. There are hardly any, and with Python's own 700 the
-search takes a tenth of the time of a run that keeps thousands of exchanges."""
+"""New objects until the next search for cycles. There are hardly any cycles, and with Python's own
+700 the search takes a tenth of a run that keeps thousands of exchanges."""
 
 app = typer.Typer(
     help="Diagnostics and protocol toolkit for Apache Kafka.",
@@ -109,13 +109,13 @@ def _kdiag(
         ),
     ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Declare the options before a command."""
 
 
 def main() -> None:
     """Run the program."""
     gc.set_threshold(_GC_THRESHOLD)
-    # numpy would start threads for matrices that there are none of, which costs 50 ms.
+    # numpy would start threads for matrices, of which there are none: 50 ms.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "_KDIAG_COMPLETE" in os.environ:  # a shell asks, by a script of `kdiag completion`
         completion_init()

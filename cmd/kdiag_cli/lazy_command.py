@@ -26,18 +26,18 @@ def add_commands(app: typer.Typer, commands: Mapping[str, tuple[str, str]]) -> N
 
 
 def _nothing() -> None:
-    """Stand for a command's function, which is not imported yet."""
+    """Stand in for the function of a command that is not imported yet."""
 
 
 class _LazyCommand(TyperCommand):
-    """A command's name and its line in the help; parsing begins with the import of the rest."""
+    """The name of a command and its line in the help; parsing first imports the rest."""
 
     module: ClassVar[str]
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
-        """Return the context of the command itself, which is what runs."""
+        """Return the context of the imported command, which then runs."""
         command = get_command(_typer_app(str(self.name), self.module))
         return command.make_context(info_name, args, parent, **extra)
 

@@ -1,4 +1,4 @@
-"""From what the decoder completes to what is printed: followed, chosen, named."""
+"""From the decoder to the printer: exchanges are followed, chosen and named on the way."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -24,7 +24,7 @@ _MAX_FAULTS: Final = 10
 
 
 class ExchangePipeline:
-    """Passes the exchanges of a run to a printer, as they are chosen and can be named.
+    """Passes exchanges to a printer once they are chosen and can be named.
 
     Attributes:
         summary: counts what was chosen.
@@ -41,14 +41,14 @@ class ExchangePipeline:
         *,
         may_wait: bool = True,
     ) -> None:
-        """Connect the parts.
+        """Connect names, selection and printer.
 
         Args:
-            names: the topic names, which grow with what is read.
-            selection: which exchanges are wanted.
-            printer: gets them; None to count only, which needs neither order nor names.
-            look_ahead: adds to `names` what the rest of the input tells; None if it cannot.
-            may_wait: whether exchanges may wait for names that the input will tell.
+            names: topic names by topic id; they grow while captures are read.
+            selection: which exchanges are chosen.
+            printer: prints them; None to count only, which needs neither order nor names.
+            look_ahead: adds the names in the rest of the input; None if it can be read only once.
+            may_wait: whether exchanges may wait for names that come later in the input.
         """
         self.summary = Summary(names)
         self.is_partial = False
@@ -64,12 +64,12 @@ class ExchangePipeline:
         self._sessions = FetchSessions() if printer is not None and is_fetch_wanted else None
         self._counts_all = printer is None and selection == Selection()
 
-    def take(self, items: Iterable[Item]) -> None:
-        """Take what the decoder has completed."""
+    def add(self, items: Iterable[Item]) -> None:
+        """Add what the decoder has completed."""
         for item in items:
             if isinstance(item, Exchange):
                 try:
-                    self._take_exchange(item)
+                    self._add_exchange(item)
                 except Exception as error:  # noqa: BLE001 - the fence: it costs this exchange alone
                     dissection = Dissection(item)
                     self._report(blame(dissection, error))
@@ -82,14 +82,14 @@ class ExchangePipeline:
                 self._printer.gap(item)
 
     def finish(self) -> None:
-        """Pass on what still waits for names, and end the printer."""
+        """Pass on the exchanges that still wait for names, and finish the printer."""
         if self._deferred is not None:
             for dissection in self._deferred.release_all():
                 self._pass(dissection)
         if self._printer is not None:
             self._printer.finish()
 
-    def _take_exchange(self, exchange: Exchange) -> None:
+    def _add_exchange(self, exchange: Exchange) -> None:
         if self._counts_all and not may_tell_names(exchange) and self.summary.add_like(exchange):
             return
         dissection = Dissection(exchange)
@@ -105,7 +105,7 @@ class ExchangePipeline:
                 self._pass(each)
 
     def _pass(self, dissection: Dissection) -> None:
-        """Count and print an exchange if it is wanted; if it cannot be read, as malformed."""
+        """Count and print an exchange if it is chosen; if it cannot be read, as malformed."""
         try:
             self._pass_on(dissection)
         except Exception as error:  # noqa: BLE001 - the fence: it costs this exchange alone

@@ -69,13 +69,13 @@ class CaptureResult(NamedTuple):
 
     @property
     def exit_code(self) -> ExitCode:
-        """Return the exit code of a command that printed what was read."""
+        """Return the exit code of a command that prints the whole result."""
         if self.is_interrupted:
             return ExitCode.INTERRUPTED
         return ExitCode.PARTIAL if self.is_partial else ExitCode.DONE
 
     def say_warnings(self) -> None:
-        """Print on stderr what could not be read, and what there was instead of Kafka."""
+        """Print warnings on stderr, and the protocols that were found if there is no Kafka."""
         say(*self.totals.warnings)
         if self.exchange_count:
             return
@@ -166,7 +166,7 @@ class CaptureReading:
             for batch in self._traffic.read_segments():
                 self._note_times(batch)
                 self._keylog.add_secrets(self._traffic.secrets)
-                pipeline.take(self._decoder.feed(batch))
+                pipeline.add(self._decoder.feed(batch))
                 goes_on = after_batch()
                 if progress is not None:
                     progress.update(self._traffic.bytes_read)
@@ -177,7 +177,7 @@ class CaptureReading:
         finally:
             if progress is not None:
                 progress.clear()
-        pipeline.take(self._decoder.finish())
+        pipeline.add(self._decoder.finish())
         after_batch()
         return is_interrupted
 

@@ -21,7 +21,7 @@ _WORDS_PER_LINE: Final = 2
 
 
 def open_traffic(inputs: CaptureInputs) -> Traffic:
-    """Return what reads the packets.
+    """Open the captures, or the live interface.
 
     Raises:
         CaptureError: a file is not a capture, or the interface cannot be captured from.
@@ -33,7 +33,7 @@ def open_traffic(inputs: CaptureInputs) -> Traffic:
 
 
 def read_keylogs(files: Sequence[Path]) -> KeyLog:
-    """Return the TLS secrets in key log files.
+    """Read the TLS secrets in key log files.
 
     Raises:
         CaptureError: a file cannot be read or holds no secret.
@@ -52,7 +52,7 @@ def read_keylogs(files: Sequence[Path]) -> KeyLog:
 
 
 def read_topic_ids(file: Path | None) -> dict[str, str]:
-    """Return the names in a file of `topic-id<space>name` lines, by topic id."""
+    """Read a file of `topic-id<space>name` lines; return the names by topic id."""
     if file is None:
         return {}
     hint = "'--topic-ids'"
@@ -82,7 +82,7 @@ def _is_uuid(text: str) -> bool:
 
 
 def decoder_limits(inputs: CaptureInputs) -> Limits:
-    """Return what bounds the memory of the decoder: the limits that are given, else its own."""
+    """Return the limits of the decoder: those that are given, else its own."""
     given = {
         "max_frame_bytes": inputs.max_frame_bytes,
         "max_waiting_bytes": inputs.max_waiting_bytes,
@@ -91,7 +91,7 @@ def decoder_limits(inputs: CaptureInputs) -> Limits:
 
 
 def note_disorder(counts: Counts) -> list[str]:
-    """Return the warnings about responses that did not come in the order of their requests."""
+    """Return warnings about responses out of the order of their requests."""
     if not counts.overtaken:
         return []
     late = f"{count(counts.overtaken, 'response')} came after one to a later request"
@@ -100,7 +100,7 @@ def note_disorder(counts: Counts) -> list[str]:
 
 
 def note_drops(traffic: Traffic) -> list[str]:
-    """Return the warnings about packets that the kernel dropped, if it did."""
+    """Return warnings about packets that the kernel dropped."""
     dropped = traffic.dropped if isinstance(traffic, LiveCapture) else 0
     if not dropped:
         return []

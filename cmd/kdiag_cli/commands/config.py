@@ -1,4 +1,4 @@
-"""`kdiag config`: which settings are in force, and where each was said."""
+"""`kdiag config`: the settings in force, and the origin of each."""
 
 import sys
 from typing import Annotated, Any
@@ -53,14 +53,14 @@ app = typer.Typer(
 
 @app.callback()
 def _config() -> None:
-    """Make `show` a command below this one, though there is no other yet."""
+    """Make `show` a command of its own, though it is the only one."""
 
 
 @app.command(epilog=EXAMPLES)
 def show(  # noqa: PLR0913 - a parameter for each option
     *,
     origin: Annotated[
-        bool, typer.Option("--origin", help="Show where each setting was said.")
+        bool, typer.Option("--origin", help="Show the origin of each setting.")
     ] = False,
     defaults: Annotated[
         bool, typer.Option("--defaults", help="Show also the settings that nobody gave.")
@@ -75,8 +75,8 @@ def show(  # noqa: PLR0913 - a parameter for each option
 ) -> None:
     """Show the settings that live commands would use with these options.
 
-    Passwords, keys and JAAS configurations are redacted. What is likely to be a mistake is told on
-    stderr.
+    Passwords, keys and JAAS configurations are redacted. Likely mistakes are reported
+    on stderr.
     """
     options = LiveOptions(bootstrap_server, properties, config, profile, password_file)
 

@@ -1,4 +1,4 @@
-"""`kdiag errcode`: what an error code means, why it comes about, and what to do."""
+"""`kdiag errcode`: the meaning of an error code, its usual causes, and what to do."""
 
 from textwrap import wrap
 from typing import Annotated, Final
@@ -34,7 +34,7 @@ _INDENT: Final = "  "
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-def offered_errors() -> list[tuple[str, str]]:
+def complete_errors() -> list[tuple[str, str]]:
     """Return the names of errors with their meaning, for a shell to complete."""
     return [(each.name, each.meaning) for each in KNOWN_ERRORS]
 
@@ -46,7 +46,7 @@ def errcode(
         typer.Argument(
             metavar="CODE|NAME",
             help="A code, a name or a part of one, or a Java exception.",
-            autocompletion=offered_errors,
+            autocompletion=complete_errors,
         ),
     ] = None,
     *,

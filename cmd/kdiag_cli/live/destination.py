@@ -16,10 +16,10 @@ from kdiag_cli.output.terminal import Output, say
 
 
 def read_destination(text: str) -> Destination:
-    """Return where a request goes.
+    """Parse the value of `--to`.
 
     Raises:
-        typer.BadParameter: if the text names no destination.
+        typer.BadParameter: if it is not a destination.
     """
     try:
         return parse_destination(text)
@@ -31,7 +31,7 @@ def read_destination(text: str) -> Destination:
 def destination_session(
     destination: Destination, options: LiveOptions, on_exchange: OnExchange | None = None
 ) -> Iterator[ClusterClient]:
-    """Open a client that knows as much of its cluster as a destination needs.
+    """Open a client that knows as much of its cluster as the destination needs.
 
     Raises:
         ConfigError, ConnectError, CaptureError: as `live_session`.
@@ -49,8 +49,8 @@ def destination_session(
         ) from None
 
 
-def tell_nowhere(command: str, nodes: Nodes, form: ResultFormat) -> ExitCode:
-    """Tell why there is nobody to ask, and return how the command ends."""
+def report_nowhere(command: str, nodes: Nodes, form: ResultFormat) -> ExitCode:
+    """Report why there is nobody to ask; return the exit code."""
     if form is ResultFormat.JSON:
         output = Output()
         print_document(output, command, [], warnings=[nodes.why])

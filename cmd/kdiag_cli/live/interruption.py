@@ -1,11 +1,11 @@
-"""Ctrl-C that knows what was printed: it waits for the end of a piece, but not for long.
+"""Ctrl-C between two pieces of output: it waits for the end of a piece, but not for long.
 
 with Interruption() as interruption:
     while True:
-        piece = wait_for_news()        # Ctrl-C ends it at once
+        piece = wait_for_news()        # Ctrl-C ends this at once
         with interruption.postponed():
-            print_it(piece)            # Ctrl-C ends it when this has been printed and noted,
-            note(piece)                # or after a moment, if nobody reads what is printed
+            print_it(piece)            # Ctrl-C waits until the piece is printed and noted,
+            note(piece)                # or for a moment, if nobody reads the output
 """
 
 import os
@@ -16,7 +16,7 @@ from threading import Timer
 from typing import Any, Final, Self
 
 _GRACE_S: Final = 0.3
-"""How long a piece may take to be printed after Ctrl-C."""
+"""How long the output of a piece may take after Ctrl-C."""
 
 
 class Interruption:
@@ -29,20 +29,20 @@ class Interruption:
         self._before: Any = None
 
     def __enter__(self) -> Self:
-        """Take the signal over."""
-        self._before = signal.signal(signal.SIGINT, self._take)
+        """Install the handler."""
+        self._before = signal.signal(signal.SIGINT, self._handle_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give it back."""
+        """Restore the handler of before."""
         signal.signal(signal.SIGINT, self._before)
 
     @contextmanager
     def postponed(self) -> Iterator[None]:
-        """Hold an interruption back until the block is left.
+        """Postpone an interruption to the end of the block.
 
         Raises:
-            KeyboardInterrupt: at the end of the block, or inside it after the time of grace.
+            KeyboardInterrupt: at the end of the block, or inside it once the grace is over.
         """
         self._is_postponed = True
         try:
@@ -52,7 +52,7 @@ class Interruption:
         if self._is_due:
             raise KeyboardInterrupt
 
-    def _take(self, *_: object) -> None:
+    def _handle_signal(self, *_: object) -> None:
         if not self._is_postponed or self._is_due:
             raise KeyboardInterrupt
         self._is_due = True
@@ -61,6 +61,6 @@ class Interruption:
         timer.start()
 
     def _insist(self) -> None:
-        """Interrupt a block that goes on: it waits for somebody who does not read."""
+        """Interrupt a block that still runs: it waits for a reader who does not read."""
         if self._is_postponed:
             os.kill(os.getpid(), signal.SIGINT)

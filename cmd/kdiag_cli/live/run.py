@@ -1,10 +1,11 @@
-"""The frame of every live command: how long it may run, and what its errors are worth."""
+"""The frame of every live command: its time limit, its errors, its exit code."""
 
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 from typing import Any, Final
 
 from kdiag.diagnosis.connection_finding import connection_finding
@@ -14,11 +15,11 @@ from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output, close_quietly, say
 
 _GRACE_S: Final = 0.25
-"""How long a command has to end after it was told that its time is up."""
+"""How long a command has to end once its time is up."""
 
 
 class _TimeUp(BaseException):
-    """The time of the command is up; like KeyboardInterrupt, nothing but the frame takes it."""
+    """The time of the command is up; like KeyboardInterrupt, only the frame catches it."""
 
 
 def run_live(
@@ -31,27 +32,26 @@ def run_live(
 ) -> ExitCode:
     """Run the work of a live command and return the exit code of the program.
 
-    Errors of kdiag are told on stderr, and where JSON was asked for also by a document on stdout:
-    a program that reads it never finds nothing. What the work printed before its time was up
-    stands.
+    Errors go to stderr. With `--output json` they also become a document on stdout, so that a
+    program never reads nothing. Whatever was printed before the time was up stays.
 
     Args:
         work: prints its results and returns the exit code; runs in the main thread.
         timeout_ns: the longest it may take by the wall clock, whatever it waits for; None for ever.
         command: the name in the document.
         output: whether JSON was asked for.
-        cleanup_ns: how long the work may still undo what it did, once its time is up.
+        cleanup_ns: how long the work may clean up once its time is up.
     """
     is_json = output is ResultFormat.JSON
 
-    def tell_late() -> None:
+    def report_timeout() -> None:
         message = f"gave up after {(timeout_ns or 0) / 1e9:g} s (--timeout)"
         if is_json:
             print_failure(command, message)
         say(message)
 
     try:
-        with _limited(timeout_ns, tell_late, cleanup_ns):
+        with _limited(timeout_ns, report_timeout, cleanup_ns):
             code = work()
             sys.stdout.flush()
     except KdiagError as error:
@@ -62,7 +62,7 @@ def run_live(
             say(f"  {error.fix}")
         return exit_code_of([error])
     except _TimeUp:
-        tell_late()
+        report_timeout()
         return ExitCode.TIMEOUT
     except BrokenPipeError:
         close_quietly()
@@ -73,11 +73,11 @@ def run_live(
 
 
 def print_failure(command: str, problem: KdiagError | str) -> None:
-    """Print the document of a command that has no result.
+    """Print the document of a command without a result.
 
     Args:
         command: its name.
-        problem: what kept it from one; of a connection that failed there is a finding.
+        problem: why there is none; a connection that failed becomes a finding.
     """
     output = Output()
     if isinstance(problem, ConnectError):
@@ -88,8 +88,8 @@ def print_failure(command: str, problem: KdiagError | str) -> None:
 
 
 @contextmanager
-def _limited(timeout_ns: int | None, tell: Callable[[], None], cleanup_ns: int) -> Iterator[None]:
-    """Raise _TimeUp when the time is up; if that does not help, tell it and end the program.
+def _limited(timeout_ns: int | None, report: Callable[[], None], cleanup_ns: int) -> Iterator[None]:
+    """Raise _TimeUp when the time is up; if that does not help, report it and end the program.
 
     A signal interrupts whatever Python waits for, but not the C library while it looks up a name;
     then only the end of the process keeps the promise.
@@ -97,10 +97,8 @@ def _limited(timeout_ns: int | None, tell: Callable[[], None], cleanup_ns: int) 
     if timeout_ns is None:
         yield
         return
-    from threading import Timer  # noqa: PLC0415 - only when there is a limit
-
     seconds = timeout_ns / 1e9
-    last_resort = Timer(seconds + _GRACE_S + cleanup_ns / 1e9, _exit, [tell])
+    last_resort = Timer(seconds + _GRACE_S + cleanup_ns / 1e9, _exit, [report])
     last_resort.daemon = True
     before = signal.signal(signal.SIGALRM, _raise_time_up)
     last_resort.start()
@@ -117,6 +115,6 @@ def _raise_time_up(*_: Any) -> None:
     raise _TimeUp
 
 
-def _exit(tell: Callable[[], None]) -> None:
-    tell()
+def _exit(report: Callable[[], None]) -> None:
+    report()
     os._exit(ExitCode.TIMEOUT)

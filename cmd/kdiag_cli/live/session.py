@@ -1,4 +1,4 @@
-"""A live command's connection to a cluster: made from its options, told and kept as they say."""
+"""The session of a live command with a cluster: opened, traced and recorded as options say."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -22,13 +22,13 @@ def live_session(
     on_exchange: OnExchange | None = None,
     connects: bool = True,
 ) -> Iterator[ClusterClient]:
-    """Open a client that has learnt of its cluster.
+    """Open a client that knows its cluster.
 
     Args:
         options: as they were given.
         clock: all times are its own; the system's by default.
-        on_exchange: is told of every exchange.
-        connects: whether it learns of its cluster; else it knows the bootstrap servers alone.
+        on_exchange: receives every exchange.
+        connects: whether it asks for its cluster; else it knows only the bootstrap servers.
 
     Raises:
         ConfigError: if the settings are wrong.
@@ -39,8 +39,8 @@ def live_session(
     config = client_config(options)
     say(*config.warnings)
     with (
-        observing(options, on_exchange) as tell,
-        configured_client(config, clock, tell) as client,
+        observing(options, on_exchange) as receiver,
+        configured_client(config, clock, receiver) as client,
     ):
         if options.timeout_ns is not None:
             client.deadline_ns = clock.monotonic_ns() + options.timeout_ns
@@ -53,11 +53,11 @@ def live_session(
 def observing(
     options: LiveOptions, on_exchange: OnExchange | None = None
 ) -> Iterator[OnExchange | None]:
-    """Return what must be told of each exchange; None if nobody asked for that.
+    """Yield the receiver of every exchange; None if nobody wants them.
 
     Args:
         options: as they were given.
-        on_exchange: wants to be told as well.
+        on_exchange: receives them as well.
 
     Raises:
         CaptureError: if the file for `--write` cannot be written.
@@ -65,20 +65,20 @@ def observing(
     with ExitStack() as opened:
         listeners = [*_listeners(options, opened), *([on_exchange] if on_exchange else [])]
 
-        def tell(exchange: Exchange) -> None:
+        def hand_on(exchange: Exchange) -> None:
             for listener in listeners:
                 listener(exchange)
 
-        yield tell if listeners else None
+        yield hand_on if listeners else None
 
 
 def _listeners(options: LiveOptions, opened: ExitStack) -> Iterator[OnExchange]:
-    """Return who wants to be told; their modules load where they are asked for."""
+    """Yield the receivers that the options ask for."""
     if options.write is not None:
-        from kdiag.pcap.writer.exchange_writer import ExchangeWriter  # noqa: PLC0415 - as above
+        from kdiag.pcap.writer.exchange_writer import ExchangeWriter  # noqa: PLC0415 - 10 ms
 
         yield opened.enter_context(ExchangeWriter(options.write)).write
     if options.trace:
-        from kdiag_cli.live.trace import Trace  # noqa: PLC0415 - as above
+        from kdiag_cli.live.trace import Trace  # noqa: PLC0415 - 20 ms
 
         yield opened.enter_context(Trace(Output(sys.stderr))).exchange

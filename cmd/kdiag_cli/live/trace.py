@@ -1,4 +1,4 @@
-"""`--trace`: each exchange of a live command as a line, in the very format of `kdiag decode`."""
+"""`--trace`: each exchange of a live command as a line, as `kdiag decode` prints it."""
 
 from types import TracebackType
 from typing import Self
@@ -15,7 +15,7 @@ class Trace:
     """Prints exchanges as they end; a context manager, which prints the last."""
 
     def __init__(self, output: Output) -> None:
-        """Print to `output`, which should not be where the command's data goes."""
+        """Print to `output`, which must not be the stream of the command's data."""
         output.is_prompt = True
         self._output = output
         self._names = TopicNames()

@@ -1,7 +1,7 @@
 """The names that a shell may complete: APIs, and the groups, topics and brokers of a cluster.
 
-A cluster is asked where the command line, the environment or the profile names one. It has a second
-to answer, and whatever goes wrong means only that nothing is completed.
+The cluster is the one that the command line, the environment or the profile names. It has a second
+to answer; whatever goes wrong, nothing is completed.
 """
 
 from contextlib import suppress
@@ -25,33 +25,33 @@ LIMIT_S: Final = 1.0
 """How long a cluster may take, with the look-up of its names."""
 
 
-def groups(ctx: typer.Context) -> list[str]:
+def complete_groups(ctx: typer.Context) -> list[str]:
     """Return the groups of the cluster."""
     return _asked(ctx, _list_groups)
 
 
-def topics(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the topics of the cluster; Kafka's own only when they are meant."""
+def complete_topics(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the topics of the cluster; Kafka's own only after an underscore."""
     named = _asked(ctx, lambda client: client.refresh(None).topics)
     return [each for each in named if incomplete.startswith("_") or not each.startswith("__")]
 
 
-def destinations(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return where a request can go."""
+def complete_destinations(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the destinations of a request."""
     way, _, name = incomplete.partition(":")
     if incomplete.isdecimal():
         return _asked(ctx, lambda client: (str(each.id) for each in client.brokers))
     if way == "coordinator" and incomplete != way:
-        return [f"coordinator:{each}" for each in groups(ctx)]
+        return [f"coordinator:{each}" for each in complete_groups(ctx)]
     if way != "leader" or incomplete == way:
         return ["any", "all", "controller", "bootstrap", "coordinator:", "leader:"]
     topic, colon, _ = name.rpartition(":")
     if not colon:
-        return [f"leader:{each}:" for each in topics(ctx, name)]
+        return [f"leader:{each}:" for each in complete_topics(ctx, name)]
     return _asked(ctx, lambda client: _leaders(client, topic))
 
 
-def apis() -> list[tuple[str, str]]:
+def complete_apis() -> list[tuple[str, str]]:
     """Return the APIs with their versions."""
     return [(each.name, f"versions {each.versions}") for each in APIS]
 
@@ -70,8 +70,8 @@ def _leaders(client: "ClusterClient", topic: str) -> list[str]:
 
 
 def _asked(ctx: typer.Context, ask: "Callable[[ClusterClient], Iterable[str]]") -> list[str]:
-    """Return the names that a cluster has, sorted; none if it does not answer in time."""
-    from kdiag.client.configured_client import configured_client  # noqa: PLC0415 - 50 ms
+    """Return names from the cluster, sorted; none if it does not answer in time."""
+    from kdiag.client.configured_client import configured_client  # noqa: PLC0415 - 50 ms that --help spares
 
     names: list[str] = []
     clock = SystemClock()
@@ -85,7 +85,7 @@ def _asked(ctx: typer.Context, ask: "Callable[[ClusterClient], Iterable[str]]") 
             client.connect()
             names.extend(ask(client))
 
-    # A thread can be left behind also while the C library looks up a name; a signal would wait.
+    # A thread can be abandoned even while the C library looks up a name; a signal would wait.
     thread = Thread(target=ask_cluster, daemon=True)
     thread.start()
     thread.join(LIMIT_S)
@@ -93,7 +93,7 @@ def _asked(ctx: typer.Context, ask: "Callable[[ClusterClient], Iterable[str]]") 
 
 
 def _options(params: dict[str, Any]) -> LiveOptions:
-    """Return what a half-typed command line says about the cluster."""
+    """Return the live options of a half-typed command line."""
     return LiveOptions(
         bootstrap_servers=params.get("bootstrap_server"),
         properties=params.get("properties"),

@@ -1,6 +1,6 @@
-"""The options that all live commands have, and the client's configuration that they amount to.
+"""The options of all live commands, and the client configuration that they amount to.
 
-`kdiag_cli.options.live_command` gives them to a command, which then has them as `LiveOptions`.
+`kdiag_cli.options.live_command` adds them to a command, which receives them as `LiveOptions`.
 """
 
 import os
@@ -19,8 +19,8 @@ from kdiag_cli.options.quantities import positive_ns
 from kdiag_cli.output.result import ResultFormat
 
 
-def profiles() -> list[str]:
-    """Return the profiles of the configuration, for a shell to complete."""
+def complete_profiles() -> list[str]:
+    """Return the names of profiles, for a shell to complete."""
     with suppress(KdiagError):
         return profile_names(profiles_file(os.environ))
     return []
@@ -56,7 +56,7 @@ Profile = Annotated[
         "--context",
         metavar="NAME",
         help="One of your ~/.config/kdiag/config.toml.",
-        autocompletion=profiles,
+        autocompletion=complete_profiles,
     ),
 ]
 PasswordFile = Annotated[
@@ -84,7 +84,7 @@ Write = Annotated[
 
 
 class LiveOptions(NamedTuple):
-    """What the options of a live command said.
+    """The options of a live command.
 
     Attributes:
         bootstrap_servers: brokers, each maybe a list with commas.
@@ -92,10 +92,10 @@ class LiveOptions(NamedTuple):
         config_file: the file with settings.
         profile: the name of the profile.
         password_file: the file with the password.
-        timeout_ns: the limit of the whole command; None for none.
+        timeout_ns: the time limit of the whole command; None for no limit.
         output: how the result is written.
         trace: whether to print each exchange.
-        write: the file that keeps what was said.
+        write: the capture file that keeps the exchanges.
         is_wide: whether tables show all their columns.
     """
 
@@ -114,7 +114,7 @@ class LiveOptions(NamedTuple):
 def client_config(
     options: LiveOptions, environment: Mapping[str, str] = os.environ
 ) -> ClientConfig:
-    """Return the configuration of the client, from the options and all that stands behind them.
+    """Return the client configuration, from the options and from what they refer to.
 
     Args:
         options: as they were given.
@@ -136,7 +136,7 @@ def client_config(
 def config_sources(
     options: LiveOptions, environment: Mapping[str, str] = os.environ
 ) -> ConfigSources:
-    """Return what the configuration is made from; the arguments are those of `client_config`."""
+    """Return the sources of the configuration; the arguments are those of `client_config`."""
     return ConfigSources(
         options=_settings(options),
         properties=options.properties or (),
@@ -147,7 +147,7 @@ def config_sources(
 
 
 def _settings(options: LiveOptions) -> list[Setting]:
-    """Return the settings that options of their own stand for."""
+    """Return the settings that have an option of their own."""
     found = []
     if options.bootstrap_servers:
         option, servers = "--bootstrap-server", ",".join(options.bootstrap_servers)

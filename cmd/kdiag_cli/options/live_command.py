@@ -1,9 +1,9 @@
-"""Gives a command the options that all live commands have.
+"""Adds the options of all live commands to a command.
 
     @live_command
-    def ping(node: int, *, options: LiveOptions = NO_OPTIONS) -> None: ...
+    def ping(node: int, *, live: LiveOptions = NO_OPTIONS) -> None: ...
 
-makes a command that takes `-b`, `--config` and the rest beside its own, and gets them together.
+makes a command that accepts `-b`, `--config` and the rest beside its own, and receives them as one.
 """
 
 from collections.abc import Callable
@@ -27,18 +27,18 @@ from kdiag_cli.options.results import Wide
 from kdiag_cli.output.result import ResultFormat
 
 NO_OPTIONS: Final = LiveOptions()
-"""What a command has before its options are read."""
+"""The default of the parameter `live`."""
 
 Command = Callable[..., None]
 
-_OPTIONS: Final = "options"
+_LIVE: Final = "live"
 _OUTPUT: Final = "output"
 
 
 def live_command(command: Command) -> Command:
-    """Return a command that takes the live options and hands them on as `options`.
+    """Return a command that accepts the live options and hands them on as `live`.
 
-    A command that has an `output` or a `wide` of its own does not get the usual one.
+    A command with an `output` or a `wide` of its own does not get the usual one.
     """
     own = signature(command, eval_str=True)
     live = {
@@ -50,9 +50,9 @@ def live_command(command: Command) -> Command:
     @wraps(command)
     def run(**values: Any) -> None:
         taken = {name: values.pop(name) for name in live}
-        command(**values, **{_OPTIONS: _live_options(**taken)})
+        command(**values, **{_LIVE: _live_options(**taken)})
 
-    kept = [each for name, each in own.parameters.items() if name != _OPTIONS]
+    kept = [each for name, each in own.parameters.items() if name != _LIVE]
     run.__signature__ = own.replace(parameters=[*kept, *live.values()])  # type: ignore[attr-defined]
     return run
 
@@ -70,7 +70,7 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
     output: OutputFormat = ResultFormat.TABLE,
     wide: Wide = False,
 ) -> LiveOptions:
-    """Return the options together."""
+    """Return the options as one value."""
     return LiveOptions(
         bootstrap_servers=bootstrap_server,
         properties=properties,

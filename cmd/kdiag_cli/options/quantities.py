@@ -2,10 +2,10 @@
 
     interval_ns: Annotated[
         int, typer.Option("--interval", metavar="TIME", parser=positive_ns, help="How often.")
-    ] = Default(positive_ns, "1s")
+    ] = OptionDefault(positive_ns, "1s")
 
 A wrong value is a usage error that names the option, as typer knows whose parser it calls. typer
-parses defaults as well, and shows them in `--help`: hence `Default`, a number that looks as typed.
+parses defaults as well, and shows them in `--help`: hence `OptionDefault`, which looks as typed.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ from kdiag.quantities import (
 Parser = Callable[[str | int], int]
 
 
-class Default(int):
+class OptionDefault(int):
     """The default of an option: a number that `--help` shows as people type it."""
 
     def __new__(cls, parse: Parser, text: str) -> Self:
@@ -67,7 +67,7 @@ def positive_ns(given: str | int) -> int:
     """Parse a duration that is longer than zero."""
     ns = duration_ns(given)
     if not ns:
-        raise typer.BadParameter(f"{given!r} is no time at all; write one such as 500ms or 10s")
+        raise typer.BadParameter(f"{given!r} is not longer than zero; write 500ms or 10s")
     return ns
 
 

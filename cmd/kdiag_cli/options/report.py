@@ -1,6 +1,7 @@
-"""The options of commands that answer a report: which one, with which parameters, written how."""
+"""The options of commands that answer reports, and the extra that they need."""
 
-from typing import Annotated
+from importlib.util import find_spec
+from typing import Annotated, Final, NamedTuple
 
 import typer
 
@@ -10,13 +11,35 @@ from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.output.answer import AnswerFormat
 from kdiag_cli.output.terminal import say
 
+INSTALL: Final = "pip install 'kdiag[report]'"
+
+_LIBRARIES: Final = ("pyarrow", "duckdb", "sqlglot")
+
 AnswerOutput = Annotated[
     AnswerFormat, typer.Option("--output", "-o", help="A table for people, or for programs.")
 ]
 Parameters = Annotated[
     list[str] | None,
-    typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="Tell the report something."),
+    typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="Set a parameter of the report."),
 ]
+
+
+class TableQuestion(NamedTuple):
+    """One question about tables, and how its answer is written.
+
+    Attributes:
+        query: the question.
+        form: a table, JSON, JSON lines or CSV.
+        command: the name that a JSON document bears.
+        has_headers: whether the names of the columns are written.
+        is_wide: whether a table on a terminal shows all its columns.
+    """
+
+    query: Query
+    form: AnswerFormat
+    command: str
+    has_headers: bool
+    is_wide: bool = False
 
 
 def read_query(name: str, parameters: list[str]) -> Query:
@@ -35,3 +58,11 @@ def read_query(name: str, parameters: list[str]) -> Query:
     except ReportError as error:
         say(str(error))
         raise typer.Exit(ExitCode.USAGE) from None
+
+
+def require_report_extra() -> None:
+    """End the program with the line that installs them if the libraries are not here."""
+    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    if missing:
+        say(f"this needs {', '.join(missing)}: {INSTALL}")
+        raise typer.Exit(ExitCode.USAGE)

@@ -47,7 +47,7 @@ class AnswerFormat(StrEnum):
     CSV = "csv"
 
 
-class Answer:
+class TableAnswer:
     """Rows with names for their columns, which are read once and may be many.
 
     Attributes:
@@ -74,7 +74,7 @@ class Answer:
 
 def print_answer(  # noqa: PLR0913 - how it is printed
     output: Output,
-    answer: Answer,
+    answer: TableAnswer,
     form: AnswerFormat,
     *,
     command: str,
@@ -125,7 +125,7 @@ def _unit(name: str) -> str:
     return next((unit for ending, unit in _UNITS.items() if f"_{name}".endswith(ending)), "")
 
 
-def _print_csv(output: Output, answer: Answer, *, has_headers: bool) -> None:
+def _print_csv(output: Output, answer: TableAnswer, *, has_headers: bool) -> None:
     rows: Iterable[Iterable[Any]] = answer.rows()
     if has_headers:
         rows = _with_head(answer.names, rows)

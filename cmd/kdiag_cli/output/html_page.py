@@ -94,7 +94,7 @@ def require_drawer() -> "ModuleType":
         ConfigError: if it is not installed; says how to install it.
     """
     try:
-        import vl_convert  # noqa: PLC0415 - only pages need it
+        import vl_convert  # noqa: PLC0415 - it is an extra
     except ImportError:
         raise ConfigError("--html", "option", f"pages need a library: {INSTALL}") from None
     return vl_convert

@@ -77,8 +77,8 @@ class ReadingProgress(_Line):
         """Start the clock.
 
         Args:
-            total_bytes: what there is to read; None if that is not known.
-            clock: another one for tests.
+            total_bytes: the size of the inputs; None if it is not known.
+            clock: the clock of tests.
         """
         super().__init__(clock, _PATIENCE_NS)
         self._total_bytes = total_bytes

@@ -22,7 +22,7 @@ class ResultFormat(StrEnum):
     JSON = "json"
 
 
-class Result(NamedTuple):
+class CommandResult(NamedTuple):
     """What a live command has found.
 
     Attributes:
@@ -67,7 +67,7 @@ def print_document(
     print_json(output, encode(document))
 
 
-def print_result(result: Result, form: ResultFormat, *, is_wide: bool = False) -> None:
+def print_result(result: CommandResult, form: ResultFormat, *, is_wide: bool = False) -> None:
     """Print what a live command has found; warnings go to stderr in either form."""
     output = Output(is_wide=is_wide)
     if form is ResultFormat.JSON:
@@ -86,7 +86,7 @@ def encode(document: dict[str, Any]) -> bytes:
         return msgspec.json.encode(document)
     except UnicodeEncodeError:
         # Names that are not UTF-8 are rare, and what replaces them costs a longer start.
-        from kdiag.exchange.documents.document import DocumentEncoder  # noqa: PLC0415 - as above
+        from kdiag.exchange.documents.document import DocumentEncoder  # noqa: PLC0415 - 10 ms
 
         return DocumentEncoder().encode(document)
 

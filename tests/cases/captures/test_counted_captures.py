@@ -36,7 +36,7 @@ def test_a_capture_counts_the_same_whether_each_exchange_is_read_or_not(file: Pa
     items = items_of(file)
     exchanges = [item for item in items if isinstance(item, Exchange)]
     pipeline = ExchangePipeline(TopicNames(), Selection(), None, None)
-    pipeline.take(items)
+    pipeline.add(items)
     names = TopicNames()
     once, often, known = Summary(names), Summary(names), Summary(names)
     alike = 0

@@ -51,7 +51,7 @@ def test_everything_is_passed_on_and_exchanges_are_counted() -> None:
     notes = Notes()
     pipeline = ExchangePipeline(TopicNames(), Selection(), notes, None)
     exchange = make_exchange(HeartbeatRequest(), HeartbeatResponse(), version=3)
-    pipeline.take([exchange, gap(), make_connection()])
+    pipeline.add([exchange, gap(), make_connection()])
     pipeline.finish()
     assert [each.exchange for each in notes.exchanges] == [exchange]
     assert notes.others == ["gap 9", "connection 1", "end"]
@@ -64,7 +64,7 @@ def test_what_is_not_chosen_is_neither_printed_nor_counted() -> None:
     selection = Selection(groups=("other",))
     pipeline = ExchangePipeline(TopicNames(), selection, notes, None)
     broken = make_exchange(HeartbeatRequest(), b"\0\0\0\7", version=3)
-    pipeline.take([broken, gap(), make_connection()])
+    pipeline.add([broken, gap(), make_connection()])
     pipeline.finish()
     assert (notes.exchanges, notes.others) == ([], ["end"])
     assert (pipeline.summary.exchanges, pipeline.is_partial) == (0, False)
@@ -77,7 +77,7 @@ def test_fetches_know_their_session_and_wait_for_names() -> None:
     topic = FetchTopic(topic_id=bytes(15) + b"\x09", partitions=[FetchPartition(3)])
     opening = FetchRequest(session_epoch=0, topics=[topic])
     again = FetchRequest(session_id=5, session_epoch=1)
-    pipeline.take(
+    pipeline.add(
         [
             make_exchange(opening, FetchResponse(session_id=5), version=13),
             make_exchange(again, FetchResponse(), version=13),
@@ -91,7 +91,7 @@ def test_fetches_know_their_session_and_wait_for_names() -> None:
 def test_counting_alone_needs_no_printer() -> None:
     """Broken exchanges make the result partial."""
     pipeline = ExchangePipeline(TopicNames(), Selection(), None, None)
-    pipeline.take([make_exchange(HeartbeatRequest(), b"\0\0\0\7", version=3), gap()])
+    pipeline.add([make_exchange(HeartbeatRequest(), b"\0\0\0\7", version=3), gap()])
     pipeline.finish()
     assert (pipeline.summary.exchanges, pipeline.is_partial) == (1, True)
 
@@ -101,7 +101,7 @@ def test_counting_chosen_exchanges_reads_each() -> None:
     pipeline = ExchangePipeline(TopicNames(), Selection(errors=True), None, None)
     failed = HeartbeatResponse(error_code=27)
     for response in (HeartbeatResponse(), failed) * 30:
-        pipeline.take([make_exchange(HeartbeatRequest(), response, version=3)])
+        pipeline.add([make_exchange(HeartbeatRequest(), response, version=3)])
     assert pipeline.summary.errors == {"REBALANCE_IN_PROGRESS": 30}
     assert pipeline.summary.exchanges == 30
 
@@ -123,7 +123,7 @@ def test_a_fault_of_ours_costs_its_exchange_and_not_the_run(
     notes = Faulty()
     pipeline = ExchangePipeline(TopicNames(), Selection(), notes, None)
     exchange = make_exchange(HeartbeatRequest(), HeartbeatResponse(), version=3)
-    pipeline.take([exchange, gap()])
+    pipeline.add([exchange, gap()])
     pipeline.finish()
 
     assert [each.status for each in notes.exchanges] == [Status.MALFORMED]

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from kdiag.wire.error_code import ERROR_BY_CODE
-from kdiag_cli.commands.errcode import EXAMPLES, offered_errors
+from kdiag_cli.commands.errcode import EXAMPLES, complete_errors
 from programs.kdiag_program import kdiag
 
 
@@ -109,6 +109,6 @@ def test_the_examples_in_the_help_run(line: str) -> None:
     assert (done.code, done.err) == (0, "")
 
 
-def test_a_shell_is_offered_errors_with_their_meaning() -> None:
+def test_a_shell_is_complete_errors_with_their_meaning() -> None:
     """For shells that show it."""
-    assert dict(offered_errors())["NOT_COORDINATOR"].startswith("Another broker")
+    assert dict(complete_errors())["NOT_COORDINATOR"].startswith("Another broker")

@@ -8,7 +8,7 @@ import typer
 from kdiag.errors import ConnectError, Fault
 from kdiag.probe.destination import Destination, Nodes, Way, parse_destination
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.destination import destination_session, read_destination, tell_nowhere
+from kdiag_cli.live.destination import destination_session, read_destination, report_nowhere
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.output.result import ResultFormat
 from scripted_kafka.scripted_broker import offering
@@ -57,14 +57,14 @@ def test_nobody_to_ask_is_told(
     error: str | None, code: ExitCode, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A broker that does not exist is the user's mistake, the rest is the cluster's."""
-    assert tell_nowhere("request", Nodes([], "nobody", error), ResultFormat.TABLE) is code
+    assert report_nowhere("request", Nodes([], "nobody", error), ResultFormat.TABLE) is code
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "kdiag: nobody\n")
 
 
 def test_programs_are_told_in_the_document(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     """As a warning, beside data that is empty."""
-    tell_nowhere("request", Nodes([], "nobody"), ResultFormat.JSON)
+    report_nowhere("request", Nodes([], "nobody"), ResultFormat.JSON)
     document = json.loads(capsysbinary.readouterr().out)
     assert (document["data"], document["warnings"]) == ([], ["nobody"])
 

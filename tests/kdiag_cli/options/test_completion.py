@@ -13,7 +13,12 @@ from kdiag.clock import SystemClock
 from kdiag.wire.api.list_groups import ListedGroup, ListGroupsResponse
 from kdiag.wire.api.metadata import MetadataResponsePartition, MetadataResponseTopic
 from kdiag_cli.app import app
-from kdiag_cli.options import completion as completion_values
+from kdiag_cli.options.completion import (
+    complete_apis,
+    complete_destinations,
+    complete_groups,
+    complete_topics,
+)
 from scripted_kafka.scripted_broker import HOLD
 from scripted_kafka.scripted_cluster import ScriptedCluster
 
@@ -45,14 +50,14 @@ def typed(**params: Any) -> Iterator[typer.Context]:
 def test_groups_are_those_of_all_brokers(cluster: ScriptedCluster) -> None:
     """Sorted; names that no line can hold are left out."""
     with typed(bootstrap_server=[cluster.bootstrap]) as context:
-        assert completion_values.groups(context) == ["billing", "shipping"]
+        assert complete_groups(context) == ["billing", "shipping"]
 
 
 def test_topics_are_offered_without_kafkas_own(cluster: ScriptedCluster) -> None:
     """Unless an underscore shows that those are meant."""
     with typed(bootstrap_server=[cluster.bootstrap]) as context:
-        assert completion_values.topics(context, "o") == ["orders"]
-        assert "__consumer_offsets" in completion_values.topics(context, "_")
+        assert complete_topics(context, "o") == ["orders"]
+        assert "__consumer_offsets" in complete_topics(context, "_")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +76,7 @@ def test_destinations_are_completed_piece_by_piece(
 ) -> None:
     """The shell keeps those that begin as what is typed."""
     with typed(properties=[f"bootstrap.servers={cluster.bootstrap}"]) as context:
-        assert completion_values.destinations(context, incomplete) == offered
+        assert complete_destinations(context, incomplete) == offered
 
 
 def test_the_environment_may_name_the_cluster(
@@ -80,7 +85,7 @@ def test_the_environment_may_name_the_cluster(
     """As for the commands themselves."""
     monkeypatch.setenv("KDIAG_BOOTSTRAP_SERVERS", cluster.bootstrap)
     with typed() as context:
-        assert completion_values.groups(context) == ["billing", "shipping"]
+        assert complete_groups(context) == ["billing", "shipping"]
 
 
 def test_a_cluster_that_does_not_answer_costs_a_second() -> None:
@@ -91,10 +96,10 @@ def test_a_cluster_that_does_not_answer_costs_a_second() -> None:
         for server in (silent.bootstrap, f"127.0.0.1:{full}"):
             began_ns = clock.monotonic_ns()
             with typed(bootstrap_server=[server]) as context:
-                assert completion_values.groups(context) == []
+                assert complete_groups(context) == []
             assert clock.monotonic_ns() - began_ns < 5_000_000_000, "other limits are longer"
 
 
 def test_apis_come_with_their_versions() -> None:
     """For shells that show what a name means."""
-    assert ("Fetch", "versions 0-18") in completion_values.apis()
+    assert ("Fetch", "versions 0-18") in complete_apis()

@@ -19,7 +19,7 @@ from kdiag_cli.options.live import (
     Write,
     check_topic,
     client_config,
-    profiles,
+    complete_profiles,
 )
 from kdiag_cli.output.result import ResultFormat
 
@@ -115,13 +115,13 @@ def test_somebody_must_name_a_broker() -> None:
 def test_profiles_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a file, or with one that is broken, there is nothing to offer."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    assert profiles() == []
+    assert complete_profiles() == []
     file = tmp_path / "kdiag" / "config.toml"
     file.parent.mkdir()
     file.write_text('[profiles.dev]\na = "1"\n[profiles.prod]\na = "1"\n')
-    assert profiles() == ["dev", "prod"]
+    assert complete_profiles() == ["dev", "prod"]
     file.write_text("[profiles")
-    assert profiles() == []
+    assert complete_profiles() == []
 
 
 def test_what_is_said_about_topics_goes_together() -> None:

@@ -13,17 +13,17 @@ given: list[object] = []
 
 
 @live_command
-def ping(node: int, *, loud: bool = False, options: LiveOptions = NO_OPTIONS) -> None:
+def ping(node: int, *, loud: bool = False, live: LiveOptions = NO_OPTIONS) -> None:
     """Take some options of its own."""
-    given[:] = [node, loud, options]
+    given[:] = [node, loud, live]
 
 
 @live_command
 def pong(
-    *, output: Annotated[str, typer.Option("--output")] = "x", options: LiveOptions = NO_OPTIONS
+    *, output: Annotated[str, typer.Option("--output")] = "x", live: LiveOptions = NO_OPTIONS
 ) -> None:
     """Have an output of its own."""
-    given[:] = [output, options]
+    given[:] = [output, live]
 
 
 def run(command: object, *arguments: str) -> int:

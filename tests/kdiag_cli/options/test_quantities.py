@@ -10,7 +10,7 @@ from typer.main import get_command
 
 from kdiag_cli.app import app
 from kdiag_cli.options.quantities import (
-    Default,
+    OptionDefault,
     bits_per_s,
     duration_ns,
     interval_ns,
@@ -136,11 +136,11 @@ def test_offsets_of_tail_have_moments_behind_an_at() -> None:
 
 def test_a_default_is_shown_as_it_is_typed_and_is_a_number() -> None:
     """Its text means the number."""
-    default = Default(positive_ns, "1s")
+    default = OptionDefault(positive_ns, "1s")
     assert (default, str(default)) == (1_000_000_000, "1s")
     for name, each in commands(get_command(app)):
         for option in each.params:
-            if isinstance(option.default, Default):
+            if isinstance(option.default, OptionDefault):
                 assert option.type.convert(str(option.default), option, None) == option.default, (
                     name
                 )
@@ -150,7 +150,7 @@ def test_parsers_pass_defaults_on() -> None:
     """Typer parses what it has from the declaration as well."""
     for parse in (duration_ns, positive_ns, size_bytes, interval_ns, bits_per_s, moment_ns):
         assert parse(7) == 7
-    assert type(size_bytes(Default(size_bytes, "1K"))) is int  # can be pickled, for Spark
+    assert type(size_bytes(OptionDefault(size_bytes, "1K"))) is int  # can be pickled, for Spark
 
 
 def test_a_mistake_becomes_wrong_usage_of_an_option() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kdiag_cli.output.answer import Answer, AnswerFormat, print_answer
+from kdiag_cli.output.answer import AnswerFormat, TableAnswer, print_answer
 from programs.kdiag_program import Printed
 
 NAMES = ["api", "n", "topics", "time"]
@@ -24,7 +24,7 @@ BATCH = pa.RecordBatch.from_pydict(
 def printed(form: AnswerFormat, *, width: int | None = None, has_headers: bool = True) -> str:
     """Return what is printed of the batch."""
     output = Printed(width)
-    answer = Answer(NAMES, [BATCH])
+    answer = TableAnswer(NAMES, [BATCH])
     print_answer(output, answer, form, command="query", has_headers=has_headers)
     return output.text
 
@@ -46,7 +46,7 @@ def test_long_cells_are_cut_on_a_terminal_unless_all_was_asked_for() -> None:
     for width, is_wide, shown in ((80, False, 499), (80, True, 600), (None, False, 600)):
         output = Printed(width)
         output.is_wide = is_wide
-        print_answer(output, Answer(["a", "b"], [batch]), AnswerFormat.TABLE, command="query")
+        print_answer(output, TableAnswer(["a", "b"], [batch]), AnswerFormat.TABLE, command="query")
         assert (output.text.count("x"), output.text.count("y")) == (shown, 100)
 
 
@@ -54,7 +54,7 @@ def test_what_is_wide_makes_room_for_the_rest_and_has_units() -> None:
     """As a report says; the numbers of a query are as it makes them."""
     values = [pa.array(["x" * 30]), pa.array([1_500]), pa.array(["y" * 50])]
     batch = pa.RecordBatch.from_arrays(values, ["topic", "p99_us", "client"])
-    answer = Answer(["topic", "p99_us", "client"], [batch])
+    answer = TableAnswer(["topic", "p99_us", "client"], [batch])
     report, query = Printed(60), Printed(60)
 
     print_answer(report, answer, AnswerFormat.TABLE, command="report latency", wide=["client"])
@@ -72,9 +72,9 @@ def test_of_very_many_columns_the_first_are_shown() -> None:
     batch = pa.RecordBatch.from_arrays([pa.array(["x" * 9])] * 12, names)
     some, few = Printed(80), Printed(80)
 
-    print_answer(some, Answer(names, [batch]), AnswerFormat.TABLE, command="query")
+    print_answer(some, TableAnswer(names, [batch]), AnswerFormat.TABLE, command="query")
     print_answer(
-        few, Answer(names[:8], [batch.select(names[:8])]), AnswerFormat.TABLE, command="query"
+        few, TableAnswer(names[:8], [batch.select(names[:8])]), AnswerFormat.TABLE, command="query"
     )
 
     assert some.lines[0].split() == [f"COLUMN-{number}" for number in range(7)]
@@ -128,7 +128,7 @@ def test_every_value_has_a_form_in_json(value: Any, type_: pa.DataType, expected
     """The forms of the output contract, for whatever SQL may give."""
     batch = pa.RecordBatch.from_arrays([pa.array([value], type_)], ["v"])
     output = Printed()
-    print_answer(output, Answer(["v"], [batch]), AnswerFormat.JSONL, command="query")
+    print_answer(output, TableAnswer(["v"], [batch]), AnswerFormat.JSONL, command="query")
 
     assert json.loads(output.text) == {"v": expected}
 
@@ -137,8 +137,8 @@ def test_columns_of_the_same_name_are_told_apart() -> None:
     """No value is lost."""
     batch = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2]), pa.array([3])], ["a"] * 3)
 
-    assert Answer(["a"] * 3, [batch]).names == ["a", "a_2", "a_3"]
-    assert list(Answer(["a"] * 3, [batch]).documents()) == [{"a": 1, "a_2": 2, "a_3": 3}]
+    assert TableAnswer(["a"] * 3, [batch]).names == ["a", "a_2", "a_3"]
+    assert list(TableAnswer(["a"] * 3, [batch]).documents()) == [{"a": 1, "a_2": 2, "a_3": 3}]
 
 
 def test_times_that_no_calendar_has_are_numbers() -> None:
@@ -146,7 +146,7 @@ def test_times_that_no_calendar_has_are_numbers() -> None:
     times = pa.array([1 << 62, 0], pa.timestamp("us", tz="UTC"))
     batch = pa.RecordBatch.from_arrays([times], ["t"])
     output = Printed()
-    print_answer(output, Answer(["t"], [batch]), AnswerFormat.CSV, command="query")
+    print_answer(output, TableAnswer(["t"], [batch]), AnswerFormat.CSV, command="query")
 
     assert output.lines == ["t", str(1 << 62), "0"]
 
@@ -155,6 +155,6 @@ def test_truth_is_written_as_in_json() -> None:
     """Not as in Python."""
     batch = pa.RecordBatch.from_arrays([pa.array([True, False])], ["ok"])
     output = Printed()
-    print_answer(output, Answer(["ok"], [batch]), AnswerFormat.CSV, command="query")
+    print_answer(output, TableAnswer(["ok"], [batch]), AnswerFormat.CSV, command="query")
 
     assert output.lines == ["ok", "true", "false"]

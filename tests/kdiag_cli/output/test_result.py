@@ -5,7 +5,7 @@ import pytest
 
 from kdiag.findings.finding import found
 from kdiag_cli.output.result import (
-    Result,
+    CommandResult,
     ResultFormat,
     milliseconds,
     print_document,
@@ -58,7 +58,7 @@ def test_a_result_is_printed_in_either_form(
     form: ResultFormat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Warnings are told beside both; findings are in the document, or told beside the text."""
-    result = Result(
+    result = CommandResult(
         "check", lambda: [Broker(1)], lambda output: output.line("broker 1"), ["odd"], [ERROR]
     )
     print_result(result, form)

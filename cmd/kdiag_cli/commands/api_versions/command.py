@@ -1,4 +1,4 @@
-"""`kdiag api-versions`: what it takes. The work is in `version_table`."""
+"""`kdiag api-versions`: its arguments and options."""
 
 from typing import Annotated
 
@@ -6,10 +6,8 @@ import typer
 
 from kdiag.findings.rule import Severity
 from kdiag.wire.catalog import Api
-from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.run import run_live
-from kdiag_cli.options import completion as completion_values
 from kdiag_cli.options.apis import read_api
+from kdiag_cli.options.completion import complete_apis, complete_destinations
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.results import FailOn, NoHeaders
@@ -44,7 +42,7 @@ def api_versions(  # noqa: PLR0913 - a parameter for each option
             metavar="NAME",
             help="Only this API. Repeatable.",
             parser=read_api,
-            autocompletion=completion_values.apis,
+            autocompletion=complete_apis,
         ),
     ] = None,
     features: Annotated[
@@ -60,29 +58,22 @@ def api_versions(  # noqa: PLR0913 - a parameter for each option
             "--to",
             metavar="WHERE",
             help="Whom to ask, as kdiag request does: all, 2, bootstrap.",
-            autocompletion=completion_values.destinations,
+            autocompletion=complete_destinations,
         ),
     ] = "all",
     fail_on: FailOn = Severity.ERROR,
     no_headers: NoHeaders = False,
-    options: LiveOptions = NO_OPTIONS,
+    live: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Show which versions of Kafka's APIs the brokers speak, side by side."""
-    # `--help` must not load what only the run needs.
-    from kdiag_cli.commands.api_versions import run as version_table  # noqa: PLC0415
-    from kdiag_cli.live.destination import read_destination  # noqa: PLC0415
+    from kdiag_cli.commands.api_versions import run  # noqa: PLC0415 - 60 ms that --help spares
 
-    view = version_table.View(
-        apis=frozenset(each.key for each in apis or ()),
+    options = run.ApiVersionsOptions(
+        api_keys=frozenset(each.key for each in apis or ()),
         is_features=features,
         is_wide=wide,
-        destination=read_destination(to),
+        to=to,
         fail_on=fail_on,
         has_headers=not no_headers,
     )
-
-    def work() -> ExitCode:
-        return version_table.run(view, options)
-
-    code = run_live(work, options.timeout_ns, command=version_table.COMMAND, output=options.output)
-    raise typer.Exit(code)
+    raise typer.Exit(run.run(options, live))

@@ -1,4 +1,4 @@
-"""`kdiag api-versions`: asks the brokers, and lays their answers side by side.
+"""The run of `kdiag api-versions`: asks the brokers, and prints their answers side by side.
 
     KEY  API       BROKERS  USABLE  NOTE
       0  Produce   0-13     3-13    0-2 are refused
@@ -25,7 +25,8 @@ from kdiag.probe.destination import Destination, broker_id, find_nodes
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.schema import Versions
 from kdiag_cli.exit_code import ExitCode, exit_code_of
-from kdiag_cli.live.destination import destination_session, tell_nowhere
+from kdiag_cli.live.destination import destination_session, read_destination, report_nowhere
+from kdiag_cli.live.run import run_live
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.output.findings import say_findings
 from kdiag_cli.output.result import ResultFormat, print_document
@@ -36,99 +37,114 @@ from kdiag_cli.output.terminal import Output
 COMMAND: Final = "api-versions"
 
 
-class View(NamedTuple):
-    """What is shown.
+class ApiVersionsOptions(NamedTuple):
+    """The options of `kdiag api-versions`.
 
     Attributes:
-        apis: the keys of the APIs; empty for all.
+        api_keys: the APIs; empty for all.
         is_features: whether features are shown instead.
         is_wide: whether there is a column for each broker also where all agree.
-        destination: whom to ask.
+        to: whom to ask.
         fail_on: the least severity of a finding that makes the exit code 1.
         has_headers: whether a table has a line of column names.
     """
 
-    apis: AbstractSet[int]
+    api_keys: AbstractSet[int]
     is_features: bool
     is_wide: bool
-    destination: Destination
+    to: str
     fail_on: Severity
     has_headers: bool
 
 
-class Label(NamedTuple):
-    """What a node is called: its broker's number, if it is known to have one, and its address."""
+class NodeLabel(NamedTuple):
+    """The name of a node: the number of its broker, if that is known, and its address."""
 
     number: int | None
     address: str
 
     @property
     def text(self) -> str:
-        """Return the shortest that tells it from others."""
+        """Return the shortest name that is unique."""
         return self.address if self.number is None else str(self.number)
 
 
-class _Table(NamedTuple):
-    """What is shown: for people, and for programs."""
+class _VersionTable(NamedTuple):
+    """A table for people, with the same rows as documents for programs."""
 
     columns: Sequence[TableColumn | str]
     rows: Sequence[tuple[object, ...]]
     documents: Sequence[dict[str, Any]]
 
 
-class Spoken(NamedTuple):
-    """What the nodes said.
+class SpokenVersions(NamedTuple):
+    """The answers of the nodes.
 
     Attributes:
-        labels: what each node is called, by its id: its broker's number, or its address.
-        answers: how it answered, by the same.
+        labels: the names of the nodes, by node id.
+        answers: their answers, by node id.
     """
 
-    labels: Mapping[int, Label]
+    labels: Mapping[int, NodeLabel]
     answers: Mapping[int, Answer[ApiVersionsResponse]]
 
     @property
     def bodies(self) -> dict[int, ApiVersionsResponse]:
-        """Return the answers that there are."""
+        """Return the bodies of the nodes that answered."""
         return {each: said.body for each, said in self.answers.items() if said.body is not None}
 
 
-def run(view: View, options: LiveOptions) -> ExitCode:
-    """Print what the brokers speak."""
-    with destination_session(view.destination, options) as client:
-        nodes = find_nodes(client, view.destination)
+def run(options: ApiVersionsOptions, live: LiveOptions) -> ExitCode:
+    """Print the versions of the brokers; return the exit code of the program."""
+    destination = read_destination(options.to)
+    return run_live(
+        lambda: _print(options, destination, live),
+        live.timeout_ns,
+        command=COMMAND,
+        output=live.output,
+    )
+
+
+def _print(options: ApiVersionsOptions, destination: Destination, live: LiveOptions) -> ExitCode:
+    with destination_session(destination, live) as client:
+        nodes = find_nodes(client, destination)
         if not nodes.ids:
-            return tell_nowhere(COMMAND, nodes, options.output)
+            return report_nowhere(COMMAND, nodes, live.output)
         spoken = _ask(client, nodes.ids)
     findings = _unreachable(spoken)
-    if view.is_features:
-        table = _features(spoken, view)
+    if options.is_features:
+        table = _features(spoken, options)
     else:
-        rows = [row for row in api_rows(spoken.bodies) if not view.apis or row.api_key in view.apis]
+        apis = options.api_keys
+        rows = [row for row in api_rows(spoken.bodies) if not apis or row.api_key in apis]
         findings = [*find(rows), *findings]
-        table = _apis(spoken, rows, view)
-    output = Output(is_wide=view.is_wide)
-    if options.output is ResultFormat.JSON:
+        table = _apis(spoken, rows, options)
+    output = Output(is_wide=options.is_wide)
+    if live.output is ResultFormat.JSON:
         print_document(output, COMMAND, table.documents, findings=findings)
     elif spoken.bodies:
-        print_table(output, table.columns, table.rows, has_headers=view.has_headers)
+        print_table(output, table.columns, table.rows, has_headers=options.has_headers)
     output.flush()
-    if options.output is ResultFormat.TABLE:
+    if live.output is ResultFormat.TABLE:
         say_findings(findings)
-    return _exit_code(spoken, findings, view.fail_on)
+    return _exit_code(spoken, findings, options.fail_on)
 
 
-def _ask(client: ClusterClient, node_ids: Sequence[int]) -> Spoken:
+def _ask(client: ClusterClient, node_ids: Sequence[int]) -> SpokenVersions:
     """Ask nodes for their versions."""
     request = ApiVersionsRequest(
         client_software_name=SOFTWARE_NAME, client_software_version=__version__
     )
-    labels = {each: Label(broker_id(client, each), client.node(each).endpoint) for each in node_ids}
-    return Spoken(labels, client.ask_all(dict.fromkeys(node_ids, request), ApiVersionsResponse))
+    labels = {
+        each: NodeLabel(broker_id(client, each), client.node(each).endpoint) for each in node_ids
+    }
+    return SpokenVersions(
+        labels, client.ask_all(dict.fromkeys(node_ids, request), ApiVersionsResponse)
+    )
 
 
-def _unreachable(spoken: Spoken) -> list[Finding]:
-    """Return which nodes did not answer."""
+def _unreachable(spoken: SpokenVersions) -> list[Finding]:
+    """Return a finding for each node without an answer."""
     return [
         found(
             "KD3007",
@@ -141,11 +157,13 @@ def _unreachable(spoken: Spoken) -> list[Finding]:
     ]
 
 
-def _apis(spoken: Spoken, rows: Sequence[ApiRow], view: View) -> _Table:
+def _apis(
+    spoken: SpokenVersions, rows: Sequence[ApiRow], options: ApiVersionsOptions
+) -> _VersionTable:
     """Return the APIs: a column for each broker, or one for all where they agree."""
-    is_one = not view.is_wide and not any(row.is_mixed for row in rows)
+    is_one = not options.is_wide and not any(row.is_mixed for row in rows)
     brokers = ["BROKERS"] if is_one else _brokers(spoken)
-    return _Table(
+    return _VersionTable(
         columns=("KEY", "API", *brokers, "USABLE", "NOTE"),
         rows=[
             (row.api_key, row.api, *_ranges(row.brokers, is_one=is_one), row.usable, _note(row))
@@ -155,12 +173,12 @@ def _apis(spoken: Spoken, rows: Sequence[ApiRow], view: View) -> _Table:
     )
 
 
-def _features(spoken: Spoken, view: View) -> _Table:
+def _features(spoken: SpokenVersions, options: ApiVersionsOptions) -> _VersionTable:
     """Return the features, laid out as the APIs are."""
     rows = feature_rows(spoken.bodies)
-    is_one = not view.is_wide and not any(len(set(row.brokers.values())) > 1 for row in rows)
+    is_one = not options.is_wide and not any(len(set(row.brokers.values())) > 1 for row in rows)
     brokers = ["SUPPORTED"] if is_one else _brokers(spoken)
-    return _Table(
+    return _VersionTable(
         columns=("FEATURE", *brokers, "FINALIZED", "RELEASE"),
         rows=[
             (row.name, *_ranges(row.brokers, is_one=is_one), row.finalized, row.release)
@@ -178,7 +196,7 @@ def _features(spoken: Spoken, view: View) -> _Table:
     )
 
 
-def _brokers(spoken: Spoken) -> list[TableColumn]:
+def _brokers(spoken: SpokenVersions) -> list[TableColumn]:
     """Return a column for each broker that has answered; the last make room for the others."""
     return [
         TableColumn(spoken.labels[each].text, each_rank)
@@ -192,7 +210,7 @@ def _ranges(brokers: Mapping[int, Versions | None], *, is_one: bool) -> list[Ver
 
 
 def _note(row: ApiRow) -> str | None:
-    """Return what is special about an API."""
+    """Return the remarks about an API."""
     notes = []
     if row.known is None:
         notes.append("not known to kdiag")
@@ -205,7 +223,7 @@ def _note(row: ApiRow) -> str | None:
     return ", ".join(notes) or None
 
 
-def _api_document(spoken: Spoken, row: ApiRow) -> dict[str, Any]:
+def _api_document(spoken: SpokenVersions, row: ApiRow) -> dict[str, Any]:
     """Return an API in the shape that `--output json` promises."""
     return {
         "api_key": row.api_key,
@@ -219,7 +237,7 @@ def _api_document(spoken: Spoken, row: ApiRow) -> dict[str, Any]:
 
 
 def _range_documents(
-    spoken: Spoken, brokers: Mapping[int, Versions | None]
+    spoken: SpokenVersions, brokers: Mapping[int, Versions | None]
 ) -> list[dict[str, Any]]:
     return [
         {
@@ -237,8 +255,8 @@ def _range_document(versions: Versions | None) -> dict[str, int] | None:
     return {"min": versions.low, "max": versions.high}
 
 
-def _exit_code(spoken: Spoken, findings: Sequence[Finding], fail_on: Severity) -> ExitCode:
-    """Return how the command ends: nobody's answer is worse than somebody's missing."""
+def _exit_code(spoken: SpokenVersions, findings: Sequence[Finding], fail_on: Severity) -> ExitCode:
+    """Return the exit code: no answer at all is worse than a missing one."""
     errors = [each.error for each in spoken.answers.values() if each.error is not None]
     problems = [] if spoken.bodies else errors
     return exit_code_of(problems, findings, fail_on, is_partial=bool(errors))

@@ -1,4 +1,4 @@
-"""`kdiag check`: what it takes. The work is in `cluster_check`."""
+"""`kdiag check`: its arguments and options."""
 
 from typing import Annotated
 
@@ -48,12 +48,12 @@ def check(  # noqa: PLR0913 - a parameter for each option
     ] = False,
     fail_on: FailOn = Severity.ERROR,
     no_headers: NoHeaders = False,
-    options: LiveOptions = NO_OPTIONS,
+    live: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Check the way to a cluster, layer by layer, and what state it is in."""
-    from kdiag_cli.commands.check import run as cluster_check  # noqa: PLC0415 - not for the help
+    from kdiag_cli.commands.check import options, run  # noqa: PLC0415 - 75 ms that --help spares
 
-    wanted = cluster_check.Wanted(
+    chosen = options.CheckOptions(
         topics=topic or (),
         group=group,
         is_quick=is_quick,
@@ -61,4 +61,4 @@ def check(  # noqa: PLR0913 - a parameter for each option
         fail_on=fail_on,
         has_headers=not no_headers,
     )
-    raise typer.Exit(cluster_check.run(wanted, options))
+    raise typer.Exit(run.run(chosen, live))

@@ -1,4 +1,4 @@
-"""A check as a plugin of Nagios, Icinga and the like: one status line, and exit codes 0 to 3.
+"""A check as a plugin of Nagios, Icinga and the like: one status line, exit codes 0 to 3.
 
     KAFKA OK - cluster MkU3OEVBNTcwNTJENDM2Qg, 3 brokers, controller 1 | time=0.041s
 
@@ -51,9 +51,9 @@ def run_plugin(
     """Run a check, print its status line and return its exit code.
 
     Args:
-        work: returns what a check says.
+        work: returns the report of a check.
         timeout_ns: the longest it may take; None for ever.
-        clock: tells how long it took.
+        clock: measures how long it takes.
     """
     clock = clock or SystemClock()
     began_ns = clock.monotonic_ns()
@@ -78,7 +78,7 @@ def run_plugin(
 
 
 def plugin_status(report: CheckPart) -> PluginStatus:
-    """Return how bad a report is."""
+    """Return the status of a report."""
     code = exit_code_of(report.problems, is_partial=report.is_partial)
     by_code = _BY_EXIT_CODE.get(code, PluginStatus.OK)
     severity = worst(report.findings)
@@ -86,7 +86,7 @@ def plugin_status(report: CheckPart) -> PluginStatus:
 
 
 def summary(report: CheckPart) -> str:
-    """Return what is worst of a report, or what the cluster is."""
+    """Return the worst finding of a report, or the facts of a healthy cluster."""
     bar = worst(report.findings)
     if bar in _BY_SEVERITY:
         first, *others = [each for each in report.findings if each.severity is bar]

@@ -1,4 +1,4 @@
-"""`kdiag completion`: prints what has a shell complete commands, options, groups and topics."""
+"""`kdiag completion`: prints the script that completes commands, options, groups and topics."""
 
 from enum import StrEnum
 from pathlib import Path

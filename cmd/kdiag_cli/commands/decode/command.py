@@ -8,7 +8,7 @@ import typer
 
 from kdiag_cli.options.apis import ApiKeys, read_api_keys
 from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNetworks, TopicIds
-from kdiag_cli.options.quantities import Default, duration_ns, size_bytes
+from kdiag_cli.options.quantities import OptionDefault, duration_ns, size_bytes
 from kdiag_cli.options.results import Wide
 
 EXAMPLES = """\b
@@ -32,7 +32,7 @@ or the file is cut), 130 interrupted.
 """
 
 
-class OutputFormat(StrEnum):
+class DecodeOutput(StrEnum):
     """How results are written."""
 
     TEXT = "text"
@@ -49,8 +49,8 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     ] = None,
     *,
     output: Annotated[
-        OutputFormat, typer.Option("--output", "-o", help="Lines for people, or for programs.")
-    ] = OutputFormat.TEXT,
+        DecodeOutput, typer.Option("--output", "-o", help="Lines for people, or for programs.")
+    ] = DecodeOutput.TEXT,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="With --output parquet: the folder for the tables."),
@@ -131,7 +131,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     max_frame: Annotated[
         int,
         typer.Option(metavar="SIZE", help="The largest frame that is believed.", parser=size_bytes),
-    ] = Default(size_bytes, "100M"),
+    ] = OptionDefault(size_bytes, "100M"),
     max_waiting: Annotated[
         int,
         typer.Option(
@@ -139,7 +139,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             help="What may wait, per direction, for bytes out of order or lost.",
             parser=size_bytes,
         ),
-    ] = Default(size_bytes, "16M"),
+    ] = OptionDefault(size_bytes, "16M"),
     show_secrets: Annotated[
         bool, typer.Option("--show-secrets", help="Do not redact passwords and tokens.")
     ] = False,
@@ -149,7 +149,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     Reads pcap and pcapng, also packed with gzip, zstd or lz4, and finds Kafka on any port. Prints
     one line for each request with its response.
     """
-    from kdiag_cli.commands.decode import options, run  # noqa: PLC0415 - 220 ms that --help spares
+    from kdiag_cli.commands.decode import options, run  # noqa: PLC0415 - 240 ms that --help spares
 
     chosen = options.DecodeOptions(
         inputs=CaptureInputs(

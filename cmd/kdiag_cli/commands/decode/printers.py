@@ -87,10 +87,10 @@ class CsvRows:
         self._row(values)
 
     def gap(self, gap: Gap) -> None:
-        """Print nothing: a gap is no exchange."""
+        """Print nothing: a gap is not an exchange."""
 
     def connection(self, connection: Connection) -> None:
-        """Print nothing: a connection is no exchange."""
+        """Print nothing: a connection is not an exchange."""
 
     def finish(self) -> None:
         """Print nothing more."""
@@ -129,7 +129,7 @@ class SingleExchange:
 
 
 def absence_text(number: int, last_number: int) -> str:
-    """Return why there is no exchange to show: it is not there, or the filters leave it out."""
+    """Return why an exchange is not shown: it does not exist, or the options do not choose it."""
     if number <= last_number:
-        return f"exchange {number} is none of those that the options choose"
+        return f"exchange {number} is not one of those that the options choose"
     return f"there is no exchange {number}: the capture has {count(last_number, 'exchange')}"

@@ -15,7 +15,6 @@ from kdiag.exchange.selection import is_in_order
 from kdiag.pcap.look_ahead import can_read_twice
 from kdiag_cli.captures.printer import Printer, SortedPrinter
 from kdiag_cli.captures.reading import CaptureReading, CaptureResult, run_on_captures
-from kdiag_cli.captures.tables import require_report_extra, tables_of
 from kdiag_cli.commands.decode.options import DecodeOptions
 from kdiag_cli.commands.decode.printers import (
     CsvRows,
@@ -27,6 +26,7 @@ from kdiag_cli.commands.decode.printers import (
 from kdiag_cli.commands.decode.summary import print_summary
 from kdiag_cli.commands.decode.tree import ExchangeView, explanation_document
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.report import require_report_extra
 from kdiag_cli.output.exchange_lines import ExchangeLines
 from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.tcp_text import tcp_lines
@@ -48,7 +48,7 @@ def _run(options: DecodeOptions) -> ExitCode:
     if options.out is not None:
         return _write_tables(options, options.out)
     output = Output(sys.stdout, is_wide=options.is_wide)
-    code = _Decoding(options, output).run()
+    code = _DecodeRun(options, output).run()
     output.flush()
     return code
 
@@ -56,6 +56,8 @@ def _run(options: DecodeOptions) -> ExitCode:
 def _write_tables(options: DecodeOptions, folder: Path) -> ExitCode:
     """Write the tables of `--output parquet`."""
     require_report_extra()
+    from kdiag_cli.captures.tables import tables_of  # noqa: PLC0415 - pyarrow is an extra
+
     result = tables_of(options.inputs, folder, options.contents, options.selection)
     _say_end(result)
     return result.exit_code
@@ -72,7 +74,7 @@ def _say_end(result: CaptureResult) -> None:
     output.flush()
 
 
-class _Decoding:
+class _DecodeRun:
     """One run that prints exchanges, one exchange or their counts."""
 
     def __init__(self, options: DecodeOptions, output: Output) -> None:

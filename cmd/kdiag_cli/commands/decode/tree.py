@@ -89,7 +89,7 @@ class ExchangeView:
 
     def _print_side_head(self, name: str, side: Side, status: str) -> None:
         frame = side.frame
-        text = f"{self._output.paint(name, BOLD)}  {journey(frame)}"
+        text = f"{self._output.paint(name, BOLD)}  {transport_text(frame)}"
         self._output.line(text if status == "ok" else f"{text}  {self._status(status)}")
 
     def _print_why(self, why: Any) -> None:
@@ -174,8 +174,8 @@ class ExchangeView:
             self._output.line(clipped(text, self._output.width) if self._output.width else text)
 
 
-def journey(frame: Frame) -> str:
-    """Return how a frame was split over packets and what it shared them with."""
+def transport_text(frame: Frame) -> str:
+    """Return how many packets carried a frame, and how many other frames they carried."""
     words = [f"{count(frame.size, 'byte')} in {count(frame.segments, 'segment')}"]
     if frame.last_packet > frame.first_packet:
         words.append(f"packets {frame.first_packet} to {frame.last_packet}")
@@ -191,7 +191,7 @@ def journey(frame: Frame) -> str:
 
 
 def bytes_text(data: bytes) -> str:
-    """Return bytes in hexadecimal, and how many they are."""
+    """Return bytes in hexadecimal, with their number."""
     shown = data[:_MAX_BYTES].hex()
     return f"{shown}{'…' if len(data) > _MAX_BYTES else ''} ({count(len(data), 'byte')})"
 
@@ -206,7 +206,7 @@ def span_value(span: Span) -> str:
 
 
 def _kind(span: Span, following: Span | None) -> str:
-    """Return what a number is, if it is not a value: the length or count of what follows."""
+    """Return `length` or `count` for a number that says how much follows."""
     if following is None or not isinstance(span.value, int) or isinstance(span.value, bool):
         return ""
     is_records = span.path.endswith(".records") and following.path.startswith(f"{span.path}[")

@@ -1,16 +1,14 @@
-"""`kdiag find-coordinator`: what it takes. The work is in `coordinator_search`."""
+"""`kdiag find-coordinator`: its arguments and options."""
 
 from typing import Annotated
 
 import typer
 
 from kdiag.findings.rule import Severity
-from kdiag.wire.coordinator_partition import CoordinatorKind
-from kdiag_cli.live.run import run_live
-from kdiag_cli.options import completion as completion_values
+from kdiag_cli.options.completion import complete_groups
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
-from kdiag_cli.options.quantities import Default, positive_ns
+from kdiag_cli.options.quantities import OptionDefault, positive_ns
 from kdiag_cli.options.results import FailOn, NoHeaders
 
 EXAMPLES = """\b
@@ -40,7 +38,7 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
         typer.Argument(
             metavar="NAME",
             help="Groups or other names; - reads them from stdin.",
-            autocompletion=completion_values.groups,
+            autocompletion=complete_groups,
         ),
     ] = None,
     *,
@@ -52,7 +50,7 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
             "-G",
             metavar="NAME",
             help="The same as NAME. Repeatable.",
-            autocompletion=completion_values.groups,
+            autocompletion=complete_groups,
         ),
     ] = None,
     txn: Annotated[
@@ -65,12 +63,12 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
         ),
     ] = False,
     is_watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Go on asking, and tell what changes.")
+        bool, typer.Option("--watch", "-w", help="Go on asking, and print what changes.")
     ] = False,
     interval: Annotated[
         int,
         typer.Option(metavar="TIME", help="With --watch: how often to ask.", parser=positive_ns),
-    ] = Default(positive_ns, "1s"),
+    ] = OptionDefault(positive_ns, "1s"),
     count: Annotated[
         int | None,
         typer.Option("--count", "-n", min=1, help="With --watch: end after so many looks."),
@@ -83,34 +81,21 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
     wide: Annotated[
         bool, typer.Option("--wide", help="Show all columns of a table, however narrow it gets.")
     ] = False,
-    options: LiveOptions = NO_OPTIONS,
+    live: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Ask every broker who coordinates a group, and if that is healthy."""
-    from kdiag_cli.commands.find_coordinator import run as coordinator_search  # noqa: PLC0415 - not for the help
+    from kdiag_cli.commands.find_coordinator import options, run  # noqa: PLC0415 - 85 ms, not for --help
 
-    if txn and share:
-        raise typer.BadParameter("choose one of --txn and --share")
-    kind = CoordinatorKind.TRANSACTION if txn else CoordinatorKind.GROUP
-    keys = [*(names or []), *(group or [])]
-    if bool(keys) == is_moves:
-        raise typer.BadParameter("give names, or --moves alone", param_hint="NAME")
-    search = coordinator_search.Search(
-        names=keys,
-        kind=CoordinatorKind.SHARE if share else kind,
-        fail_on=fail_on,
-        has_headers=not no_headers,
+    chosen = options.FindCoordinatorOptions(
+        names=[*(names or []), *(group or [])],
+        is_transactional=txn,
+        is_share=share,
+        is_watching=is_watch,
         interval_ns=interval,
         looks=count,
+        shows_moves=is_moves,
+        fail_on=fail_on,
+        has_headers=not no_headers,
     )
-    work = coordinator_search.once
-    if is_moves:
-        from kdiag_cli.commands.find_coordinator.moves import moves as work  # noqa: PLC0415 - as above
-    elif is_watch:
-        from kdiag_cli.commands.find_coordinator.watch import watch as work  # noqa: PLC0415 - as above
-    code = run_live(
-        lambda: work(search, options._replace(is_wide=wide)),
-        options.timeout_ns,
-        command=coordinator_search.COMMAND,
-        output=options.output,
-    )
-    raise typer.Exit(code)
+    options.check(chosen)
+    raise typer.Exit(run.run(chosen, live._replace(is_wide=wide)))

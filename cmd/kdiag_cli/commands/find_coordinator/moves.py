@@ -1,11 +1,11 @@
-"""`kdiag find-coordinator --moves`: how all groups spread over the brokers."""
+"""`kdiag find-coordinator --moves`: the groups that each broker coordinates."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from kdiag.net.address import host_and_port
 from kdiag.probe.coordinator.spread import BrokerGroups, group_spread
-from kdiag_cli.commands.find_coordinator.run import COMMAND, Search
+from kdiag_cli.commands.find_coordinator.options import COMMAND, FindCoordinatorOptions
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
@@ -26,18 +26,18 @@ _COLUMNS: Final = (
 )
 
 
-def moves(search: Search, options: LiveOptions) -> ExitCode:
+def show_moves(options: FindCoordinatorOptions, live: LiveOptions) -> ExitCode:
     """Print the groups that each broker coordinates."""
-    with live_session(options) as client:
+    with live_session(live) as client:
         brokers = group_spread(client)
-    output = Output(is_wide=options.is_wide)
-    if options.output is ResultFormat.JSON:
+    output = Output(is_wide=live.is_wide)
+    if live.output is ResultFormat.JSON:
         print_document(output, COMMAND, brokers)
     else:
-        print_table(output, _COLUMNS, map(_row, brokers), has_headers=search.has_headers)
+        print_table(output, _COLUMNS, map(_row, brokers), has_headers=options.has_headers)
     output.flush()
     errors = [each.error for each in brokers if each.error]
-    return exit_code_of(errors, fail_on=search.fail_on, is_partial=bool(errors))
+    return exit_code_of(errors, fail_on=options.fail_on, is_partial=bool(errors))
 
 
 def _row(broker: BrokerGroups) -> tuple[object, ...]:

@@ -1,11 +1,8 @@
-"""`kdiag find-coordinator NAME...`: asks once."""
+"""The run of `kdiag find-coordinator`: asks once, watches, or shows where groups are."""
 
-import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import Final, NamedTuple
 
-from kdiag.client.cluster_client import ClusterClient
 from kdiag.diagnosis.coordinator import (
     NOT_AUTHORIZED,
     CoordinatorFacts,
@@ -16,66 +13,50 @@ from kdiag.diagnosis.coordinator import (
 from kdiag.findings.finding import Finding
 from kdiag.findings.rule import Severity
 from kdiag.probe.coordinator.search import find_coordinators
-from kdiag.probe.coordinator.share_keys import share_keys
-from kdiag.wire.coordinator_partition import CoordinatorKind
+from kdiag_cli.commands.find_coordinator.moves import show_moves
+from kdiag_cli.commands.find_coordinator.options import (
+    COMMAND,
+    FindCoordinatorOptions,
+    all_names,
+    keys_of,
+)
 from kdiag_cli.commands.find_coordinator.text import document, print_reports
+from kdiag_cli.commands.find_coordinator.watch import watch
 from kdiag_cli.exit_code import ExitCode, exit_code_of
+from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
-from kdiag_cli.output.result import Result, print_result
-
-COMMAND: Final = "find-coordinator"
-_MAX_NAMES: Final = 100_000
+from kdiag_cli.output.result import CommandResult, print_result
 
 
-class Search(NamedTuple):
-    """What is looked for.
-
-    Attributes:
-        names: as given; `-` stands for the lines of stdin.
-        kind: what the names are.
-        fail_on: the least severity of a finding that makes the exit code 1.
-        has_headers: whether a table has a line of column names.
-        interval_ns: how often to look, where it is watched.
-        looks: after how many looks to end; None for never.
-    """
-
-    names: Sequence[str]
-    kind: CoordinatorKind
-    fail_on: Severity
-    has_headers: bool
-    interval_ns: int
-    looks: int | None
+def run(options: FindCoordinatorOptions, live: LiveOptions) -> ExitCode:
+    """Ask once, or go on watching, or show where all groups are; return the exit code."""
+    work = find_once
+    if options.shows_moves:
+        work = show_moves
+    elif options.is_watching:
+        work = watch
+    return run_live(
+        lambda: work(options, live), live.timeout_ns, command=COMMAND, output=live.output
+    )
 
 
-def once(search: Search, options: LiveOptions) -> ExitCode:
+def find_once(options: FindCoordinatorOptions, live: LiveOptions) -> ExitCode:
     """Print who coordinates each name."""
-    names = all_names(search.names)
-    with live_session(options) as client:
-        keys = keys_of(client, search.kind, names)
-        facts = find_coordinators(client, keys, search.kind)
+    names = all_names(options.names)
+    with live_session(live) as client:
+        keys = keys_of(client, options.kind, names)
+        facts = find_coordinators(client, keys, options.kind)
     reports = [report_on(key, facts) for key in keys]
     findings = find(reports, facts)
-    result = Result(
+    result = CommandResult(
         COMMAND,
         lambda: [document(each) for each in reports],
-        partial(print_reports, reports=reports, has_headers=search.has_headers),
+        partial(print_reports, reports=reports, has_headers=options.has_headers),
         findings=findings,
     )
-    print_result(result, options.output, is_wide=options.is_wide)
-    return exit_code(reports, facts, findings, search.fail_on)
-
-
-def all_names(names: Sequence[str]) -> list[str]:
-    """Return the names, each once, with the lines of stdin in the place of `-`."""
-    listed: list[str] = []
-    for name in names:
-        if name == "-":
-            lines = (line.rstrip("\n") for line in sys.stdin.readlines(_MAX_NAMES * 250))
-            listed += [line for line in lines if line]
-        else:
-            listed.append(name)
-    return list(dict.fromkeys(listed))
+    print_result(result, live.output, is_wide=live.is_wide)
+    return exit_code(reports, facts, findings, options.fail_on)
 
 
 def exit_code(
@@ -84,7 +65,7 @@ def exit_code(
     findings: Sequence[Finding],
     fail_on: Severity,
 ) -> ExitCode:
-    """Return how the command ends: what kept all names from an answer counts most."""
+    """Return the exit code: what kept all names from an answer counts most."""
     problems: list[str | ExitCode] = []
     if reports and all(each.error in NOT_AUTHORIZED for each in reports):
         problems.append(ExitCode.NOT_AUTHORIZED)
@@ -92,8 +73,3 @@ def exit_code(
         problems.append(ExitCode.CANNOT_CONNECT)
     is_partial = bool(facts.unreachable) or any(each.silent for each in reports)
     return exit_code_of(problems, findings, fail_on, is_partial=is_partial)
-
-
-def keys_of(client: ClusterClient, kind: CoordinatorKind, names: Sequence[str]) -> list[str]:
-    """Return what to ask for: of share groups, the keys of their partitions."""
-    return share_keys(client, names) if kind is CoordinatorKind.SHARE else list(names)

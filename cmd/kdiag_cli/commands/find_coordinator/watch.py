@@ -1,4 +1,4 @@
-"""`kdiag find-coordinator --watch`: asks again and again, and tells what changes.
+"""`kdiag find-coordinator --watch`: asks again and again, and prints what changes.
 
 17:04:11.204  orders  coordinator is broker 2 at kafka-2:9092
 17:05:40.911  orders  no coordinator: COORDINATOR_NOT_AVAILABLE
@@ -10,11 +10,17 @@ from typing import Any
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.clock import NS_PER_S, Clock
 from kdiag.diagnosis.coordinator import BrokerAnswer, CoordinatorReport, report_on
-from kdiag.diagnosis.coordinator_changes import changes
+from kdiag.diagnosis.coordinator_changes import changes as changes_between
 from kdiag.errors import KdiagError
 from kdiag.exchange.documents.document import Clockface, moment_of
 from kdiag.probe.coordinator.search import find_coordinators
-from kdiag_cli.commands.find_coordinator.run import Search, all_names, keys_of
+from kdiag.wire.coordinator_partition import CoordinatorKind
+from kdiag_cli.commands.find_coordinator.options import (
+    COMMAND,
+    FindCoordinatorOptions,
+    all_names,
+    keys_of,
+)
 from kdiag_cli.commands.find_coordinator.text import document
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.session import live_session
@@ -24,35 +30,37 @@ from kdiag_cli.output.result import SCHEMA, ResultFormat, encode
 from kdiag_cli.output.terminal import BOLD, DIM, Output, harmless, print_paragraph, say
 
 
-def watch(search: Search, options: LiveOptions) -> ExitCode:
-    """Print what is, and then each change, until it is enough or the person has seen enough."""
-    names = all_names(search.names)
+def watch(options: FindCoordinatorOptions, live: LiveOptions) -> ExitCode:
+    """Print the state, then every change, until `--count` or Ctrl-C."""
+    names = all_names(options.names)
     output = Output()
     output.is_prompt = True
-    with live_session(options) as client:
-        keys = keys_of(client, search.kind, names)
-        told = _Changes(output, client.clock, is_json=options.output is ResultFormat.JSON)
+    with live_session(live) as client:
+        keys = keys_of(client, options.kind, names)
+        changes = _ChangePrinter(output, client.clock, is_json=live.output is ResultFormat.JSON)
         look = 0
-        while search.looks is None or look < search.looks:
+        while options.looks is None or look < options.looks:
             if look:
-                client.wait(search.interval_ns)
+                client.wait(options.interval_ns)
             look += 1
-            _look(client, search, keys, told)
+            _look(client, options.kind, keys, changes)
     return ExitCode.DONE
 
 
-def _look(client: ClusterClient, search: Search, keys: list[str], told: "_Changes") -> None:
-    """Ask once; that nobody can be asked is something to tell, not to end with."""
+def _look(
+    client: ClusterClient, kind: CoordinatorKind, keys: list[str], changes: "_ChangePrinter"
+) -> None:
+    """Ask once; that nobody can be asked is reported, and does not end the watch."""
     try:
-        facts = find_coordinators(client, keys, search.kind, patience_ns=0)
+        facts = find_coordinators(client, keys, kind, patience_ns=0)
     except KdiagError as error:
         say(str(error))
         return
     for key in keys:
-        told.take(report_on(key, facts))
+        changes.add(report_on(key, facts))
 
 
-class _Changes:
+class _ChangePrinter:
     """Prints what is different from the look before, a line each."""
 
     def __init__(self, output: Output, clock: Clock, *, is_json: bool) -> None:
@@ -62,11 +70,11 @@ class _Changes:
         self._last: dict[str, CoordinatorReport] = {}
         self._lost_ns: dict[str, int] = {}
 
-    def take(self, report: CoordinatorReport) -> None:
-        """Compare a report with the last of its key."""
+    def add(self, report: CoordinatorReport) -> None:
+        """Print how a report differs from the last of its key."""
         before = self._last.get(report.key)
         self._last[report.key] = report
-        texts = changes(before or _nothing_known(report), report)
+        texts = changes_between(before or _nothing_known(report), report)
         texts = self._with_outage(report, texts)
         if not texts and before is not None:
             return
@@ -77,7 +85,7 @@ class _Changes:
         self._output.flush()
 
     def _with_outage(self, report: CoordinatorReport, texts: list[str]) -> list[str]:
-        """Say with a coordinator that is back how long there was none that could be used."""
+        """Add to a coordinator that is back how long there was none that could be used."""
         now_ns = self._clock.monotonic_ns()
         if report.coordinator is None or not report.reachable:
             self._lost_ns.setdefault(report.key, now_ns)
@@ -91,7 +99,7 @@ class _Changes:
     def _print_document(self, report: CoordinatorReport, texts: list[str]) -> None:
         line: dict[str, Any] = {
             "schema": SCHEMA,
-            "command": "find-coordinator",
+            "command": COMMAND,
             "time": Clockface().text(self._clock.epoch_ns()),
             "changes": texts,
             **document(report),
@@ -108,7 +116,7 @@ class _Changes:
 
 
 def _nothing_known(report: CoordinatorReport) -> CoordinatorReport:
-    """Return a report that knows nothing, so that the first look tells all there is."""
+    """Return a report that knows nothing, so that the first look prints everything."""
     return CoordinatorReport(
         key=report.key,
         kind=report.kind,

@@ -23,7 +23,7 @@ _MOST_COLUMNS: Final = 100
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-def offered_topics() -> list[tuple[str, str]]:
+def complete_help_topics() -> list[tuple[str, str]]:
     """Return the topics and the findings with their titles, for a shell to complete."""
     findings = ((key, rule.title) for key, rule in RULES.items())
     return [*topic_titles().items(), *findings]
@@ -37,7 +37,7 @@ def show(
         typer.Argument(
             metavar="TOPIC",
             help="A topic, the id of a finding, or a command.",
-            autocompletion=offered_topics,
+            autocompletion=complete_help_topics,
         ),
     ] = None,
 ) -> None:
@@ -75,7 +75,7 @@ def _print(screen: Output, text: str) -> None:
 
 
 def _show_command(context: typer.Context, name: str) -> None:
-    """Show the help of a command, or end the program where no command has that name."""
+    """Show the help of a command; end the program if no command has that name."""
     program = context.find_root().command
     if isinstance(program, TyperGroup) and name in program.commands:
         program.main([name, "--help"], prog_name="kdiag")

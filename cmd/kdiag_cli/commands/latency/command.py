@@ -15,11 +15,11 @@ from kdiag_cli.commands.latency.options import (
     read_sweep,
     value_bytes,
 )
-from kdiag_cli.options import completion as completion_values
+from kdiag_cli.options.completion import complete_topics
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.quantities import (
-    Default,
+    OptionDefault,
     duration_ns,
     interval_ns,
     positive_ns,
@@ -58,7 +58,7 @@ def latency(  # noqa: PLR0913 - a parameter for each option
             "-t",
             metavar="TOPIC",
             help="Use this topic, and only fetch from it.",
-            autocompletion=completion_values.topics,
+            autocompletion=complete_topics,
         ),
     ] = None,
     is_writing: Annotated[
@@ -80,10 +80,10 @@ def latency(  # noqa: PLR0913 - a parameter for each option
         typer.Option(
             metavar="N/s", help="How many requests are due, all acks together.", parser=interval_ns
         ),
-    ] = Default(interval_ns, "100/s"),
+    ] = OptionDefault(interval_ns, "100/s"),
     duration: Annotated[
         int, typer.Option(metavar="TIME", help="How long requests are due.", parser=positive_ns)
-    ] = Default(positive_ns, "15s"),
+    ] = OptionDefault(positive_ns, "15s"),
     record_count: Annotated[
         int | None,
         typer.Option("--num-records", metavar="N", min=1, help="Instead: how many records."),
@@ -96,7 +96,7 @@ def latency(  # noqa: PLR0913 - a parameter for each option
             help="How long before that; not counted.",
             parser=duration_ns,
         ),
-    ] = Default(duration_ns, "2s"),
+    ] = OptionDefault(duration_ns, "2s"),
     size: Annotated[
         int,
         typer.Option(
@@ -150,13 +150,13 @@ def latency(  # noqa: PLR0913 - a parameter for each option
         typer.Option(
             "--max-bytes", metavar="SIZE", help="How much may be moved in all.", parser=size_bytes
         ),
-    ] = Default(size_bytes, "1G"),
+    ] = OptionDefault(size_bytes, "1G"),
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page with charts too.")
     ] = None,
     fail_on: FailOn = Severity.ERROR,
     no_headers: NoHeaders = False,
-    options: LiveOptions = NO_OPTIONS,
+    live: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Measure how long records take, and where: client, network or broker."""
     chosen = LatencyOptions(
@@ -180,6 +180,6 @@ def latency(  # noqa: PLR0913 - a parameter for each option
         has_headers=not no_headers,
     )
     check(chosen)
-    from kdiag_cli.commands.latency.run import run  # noqa: PLC0415 - 250 ms that --help spares
+    from kdiag_cli.commands.latency.run import run  # noqa: PLC0415 - 95 ms that --help spares
 
-    raise typer.Exit(run(chosen, options))
+    raise typer.Exit(run(chosen, live))

@@ -1,4 +1,4 @@
-"""What `kdiag latency --output json` promises; `kdiag help latency` explains it."""
+"""The document of `kdiag latency --output json`; `kdiag help latency` explains it."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -13,7 +13,7 @@ from kdiag.probe.latency.plan import ACKS_TEXTS
 from kdiag.probe.latency.results import LatencyResults, Series
 
 QUANTILES: Final = (0.5, 0.95, 0.99, 0.999)
-"""The percentiles that are told, as parts of one."""
+"""The percentiles that are reported, as fractions."""
 
 _DIGITS: Final = 3
 
@@ -29,7 +29,7 @@ def acks_text(acks: int | None) -> str | None:
 
 
 def name_of(series: Series) -> str:
-    """Return what people call a kind of latencies: `end-to-end acks=all`."""
+    """Return the name of a series for people: `end-to-end acks=all`."""
     name = series.kind.replace("end_to_end", "end-to-end").replace("_", " ")
     acks = acks_text(series.acks)
     return name if acks is None else f"{name} acks={acks}"
@@ -40,13 +40,13 @@ def percent_text(quantile: float) -> str:
     return f"p{100 * quantile:g}"
 
 
-def told(percentile: Percentile) -> bool:
-    """Return whether there are enough latencies to tell a percentile."""
+def has_bounds(percentile: Percentile) -> bool:
+    """Return whether there are enough latencies for a percentile."""
     return percentile.lower_ns is not None and percentile.upper_ns is not None
 
 
 def document(results: LatencyResults) -> list[dict[str, Any]]:
-    """Return everything that was measured."""
+    """Return a document for each series, fetch setting and connection."""
     return [
         *(_series(each) for each in results.series.values()),
         *(_fetch_wait(each) for each in results.sweep),
@@ -55,21 +55,21 @@ def document(results: LatencyResults) -> list[dict[str, Any]]:
 
 
 def unknown(results: LatencyResults) -> Iterator[str]:
-    """Yield what this system does not tell."""
+    """Yield what this system cannot measure."""
     facts = results.facts.values()
     if facts and all(each.min_rtt_ns is None for each in facts):
         yield "this system tells no round trips: the network's part is counted as the broker's"
 
 
 def failures(results: LatencyResults) -> Iterator[str]:
-    """Yield what went wrong, and how often."""
+    """Yield the errors of each series with their counts."""
     for series in results.series.values():
         for error, count in series.errors.items():
             yield f"{name_of(series)}: {count} of them failed: {error}"
 
 
 def lacking(results: LatencyResults) -> Iterator[str]:
-    """Yield which percentiles there are not enough latencies for."""
+    """Yield the percentiles that have too few latencies."""
     counts = [each.latencies.count for each in results.series.values() if each.latencies.count]
     fewest = min(counts, default=0)
     rare = [each for each in QUANTILES if fewest < least_count(each)]
@@ -80,15 +80,15 @@ def lacking(results: LatencyResults) -> Iterator[str]:
 
 def _series(series: Series) -> dict[str, Any]:
     latencies = series.latencies
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "kind": series.kind,
         "acks": acks_text(series.acks),
         "count": latencies.count,
         "errors": series.errors,
     }
     if not latencies.count:
-        return said
-    return said | {
+        return fields
+    return fields | {
         "min_ms": milliseconds(latencies.least.total_ns),
         "mean_ms": milliseconds(latencies.mean.total_ns),
         "max_ms": milliseconds(latencies.most.total_ns),
@@ -110,10 +110,10 @@ def _series(series: Series) -> dict[str, Any]:
 
 def _percentile(percentile: Percentile) -> dict[str, Any]:
     quantile = percentile.quantile
-    said: dict[str, Any] = {"percentile": round(100 * quantile, _DIGITS), "ms": None}
-    if not told(percentile):
-        return said | {"needed_count": least_count(quantile)}
-    return said | {
+    fields: dict[str, Any] = {"percentile": round(100 * quantile, _DIGITS), "ms": None}
+    if not has_bounds(percentile):
+        return fields | {"needed_count": least_count(quantile)}
+    return fields | {
         "ms": milliseconds(percentile.split.total_ns),
         "low_ms": milliseconds(percentile.lower_ns),
         "high_ms": milliseconds(percentile.upper_ns),
@@ -122,7 +122,7 @@ def _percentile(percentile: Percentile) -> dict[str, Any]:
 
 
 def parts(split: LatencySplit) -> dict[str, Any]:
-    """Return the parts of a latency: three, and what they are made of."""
+    """Return the three parts of a latency, and their details."""
     return {
         "network": milliseconds(split.network_ns),
         "broker": milliseconds(split.broker_ns),

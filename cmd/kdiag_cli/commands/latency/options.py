@@ -114,7 +114,7 @@ def read_acks(text: str) -> tuple[int, ...]:
     words = [each.strip().lower() for each in text.split(",")]
     wrong = next((each for each in words if each not in _ACKS), None)
     if wrong is not None:
-        why = f"{wrong!r} is none of 0, 1 and all"
+        why = f"{wrong!r} is not one of 0, 1 and all"
         raise typer.BadParameter(why, param_hint="'--acks'")
     return tuple(dict.fromkeys(_ACKS[each] for each in words))
 

@@ -1,4 +1,4 @@
-"""The page of `kdiag latency --html`: percentiles as curves, medians as bars, and the tables."""
+"""The HTML page of `kdiag latency`: percentiles as curves, medians as bars, and the tables."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Final
 from kdiag.diagnosis.latency.fetch_waits import explanation
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
 from kdiag.probe.latency.results import LatencyResults, Series, SeriesKind
-from kdiag_cli.commands.latency.document import name_of, told
+from kdiag_cli.commands.latency.document import has_bounds, name_of
 from kdiag_cli.commands.latency.text import (
     COLUMNS,
     NODE_COLUMNS,
@@ -75,5 +75,5 @@ def _points(latencies: LatencyHistogram) -> list[tuple[float, float]]:
     return [
         (1 / (1 - each.quantile), milliseconds(each.split.total_ns) or 0.0)
         for each in found
-        if told(each)
+        if has_bounds(each)
     ]

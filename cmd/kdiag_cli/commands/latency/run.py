@@ -1,6 +1,6 @@
-"""`kdiag latency`: measures, and tells it.
+"""The run of `kdiag latency`: measures, prints and judges.
 
-What was measured is printed whatever ends it, after topic and group of kdiag's own are gone.
+Whatever ends it, the measurements are printed once kdiag's own topic and group are removed.
 """
 
 import sys
@@ -24,13 +24,15 @@ from kdiag.probe.latency.target import chosen_nodes, existing_target, own_target
 from kdiag.probe.topic import CLEANUP_NS
 from kdiag_cli.commands.latency.document import document, failures, lacking, name_of, unknown
 from kdiag_cli.commands.latency.options import LatencyOptions
+from kdiag_cli.commands.latency.page import write_latency_page
 from kdiag_cli.commands.latency.text import print_results
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions, client_config
+from kdiag_cli.output.html_page import require_drawer
 from kdiag_cli.output.progress import StepProgress
-from kdiag_cli.output.result import Result, print_result
+from kdiag_cli.output.result import CommandResult, print_result
 from kdiag_cli.output.terminal import can_write_over
 
 COMMAND: Final = "latency"
@@ -42,11 +44,11 @@ _MOST_IN_FLIGHT: Final = 1000
 def run(options: LatencyOptions, live: LiveOptions) -> ExitCode:
     """Measure and print; return the exit code of the program.
 
-    It keeps the time itself: an alarm while topic and group are removed would leave them there.
+    It keeps the time limit itself: an alarm while topic and group are removed would leave them.
     """
     timeout_ns = live.timeout_ns
     return run_live(
-        _Latency(options, live).run,
+        _LatencyRun(options, live).run,
         None if timeout_ns is None else timeout_ns + CLEANUP_NS,
         command=COMMAND,
         output=live.output,
@@ -54,7 +56,7 @@ def run(options: LatencyOptions, live: LiveOptions) -> ExitCode:
     )
 
 
-class _Latency:
+class _LatencyRun:
     """One run of the command."""
 
     def __init__(self, options: LatencyOptions, live: LiveOptions) -> None:
@@ -69,10 +71,8 @@ class _Latency:
         Raises:
             KdiagError: if nothing could be measured.
         """
-        LatencyHistogram()  # tells what has to be installed, before anything is made
+        LatencyHistogram()  # fails without its library, before anything is created
         if self._options.html is not None:
-            from kdiag_cli.output.html_page import require_drawer  # noqa: PLC0415 - only for pages
-
             require_drawer()
         try:
             self._measure()
@@ -90,7 +90,9 @@ class _Latency:
     def _measure(self) -> None:
         live = _with_room(self._live)
         with live_session(live, self._clock) as client, self._target(client) as place:
-            if self._live.timeout_ns is not None:  # so that there is time left to tell and to undo
+            if (
+                self._live.timeout_ns is not None
+            ):  # so that there is time left to report and to clean up
                 now_ns = self._clock.monotonic_ns()
                 client.deadline_ns = now_ns + (client.deadline_ns - now_ns) * 8 // 10
             target, group = place
@@ -105,7 +107,7 @@ class _Latency:
 
     @contextmanager
     def _target(self, client: ClusterClient) -> Iterator[tuple[LatencyTarget, ProbeGroup | None]]:
-        """Return the topic to use, and the group that commits in it."""
+        """Yield the topic to use, and the group that commits in it."""
         nodes = chosen_nodes(client, self._options.brokers)
         with ExitStack() as opened:
             if not self._options.writes:
@@ -124,7 +126,7 @@ class _Latency:
             yield target, group
 
     def _group(self, admin: ClusterClient, opened: ExitStack) -> ProbeGroup | None:
-        """Return the group, if this user may have one."""
+        """Return the group, if this user may create one."""
         try:
             return opened.enter_context(probe_group(admin))
         except (AuthorizationError, ProbeError) as error:
@@ -132,14 +134,14 @@ class _Latency:
             return None
 
     def _print(self) -> ExitCode:
-        """Tell what was measured; return the exit code."""
+        """Print what was measured; return the exit code."""
         results = self._results
         findings = list(find([_judged(each) for each in results.series.values() if _counts(each)]))
         for each in [*failures(results), *unknown(results), *lacking(results)]:
             results.warn(each)
         if results.is_late:
             results.warn("the time was up before everything was measured (--timeout)")
-        result = Result(
+        result = CommandResult(
             COMMAND,
             partial(document, results),
             partial(print_results, results=results, has_headers=self._options.has_headers),
@@ -148,8 +150,6 @@ class _Latency:
         )
         print_result(result, self._live.output, is_wide=self._live.is_wide)
         if self._options.html is not None:
-            from kdiag_cli.commands.latency.page import write_latency_page  # noqa: PLC0415 - only for pages
-
             write_latency_page(self._options.html, results)
         return self._exit_code(findings)
 
@@ -165,10 +165,10 @@ class _Latency:
 
 
 def _with_room(live: LiveOptions) -> LiveOptions:
-    """Return options with which requests need not wait for others, unless somebody wants them to.
+    """Return options with which requests do not wait for others, unless a setting says so.
 
-    The five that clients have by default are used up at 25 requests a second to a broker that takes
-    200 ms; what is due would wait then, and the latencies be those of a queue.
+    A client has five in flight by default, which are used up at 25 requests a second to a broker
+    that takes 200 ms; further requests would wait, and the latencies be those of a queue.
     """
     if client_config(live).values.setting(_IN_FLIGHT) is not None:
         return live
@@ -176,12 +176,12 @@ def _with_room(live: LiveOptions) -> LiveOptions:
 
 
 def _counts(series: Series) -> bool:
-    """Return whether latencies tell of something that others do not tell of already."""
+    """Return whether a series shows something that no other series shows."""
     return bool(series.latencies.count) and series.kind is not SeriesKind.COMMITTED
 
 
 def _judged(series: Series) -> JudgedSeries:
-    """Return latencies of a kind as they are judged."""
+    """Return a series as the diagnosis judges it."""
     median = series.latencies.percentile(0.5).split
     nodes = {node: NodeLatency(each.count, each.mean) for node, each in series.nodes.items()}
     return JudgedSeries(name_of(series), median, series.stalls.stalls(), nodes)

@@ -9,7 +9,7 @@ from typing import Final
 from kdiag.diagnosis.latency.fetch_waits import FetchReturn, FetchTally, explanation
 from kdiag.diagnosis.latency.histogram import Percentile
 from kdiag.probe.latency.results import LatencyResults, Series, SeriesKind
-from kdiag_cli.commands.latency.document import QUANTILES, name_of, told
+from kdiag_cli.commands.latency.document import QUANTILES, has_bounds, name_of
 from kdiag_cli.output.chart import Bar, BarChart, print_bars
 from kdiag_cli.output.result import milliseconds
 from kdiag_cli.output.table_layout import TableColumn
@@ -160,12 +160,12 @@ def _says_something(series: Series) -> bool:
 
 def _value(percentile: Percentile) -> float | None:
     """Return a percentile; None if there are too few latencies to tell it."""
-    return milliseconds(percentile.split.total_ns) if told(percentile) else None
+    return milliseconds(percentile.split.total_ns) if has_bounds(percentile) else None
 
 
 def _range(percentile: Percentile) -> str | None:
     """Return the bounds of a percentile."""
-    if not told(percentile):
+    if not has_bounds(percentile):
         return None
     bounds = milliseconds(percentile.lower_ns), milliseconds(percentile.upper_ns)
     return "-".join(f"{each:g}" for each in bounds)

@@ -1,11 +1,18 @@
-"""`kdiag pipeline`: tables of captures, made by many machines."""
+"""`kdiag pipeline`: the arguments and options of its commands."""
 
 from enum import StrEnum
 from typing import Annotated, Final
 
 import typer
 
-from kdiag.quantities import parse_size_bytes
+from kdiag_cli.commands.pipeline.options import (
+    PipelineRunOptions,
+    PipelineStreamOptions,
+    SparkOptions,
+    read_conf,
+    require_spark,
+    split_bytes,
+)
 from kdiag_cli.options.captures import (
     KeyLogs,
     NoBodies,
@@ -14,8 +21,8 @@ from kdiag_cli.options.captures import (
     TopicIds,
     WithRecords,
 )
-from kdiag_cli.options.quantities import Default, duration_ns, moment_ns, parsed
-from kdiag_cli.options.report import AnswerOutput, Parameters, read_query
+from kdiag_cli.options.quantities import OptionDefault, duration_ns, moment_ns
+from kdiag_cli.options.report import AnswerOutput, Parameters, TableQuestion, read_query
 from kdiag_cli.options.results import NoHeaders, Wide
 from kdiag_cli.output.answer import AnswerFormat
 from kdiag_cli.output.result import ResultFormat
@@ -70,23 +77,7 @@ Conf = Annotated[
 ]
 
 
-_LEAST_SPLIT_BYTES: Final = 1 << 20
-_MOST_SPLIT_BYTES: Final = 1 << 30
-
-
-def split_bytes(given: str | int) -> int:
-    """Parse the size of a split; the name of the option says that it is in megabytes."""
-    return parsed(_split_bytes, given)
-
-
-def _split_bytes(text: str) -> int:
-    size = parse_size_bytes(text, bare="M")
-    if not _LEAST_SPLIT_BYTES <= size <= _MOST_SPLIT_BYTES:
-        raise ValueError(f"{text!r} is not between 1M and 1G")
-    return size
-
-
-class Mode(StrEnum):
+class DamageMode(StrEnum):
     """What to do with a file that is damaged or cut."""
 
     PERMISSIVE = "permissive"
@@ -118,7 +109,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
         typer.Option(
             metavar="SIZE", help="About how long a split of a file is.", parser=split_bytes
         ),
-    ] = Default(split_bytes, "64M"),
+    ] = OptionDefault(split_bytes, "64M"),
     shuffle_payloads: Annotated[
         bool,
         typer.Option(
@@ -127,8 +118,9 @@ def run(  # noqa: PLR0913 - a parameter for each option
         ),
     ] = False,
     mode: Annotated[
-        Mode, typer.Option(help="A damaged file ends where the damage begins, or fails the run.")
-    ] = Mode.PERMISSIVE,
+        DamageMode,
+        typer.Option(help="A damaged file ends where the damage begins, or fails the run."),
+    ] = DamageMode.PERMISSIVE,
     from_: Annotated[
         int | None,
         typer.Option(
@@ -150,11 +142,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
     ] = ResultFormat.TABLE,
 ) -> None:
     """Write the tables of captures as Parquet, by date and broker."""
-    # `--help` must not load what only the run needs.
-    from kdiag_cli.commands.pipeline import run as doing  # noqa: PLC0415
-    from kdiag_cli.commands.pipeline.spark import SparkOptions  # noqa: PLC0415
-
-    job = doing.RunOptions(
+    options = PipelineRunOptions(
         inputs=inputs,
         out=out,
         name=name,
@@ -166,12 +154,16 @@ def run(  # noqa: PLR0913 - a parameter for each option
         to_ns=to,
         values=values,
         bodies=not no_bodies,
-        ports=port or [],
+        ports=port or (),
         topic_ids=topic_ids,
-        keylogs=keylog or [],
+        keylogs=keylog or (),
         separates_networks=separate_networks,
     )
-    raise typer.Exit(doing.run_job(job, SparkOptions(master, conf or []), output))
+    spark = SparkOptions(master, read_conf(conf or []))
+    require_spark()
+    from kdiag_cli.commands.pipeline.run import run_job  # noqa: PLC0415 - pyspark is an extra
+
+    raise typer.Exit(run_job(options, spark, output))
 
 
 @app.command(epilog=_STREAM_EXAMPLES)
@@ -195,13 +187,13 @@ def stream(  # noqa: PLR0913 - as above
     every: Annotated[
         int,
         typer.Option(metavar="TIME", help="How often to look into the folder.", parser=duration_ns),
-    ] = Default(duration_ns, "10s"),
+    ] = OptionDefault(duration_ns, "10s"),
     quiet: Annotated[
         int,
         typer.Option(
             metavar="TIME", help="How long the newest capture must be quiet.", parser=duration_ns
         ),
-    ] = Default(duration_ns, "60s"),
+    ] = OptionDefault(duration_ns, "60s"),
     most_files: Annotated[
         int, typer.Option(min=1, help="How many captures are read at a time.")
     ] = 16,
@@ -212,7 +204,7 @@ def stream(  # noqa: PLR0913 - as above
             help="End a connection that is without packets for so long; 0 for never.",
             parser=duration_ns,
         ),
-    ] = Default(duration_ns, "1h"),
+    ] = OptionDefault(duration_ns, "1h"),
     once: Annotated[
         bool, typer.Option("--once", help="End when all that is there is read.")
     ] = False,
@@ -227,12 +219,9 @@ def stream(  # noqa: PLR0913 - as above
 
     TLS is not decrypted: for that, run the pipeline on captures that are complete.
     """
-    from kdiag_cli.commands.pipeline import stream as doing  # noqa: PLC0415 - `--help`
-    from kdiag_cli.commands.pipeline.spark import SparkOptions  # noqa: PLC0415
-
     if close and not once:
         raise typer.BadParameter("needs --once", param_hint="'--close'")
-    options = doing.StreamOptions(
+    options = PipelineStreamOptions(
         folder=folder,
         out=out,
         checkpoint=checkpoint,
@@ -245,15 +234,19 @@ def stream(  # noqa: PLR0913 - as above
         is_once=once,
         is_closing=close,
         bodies=not no_bodies,
-        ports=port or [],
+        ports=port or (),
         separates_networks=separate_networks,
     )
-    raise typer.Exit(doing.follow(options, SparkOptions(master, conf or [])))
+    spark = SparkOptions(master, read_conf(conf or []))
+    require_spark()
+    from kdiag_cli.commands.pipeline.stream import follow  # noqa: PLC0415 - pyspark is an extra
+
+    raise typer.Exit(follow(options, spark))
 
 
 @app.command(epilog=_REPORT_EXAMPLES)
 def report(  # noqa: PLR0913 - as above
-    name: Annotated[str, typer.Argument(help="Which report; `kdiag report --list` tells them.")],
+    name: Annotated[str, typer.Argument(help="Which report; `kdiag report --list` shows them.")],
     folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder of tables.")],
     *,
     master: Master = None,
@@ -264,13 +257,12 @@ def report(  # noqa: PLR0913 - as above
     wide: Wide = False,
 ) -> None:
     """Answer a question that many have, on Spark; DuckDB's is `kdiag report NAME DIR`."""
-    from kdiag_cli.commands.pipeline import run as doing  # noqa: PLC0415 - `--help`
-    from kdiag_cli.commands.pipeline.spark import SparkOptions  # noqa: PLC0415
-
     query = read_query(name, parameter or [])
-    spark = SparkOptions(master, conf or [])
-    raise typer.Exit(
-        doing.report_tables(
-            query, folder, spark, output, name, has_headers=not no_headers, is_wide=wide
-        )
+    spark = SparkOptions(master, read_conf(conf or []))
+    require_spark()
+    from kdiag_cli.commands.pipeline.run import report_tables  # noqa: PLC0415 - pyspark is an extra
+
+    question = TableQuestion(
+        query, output, f"report {name}", has_headers=not no_headers, is_wide=wide
     )
+    raise typer.Exit(report_tables(question, folder, spark))

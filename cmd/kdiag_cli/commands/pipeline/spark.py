@@ -1,4 +1,4 @@
-"""What is done on Spark: with a session that starts without a word, and ends so on Ctrl-C."""
+"""A session of Spark that starts without a word, and ends so on Ctrl-C."""
 
 import os
 import signal
@@ -9,12 +9,12 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from tempfile import TemporaryFile
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Any, Final
 
 from kdiag.errors import ReportError
+from kdiag.pipeline.session import cancel, open_session
 from kdiag_cli.captures.reading import run_on_captures
+from kdiag_cli.commands.pipeline.options import SparkOptions
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.output.terminal import say
 
@@ -24,29 +24,20 @@ if TYPE_CHECKING:
 _STDERR: Final = 2
 
 
-class SparkOptions(NamedTuple):
-    """Where Spark runs, and its settings as `key=value`."""
-
-    master: str | None
-    conf: list[str]
-
-
 def with_spark(
     options: SparkOptions,
     do: "Callable[[Session], ExitCode]",
     check: Callable[[], None] = lambda: None,
 ) -> ExitCode:
-    """Do something with a session of Spark, and end it; return the exit code.
+    """Do something with a session of Spark, then end it; return the exit code.
 
     Args:
         options: where Spark runs.
-        do: is given the session.
-        check: finds out before Spark is started what cannot work.
+        do: receives the session.
+        check: raises ReportError, before Spark starts, if it cannot work.
     """
-    from kdiag.pipeline.session import cancel, require  # noqa: PLC0415 - `--help` needs it not
 
     def work() -> ExitCode:
-        require()
         check()
         with _session(options) as session:
             return _interruptible(partial(do, session), partial(cancel, session))
@@ -55,16 +46,16 @@ def with_spark(
 
 
 def _interruptible(do: Callable[[], ExitCode], cancel: Callable[[], None]) -> ExitCode:
-    """Do something in a thread, so that Ctrl-C finds this one waiting for nothing but that.
+    """Do something in a thread, so that Ctrl-C interrupts nothing but the wait for it.
 
-    A thread that waits for the JVM would be interrupted in the middle of a message.
+    A thread that talks to the JVM would be interrupted in the middle of a message.
     """
     future: Future[ExitCode] = Future()
 
     def work() -> None:
         try:
             future.set_result(do())
-        except BaseException as error:  # noqa: BLE001 - whoever waits is told
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
             future.set_exception(error)
 
     Thread(target=work, daemon=True).start()
@@ -77,19 +68,11 @@ def _interruptible(do: Callable[[], ExitCode], cancel: Callable[[], None]) -> Ex
 
 @contextmanager
 def _session(options: SparkOptions) -> Iterator["Session"]:
-    from kdiag.pipeline.session import open_session  # noqa: PLC0415 - `--help` needs it not
-
-    conf = {}
-    for setting in options.conf:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"{setting!r} is not key=value", param_hint="'--conf'")
-        conf[key] = value
     progress()("starting Spark")
     on_interrupt = signal.getsignal(signal.SIGINT)
     with _apart_from_stderr():
-        session = open_session(options.master, conf)
-    signal.signal(signal.SIGINT, on_interrupt)  # PySpark has set its own, which asks the JVM
+        session = open_session(options.master, options.conf)
+    signal.signal(signal.SIGINT, on_interrupt)  # PySpark installed its own, which asks the JVM
     try:
         yield session
     finally:
@@ -98,9 +81,9 @@ def _session(options: SparkOptions) -> Iterator["Session"]:
 
 @contextmanager
 def _apart_from_stderr() -> Iterator[None]:
-    """Have what is started here write its messages into a file, shown only if the start fails.
+    """Send the messages of what is started here to a file, shown only if the start fails.
 
-    The JVM greets at length, and what goes wrong in it later is told to Python as well.
+    The JVM greets at length; its later failures reach Python as well.
     """
     sys.stderr.flush()
     with TemporaryFile() as log, ExitStack() as restored:
@@ -117,5 +100,5 @@ def _apart_from_stderr() -> Iterator[None]:
 
 
 def progress() -> Callable[[str], Any]:
-    """Return what says what is being done, where a person waits."""
+    """Return what reports each step, where a person waits."""
     return say if sys.stderr.isatty() else lambda _: None

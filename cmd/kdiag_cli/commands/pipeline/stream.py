@@ -1,43 +1,26 @@
-"""What `kdiag pipeline stream` does once its arguments are read."""
+"""The run of `kdiag pipeline stream`, with Spark; it needs the extra `spark`."""
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import ReportError
-from kdiag_cli.commands.pipeline.spark import SparkOptions, progress, with_spark
+from kdiag.pipeline.decode import FlowRules
+from kdiag.pipeline.run import Job
+from kdiag.pipeline.stream import StreamJob, close, drain, start, wait
+from kdiag.report.tables.catalog import TableChoice
+from kdiag_cli.commands.pipeline.options import PipelineStreamOptions, SparkOptions
+from kdiag_cli.commands.pipeline.spark import progress, with_spark
 from kdiag_cli.exit_code import ExitCode
 
 if TYPE_CHECKING:
     from kdiag.pipeline.session import Session
-    from kdiag.pipeline.stream import StreamJob
 
 
-class StreamOptions(NamedTuple):
-    """What `kdiag pipeline stream` is told; see its options."""
-
-    folder: str
-    out: str
-    checkpoint: str
-    name: str
-    parts: int
-    every_ns: int
-    quiet_ns: int
-    most_files: int
-    idle_ns: int
-    is_once: bool
-    is_closing: bool
-    bodies: bool
-    ports: list[int]
-    separates_networks: bool
-
-
-def follow(options: StreamOptions, spark: SparkOptions) -> ExitCode:
+def follow(options: PipelineStreamOptions, spark: SparkOptions) -> ExitCode:
     """Follow a folder; return the exit code."""
 
     def do(session: "Session") -> ExitCode:
-        from kdiag.pipeline.stream import close, drain, start, wait  # noqa: PLC0415
-
         job = _stream_job(options)
         query = start(session, job, progress())
         if not options.is_once:
@@ -51,23 +34,18 @@ def follow(options: StreamOptions, spark: SparkOptions) -> ExitCode:
 
 
 def _require_folder(folder: str) -> None:
-    """Do nothing if a folder is there.
+    """Require that a folder exists.
 
     Raises:
-        ReportError: it is not.
+        ReportError: it does not.
     """
-    from kdiag.pipeline.uri import is_folder  # noqa: PLC0415 - pyarrow
+    from kdiag.pipeline.uri import is_folder  # noqa: PLC0415 - pyarrow, an extra
 
     if not is_folder(folder):
-        raise ReportError(folder, "is no folder: name the one that captures come into")
+        raise ReportError(folder, "is not a folder: name the one that captures come into")
 
 
-def _stream_job(options: StreamOptions) -> "StreamJob":
-    from kdiag.pipeline.decode import FlowRules  # noqa: PLC0415 - pyarrow
-    from kdiag.pipeline.run import Job  # noqa: PLC0415
-    from kdiag.pipeline.stream import StreamJob  # noqa: PLC0415
-    from kdiag.report.tables.catalog import TableChoice  # noqa: PLC0415
-
+def _stream_job(options: PipelineStreamOptions) -> StreamJob:
     job = Job(
         (),
         options.out.rstrip("/"),

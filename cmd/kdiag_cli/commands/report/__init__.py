@@ -1,1 +1,6 @@
-"""`kdiag report`, `kdiag query` and `kdiag tables`."""
+"""`kdiag report`, `kdiag query` and `kdiag tables`.
+
+query, report, tables    their arguments and options
+run                      the answer to one question
+listing                  the reports themselves: `--list` and `--sql`
+"""

@@ -1,6 +1,5 @@
-"""`kdiag query`: a question in SQL about captures."""
+"""`kdiag query`: its arguments and options; it answers a question in SQL about captures."""
 
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -16,7 +15,7 @@ from kdiag_cli.options.captures import (
     TopicIds,
     WithRecords,
 )
-from kdiag_cli.options.report import AnswerOutput
+from kdiag_cli.options.report import AnswerOutput, TableQuestion, require_report_extra
 from kdiag_cli.options.results import NoHeaders, Wide
 from kdiag_cli.output.answer import AnswerFormat
 
@@ -61,10 +60,8 @@ def query(  # noqa: PLR0913 - a parameter for each option
     """
     if len(arguments) < _LEAST_ARGUMENTS:
         raise typer.BadParameter("give captures and then a SELECT", param_hint="CAPTURE... SQL")
-    from kdiag_cli.captures.tables import ask_tables, require_report_extra  # noqa: PLC0415
-    from kdiag_cli.commands.report.run import print_result  # noqa: PLC0415
-
     require_report_extra()
+    from kdiag_cli.commands.report import run  # noqa: PLC0415 - duckdb is an extra
 
     *files, sql = arguments
     inputs = CaptureInputs(
@@ -75,12 +72,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
         separates_networks=separate_networks,
     )
     contents = TableContents(bodies=not no_bodies, records=values)
-    ask = partial(
-        print_result,
-        Query(sql, {}),
-        output,
-        command="query",
-        has_headers=not no_headers,
-        is_wide=wide,
+    question = TableQuestion(
+        Query(sql, {}), output, "query", has_headers=not no_headers, is_wide=wide
     )
-    raise typer.Exit(ask_tables(inputs, contents, ask))
+    raise typer.Exit(run.run(question, inputs, contents))

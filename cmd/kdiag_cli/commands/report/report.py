@@ -1,11 +1,11 @@
-"""`kdiag report`: questions that many have, answered from captures."""
+"""`kdiag report`: its arguments and options; it answers questions that many have."""
 
 from enum import StrEnum
-from functools import partial
 from typing import Annotated
 
 import typer
 
+from kdiag_cli.commands.report.listing import print_reports, print_sql
 from kdiag_cli.options.captures import (
     CaptureInputs,
     KeyLogs,
@@ -14,7 +14,13 @@ from kdiag_cli.options.captures import (
     TableContents,
     TopicIds,
 )
-from kdiag_cli.options.report import AnswerOutput, Parameters, read_query
+from kdiag_cli.options.report import (
+    AnswerOutput,
+    Parameters,
+    TableQuestion,
+    read_query,
+    require_report_extra,
+)
 from kdiag_cli.options.results import NoHeaders, Wide
 from kdiag_cli.output.answer import AnswerFormat
 
@@ -41,7 +47,7 @@ class Dialect(StrEnum):
 
 
 def report(  # noqa: PLR0913 - a parameter for each option
-    name: Annotated[str | None, typer.Argument(help="Which report; --list tells them.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Which report; --list shows them.")] = None,
     files: Annotated[
         list[str] | None,
         typer.Argument(metavar="CAPTURE...", help="Captures, or a folder of tables."),
@@ -64,9 +70,6 @@ def report(  # noqa: PLR0913 - a parameter for each option
 
     Clients and their libraries, who breaks on Kafka 4, latency, errors, throughput, TCP splits.
     """
-    from kdiag_cli.captures.tables import ask_tables, require_report_extra  # noqa: PLC0415
-    from kdiag_cli.commands.report.run import print_reports, print_result, print_sql  # noqa: PLC0415
-
     if list_all:
         print_reports(output, has_headers=not no_headers, is_wide=wide)
         return
@@ -79,6 +82,8 @@ def report(  # noqa: PLR0913 - a parameter for each option
     if not files:
         raise typer.BadParameter("give captures or a folder of tables", param_hint="CAPTURE...")
     require_report_extra()
+    from kdiag_cli.commands.report import run  # noqa: PLC0415 - duckdb is an extra
+
     inputs = CaptureInputs(
         files=files,
         ports=frozenset(port or ()),
@@ -86,12 +91,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
         topic_ids=topic_ids,
         separates_networks=separate_networks,
     )
-    ask = partial(
-        print_result,
-        query,
-        output,
-        command=f"report {name}",
-        has_headers=not no_headers,
-        is_wide=wide,
+    question = TableQuestion(
+        query, output, f"report {name}", has_headers=not no_headers, is_wide=wide
     )
-    raise typer.Exit(ask_tables(inputs, TableContents(bodies=False), ask))
+    raise typer.Exit(run.run(question, inputs, TableContents(bodies=False)))

@@ -1,74 +1,74 @@
-"""The output of `kdiag query` and `kdiag report`: answers, SQL of reports, the list of reports."""
+"""The run of `kdiag query` and `kdiag report`: tables in, the answer to one question out.
 
-from typing import TYPE_CHECKING
+It needs the extra `report`: see `require_report_extra`.
+"""
 
-from kdiag.report.sql_report import Query, Report, load_report, report_names
-from kdiag_cli.captures.tables import require_report_extra
-from kdiag_cli.output.answer import Answer, AnswerFormat, print_answer
-from kdiag_cli.output.result import print_document
-from kdiag_cli.output.tables import print_table
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from kdiag.report.engine import Database, holds_tables, open_folder, rows_of
+from kdiag_cli.captures.reading import run_on_captures
+from kdiag_cli.captures.tables import tables_of
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.captures import CaptureInputs, TableContents
+from kdiag_cli.options.report import TableQuestion
+from kdiag_cli.output.answer import TableAnswer, print_answer
 from kdiag_cli.output.terminal import Output
 
-if TYPE_CHECKING:
-    from typing import Any
 
-    from kdiag.report.engine import Database
+def run(question: TableQuestion, inputs: CaptureInputs, contents: TableContents) -> ExitCode:
+    """Print the answer to a question; return the exit code of the program.
 
-
-def print_sql(query: Query, dialect: str) -> None:
-    """Print a query in a dialect, its parameters as a comment above it."""
-    if dialect != "duckdb":
-        require_report_extra()
-    screen = Output()
-    for key, value in query.values.items():
-        screen.line(f"-- {key} = {value!r}")
-    screen.line(query.text(dialect))
-    screen.flush()
-
-
-def print_reports(form: AnswerFormat, *, has_headers: bool, is_wide: bool = False) -> None:
-    """Print what reports there are."""
-    reports = [load_report(name) for name in report_names()]
-    screen = Output(is_wide=is_wide)
-    if form in (AnswerFormat.JSON, AnswerFormat.JSONL):
-        print_document(screen, "report", [_document(each) for each in reports])
-    else:
-        rows = [(each.name, _parameters(each), each.question) for each in reports]
-        print_table(screen, ("REPORT", "PARAMETERS", "QUESTION"), rows, has_headers=has_headers)
-    screen.flush()
-
-
-def _parameters(report: Report) -> str:
-    return " ".join(f"{each.name}={each.default}" for each in report.parameters)
-
-
-def _document(report: Report) -> "dict[str, Any]":
-    return {
-        "report": report.name,
-        "question": report.question,
-        "notes": report.notes,
-        "parameters": [each._asdict() for each in report.parameters],
-    }
-
-
-def print_result(  # noqa: PLR0913 - two are only passed on
-    query: Query,
-    form: AnswerFormat,
-    database: "Database",
-    *,
-    command: str,
-    has_headers: bool,
-    is_wide: bool,
-) -> None:
-    """Print the answer of a database to a question.
-
-    Raises:
-        ReportError: if the question is wrong.
+    Args:
+        question: the question.
+        inputs: the captures, or a folder of tables.
+        contents: what the tables of captures hold.
     """
-    from kdiag.report.engine import rows_of  # noqa: PLC0415 - duckdb is an extra
 
-    found = database.ask(query)
-    screen = Output(is_wide=is_wide)
-    answer = Answer(found.schema.names, rows_of(found))
-    print_answer(screen, answer, form, command=command, has_headers=has_headers, wide=query.wide)
-    screen.flush()
+    def ask(database: Database) -> None:
+        found = database.ask(question.query)
+        screen = Output(is_wide=question.is_wide)
+        print_answer(
+            screen,
+            TableAnswer(found.schema.names, rows_of(found)),
+            question.form,
+            command=question.command,
+            has_headers=question.has_headers,
+            wide=question.query.wide,
+        )
+        screen.flush()
+
+    return ask_tables(inputs, contents, ask)
+
+
+def ask_tables(
+    inputs: CaptureInputs, contents: TableContents, ask: Callable[[Database], None]
+) -> ExitCode:
+    """Ask something of the tables of captures; return the exit code.
+
+    Captures are written as Parquet into a temporary folder first, so that the tables may be larger
+    than the memory.
+
+    Args:
+        inputs: the captures, or one folder that `kdiag decode --output parquet` has written.
+        contents: what the tables hold.
+        ask: is given the database, prints the answer.
+    """
+    return run_on_captures(lambda: _ask(inputs, contents, ask))
+
+
+def _ask(
+    inputs: CaptureInputs, contents: TableContents, ask: Callable[[Database], None]
+) -> ExitCode:
+    if len(inputs.files) == 1 and holds_tables(Path(inputs.files[0])):
+        with open_folder(Path(inputs.files[0])) as database:
+            ask(database)
+        return ExitCode.DONE
+    with tempfile.TemporaryDirectory(prefix="kdiag-tables-") as folder:
+        result = tables_of(inputs, Path(folder), contents)
+        if not result.is_interrupted:
+            result.say_warnings()
+            with open_folder(Path(folder)) as database:
+                ask(database)
+        return result.exit_code

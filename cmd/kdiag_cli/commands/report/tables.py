@@ -1,18 +1,16 @@
-"""`kdiag tables`: what there is to ask about, column by column."""
+"""`kdiag tables`: the tables that can be asked, column by column."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from kdiag.report.tables.catalog import TABLES
+from kdiag.report.tables.column import Column, Table
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.results import NoHeaders, Wide
 from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.tables import print_table
 from kdiag_cli.output.terminal import BOLD, Output, print_paragraph, say
-
-if TYPE_CHECKING:
-    from kdiag.report.tables.column import Column, Table
 
 EXAMPLES = """\b
 Examples:
@@ -44,7 +42,7 @@ def tables(
     """
     unknown = [name for name in names or () if name not in TABLES]
     if unknown:
-        say(f"there is no table {unknown[0]!r}; there are {', '.join(TABLES)}")
+        say(f"unknown table {unknown[0]!r}; there are {', '.join(TABLES)}")
         raise typer.Exit(ExitCode.USAGE)
     chosen = [TABLES[name] for name in names or TABLES]
     screen = Output(is_wide=wide)
@@ -55,7 +53,7 @@ def tables(
     screen.flush()
 
 
-def _document(table: "Table") -> dict[str, Any]:
+def _document(table: Table) -> dict[str, Any]:
     return {
         "table": table.name,
         "meaning": table.meaning,
@@ -64,7 +62,7 @@ def _document(table: "Table") -> dict[str, Any]:
     }
 
 
-def _print(screen: Output, tables: "list[Table]", *, has_headers: bool) -> None:
+def _print(screen: Output, tables: list[Table], *, has_headers: bool) -> None:
     """Print a paragraph for each table on a terminal, else one list of all columns."""
     if not screen.is_terminal:
         rows = [(table.name, *cells) for table in tables for cells in _rows(table)]
@@ -80,12 +78,12 @@ def _print(screen: Output, tables: "list[Table]", *, has_headers: bool) -> None:
         print_table(screen, ("COLUMN", "TYPE", "MEANING"), cells, has_headers=has_headers)
 
 
-def _rows(table: "Table") -> list[tuple[str, ...]]:
+def _rows(table: Table) -> list[tuple[str, ...]]:
     """Return the columns of a table as the cells of `_KEYS`."""
     return [(each.name, each.type, each.unit, each.meaning) for each in table.columns]
 
 
-def _type_text(column: "Column[Any]") -> str:
+def _type_text(column: Column[Any]) -> str:
     """Return a type in which lines can end, and the unit of its numbers."""
     unit = f" ({column.unit})" if column.unit else ""
     return column.type.replace(",", ", ") + unit

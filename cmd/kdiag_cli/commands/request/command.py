@@ -1,4 +1,4 @@
-"""`kdiag request`: what it takes. The work is in `request_message` and `request_sending`."""
+"""`kdiag request`: its arguments and options."""
 
 from typing import Annotated
 
@@ -6,10 +6,8 @@ import typer
 
 from kdiag.findings.rule import Severity
 from kdiag.wire.catalog import Api
-from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.run import run_live
-from kdiag_cli.options import completion as completion_values
 from kdiag_cli.options.apis import read_api
+from kdiag_cli.options.completion import complete_apis, complete_destinations
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.results import FailOn
@@ -47,7 +45,7 @@ def request(  # noqa: PLR0913 - a parameter for each option
             metavar="API",
             help="Kafka's name of the request, or its number.",
             parser=read_api,
-            autocompletion=completion_values.apis,
+            autocompletion=complete_apis,
         ),
     ],
     body: Annotated[
@@ -64,7 +62,7 @@ def request(  # noqa: PLR0913 - a parameter for each option
             "--to",
             metavar="WHERE",
             help="Whom to ask; see below.",
-            autocompletion=completion_values.destinations,
+            autocompletion=complete_destinations,
         ),
     ] = "any",
     version: Annotated[
@@ -99,18 +97,18 @@ def request(  # noqa: PLR0913 - a parameter for each option
         bool, typer.Option("--show-secrets", help="Print passwords and tokens.")
     ] = False,
     fail_on: FailOn = Severity.ERROR,
-    options: LiveOptions = NO_OPTIONS,
+    live: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Send any request of Kafka's protocol, and print the answer."""
-    # `--help` must not load what only the run needs.
-    from kdiag_cli.commands.request import forms as request_forms  # noqa: PLC0415
-    from kdiag_cli.commands.request import message as request_message  # noqa: PLC0415 - as above
-    from kdiag_cli.commands.request import run as request_sending  # noqa: PLC0415 - as above
-    from kdiag_cli.live.destination import read_destination  # noqa: PLC0415 - as above
+    from kdiag_cli.commands.request import options, run  # noqa: PLC0415 - 85 ms that --help spares
 
-    request_message.check_version(api, version)
-    order = request_sending.Order(
-        destination=read_destination(to),
+    chosen = options.RequestOptions(
+        api=api,
+        body=body,
+        to=to,
+        version=version,
+        lists_fields=fields,
+        is_template=template,
         is_confirmed=yes,
         is_dry_run=dry_run,
         raw=raw,
@@ -118,15 +116,4 @@ def request(  # noqa: PLR0913 - a parameter for each option
         show_secrets=show_secrets,
         fail_on=fail_on,
     )
-    form = {} if fields or template else request_message.read_json(body)
-
-    def work() -> ExitCode:
-        if fields:
-            return request_forms.print_fields(api, version, options.output, is_wide=options.is_wide)
-        if template:
-            return request_forms.print_template(api, version)
-        message = request_message.read_message(api, form, version)
-        return request_sending.run(message, order, options)
-
-    code = run_live(work, options.timeout_ns, command="request", output=options.output)
-    raise typer.Exit(code)
+    raise typer.Exit(run.run(chosen, live))

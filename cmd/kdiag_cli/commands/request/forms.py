@@ -1,4 +1,4 @@
-"""`kdiag request --template` and `--fields`: what a request can hold, for whoever writes one."""
+"""`kdiag request --template` and `--fields`: the JSON and the fields of a request, to write one."""
 
 from typing import Any, Final
 

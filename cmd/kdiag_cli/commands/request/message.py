@@ -1,12 +1,6 @@
-"""The request that a person means: which API, what it asks, in which versions it can be said."""
+"""The request that a person means: which API, its body, and the versions that can encode it."""
 
-import json
-import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final, NamedTuple
-
-import typer
 
 from kdiag import __version__
 from kdiag.client.network.api_versions import SOFTWARE_NAME
@@ -20,18 +14,16 @@ from kdiag.wire.schema import Struct, Versions
 
 _FIRST_WITH_SOFTWARE: Final = 3
 _SOFTWARE: Final = {"clientSoftwareName": SOFTWARE_NAME, "clientSoftwareVersion": __version__}
-"""What brokers refuse an ApiVersions request without."""
-
-_JSON_HINT: Final = "'JSON'"
+"""Brokers refuse an ApiVersions request without these."""
 
 
 class RequestMessage(NamedTuple):
-    """A request that may be sent.
+    """A request to be sent.
 
     Attributes:
         api: which API.
-        form: what it asks, in Kafka's JSON.
-        versions: the versions that can say it.
+        form: its body, in Kafka's JSON.
+        versions: the versions that can encode it.
     """
 
     api: Api
@@ -42,7 +34,7 @@ class RequestMessage(NamedTuple):
         """Return the message for a version.
 
         Raises:
-            EncodeError: if that version cannot say it.
+            EncodeError: if that version cannot encode it.
         """
         form = self.form
         if self.api.key == api_keys.API_VERSIONS and version >= _FIRST_WITH_SOFTWARE:
@@ -51,57 +43,12 @@ class RequestMessage(NamedTuple):
 
     @property
     def builder(self) -> RequestBuilder:
-        """Return it as the client takes it."""
+        """Return the request as the client expects it."""
         return RequestBuilder(self.api, self.versions, self.build)
 
 
-def check_version(api: Api, version: int | None) -> None:
-    """Check that a version exists, if one is given.
-
-    Raises:
-        typer.BadParameter: if no Kafka has had it.
-    """
-    if version is not None and not api.versions.covers(version):
-        why = f"{api.name} has versions {api.versions}, not {version}"
-        raise typer.BadParameter(why, param_hint="'--api-version'")
-
-
-def read_json(text: str | None) -> dict[str, Any]:
-    """Return the JSON object that is given as it is, in a file (`@FILE`) or on stdin (`-`).
-
-    Raises:
-        typer.BadParameter: if it is none, or the file cannot be read.
-    """
-    if text is None:
-        return {}
-    source, read = _source(text)
-    try:
-        form = json.loads(read())
-    except json.JSONDecodeError as error:
-        why = f"{source} is no JSON: line {error.lineno}, column {error.colno}: {error.msg}"
-        raise typer.BadParameter(why, param_hint=_JSON_HINT) from None
-    except OSError as error:
-        why = f"{source} cannot be read: {error.strerror}"
-        raise typer.BadParameter(why, param_hint=_JSON_HINT) from None
-    except (ValueError, RecursionError) as error:  # not UTF-8, a number without end, too deep
-        raise typer.BadParameter(f"{source} is no JSON: {error}", param_hint=_JSON_HINT) from None
-    if not isinstance(form, dict):
-        why = f"{source} must be an object with the fields of the request, such as {{}}"
-        raise typer.BadParameter(why, param_hint=_JSON_HINT)
-    return form
-
-
-def _source(text: str) -> tuple[str, Callable[[], str | bytes]]:
-    """Return what a source is called, and what reads it."""
-    if text == "-":
-        return "stdin", sys.stdin.buffer.read
-    if text.startswith("@"):
-        return text[1:], Path(text[1:]).read_bytes
-    return "the argument", lambda: text
-
-
 def read_message(api: Api, form: dict[str, Any], version: int | None) -> RequestMessage:
-    """Return the request that some JSON means.
+    """Return the request for a body in JSON.
 
     Args:
         api: the API.
@@ -109,7 +56,7 @@ def read_message(api: Api, form: dict[str, Any], version: int | None) -> Request
         version: the only version to use; None for every one that has all the fields of the form.
 
     Raises:
-        EncodeError: if no version, or not that one, can say it; tells the field and why not.
+        EncodeError: if no version, or not that one, can encode it; names the field and the reason.
     """
     fits = _versions_for(api, form) if version is None else Versions(version, version)
     fault = _fault(api, form, fits.high)
@@ -119,7 +66,7 @@ def read_message(api: Api, form: dict[str, Any], version: int | None) -> Request
 
 
 def _versions_for(api: Api, form: dict[str, Any]) -> Versions:
-    """Return the newest versions that can say what is meant; the newest of all if none can."""
+    """Return the newest versions that can encode a body; the newest of all if none can."""
     can = [_fault(api, form, each) is None for each in range(api.versions.high + 1)]
     high = max((each for each, is_able in enumerate(can) if is_able), default=api.versions.high)
     low = high
@@ -129,7 +76,7 @@ def _versions_for(api: Api, form: dict[str, Any]) -> Versions:
 
 
 def _fault(api: Api, form: dict[str, Any], version: int) -> EncodeError | None:
-    """Return why a version cannot say what is meant; None if it can."""
+    """Return why a version cannot encode a body; None if it can."""
     try:
         message = from_json(api.request_class(), version, form)
     except EncodeError as error:

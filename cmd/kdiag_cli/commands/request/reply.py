@@ -1,4 +1,4 @@
-"""What a broker replied to a request, for people and for programs."""
+"""The reply of a broker to a request, for people and for programs."""
 
 from typing import Any, NamedTuple
 
@@ -14,13 +14,13 @@ from kdiag.wire.schema import Struct
 from kdiag_cli.output.result import milliseconds
 
 
-class Asked(NamedTuple):
-    """Who was asked.
+class AskedNode(NamedTuple):
+    """The node that was asked, and the API.
 
     Attributes:
         node_id: the broker; None for a bootstrap server that no broker advertises.
-        address: where; None if nobody was asked.
-        api: Kafka's name of what.
+        address: its address; None if no node was asked.
+        api: Kafka's name of the API.
     """
 
     node_id: int | None
@@ -33,20 +33,20 @@ class Asked(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """How one node replied.
+    """The reply of one node.
 
     Attributes:
-        asked: who.
-        version: in which it was asked; None if it was not.
+        asked: the node.
+        version: of the request; None if there was none.
         rtt_ns: from the request's last byte to the response's first.
         body: the response in JSON; None without one.
-        error: why there is no response; None if there is, or none was needed.
+        error: why there is no response; None if there is one, or none was due.
         error_name: Kafka's name of the first error in the response.
-        warning: what in the response could not be decoded.
+        warning: which part of the response could not be decoded.
         frame: the request as it was sent.
     """
 
-    asked: Asked
+    asked: AskedNode
     version: int | None = None
     rtt_ns: int | None = None
     body: dict[str, Any] | None = None
@@ -57,7 +57,7 @@ class Reply(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Return what it is, in a line."""
+        """Return the reply in one line."""
         version = "" if self.version is None else f" v{self.version}"
         rtt = "no response" if self.rtt_ns is None else f"{milliseconds(self.rtt_ns)} ms"
         error = f", {self.error_name}" if self.error_name else ""
@@ -65,7 +65,7 @@ class Reply(NamedTuple):
 
     @property
     def finding(self) -> Finding | None:
-        """Return what is wrong with it."""
+        """Return the finding about an error."""
         if isinstance(self.error, ConnectError):
             return connection_finding(self.error)
         if self.error_name is None:
@@ -79,7 +79,7 @@ class Reply(NamedTuple):
         )
 
     def document(self, *, with_bytes: bool) -> dict[str, Any]:
-        """Return it in the shape that `--output json` promises."""
+        """Return the reply in the shape that `--output json` promises."""
         document = {
             "node_id": self.asked.node_id,
             "address": self.asked.address,
@@ -95,13 +95,13 @@ class Reply(NamedTuple):
 
 
 def reply_of(
-    asked: Asked, answer: Answer[Struct], exchange: Exchange | None, bodies: Bodies
+    asked: AskedNode, answer: Answer[Struct], exchange: Exchange | None, bodies: Bodies
 ) -> Reply:
-    """Return the reply that an answer is.
+    """Return the reply for an answer.
 
     Args:
-        asked: who was asked.
-        answer: how that ended.
+        asked: the node.
+        answer: of the client.
         exchange: what crossed the wire, if anything did.
         bodies: makes the JSON.
     """
@@ -123,7 +123,7 @@ def reply_of(
 
 
 def frame_hex(frame: Frame | None) -> str | None:
-    """Return a frame in hex, with its length in front, as it crosses the wire."""
+    """Return a frame in hex with its length in front, as it crosses the wire."""
     if frame is None:
         return None
     return (frame.size.to_bytes(LENGTH_BYTES) + frame.data).hex()

@@ -1,4 +1,4 @@
-"""`kdiag request`: sends a request to the brokers that are meant, and prints their answers.
+"""The run of `kdiag request`: sends a request to its destination, and prints the replies.
 
     $ kdiag request -b localhost:9092 FindCoordinator '{"coordinatorKeys": ["orders"]}'
     kdiag: broker 1 (localhost:9092): FindCoordinator v6, 1.21 ms
@@ -6,11 +6,12 @@
       "throttleTimeMs": 0,
       ...
 
-The bodies alone are on stdout, so that a pipe gets nothing but JSON.
+Only bodies go to stdout, so that a pipe gets nothing but JSON.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.config.load import load_config
@@ -20,16 +21,17 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.findings.rule import Severity
 from kdiag.probe.destination import Destination, broker_id, find_nodes
 from kdiag.wire.frame import Frame
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.side_effects import effect
-from kdiag_cli.commands.request.forms import pretty
-from kdiag_cli.commands.request.message import RequestMessage
-from kdiag_cli.commands.request.reply import Asked, Reply, frame_hex, reply_of
+from kdiag_cli.commands.request.forms import pretty, print_fields, print_template
+from kdiag_cli.commands.request.message import RequestMessage, read_message
+from kdiag_cli.commands.request.options import RequestOptions, check_version, read_json
+from kdiag_cli.commands.request.reply import AskedNode, Reply, frame_hex, reply_of
 from kdiag_cli.exit_code import ExitCode, exit_code_of
-from kdiag_cli.live.destination import destination_session, tell_nowhere
+from kdiag_cli.live.destination import destination_session, read_destination, report_nowhere
+from kdiag_cli.live.run import run_live
 from kdiag_cli.options.live import LiveOptions, config_sources
 from kdiag_cli.output.findings import say_findings
 from kdiag_cli.output.json_text import shown
@@ -39,66 +41,64 @@ from kdiag_cli.output.terminal import Output, say
 COMMAND: Final = "request"
 
 
-class Order(NamedTuple):
-    """What is to be done with a request.
+def run(options: RequestOptions, live: LiveOptions) -> ExitCode:
+    """Send a request, or print its fields or template; return the exit code of the program.
 
-    Attributes:
-        destination: where it goes.
-        is_confirmed: whether it may change something.
-        is_dry_run: whether it is only shown.
-        raw: whether bodies are Kafka's exact JSON.
-        with_bytes: whether its frame is shown.
-        show_secrets: whether passwords and tokens are shown.
-        fail_on: the least severity of a finding that makes the exit code 1.
+    Raises:
+        typer.BadParameter: if an option is wrong.
     """
+    check_version(options.api, options.version)
+    destination = read_destination(options.to)
+    if options.lists_fields:
+        work = partial(print_fields, options.api, options.version, live.output)
+    elif options.is_template:
+        work = partial(print_template, options.api, options.version)
+    else:
+        work = partial(_ask, options, read_json(options.body), destination, live)
+    return run_live(work, live.timeout_ns, command=COMMAND, output=live.output)
 
-    destination: Destination
-    is_confirmed: bool
-    is_dry_run: bool
-    raw: bool
-    with_bytes: bool
-    show_secrets: bool
-    fail_on: Severity
 
-
-def run(message: RequestMessage, order: Order, options: LiveOptions) -> ExitCode:
-    """Send a request, if that may be, and print the replies; else print what would be sent."""
+def _ask(
+    options: RequestOptions, form: dict[str, Any], destination: Destination, live: LiveOptions
+) -> ExitCode:
+    """Send a request and print the replies; without leave to send it, print the request."""
+    message = read_message(options.api, form, options.version)
     newest = message.versions.high
     change = effect(message.api, message.build(newest), newest)
-    if order.is_dry_run:
-        _show(message, order, options)
+    if options.is_dry_run:
+        _show(message, options, live)
         return ExitCode.DONE
-    if change is not None and not order.is_confirmed:
-        _show(message, order, options, change)
+    if change is not None and not options.is_confirmed:
+        _show(message, options, live, change)
         return ExitCode.USAGE
-    return _send(message, order, options)
+    return _send(message, options, destination, live)
 
 
 def _show(
-    message: RequestMessage, order: Order, options: LiveOptions, change: str | None = None
+    message: RequestMessage, options: RequestOptions, live: LiveOptions, change: str | None = None
 ) -> None:
-    """Print what would be sent, and what has to be confirmed before it is."""
-    exchange = _unsent(message, load_config(config_sources(options)).client_id)
+    """Print the request, and what has to be confirmed before it is sent."""
+    exchange = _unsent(message, load_config(config_sources(live)).client_id)
     dissection = Dissection(exchange)
     assert dissection.request is not None
-    body, _ = _bodies(order, TopicNames()).make(dissection, dissection.request, is_response=False)
+    body, _ = _bodies(options, TopicNames()).make(dissection, dissection.request, is_response=False)
     assert body is not None
-    reply = Reply(Asked(None, None, message.api.name), exchange.version, frame=exchange.request)
+    reply = Reply(AskedNode(None, None, message.api.name), exchange.version, frame=exchange.request)
     warnings = [] if change is None else [_refusal(reply, dissection, change)]
     output = Output()
-    if options.output is ResultFormat.JSON:
-        document = {**reply.document(with_bytes=order.with_bytes), "request": body}
+    if live.output is ResultFormat.JSON:
+        document = {**reply.document(with_bytes=options.with_bytes), "request": body}
         print_document(output, COMMAND, [document], warnings=warnings)
     else:
-        _print_frame(output, reply, order)
-        if not order.with_bytes:
+        _print_frame(output, reply, options)
+        if not options.with_bytes:
             output.write(shown(output, pretty(body)) + b"\n")
     output.flush()
     say(*warnings)
 
 
 def _refusal(reply: Reply, dissection: Dissection, change: str) -> str:
-    """Return why a request was not sent, and what it would touch."""
+    """Return why a request was not sent, and what it would change."""
     kinds = (
         ("topics", dissection.topics | dissection.topic_ids),
         ("groups", dissection.groups),
@@ -111,7 +111,7 @@ def _refusal(reply: Reply, dissection: Dissection, change: str) -> str:
 
 
 def _unsent(message: RequestMessage, client_id: str) -> Exchange:
-    """Return the exchange that a request would begin, in the newest version that can say it."""
+    """Return the exchange that a request would begin, in the newest version that can encode it."""
     api, version = message.api, message.versions.high
     data = b"".join(request_parts(message.build(version), api, version, 0, client_id))
     return Exchange(
@@ -128,7 +128,9 @@ def _unsent(message: RequestMessage, client_id: str) -> Exchange:
     )
 
 
-def _send(message: RequestMessage, order: Order, options: LiveOptions) -> ExitCode:
+def _send(
+    message: RequestMessage, options: RequestOptions, destination: Destination, live: LiveOptions
+) -> ExitCode:
     """Send a request and print the replies."""
     exchanges: dict[int | None, Exchange] = {}
 
@@ -136,50 +138,50 @@ def _send(message: RequestMessage, order: Order, options: LiveOptions) -> ExitCo
         if exchange.api_key == message.api.key:
             exchanges[exchange.correlation_id] = exchange
 
-    with destination_session(order.destination, options, keep) as client:
-        nodes = find_nodes(client, order.destination)
+    with destination_session(destination, live, keep) as client:
+        nodes = find_nodes(client, destination)
         if not nodes.ids:
-            return tell_nowhere(COMMAND, nodes, options.output)
+            return report_nowhere(COMMAND, nodes, live.output)
         questions = [(node_id, message.builder) for node_id in nodes.ids]
         answers = client.ask_each(questions, message.api.response_class())
-    bodies = _bodies(order, _topic_names(client))
+    bodies = _bodies(options, _topic_names(client))
     replies = [
         reply_of(
-            Asked(broker_id(client, node_id), client.node(node_id).endpoint, message.api.name),
+            AskedNode(broker_id(client, node_id), client.node(node_id).endpoint, message.api.name),
             answer,
             exchanges.get(answer.correlation_id),
             bodies,
         )
         for node_id, answer in zip(nodes.ids, answers, strict=True)
     ]
-    return _print(replies, order, options)
+    return _print(replies, options, live)
 
 
-def _bodies(order: Order, names: TopicNames) -> Bodies:
-    form = BodyForm(raw=order.raw, values=True, show_secrets=order.show_secrets)
+def _bodies(options: RequestOptions, names: TopicNames) -> Bodies:
+    form = BodyForm(raw=options.raw, values=True, show_secrets=options.show_secrets)
     return Bodies(names, form)
 
 
 def _topic_names(client: ClusterClient) -> TopicNames:
-    """Return the topic ids that were met on the way to a leader."""
+    """Return the topic ids in the metadata that led to the destination."""
     topics = client.cluster.topics.values()
     return TopicNames({uuid_text(each.topic_id): each.name for each in topics})
 
 
-def _print(replies: Sequence[Reply], order: Order, options: LiveOptions) -> ExitCode:
-    """Print replies, and return how the command ends."""
+def _print(replies: Sequence[Reply], options: RequestOptions, live: LiveOptions) -> ExitCode:
+    """Print replies; return the exit code."""
     findings = [finding for each in replies if (finding := each.finding) is not None]
     warnings = [each.warning for each in replies if each.warning is not None]
     output = Output()
-    if options.output is ResultFormat.JSON:
-        documents = [each.document(with_bytes=order.with_bytes) for each in replies]
+    if live.output is ResultFormat.JSON:
+        documents = [each.document(with_bytes=options.with_bytes) for each in replies]
         print_document(output, COMMAND, documents, warnings=warnings, findings=findings)
     else:
         for each in replies:
             if output.is_terminal or len(replies) > 1:
                 output.flush()
                 say(each.title)
-            _print_reply(output, each, order)
+            _print_reply(output, each, options)
         output.flush()
         refused = [each.finding for each in replies if each.error_name is not None]
         say_findings((each for each in refused if each is not None), warnings)
@@ -188,11 +190,11 @@ def _print(replies: Sequence[Reply], order: Order, options: LiveOptions) -> Exit
     problems: list[Any] = [each.error_name for each in replies if each.error_name is not None]
     if len(errors) == len(replies):
         problems += errors
-    return exit_code_of(problems, findings, order.fail_on, is_partial=bool(errors))
+    return exit_code_of(problems, findings, options.fail_on, is_partial=bool(errors))
 
 
-def _print_reply(output: Output, reply: Reply, order: Order) -> None:
-    _print_frame(output, reply, order)
+def _print_reply(output: Output, reply: Reply, options: RequestOptions) -> None:
+    _print_frame(output, reply, options)
     if reply.body is not None:
         output.write(shown(output, pretty(reply.body)) + b"\n")
         return
@@ -202,7 +204,7 @@ def _print_reply(output: Output, reply: Reply, order: Order) -> None:
             say(f"  {reply.error.fix}")
 
 
-def _print_frame(output: Output, reply: Reply, order: Order) -> None:
-    text = frame_hex(reply.frame) if order.with_bytes else None
+def _print_frame(output: Output, reply: Reply, options: RequestOptions) -> None:
+    text = frame_hex(reply.frame) if options.with_bytes else None
     if text is not None:
         output.line(text)

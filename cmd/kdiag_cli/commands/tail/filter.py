@@ -10,15 +10,15 @@ from kdiag.wire.records.record import Header
 
 
 class RecordFilter(NamedTuple):
-    """What a record must be like; all of it.
+    """The conditions that a record must meet, all of them.
 
     Attributes:
         shows_aborted: whether records of aborted transactions are printed.
-        shows_control: whether control records are.
-        pattern: found in key or value; None if anything will do.
-        keys: the key is one of them; none if any will do.
-        headers: key and value of headers that it has; the value may be None for any.
-        before_ms: its timestamp is smaller; None for any.
+        shows_control: whether control records are printed.
+        pattern: must be found in key or value; None for any record.
+        keys: the key must be one of them; empty for any.
+        headers: it must have these headers; a value of None stands for any value.
+        before_ms: its timestamp must be smaller; None for any.
     """
 
     shows_aborted: bool = False
@@ -43,7 +43,7 @@ class RecordFilter(NamedTuple):
 
     @property
     def takes_all(self) -> bool:
-        """Return whether no record is left out for what is in it."""
+        """Return whether the contents of records do not matter."""
         return not (self.pattern or self.keys or self.headers or self.before_ms is not None)
 
     def _rows(self, run: RecordRun) -> Sequence[int]:
@@ -79,17 +79,17 @@ def parse_pattern(text: str | None) -> re.Pattern[str] | None:
     """Return a regular expression.
 
     Raises:
-        ConfigError: if it is none.
+        ConfigError: if it is not a regular expression.
     """
     if text is None:
         return None
     try:
         return re.compile(text)
     except re.error as error:
-        raise ConfigError(text, "--grep", f"no regular expression: {error}") from None
+        raise ConfigError(text, "--grep", f"not a regular expression: {error}") from None
 
 
 def parse_header(text: str) -> tuple[bytes, bytes | None]:
-    """Return what `K=V` asks for, or `K` alone, which asks for any value."""
+    """Return key and value of `K=V`; of `K` alone, which stands for any value, the key and None."""
     key, equals, value = text.encode("utf-8", "surrogateescape").partition(b"=")
     return key, value if equals else None

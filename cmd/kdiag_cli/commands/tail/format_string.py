@@ -55,7 +55,7 @@ def parse_format(text: str, columns: TextColumns) -> LineTemplate:
         columns: make keys and values, as the other options say.
 
     Raises:
-        ConfigError: at which character there is no verb or escape of this language.
+        ConfigError: at which character there is not a verb or escape of this language.
     """
     verbs = _verbs(columns)
     parts: list[bytes | Column] = []
@@ -73,7 +73,7 @@ def parse_format(text: str, columns: TextColumns) -> LineTemplate:
         elif match["argument"] is not None:
             parts.append(_with_argument(match, columns))
         else:
-            raise _refusal(match, "is no verb or escape; `kdiag help tail` lists them")
+            raise _refusal(match, "is not a verb or escape; `kdiag help tail` lists them")
     return LineTemplate(parts)
 
 

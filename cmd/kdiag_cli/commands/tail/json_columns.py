@@ -37,7 +37,7 @@ def json_template(
     """Return the template of a JSON line.
 
     Args:
-        key_format: what keys are taken for; `auto` decodes those of Kafka's own topics.
+        key_format: how keys are written; `auto` decodes those of Kafka's own topics.
         value_format: the same for values.
     """
     return LineTemplate(

@@ -16,7 +16,7 @@ import msgspec
 from kdiag.probe.tail.record_runs import RecordRun
 
 Piece = bytes | list[bytes]
-"""What is the same for all records of a run, or something for each."""
+"""Bytes for all records of a run, or one for each."""
 
 Column = Callable[[RecordRun], Sequence[Piece]]
 
@@ -31,7 +31,7 @@ class LineTemplate:
     """
 
     def __init__(self, parts: Sequence[bytes | Column], *, only_values: bool = False) -> None:
-        """Take what a line is made of; a line feed at the end, too."""
+        """Join parts to a line, with the line feed at its end."""
         self.only_values = only_values
         self._parts = parts
 

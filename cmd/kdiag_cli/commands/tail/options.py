@@ -1,4 +1,4 @@
-"""What was said to `kdiag tail`, and what it amounts to."""
+"""The options of `kdiag tail`, validated."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,16 +12,16 @@ from kdiag_cli.commands.tail.filter import RecordFilter, parse_header, parse_pat
 from kdiag_cli.commands.tail.value_format import ValueFormat
 
 
-class Shown(NamedTuple):
-    """How records are printed.
+class PrintOptions(NamedTuple):
+    """The options about how records are printed.
 
     Attributes:
         output: text, json, jsonl or parquet.
         out: the file of `parquet`.
         format: a format string; None for the usual lines.
-        key_format, value_format: what keys and values are taken for.
+        key_format, value_format: how keys and values are written.
         is_wide: whether lines on a terminal are printed whole.
-        is_quiet: whether nothing is told but errors.
+        is_quiet: whether nothing is reported but errors.
     """
 
     output: str = "text"
@@ -33,8 +33,8 @@ class Shown(NamedTuple):
     is_quiet: bool = False
 
 
-class Chosen(NamedTuple):
-    """Which records are printed, as the options say it: see `RecordFilter`."""
+class FilterOptions(NamedTuple):
+    """The options about which records are printed: see `RecordFilter`."""
 
     grep: str | None = None
     keys: Sequence[str] = ()
@@ -43,8 +43,8 @@ class Chosen(NamedTuple):
     shows_control: bool = False
 
 
-class Said(NamedTuple):
-    """The options, as they were given.
+class TailOptions(NamedTuple):
+    """The options of `kdiag tail`.
 
     Attributes:
         topics: names and patterns, maybe with partitions.
@@ -52,12 +52,12 @@ class Said(NamedTuple):
         offsets: where to start and to stop.
         until_ns: when to stop.
         stops_at_end: whether to end where the logs end.
-        follows: whether to wait for more, said in so many words.
+        follows: whether `--follow` asks for what is the default.
         limit: after how many printed records to end; None for never.
         is_committed_only: `read_committed`.
-        rack: where we are, for fetching from followers; empty for the `client.rack` setting.
-        chosen: which records are printed.
-        shown: how.
+        rack: of this client, to fetch from followers; empty for the setting `client.rack`.
+        filters: which records are printed.
+        printing: how they are printed.
     """
 
     topics: Sequence[str]
@@ -69,71 +69,71 @@ class Said(NamedTuple):
     limit: int | None = None
     is_committed_only: bool = True
     rack: str = ""
-    chosen: Chosen = Chosen()
-    shown: Shown = Shown()
+    filters: FilterOptions = FilterOptions()
+    printing: PrintOptions = PrintOptions()
 
 
-def check(said: Said) -> None:
+def check(options: TailOptions) -> None:
     """Refuse what contradicts itself.
 
     Raises:
         typer.BadParameter: with what would be right.
     """
-    shown = said.shown
-    if not said.topics:
+    printing = options.printing
+    if not options.topics:
         raise typer.BadParameter("give at least one", param_hint="TOPIC")
-    if said.follows and said.stops_at_end:
+    if options.follows and options.stops_at_end:
         raise typer.BadParameter("choose one of --follow and --exit")
-    if said.chosen.shows_aborted and not said.is_committed_only:
+    if options.filters.shows_aborted and not options.is_committed_only:
         why = "only with --isolation read_committed do brokers tell what was aborted"
         raise typer.BadParameter(why, param_hint="--show-aborted")
-    if (shown.output == "parquet") != (shown.out is not None):
+    if (printing.output == "parquet") != (printing.out is not None):
         raise typer.BadParameter("give --output parquet and --out FILE together")
-    if shown.format is not None and shown.output != "text":
-        raise typer.BadParameter(f"it goes with text, not {shown.output}", param_hint="--format")
+    if printing.format is not None and printing.output != "text":
+        raise typer.BadParameter(f"it goes with text, not {printing.output}", param_hint="--format")
 
 
-def selectors_of(said: Said) -> list[TopicSelector]:
-    """Return which topics and partitions are meant.
+def selectors_of(options: TailOptions) -> list[TopicSelector]:
+    """Return the topics and partitions.
 
     Raises:
-        ConfigError: if partitions are no such list.
+        ConfigError: if a text is not a list of partitions.
     """
-    selectors = [parse_selector(each) for each in said.topics]
-    if said.partitions is None:
+    selectors = [parse_selector(each) for each in options.topics]
+    if options.partitions is None:
         return selectors
-    partitions = parse_partitions(said.partitions)
+    partitions = parse_partitions(options.partitions)
     return [
         each._replace(partitions=partitions) if each.partitions is None else each
         for each in selectors
     ]
 
 
-def offsets_of(said: Said, now_ms: int) -> OffsetSpec:
-    """Return where to start and to stop.
+def offsets_of(options: TailOptions, now_ms: int) -> OffsetSpec:
+    """Return the offsets to start and to stop at.
 
     Raises:
-        ConfigError: if they are no offsets.
+        ConfigError: if a text is not an offset.
     """
-    stop = None if said.until_ns is None else timestamp(said.until_ns)
-    return parse_offsets(said.offsets, now_ms, stop)
+    stop = None if options.until_ns is None else timestamp(options.until_ns)
+    return parse_offsets(options.offsets, now_ms, stop)
 
 
-def filter_of(chosen: Chosen, offsets: OffsetSpec, now_ms: int) -> RecordFilter:
-    """Return which records are printed.
+def filter_of(filters: FilterOptions, offsets: OffsetSpec, now_ms: int) -> RecordFilter:
+    """Return the filter of records.
 
-    A moment to come has no offset yet, so each record is compared with it.
+    A moment in the future has no offset yet, so each record is compared with it.
 
     Raises:
-        ConfigError: if the pattern is no regular expression.
+        ConfigError: if the pattern is not a regular expression.
     """
     stop = offsets.stop
     is_to_come = stop is not None and stop.at is At.TIMESTAMP and stop.value > now_ms
     return RecordFilter(
-        chosen.shows_aborted,
-        chosen.shows_control,
-        parse_pattern(chosen.grep),
-        frozenset(each.encode("utf-8", "surrogateescape") for each in chosen.keys),
-        [parse_header(each) for each in chosen.headers],
+        filters.shows_aborted,
+        filters.shows_control,
+        parse_pattern(filters.grep),
+        frozenset(each.encode("utf-8", "surrogateescape") for each in filters.keys),
+        [parse_header(each) for each in filters.headers],
         stop.value if stop is not None and is_to_come else None,
     )

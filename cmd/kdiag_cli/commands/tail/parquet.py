@@ -1,4 +1,4 @@
-"""The records of `kdiag tail --output parquet --out FILE`."""
+"""The printer of `kdiag tail --output parquet --out FILE`."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from kdiag_cli.commands.tail.json_columns import records_of
 
 
 class ParquetPrinter:
-    """Writes records to a file, which has its name when it is complete.
+    """Writes records to a file, which gets its name once it is complete.
 
     Attributes:
         run_bytes: about how large the runs shall be.
@@ -17,7 +17,7 @@ class ParquetPrinter:
     """
 
     def __init__(self, file: Path) -> None:
-        """Take the name of the file; nothing is written before there are records."""
+        """Remember the name of the file, which is opened with the first records."""
         self.run_bytes = MAX_RUN_BYTES
         self.only_values = False
         self._path = file
@@ -50,7 +50,7 @@ class ParquetPrinter:
         )
 
     def finish(self) -> None:
-        """Complete the file; what was written before an interruption is in it, too.
+        """Complete the file, with what was written before an interruption.
 
         Raises:
             ReportError: if that fails.

@@ -12,7 +12,7 @@ from kdiag_cli.output.json_text import shown
 from kdiag_cli.output.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output, clipped, harmless
 
 _TERMINAL_RUN_BYTES: Final = 1 << 14
-"""Small on a terminal, so that Ctrl-C finds out exactly what was shown."""
+"""Small on a terminal, so that it is known after Ctrl-C what was shown."""
 
 _VALUES_RUN_BYTES: Final = 1 << 16
 """Little enough for the processor's cache, and for memory that was used just before: a third less
@@ -29,10 +29,10 @@ _NO_TIME: Final = "-"
 
 
 class RecordPrinter(Protocol):
-    """What takes records.
+    """Prints or stores records.
 
     Attributes:
-        run_bytes: about how large the runs shall be.
+        run_bytes: about how many bytes a run should have.
         only_values: whether it looks at nothing but values.
     """
 
@@ -40,11 +40,11 @@ class RecordPrinter(Protocol):
     only_values: bool
 
     def write(self, run: RecordRun) -> None:
-        """Take the records of a run, and hand all over."""
+        """Write the records of a run, and flush."""
         ...
 
     def finish(self) -> None:
-        """Take no more."""
+        """Complete the output."""
         ...
 
 
@@ -94,8 +94,8 @@ def default_template(columns: TextColumns, *, has_marks: bool) -> LineTemplate:
     return LineTemplate([*marks, internal_key, columns.value, b"\n"], only_values=True)
 
 
-class _Row(NamedTuple):
-    """What a line on a terminal shows."""
+class _TerminalLine(NamedTuple):
+    """The cells of a line on a terminal."""
 
     place: str
     timestamp_ms: int
@@ -133,7 +133,7 @@ class TerminalPrinter:
     def finish(self) -> None:
         """Print nothing more."""
 
-    def _rows(self, run: RecordRun) -> Sequence[_Row]:
+    def _rows(self, run: RecordRun) -> Sequence[_TerminalLine]:
         cells, count = run.columns, len(run.columns)
         columns = (
             [f"{run.origin.key}@{offset}" for offset in cells.offsets()],
@@ -143,9 +143,9 @@ class TerminalPrinter:
             _texts(self._columns.value(run), cells.values()),
             [each.decode("utf-8", "replace") for each in _each(self._columns.headers(run), count)],
         )
-        return [_Row(*row) for row in zip(*columns, strict=True)]
+        return [_TerminalLine(*row) for row in zip(*columns, strict=True)]
 
-    def _print(self, row: _Row, colour: int) -> None:
+    def _print(self, row: _TerminalLine, colour: int) -> None:
         paint = self._output.paint
         self._place_width = max(self._place_width, len(row.place))
         time, place = time_text(row.timestamp_ms), row.place.ljust(self._place_width)

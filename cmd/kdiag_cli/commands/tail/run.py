@@ -1,4 +1,4 @@
-"""`kdiag tail`: reads, prints, tells what happens, and where it stopped."""
+"""The run of `kdiag tail`: reads, prints, reports what happens and where it stopped."""
 
 import sys
 from collections import defaultdict
@@ -13,7 +13,7 @@ from kdiag.probe.tail.record_runs import RecordRun, Unreadable, record_runs
 from kdiag_cli.commands.tail.filter import RecordFilter
 from kdiag_cli.commands.tail.format_string import parse_format
 from kdiag_cli.commands.tail.json_columns import json_template
-from kdiag_cli.commands.tail.options import Said, filter_of, offsets_of, selectors_of
+from kdiag_cli.commands.tail.options import TailOptions, filter_of, offsets_of, selectors_of
 from kdiag_cli.commands.tail.printer import (
     JsonPrinter,
     LinePrinter,
@@ -25,6 +25,7 @@ from kdiag_cli.commands.tail.status import TailStatus
 from kdiag_cli.commands.tail.text_columns import TextColumns
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.interruption import Interruption
+from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions, client_config
 from kdiag_cli.output.terminal import Output, close_quietly, require_reader, say, widen
@@ -32,59 +33,64 @@ from kdiag_cli.output.terminal import Output, close_quietly, require_reader, say
 _POLL_NS: Final = 250_000_000
 
 
-def tail(said: Said, live: LiveOptions) -> ExitCode:
+def run(options: TailOptions, live: LiveOptions) -> ExitCode:
+    """Print records until it is enough; return the exit code of the program."""
+    return run_live(lambda: tail(options, live), live.timeout_ns)
+
+
+def tail(options: TailOptions, live: LiveOptions) -> ExitCode:
     """Print records until it is enough.
 
     Raises:
-        KdiagError: if something that was said is wrong, or the cluster cannot be read.
+        KdiagError: if an option is wrong, or the cluster cannot be read.
     """
     now_ms = SystemClock().epoch_ns() // NS_PER_MS
-    offsets = offsets_of(said, now_ms)
-    chosen = filter_of(said.chosen, offsets, now_ms)
-    rack = said.rack or client_config(live).client_rack
+    offsets = offsets_of(options, now_ms)
+    chosen = filter_of(options.filters, offsets, now_ms)
+    rack = options.rack or client_config(live).client_rack
     request = TailRequest(
-        topics=selectors_of(said),
+        topics=selectors_of(options),
         offsets=offsets,
-        stops_at_end=said.stops_at_end,
-        limits=FetchLimits(is_committed_only=said.is_committed_only, rack=rack),
+        stops_at_end=options.stops_at_end,
+        limits=FetchLimits(is_committed_only=options.is_committed_only, rack=rack),
         is_visible=lambda fetched: chosen.shows(
             is_control=fetched.batch.is_control, is_aborted=fetched.is_aborted
         ),
     )
-    printer = make_printer(said, Output())
+    printer = make_printer(options, Output())
     widen(sys.stdout)
     with live_session(live) as client:
         source = Tail(client, request)
-        return Reading(client.clock, source, printer, said, chosen).run()
+        return TailReading(client.clock, source, printer, options, chosen).run()
 
 
-def make_printer(said: Said, output: Output) -> RecordPrinter:
-    """Return what prints the records.
+def make_printer(options: TailOptions, output: Output) -> RecordPrinter:
+    """Return the printer of the records.
 
     Raises:
         ConfigError: if the format string is wrong.
     """
-    shown = said.shown
-    columns = TextColumns(output.is_terminal, shown.key_format, shown.value_format)
-    if shown.out is not None:
-        from kdiag_cli.commands.tail.parquet import ParquetPrinter  # noqa: PLC0415 - pyarrow
+    printing = options.printing
+    columns = TextColumns(output.is_terminal, printing.key_format, printing.value_format)
+    if printing.out is not None:
+        from kdiag_cli.commands.tail.parquet import ParquetPrinter  # noqa: PLC0415 - pyarrow is an extra
 
-        return ParquetPrinter(shown.out)
-    if shown.format is not None:
-        return LinePrinter(output, parse_format(shown.format, columns))
-    if shown.output != "text":
-        return JsonPrinter(output, json_template(shown.key_format, shown.value_format))
+        return ParquetPrinter(printing.out)
+    if printing.format is not None:
+        return LinePrinter(output, parse_format(printing.format, columns))
+    if printing.output != "text":
+        return JsonPrinter(output, json_template(printing.key_format, printing.value_format))
     if output.is_terminal:
-        return TerminalPrinter(output, columns, is_wide=shown.is_wide)
-    has_marks = said.chosen.shows_aborted or said.chosen.shows_control
+        return TerminalPrinter(output, columns, is_wide=printing.is_wide)
+    has_marks = options.filters.shows_aborted or options.filters.shows_control
     return LinePrinter(output, default_template(columns, has_marks=has_marks))
 
 
-class Reading:
-    """Polls a tail and prints what comes.
+class TailReading:
+    """Polls a tail and prints its records.
 
     Attributes:
-        printed: up to where each partition was printed, and written out, for certain.
+        printed: the offset up to which each partition was certainly written out.
     """
 
     def __init__(
@@ -92,24 +98,24 @@ class Reading:
         clock: Clock,
         source: Tail,
         printer: RecordPrinter,
-        said: Said,
+        options: TailOptions,
         chosen: RecordFilter,
     ) -> None:
         self.printed: dict[PartitionKey, int] = {}
         self._clock = clock
         self._source = source
         self._printer = printer
-        self._said = said
+        self._options = options
         self._chosen = chosen
-        self._left = said.limit
+        self._left = options.limit
         self._is_partial = False
-        self._only_values = printer.only_values and chosen.takes_all and said.limit is None
+        self._only_values = printer.only_values and chosen.takes_all and options.limit is None
         self._until_ns = None if chosen.before_ms is None else chosen.before_ms * NS_PER_MS
         self._status = TailStatus(clock)
         self._interruption = Interruption()
 
     def run(self) -> ExitCode:
-        """Print until it is enough; if something else ends it, say where it stopped.
+        """Print until the end; if anything else ends it, report where it stopped.
 
         Raises:
             KdiagError: if the cluster cannot be read any more, or a file not be written.
@@ -129,55 +135,55 @@ class Reading:
 
     def _loop(self) -> None:
         source = self._source
-        self._settle()
+        self._note_positions()
         self._begin()
         while not source.is_done and self._left != 0 and not self._is_late():
             batches = source.poll(self._clock.monotonic_ns() + _POLL_NS)
-            self._tell()
+            self._report_notices()
             self._print(batches)
             if self._left == 0:
                 break
-            self._settle()
-            if self._said.shown.out is None:
+            self._note_positions()
+            if self._options.printing.out is None:
                 require_reader(sys.stdout)
-            if not self._said.shown.is_quiet:
+            if not self._options.printing.is_quiet:
                 self._status.show(source.positions.values())
-        self._tell()
+        self._report_notices()
 
     def _begin(self) -> None:
-        """Tell a person what is going to be read."""
-        if sys.stderr.isatty() and not self._said.shown.is_quiet:
+        """Tell a person at a terminal what will be read."""
+        if sys.stderr.isatty() and not self._options.printing.is_quiet:
             topics = ", ".join(sorted({key.topic for key in self.printed}))
-            isolation = "read_committed" if self._said.is_committed_only else "read_uncommitted"
+            isolation = "read_committed" if self._options.is_committed_only else "read_uncommitted"
             say(f"{topics}: {len(self.printed)} partitions, {isolation}")
 
     def _stop(self, error: BaseException) -> None:
-        """Say where it stopped, and complete what was printed."""
+        """Report where it stopped, and finish the printer."""
         self._status.clear()
         if not isinstance(error, Exception):
-            close_quietly()  # whoever reads stdout may have paused: an end must not wait for that
+            close_quietly()  # the reader of stdout may have paused: do not wait for it
         self._printer.finish()
         if self.printed and not self._source.is_searching:
             say(f"stopped; to go on from here: kdiag tail {resume_text(self.printed)}")
 
-    def _settle(self) -> None:
-        """Note that all that was read has been printed."""
+    def _note_positions(self) -> None:
+        """Note that everything read so far is printed."""
         self.printed.update((key, each.offset) for key, each in self._source.positions.items())
 
     def _is_late(self) -> bool:
-        """Return whether the moment has come until which records are wanted."""
+        """Return whether the moment of `--until` has passed."""
         return self._until_ns is not None and self._clock.epoch_ns() >= self._until_ns
 
-    def _tell(self) -> None:
-        """Say what has happened to partitions."""
+    def _report_notices(self) -> None:
+        """Print what has happened to partitions."""
         notices = self._source.take_notices()
         self._status.count(0, notices)
-        if notices and not self._said.shown.is_quiet:
+        if notices and not self._options.printing.is_quiet:
             self._status.clear()
             say(*(each.text for each in notices))
 
     def _print(self, batches: Sequence[FetchedBatch]) -> None:
-        """Print batches, as far as there shall be more records."""
+        """Print batches, up to `--count` records."""
         if batches:
             self._status.clear()
         for each in batches:
@@ -191,7 +197,7 @@ class Reading:
                 return
 
     def _print_run(self, run: RecordRun | Unreadable) -> int:
-        """Print what is wanted of a run, and return the offset to go on at."""
+        """Print the chosen records of a run; return the offset to go on at."""
         if isinstance(run, Unreadable):
             self._is_partial = True
             say(f"{run.origin.key}: {run.why}")
@@ -210,7 +216,7 @@ class Reading:
 
 
 def resume_text(offsets: Mapping[PartitionKey, int]) -> str:
-    """Return the arguments with which `kdiag tail` goes on at these offsets.
+    """Return the arguments that make `kdiag tail` go on at these offsets.
 
     As `orders:0@120,1@77 payments:0@5`.
     """

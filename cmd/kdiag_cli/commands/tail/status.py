@@ -1,4 +1,4 @@
-"""The line on a terminal's stderr that says how `kdiag tail` is doing.
+"""The status line of `kdiag tail` on a terminal's stderr.
 
 orders: 12,345 records, 3,210/s; 1,204 to the end, 1,204 to the last stable offset; 1 reconnect
 """
@@ -13,15 +13,15 @@ from kdiag_cli.output.terminal import can_write_over, clipped, width_of, write_o
 
 _EVERY_NS: Final = 200_000_000
 _PATIENCE_NS: Final = 1_000_000_000
-"""How long there is no line: what is done by then needs none."""
+"""How long to wait with the first line: a quick command needs none."""
 _RATE_NS: Final = 1_000_000_000
 
 
 class TailStatus:
-    """A line that is written over and over, on terminals only."""
+    """A line that is rewritten in place, on terminals only."""
 
     def __init__(self, clock: Clock, stream: TextIO | None = None) -> None:
-        """Begin to count.
+        """Start to count.
 
         Args:
             clock: for the rate.
@@ -37,12 +37,12 @@ class TailStatus:
         self._rate_since = (clock.monotonic_ns(), 0)
 
     def count(self, records: int, notices: Iterable[Notice]) -> None:
-        """Take note of what was printed and of what happened."""
+        """Count printed records and notices."""
         self._records += records
         self._reconnects += sum(each.kind is NoticeKind.DISCONNECTED for each in notices)
 
     def show(self, positions: Iterable[FetchPosition]) -> None:
-        """Write the line, unless it was written just now."""
+        """Write the line, a few times a second."""
         now_ns = self._clock.monotonic_ns()
         if now_ns < self._next_ns or not can_write_over(self._stream):
             return
@@ -52,7 +52,7 @@ class TailStatus:
         write_over(text, self._stream)
 
     def clear(self) -> None:
-        """Remove the line, so that something else can be written."""
+        """Remove the line to make room for other output."""
         if self._is_shown:
             self._is_shown = False
             self._next_ns = 0
@@ -70,7 +70,7 @@ class TailStatus:
         return "; ".join(parts)
 
     def _measure(self, now_ns: int) -> None:
-        """Renew the rate, every second."""
+        """Update the rate, every second."""
         since_ns, records = self._rate_since
         if now_ns - since_ns >= _RATE_NS:
             self._rate = (self._records - records) * NS_PER_S / (now_ns - since_ns)
@@ -78,7 +78,7 @@ class TailStatus:
 
 
 def _lag(positions: list[FetchPosition]) -> str:
-    """Return how far it is to the end, and to the last stable offset if that is elsewhere."""
+    """Return the lag to the end, and to the last stable offset where it differs."""
     known = [each for each in positions if each.high_watermark >= 0]
     if not known:
         return "nothing heard yet"

@@ -24,7 +24,7 @@ class TextColumns(NamedTuple):
 
     Attributes:
         is_terminal: whether what could move a cursor must become escapes.
-        key_format: what keys are taken for; `auto` decodes those of Kafka's own topics.
+        key_format: how keys are written; `auto` decodes those of Kafka's own topics.
         value_format: the same for values.
     """
 

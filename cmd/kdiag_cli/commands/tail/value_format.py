@@ -1,4 +1,4 @@
-"""How keys and values are written: as they are, or as the numbers, JSON or bytes that they hold.
+"""The formats of keys and values: as they are, or as the numbers, JSON or bytes that they hold.
 
 What does not fit its format, such as three bytes where a number of four is expected, is written in
 hexadecimal behind `0x` as text, and in JSON as it would be without the format.
@@ -20,10 +20,10 @@ _INDENT: Final = 2
 
 
 class ValueFormat(StrEnum):
-    """What a key or a value is taken for.
+    """The format of a key or a value.
 
-    `schema` is what serializers with a schema registry put before the bytes of Avro, Protobuf and
-    JSON Schema: a zero byte and the schema's number, or a one and its GUID.
+    `schema` is the prefix that serializers with a schema registry put before Avro, Protobuf and
+    JSON Schema: a zero byte and the number of the schema, or a one and its GUID.
     """
 
     AUTO = "auto"
@@ -55,7 +55,7 @@ def text_of(form: ValueFormat, values: Sequence[bytes | None], *, is_pretty: boo
     """Return keys or values as text; nothing for null.
 
     Args:
-        form: what they are taken for.
+        form: their format.
         values: the bytes.
         is_pretty: whether JSON may take several lines.
     """

@@ -1,4 +1,4 @@
-"""The run of `kdiag tune-buffers` on captures: what limits their connections."""
+"""The run of `kdiag tune-buffers` on captures: reports what limits their connections."""
 
 import sys
 from typing import Final
@@ -12,7 +12,7 @@ from kdiag.findings.finding import Finding
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.source import open_traffic, read_keylogs
-from kdiag_cli.commands.tune_buffers.captures_text import Path, document, print_paths
+from kdiag_cli.commands.tune_buffers.captures_text import CapturedPath, document, print_paths
 from kdiag_cli.commands.tune_buffers.options import CapturedPathsOptions
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.output.findings import say_findings
@@ -24,7 +24,7 @@ COMMAND: Final = "tune-buffers"
 
 
 def run(options: CapturedPathsOptions) -> ExitCode:
-    """Look at captures as the options say; return the exit code."""
+    """Read captures and print what limits their connections; return the exit code."""
     return run_on_captures(lambda: _run(options))
 
 
@@ -49,7 +49,7 @@ def _badness(finding: Finding) -> tuple[int, int]:
     return evidence.get("retransmits", 0), evidence.get("percent", 0)
 
 
-def _read(options: CapturedPathsOptions) -> tuple[list[Path], list[str], bool]:
+def _read(options: CapturedPathsOptions) -> tuple[list[CapturedPath], list[str], bool]:
     """Return the connections, the warnings, and whether anything of the captures is missing."""
     keylog = read_keylogs(options.inputs.keylogs)
     reader = open_traffic(options.inputs)
@@ -57,22 +57,22 @@ def _read(options: CapturedPathsOptions) -> tuple[list[Path], list[str], bool]:
         reader.addresses.endpoint_text, ports=options.inputs.ports, keylog=keylog
     )
     decoder.follow_tcp()
-    seen = _Seen(options.bits_per_s)
+    seen = _PathCollector(options.bits_per_s)
     progress = ReadingProgress(reader.total_bytes)
     try:
         for batch in reader.read_segments():
             keylog.add_secrets(reader.secrets)
-            seen.take(decoder.feed(batch))
+            seen.add(decoder.feed(batch))
             progress.update(reader.bytes_read)
     finally:
         progress.clear()
-    seen.take(decoder.finish())
+    seen.add(decoder.finish())
     paths = sorted(seen.paths, key=lambda path: path.connection.number)
     is_partial = bool(reader.warnings or decoder.counts.gaps)
     return paths, [*map(str, reader.warnings), *_notes(paths)], is_partial
 
 
-class _Seen:
+class _PathCollector:
     """Collects connections with their exchanges.
 
     Attributes:
@@ -80,12 +80,12 @@ class _Seen:
     """
 
     def __init__(self, bits_per_s: int) -> None:
-        self.paths: list[Path] = []
+        self.paths: list[CapturedPath] = []
         self._bits_per_s = bits_per_s
         self._turns: dict[int, RequestCycles] = {}
 
-    def take(self, items: list[Item]) -> None:
-        """Take what the decoder has completed."""
+    def add(self, items: list[Item]) -> None:
+        """Add what the decoder has completed."""
         for item in items:
             if isinstance(item, Exchange):
                 self._turns.setdefault(item.connection.number, RequestCycles()).add(item)
@@ -100,11 +100,11 @@ class _Seen:
         findings: list[Finding] = tcp_limit_findings.find(
             connection, limits, turns, self._bits_per_s
         )
-        self.paths.append(Path(connection, connection.tcp, turns, limits, findings))
+        self.paths.append(CapturedPath(connection, connection.tcp, turns, limits, findings))
 
 
-def _notes(paths: list[Path]) -> list[str]:
-    """Return what makes the result less than it could be."""
+def _notes(paths: list[CapturedPath]) -> list[str]:
+    """Return warnings about connections that cannot be judged well."""
     short, late = [], []
     for path in paths:
         if path.is_busy and (path.facts.rtt_ns or SHORT_PATH_NS) < SHORT_PATH_NS:

@@ -40,7 +40,7 @@ _COLUMNS: Final = (
 )
 
 
-class Path(NamedTuple):
+class CapturedPath(NamedTuple):
     """A connection, what TCP did on it, and what limits it."""
 
     connection: Connection
@@ -63,7 +63,7 @@ class Path(NamedTuple):
         )
 
 
-def document(path: Path) -> dict[str, Any]:
+def document(path: CapturedPath) -> dict[str, Any]:
     """Return a connection in the shape that `--output json` promises."""
     connection, facts = path.connection, path.facts
     scales = (facts.responses.window_scale, facts.requests.window_scale)
@@ -85,7 +85,7 @@ def document(path: Path) -> dict[str, Any]:
     }
 
 
-def print_paths(output: Output, paths: Sequence[Path], *, has_headers: bool = True) -> None:
+def print_paths(output: Output, paths: Sequence[CapturedPath], *, has_headers: bool = True) -> None:
     """Print a line for each direction with enough bytes to tell."""
     rows = [row for path in paths for row in _rows(path)]
     if rows:
@@ -95,7 +95,7 @@ def print_paths(output: Output, paths: Sequence[Path], *, has_headers: bool = Tr
         output.line(f"{count(quiet, 'connection')} with too few bytes to tell")
 
 
-def _rows(path: Path) -> Iterator[tuple[object, ...]]:
+def _rows(path: CapturedPath) -> Iterator[tuple[object, ...]]:
     for name, limited, direction in path.directions:
         if limited.limit is Limit.QUIET:
             continue

@@ -13,11 +13,11 @@ from kdiag_cli.commands.tune_buffers.options import (
     read_sizes,
     run_time_ns,
 )
-from kdiag_cli.options import completion as completion_values
 from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNetworks
+from kdiag_cli.options.completion import complete_topics
 from kdiag_cli.options.live import LiveOptions, check_topic
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
-from kdiag_cli.options.quantities import Default, bits_per_s, size_bytes
+from kdiag_cli.options.quantities import OptionDefault, bits_per_s, size_bytes
 from kdiag_cli.options.results import FailOn, NoHeaders
 
 EXAMPLES = """\b
@@ -55,7 +55,7 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
             "-t",
             metavar="TOPIC",
             help="Fetch from this topic, in place of one of kdiag's own.",
-            autocompletion=completion_values.topics,
+            autocompletion=complete_topics,
         ),
     ] = None,
     is_read_only: Annotated[bool, typer.Option("--read-only", help="Make no topic.")] = False,
@@ -70,7 +70,7 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
         typer.Option(
             metavar="RATE", help="The rate to make room for: 1Gbit, 125MB/s.", parser=bits_per_s
         ),
-    ] = Default(bits_per_s, "1Gbit"),
+    ] = OptionDefault(bits_per_s, "1Gbit"),
     sizes: Annotated[
         str, typer.Option(metavar="SIZES", help="What to try; auto is left to the kernel (-1).")
     ] = "64k,128k,1m,4m,auto",
@@ -78,13 +78,13 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
     seconds: Annotated[
         int,
         typer.Option(metavar="TIME", help="How long to measure each time.", parser=run_time_ns),
-    ] = Default(run_time_ns, "2s"),
+    ] = OptionDefault(run_time_ns, "2s"),
     max_bytes: Annotated[
         int,
         typer.Option(
             metavar="SIZE", help="How much all runs together may move.", parser=size_bytes
         ),
-    ] = Default(size_bytes, "2G"),
+    ] = OptionDefault(size_bytes, "2G"),
     is_proving: Annotated[
         bool | None,
         typer.Option("--prove/--no-prove", help="Try sizes; by default where they can matter."),
@@ -97,7 +97,7 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
     keylog: KeyLogs = None,
     separate_networks: SeparateNetworks = False,
     fail_on: FailOn = Severity.ERROR,
-    options: LiveOptions = NO_OPTIONS,
+    live: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Say which socket buffers are best: try them on brokers, or read captures.
 
@@ -107,7 +107,7 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
     """
     rtt_ns, sizes_to_try = read_rtt_ns(rtt), read_sizes(sizes)
     if files:
-        if options.bootstrap_servers or topic or html:
+        if live.bootstrap_servers or topic or html:
             why = "captures go with neither -b, --topic nor --html: these are for brokers"
             raise typer.BadParameter(why, param_hint="'[CAPTURE]...'")
         captured = CapturedPathsOptions(
@@ -118,12 +118,12 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
                 separates_networks=separate_networks,
             ),
             bits_per_s=rate,
-            output=options.output,
+            output=live.output,
             has_headers=not no_headers,
-            is_wide=options.is_wide,
+            is_wide=live.is_wide,
             fail_on=fail_on,
         )
-        from kdiag_cli.commands.tune_buffers import captures  # noqa: PLC0415 - 200 ms that --help spares
+        from kdiag_cli.commands.tune_buffers import captures  # noqa: PLC0415 - 170 ms that --help spares
 
         raise typer.Exit(captures.run(captured))
     check_topic(topic, reads_only=is_read_only, writes_to_topic=is_writing)
@@ -142,6 +142,6 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
         fail_on=fail_on,
         has_headers=not no_headers,
     )
-    from kdiag_cli.commands.tune_buffers.run import run  # noqa: PLC0415 - 240 ms that --help spares
+    from kdiag_cli.commands.tune_buffers.run import run  # noqa: PLC0415 - 85 ms that --help spares
 
-    raise typer.Exit(run(chosen, options))
+    raise typer.Exit(run(chosen, live))

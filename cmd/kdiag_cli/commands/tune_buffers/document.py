@@ -1,4 +1,4 @@
-"""What is told of the buffers on the way to a broker, as `--output json` promises it."""
+"""The document of `kdiag tune-buffers --output json`."""
 
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ _DIGITS: Final = 2
 
 
 def document(report: BufferReport) -> dict[str, Any]:
-    """Return one broker; -1 means left to the kernel, and null not known."""
+    """Return one broker; -1 means left to the kernel, null means unknown."""
     path = report.path
     return {
         "node_id": path.node_id,

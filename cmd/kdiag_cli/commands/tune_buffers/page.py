@@ -1,4 +1,4 @@
-"""What is told of buffers, as a page with pictures."""
+"""The HTML page of `kdiag tune-buffers`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -43,5 +43,5 @@ def _parts(reports: Sequence[BufferReport]) -> Iterator[Part]:
             lines = [(advice.client, line) for advice in each.advice for line in advice.lines]
             yield Grid(f"To paste, broker {each.path.node_id}", ("WHERE", "LINE"), lines)
         if each.findings:
-            told = [(one.id, one.severity, one.title, one.fix) for one in each.findings]
-            yield Grid("Findings", ("ID", "SEVERITY", "WHAT", "FIX"), told)
+            findings = [(one.id, one.severity, one.title, one.fix) for one in each.findings]
+            yield Grid("Findings", ("ID", "SEVERITY", "WHAT", "FIX"), findings)

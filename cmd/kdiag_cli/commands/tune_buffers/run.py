@@ -1,6 +1,6 @@
-"""`kdiag tune-buffers -b`: looks at the paths, proves what helps, and tells it.
+"""The run of `kdiag tune-buffers -b`: measures the paths, proves what helps, and prints it.
 
-What was measured is printed whatever ends it, after the topic of kdiag's own is gone.
+Whatever ends it, the measurements are printed once kdiag's own topic is removed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,21 +24,23 @@ from kdiag.probe.buffers.target import own_targets, own_topic, topic_targets
 from kdiag.probe.topic import CLEANUP_NS, probe_topic
 from kdiag_cli.commands.tune_buffers.document import document
 from kdiag_cli.commands.tune_buffers.options import TuneBuffersOptions
+from kdiag_cli.commands.tune_buffers.page import write_buffer_page
 from kdiag_cli.commands.tune_buffers.text import print_reports
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions, client_config
+from kdiag_cli.output.html_page import require_drawer
 from kdiag_cli.output.progress import StepProgress
-from kdiag_cli.output.result import Result, print_result
+from kdiag_cli.output.result import CommandResult, print_result
 
 COMMAND: Final = "tune-buffers"
 
 
 def run(options: TuneBuffersOptions, live: LiveOptions) -> ExitCode:
-    """Look, prove and print; return the exit code of the program."""
+    """Measure, prove and print; return the exit code of the program."""
     return run_live(
-        Tuning(options, live).run,
+        TuningRun(options, live).run,
         live.timeout_ns,
         command=COMMAND,
         output=live.output,
@@ -46,7 +48,7 @@ def run(options: TuneBuffersOptions, live: LiveOptions) -> ExitCode:
     )
 
 
-class Tuning:
+class TuningRun:
     """One run of the command."""
 
     def __init__(self, options: TuneBuffersOptions, live: LiveOptions) -> None:
@@ -63,11 +65,9 @@ class Tuning:
         """Measure and print.
 
         Raises:
-            KdiagError: if the cluster cannot be reached, or something that was said is wrong.
+            KdiagError: if the cluster cannot be reached, or an option is wrong.
         """
         if self._options.html is not None:
-            from kdiag_cli.output.html_page import require_drawer  # noqa: PLC0415 - only for pages
-
             require_drawer()
         try:
             self._measure()
@@ -83,7 +83,9 @@ class Tuning:
         make_channel = channel_maker(client_config(self._live), clock)
         self._limits = read_kernel_limits()
         with live_session(self._live, clock) as client:
-            if self._live.timeout_ns is not None:  # so that there is time left to tell and to undo
+            if (
+                self._live.timeout_ns is not None
+            ):  # so that there is time left to report and to clean up
                 client.deadline_ns = clock.monotonic_ns() + self._live.timeout_ns * 8 // 10
             self._paths = look_at_paths(client, self._options.rtt_ns)
             try:
@@ -95,13 +97,13 @@ class Tuning:
                 self._progress.clear()
 
     def _prove(self, client: ClusterClient, connector: Connector) -> None:
-        """Try the sizes on the paths where it is worth it."""
+        """Try the sizes on the paths where they can matter."""
         options = self._options
         paths = [each for each in self._paths if self._is_worth(each)]
         if not paths:
             return
         if options.topic is None and options.reads_only:
-            self._warnings.append("no proof: with --read-only it takes a --topic with records")
+            self._warnings.append("no proof: --read-only needs a --topic with records")
             return
         plan = ProofPlan(
             options.sizes,
@@ -111,7 +113,7 @@ class Tuning:
             options.bits_per_s,
             self._limits,
         )
-        self._proof = Proof(connector, plan, self._tell)
+        self._proof = Proof(connector, plan, self._report_step)
         if options.topic is not None:
             targets = topic_targets(client, options.topic, writes=options.writes_to_topic)
             self._try_all(paths, targets)
@@ -133,8 +135,8 @@ class Tuning:
         if self._proof.is_late:
             self._problems.append(ExitCode.TIMEOUT)
 
-    def _tell(self, progress: ProofProgress) -> None:
-        """Say which run begins."""
+    def _report_step(self, progress: ProofProgress) -> None:
+        """Show which run begins."""
         step = progress.step
         what = (
             size_text(step.size_bytes)
@@ -153,7 +155,7 @@ class Tuning:
         return self._options.proves or not path.is_short
 
     def _print(self) -> ExitCode:
-        """Tell what was measured; return the exit code."""
+        """Print what was measured; return the exit code."""
         runs = {} if self._proof is None else self._proof.runs
         reports = [
             report(
@@ -162,7 +164,7 @@ class Tuning:
             for path in self._paths
         ]
         findings = [*self._unreached(), *(each for one in reports for each in one.findings)]
-        result = Result(
+        result = CommandResult(
             COMMAND,
             lambda: [document(each) for each in reports],
             partial(print_reports, reports=reports, has_headers=self._options.has_headers),
@@ -184,6 +186,4 @@ class Tuning:
 
     def _write_page(self, reports: Sequence[BufferReport]) -> None:
         if self._options.html is not None:
-            from kdiag_cli.commands.tune_buffers.page import write_buffer_page  # noqa: PLC0415 - only for pages
-
             write_buffer_page(self._options.html, reports)

@@ -12,7 +12,7 @@ from kdiag.wire.api.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-from kdiag_cli.commands.api_versions.run import Label
+from kdiag_cli.commands.api_versions.run import NodeLabel
 from programs.kdiag_program import Done, kdiag
 from scripted_kafka.scripted_broker import CLOSE, offering
 from scripted_kafka.scripted_cluster import ScriptedCluster
@@ -167,5 +167,5 @@ def test_a_broker_that_does_not_exist_is_wrong_usage(cluster: ScriptedCluster) -
 
 def test_a_node_is_called_by_its_number_if_it_has_one() -> None:
     """A controller that nobody advertises has its address."""
-    assert Label(2, "kafka:9092").text == "2"
-    assert Label(None, "kafka:9093").text == "kafka:9093"
+    assert NodeLabel(2, "kafka:9092").text == "2"
+    assert NodeLabel(None, "kafka:9093").text == "kafka:9093"

@@ -7,19 +7,11 @@ from pathlib import Path
 import pytest
 
 from client_ends.client_peers import closed_port, silent_server
-from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.describe_quorum import DescribeQuorumResponse
-from kdiag_cli.commands.check.run import login_text
 from programs.kdiag_program import Done, kdiag
 from scripted_kafka.coordinating_cluster import coordinating_cluster
 from scripted_kafka.scripted_cluster import ScriptedCluster
-
-SECURITY = "org.apache.kafka.common.security"
-OAUTHBEARER = f"{SECURITY}.oauthbearer.OAuthBearerLoginModule"
-SCRAM = f"{SECURITY}.scram.ScramLoginModule"
-CAROL = 'unsecuredLoginStringClaim_sub="carol"'
-DELEGATION_TOKEN = 'username="id" password="hidden" tokenauth="true"'
 
 
 @pytest.fixture
@@ -117,35 +109,3 @@ def test_what_was_said_can_be_printed_and_kept(cluster: ScriptedCluster, tmp_pat
 
     assert "ApiVersions v4" in done.err
     assert (tmp_path / "said.pcap").stat().st_size > 24
-
-
-@pytest.mark.parametrize(
-    ("properties", "text"),
-    [
-        ([], None),
-        (
-            ["sasl.mechanism=PLAIN", "sasl.username=alice", "sasl.password=hidden"],
-            "PLAIN as alice",
-        ),
-        (["sasl.mechanism=OAUTHBEARER", "sasl.oauthbearer.token=hidden"], "OAUTHBEARER"),
-        (
-            [
-                "sasl.mechanism=OAUTHBEARER",
-                f"sasl.jaas.config={OAUTHBEARER} required {CAROL};",
-            ],
-            "OAUTHBEARER as carol",
-        ),
-        (
-            [
-                "sasl.mechanism=SCRAM-SHA-256",
-                f"sasl.jaas.config={SCRAM} required {DELEGATION_TOKEN};",
-            ],
-            "SCRAM-SHA-256 with delegation token id",
-        ),
-    ],
-)
-def test_who_logs_in_is_told_without_secrets(properties: list[str], text: str | None) -> None:
-    """Mechanism and user."""
-    protocol = ["security.protocol=SASL_PLAINTEXT"] if properties else []
-    sources = ConfigSources(properties=["bootstrap.servers=a:1", *protocol, *properties])
-    assert login_text(load_config(sources)) == text

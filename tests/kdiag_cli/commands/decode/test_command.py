@@ -323,7 +323,7 @@ def test_an_exchange_that_is_not_there_is_wrong_usage(option: str) -> None:
 def test_an_exchange_that_filters_leave_out_is_said_to_be_left_out(option: str) -> None:
     """It is there, but not among those that were chosen."""
     assert kdiag("decode", ACKS, option, 13, "--api", "Fetch") == Done(
-        2, "", "kdiag: exchange 13 is none of those that the options choose\n"
+        2, "", "kdiag: exchange 13 is not one of those that the options choose\n"
     )
 
 

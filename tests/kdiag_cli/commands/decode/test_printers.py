@@ -121,5 +121,5 @@ def test_an_exchange_that_does_not_come_is_none() -> None:
 
 def test_an_absent_exchange_was_left_out_or_never_there() -> None:
     """The numbers of all exchanges tell which."""
-    assert absence_text(5, 5) == "exchange 5 is none of those that the options choose"
+    assert absence_text(5, 5) == "exchange 5 is not one of those that the options choose"
     assert absence_text(6, 5) == "there is no exchange 6: the capture has 5 exchanges"

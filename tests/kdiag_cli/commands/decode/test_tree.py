@@ -16,7 +16,7 @@ from kdiag_cli.commands.decode.tree import (
     ExchangeView,
     bytes_text,
     explanation_document,
-    journey,
+    transport_text,
 )
 from kdiag_cli.output.terminal import Output
 from recordings.exchange_maker import cut_frame, make_batch, make_exchange, request_bytes
@@ -43,7 +43,7 @@ def view(exchange: Exchange, *, explain: bool = False, width: int | None = None)
 
 
 def test_an_exchange_is_shown_with_all_that_is_known_of_it() -> None:
-    """Head, journey and fields of both sides; errors by name."""
+    """Head, transport_text and fields of both sides; errors by name."""
     asked = HeartbeatRequest(group_id="billing", generation_id=4, member_id="m\x07")
     lines = view(make_exchange(asked, HeartbeatResponse(error_code=27), version=3))
     assert lines == [
@@ -91,7 +91,7 @@ def test_api_keys_and_bytes_are_shown_as_people_read_them() -> None:
 
 
 def test_a_side_that_is_not_whole_says_why() -> None:
-    """The status stands beside the journey, the reason below."""
+    """The status stands beside the transport_text, the reason below."""
     data = request_bytes(HeartbeatRequest(group_id="billing"), 3)
     exchange = make_exchange(HeartbeatRequest(), version=3)
     exchange.request = cut_frame(data, 20)
@@ -107,7 +107,7 @@ def test_the_journey_of_a_frame_tells_packets_and_company() -> None:
     """How TCP split it, and what it shared a segment with."""
     frame = Frame(bytes(9), 9, 0, 0, 5, 8, segments=3, starts_in_segment_with=2)
     said = "9 bytes in 3 segments, packets 5 to 8, its first segment holds 2 other frames"
-    assert journey(frame) == said
+    assert transport_text(frame) == said
 
 
 def test_every_byte_is_explained_with_its_bytes_where_there_is_room() -> None:

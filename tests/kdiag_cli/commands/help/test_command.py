@@ -6,7 +6,7 @@ import pytest
 
 import kdiag_cli.app
 from kdiag.findings.finding import RULES
-from kdiag_cli.commands.help.command import offered_topics
+from kdiag_cli.commands.help.command import complete_help_topics
 from kdiag_cli.output.help_topics import TOPICS, topic_text, topic_titles
 from kdiag_cli.output.markdown import markdown_lines
 from kdiag_cli.output.terminal import columns_of
@@ -101,9 +101,9 @@ def test_a_command_without_a_topic_shows_its_help() -> None:
     assert "errcode" in kdiag_cli.app.COMMANDS
 
 
-def test_a_shell_is_offered_topics_and_findings_with_their_titles() -> None:
+def test_a_shell_is_complete_help_topics_and_findings_with_their_titles() -> None:
     """For shells that show what a name means."""
-    offered = dict(offered_topics())
+    offered = dict(complete_help_topics())
 
     assert offered["exit-codes"].startswith("Exit codes")
     assert offered["findings"].startswith("Findings")

@@ -95,7 +95,7 @@ def test_settings_that_no_fetch_can_have_are_refused(
 def test_acks_are_read_once_each() -> None:
     """-1 is how the protocol says `all`."""
     assert read_acks("all, 1,-1") == (ACKS_ALL, 1)
-    with pytest.raises(typer.BadParameter, match="'2' is none of 0, 1 and all"):
+    with pytest.raises(typer.BadParameter, match="'2' is not one of 0, 1 and all"):
         read_acks("0,2")
 
 

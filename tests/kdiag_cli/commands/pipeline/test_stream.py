@@ -12,4 +12,4 @@ def test_a_stream_needs_a_folder(tmp_path: Path) -> None:
     done = kdiag("pipeline", "stream", tmp_path / "in", *places, "--once")
 
     assert done.code == 2
-    assert "is no folder: name the one that captures come into" in done.err
+    assert "is not a folder: name the one that captures come into" in done.err

@@ -41,7 +41,7 @@ def test_an_unknown_table_is_wrong_usage() -> None:
     done = kdiag("tables", "exchange")
 
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("kdiag: there is no table 'exchange'; there are exchanges, batches")
+    assert done.err.startswith("kdiag: unknown table 'exchange'; there are exchanges, batches")
 
 
 @pytest.mark.parametrize("line", [line for line in EXAMPLES.splitlines() if "kdiag " in line])

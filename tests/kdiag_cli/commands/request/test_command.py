@@ -13,7 +13,7 @@ from programs.kdiag_program import kdiag
     ("arguments", "why"),
     [
         (["FindCoordinater"], "no API is called 'FindCoordinater'; did you mean FindCoordinator?"),
-        (["Metadata", "{", "-b", "localhost:1"], "the argument is no JSON: line 1, column 2"),
+        (["Metadata", "{", "-b", "localhost:1"], "the argument is not JSON: line 1, column 2"),
         (["Metadata", "-V", "99"], "Metadata has versions 0-13, not 99"),
         (["Metadata", "--to", "everywhere"], "'everywhere' is no destination"),
         (["Metadata", "--timeout", "soon"], "'soon' is not a duration"),

@@ -5,16 +5,16 @@ from kdiag.errors import ConnectError, Fault, Layer, RequestTimeoutError
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.frame import Frame
-from kdiag_cli.commands.request.reply import Asked, Reply, frame_hex, reply_of
+from kdiag_cli.commands.request.reply import AskedNode, Reply, frame_hex, reply_of
 from kdiag_cli.output.result import milliseconds
 
-BROKER = Asked(2, "kafka-2:9092", "Metadata")
+BROKER = AskedNode(2, "kafka-2:9092", "Metadata")
 
 
 def test_who_was_asked_is_told_by_number_and_address() -> None:
     """A bootstrap server may have no number."""
     assert str(BROKER) == "broker 2 (kafka-2:9092)"
-    assert str(Asked(None, "kafka:9092", "Metadata")) == "kafka:9092"
+    assert str(AskedNode(None, "kafka:9092", "Metadata")) == "kafka:9092"
 
 
 def test_a_reply_is_a_line() -> None:

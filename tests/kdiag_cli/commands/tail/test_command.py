@@ -16,7 +16,7 @@ from programs.kdiag_program import kdiag
         (["orders", "--output", "parquet"], "--out FILE together"),
         (["orders", "-o", "4x"], "no offset; write"),
         (["orders", "-o", "1", "--from-beginning"], "given before"),
-        (["orders", "--grep", "("], "no regular expression"),
+        (["orders", "--grep", "("], "not a regular expression"),
         (["orders", "-f", "%y"], "'%y' at character 1"),
         (["orders:x"], "expected partitions such as"),
         (["orders", "-n", "0"], "0 is not in the range"),

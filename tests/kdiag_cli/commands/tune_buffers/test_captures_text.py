@@ -1,7 +1,7 @@
 from kdiag.diagnosis.tcp import findings as tcp_limit_findings
 from kdiag.diagnosis.tcp.limit import limits_of
 from kdiag.exchange.tcp_facts import TcpDirection
-from kdiag_cli.commands.tune_buffers.captures_text import Path, document, print_paths
+from kdiag_cli.commands.tune_buffers.captures_text import CapturedPath, document, print_paths
 from made_values.limited_connection import (
     MS,
     QUIET,
@@ -14,12 +14,12 @@ from made_values.limited_connection import (
 from programs.kdiag_program import Printed
 
 
-def path_of(requests: TcpDirection) -> Path:
+def path_of(requests: TcpDirection) -> CapturedPath:
     """Return a connection with such requests."""
     facts, turns = facts_of(requests), turns_of(1_000_000)
     connection, limits = connection_of(facts), limits_of(facts, turns)
     findings = tcp_limit_findings.find(connection, limits, turns)
-    return Path(connection, facts, turns, limits, findings)
+    return CapturedPath(connection, facts, turns, limits, findings)
 
 
 def test_a_pipe_gets_a_row_for_each_direction_that_carries_data() -> None:

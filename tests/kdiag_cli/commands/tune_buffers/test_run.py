@@ -103,7 +103,7 @@ def test_without_a_topic_nothing_can_be_proven_by_reading_alone(cluster: LoadedC
     done = tune(cluster, *QUICK, "--read-only")
 
     assert done.code == 0
-    assert "no proof: with --read-only it takes a --topic with records" in done.err
+    assert "no proof: --read-only needs a --topic with records" in done.err
     assert cluster.produced == []
 
 

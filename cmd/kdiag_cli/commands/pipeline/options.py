@@ -1,0 +1,136 @@
+"""The options of `kdiag pipeline`, validated: of its runs, its streams, and of Spark."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import typer
+
+from kdiag.errors import ReportError
+from kdiag.pipeline.session import require
+from kdiag.quantities import parse_size_bytes
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.quantities import parsed
+from kdiag_cli.output.terminal import say
+
+_LEAST_SPLIT_BYTES: Final = 1 << 20
+_MOST_SPLIT_BYTES: Final = 1 << 30
+
+
+class SparkOptions(NamedTuple):
+    """Where Spark runs, and its settings.
+
+    Attributes:
+        master: the URL of its master; None for all cores of this machine.
+        conf: settings by name.
+    """
+
+    master: str | None
+    conf: Mapping[str, str]
+
+
+class PipelineRunOptions(NamedTuple):
+    """The options of `kdiag pipeline run`.
+
+    Attributes:
+        inputs: captures and folders of captures.
+        out: the folder of tables.
+        name: of the run; empty for one that is made of the inputs.
+        parts: how many parts connections are divided into; 0 to choose.
+        split_bytes: about how long a split of a file is.
+        is_indexed: whether payloads stay in plain files until they are needed.
+        mode: whether a damaged file ends where the damage begins, or fails the run.
+        from_ns, to_ns: the moments between which packets are wanted; None for no limit.
+        values: whether there is a table of records.
+        bodies: whether the tables hold the bodies.
+        ports: those that carry Kafka whatever the bytes look like.
+        topic_ids: the file with names of topic ids.
+        keylogs: files with the secrets of TLS connections.
+        separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
+    """
+
+    inputs: Sequence[str]
+    out: str
+    name: str
+    parts: int
+    split_bytes: int
+    is_indexed: bool
+    mode: str
+    from_ns: int | None
+    to_ns: int | None
+    values: bool
+    bodies: bool
+    ports: Sequence[int]
+    topic_ids: Path | None
+    keylogs: Sequence[Path]
+    separates_networks: bool
+
+
+class PipelineStreamOptions(NamedTuple):
+    """The options of `kdiag pipeline stream`.
+
+    Attributes:
+        folder: where captures appear.
+        out: the folder of tables.
+        checkpoint: the folder that remembers how far the stream is.
+        name: of the stream.
+        parts: how many parts connections are divided into.
+        every_ns: how often to look into the folder.
+        quiet_ns: how long the newest capture must have been quiet.
+        most_files: how many captures are read at a time.
+        idle_ns: how long a connection may be without packets; 0 for ever.
+        is_once: whether to end when all that is there is read.
+        is_closing: whether to end open connections then, and the stream.
+        bodies, ports, separates_networks: as for a run.
+    """
+
+    folder: str
+    out: str
+    checkpoint: str
+    name: str
+    parts: int
+    every_ns: int
+    quiet_ns: int
+    most_files: int
+    idle_ns: int
+    is_once: bool
+    is_closing: bool
+    bodies: bool
+    ports: Sequence[int]
+    separates_networks: bool
+
+
+def read_conf(settings: Sequence[str]) -> dict[str, str]:
+    """Return settings of Spark that are given as `key=value`.
+
+    Raises:
+        typer.BadParameter: one is not.
+    """
+    conf = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{setting!r} is not key=value", param_hint="'--conf'")
+        conf[key] = value
+    return conf
+
+
+def require_spark() -> None:
+    """End the program with what is missing, and how to get it, if Spark cannot run here."""
+    try:
+        require()
+    except ReportError as error:
+        say(str(error))
+        raise typer.Exit(ExitCode.USAGE) from None
+
+
+def split_bytes(given: str | int) -> int:
+    """Parse the size of a split; the name of the option says that it is in megabytes."""
+    return parsed(_split_bytes, given)
+
+
+def _split_bytes(text: str) -> int:
+    size = parse_size_bytes(text, bare="M")
+    if not _LEAST_SPLIT_BYTES <= size <= _MOST_SPLIT_BYTES:
+        raise ValueError(f"{text!r} is not between 1M and 1G")
+    return size

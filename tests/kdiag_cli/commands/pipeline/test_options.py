@@ -1,0 +1,33 @@
+import pytest
+import typer
+
+from kdiag_cli.commands.pipeline.options import read_conf, require_spark, split_bytes
+from kdiag_cli.exit_code import ExitCode
+
+
+def test_settings_of_spark_are_keys_with_values() -> None:
+    """The value is what stands behind the first equals sign."""
+    assert read_conf(["spark.a=1", "spark.b=x=y"]) == {"spark.a": "1", "spark.b": "x=y"}
+    with pytest.raises(typer.BadParameter, match="is not key=value"):
+        read_conf(["spark.a"])
+
+
+def test_without_java_the_program_ends_before_spark_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the line that installs it."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(typer.Exit) as raised:
+        require_spark()
+
+    assert raised.value.exit_code is ExitCode.USAGE
+    assert "kdiag: Spark: this needs" in capsys.readouterr().err
+
+
+def test_a_split_is_given_in_megabytes() -> None:
+    """The option is called `--split-mb`; other units may be written."""
+    assert split_bytes("64") == split_bytes("64M") == 64 << 20
+    for text in ("0", "2000", "64K"):
+        with pytest.raises(typer.BadParameter, match="not between 1M and 1G"):
+            split_bytes(text)
