@@ -3,8 +3,8 @@
 captures        captures, and how they are read: CaptureInputs
 live            the cluster, and how it is reached: LiveOptions
 live_command    adds the latter to a command
-report          reports, their parameters, and the extra that they need
-results         findings that fail a command; headers of tables
+report          reports, and their parameters
+results         findings that fail a command, headers of tables, the extra that tables need
 quantities      durations, sizes, rates and moments
 apis            names of APIs
 completion      names that a shell completes

@@ -1,7 +1,6 @@
-"""The options of commands that answer reports, and the extra that they need."""
+"""The options of commands that answer reports: which one, with which parameters, written how."""
 
-from importlib.util import find_spec
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -10,10 +9,6 @@ from kdiag.report.sql_report import Query, load_report
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.output.answer import AnswerFormat
 from kdiag_cli.output.terminal import say
-
-INSTALL: Final = "pip install 'kdiag[report]'"
-
-_LIBRARIES: Final = ("pyarrow", "duckdb", "sqlglot")
 
 AnswerOutput = Annotated[
     AnswerFormat, typer.Option("--output", "-o", help="A table for people, or for programs.")
@@ -58,11 +53,3 @@ def read_query(name: str, parameters: list[str]) -> Query:
     except ReportError as error:
         say(str(error))
         raise typer.Exit(ExitCode.USAGE) from None
-
-
-def require_report_extra() -> None:
-    """End the program with the line that installs them if the libraries are not here."""
-    missing = [name for name in _LIBRARIES if find_spec(name) is None]
-    if missing:
-        say(f"this needs {', '.join(missing)}: {INSTALL}")
-        raise typer.Exit(ExitCode.USAGE)

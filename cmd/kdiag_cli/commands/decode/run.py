@@ -26,7 +26,7 @@ from kdiag_cli.commands.decode.printers import (
 from kdiag_cli.commands.decode.summary import print_summary
 from kdiag_cli.commands.decode.tree import ExchangeView, explanation_document
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.options.report import require_report_extra
+from kdiag_cli.options.results import require_report_extra
 from kdiag_cli.output.exchange_lines import ExchangeLines
 from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.tcp_text import tcp_lines

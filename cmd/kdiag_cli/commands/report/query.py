@@ -15,8 +15,8 @@ from kdiag_cli.options.captures import (
     TopicIds,
     WithRecords,
 )
-from kdiag_cli.options.report import AnswerOutput, TableQuestion, require_report_extra
-from kdiag_cli.options.results import NoHeaders, Wide
+from kdiag_cli.options.report import AnswerOutput, TableQuestion
+from kdiag_cli.options.results import NoHeaders, Wide, require_report_extra
 from kdiag_cli.output.answer import AnswerFormat
 
 EXAMPLES = """\b

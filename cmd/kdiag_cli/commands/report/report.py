@@ -19,9 +19,8 @@ from kdiag_cli.options.report import (
     Parameters,
     TableQuestion,
     read_query,
-    require_report_extra,
 )
-from kdiag_cli.options.results import NoHeaders, Wide
+from kdiag_cli.options.results import NoHeaders, Wide, require_report_extra
 from kdiag_cli.output.answer import AnswerFormat
 
 EXAMPLES = """\b
