@@ -143,13 +143,14 @@ def say(*texts: str) -> None:
     sys.stderr.flush()
 
 
-def print_paragraph(output: Output, text: str, head: str = "") -> None:
+def print_paragraph(output: Output, text: str, head: str = "", below: str | None = None) -> None:
     """Print text: in lines that fit a terminal, or in one line anywhere else.
 
     Args:
         output: where to.
         text: harmless; what is painted stays so on the next line.
-        head: stands before it; what comes below is indented as far.
+        head: stands before the first line.
+        below: stands before the others; by default they are indented as far as the first.
     """
     indented = head + text[: len(text) - len(text.lstrip(" "))]
     text = text.lstrip(" ")
@@ -158,9 +159,11 @@ def print_paragraph(output: Output, text: str, head: str = "") -> None:
         return
     from kdiag_cli.output.drawing import wrapped  # noqa: PLC0415 - rich: 40 ms, on terminals only
 
+    if below is None:
+        below = " " * columns_of(indented)
     room = output.width - columns_of(indented)
     for number, line in enumerate(wrapped(output, text, room)):
-        output.line((" " * columns_of(indented) if number else indented) + line)
+        output.line((below if number else indented) + line)
 
 
 def write_over(text: str = "", stream: TextIO | None = None) -> None:

@@ -45,7 +45,7 @@ _COLUMNS: Final = (
     TableColumn("STATE", 3),
     TableColumn("COORDINATOR"),
     TableColumn("ADDRESS"),
-    TableColumn("REACHABLE", 1),
+    TableColumn("REACHABLE"),
     TableColumn("PARTITION", 4),
     TableColumn("LEADER", 5),
     TableColumn("ISR", 7),

@@ -54,6 +54,8 @@ RUN_COLUMNS: Final = (
 )
 
 _DIGITS: Final = 2
+_COMMENT: Final = "  # "
+"""How comments begin in lines to paste; they must stay comments on every line."""
 
 
 def print_reports(
@@ -161,7 +163,8 @@ def _print_block(output: Output, title: str, lines: Iterable[str]) -> None:
     if title:
         output.line(output.paint(title, BOLD))
     for text in texts:
-        print_paragraph(output, text)
+        comment = _COMMENT if text.startswith(_COMMENT) else ""
+        print_paragraph(output, text.removeprefix(comment), comment, comment or None)
 
 
 def _bar(trial: Trial) -> Bar:
