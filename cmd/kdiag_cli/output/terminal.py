@@ -154,7 +154,7 @@ def print_paragraph(output: Output, text: str, head: str = "", below: str | None
     """
     indented = head + text[: len(text) - len(text.lstrip(" "))]
     text = text.lstrip(" ")
-    if output.width is None or columns_of(indented) + len(text) <= output.width:
+    if output.width is None or columns_of(indented + text) <= output.width:
         output.line(indented + text)
         return
     from kdiag_cli.output.drawing import wrapped  # noqa: PLC0415 - rich: 40 ms, on terminals only

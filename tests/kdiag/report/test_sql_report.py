@@ -1,6 +1,7 @@
 import re
 
 import pytest
+import sqlglot
 
 from kdiag.errors import ReportError
 from kdiag.report.sql_report import (
@@ -21,6 +22,8 @@ TEXT = """\
 --
 -- parameter least (bigint) = 5: no fewer than these.
 -- parameter since (version) = 4.1: as of this release.
+-- wide: last, first
+-- wide: host
 SELECT $least, $since;
 """
 
@@ -35,7 +38,19 @@ def test_a_report_begins_with_its_question() -> None:
         Parameter("least", "bigint", "5", "no fewer than these."),
         Parameter("since", "version", "4.1", "as of this release."),
     )
+    assert report.wide == ("last", "first", "host")
     assert report.sql == "SELECT $least, $since"
+
+
+@pytest.mark.parametrize("name", report_names())
+def test_what_is_wide_is_a_column_of_the_report(name: str) -> None:
+    """Some of them, and the query knows them too."""
+    report = load_report(name)
+    select = sqlglot.parse_one(report.sql, read="duckdb")
+
+    assert isinstance(select, sqlglot.exp.Query)
+    assert set(report.wide) < set(select.named_selects)
+    assert report.query().wide == report.wide != ()
 
 
 def test_parameters_have_defaults_and_types() -> None:

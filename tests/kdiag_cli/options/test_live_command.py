@@ -35,9 +35,9 @@ def run(command: object, *arguments: str) -> int:
 
 def test_a_command_gets_the_live_options_together() -> None:
     """Beside its own, which stay as they are."""
-    assert run(ping, "7", "--loud", "-b", "a:1", "-b", "b:2", "--timeout", "2s", "-o", "json") == 0
+    assert run(ping, "7", "--loud", "-b", "a:1", "-b", "b:2", "--timeout", "2s", "-w") == 0
     assert given[:2] == [7, True]
-    expected = LiveOptions(["a:1", "b:2"], timeout_ns=2_000_000_000, output=ResultFormat.JSON)
+    expected = LiveOptions(["a:1", "b:2"], timeout_ns=2_000_000_000, is_wide=True)
     assert given[2] == expected
 
 
@@ -49,6 +49,8 @@ def test_without_options_they_are_what_nobody_said() -> None:
 
 def test_an_output_of_its_own_takes_the_place_of_the_usual_one() -> None:
     """There cannot be two of a name."""
+    assert run(ping, "7", "-o", "json") == 0
+    assert given[2] == LiveOptions(output=LiveOutput.JSON)
     assert run(pong, "--output", "mine", "--trace") == 0
     assert given == ["mine", LiveOptions(trace=True)]
 

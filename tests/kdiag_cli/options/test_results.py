@@ -8,27 +8,26 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from folders import CAPTURES
-from kdiag.findings.rule import Severity
-from kdiag_cli.options.results import FailOn, NoHeaders, require_report_extra
-
-CAPTURE = CAPTURES / "acks.pcap"
+from kdiag.findings.finding import Severity
+from kdiag_cli.options.results import FailOn, NoHeaders, Wide
 
 given: list[object] = []
 
 
-def command(*, fail_on: FailOn = Severity.ERROR, no_headers: NoHeaders = False) -> None:
-    """Take both."""
-    given[:] = [fail_on, no_headers]
+def command(
+    *, fail_on: FailOn = Severity.ERROR, no_headers: NoHeaders = False, wide: Wide = False
+) -> None:
+    """Take all."""
+    given[:] = [fail_on, no_headers, wide]
 
 
-def test_both_have_the_same_name_in_every_command() -> None:
+def test_all_have_the_same_name_in_every_command() -> None:
     """A severity is one of three."""
     app = typer.Typer()
     app.command()(command)
     runner = CliRunner()
-    assert runner.invoke(app, ["--fail-on", "warning", "--no-headers"]).exit_code == 0
-    assert given == [Severity.WARNING, True]
+    assert runner.invoke(app, ["--fail-on", "warning", "--no-headers", "-w"]).exit_code == 0
+    assert given == [Severity.WARNING, True, True]
     assert runner.invoke(app, ["--fail-on", "whatever"]).exit_code == 2
 
 

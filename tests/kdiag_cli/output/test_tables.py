@@ -109,6 +109,19 @@ def test_wide_shows_all_columns() -> None:
     assert printed(None, is_wide=True) == printed(None)
 
 
+def test_lists_of_numbers_are_text() -> None:
+    """As those of replicas; thousands are set apart in numbers."""
+    output = Printed(80)
+
+    print_table(output, ("REPLICAS", "BYTES"), [("1,2,3", "1,234"), ("2,1", "56,789.5")])
+
+    assert output.lines == [
+        "REPLICAS     BYTES",
+        "1,2,3        1,234",
+        "2,1       56,789.5",
+    ]
+
+
 def test_headers_that_are_left_out_take_no_room() -> None:
     """Columns are as wide as their cells."""
     assert printed(120, has_headers=False)[1] == "10  kafka-10.example.com:9092  -  12.5 ms  -"

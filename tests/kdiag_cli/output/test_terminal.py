@@ -1,7 +1,10 @@
 import fcntl
 import io
 import os
+import pty
+import struct
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -12,15 +15,19 @@ from kdiag_cli.output.terminal import (
     BOLD,
     RED,
     Output,
+    can_write_over,
     clipped,
     close_quietly,
     columns_of,
     harmless,
     padded,
+    print_paragraph,
+    readable,
     require_reader,
     say,
     table,
     widen,
+    width_of,
     write_over,
 )
 from programs.kdiag_program import Printed, Screen
@@ -70,6 +77,17 @@ def test_a_terminal_has_the_width_that_it_says(monkeypatch: pytest.MonkeyPatch) 
     assert Output(Screen(is_terminal=True)).width == 77
 
 
+def test_a_stream_is_asked_for_its_own_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of stderr it counts where stdout is a file; a serial line does not know its own."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    master, slave = pty.openpty()
+    with os.fdopen(master), os.fdopen(slave, "w", encoding="utf-8") as stream:
+        assert width_of(stream) == 100
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 66, 0, 0))
+        assert width_of(stream) == 66
+    assert width_of(Screen(is_terminal=True)) == 100
+
+
 def test_a_terminal_has_colours_unless_they_are_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
     """The convention is that of no-color.org: any value but the empty one forbids."""
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -80,6 +98,16 @@ def test_a_terminal_has_colours_unless_they_are_forbidden(monkeypatch: pytest.Mo
     monkeypatch.setenv("NO_COLOR", "1")
 
     assert Output(Screen(is_terminal=True)).paint("x", RED) == "x"
+
+
+def test_a_dumb_terminal_has_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor can lines be written over there."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "dumb")
+    screen = Screen(is_terminal=True)
+
+    assert not Output(screen).has_colour
+    assert not can_write_over(screen)
 
 
 def test_an_empty_text_is_not_painted() -> None:
@@ -94,6 +122,8 @@ def test_an_encoding_without_arrows_gets_plain_ones() -> None:
     output.line("1 µs a → b … 注")
 
     assert output.text == "1 us a -> b .. ?\n"
+    assert readable("━━╸ • 1", "ascii") == "--- * 1"
+    assert readable("━━╸ • 1", "utf-8") == "━━╸ • 1"
 
 
 def test_what_is_written_stays_until_it_is_flushed_or_much() -> None:
@@ -130,6 +160,33 @@ def test_what_is_said_goes_to_stderr_and_is_harmless(capsys: pytest.CaptureFixtu
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err == "kdiag: one\nkdiag: two\\x1b[0m\n"
+
+
+def test_what_is_said_on_a_terminal_fits_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes on stands below the text, not below the name of the program."""
+    screen = Screen(is_terminal=True)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "24")
+
+    say("one two three four five", "  six")
+
+    assert screen.text.splitlines() == [
+        "kdiag: one two three",
+        "       four five",
+        "kdiag:   six",
+    ]
+
+
+def test_a_paragraph_is_one_line_in_a_pipe_and_fits_a_terminal() -> None:
+    """What stands before its lines is up to whoever prints it."""
+    text = "注文 two three"
+    shown = []
+    for width in (None, 16, 15):
+        output = Printed(width)
+        print_paragraph(output, text, "# ", "# ")
+        shown.append(output.lines)
+
+    assert shown == [[f"# {text}"], [f"# {text}"], ["# 注文 two", "# three"]]
 
 
 @pytest.mark.parametrize(("width", "shown"), [(8, "12345678"), (7, "123456…"), (1, "…"), (0, "")])
