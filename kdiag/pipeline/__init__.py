@@ -7,6 +7,7 @@
     decode         packets of some connections -> exchanges as they crossed     `decode`
     tabulate       exchanges -> rows of the tables, in any order                `tabulate`
     task           a function of a number, run by Spark                         `tasks`
+    Shared         a value that all tasks read, sent as a URI                   `shared`
     run            all of it, once, for given captures                          `run`, `session`
     stream         the same, batch by batch, for a folder that grows            `stream`
 

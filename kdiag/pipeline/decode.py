@@ -15,7 +15,7 @@ connection, from any number of files. The output, in batches:
 The state machines are those of `kdiag decode`. Numbers are made unique over the parts of a run.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -79,7 +79,7 @@ class FlowRules(NamedTuple):
     keylog: bytes = b""
     secrets: tuple[Secrets, ...] = ()
     limits: Limits | None = None
-    files: tuple[str, ...] = ()
+    files: Sequence[str] = ()
     least_span_bytes: int = LEAST_BYTES
 
 

@@ -13,7 +13,7 @@ frames is most of the work and is shared by all tasks, in chunks. So a connectio
 capture's bytes does not keep the other tasks waiting for long.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
@@ -33,13 +33,16 @@ from kdiag.pipeline.decode import FETCHES, FlowRules, RunPart, decode_rows, reso
 from kdiag.pipeline.input.segment_reader import ALWAYS, TimeRange
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.source import FAILFAST, PERMISSIVE, ReadOptions, read_bundles
-from kdiag.pipeline.input.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, uris_of, walk
+from kdiag.pipeline.input.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, walk
+from kdiag.pipeline.input.split_index import CaptureUris
 from kdiag.pipeline.output.checkpoint import load_state, save_state
 from kdiag.pipeline.output.partitions import RUNS, Manifest, TableFiles, commit
 from kdiag.pipeline.output.staging import Staged, Staging, read_all, read_staged
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import PACKETS, POSITIONS, MappedFiles
 from kdiag.pipeline.rows.partitioner import Partitioner, Weights, partition_by_weight
+from kdiag.pipeline.session import cores_of
+from kdiag.pipeline.shared import Shared, share
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
 from kdiag.pipeline.uri import expand, remove_folder
@@ -49,6 +52,9 @@ from kdiag.report.tables.catalog import DEFAULT_CHOICE, TableChoice
 DEFAULT_PART_BYTES: Final = 128 << 20
 DEFAULT_CHUNK_BYTES: Final = 1 << 30
 _WALKS_PER_CORE: Final = 8
+_READS_PER_CORE: Final = 4
+_NAMES_OF_A_TASK: Final = 256
+_SESSIONS: Final = "sessions"
 _FEW_FETCHES: Final = 2000
 _EXCHANGE_BYTES: Final = 50_000  # an exchange of any size takes as long as so many bytes
 _CHUNKS_PER_CORE: Final = 4
@@ -120,10 +126,11 @@ class Job(NamedTuple):
         """Return the folder of the run's staged files."""
         return f"{self.out}/{RUNS}/{self.run}.staging"
 
-    def on(self, splits: Sequence[Split], secrets: tuple[Secrets, ...] = ()) -> "Job":
-        """Return the job for the splits and the secrets of its captures."""
-        files = tuple(uris_of(splits)) if self.is_indexed else ()
-        return self._replace(rules=self.rules._replace(files=files, secrets=secrets))
+    def on(self, splits: Shared[list[Split]], secrets: tuple[Secrets, ...] = ()) -> "Job":
+        """Return the job for the splits and the secrets of its captures, small enough to send."""
+        files = CaptureUris(splits) if self.is_indexed else ()
+        rules = self.rules._replace(files=files, secrets=secrets)
+        return self._replace(inputs=(), name=self.run, rules=rules)
 
 
 def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
@@ -146,15 +153,18 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
         raise CaptureError(warnings[0], f"is damaged, and the mode is {FAILFAST}")
     splits = in_order(walks)
     secrets = tuple(each for found in walks for each in found.secrets)
-    job = job.on(splits, secrets)
+    shared = share(job.staging, splits, list[Split])
+    job = job.on(shared, secrets)
+    parts = parts_of(spark, job, splits)
     say("taking connections apart")
-    outcome = _decode(spark, job, splits, walks)
+    partitioner = partition_by_weight(parts, [each.weights for each in walks])
+    outcome = _decode(spark, job, shared, partitioner)
     if outcome.of("unsure"):
         say("finding out what lone responses answer")
         outcome.add(_resolve(spark, job, outcome))
     if outcome.of("fetches"):
         say("following fetch sessions")
-        outcome.add(follow_fetches(spark, job, outcome, parts_of(spark, job, splits)))
+        outcome.add(follow_fetches(spark, job, outcome, parts))
     say("reading frames")
     outcome.add(tabulate_frames(spark, job, outcome))
     say("putting the tables into place")
@@ -168,7 +178,7 @@ def parts_of(spark: SparkSession, job: Job, splits: Sequence[Split]) -> int:
     if job.parts:
         return job.parts
     size = sum(split.end - split.start for split in splits)
-    cores = spark.sparkContext.defaultParallelism
+    cores = cores_of(spark)
     return cores * max(1, -(-size // (DEFAULT_PART_BYTES * cores)))
 
 
@@ -181,7 +191,7 @@ def walk_files(spark: SparkSession, job: Job) -> list[Walk]:
     files = list(expand([*job.inputs]))
     walks: list[Walk] = []
     if files:
-        tasks = min(len(files), _WALKS_PER_CORE * spark.sparkContext.defaultParallelism)
+        tasks = min(len(files), _WALKS_PER_CORE * cores_of(spark))
         found = do_tasks(spark, len(files), partial(_walk_file, files, job.split_bytes), tasks)
         walks = [msgspec.json.decode(each, type=Walk) for each in found]
     refused = next((each for each in walks if not each.splits), None)
@@ -203,26 +213,38 @@ def _walk_file(files: list[tuple[str, bool]], split_bytes: int, number: int) -> 
         yield Walk(uri, 0, nothing if is_in_folder else [], error.why, [], Weights())
 
 
-def _decode(spark: SparkSession, job: Job, splits: list[Split], walks: list[Walk]) -> Outcome:
-    parts = parts_of(spark, job, splits)
-    partitioner = partition_by_weight(parts, [each.weights for each in walks])
+def _decode(
+    spark: SparkSession, job: Job, splits: Shared[list[Split]], partitioner: Partitioner
+) -> Outcome:
     bundles = bundles_by_part(spark, job, splits, partitioner)
-    answer = bundles.mapInArrow(partial(_decode_part, job, splits, parts), RESULT_DDL)
+    answer = bundles.mapInArrow(partial(decode_part, job, splits, partitioner.parts), RESULT_DDL)
     return outcome_of(row["result"] for row in answer.collect())
 
 
 def bundles_by_part(
-    spark: SparkSession, job: Job, splits: Sequence[Split], partitioner: Partitioner
+    spark: SparkSession, job: Job, splits: Shared[list[Split]], partitioner: Partitioner
 ) -> DataFrame:
     """Return the packets of splits in bundles, those of a part together and in order."""
     columns = tuple(job.packet_schema.names)
-    reading = ReadOptions(columns, job.times, job.mode, job.separates_networks)
-    bundles = read_bundles(spark, splits, reading, partitioner)
+    tasks = _READS_PER_CORE * cores_of(spark)
+    reading = ReadOptions(columns, job.times, job.mode, job.separates_networks, tasks)
+    shared = share(job.staging, partitioner, Partitioner)
+    bundles = read_bundles(spark, splits, reading, shared)
     parts = bundles.repartitionById(partitioner.parts, "part")
     return parts.drop("part").sortWithinPartitions("packet")
 
 
-def _decode_part(job: Job, splits: list[Split], parts: int, rows: Rows) -> Iterator[pa.RecordBatch]:
+def decode_part(
+    job: Job, splits: Shared[list[Split]], parts: int, rows: Rows
+) -> Iterator[pa.RecordBatch]:
+    """Decode the connections of a part; yield the outcome.
+
+    Args:
+        job: of the run.
+        splits: all of the run.
+        parts: how many there are; Spark knows which of them this is.
+        rows: bundles of the part's packets.
+    """
     freeze_gc()
     context = TaskContext.get()
     assert context is not None
@@ -281,7 +303,8 @@ def follow_fetches(
     if folders is None and sum(file.rows for file in files) <= _FEW_FETCHES:
         return _follow_few(job, parts, files)
     numbers = spark.range(0, len(files), 1, max(1, len(files)))
-    fetches = numbers.mapInArrow(partial(_read_fetches, files), _FETCHES_DDL)
+    shared = share(job.staging, files, list[Staged])
+    fetches = numbers.mapInArrow(partial(_read_fetches, shared), _FETCHES_DDL)
     ordered = fetches.repartition(parts, "broker").sortWithinPartitions("order", "number")
     answer = ordered.mapInArrow(partial(_follow_brokers, job, parts, folders), RESULT_DDL)
     return outcome_of(row["result"] for row in answer.collect())
@@ -296,10 +319,10 @@ def _follow_few(job: Job, parts: int, files: list[Staged]) -> Outcome:
     return Outcome(list(staging.close()), [], [])
 
 
-def _read_fetches(files: list[Staged], numbers: Rows) -> Iterator[pa.RecordBatch]:
+def _read_fetches(files: Shared[list[Staged]], numbers: Rows) -> Iterator[pa.RecordBatch]:
     for batch in numbers:
         for number in batch.column(0).to_pylist():
-            yield from read_staged(files[number].uri)
+            yield from read_staged(files.value[number].uri)
 
 
 def _follow_brokers(
@@ -323,10 +346,10 @@ def _stage_sessions(rows: Rows, parts: int, staging: Staging) -> None:
     for batch in rows:
         part_of = batch.column("number").to_numpy() % parts
         for part in np.unique(part_of).tolist():
-            staging.write(f"sessions-{part}", batch.filter(pa.array(part_of == part)))
+            staging.write(f"{_SESSIONS}-{part}", batch.filter(pa.array(part_of == part)))
 
 
-class _Chunk(NamedTuple):
+class Chunk(NamedTuple):
     """Frames that one task reads."""
 
     file: Staged
@@ -334,39 +357,105 @@ class _Chunk(NamedTuple):
     last: int
 
 
-def _chunks(files: Sequence[Staged], chunk_bytes: int) -> Iterator[_Chunk]:
+def _chunks(files: Sequence[Staged], chunk_bytes: int) -> Iterator[Chunk]:
     """Yield the frames of all files in chunks of about the same size."""
     for file in files:
         count = max(1, min(file.batches, round(_weight(file) / chunk_bytes)))
         edges = [file.batches * index // count for index in range(count + 1)]
         for first, last in pairwise(edges):
-            yield _Chunk(file, first, last)
+            yield Chunk(file, first, last)
 
 
 def _weight(file: Staged) -> int:
     return file.bytes + file.rows * _EXCHANGE_BYTES
 
 
-def tabulate_frames(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
-    """Make rows of the staged frames."""
+class Chunks(NamedTuple):
+    """The frames of a run in chunks, and what their tasks need besides.
+
+    Attributes:
+        chunks: all of them; a task's number is an index.
+        names: the names of topic ids.
+        sessions: the staged partitions of fetch sessions, by part.
+    """
+
+    chunks: list[Chunk]
+    names: dict[str, str]
+    sessions: dict[int, list[Staged]]
+
+
+def tabulate_frames(
+    spark: SparkSession, job: Job, outcome: Outcome, names: Mapping[str, str] | None = None
+) -> Outcome:
+    """Make rows of the staged frames.
+
+    Args:
+        spark: the session to run on.
+        job: of the run.
+        outcome: the frames, and what belongs to them, staged.
+        names: the names of topic ids; by default those of the job and of the outcome.
+    """
     files = outcome.of("frames")
-    wanted = sum(map(_weight, files)) // (_CHUNKS_PER_CORE * spark.sparkContext.defaultParallelism)
+    wanted = sum(map(_weight, files)) // (_CHUNKS_PER_CORE * cores_of(spark))
     chunks = list(_chunks(files, min(max(wanted, _LEAST_CHUNK_BYTES), job.chunk_bytes)))
     if not chunks:
-        return Outcome([], [], [])
-    return outcome_of(do_tasks(spark, len(chunks), partial(_tabulate_chunk, job, chunks, outcome)))
+        return Outcome([], [])
+    if names is None:
+        names = {**dict(job.topic_names), **staged_names(spark, outcome)}
+    work = Chunks(chunks, dict(names), _sessions_by_part(outcome))
+    shared = share(job.staging, work, Chunks)
+    job = job._replace(topic_names=())
+    return outcome_of(do_tasks(spark, len(chunks), partial(tabulate_chunk, job, shared)))
 
 
-def _tabulate_chunk(
-    job: Job, chunks: list[_Chunk], outcome: Outcome, number: int
-) -> Iterator[Outcome]:
-    file, first, last = chunks[number]
-    names = dict(job.topic_names)
-    for batch in read_all(outcome.of("names")):
+def staged_names(spark: SparkSession, outcome: Outcome) -> dict[str, str]:
+    """Return the names of topic ids that all parts have staged."""
+    files = outcome.of("names")
+    groups = [
+        files[first : first + _NAMES_OF_A_TASK] for first in range(0, len(files), _NAMES_OF_A_TASK)
+    ]
+    if len(groups) <= 1:
+        return _read_names(files)
+    names: dict[str, str] = {}
+    for found in do_tasks(spark, len(groups), partial(_read_group_names, groups)):
+        names.update(msgspec.json.decode(found, type=dict[str, str]))
+    return names
+
+
+def _read_group_names(groups: list[list[Staged]], number: int) -> Iterator[dict[str, str]]:
+    yield _read_names(groups[number])
+
+
+def _read_names(files: Sequence[Staged]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for batch in read_all(files):
         names.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
-    sessions = read_sessions(read_all(outcome.of(f"sessions-{file.part}")))
+    return names
+
+
+def _sessions_by_part(outcome: Outcome) -> dict[int, list[Staged]]:
+    """Return the staged partitions of fetch sessions by the part that they are for."""
+    sessions: dict[int, list[Staged]] = {}
+    for each in outcome.staged:
+        name, _, part = each.name.rpartition("-")
+        if name == _SESSIONS:
+            sessions.setdefault(int(part), []).append(each)
+    return sessions
+
+
+def tabulate_chunk(job: Job, work: Shared[Chunks], number: int) -> Iterator[Outcome]:
+    """Make rows of a chunk of frames; yield the outcome.
+
+    Args:
+        job: of the run.
+        work: all chunks.
+        number: of the chunk.
+    """
+    chunks, names, sessions = work.value
+    file, first, last = chunks[number]
+    partitions = read_sessions(read_all(sorted(sessions.get(file.part, []))))
     files = TableFiles(job.staging, job.run, f"e{number}")
     tables = TableBatches(files.write, TopicNames(names), job.choice)
     captures = MappedFiles(job.rules.files)
-    faults = tabulate(read_staged(file.uri, first, last), sessions, tables, captures)
-    yield Outcome([], files.close(), faults)
+    tabulate(read_staged(file.uri, first, last), partitions, tables, captures)
+    yield Outcome([], files.close())

@@ -21,6 +21,7 @@ INSTALL_JAVA: Final = "apt-get install openjdk-17-jre-headless (or any Java 17),
 DEFAULT_MASTER: Final = "local[*]"
 
 _LOOPBACK: Final = "127.0.0.1"
+_MANY_EXECUTORS: Final = 64
 _LIBRARIES: Final = ("pyspark", "pyarrow", "pandas", "duckdb", "sqlglot")
 _CONF: Final = {
     "spark.log.level": "ERROR",
@@ -90,6 +91,28 @@ def open_session(
         return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         raise ReportError("Spark", f"does not start: {error}") from error
+
+
+def cores_of(session: "SparkSession") -> int:
+    """Return how many cores a session has or, if executors come on demand, may soon have."""
+    context = session.sparkContext
+    return cores_in(dict(context.getConf().getAll()), context.defaultParallelism)
+
+
+def cores_in(conf: Mapping[str, str], now: int) -> int:
+    """Return how many cores to prepare work for.
+
+    With dynamic allocation a session begins with few cores, and gets executors for the tasks that
+    wait. So there must be enough tasks first.
+
+    Args:
+        conf: the settings of Spark.
+        now: the cores at present.
+    """
+    if conf.get("spark.dynamicAllocation.enabled") != "true":
+        return now
+    executors = int(conf.get("spark.dynamicAllocation.maxExecutors", _MANY_EXECUTORS))
+    return max(now, min(executors, _MANY_EXECUTORS) * int(conf.get("spark.executor.cores", "1")))
 
 
 def cancel(session: "SparkSession") -> None:

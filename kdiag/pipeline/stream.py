@@ -36,7 +36,6 @@ from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order
 from kdiag.pipeline.output.checkpoint import load_state, read_whole, save_state, write_whole
 from kdiag.pipeline.output.partitions import commit
-from kdiag.pipeline.output.staging import read_all
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.rows.partitioner import partition_evenly
@@ -46,9 +45,11 @@ from kdiag.pipeline.run import (
     Say,
     bundles_by_part,
     follow_fetches,
+    staged_names,
     tabulate_frames,
     walk_files,
 )
+from kdiag.pipeline.shared import Shared, share
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
 from kdiag.pipeline.uri import folders_in, remove_folder
 
@@ -173,7 +174,9 @@ def close(spark: SparkSession, stream: StreamJob) -> None:
     job = _job(stream, (), "end")
     remove_folder(job.staging)
     before = states.folder(batch)
-    outcome = outcome_of(do_tasks(spark, state.parts, partial(_end_part, job, state, before)))
+    splits = share(job.staging, state.splits, list[Split])
+    end = partial(_end_part, job, splits, state.parts, before)
+    outcome = outcome_of(do_tasks(spark, state.parts, end))
     _read_frames(spark, job, state, outcome, (before, f"{before}/end"))
     commit(job.out, job.run, outcome.written, [])
     remove_folder(job.staging)
@@ -239,9 +242,15 @@ def _do_batch(
         split._replace(first_packet=state.packets + split.first_packet) for split in in_order(walks)
     ]
     folders = states.folder(earlier), states.folder(batch)
-    job = job.on(new)
-    bundles = bundles_by_part(spark, job, new, partition_evenly(state.parts))
-    feed = partial(_feed_part, job, state, _NewSplits(new, stream.idle_s), folders)
+    shared = share(job.staging, new, list[Split])
+    job = job.on(shared)
+    bundles = bundles_by_part(spark, job, shared, partition_evenly(state.parts))
+    recorded = share(job.staging, [*state.splits, *new], list[Split])
+    idle_before_ns = None
+    if stream.idle_s:
+        idle_before_ns = max(split.last_ns for split in new) - stream.idle_s * NS_PER_S
+    batch_of_parts = _Batch(state.parts, folders, recorded, idle_before_ns)
+    feed = partial(_feed_part, job, batch_of_parts)
     outcome = outcome_of(row["result"] for row in bundles.mapInArrow(feed, RESULT_DDL).collect())
     warnings = [each.warning for each in walks if each.warning]
     names = _read_frames(spark, job, state, outcome, folders)
@@ -258,52 +267,52 @@ def _read_frames(
 ) -> dict[str, str]:
     """Add the rows of decoded frames to the outcome, and return all names known so far."""
     outcome.add(follow_fetches(spark, job, outcome, state.parts, folders))
-    names = dict(state.names)
-    for batch in read_all(outcome.of("names")):
-        names.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
-    known = tuple({**dict(job.topic_names), **names}.items())
-    outcome.add(tabulate_frames(spark, job._replace(topic_names=known), outcome))
+    names = {**state.names, **staged_names(spark, outcome)}
+    known = {**dict(job.topic_names), **names}
+    outcome.add(tabulate_frames(spark, job, outcome, known))
     return names
 
 
-class _NewSplits(NamedTuple):
-    """The new splits of a batch, and how long connections may be idle."""
+class _Batch(NamedTuple):
+    """A batch, as the tasks of its parts need it.
 
-    splits: list[Split]
-    idle_s: int
+    Attributes:
+        parts: how many there are.
+        folders: of the states before and after.
+        splits: those of the batch, and of the one before.
+        idle_before_ns: ends connections that have been silent since; None to end none.
+    """
 
-    @property
-    def idle_before_ns(self) -> int | None:
-        """Return the time before which connections must have been silent; None for never."""
-        if not self.idle_s:
-            return None
-        return max(split.last_ns for split in self.splits) - self.idle_s * NS_PER_S
+    parts: int
+    folders: tuple[str, str]
+    splits: Shared[list[Split]]
+    idle_before_ns: int | None
 
 
-def _feed_part(
-    job: Job, state: State, new: _NewSplits, folders: tuple[str, str], rows: Rows
-) -> Iterator[pa.RecordBatch]:
+def _feed_part(job: Job, batch: _Batch, rows: Rows) -> Iterator[pa.RecordBatch]:
     """Continue the connections of a part."""
     freeze_gc()
     context = TaskContext.get()
     assert context is not None
-    part = RunPart(context.partitionId(), state.parts)
-    before, after = (f"{folder}/part-{part.number}" for folder in folders)
+    part = RunPart(context.partitionId(), batch.parts)
+    before, after = (f"{folder}/part-{part.number}" for folder in batch.folders)
     decoder = load_state(before) or PartDecoder(part, job.rules)
     writers = PartWriters(job, part)
-    recording = SegmentTimestamps([*state.splits, *new.splits], job.times)
+    recording = SegmentTimestamps(batch.splits, job.times)
     packets = unbundle(rows, job.packet_schema)
     decoder.feed(packets, writers.write, recording, MappedFiles(job.rules.files))
-    if new.idle_before_ns is not None:
-        decoder.end_idle(new.idle_before_ns, writers.write, recording)
+    if batch.idle_before_ns is not None:
+        decoder.end_idle(batch.idle_before_ns, writers.write, recording)
     save_state(after, decoder)
     yield writers.close().row()
 
 
-def _end_part(job: Job, state: State, before: str, number: int) -> Iterator[Outcome]:
+def _end_part(
+    job: Job, splits: Shared[list[Split]], parts: int, before: str, number: int
+) -> Iterator[Outcome]:
     """End the connections of a part."""
     decoder = load_state(f"{before}/part-{number}")
     if decoder is not None:
-        writers = PartWriters(job, RunPart(number, state.parts))
-        decoder.finish(writers.write, SegmentTimestamps(state.splits, job.times))
+        writers = PartWriters(job, RunPart(number, parts))
+        decoder.finish(writers.write, SegmentTimestamps(splits, job.times))
         yield writers.close()

@@ -38,25 +38,26 @@ class SplitRun(NamedTuple):
     """A split to read, with the splits after it.
 
     Attributes:
-        split: to read.
-        after: the splits that follow it in the run, as far as its datagrams may reach.
+        splits: of the run, in order.
+        number: which of them to read.
     """
 
-    split: Split
-    after: list[Split]
+    splits: Sequence[Split]
+    number: int
 
+    @property
+    def split(self) -> Split:
+        """Return the split to read."""
+        return self.splits[self.number]
 
-def split_runs(splits: Sequence[Split]) -> Iterator[SplitRun]:
-    """Yield the splits of a run, given in order, each with those after it."""
-    for number, split in enumerate(splits):
-        after: list[Split] = []
-        size = 0
-        for each in splits[number + 1 :]:
-            if size >= _AFTER_BYTES:
-                break
-            after.append(each)
-            size += each.end - each.start
-        yield SplitRun(split, after)
+    @property
+    def end(self) -> int:
+        """Return the number after the last split that its datagrams may reach."""
+        end, size = self.number + 1, 0
+        while end < len(self.splits) and size < _AFTER_BYTES:
+            size += self.splits[end].end - self.splits[end].start
+            end += 1
+        return end
 
 
 class SegmentReader:
@@ -81,7 +82,8 @@ class SegmentReader:
         self.index = PacketIndex(separates_networks=separates_networks)
         self.warning = ""
         self.position = NOWHERE
-        self._split, self._after = split_run
+        self._run = split_run
+        self._split = split_run.split
         self._times = times
 
     def read(self) -> Iterator[SegmentBatch]:
@@ -93,9 +95,9 @@ class SegmentReader:
         if self._split.overlaps(*self._times):
             yield from self._read(self._split)
             self.index.defragmenter.is_closed = True
-            for split in self._after:
+            for number in range(self._run.number + 1, self._run.end):
                 if self.index.defragmenter.waiting:
-                    yield from self._read(split)
+                    yield from self._read(self._run.splits[number])
 
     def _read(self, split: Split) -> Iterator[SegmentBatch]:
         self.index.packets = split.first_packet - 1

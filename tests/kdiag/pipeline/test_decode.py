@@ -18,7 +18,7 @@ Emitted = dict[str, list[pa.RecordBatch]]
 def decode(file: Path, part: RunPart, rules: FlowRules = FlowRules()) -> Emitted:  # noqa: B008
     """Return what a part that has all packets of a capture emits."""
     splits = walk(str(file)).splits
-    reader = SegmentReader(SplitRun(splits[0], []))
+    reader = SegmentReader(SplitRun(splits, 0))
     rows = PacketRows(reader.index.addresses)
     batches = [rows.batch(each) for each in reader.read()]
     found: Emitted = {}

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import ReportError
-from kdiag.pipeline.session import INSTALL, missing, open_session
+from kdiag.pipeline.session import INSTALL, cores_in, missing, open_session
 
 
 @pytest.fixture
@@ -36,3 +36,23 @@ def test_without_pyspark_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("kdiag.pipeline.session._LIBRARIES", ("pyspark_that_is_not_there",))
 
     assert missing() == f"this needs pyspark_that_is_not_there: {INSTALL}"
+
+
+def test_work_is_prepared_for_the_cores_that_there_are() -> None:
+    """A session of a fixed size has them from the start."""
+    assert cores_in({}, 2) == 2
+    assert cores_in({"spark.dynamicAllocation.enabled": "false"}, 34) == 34
+
+
+@pytest.mark.parametrize(
+    ("limits", "cores"),
+    [
+        ({}, 64),
+        ({"spark.executor.cores": "4"}, 256),
+        ({"spark.executor.cores": "4", "spark.dynamicAllocation.maxExecutors": "8"}, 32),
+        ({"spark.dynamicAllocation.maxExecutors": "1"}, 2),
+    ],
+)
+def test_executors_that_come_on_demand_find_work(limits: dict[str, str], cores: int) -> None:
+    """They come only for tasks that wait, so few tasks for few cores would stay few."""
+    assert cores_in({"spark.dynamicAllocation.enabled": "true", **limits}, 2) == cores

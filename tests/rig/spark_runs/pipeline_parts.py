@@ -15,7 +15,7 @@ from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.look_ahead import learn_all_names
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pipeline.decode import FlowRules, RunPart, decode_rows, resolve_unsure
-from kdiag.pipeline.input.segment_reader import SegmentReader, split_runs
+from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order, walk
 from kdiag.pipeline.rows.bundles import bundle, unbundle
@@ -95,10 +95,10 @@ def read_packets(
     """Return the packets of all splits."""
     batches = []
     columns = [*PACKETS.names, *(POSITIONS.names if is_indexed else ())]
-    for split_run in split_runs(splits):
-        reader = SegmentReader(split_run)
+    for number, split in enumerate(splits):
+        reader = SegmentReader(SplitRun(splits, number))
         rows = PacketRows(reader.index.addresses, columns)
-        file = files.index(split_run.split.uri)
+        file = files.index(split.uri)
         for batch in reader.read():
             has_position = reader.position.file != NO_FILE
             position = reader.position._replace(file=file) if has_position else reader.position

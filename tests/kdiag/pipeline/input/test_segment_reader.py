@@ -12,7 +12,6 @@ from kdiag.pipeline.input.segment_reader import (
     SegmentReader,
     SplitRun,
     TimeRange,
-    split_runs,
 )
 from kdiag.pipeline.input.split import Split, walk
 from recordings.hard_captures import base, write
@@ -49,8 +48,8 @@ def read_all(splits: list[Split], times: TimeRange = ALWAYS) -> list[SegmentBatc
     """Return the segments of all splits."""
     return [
         batch
-        for split_run in split_runs(splits)
-        for batch in SegmentReader(split_run, times).read()
+        for number in range(len(splits))
+        for batch in SegmentReader(SplitRun(splits, number), times).read()
     ]
 
 
@@ -81,7 +80,7 @@ def test_damage_is_told(tmp_path: Path) -> None:
     with file.open("r+b") as opened:
         opened.truncate(file.stat().st_size - 10)
     (split,) = walk(str(file)).splits
-    reader = SegmentReader(SplitRun(split, []))
+    reader = SegmentReader(SplitRun([split], 0))
 
     assert rows_of(list(reader.read()))
     assert "ends within a packet" in reader.warning

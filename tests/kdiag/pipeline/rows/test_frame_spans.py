@@ -16,7 +16,7 @@ from recordings.hard_captures import CASES, write
 
 def mapped(file: Path, files: MappedFiles) -> tuple[SegmentReader, list[SegmentBatch]]:
     """Return the segments of a capture, whose payloads are where the file is mapped."""
-    reader = SegmentReader(SplitRun(walk(str(file)).splits[0], []))
+    reader = SegmentReader(SplitRun(walk(str(file)).splits, 0))
     batches = [
         batch._replace(
             data=files.view(0), payload_offset=batch.payload_offset + reader.position.start

@@ -70,7 +70,7 @@ def test_networks_that_are_told_apart_stay_apart(tenants: str, tmp_path: Path) -
     file.write_bytes(TENANTS[tenants]())
     ends = []
     for apart in (False, True):
-        split_run = SplitRun(walk(str(file)).splits[0], [])
+        split_run = SplitRun(walk(str(file)).splits, 0)
         reader = SegmentReader(split_run, separates_networks=apart)
         (batch,) = reader.read()
         rows, back = PacketRows(reader.index.addresses).batch(batch), RowSegments()
