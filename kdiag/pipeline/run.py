@@ -41,7 +41,7 @@ from kdiag.pipeline.output.staging import Staged, Staging, read_all, read_staged
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import PACKETS, POSITIONS, MappedFiles
 from kdiag.pipeline.rows.partitioner import Partitioner, Weights, partition_by_weight
-from kdiag.pipeline.session import cores_of
+from kdiag.pipeline.session import RUN_SETTINGS, cores_of, session_with
 from kdiag.pipeline.shared import Shared, share
 from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
@@ -145,6 +145,7 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
         CaptureError: if an input is not a capture or cannot be opened; with `failfast`, also if it
             is damaged.
     """
+    spark = session_with(spark, RUN_SETTINGS)
     remove_folder(job.staging)
     say("finding the packets")
     walks = walk_files(spark, job)

@@ -49,6 +49,7 @@ from kdiag.pipeline.run import (
     tabulate_frames,
     walk_files,
 )
+from kdiag.pipeline.session import RUN_SETTINGS, session_with
 from kdiag.pipeline.shared import Shared, share
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
 from kdiag.pipeline.uri import folders_in, remove_folder
@@ -108,6 +109,7 @@ def start(spark: SparkSession, stream: StreamJob, say: Say = lambda _: None) -> 
     if states.is_closed:
         raise ReportError(stream.checkpoint, "is closed: begin another with a folder of its own")
     states.last(None)
+    spark = session_with(spark, RUN_SETTINGS)
     spark.dataSource.register(FolderSource)
     captures = (
         spark.readStream.format(FORMAT)
@@ -171,6 +173,7 @@ def close(spark: SparkSession, stream: StreamJob) -> None:
     batch, state = states.last(None)
     if batch == _NO_BATCH:
         return
+    spark = session_with(spark, RUN_SETTINGS)
     job = _job(stream, (), "end")
     remove_folder(job.staging)
     before = states.folder(batch)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import StringType
 
 from kdiag.errors import ReportError
+from kdiag.pipeline.session import QUERY_SETTINGS, session_with
 from kdiag.pipeline.uri import is_folder
 from kdiag.report.engine import ask_spark
 from kdiag.report.sql_report import Query
@@ -68,6 +69,7 @@ def ask(spark: SparkSession, folder: str, query: Query) -> pa.Table:
     Raises:
         ReportError: if there are no tables, or the query fails.
     """
+    spark = session_with(spark, QUERY_SETTINGS)
     open_tables(spark, folder)
     try:
         return ask_spark(spark, query).toArrow()
