@@ -31,6 +31,7 @@ import kdiag
 from kdiag.clock import NS_PER_S
 from kdiag.errors import ReportError
 from kdiag.pipeline.decode import PartDecoder, RunPart
+from kdiag.pipeline.input.capture_log import Content
 from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order
@@ -66,7 +67,7 @@ class StreamJob(NamedTuple):
         folder: where captures appear, as a path or URI.
         checkpoint: the folder of the stream's state.
         job: of each batch; the stream sets its inputs and parts.
-        quiet_s: how long the newest capture must have been quiet to be read.
+        quiet_s: how long a capture must have been quiet to be read.
         most_files: how many captures a batch has at most.
         every: how often to list the folder, in Spark's notation.
         idle_s: how long a connection may be without packets; 0 for ever.
@@ -99,8 +100,16 @@ class State(msgspec.Struct, frozen=True):
     splits: list[Split] = []
 
 
-def start(spark: SparkSession, stream: StreamJob, say: Say = lambda _: None) -> StreamingQuery:
+def start(
+    spark: SparkSession, stream: StreamJob, say: Say = lambda _: None, warn: Say = lambda _: None
+) -> StreamingQuery:
     """Start to follow a folder.
+
+    Args:
+        spark: the session to run on.
+        stream: the folder and the tables.
+        say: called with the name of each step.
+        warn: called with what could not be read.
 
     Raises:
         ReportError: if the checkpoint is closed or of another release.
@@ -120,10 +129,14 @@ def start(spark: SparkSession, stream: StreamJob, say: Say = lambda _: None) -> 
     )
 
     def do(rows: DataFrame, batch: int) -> None:
-        files = tuple(row["uri"] for row in rows.collect())
+        found = rows.collect()
+        for uri in (row["uri"] for row in found if row["content"] == Content.CHANGED):
+            warn(f"{uri}: changed after it was read: what was added is not in the tables")
+        files = tuple(row["uri"] for row in found if row["content"] == Content.NEW)
         if files:
             say(f"batch {batch}: {len(files)} captures")
-            _do_batch(spark, stream, states, files, batch)
+            for warning in _do_batch(spark, stream, states, files, batch):
+                warn(warning)
 
     return (
         captures.writeStream.foreachBatch(do)
@@ -235,8 +248,8 @@ def _job(stream: StreamJob, files: tuple[str, ...], batch: str) -> Job:
 
 def _do_batch(
     spark: SparkSession, stream: StreamJob, states: _States, files: tuple[str, ...], batch: int
-) -> None:
-    """Make tables of the captures of a batch."""
+) -> list[str]:
+    """Make tables of the captures of a batch; return what could not be read."""
     earlier, state = states.last(batch)
     job = _job(stream, files, f"{batch:08}")
     remove_folder(job.staging)
@@ -263,6 +276,7 @@ def _do_batch(
     last = [*state.splits[-1:], *new]
     states.write(batch, State(state.version, state.parts, total, names, last))
     states.forget_before(earlier)
+    return warnings
 
 
 def _read_frames(

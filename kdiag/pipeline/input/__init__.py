@@ -1,8 +1,10 @@
 """Captures as inputs of Spark.
 
 Split              a part of a capture that can be read on its own      `split`
+SplitIndex         the splits of a run, found by packet and by time     `split_index`
 SegmentReader      the TCP segments of a split                          `segment_reader`
 SegmentTimestamps  numbers and times of segments, looked up later       `segment_timestamps`
 CaptureSource      the data source `kdiag`: segments as rows            `source`
-FolderSource       the captures that appear in a folder, for streams    `folder_source`
+CaptureLog         the captures that a stream has read from a folder    `capture_log`
+FolderSource       the same as a source of Spark's streams              `folder_source`
 """

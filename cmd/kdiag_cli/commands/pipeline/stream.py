@@ -12,6 +12,7 @@ from kdiag.report.tables.catalog import TableChoice
 from kdiag_cli.commands.pipeline.options import PipelineStreamOptions, SparkOptions
 from kdiag_cli.commands.pipeline.spark import progress, with_spark
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.output.terminal import say
 
 if TYPE_CHECKING:
     from kdiag.pipeline.session import Session
@@ -22,7 +23,7 @@ def follow(options: PipelineStreamOptions, spark: SparkOptions) -> ExitCode:
 
     def do(session: "Session") -> ExitCode:
         job = _stream_job(options)
-        query = start(session, job, progress())
+        query = start(session, job, progress(), say)
         if not options.is_once:
             wait(query)
         drain(query)
