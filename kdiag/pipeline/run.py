@@ -400,7 +400,7 @@ def tabulate_frames(
     wanted = sum(map(_weight, files)) // (_CHUNKS_PER_CORE * cores_of(spark))
     chunks = list(_chunks(files, min(max(wanted, _LEAST_CHUNK_BYTES), job.chunk_bytes)))
     if not chunks:
-        return Outcome([], [])
+        return Outcome([], [], [])
     if names is None:
         names = {**dict(job.topic_names), **staged_names(spark, outcome)}
     work = Chunks(chunks, dict(names), _sessions_by_part(outcome))
@@ -458,5 +458,5 @@ def tabulate_chunk(job: Job, work: Shared[Chunks], number: int) -> Iterator[Outc
     files = TableFiles(job.staging, job.run, f"e{number}")
     tables = TableBatches(files.write, TopicNames(names), job.choice)
     captures = MappedFiles(job.rules.files)
-    tabulate(read_staged(file.uri, first, last), partitions, tables, captures)
-    yield Outcome([], files.close())
+    faults = tabulate(read_staged(file.uri, first, last), partitions, tables, captures)
+    yield Outcome([], files.close(), faults)

@@ -1,6 +1,7 @@
 """What rich draws: tables, and text in lines that fit. Only where a person looks at a terminal."""
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 

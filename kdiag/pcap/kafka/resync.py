@@ -1,7 +1,7 @@
 """Finds the next frame by content, where no length leads to it.
 
 That is so when a capture starts in the middle of a connection, or lost a length, or when a length
-is absurd. Every offset is a candidate if it heuristics like a header (`frame_heuristics`), and
+is absurd. Every offset is a candidate if it looks like a header (`frame_heuristics`), and
 waits for its proof. The one whose proof comes first in the stream wins, so the result does not
 depend on how many segments came at once.
 """

@@ -50,7 +50,7 @@ def test_without_options_they_are_what_nobody_said() -> None:
 def test_an_output_of_its_own_takes_the_place_of_the_usual_one() -> None:
     """There cannot be two of a name."""
     assert run(ping, "7", "-o", "json") == 0
-    assert given[2] == LiveOptions(output=LiveOutput.JSON)
+    assert given[2] == LiveOptions(output=ResultFormat.JSON)
     assert run(pong, "--output", "mine", "--trace") == 0
     assert given == ["mine", LiveOptions(trace=True)]
 

@@ -8,8 +8,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from kdiag.findings.finding import Severity
-from kdiag_cli.options.results import FailOn, NoHeaders, Wide
+from folders import CAPTURES
+from kdiag.findings.rule import Severity
+from kdiag_cli.options.results import FailOn, NoHeaders, Wide, require_report_extra
+
+CAPTURE = CAPTURES / "acks.pcap"
 
 given: list[object] = []
 
