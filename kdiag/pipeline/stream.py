@@ -270,7 +270,7 @@ def _do_batch(
     outcome = outcome_of(row["result"] for row in bundles.mapInArrow(feed, RESULT_DDL).collect())
     warnings = [each.warning for each in walks if each.warning]
     names = _read_frames(spark, job, state, outcome, folders)
-    commit(job.out, job.run, outcome.written, warnings)
+    commit(job.out, job.run, outcome.written, [*warnings, *outcome.faults])
     remove_folder(job.staging)
     total = state.packets + sum(split.packets for split in new)
     last = [*state.splits[-1:], *new]
