@@ -1,14 +1,17 @@
 """The shape of the repository itself."""
 
 import ast
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from folders import ROOT
+
 TOP_LEVEL = {
     ".ci",
     ".github",
@@ -34,7 +37,13 @@ OF_DATA = ("kdiag/findings/", "kdiag/diagnosis/error_codes/")
 """Folders of tables: their modules may be tested together, by the tests of what joins them."""
 VAGUE = {"base", "common", "core", "helper", "helpers", "manager", "misc", "util", "utils"}
 MAX_LINES = {"kdiag": 600, "cmd": 600, "tests": 800}
-HEAVY = {"cryptography", "duckdb", "numpy", "pyarrow", "pyspark", "scapy", "vl_convert"}
+MAX_ENTRIES = 15
+MIN_LINES = 40
+SHORT: dict[str, str] = {}
+"""Modules of fewer lines than `MIN_LINES`, each with the reason why it stands alone."""
+MEASURED_OR_EXTRA = re.compile(r"# noqa: PLC0415 - .*(\d ms|extra)")
+"""What a function-level import says of itself: what it spares, or which extra it belongs to."""
+HEAVY = {"duckdb", "numpy", "pyarrow", "pyspark", "scapy", "vl_convert"}
 
 
 def python_files(*folders: str) -> Iterator[Path]:
@@ -59,6 +68,53 @@ def test_the_top_level_holds_only_what_everybody_knows_to_look_for(
     if listed.returncode:
         pytest.skip("not a git checkout")
     assert set(listed.stdout.split()) - TOP_LEVEL == set()
+
+
+def test_a_folder_reads_as_a_table_of_contents() -> None:
+    """It has at most 15 entries, but for those that are made from Kafka's schemas."""
+    entries = defaultdict(set)
+    for path in python_files("kdiag", "cmd", "tests"):
+        if is_from_schemas(path):
+            continue
+        for entry in (path, *path.parents):
+            if entry.stem != "__init__" and entry != Path():
+                entries[entry.parent.as_posix()].add(entry.name)
+    counts = {folder: len(names) for folder, names in entries.items()}
+    assert {folder: count for folder, count in counts.items() if count > MAX_ENTRIES} == {}
+
+
+def test_a_module_holds_a_whole_idea() -> None:
+    """Hand-written modules under 40 lines are listed with their reasons, and no others."""
+    short = {
+        path.as_posix()
+        for path in python_files("kdiag", "cmd")
+        if path.stem != "__init__" and not is_from_schemas(path)
+        if len((ROOT / path).read_text(encoding="utf-8").splitlines()) < MIN_LINES
+    }
+    assert short == set(SHORT)
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """No two hand-written modules define classes of the same name."""
+    modules = defaultdict(list)
+    for path in python_files("kdiag", "cmd"):
+        if is_from_schemas(path):
+            continue
+        for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                modules[node.name].append(path.as_posix())
+    assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}
+
+
+def test_imports_stand_at_the_top() -> None:
+    """An import inside a function says which extra it belongs to, or how long it takes."""
+    unexplained = [
+        f"{path}: {line.strip()}"
+        for path in python_files("kdiag", "cmd")
+        for line in (ROOT / path).read_text(encoding="utf-8").splitlines()
+        if "noqa: PLC0415" in line and not MEASURED_OR_EXTRA.search(line)
+    ]
+    assert unexplained == []
 
 
 def test_cmd_is_not_a_package_and_holds_no_tests() -> None:
