@@ -31,7 +31,7 @@ import kdiag
 from kdiag.clock import NS_PER_S
 from kdiag.errors import ReportError
 from kdiag.pipeline.decode import PartDecoder, RunPart
-from kdiag.pipeline.input.capture_log import Content
+from kdiag.pipeline.input.capture_log import CaptureContent
 from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order
@@ -130,9 +130,9 @@ def start(
 
     def do(rows: DataFrame, batch: int) -> None:
         found = rows.collect()
-        for uri in (row["uri"] for row in found if row["content"] == Content.CHANGED):
+        for uri in (row["uri"] for row in found if row["content"] == CaptureContent.CHANGED):
             warn(f"{uri}: changed after it was read: what was added is not in the tables")
-        files = tuple(row["uri"] for row in found if row["content"] == Content.NEW)
+        files = tuple(row["uri"] for row in found if row["content"] == CaptureContent.NEW)
         if files:
             say(f"batch {batch}: {len(files)} captures")
             for warning in _do_batch(spark, stream, states, files, batch):

@@ -22,7 +22,7 @@ from kdiag_cli.options.live import (
 )
 from kdiag_cli.options.results import Wide
 from kdiag_cli.output.result import ResultFormat, print_document
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import Output, say
 
 EXAMPLES = """\b

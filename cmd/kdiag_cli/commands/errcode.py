@@ -11,8 +11,8 @@ from kdiag.diagnosis.error_codes.search import find_errors, near_names
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.results import NoHeaders, Wide
 from kdiag_cli.output.result import ResultFormat, print_document
-from kdiag_cli.output.table_layout import TableColumn
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.layout import TableColumn
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import BOLD, Output, harmless, print_paragraph, say
 
 EXAMPLES = """\b

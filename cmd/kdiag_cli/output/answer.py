@@ -14,8 +14,8 @@ import msgspec
 
 from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.result import print_document
-from kdiag_cli.output.table_layout import TableColumn
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.layout import TableColumn
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import Output, clipped, harmless
 
 if TYPE_CHECKING:

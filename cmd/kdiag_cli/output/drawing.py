@@ -10,7 +10,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
-from kdiag_cli.output.table_layout import GAP, TableColumn, TextTable, lay_out
+from kdiag_cli.output.table.layout import GAP, TableColumn, TextTable, lay_out
 from kdiag_cli.output.terminal import (
     BOLD,
     CYAN,

@@ -15,7 +15,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from kdiag_cli.output.drawing import block, console_of, drawn, grid
-from kdiag_cli.output.table_layout import TableColumn, TextTable, lay_out
+from kdiag_cli.output.table.layout import TableColumn, TextTable, lay_out
 from kdiag_cli.output.terminal import Output
 
 _INDENT = 2

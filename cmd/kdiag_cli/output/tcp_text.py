@@ -6,7 +6,7 @@ from typing import Final
 from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.model import Connection
 from kdiag.exchange.tcp_facts import Spread, TcpDirection, TcpFacts
-from kdiag_cli.output.table_layout import TableColumn
+from kdiag_cli.output.table.layout import TableColumn
 
 _MS: Final = 1_000_000
 _NOTHING: Final = "-"

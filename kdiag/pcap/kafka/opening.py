@@ -12,7 +12,7 @@ from kdiag.pcap.kafka.detection import ENOUGH_BYTES, detect, is_bare_token
 from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics
 from kdiag.pcap.kafka.frame_stream import FrameLimits
 from kdiag.pcap.kafka.preamble import MAX_PREAMBLE_BYTES, read_preamble
-from kdiag.pcap.kafka.request_walk import Answer, RequestWalk
+from kdiag.pcap.kafka.request_walk import RequestWalk, SeenAnswer
 from kdiag.pcap.kafka.response_walk import ResponseWalk
 from kdiag.pcap.kafka.resync import FrameSearch
 from kdiag.pcap.tcp.segments import Piece, Segments, first_packet
@@ -112,14 +112,14 @@ class OpeningSide:
             return self.search.pieces
         return self._pieces
 
-    def sends_requests(self, *, is_over: bool) -> Answer:
+    def sends_requests(self, *, is_over: bool) -> SeenAnswer:
         """Return whether the frames from the first byte on are requests.
 
         Args:
             is_over: whether no more bytes will come.
         """
         if self.skipped_bytes:
-            return Answer.NO
+            return SeenAnswer.NO
         return self._requests.answer(self._pieces, is_over=is_over)
 
     def has_responses(self, *, is_over: bool) -> bool:
@@ -268,9 +268,9 @@ class Opening:
         if protocol is not Protocol.KAFKA or is_bare_token(first):
             return protocol
         answer = client.sends_requests(is_over=is_over)
-        if answer is Answer.NO:
+        if answer is SeenAnswer.NO:
             return Protocol.KAFKA if self.has_kafka_port else Protocol.UNKNOWN
-        return Protocol.KAFKA if answer is Answer.YES else None
+        return Protocol.KAFKA if answer is SeenAnswer.YES else None
 
     def _awaits_preamble(self, client: OpeningSide, *, is_over: bool) -> bool:
         """Pass over the preamble of a proxy, if there is one; return whether more must come."""

@@ -22,7 +22,7 @@ _LENGTH: Final = Struct(">i")
 _MAX_FRAMES: Final = 8
 
 
-class Answer(Enum):
+class SeenAnswer(Enum):
     """Whether the bytes of a client are requests."""
 
     YES = "yes"
@@ -42,7 +42,7 @@ class RequestWalk:
         self._is_proved = False
         self._last: tuple[bytes | None, int] | None = None
 
-    def answer(self, pieces: list[Piece], *, is_over: bool) -> Answer:
+    def answer(self, pieces: list[Piece], *, is_over: bool) -> SeenAnswer:
         """Return whether there are requests.
 
         Args:
@@ -52,25 +52,25 @@ class RequestWalk:
         while self._frames < _MAX_FRAMES and not self._is_proved:
             prefix, _ = _read(pieces, self._next, LENGTH_BYTES)
             if len(prefix) < LENGTH_BYTES:
-                return Answer.NO if is_over else Answer.OPEN
+                return SeenAnswer.NO if is_over else SeenAnswer.OPEN
             (size,) = _LENGTH.unpack(prefix)
             if not 0 < size <= self._max_frame_bytes:
-                return Answer.NO
+                return SeenAnswer.NO
             wanted = min(size, ENOUGH_BYTES)
             head, is_cut = _read(pieces, self._next + LENGTH_BYTES, wanted)
             found = request_evidence(head, size, is_all=is_over or is_cut)
             if found is Evidence.OPEN:
-                return Answer.OPEN
+                return SeenAnswer.OPEN
             self._is_proved = self._is_proof(found, head, size)
             if (
                 not self._is_proved
                 and found is Evidence.NONE
                 and not looks_like_requests(head, size)
             ):
-                return Answer.NO
+                return SeenAnswer.NO
             self._next += LENGTH_BYTES + size
             self._frames += 1
-        return Answer.YES if self._is_proved else Answer.NO
+        return SeenAnswer.YES if self._is_proved else SeenAnswer.NO
 
     def _is_proof(self, found: Evidence, head: bytes, size: int) -> bool:
         """Return whether a frame, and the one before, are enough."""

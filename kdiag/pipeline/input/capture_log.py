@@ -25,7 +25,7 @@ _HEAD_BYTES: Final = 256
 _UNKNOWN_SIZE: Final = -1
 
 
-class Content(StrEnum):
+class CaptureContent(StrEnum):
     """How the content of a capture relates to earlier entries of its name."""
 
     NEW = "new"
@@ -50,7 +50,7 @@ class LoggedCapture(msgspec.Struct, frozen=True):
     size: int = _UNKNOWN_SIZE
     mtime_ns: int = 0
     head: str = ""
-    content: Content = Content.NEW
+    content: CaptureContent = CaptureContent.NEW
 
 
 class _Log(msgspec.Struct, frozen=True):
@@ -120,9 +120,9 @@ class CaptureLog:
         uri = f"{self._folder}/{file.base_name}"
         with open_file(uri) as opened:
             head = sha256(opened.read(_HEAD_BYTES)).hexdigest()
-        content = Content.NEW
+        content = CaptureContent.NEW
         if before is not None and before.head == head:
-            content = Content.SAME if before.size == file.size else Content.CHANGED
+            content = CaptureContent.SAME if before.size == file.size else CaptureContent.CHANGED
         return LoggedCapture(uri, file.size, file.mtime_ns, head, content)
 
 

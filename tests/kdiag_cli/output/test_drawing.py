@@ -5,7 +5,7 @@ from rich.text import Text
 
 from kdiag_cli.output import drawing
 from kdiag_cli.output.drawing import block, console_of, drawn, grid, wrapped
-from kdiag_cli.output.table_layout import TableColumn, TextTable
+from kdiag_cli.output.table.layout import TableColumn, TextTable
 from kdiag_cli.output.terminal import RED, columns_of
 from programs.kdiag_program import Printed
 

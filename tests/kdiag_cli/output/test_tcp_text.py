@@ -1,4 +1,4 @@
-from kdiag_cli.output.table_layout import headers_of
+from kdiag_cli.output.table.layout import headers_of
 from kdiag_cli.output.tcp_text import TCP_COLUMNS, ms_text, tcp_lines, tcp_phrase, tcp_row
 from made_values.limited_connection import MS, connection_of, direction, facts_of
 

@@ -30,8 +30,8 @@ from kdiag_cli.live.run import run_live
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.output.findings import say_findings
 from kdiag_cli.output.result import ResultFormat, print_document
-from kdiag_cli.output.table_layout import TableColumn
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.layout import TableColumn
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import Output
 
 COMMAND: Final = "api-versions"

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from kdiag.diagnosis.check.report import NOT_COME_TO, CheckRow, CheckStatus, listed
 from kdiag_cli.output.result import milliseconds
-from kdiag_cli.output.table_layout import TableColumn
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.layout import TableColumn
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import BOLD, DIM, GREEN, RED, YELLOW, Output
 
 _SHOWN_TARGETS: Final = 8

@@ -7,8 +7,8 @@ from typing import Final
 from kdiag.clock import NS_PER_S
 from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.summary.counts import Summary, Totals, kind_text
-from kdiag_cli.output.table_layout import TableColumn, headers_of
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.layout import TableColumn, headers_of
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.tcp_text import TCP_COLUMNS, tcp_row
 from kdiag_cli.output.terminal import YELLOW, Output, harmless, print_paragraph, table
 

@@ -20,8 +20,8 @@ from kdiag.diagnosis.coordinator import (
 )
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag_cli.output.result import milliseconds
-from kdiag_cli.output.table_layout import TableColumn
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.layout import TableColumn
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import (
     BOLD,
     GREEN,

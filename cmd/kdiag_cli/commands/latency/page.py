@@ -21,7 +21,7 @@ from kdiag_cli.commands.latency.text import (
 from kdiag_cli.output.chart import Axis, Grid, LineChart
 from kdiag_cli.output.html_page import Part, write_page
 from kdiag_cli.output.result import milliseconds
-from kdiag_cli.output.table_layout import headers_of
+from kdiag_cli.output.table.layout import headers_of
 
 _INTRODUCTION: Final = (
     "All times are in milliseconds. Requests were due on a schedule and count from when they were "

@@ -12,8 +12,8 @@ from kdiag.probe.latency.results import LatencyResults, Series, SeriesKind
 from kdiag_cli.commands.latency.document import QUANTILES, has_bounds, name_of
 from kdiag_cli.output.chart import Bar, BarChart, print_bars
 from kdiag_cli.output.result import milliseconds
-from kdiag_cli.output.table_layout import TableColumn
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.layout import TableColumn
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import Output, print_paragraph
 
 COLUMNS: Final = (

@@ -18,7 +18,7 @@ from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.report import TableQuestion
 from kdiag_cli.output.answer import TableAnswer, print_answer
 from kdiag_cli.output.result import ResultFormat, print_document
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import Output, say
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from kdiag.report.sql_report import Query, Report, load_report, report_names
 from kdiag_cli.options.results import require_report_extra
 from kdiag_cli.output.answer import AnswerFormat
 from kdiag_cli.output.result import print_document
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import Output
 
 

@@ -9,7 +9,7 @@ from kdiag.report.tables.column import Column, Table
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.results import NoHeaders, Wide
 from kdiag_cli.output.result import ResultFormat, print_document
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import BOLD, Output, print_paragraph, say
 
 EXAMPLES = """\b

@@ -9,8 +9,8 @@ from kdiag.wire.codec.template import FieldRow, field_rows, template
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.output.json_text import shown
 from kdiag_cli.output.result import ResultFormat, encode, print_document
-from kdiag_cli.output.table_layout import TableColumn
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.layout import TableColumn
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import Output
 
 _COLUMNS: Final = (

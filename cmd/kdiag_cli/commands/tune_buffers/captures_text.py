@@ -17,8 +17,8 @@ from kdiag.exchange.model import Connection
 from kdiag.exchange.tcp_facts import Spread, TcpDirection, TcpFacts
 from kdiag.findings.finding import Finding
 from kdiag_cli.output.result import milliseconds
-from kdiag_cli.output.table_layout import TableColumn
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.layout import TableColumn
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import Output
 
 _COLUMNS: Final = (

@@ -16,7 +16,7 @@ from kdiag_cli.commands.tune_buffers.text import (
 )
 from kdiag_cli.output.chart import Grid
 from kdiag_cli.output.html_page import Part, write_page
-from kdiag_cli.output.table_layout import headers_of
+from kdiag_cli.output.table.layout import headers_of
 
 
 def write_buffer_page(file: Path, reports: Sequence[BufferReport]) -> None:

@@ -15,8 +15,8 @@ from kdiag.diagnosis.buffers.report import BufferReport
 from kdiag.diagnosis.buffers.trials import Trial, size_text
 from kdiag_cli.output.chart import Bar, BarChart, print_bars
 from kdiag_cli.output.result import milliseconds
-from kdiag_cli.output.table_layout import TableColumn
-from kdiag_cli.output.tables import print_table
+from kdiag_cli.output.table.layout import TableColumn
+from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import BOLD, Output, harmless, print_paragraph
 
 PATH_COLUMNS: Final = (

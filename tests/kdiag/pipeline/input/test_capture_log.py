@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import ReportError
-from kdiag.pipeline.input.capture_log import CaptureLog, Content
+from kdiag.pipeline.input.capture_log import CaptureContent, CaptureLog
 
 MINUTE_NS = 60_000_000_000
 NOW_NS = 1_800_000_000_000_000_000
@@ -30,7 +30,7 @@ def log_of(folder: Path) -> CaptureLog:
     return CaptureLog(str(folder), f"{folder.parent}/log.json", MINUTE_NS)
 
 
-def poll(folder: Path) -> list[tuple[str, Content]]:
+def poll(folder: Path) -> list[tuple[str, CaptureContent]]:
     """Return the entries of the log after a poll."""
     return [(Path(each.uri).name, each.content) for each in log_of(folder).poll(NOW_NS)]
 
@@ -41,19 +41,19 @@ def test_two_hosts_may_write_into_one_folder(folder: Path) -> None:
     write(folder / "host-b.pcap", b"later", age_s=5)
     assert poll(folder) == []
     write(folder / "host-a.pcap", b"half and half", age_s=61)
-    assert poll(folder) == [("host-a.pcap", Content.NEW)]
+    assert poll(folder) == [("host-a.pcap", CaptureContent.NEW)]
 
 
 def test_a_name_that_is_reused_is_read_again(folder: Path) -> None:
     """`tcpdump -W 2` writes into the same names forever."""
     ring = folder / "ring.pcap0"
     write(ring, b"first round", age_s=300)
-    assert poll(folder) == [("ring.pcap0", Content.NEW)]
+    assert poll(folder) == [("ring.pcap0", CaptureContent.NEW)]
     write(ring, b"second round", age_s=200)
-    assert poll(folder) == [("ring.pcap0", Content.NEW)] * 2
+    assert poll(folder) == [("ring.pcap0", CaptureContent.NEW)] * 2
     write(ring, b"another time", age_s=100)  # of the same size
-    assert poll(folder) == [("ring.pcap0", Content.NEW)] * 3
-    assert poll(folder) == [("ring.pcap0", Content.NEW)] * 3
+    assert poll(folder) == [("ring.pcap0", CaptureContent.NEW)] * 3
+    assert poll(folder) == [("ring.pcap0", CaptureContent.NEW)] * 3
 
 
 def test_a_capture_that_grows_after_it_was_read_is_told(folder: Path) -> None:
@@ -61,11 +61,14 @@ def test_a_capture_that_grows_after_it_was_read_is_told(folder: Path) -> None:
     copy = folder / "copy.pcap"
     head = bytes(range(256))
     write(copy, head + b"half", age_s=300)
-    assert poll(folder) == [("copy.pcap", Content.NEW)]
+    assert poll(folder) == [("copy.pcap", CaptureContent.NEW)]
     write(copy, head + b"half and half", age_s=200)
-    assert poll(folder) == [("copy.pcap", Content.NEW), ("copy.pcap", Content.CHANGED)]
+    assert poll(folder) == [
+        ("copy.pcap", CaptureContent.NEW),
+        ("copy.pcap", CaptureContent.CHANGED),
+    ]
     write(copy, head + b"half and half", age_s=100)  # only touched
-    assert poll(folder)[2:] == [("copy.pcap", Content.SAME)]
+    assert poll(folder)[2:] == [("copy.pcap", CaptureContent.SAME)]
     assert len(poll(folder)) == 3
 
 
@@ -73,7 +76,7 @@ def test_a_log_without_sizes_is_read(folder: Path) -> None:
     """As older streams wrote it: its captures are known by their names."""
     write(folder / "a.pcap", b"a")
     (folder.parent / "log.json").write_text(f'["{folder}/a.pcap"]')
-    assert poll(folder) == [("a.pcap", Content.NEW)]
+    assert poll(folder) == [("a.pcap", CaptureContent.NEW)]
     write(folder / "b.pcap", b"b")
     assert [name for name, _ in poll(folder)] == ["a.pcap", "b.pcap"]
 

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from kdiag_cli.output.table_layout import TableColumn, TextTable, headers_of, lay_out
+from kdiag_cli.output.table.layout import TableColumn, TextTable, headers_of, lay_out
 
 
 def table(*columns: tuple[str, int, str]) -> TextTable:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from kdiag_cli.output.table_layout import NOTHING, TableColumn, TextTable, headers_of
+from kdiag_cli.output.table.layout import NOTHING, TableColumn, TextTable, headers_of
 from kdiag_cli.output.terminal import Output, harmless
 from kdiag_cli.output.units import header_of, with_unit
 
