@@ -1,7 +1,6 @@
 """What rich draws: tables, and text in lines that fit. Only where a person looks at a terminal."""
 
 import io
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -35,9 +34,6 @@ _STYLES: Final = {
 _LEAST_COLUMNS: Final = 10
 _HEIGHT: Final = 25
 
-_NUMBER: Final = re.compile(
-    r"-?([0-9]+|[0-9]{1,3}(,[0-9]{3})+)(\.[0-9]+)?|[0-9.]+(-[0-9.]+)? (µs|ms|s|[kMGT]?B(/s)?|%)"
-)
 _SLICE: Final = 200
 _DRAWN_ROWS: Final = 1000
 """Beyond these, rows that fit are joined: rich takes 200 times as long, which a person notices."""

@@ -190,8 +190,8 @@ def stream(  # noqa: PLR0913 - as above
     ] = OptionDefault(duration_ns, "10s"),
     quiet: Annotated[
         int,
-        typer.Option(min=0, metavar="SECONDS", help="How long a capture must be quiet."),
-    ] = 60,
+        typer.Option(metavar="TIME", help="How long a capture must be quiet.", parser=duration_ns),
+    ] = OptionDefault(duration_ns, "60s"),
     most_files: Annotated[
         int, typer.Option(min=1, help="How many captures are read at a time.")
     ] = 16,
