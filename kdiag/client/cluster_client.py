@@ -9,7 +9,7 @@ advertises; one that cannot be reached fails alone. No call outlasts `deadline_n
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Generic, NamedTuple, Self, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from kdiag.client.bootstrap import Bootstrap
 from kdiag.client.config.keys import default_ns
@@ -21,8 +21,8 @@ from kdiag.client.network.metadata_updater import ManualMetadataUpdater
 from kdiag.client.network.network_client import NetworkClient
 from kdiag.client.network.observer import ExchangeObserver
 from kdiag.client.network.request import RequestBuilder, builder_of
-from kdiag.client.network.settings import ConnectionTimes, NetworkSettings
-from kdiag.clock import NS_PER_S, Clock
+from kdiag.client.network.settings import IMPATIENT, NetworkSettings
+from kdiag.clock import Clock
 from kdiag.errors import ConnectError, DisconnectedError, KdiagError, RequestTimeoutError
 from kdiag.net.selector.selector import MakeChannel, Selector, SelectorSettings
 from kdiag.net.tcp_info import SocketFacts
@@ -30,9 +30,6 @@ from kdiag.wire.api.metadata import MetadataResponse
 from kdiag.wire.schema import Struct
 
 R = TypeVar("R", bound=Struct)
-
-IMPATIENT: Final = ConnectionTimes(setup_timeout_ns=2 * NS_PER_S, jitter=0.0)
-"""Times for a person at a terminal, who wants to know soon what does not connect."""
 
 
 class ClusterSettings(NamedTuple):

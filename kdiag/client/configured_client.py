@@ -1,10 +1,10 @@
 """Makes a cluster client from a configuration."""
 
 from kdiag.client.channel_builder import channel_maker
-from kdiag.client.cluster_client import IMPATIENT, ClusterClient, ClusterSettings
+from kdiag.client.cluster_client import ClusterClient, ClusterSettings
 from kdiag.client.config.load import ClientConfig
 from kdiag.client.network.observer import ExchangeObserver, OnExchange
-from kdiag.client.network.settings import ConnectionTimes, NetworkSettings
+from kdiag.client.network.settings import IMPATIENT, ConnectionTimes, NetworkSettings
 from kdiag.clock import NS_PER_MS, Clock
 from kdiag.net.address import Address, DnsLookup, resolve
 from kdiag.net.selector.selector import NEVER, SelectorSettings

@@ -8,6 +8,7 @@ Source: Kafka's `CommonClientConfigs`; KIP-144 (reconnect backoff), KIP-601 (set
 from typing import Final, NamedTuple
 
 from kdiag.client.config.keys import NUMBERS, default_ns
+from kdiag.clock import NS_PER_S
 from kdiag.net.address import Resolve, resolve
 
 
@@ -25,6 +26,10 @@ class ConnectionTimes(NamedTuple):
     setup_timeout_ns: int = default_ns("socket.connection.setup.timeout.ms")
     setup_timeout_max_ns: int = default_ns("socket.connection.setup.timeout.max.ms")
     jitter: float = 0.2
+
+
+IMPATIENT: Final = ConnectionTimes(setup_timeout_ns=2 * NS_PER_S, jitter=0.0)
+"""Times for a person at a terminal, who wants to know soon what does not connect."""
 
 
 class NetworkSettings(NamedTuple):

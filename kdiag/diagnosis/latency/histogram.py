@@ -16,6 +16,9 @@ from kdiag.errors import ConfigError
 if TYPE_CHECKING:
     from hdrh.histogram import HdrHistogram
 
+QUANTILES: Final = (0.5, 0.95, 0.99, 0.999)
+"""The percentiles that are reported, as fractions."""
+
 INSTALL: Final = "pip install 'kdiag[latency]'"
 
 _LOWEST_US: Final = 1

@@ -8,6 +8,7 @@ from kdiag.exchange.embedded import CONSUMER, read_assignment, read_subscription
 from kdiag.exchange.secrets.redaction import REDACTED, redact_record
 from kdiag.wire.codec.json_form import to_json
 from kdiag.wire.records.batch import MAGIC_2, RecordBatch
+from kdiag.wire.records.compression import name_of
 from kdiag.wire.records.internal import VersionedMessage, read_control_record, read_internal_record
 from kdiag.wire.records.record import (
     CODEC_MASK,
@@ -20,7 +21,6 @@ from kdiag.wire.records.record import (
 
 _CREATE_TIME: Final = "CreateTime"
 _LOG_APPEND_TIME: Final = "LogAppendTime"
-_CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd", *(f"unknown ({n})" for n in (5, 6, 7)))
 
 
 def batch_json(batch: RecordBatch) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def batch_json(batch: RecordBatch) -> dict[str, Any]:
         "baseOffset": base_offset,
         "magic": batch.magic,
         "crcOk": batch.crc_ok,
-        "compression": _CODECS[attributes & CODEC_MASK],
+        "compression": name_of(attributes & CODEC_MASK),
         "timestampType": timestamp_type,
         "isTransactional": is_new and attributes & TRANSACTIONAL_BIT != 0,
         "isControl": is_new and attributes & CONTROL_BIT != 0,

@@ -1,7 +1,7 @@
-from kdiag.client.cluster_client import IMPATIENT, ClusterSettings
+from kdiag.client.cluster_client import ClusterSettings
 from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.configured_client import cluster_settings, configured_client, timed_client
-from kdiag.client.network.settings import NetworkSettings
+from kdiag.client.network.settings import IMPATIENT, NetworkSettings
 from kdiag.clock import ManualClock, SystemClock
 from kdiag.net.address import resolve
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker

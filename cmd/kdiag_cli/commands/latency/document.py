@@ -6,14 +6,11 @@ from typing import Any, Final
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.latency.confidence import CONFIDENCE, least_count
 from kdiag.diagnosis.latency.fetch_waits import FetchReturn, FetchTally, explanation
-from kdiag.diagnosis.latency.histogram import Percentile
+from kdiag.diagnosis.latency.histogram import QUANTILES, Percentile
 from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.net.tcp_info import SocketFacts
 from kdiag.probe.latency.plan import ACKS_TEXTS
 from kdiag.probe.latency.results import LatencyResults, Series
-
-QUANTILES: Final = (0.5, 0.95, 0.99, 0.999)
-"""The percentiles that are reported, as fractions."""
 
 _DIGITS: Final = 3
 

@@ -7,9 +7,9 @@ produce acks=1         500  0.73  1.55  1.45-1.66  4.24  8.37 ...     0.02    1.
 from typing import Final
 
 from kdiag.diagnosis.latency.fetch_waits import FetchReturn, FetchTally, explanation
-from kdiag.diagnosis.latency.histogram import Percentile
+from kdiag.diagnosis.latency.histogram import QUANTILES, Percentile
 from kdiag.probe.latency.results import LatencyResults, Series, SeriesKind
-from kdiag_cli.commands.latency.document import QUANTILES, has_bounds, name_of
+from kdiag_cli.commands.latency.document import has_bounds, name_of
 from kdiag_cli.output.chart import Bar, BarChart, print_bars
 from kdiag_cli.output.result import milliseconds
 from kdiag_cli.output.table.layout import TableColumn

@@ -62,8 +62,17 @@ def _interruptible(do: Callable[[], ExitCode], cancel: Callable[[], None]) -> Ex
     try:
         return future.result()
     except KeyboardInterrupt:
+        _mute_stderr()
         cancel()
         raise
+
+
+def _mute_stderr() -> None:
+    """Let nobody write to stderr from here on: threads of PySpark report at length that work ends."""
+    sys.stderr.flush()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, _STDERR)
+    os.close(nowhere)
 
 
 @contextmanager
