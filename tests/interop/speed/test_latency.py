@@ -22,7 +22,7 @@ from real_kafka.wan_cluster import WanCluster
 pytestmark = pytest.mark.real
 
 SHORT = ["--duration", "3s", "--warm-up", "1s"]
-ATTEMPTS = 3
+ATTEMPTS = 6
 """How often to measure, as the machine may be busy with other tests meanwhile."""
 PRODUCE_ALONE = ["--acks", "1", "--no-end-to-end"]
 

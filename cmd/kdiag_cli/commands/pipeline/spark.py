@@ -68,7 +68,7 @@ def _interruptible(do: Callable[[], ExitCode], cancel: Callable[[], None]) -> Ex
 
 
 def _mute_stderr() -> None:
-    """Let nobody write to stderr from here on: threads of PySpark report at length that work ends."""
+    """Silence stderr from here on: threads of PySpark report at length that their JVM has gone."""
     sys.stderr.flush()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, _STDERR)
