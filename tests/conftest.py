@@ -46,6 +46,7 @@ SPARKS_FILES = [
     for name in (
         *("input/test_folder_source", "input/test_source", "output/test_views"),
         *("test_run", "test_stream", "test_tasks"),
+        "input/test_split_index",
     )
 ]
 """Tests of modules that import Spark, which only the extra `dev` brings."""

@@ -1,4 +1,5 @@
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ from folders import CAPTURES
 from kdiag_cli.exit_code import ExitCode
 from programs.kdiag_program import kdiag, kdiag_apart
 
+NEEDS_SPARK = pytest.mark.skipif(not find_spec("pyspark"), reason="PySpark is not installed")
+
 
 @pytest.mark.parametrize(
     ("option", "value", "why"),
@@ -14,7 +17,7 @@ from programs.kdiag_program import kdiag, kdiag_apart
         ("--from", "yesterday", "'yesterday' is not a moment"),
         ("--to", "12:00", "is not a moment"),
         ("--conf", "spark", "'spark' is not key=value"),
-        ("--topic-ids", "/nowhere", "No such file"),
+        pytest.param("--topic-ids", "/nowhere", "No such file", marks=NEEDS_SPARK),
     ],
 )
 def test_options_that_make_no_sense_are_refused(
