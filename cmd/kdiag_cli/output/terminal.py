@@ -26,7 +26,7 @@ _NARROW: Final = re.compile(
 )
 """Characters of one column: Latin, Greek, Cyrillic, arrows, lines and bars."""
 _PLAIN: Final = str.maketrans(
-    {"→": "->", "…": "..", "µ": "u", "─": "-", "│": "|", "•": "*"}
+    {"→": "->", "…": "..", "µ": "u", "─": "-", "│": "|", "├": "|", "└": "`", "•": "*"}
     | dict.fromkeys("█▉▊▋▌", "#")
     | dict.fromkeys("▍▎▏", ".")
     | dict.fromkeys("━╸╺", "-")

@@ -7,7 +7,7 @@
 --
 -- parameter topic (string) = %: only topics like this, in LIKE's notation.
 -- wide: ms, largest_batch_bytes, records_per_batch, client_host, acks, partitions, records_per_s
--- wide: batches, bytes_per_batch, compression
+-- wide: batches, bytes_per_batch, compression, bytes_per_s
 WITH flows AS (
     SELECT
         CASE

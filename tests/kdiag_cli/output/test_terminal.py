@@ -123,6 +123,7 @@ def test_an_encoding_without_arrows_gets_plain_ones() -> None:
 
     assert output.text == "1 us a -> b .. ?\n"
     assert readable("━━╸ • 1", "ascii") == "--- * 1"
+    assert readable("├─ a └─ b", "ascii") == "|- a `- b"
     assert readable("━━╸ • 1", "utf-8") == "━━╸ • 1"
 
 

@@ -18,7 +18,17 @@ from kdiag.wire.codec.explain import Span
 from kdiag.wire.error_code import error_name
 from kdiag.wire.frame import Frame
 from kdiag_cli.output.exchange_lines import api_text, latency_text
-from kdiag_cli.output.terminal import BOLD, CYAN, DIM, RED, YELLOW, Output, clipped, harmless
+from kdiag_cli.output.terminal import (
+    BOLD,
+    CYAN,
+    DIM,
+    RED,
+    YELLOW,
+    Output,
+    clipped,
+    harmless,
+    print_paragraph,
+)
 
 _MAX_BYTES: Final = 64
 _HEX_BYTES: Final = 8
@@ -76,13 +86,13 @@ class ExchangeView:
         ends = f"{connection.client} → {connection.broker}"
         client_id = output.paint(harmless(exchange.client_id or "-"), CYAN)
         output.line(f"{output.paint(f'exchange {exchange.number}', BOLD)}  {time}")
-        output.line(f"connection {connection.number}  {ends}  client id {client_id}")
+        print_paragraph(output, f"connection {connection.number}  {ends}  client id {client_id}")
         correlation_id = f"correlation id {exchange.correlation_id}"
         output.line(f"{api}  {correlation_id}  {latency}  {self._status(status)}")
         error = dissection.error
         if error is not None:
             output.line(output.paint(error, RED))
-        output.line(harmless(self._line_writer.line_of(dissection)))
+        print_paragraph(output, harmless(self._line_writer.line_of(dissection)))
 
     def _status(self, status: str) -> str:
         return status if status == "ok" else self._output.paint(status, YELLOW)
