@@ -106,6 +106,8 @@ def _print(
         headers = ("KEY", "VALUE", "ORIGIN") if has_origin else ("KEY", "VALUE")
         print_table(output, headers, [_row(each)[: len(headers)] for each in shown])
         say(*warnings)
+        if not shown and output.is_terminal:
+            say("nothing is set: all settings have their defaults, which --defaults shows")
     output.flush()
     if problem is not None:
         raise problem

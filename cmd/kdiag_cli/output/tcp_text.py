@@ -7,6 +7,7 @@ from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.model import Connection
 from kdiag.exchange.tcp_facts import Spread, TcpDirection, TcpFacts
 from kdiag_cli.output.table.layout import TableColumn
+from kdiag_cli.output.units import duration
 
 _MS: Final = 1_000_000
 _NOTHING: Final = "-"
@@ -43,10 +44,10 @@ def tcp_phrase(facts: TcpFacts) -> str:
     """Return the most important of what TCP did on one connection."""
     return ", ".join(
         (
-            f"RTT {ms_text(facts.rtt_ns)} ms",
+            f"RTT {_time(facts.rtt_ns)}",
             count(facts.retransmits, "retransmit"),
             count(facts.zero_windows, "zero window"),
-            f"stalled {ms_text(facts.stalled_ns)} ms",
+            f"stalled {_time(facts.stalled_ns)}",
         )
     )
 
@@ -54,8 +55,8 @@ def tcp_phrase(facts: TcpFacts) -> str:
 def tcp_lines(facts: TcpFacts) -> Sequence[str]:
     """Return what TCP did on one connection in lines."""
     head = (
-        f"RTT {ms_text(facts.rtt_ns)} ms ({ms_text(facts.client_rtt_ns)} to the client, "
-        f"{ms_text(facts.broker_rtt_ns)} to the broker), window scaling {facts.window_scaling}"
+        f"RTT {_time(facts.rtt_ns)} ({_time(facts.client_rtt_ns)} to the client, "
+        f"{_time(facts.broker_rtt_ns)} to the broker), window scaling {facts.window_scaling}"
     )
     return (
         head,
@@ -71,7 +72,7 @@ def _direction(name: str, direction: TcpDirection) -> Sequence[str]:
         count(direction.segments, "segment"),
         count(direction.retransmits, "retransmit"),
         count(direction.zero_windows, "zero window"),
-        f"stalled {ms_text(direction.stalled_ns)} ms",
+        f"stalled {_time(direction.stalled_ns)}",
         f"window {_median(direction.window)}",
         f"in flight {_median(direction.in_flight)}",
     ]
@@ -80,6 +81,13 @@ def _direction(name: str, direction: TcpDirection) -> Sequence[str]:
 
 def _median(spread: Spread | None) -> str:
     return "not known" if spread is None else f"{size(spread.median)} (most {size(spread.most)})"
+
+
+def _time(time_ns: int | None) -> str:
+    """Return a time for people; whether there is none or it is not known is a difference."""
+    if time_ns is None:
+        return "not known"
+    return duration(time_ns) if time_ns else "0"
 
 
 def ms_text(time_ns: int | None) -> str:

@@ -17,9 +17,9 @@ def test_lines_tell_each_direction_that_carries_anything() -> None:
     """A direction without segments has no line."""
     facts = facts_of(direction(), direction(segments=0))
     assert tcp_lines(facts) == (
-        "RTT 20.0 ms (10.0 to the client, 10.0 to the broker), window scaling on",
+        "RTT 20.0 ms (10.0 ms to the client, 10.0 ms to the broker), window scaling on",
         (
-            "requests: 2,000 segments, 0 retransmits, 0 zero windows, stalled 0.0 ms, "
+            "requests: 2,000 segments, 0 retransmits, 0 zero windows, stalled 0, "
             "window 1.0 MB (most 1.0 MB), in flight 60 kB (most 66 kB)"
         ),
     )
@@ -28,7 +28,7 @@ def test_lines_tell_each_direction_that_carries_anything() -> None:
 def test_a_phrase_tells_what_slows_a_connection_down() -> None:
     """Losses and stalls of both directions together."""
     facts = facts_of(direction(retransmits=1), direction(retransmits=2, stalled_ns=MS))
-    assert tcp_phrase(facts) == "RTT 20.0 ms, 3 retransmits, 0 zero windows, stalled 1.0 ms"
+    assert tcp_phrase(facts) == "RTT 20.0 ms, 3 retransmits, 0 zero windows, stalled 1.00 ms"
 
 
 def test_what_is_not_known_is_told() -> None:
@@ -36,7 +36,7 @@ def test_what_is_not_known_is_told() -> None:
     facts = facts_of(direction(window=None))
     facts.client_rtt_ns = None
     head, requests, _ = tcp_lines(facts)
-    assert head.startswith("RTT - ms (- to the client, 10.0 to the broker)")
+    assert head.startswith("RTT not known (not known to the client, 10.0 ms to the broker)")
     assert "window not known" in requests
 
 
