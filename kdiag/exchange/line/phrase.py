@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID
+
+if TYPE_CHECKING:
+    from kdiag.exchange.topic_names import TopicNames
 
 MAX_LISTED: Final = 8
 """The most elements of a list that are named; the others are counted."""
@@ -79,7 +81,7 @@ def clause(*parts: str | None) -> str:
 class Topics:
     """Writes the topics and partitions of any message, with names for the ids that are known."""
 
-    def __init__(self, names: TopicNames) -> None:
+    def __init__(self, names: "TopicNames") -> None:
         self._names = names
 
     def name(self, element: Any) -> str:
