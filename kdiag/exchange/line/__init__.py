@@ -3,5 +3,6 @@
 * a **line** (`line_writer`) is `request → response`, a phrase for each side;
 * a **phrase** says what matters in a request or response of one API: `records`, `groups`,
   `transactions`, `administration` and `cluster` hold the phrases by API key;
-* the **parts** of phrases (`phrase`): counts, sizes, lists, topics with partitions.
+* the **parts** of phrases: words for counts, sizes and lists (`phrase`), topics with their
+  partitions (`topics`).
 """

@@ -3,7 +3,8 @@
 from typing import Any, Final
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.line.phrase import Topics, clause, count, listed, size
+from kdiag.exchange.line.phrase import clause, count, listed, size
+from kdiag.exchange.line.topics import Topics
 from kdiag.wire import api_keys
 
 _RESOURCES: Final = {2: "topic", 4: "broker", 8: "broker logger", 16: "client metrics", 32: "group"}

@@ -4,7 +4,8 @@ from typing import Any, Final
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.embedded import read_forwarded_request
-from kdiag.exchange.line.phrase import Topics, clause, count, listed
+from kdiag.exchange.line.phrase import clause, count, listed
+from kdiag.exchange.line.topics import Topics
 from kdiag.wire import api_keys
 
 

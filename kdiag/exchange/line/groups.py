@@ -4,7 +4,8 @@ from typing import Any, Final
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.embedded import read_assignment, read_subscription
-from kdiag.exchange.line.phrase import Topics, clause, count, listed, quoted, short_id
+from kdiag.exchange.line.phrase import clause, count, listed, quoted, short_id
+from kdiag.exchange.line.topics import Topics
 from kdiag.wire import api_keys
 
 _KEY_TYPES: Final = {0: "group", 1: "transaction", 2: "share"}

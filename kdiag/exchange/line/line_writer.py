@@ -15,8 +15,9 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.line.administration import ADMINISTRATION
 from kdiag.exchange.line.cluster import CLUSTER
 from kdiag.exchange.line.groups import GROUPS
-from kdiag.exchange.line.phrase import UNKNOWN, Topics, clause, count, listed, quoted, size
+from kdiag.exchange.line.phrase import clause, count, listed, quoted, size
 from kdiag.exchange.line.records import RECORDS, records_text
+from kdiag.exchange.line.topics import UNKNOWN, Topics
 from kdiag.exchange.line.transactions import TRANSACTIONS
 from kdiag.exchange.model import Status
 from kdiag.exchange.side import Side

@@ -4,7 +4,8 @@ from typing import Any, Final
 
 from kdiag.errors import DecodeError
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.line.phrase import Topics, clause, count, listed, size
+from kdiag.exchange.line.phrase import clause, count, listed, size
+from kdiag.exchange.line.topics import Topics
 from kdiag.wire import api_keys
 from kdiag.wire.records.batch import RecordBatch
 
