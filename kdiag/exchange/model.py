@@ -134,6 +134,22 @@ class Exchange(msgspec.Struct, kw_only=True):
             return None
         return max(0, self.response.first_byte_ns - self.request.last_byte_ns)
 
+    @property
+    def transfer_ns(self) -> int | None:
+        """Return the time from the response's first byte to its last; None without a response."""
+        if self.response is None:
+            return None
+        return max(0, self.response.last_byte_ns - self.response.first_byte_ns)
+
+    @property
+    def end_ns(self) -> int:
+        """Return the time of its last byte, since 1970; of the request if nothing came back."""
+        frame = self.response or self.request
+        assert frame is not None
+        if self.request is None:
+            return frame.last_byte_ns
+        return max(frame.last_byte_ns, self.request.last_byte_ns)
+
 
 class Gap(msgspec.Struct, kw_only=True):
     """Bytes of one direction of a connection that the capture lacks.

@@ -12,6 +12,7 @@ import msgspec
 from kdiag.exchange.dissection import SEVERITY, Dissection
 from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.exchange.topic_names import TopicNames
+from kdiag.exchange.waits import net_latency_ns
 
 _WRONG = {Status.MALFORMED, Status.PARTIAL, Status.UNMATCHED, Status.UNANSWERED}
 
@@ -27,7 +28,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         connections: numbers or ids of its connection.
         errors: whether it must have a Kafka error in the response, or be incomplete: cut,
             malformed, without request or without response.
-        min_latency_ns: its least latency.
+        min_latency_ns: the least sum of its latency and its transfer.
+        with_waits: whether the wait that the request allowed counts, too.
     """
 
     api_keys: frozenset[int] = frozenset()
@@ -37,6 +39,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     connections: frozenset[str] = frozenset()
     errors: bool = False
     min_latency_ns: int | None = None
+    with_waits: bool = False
 
     def may_match(self, exchange: Exchange) -> bool:
         """Return False if an exchange cannot match; its bodies are not read."""
@@ -51,8 +54,10 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
             if not _matches(names, self.clients):
                 return False
         if self.min_latency_ns is not None:
-            latency_ns = exchange.latency_ns
-            return latency_ns is not None and latency_ns >= self.min_latency_ns
+            transfer_ns = exchange.transfer_ns
+            if transfer_ns is None:
+                return False
+            return (exchange.latency_ns or 0) + transfer_ns >= self.min_latency_ns
         return True
 
     def matches_connection(self, connection: Connection) -> bool:
@@ -72,6 +77,10 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     def matches(self, dissection: Dissection, names: TopicNames) -> bool:
         """Return whether an exchange matches, given that `may_match` is true."""
+        if self.min_latency_ns is not None and not self.with_waits:
+            net_ns = net_latency_ns(dissection)
+            if net_ns is None or net_ns < self.min_latency_ns:
+                return False
         if self.errors and not dissection.error_code and dissection.status not in _WRONG:
             return False
         if self.groups and not _matches(dissection.groups, self.groups):

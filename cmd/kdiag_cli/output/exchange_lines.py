@@ -45,6 +45,9 @@ _WIDE_CLIENT_ID_WIDTH: Final = 28
 _API_WIDTH: Final = 28
 _ENDPOINTS_WIDTH: Final = 44
 _LATENCY_WIDTH: Final = 7
+_NOTABLE_TRANSFER_NS: Final = 1_000_000
+_NOTABLE_SHARE: Final = 10
+"""A transfer is shown from a millisecond and a tenth of the latency on."""
 _LEAST_WIDTHS: Final = (12, 4, 8)
 """What of endpoints, client id and API must stay on a narrow terminal."""
 _ENOUGH: Final = 50
@@ -102,7 +105,7 @@ class ExchangeLines:
                 self._endpoints(connection),
                 harmless(exchange.client_id or "-"),
                 api_text(exchange),
-                latency_text(exchange.latency_ns),
+                timing_text(exchange),
                 self._about(dissection),
             )
         )
@@ -285,6 +288,17 @@ def api_text(exchange: Exchange) -> str:
 def latency_text(latency_ns: int | None) -> str:
     """Return a latency with three digits: `812 µs`, `3.21 ms`, `1.50 s`."""
     return "-" if latency_ns is None else duration(latency_ns)
+
+
+def timing_text(exchange: Exchange) -> str:
+    """Return latency and, if it takes notably long, transfer: `6.00 ms +4.07 s`."""
+    latency_ns, transfer_ns = exchange.latency_ns, exchange.transfer_ns
+    text = latency_text(latency_ns)
+    if transfer_ns is None or transfer_ns < _NOTABLE_TRANSFER_NS:
+        return text
+    if latency_ns is not None and transfer_ns * _NOTABLE_SHARE < latency_ns:
+        return text
+    return f"{text} +{duration(transfer_ns)}"
 
 
 def connection_text(connection: Connection) -> str:

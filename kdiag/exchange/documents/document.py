@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kdiag.clock import NS_PER_S
+from kdiag.clock import NS_PER_S, NS_PER_US
 from kdiag.exchange.dissection import SEVERITY, Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.records import records_json
@@ -41,6 +41,8 @@ SCALARS: Final = (
     "status",
     "latency_us",
     "error",
+    "transfer_us",
+    "end_time",
 )
 """The keys of an exchange with a plain value: the columns of the CSV output."""
 
@@ -72,13 +74,12 @@ def moment_of(second: int) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def latency_us(exchange: Exchange) -> int | float | None:
-    """Return the latency in microseconds, as an integer if the capture's timestamps allow it."""
-    latency_ns = exchange.latency_ns
-    if latency_ns is None:
+def in_us(time_ns: int | None) -> int | float | None:
+    """Return a time in microseconds, as an integer if the capture's timestamps allow it."""
+    if time_ns is None:
         return None
-    whole, rest = divmod(latency_ns, 1000)
-    return latency_ns / 1000 if rest else whole
+    whole, rest = divmod(time_ns, NS_PER_US)
+    return time_ns / NS_PER_US if rest else whole
 
 
 def api_name(exchange: Exchange) -> str | None:
@@ -118,8 +119,10 @@ class Documents:
             "version": exchange.version,
             "correlation_id": exchange.correlation_id,
             "status": dissection.status.value,
-            "latency_us": latency_us(exchange),
+            "latency_us": in_us(exchange.latency_ns),
             "error": dissection.error,
+            "transfer_us": in_us(exchange.transfer_ns),
+            "end_time": self._clock.text(exchange.end_ns),
         }
 
     def exchange(self, dissection: Dissection) -> dict[str, Any]:

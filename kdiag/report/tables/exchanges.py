@@ -195,6 +195,19 @@ _HEAD: Final[tuple[Column[ExchangeFacts], ...]] = (
         "Whether API and version were found by trial.",
         lambda of: of.exchange.guessed,
     ),
+    Column(
+        "transfer_us",
+        DOUBLE,
+        "From the first byte of the response to its last, on top of `latency_us`; null without it.",
+        lambda of: _in_us(of.exchange.transfer_ns),
+        unit="us",
+    ),
+    Column(
+        "end_time",
+        TIMESTAMP,
+        "When the last byte of the exchange was seen, UTC, to the microsecond.",
+        lambda of: of.exchange.end_ns // NS_PER_US,
+    ),
 )
 
 _MENTIONS: Final[tuple[Column[ExchangeFacts], ...]] = (

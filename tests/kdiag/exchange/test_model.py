@@ -33,6 +33,21 @@ def test_protocols_are_written_as_in_the_output() -> None:
     ]
 
 
+def test_an_exchange_ends_with_its_last_byte() -> None:
+    """Of the response; of the request, where the broker refuses before it is complete."""
+    exchange = make_exchange(b"ask", b"answer", version=None)
+    assert exchange.request is not None
+    assert exchange.response is not None
+    exchange.response.last_byte_ns += 9
+    assert (exchange.transfer_ns, exchange.end_ns) == (9, START_NS + LATENCY_NS + 9)
+    exchange.request.last_byte_ns = START_NS + 2 * LATENCY_NS
+    assert exchange.end_ns == START_NS + 2 * LATENCY_NS
+    exchange.response = None
+    assert exchange.transfer_ns is None
+    alone = make_exchange(None, b"answer", version=None)
+    assert (alone.end_ns, alone.transfer_ns) == (START_NS + LATENCY_NS, 0)
+
+
 def test_a_gap_belongs_to_its_connection() -> None:
     """What is learnt of the connection later holds for the gap as well."""
     connection = make_connection()

@@ -4,7 +4,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.selection import Selection, address_names, is_in_order
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.wire.api.fetch import FetchRequest, FetchTopic
+from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from recordings.exchange_maker import make_connection, make_exchange
@@ -63,6 +63,23 @@ def test_errors_are_kafkas_and_those_of_the_wire() -> None:
     unanswered = make_exchange(HeartbeatRequest(), version=3, pairing=Status.UNANSWERED)
     assert takes(unanswered, errors)
     assert takes(make_exchange(HeartbeatRequest(), b"\0\0\0\7\0", version=3), errors)
+
+
+def test_a_transfer_counts_to_the_latency() -> None:
+    """An answer that begins at once and takes seconds is late all the same."""
+    slow = heartbeat()
+    assert slow.response is not None
+    slow.response.last_byte_ns += 4_000_000_000
+    assert takes(slow, Selection(min_latency_ns=4_002_500_000))
+    assert not takes(slow, Selection(min_latency_ns=4_002_500_001))
+
+
+def test_the_wait_that_a_request_allowed_is_no_latency_unless_asked() -> None:
+    """A fetch of 2.5 ms that may wait 2 ms is 0.5 ms late."""
+    fetch = make_exchange(FetchRequest(max_wait_ms=2), FetchResponse(), version=12)
+    assert takes(fetch, Selection(min_latency_ns=500_000))
+    assert not takes(fetch, Selection(min_latency_ns=500_001))
+    assert takes(fetch, Selection(min_latency_ns=2_500_000, with_waits=True))
 
 
 def test_without_an_answer_there_is_no_latency() -> None:

@@ -13,6 +13,7 @@ from kdiag_cli.output.exchange_lines import (
     api_text,
     connection_text,
     latency_text,
+    timing_text,
 )
 from kdiag_cli.output.terminal import Output, columns_of
 from recordings.exchange_maker import START_NS, make_batch, make_connection, make_exchange
@@ -202,6 +203,23 @@ def test_a_gap_is_a_line_of_its_own() -> None:
 def test_latencies_have_three_digits(latency_ns: int | None, text: str) -> None:
     """They never need more than seven columns up to a thousand seconds."""
     assert latency_text(latency_ns) == text
+
+
+def test_a_transfer_is_shown_where_it_matters() -> None:
+    """From a millisecond and a tenth of the latency on."""
+    exchange = heartbeat()
+    assert exchange.response is not None
+    first_ns = exchange.response.first_byte_ns
+    for transfer_ns, text in [
+        (999_999, "2.50 ms"),
+        (4_070_000_000, "2.50 ms +4.07 s"),
+        (1_000_000, "2.50 ms +1.00 ms"),
+    ]:
+        exchange.response.last_byte_ns = first_ns + transfer_ns
+        assert timing_text(exchange) == text
+    exchange.response.first_byte_ns += 1_000_000_000
+    exchange.response.last_byte_ns = exchange.response.first_byte_ns + 2_000_000
+    assert timing_text(exchange) == "1.00 s"
 
 
 def test_exchanges_without_an_api_say_what_they_are() -> None:

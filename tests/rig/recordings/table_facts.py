@@ -22,6 +22,7 @@ _SCALARS: Final = (
     "status",
     "latency_us",
     "error",
+    "transfer_us",
 )
 _FRAME: Final = (
     "bytes",

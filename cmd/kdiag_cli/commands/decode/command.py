@@ -90,10 +90,17 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         int | None,
         typer.Option(
             metavar="TIME",
-            help="Only answered this late or later: 50ms, 1.5s, 800us.",
+            help="Only answered so late, to the last byte: 50ms, 1.5s, 800us.",
             parser=duration_ns,
         ),
     ] = None,
+    with_waits: Annotated[
+        bool,
+        typer.Option(
+            "--with-waits",
+            help="With --min-latency: count the wait that Fetch and JoinGroup allow.",
+        ),
+    ] = False,
     port: Ports = None,
     summary: Annotated[bool, typer.Option("--summary", help="Count instead of listing.")] = False,
     show: Annotated[
@@ -173,6 +180,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         connections=connection or (),
         errors=errors,
         min_latency_ns=min_latency,
+        with_waits=with_waits,
         values=values,
         raw=raw,
         show_secrets=show_secrets,

@@ -20,8 +20,8 @@ class DecodeOptions(NamedTuple):
         output: `text`, `jsonl`, `json`, `csv` or `parquet`.
         out: the folder for the tables of `parquet`; None with every other output.
         bodies: whether these tables hold the bodies.
-        api_keys, clients, topics, groups, connections, errors, min_latency_ns: which exchanges are
-            chosen, as `Selection` has it.
+        api_keys, clients, topics, groups, connections, errors, min_latency_ns, with_waits: which
+            exchanges are chosen, as `Selection` has it.
         values: whether the records inside record batches are shown.
         raw: whether bodies are Kafka's exact JSON.
         show_secrets: whether passwords and tokens are shown.
@@ -43,6 +43,7 @@ class DecodeOptions(NamedTuple):
     connections: Sequence[str] = ()
     errors: bool = False
     min_latency_ns: int | None = None
+    with_waits: bool = False
     values: bool = False
     raw: bool = False
     show_secrets: bool = False
@@ -74,6 +75,7 @@ class DecodeOptions(NamedTuple):
             connections=frozenset(self.connections),
             errors=self.errors,
             min_latency_ns=self.min_latency_ns,
+            with_waits=self.with_waits,
         )
 
     @property
@@ -101,6 +103,8 @@ def check(options: DecodeOptions) -> None:
         raise typer.BadParameter("give captures to read, or --live IFACE", param_hint="FILE")
     if inputs.write is not None and inputs.live is None:
         raise typer.BadParameter("is for --live: files are kept already", param_hint="'--write'")
+    if options.with_waits and options.min_latency_ns is None:
+        raise typer.BadParameter("is for --min-latency", param_hint="'--with-waits'")
     if options.output == "csv" and not options.is_listing:
         raise typer.BadParameter("--output csv lists exchanges; the rest is text or JSON")
     if options.output == "parquet":

@@ -83,6 +83,8 @@ class ExchangeView:
         time = Clockface().text(exchange.time_ns)
         api = output.paint(api_text(exchange), BOLD)
         latency = f"latency {latency_text(exchange.latency_ns)}"
+        if exchange.transfer_ns:
+            latency += f"  transfer {latency_text(exchange.transfer_ns)}"
         ends = f"{connection.client} → {connection.broker}"
         client_id = output.paint(harmless(exchange.client_id or "-"), CYAN)
         output.line(f"{output.paint(f'exchange {exchange.number}', BOLD)}  {time}")

@@ -9,7 +9,7 @@ from kdiag.exchange.documents.document import (
     DocumentEncoder,
     Documents,
     api_name,
-    latency_us,
+    in_us,
 )
 from kdiag.exchange.model import Exchange, Gap, Protocol, Status
 from kdiag.exchange.topic_names import TopicNames
@@ -58,6 +58,8 @@ def test_an_exchange_has_the_keys_and_types_of_schema_1() -> None:
         "status": "ok",
         "latency_us": 2500,
         "error": "COORDINATOR_NOT_AVAILABLE",
+        "transfer_us": 0,
+        "end_time": "2026-01-02T03:04:05.002500006Z",
         "topic_names": {},
         "request": {
             "status": "ok",
@@ -254,12 +256,21 @@ def test_times_keep_their_nanoseconds() -> None:
 def test_latencies_are_whole_microseconds_where_the_stamps_are() -> None:
     """A capture with nanoseconds gives fractions."""
     exchange = make_exchange(FindCoordinatorRequest(), FindCoordinatorResponse(), version=1)
-    assert latency_us(exchange) == 2500
+    assert in_us(exchange.latency_ns) == 2500
     assert exchange.response is not None
     exchange.response.first_byte_ns += 250
-    assert latency_us(exchange) == 2500.25
-    exchange.response = None
-    assert latency_us(exchange) is None
+    assert in_us(exchange.latency_ns) == 2500.25
+    assert in_us(None) is None
+
+
+def test_a_response_that_takes_long_to_arrive_says_so_beside_its_latency() -> None:
+    """The latency ends at its first byte; the transfer and the end come after it."""
+    exchange = make_exchange(FindCoordinatorRequest(), FindCoordinatorResponse(), version=1)
+    assert exchange.response is not None
+    exchange.response.last_byte_ns += 4_070_000_000
+    line = line_of(exchange)
+    assert (line["latency_us"], line["transfer_us"]) == (2500, 4_070_000)
+    assert line["end_time"] == "2026-01-02T03:04:09.072500006Z"
 
 
 def test_an_api_that_is_not_known_has_no_name() -> None:

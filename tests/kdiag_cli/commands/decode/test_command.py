@@ -116,11 +116,21 @@ def test_only_what_went_wrong_is_shown_when_asked() -> None:
 @pytest.mark.parametrize("text", ["300ms", "0.3s", "300000us"])
 def test_only_what_was_slow_is_shown_when_asked(text: str) -> None:
     """What has no response and what is unanswered have no latency."""
-    found = exchanges(GROUP, "--min-latency", text)
+    found = exchanges(GROUP, "--min-latency", text, "--with-waits")
 
     assert found
     assert all(each["latency_us"] >= 300_000 for each in found)
     assert len(found) < len(exchanges(GROUP))
+
+
+def test_a_fetch_that_waits_as_long_as_it_may_is_not_slow() -> None:
+    """Its wait counts only when it is asked for."""
+    slow = exchanges(GROUP, "--min-latency", "300ms")
+    waiting = exchanges(GROUP, "--min-latency", "300ms", "--with-waits")
+
+    assert "Fetch" in {each["api"] for each in waiting}
+    assert "Fetch" not in {each["api"] for each in slow}
+    assert {each["number"] for each in slow} < {each["number"] for each in waiting}
 
 
 def test_conditions_of_different_kinds_must_all_hold() -> None:
@@ -162,6 +172,8 @@ def test_json_lines_hold_kafkas_bodies_and_the_contracts_keys() -> None:
         "status",
         "latency_us",
         "error",
+        "transfer_us",
+        "end_time",
         "topic_names",
         "request",
         "response",
