@@ -2,12 +2,13 @@
 
 from typing import Any, Final
 
+from kdiag.exchange.mentions import all_errors_of
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.side import Side, closed_by_fault, read_request, read_response
 from kdiag.wire import api_keys
 from kdiag.wire.error_code import error_name
 from kdiag.wire.primitives import uuid_text
-from kdiag.wire.schema import ZERO_UUID
+from kdiag.wire.schema import ZERO_UUID, Struct
 
 SEVERITY: Final = {status: rank for rank, status in enumerate(Status)}
 """The rank of each status, the worst is 0; an exchange has the worst status of its parts."""
@@ -100,6 +101,18 @@ class Dissection:
         """Return Kafka's name of `error_code`; None for 0."""
         code = self.error_code
         return error_name(code) if code else None
+
+    @property
+    def error_codes(self) -> set[int]:
+        """Return all error codes of the response that are not 0."""
+        codes: set[int] = set()
+        response = self.response
+        if response is not None and response.mentions is not None and self.error_code:
+            cls: type[Struct] = type(response.message)
+            find = all_errors_of(cls, response.version)
+            if find is not None:
+                find(response.message, codes.add)
+        return codes - {0}
 
     @property
     def topics(self) -> frozenset[str]:

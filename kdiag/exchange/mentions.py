@@ -61,6 +61,18 @@ def mentions_of(cls: type[Struct], version: int) -> Mentions:
     )
 
 
+@cache
+def all_errors_of(
+    cls: type[Struct], version: int
+) -> Callable[[Any, Callable[[int], object]], None] | None:
+    """Return the query that calls a function with each error code, 0 included; None without any."""
+    return _compile(cls, version, "m, found", _each_error)  # type: ignore[no-any-return]
+
+
+def _each_error(_: list[Field], field: Field, source: str) -> str | None:
+    return f"found({source}.{field.name})" if is_error_code(field) else None
+
+
 def _error(_: list[Field], field: Field, source: str) -> str | None:
     if not is_error_code(field):
         return None

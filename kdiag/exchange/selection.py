@@ -4,7 +4,7 @@ Conditions of different kinds must all hold; of several patterns of one kind, on
 Patterns are names, or shell patterns such as `order-*`.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from fnmatch import fnmatchcase
 
 import msgspec
@@ -28,8 +28,13 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         connections: numbers or ids of its connection.
         errors: whether it must have a Kafka error in the response, or be incomplete: cut,
             malformed, without request or without response.
+        brokers: patterns of the broker's address, with or without its port.
+        error_codes: error codes of which its response must have one, anywhere.
+        statuses: those that it may have.
+        since_ns, until_ns: when it began: not before the one, and before the other, since 1970.
         min_latency_ns: the least sum of its latency and its transfer.
         with_waits: whether the wait that the request allowed counts, too.
+        where: any other condition.
     """
 
     api_keys: frozenset[int] = frozenset()
@@ -40,52 +45,91 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     errors: bool = False
     min_latency_ns: int | None = None
     with_waits: bool = False
+    brokers: tuple[str, ...] = ()
+    error_codes: frozenset[int] = frozenset()
+    statuses: frozenset[Status] = frozenset()
+    since_ns: int | None = None
+    until_ns: int | None = None
+    where: Callable[[Dissection, TopicNames], bool] | None = None
 
     def may_match(self, exchange: Exchange) -> bool:
         """Return False if an exchange cannot match; its bodies are not read."""
         if self.api_keys and exchange.api_key not in self.api_keys:
             return False
-        if self.connections and not self._is_connection(exchange.connection):
-            return False
-        if self.clients:
-            names = address_names(exchange.connection)
-            if exchange.client_id is not None:
-                names.append(exchange.client_id)
-            if not _matches(names, self.clients):
-                return False
-        if self.min_latency_ns is not None:
-            transfer_ns = exchange.transfer_ns
-            if transfer_ns is None:
-                return False
-            return (exchange.latency_ns or 0) + transfer_ns >= self.min_latency_ns
-        return True
+        time_ns = exchange.time_ns
+        return (
+            self._is_within(time_ns, time_ns)
+            and self._is_between(exchange.connection, exchange.client_id)
+            and self._may_be_late(exchange)
+        )
 
     def matches_connection(self, connection: Connection) -> bool:
         """Return whether a connection, and the gaps in it, match: never with conditions on bodies.
 
         Client ids are not compared: only exchanges have them.
         """
-        if self.api_keys or self.topics or self.groups or self.errors or self.min_latency_ns:
-            return False
-        if self.connections and not self._is_connection(connection):
-            return False
-        return not self.clients or _matches(address_names(connection), self.clients)
+        return (
+            not self._is_about_exchanges
+            and self._is_within(connection.first_ns, connection.last_ns)
+            and self._is_between(connection, None)
+        )
 
-    def _is_connection(self, connection: Connection) -> bool:
-        names = (str(connection.number), connection.connection_id)
-        return not self.connections.isdisjoint(names)
+    @property
+    def _is_about_exchanges(self) -> bool:
+        """Return whether there are conditions that only an exchange can meet."""
+        conditions = (self.api_keys, self.topics, self.groups, self.error_codes, self.statuses)
+        return self.errors or any(conditions) or bool(self.min_latency_ns) or self.where is not None
+
+    def _is_within(self, first_ns: int, last_ns: int) -> bool:
+        """Return whether any of a time is within the chosen one."""
+        if self.since_ns is not None and last_ns < self.since_ns:
+            return False
+        return self.until_ns is None or first_ns < self.until_ns
+
+    def _is_between(self, connection: Connection, client_id: str | None) -> bool:
+        """Return whether a connection, and its ends, are among the chosen ones."""
+        if self.connections and self.connections.isdisjoint(
+            (str(connection.number), connection.connection_id)
+        ):
+            return False
+        if self.brokers and not _matches(address_names(connection.broker), self.brokers):
+            return False
+        if not self.clients:
+            return True
+        names = address_names(connection.client)
+        return _matches(names if client_id is None else [*names, client_id], self.clients)
+
+    def _may_be_late(self, exchange: Exchange) -> bool:
+        """Return False if an exchange is not late, even if its request allowed no wait."""
+        if self.min_latency_ns is None:
+            return True
+        transfer_ns = exchange.transfer_ns
+        if transfer_ns is None:
+            return False
+        return (exchange.latency_ns or 0) + transfer_ns >= self.min_latency_ns
 
     def matches(self, dissection: Dissection, names: TopicNames) -> bool:
         """Return whether an exchange matches, given that `may_match` is true."""
-        if self.min_latency_ns is not None and not self.with_waits:
-            net_ns = net_latency_ns(dissection)
-            if net_ns is None or net_ns < self.min_latency_ns:
-                return False
-        if self.errors and not dissection.error_code and dissection.status not in _WRONG:
+        if not self._has_outcome(dissection):
             return False
         if self.groups and not _matches(dissection.groups, self.groups):
             return False
-        return not self.topics or _matches(topics_of(dissection, names), self.topics)
+        if self.topics and not _matches(topics_of(dissection, names), self.topics):
+            return False
+        return self.where is None or self.where(dissection, names)
+
+    def _has_outcome(self, dissection: Dissection) -> bool:
+        """Return whether status, errors and net latency of an exchange are the chosen ones."""
+        if self.errors and not dissection.error_code and dissection.status not in _WRONG:
+            return False
+        if self.statuses and dissection.status not in self.statuses:
+            return False
+        if self.error_codes and self.error_codes.isdisjoint(dissection.error_codes):
+            return False
+        if self.min_latency_ns is None or self.with_waits:
+            return True
+        net_ns = net_latency_ns(dissection)
+        return net_ns is not None and net_ns >= self.min_latency_ns
 
 
 def topics_of(dissection: Dissection, names: TopicNames) -> frozenset[str]:
@@ -94,10 +138,10 @@ def topics_of(dissection: Dissection, names: TopicNames) -> frozenset[str]:
     return dissection.topics | ids | set(names.of(ids).values())
 
 
-def address_names(connection: Connection) -> list[str]:
-    """Return the spellings of a client's address: `ip:port`, `[ip]` for IPv6, `ip`."""
-    host = connection.client.rpartition(":")[0]
-    return [connection.client, host, host.strip("[]")]
+def address_names(address: str) -> list[str]:
+    """Return the spellings of an address: `ip:port`, `[ip]` for IPv6, `ip`."""
+    host = address.rpartition(":")[0]
+    return [address, host, host.strip("[]")]
 
 
 def _matches(names: Iterable[str], patterns: Collection[str]) -> bool:

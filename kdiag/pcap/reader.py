@@ -43,6 +43,7 @@ class CaptureReader:
         secrets: TLS keys that pcapng files brought along.
         warnings: what could not be read: an input that ends early or is damaged from some place
             on (everything before was delivered), packets in what nobody here reads.
+        first_ns: when the first packet of the files was captured; None without files.
         total_bytes: size of all inputs as they are stored; None when one is a pipe.
     """
 
@@ -66,6 +67,7 @@ class CaptureReader:
         """
         inputs = _in_order(sources)
         self.inputs = [known.source for known in inputs]
+        self.first_ns = int(inputs[0].first_ns) if inputs and inputs[0].first_ns < inf else None
         self.index = PacketIndex(separates_networks=separates_networks)
         self.secrets: list[Secrets] = []
         self.warnings: list[CaptureError] = []

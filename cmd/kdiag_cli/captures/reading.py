@@ -10,6 +10,7 @@ from kdiag.exchange.selection import Selection
 from kdiag.exchange.summary.counts import Summary, Totals
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import CaptureDecoder
+from kdiag.pcap.live import LiveCapture
 from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag_cli.captures.pipeline import ExchangePipeline
@@ -118,6 +119,11 @@ class CaptureReading:
         if follows_tcp:
             self._decoder.follow_tcp()
         self._first_ns = self._last_ns = 0
+
+    @property
+    def first_ns(self) -> int | None:
+        """Return the time of the first packet, since 1970; None if no file tells it beforehand."""
+        return None if isinstance(self._traffic, LiveCapture) else self._traffic.first_ns
 
     def read(
         self,

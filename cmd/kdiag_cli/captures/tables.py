@@ -3,8 +3,8 @@
 It needs the extra `report`: see `require_report_extra`.
 """
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from kdiag.exchange.selection import Selection
 from kdiag.report.parquet import ParquetTables
@@ -12,14 +12,16 @@ from kdiag_cli.captures.printer import SortedPrinter
 from kdiag_cli.captures.reading import CaptureReading, CaptureResult
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 
-_ALL: Final = Selection()
+
+def _all(_: int | None) -> Selection:
+    return Selection()
 
 
 def tables_of(
     inputs: CaptureInputs,
     folder: Path,
     contents: TableContents,
-    selection: Selection = _ALL,
+    choose: Callable[[int | None], Selection] = _all,
 ) -> CaptureResult:
     """Write the tables of captures into a folder.
 
@@ -27,7 +29,7 @@ def tables_of(
         inputs: the captures.
         folder: where to; made if it does not exist.
         contents: what the tables hold.
-        selection: which exchanges they hold.
+        choose: returns which exchanges they hold, given the time of the first packet.
 
     Raises:
         CaptureError: a capture cannot be read.
@@ -41,6 +43,7 @@ def tables_of(
     )
     tables = ParquetTables(folder, reading.names, choice)
     try:
-        return reading.read(SortedPrinter(tables) if contents.is_sorted else tables, selection)
+        printer = SortedPrinter(tables) if contents.is_sorted else tables
+        return reading.read(printer, choose(reading.first_ns))
     finally:
         tables.discard()  # what was not finished

@@ -7,7 +7,13 @@ from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
-from recordings.exchange_maker import make_connection, make_exchange
+from kdiag.wire.api.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from recordings.exchange_maker import START_NS, make_connection, make_exchange
 
 ID = "AAAAAAAAAAAAAAAAAAAACQ"
 
@@ -45,6 +51,18 @@ def takes(exchange: Exchange, selection: Selection, names: TopicNames | None = N
         (Selection(min_latency_ns=2_500_000), True),
         (Selection(min_latency_ns=2_500_001), False),
         (Selection(errors=True), False),
+        (Selection(brokers=("10.0.0.2",)), True),
+        (Selection(brokers=("10.0.0.2:9092",)), True),
+        (Selection(brokers=("10.0.0.*",)), True),
+        (Selection(brokers=("10.0.0.1",)), False),
+        (Selection(statuses=frozenset({Status.OK, Status.PARTIAL})), True),
+        (Selection(statuses=frozenset({Status.UNANSWERED})), False),
+        (Selection(error_codes=frozenset({27})), False),
+        (Selection(since_ns=START_NS, until_ns=START_NS + 1), True),
+        (Selection(since_ns=START_NS + 1), False),
+        (Selection(until_ns=START_NS), False),
+        (Selection(where=lambda _, __: True), True),
+        (Selection(where=lambda _, __: False), False),
         (Selection(api_keys=frozenset({12}), groups=("other",)), False),
     ],
 )
@@ -63,6 +81,18 @@ def test_errors_are_kafkas_and_those_of_the_wire() -> None:
     unanswered = make_exchange(HeartbeatRequest(), version=3, pairing=Status.UNANSWERED)
     assert takes(unanswered, errors)
     assert takes(make_exchange(HeartbeatRequest(), b"\0\0\0\7\0", version=3), errors)
+
+
+def test_an_error_is_found_wherever_it_stands_in_the_response() -> None:
+    """Not the first alone."""
+    answered = HeartbeatResponse(error_code=27)
+    assert takes(heartbeat(error_code=27), Selection(error_codes=frozenset({27, 3})))
+    partitions = [PartitionProduceResponse(0, 3), PartitionProduceResponse(1, 6)]
+    topic = TopicProduceResponse("orders", partition_responses=partitions)
+    written = make_exchange(ProduceRequest(), ProduceResponse(responses=[topic]), version=3)
+    assert Dissection(written).error_codes == {3, 6}
+    assert takes(written, Selection(error_codes=frozenset({6})))
+    assert not takes(written, Selection(error_codes=frozenset({answered.error_code})))
 
 
 def test_a_transfer_counts_to_the_latency() -> None:
@@ -109,6 +139,11 @@ def test_connections_are_told_unless_exchanges_are_chosen() -> None:
         Selection(connections=frozenset({"2"})),
         Selection(clients=("app",)),
         Selection(errors=True),
+        Selection(statuses=frozenset({Status.OK})),
+        Selection(where=lambda _, __: True),
+        Selection(brokers=("10.0.0.9",)),
+        Selection(since_ns=START_NS + 1),
+        Selection(until_ns=START_NS),
         Selection(api_keys=frozenset({1})),
     ):
         assert not selection.matches_connection(connection)
@@ -117,10 +152,10 @@ def test_connections_are_told_unless_exchanges_are_chosen() -> None:
 def test_an_address_of_ipv6_may_be_given_without_its_brackets() -> None:
     """Brackets are also part of patterns, so a name is compared as it is first."""
     connection = make_connection(client="[fe80::1]:40000")
-    assert address_names(connection) == ["[fe80::1]:40000", "[fe80::1]", "fe80::1"]
+    assert address_names(connection.client) == ["[fe80::1]:40000", "[fe80::1]", "fe80::1"]
     exchange = make_exchange(HeartbeatRequest(), FindCoordinatorResponse(), version=3)
     exchange.connection = connection
-    for name in address_names(connection):
+    for name in address_names(connection.client):
         assert Selection(clients=(name,)).may_match(exchange)
 
 

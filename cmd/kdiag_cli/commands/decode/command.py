@@ -8,6 +8,7 @@ import typer
 
 from kdiag_cli.options.apis import ApiKeys, read_api_keys
 from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNetworks, TopicIds
+from kdiag_cli.options.filters import Brokers, ErrorNames, Since, StatusNames, Until, WhereText
 from kdiag_cli.options.quantities import OptionDefault, duration_ns, size_bytes
 from kdiag_cli.options.results import Wide
 
@@ -17,7 +18,8 @@ Examples:
   kdiag decode traffic.pcap --summary
   kdiag decode traffic.pcap --api Produce,Fetch --topic 'order*' --min-latency 50ms
   kdiag decode traffic.pcap --summary --tcp
-  kdiag decode traffic.pcap --errors
+  kdiag decode traffic.pcap --errors --since 10:30 --until 10:45
+  kdiag decode traffic.pcap --where "latency_us > 50000 AND api = 'Fetch'"
   kdiag decode traffic.pcap --show 12 --values
   kdiag decode traffic.pcap --explain 12
   kdiag decode traffic.pcap -o jsonl | jq -r 'select(.error) | .error'
@@ -82,10 +84,16 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         list[str] | None,
         typer.Option(metavar="N", help="Only this connection, by number or id. Repeatable."),
     ] = None,
+    broker: Brokers = None,
     errors: Annotated[
         bool,
         typer.Option("--errors", help="Only with a Kafka error, unanswered, cut or malformed."),
     ] = False,
+    error: ErrorNames = None,
+    status: StatusNames = None,
+    since: Since = None,
+    until: Until = None,
+    where: WhereText = None,
     min_latency: Annotated[
         int | None,
         typer.Option(
@@ -181,6 +189,12 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         errors=errors,
         min_latency_ns=min_latency,
         with_waits=with_waits,
+        brokers=broker or (),
+        error_codes=frozenset().union(*error or ()),
+        statuses=frozenset().union(*status or ()),
+        since=since,
+        until=until,
+        where=where,
         values=values,
         raw=raw,
         show_secrets=show_secrets,

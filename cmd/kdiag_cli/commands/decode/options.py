@@ -7,9 +7,13 @@ from typing import NamedTuple
 
 import typer
 
+from kdiag.clock import SystemClock
 from kdiag.exchange.documents.body import BodyForm
+from kdiag.exchange.model import Status
 from kdiag.exchange.selection import Selection
+from kdiag.report.where import ExpressionError, Where
 from kdiag_cli.options.captures import CaptureInputs, TableContents
+from kdiag_cli.options.filters import CaptureMoment
 
 
 class DecodeOptions(NamedTuple):
@@ -20,8 +24,9 @@ class DecodeOptions(NamedTuple):
         output: `text`, `jsonl`, `json`, `csv` or `parquet`.
         out: the folder for the tables of `parquet`; None with every other output.
         bodies: whether these tables hold the bodies.
-        api_keys, clients, topics, groups, connections, errors, min_latency_ns, with_waits: which
-            exchanges are chosen, as `Selection` has it.
+        api_keys, clients, topics, groups, connections, errors, min_latency_ns, with_waits, brokers,
+            error_codes, statuses, where: which exchanges are chosen, as `Selection` has it.
+        since, until: the time in which they began.
         values: whether the records inside record batches are shown.
         raw: whether bodies are Kafka's exact JSON.
         show_secrets: whether passwords and tokens are shown.
@@ -44,6 +49,12 @@ class DecodeOptions(NamedTuple):
     errors: bool = False
     min_latency_ns: int | None = None
     with_waits: bool = False
+    brokers: Sequence[str] = ()
+    error_codes: AbstractSet[int] = frozenset()
+    statuses: AbstractSet[Status] = frozenset()
+    since: CaptureMoment | None = None
+    until: CaptureMoment | None = None
+    where: str | None = None
     values: bool = False
     raw: bool = False
     show_secrets: bool = False
@@ -64,9 +75,15 @@ class DecodeOptions(NamedTuple):
         """Return how bodies are shown."""
         return BodyForm(raw=self.raw, values=self.values, show_secrets=self.show_secrets)
 
-    @property
-    def selection(self) -> Selection:
-        """Return which exchanges are chosen."""
+    def selection(self, first_ns: int | None = None) -> Selection:
+        """Return which exchanges are chosen.
+
+        Args:
+            first_ns: the time of the first packet, since 1970; None if it is not known.
+
+        Raises:
+            typer.BadParameter: `since` or `until` needs what is not known.
+        """
         return Selection(
             api_keys=frozenset(self.api_keys),
             clients=tuple(self.clients),
@@ -76,6 +93,12 @@ class DecodeOptions(NamedTuple):
             errors=self.errors,
             min_latency_ns=self.min_latency_ns,
             with_waits=self.with_waits,
+            brokers=tuple(self.brokers),
+            error_codes=frozenset(self.error_codes),
+            statuses=frozenset(self.statuses),
+            since_ns=None if self.since is None else self.since.since_1970_ns(first_ns),
+            until_ns=None if self.until is None else self.until.since_1970_ns(first_ns),
+            where=None if self.where is None else read_where(self.where),
         )
 
     @property
@@ -90,6 +113,18 @@ class DecodeOptions(NamedTuple):
         )
 
 
+def read_where(text: str) -> Where:
+    """Return the condition that somebody wrote.
+
+    Raises:
+        typer.BadParameter: it cannot be understood; shows the place.
+    """
+    try:
+        return Where(text, now_ns=SystemClock().epoch_ns())
+    except ExpressionError as error:
+        raise typer.BadParameter(str(error), param_hint="'--where'") from None
+
+
 def check(options: DecodeOptions) -> None:
     """Refuse what contradicts itself.
 
@@ -97,6 +132,8 @@ def check(options: DecodeOptions) -> None:
         typer.BadParameter: with what would be right.
     """
     inputs = options.inputs
+    if options.where is not None:
+        read_where(options.where)
     if options.summary + (options.show is not None) + (options.explain is not None) > 1:
         raise typer.BadParameter("choose one of --summary, --show and --explain")
     if bool(inputs.files) == (inputs.live is not None):

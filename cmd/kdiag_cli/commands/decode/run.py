@@ -93,7 +93,7 @@ class _DecodeRun:
         is_in_the_way = self._output.is_terminal and printer is not None
         result = self._reading.read(
             printer,
-            self._options.selection,
+            self._options.selection(self._reading.first_ns),
             after_batch=self._after_batch,
             shows_progress=not is_in_the_way,
         )

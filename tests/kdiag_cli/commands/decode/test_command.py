@@ -123,6 +123,23 @@ def test_only_what_was_slow_is_shown_when_asked(text: str) -> None:
     assert len(found) < len(exchanges(GROUP))
 
 
+@pytest.mark.parametrize(
+    ("options", "numbers"),
+    [
+        (("--error", "member_id_required"), [18]),
+        (("--status", "unanswered"), [32]),
+        (("--since", "+3.05s", "--until", "+3.0505s"), [18]),
+        (("--broker", "127.0.0.2"), []),
+        (("--broker", "127.0.0.1:9092", "--where", "error LIKE 'COORD%'"), [9, 17]),
+    ],
+)
+def test_exchanges_are_chosen_by_time_outcome_and_condition(
+    options: tuple[str, ...], numbers: list[int]
+) -> None:
+    """All conditions must hold."""
+    assert [each["number"] for each in exchanges(GROUP, *options)] == numbers
+
+
 def test_a_fetch_that_waits_as_long_as_it_may_is_not_slow() -> None:
     """Its wait counts only when it is asked for."""
     slow = exchanges(GROUP, "--min-latency", "300ms")
