@@ -119,6 +119,8 @@ class Content:
     @property
     def is_plain(self) -> bool:
         """Return whether runs of any length may be added, one direction after the other."""
+        if self._tls is not None:
+            return self._tls.is_unreadable  # keys come from both ends, the bytes inside do, too
         is_searching = self._conversation is not None and self._conversation.is_searching
         return self.is_decided and not is_searching
 
@@ -175,6 +177,22 @@ class Content:
         if self._tls is None or verdict.protocol is Carried.KAFKA:
             self._connection.protocol = verdict.protocol
         return verdict
+
+    def expect_runs(self, *, are_coming: bool) -> bool:
+        """Let responses that lose their place wait for the requests; return whether they do.
+
+        Args:
+            are_coming: whether runs come, the responses' first; after them the losses are met.
+        """
+        if self._conversation is None:
+            return False
+        self._conversation.responses.waits_at_loss = are_coming
+        return self._conversation.responses.is_behind
+
+    def catch_up(self, before_packet: int | None = None) -> None:
+        """Read responses that wait, as far as the requests were read."""
+        if self._conversation is not None:
+            self._conversation.responses.catch_up(before_packet)
 
     def flush(self) -> None:
         """Hand over the last frames as far as they came: no more bytes will."""

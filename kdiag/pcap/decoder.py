@@ -150,6 +150,8 @@ class CaptureDecoder:
         self._closed: dict[Flow, int] = {}
         self._remembered: dict[tuple[int, int], None] = {}
         self._now = Moment(0, 0)
+        self._latest_ns = 0
+        self._over: dict[Flow, int | None] = {}
 
     @property
     def unmatched_responses(self) -> UnmatchedResponses:
@@ -171,6 +173,8 @@ class CaptureDecoder:
             return []
         self.counts.segments += len(batch.packet)
         self._now = Moment(int(batch.packet[-1]), int(batch.time_ns[-1]))
+        self._latest_ns = int(batch.time_ns.max())
+        self._over.clear()
         sorted_batch = SortedBatch(batch)
         for rows in sorted_batch.flows():
             flow = self._flows.get((rows.low, rows.high))
@@ -238,9 +242,11 @@ class CaptureDecoder:
         Returns the connection it belongs to, if any.
         """
         flow = self._flows.get(endpoints)
-        if flow is not None and flow.is_over(row.time_ns):
-            self._end(flow, self._moment_over(flow, batch.batch), "")
-            flow = None
+        if flow is not None and flow.closed_ns is not None:
+            over_at = self._over_at(flow, batch.batch)
+            if over_at is not None and batch.batch.packet[over_at] <= row.packet:
+                self._end(flow, self._moment_over(flow, batch.batch), "")
+                flow = None
         if flow is not None and flow.is_reused_by(row):
             self._end(flow, Moment(row.packet, row.time_ns), "reused")
             flow = None
@@ -272,10 +278,23 @@ class CaptureDecoder:
 
     def _end_lingering(self, batch: SegmentBatch) -> None:
         """End the connections that were closed long enough ago."""
-        latest_ns = int(batch.time_ns.max())
         for flow in list(self._closed):
-            if flow.is_over(latest_ns):
+            if self._over_at(flow, batch) is not None:
                 self._end(flow, self._moment_over(flow, batch), "")
+
+    def _over_at(self, flow: Flow, batch: SegmentBatch) -> int | None:
+        """Return the first row of a batch at which a closed connection is over, if there is one.
+
+        The time of any packet behind its end counts: what comes late in the capture with an early
+        time comes late.
+        """
+        if not flow.is_over(self._latest_ns):
+            return None
+        if flow not in self._over:
+            first = int(batch.packet.searchsorted(self._closed[flow], side="right"))
+            is_late = batch.time_ns[first:] > flow.linger_until_ns
+            self._over[flow] = first + int(is_late.argmax()) if is_late.any() else None
+        return self._over[flow]
 
     def _moment_over(self, flow: Flow, batch: SegmentBatch) -> Moment:
         """Return the first packet at which a closed connection was over, of whichever it is."""
@@ -283,7 +302,8 @@ class CaptureDecoder:
             moment = self.recording.first_after(self._closed[flow], flow.linger_until_ns)
             if moment is not None:
                 return moment
-        at = int((batch.time_ns > flow.linger_until_ns).argmax())
+        at = self._over_at(flow, batch)
+        assert at is not None
         return Moment(int(batch.packet[at]), int(batch.time_ns[at]))
 
     def _last_moment(self, flow: Flow) -> tuple[Moment, str]:

@@ -162,10 +162,7 @@ class Flow:
         for sent, reassembly in zip(rows.directions, self._reassemblies, strict=True):
             if sent.first < sent.last and sent.sequence != reassembly.next_sequence:
                 return False
-        for sent, reassembly in zip(rows.directions, self._reassemblies, strict=True):
-            reassembly.duplicates += sent.duplicates
-            if sent.first < sent.last:
-                reassembly.add_run(segments, sent.first, sent.last)
+        self._add_both(rows, segments)
         now = Moment(0, rows.last_ns)
         for side, sent in enumerate(rows.directions):
             if sent.acknowledged != NONE_SEEN:
@@ -174,6 +171,29 @@ class Flow:
         if self._content.is_opening:
             self._decide(segments.packet[-1] if segments.packet else 0)
         return True
+
+    def _add_both(self, rows: FlowRows, segments: Segments) -> None:
+        """Add the runs of both directions.
+
+        The responses come first. Where their place is lost they wait, and both go on in the order
+        of packets: a search must not know requests that are still to come.
+        """
+        client = self._client_side()
+        asked, answered = rows.directions[client], rows.directions[1 - client]
+        asks, answers = self._reassemblies[client], self._reassemblies[1 - client]
+        asks.duplicates += asked.duplicates
+        answers.duplicates += answered.duplicates
+        self._content.expect_runs(are_coming=True)
+        if answered.first < answered.last:
+            answers.add_run(segments, answered.first, answered.last)
+        if not self._content.expect_runs(are_coming=False):
+            if asked.first < asked.last:
+                asks.add_run(segments, asked.first, asked.last)
+            return
+        for row in range(asked.first, asked.last):
+            self._content.catch_up(segments.packet[row])
+            asks.add_run(segments, row, row + 1)
+        self._content.catch_up()
 
     def add_row(self, row: SegmentRow, segments: Segments) -> None:
         """Handle one packet."""

@@ -7,16 +7,21 @@ id of a request that waits for it.
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from struct import Struct
+from typing import Final, NamedTuple
 
-from kdiag.pcap.kafka.frame_cutter import End, FrameSink, Start
+from kdiag.pcap.kafka.frame_cutter import HEAD_BYTES, End, FrameSink, Start
 from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics, ResponseHeuristics
 from kdiag.pcap.kafka.frame_stream import FrameLimits, FrameStream, Skip
-from kdiag.pcap.kafka.matching import Matcher
+from kdiag.pcap.kafka.matching import DEFAULT_MAX_OUTSTANDING, Matcher
+from kdiag.pcap.kafka.request_head import asks_nothing, is_request
+from kdiag.pcap.kafka.trial_decoding import RequestKind
+from kdiag.wire import api_keys
+from kdiag.wire.frame import Frame
 from kdiag.wire.header import REQUEST_START, raw_client_id
 
-if TYPE_CHECKING:
-    from kdiag.pcap.kafka.trial_decoding import RequestKind
+_INT32: Final = Struct(">i")
+_MAX_UNASKED: Final = 1_000
 
 
 class Announcements(NamedTuple):
@@ -24,6 +29,77 @@ class Announcements(NamedTuple):
 
     starts: list[Start]
     ends: list[End]
+
+
+class RequestsSeen:
+    """The requests of a connection that were announced so far: what they tell to searches.
+
+    A frame is announced before it is its turn to be matched, so the matcher knows some of them and
+    not the others; which ones depends on how the packets are divided into batches. Here they are
+    all: those that the matcher knows at first, then each that is announced.
+
+    Attributes:
+        awaited: the kinds of those not answered, by correlation id.
+        last_head: the first bytes of the last one.
+    """
+
+    def __init__(self, matcher: Matcher) -> None:
+        """Begin with the requests that were matched, or wait for that."""
+        self.awaited: dict[int, set[RequestKind]] = {}
+        self.last_head = matcher.last_head
+        self._is_sasl = matcher.is_sasl
+        self._asked: dict[int, list[tuple[int, RequestKind]]] = {}
+        self._unasked: dict[int, int] = {}
+        for correlation_id, asked in matcher.outstanding:
+            self._await(0, correlation_id, asked)
+
+    def add_request(self, order: int, frame: Frame) -> None:
+        """Note a request that was announced."""
+        data = frame.data
+        if len(data) < REQUEST_START.size or (self._is_sasl and not is_request(data, frame.size)):
+            return
+        api_key, version, correlation_id = REQUEST_START.unpack_from(data)
+        self.last_head = data[:HEAD_BYTES]
+        self._is_sasl = api_key == api_keys.SASL_HANDSHAKE and version == 0
+        if frame.last_packet and asks_nothing(frame):
+            return
+        if self._unasked.get(correlation_id, 0) > order:
+            del self._unasked[correlation_id]
+            return
+        self._await(order, correlation_id, (api_key, version))
+
+    def add_response(self, order: int, frame: Frame) -> None:
+        """Note a response that was announced."""
+        if len(frame.data) >= _INT32.size:
+            (correlation_id,) = _INT32.unpack_from(frame.data)
+        else:
+            correlation_id = next(iter(self._asked), 0)
+        asked = self._asked.get(correlation_id, ())
+        if asked and asked[0][0] < order:
+            self._forget(correlation_id)
+        else:
+            self._unasked[correlation_id] = order
+            if len(self._unasked) > _MAX_UNASKED:
+                del self._unasked[next(iter(self._unasked))]
+
+    def end_request(self, frame: Frame) -> None:
+        """Note that a request that was still coming has come: perhaps it wants no answer."""
+        if asks_nothing(frame):
+            self._forget(REQUEST_START.unpack_from(frame.data)[2])
+
+    def _await(self, order: int, correlation_id: int, asked: RequestKind) -> None:
+        self._asked.setdefault(correlation_id, []).append((order, asked))
+        self.awaited.setdefault(correlation_id, set()).add(asked)
+        if len(self._asked) > DEFAULT_MAX_OUTSTANDING:
+            self._forget(next(iter(self._asked)))
+
+    def _forget(self, correlation_id: int) -> None:
+        """Wait no more for the response to the oldest request with an id."""
+        asked = self._asked.pop(correlation_id, [])[1:]
+        self.awaited.pop(correlation_id, None)
+        if asked:
+            self._asked[correlation_id] = asked
+            self.awaited[correlation_id] = {kind for _, kind in asked}
 
 
 class Conversation:
@@ -39,7 +115,7 @@ class Conversation:
         "_announcements",
         "_begin_request",
         "_max_frame_bytes",
-        "_outstanding",
+        "_seen",
         "matcher",
         "requests",
         "responses",
@@ -63,7 +139,7 @@ class Conversation:
         self.matcher = matcher
         self._announcements = announcements
         self._max_frame_bytes = limits.max_frame_bytes
-        self._outstanding: dict[int, set[RequestKind]] = {}
+        self._seen: RequestsSeen | None = None
         starts, ends = announcements
         self._begin_request = matcher.begin_request
         self.requests = FrameStream(
@@ -80,11 +156,6 @@ class Conversation:
         )
 
     @property
-    def has_no_requests(self) -> bool:
-        """Return whether no request was seen, though there must have been some."""
-        return not self.matcher.last_head and not self._outstanding
-
-    @property
     def is_searching(self) -> bool:
         """Return whether the next frame's place is unknown in a direction."""
         return self.requests.is_searching or self.responses.is_searching
@@ -96,11 +167,7 @@ class Conversation:
 
     def _request_heuristics(self) -> RequestHeuristics:
         """Return how to recognise the next request after those seen."""
-        head = self.matcher.last_head
-        for _, begin, frame in reversed(self._announcements.starts):
-            if begin == self._begin_request and len(frame.data) >= REQUEST_START.size:
-                head = frame.data
-                break
+        head = self._requests_seen().last_head
         client_id = raw_client_id(head)
         client_ids = {client_id} if client_id else set()
         correlation_id = REQUEST_START.unpack_from(head)[2] if head else None
@@ -108,21 +175,26 @@ class Conversation:
 
     def _response_heuristics(self) -> ResponseHeuristics:
         """Return how to recognise the next response, given the outstanding requests."""
-        self._outstanding.clear()
-        for correlation_id, asked in self.matcher.outstanding:
-            self._outstanding.setdefault(correlation_id, set()).add(asked)
-        self._expect_responses(0)
-        self.requests.on_frames = self._expect_responses
-        return ResponseHeuristics(
-            self._max_frame_bytes, self._outstanding, is_one_sided=self.has_no_requests
-        )
+        seen = self._requests_seen()
+        is_one_sided = not seen.last_head and not seen.awaited
+        return ResponseHeuristics(self._max_frame_bytes, seen.awaited, is_one_sided=is_one_sided)
 
-    def _expect_responses(self, first: int) -> None:
-        """Note the requests announced since there were `first` frames."""
-        if first and not self.responses.is_searching:
-            self.requests.on_frames = None
-            return
-        for _, begin, frame in self._announcements.starts[first:]:
-            if begin == self._begin_request and len(frame.data) >= REQUEST_START.size:
-                api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
-                self._outstanding.setdefault(correlation_id, set()).add((api_key, version))
+    def _requests_seen(self) -> RequestsSeen:
+        """Return what the requests tell; from the first loss on that is kept up to date."""
+        if self._seen is None:
+            self._seen = RequestsSeen(self.matcher)
+            for end, frame in self._announcements.ends:
+                if end == self.matcher.end_request:
+                    self._seen.end_request(frame)
+            self._note(0)
+            self.requests.on_frames = self.responses.on_frames = self._note
+        return self._seen
+
+    def _note(self, first: int) -> None:
+        """Note the frames announced since there were `first`."""
+        assert self._seen is not None
+        for order, begin, frame in self._announcements.starts[first:]:
+            if begin == self._begin_request:
+                self._seen.add_request(order, frame)
+            elif begin == self.matcher.begin_response:
+                self._seen.add_response(order, frame)

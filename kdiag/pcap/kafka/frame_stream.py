@@ -9,7 +9,9 @@ from kdiag.pcap.kafka.frame_heuristics import FrameHeuristics
 from kdiag.pcap.kafka.resync import Found, FrameSearch
 from kdiag.pcap.tcp.segments import Segments
 
-_MAX_LOSSES: Final = 4  # in one call, so that hostile bytes cost little
+_LOSS_BYTES: Final = 512
+"""A place may be lost once in so many bytes of the stream, so that hostile bytes cost little."""
+_MOST_CREDIT: Final = 64 * _LOSS_BYTES
 
 
 class FrameLimits(NamedTuple):
@@ -40,14 +42,31 @@ class Skip(NamedTuple):
     why: str
 
 
+class Run(NamedTuple):
+    """Segments to read; see `ByteConsumer.add_segments`."""
+
+    segments: Segments
+    first: int
+    last: int
+    known: int
+
+
 class FrameStream:
     """Cuts a direction into frames, and searches for the next one when its place is unknown.
 
+    What is found must not depend on how many segments come at once. So the search goes from one
+    segment to the next, and how often a place may be lost depends on the bytes of the stream: who
+    has lost it too often passes over some before searching. A search that asks what the other
+    direction has said waits (`waits_at_loss`) until that has been read as far.
+
     Attributes:
         on_frames: if set, called with the number of frames announced before, after each call.
+        waits_at_loss: whether to stop at a loss; the owner calls `catch_up` then.
     """
 
     __slots__ = (
+        "_behind",
+        "_credit",
         "_cutter",
         "_heuristics",
         "_limits",
@@ -56,8 +75,11 @@ class FrameStream:
         "_on_skip",
         "_search",
         "_sink",
+        "_spent_at",
+        "_unsearched_bytes",
         "_why",
         "on_frames",
+        "waits_at_loss",
     )
 
     def __init__(
@@ -76,6 +98,7 @@ class FrameStream:
             on_skip: called for bytes of which no frame can be made.
         """
         self.on_frames: Callable[[int], None] | None = None
+        self.waits_at_loss = False
         self._sink = sink
         self._limits = limits
         self._heuristics = heuristics
@@ -85,11 +108,20 @@ class FrameStream:
         self._why = ""
         self._cutter = FrameCutter(sink, limits.max_frame_bytes)
         self._search: FrameSearch | None = None
+        self._behind: list[Run] = []
+        self._credit = _MOST_CREDIT
+        self._spent_at = 0
+        self._unsearched_bytes = 0
 
     @property
     def is_searching(self) -> bool:
         """Return whether the next frame's place is unknown."""
         return self._search is not None
+
+    @property
+    def is_behind(self) -> bool:
+        """Return whether it waits at a loss."""
+        return bool(self._behind)
 
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, that may start a frame not announced yet."""
@@ -114,61 +146,96 @@ class FrameStream:
     def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Cut the next bytes of the direction into frames."""
         before = len(self._sink.starts)
-        work = [(segments, first, last, known)]
-        losses = 0
-        while work:
-            segments, first, last, known = work.pop()
-            if self._search is None:
-                rest = self._cut(segments, first, last, known)
-                if rest is not None:
-                    losses += 1
-                    if losses > _MAX_LOSSES:
-                        self._pass_over(rest)
-                    else:
-                        work.append((rest, 0, len(rest.packet), known))
-                continue
-            stop = self._search.add_segments(segments, first, last, known)
-            self._offset += segments.edge[stop] - segments.edge[first]
-            if stop < last:
-                work.append((segments, stop, last, known))
-            if self._search.found is not None:
-                found = self._resume(self._search.found)
-                work.append((found.segments, 0, len(found.segments.packet), found.known))
+        self._read([Run(segments, first, last, known)])
+        if self.on_frames is not None:
+            self.on_frames(before)
+
+    def catch_up(self, before_packet: int | None = None) -> None:
+        """Read what waits at a loss, up to a packet if one is given."""
+        before = len(self._sink.starts)
+        while self._behind:
+            run = self._behind.pop()
+            packet = run.segments.packet[run.first]
+            if before_packet is not None and packet >= before_packet:
+                self._behind.append(run)
+                break
+            if run.last - run.first > 1:
+                self._behind.append(run._replace(first=run.first + 1))
+            if self._cutter.loss is not None and self._search is None:
+                self._lose(self._cutter.loss.why)
+            self._read([run._replace(last=run.first + 1)], may_wait=False)
         if self.on_frames is not None:
             self.on_frames(before)
 
     def flush(self) -> None:
         """Hand over the last frame as far as it came: no more bytes will."""
-        if self._search is not None:
+        self.catch_up()
+        while self._search is not None:
             self._search.flush()
-            if self._search.found is not None:
-                found = self._resume(self._search.found)
-                self._cut(found.segments, 0, len(found.segments.packet), found.known)
-        if self._search is not None:
-            self._report(self._search.unread_bytes, self._search.last_ns)
+            if self._search.found is None:
+                self._report(self._search.unread_bytes, self._search.last_ns)
+                break
+            found = self._resume(self._search.found)
+            run = Run(found.segments, 0, len(found.segments.packet), found.known)
+            self._read([run], may_wait=False)
         self._cutter.flush()
 
-    def _cut(self, segments: Segments, first: int, last: int, known: int) -> Segments | None:
-        """Cut frames; if the place of one is unknown, start searching and return what is left."""
+    def _read(self, work: list[Run], *, may_wait: bool = True) -> None:
+        """Read runs, the last of the list first."""
+        while work:
+            run = work.pop()
+            if self._search is not None:
+                work += self._search_in(run, self._search)
+                continue
+            rest = self._cut(run)
+            if rest and may_wait and self.waits_at_loss:
+                self._behind = [*work, *rest]
+                return
+            if rest:
+                assert self._cutter.loss is not None
+                self._lose(self._cutter.loss.why)
+                work += rest
+
+    def _cut(self, run: Run) -> list[Run]:
+        """Cut frames; if the place of one is unknown, return what is left, the next run last."""
+        segments, first, last, known = run
         cutter = self._cutter
         cutter.add_segments(segments, first, last, known)
         if cutter.loss is None:
             self._offset += segments.edge[last] - segments.edge[first]
-            return None
-        position, why = cutter.loss
+            return []
+        position, _ = cutter.loss
         self._offset += position - segments.edge[first]
-        self.search(why)
         row = bisect_right(segments.edge, position, 0, last) - 1
-        pieces = [segments.piece(row, position - segments.edge[row])]
-        pieces += [segments.piece(each) for each in range(row + 1, last)]
-        return Segments.of_pieces(pieces)
+        piece = Segments.of_pieces([segments.piece(row, position - segments.edge[row])])
+        rest = [run._replace(first=row + 1)] if row + 1 < last else []
+        return [*rest, Run(piece, 0, 1, known)]
 
-    def _pass_over(self, segments: Segments) -> None:
-        """Skip the rest of the call's bytes."""
-        assert self._search is not None
-        size = segments.edge[-1]
-        self._search.pass_over(size, len(segments.view))
-        self._offset += size
+    def _lose(self, why: str) -> None:
+        """Search for the next frame, behind some bytes if too many places were lost before."""
+        self._credit = min(_MOST_CREDIT, self._credit + self._offset - self._spent_at)
+        self._credit -= _LOSS_BYTES
+        self._spent_at = self._offset
+        self._unsearched_bytes = max(0, -self._credit)
+        self.search(why)
+
+    def _search_in(self, run: Run, search: FrameSearch) -> list[Run]:
+        """Search in a run; return what is to be read next, the next run last."""
+        segments, first, last, known = run
+        while self._unsearched_bytes and first < last:
+            size = segments.edge[first + 1] - segments.edge[first]
+            search.pass_over(size, segments.end[first] - segments.begin[first])
+            search.last_ns = segments.time_ns[first]
+            self._offset += size
+            self._unsearched_bytes = max(0, self._unsearched_bytes - size)
+            first += 1
+        stop = search.add_segments(segments, first, last, known)
+        self._offset += segments.edge[stop] - segments.edge[first]
+        rest = [run._replace(first=stop)] if stop < last else []
+        if search.found is not None:
+            found = self._resume(search.found)
+            rest.append(Run(found.segments, 0, len(found.segments.packet), found.known))
+        return rest
 
     def _resume(self, found: Found) -> Found:
         """Cut again, from the frame that was found."""

@@ -141,6 +141,11 @@ class Matcher:
             setattr(self, name, value)
 
     @property
+    def is_sasl(self) -> bool:
+        """Return whether frames of the client are bare tokens now."""
+        return self._is_sasl
+
+    @property
     def outstanding(self) -> list[tuple[int, RequestKind]]:
         """Return the requests that are not answered: correlation id, as far as known, and kind."""
         again = (each for queue in self._repeated.values() for each in queue)

@@ -13,6 +13,7 @@ from kdiag.errors import DecodeError
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import decode, decode_prefix
+from kdiag.wire.frame import Frame
 from kdiag.wire.header import REQUEST_START, read_request_header, skip_tags
 from kdiag.wire.primitives import RefusedError, read_uvarint
 
@@ -126,6 +127,12 @@ def read_acks(data: bytes, version: int | None) -> int | None:
     except (error, IndexError, RefusedError, DecodeError):
         return None
     return acks
+
+
+def asks_nothing(frame: Frame) -> bool:
+    """Return whether a frame is a Produce request that wants no answer."""
+    api_key, version, _ = REQUEST_START.unpack_from(frame.data)
+    return api_key == api_keys.PRODUCE and read_acks(frame.data, version) == 0
 
 
 def read_client_software(data: bytes) -> tuple[str, str] | None:

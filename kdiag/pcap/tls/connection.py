@@ -101,6 +101,13 @@ class TlsConnection:
         self._is_tls13 = False
         self._plaintexts: list[Plaintext] = []
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Return whether the protection is known, and no key for either direction."""
+        return self._is_agreed() and all(
+            each.epoch is not None and each.epoch.cipher is None for each in self._directions
+        )
+
     def feed(self, data: bytes, *, is_client: bool) -> list[Plaintext]:
         """Return the application data that these bytes make readable, of either direction.
 

@@ -74,6 +74,11 @@ class TlsStream:
         """Return the facts of the connection so far."""
         return self._connection.facts
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Return whether there are no keys, so that nothing inside will be handed on."""
+        return self._connection.is_unreadable
+
     def feed(self, side: int, piece: Piece, now: Moment) -> None:
         """Read bytes of one direction, and hand on the bytes inside."""
         is_client = side == self._client

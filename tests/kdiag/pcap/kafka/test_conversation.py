@@ -3,6 +3,7 @@ from kdiag.pcap.kafka.conversation import Announcements, Conversation
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
 from kdiag.pcap.kafka.matching import ExchangeCollector, Matcher
 from kdiag.pcap.tcp.segments import Segments
+from kdiag.wire.frame import Frame
 from recordings.segment_tape import contiguous_run, request, response
 
 
@@ -74,16 +75,31 @@ def test_a_lost_response_direction_is_found_by_requests_not_yet_paired() -> None
     assert [direction for direction, _ in rig.skips] == ["response"]
 
 
-def test_once_found_requests_are_noted_no_more() -> None:
-    """The search is over."""
-    rig = Rig()
-    rig.ask(request(1), request(2))
-    rig.conversation.responses.add_segments(Segments.hole(50, 1, 0), 0, 1)
-    rig.tell(response(1), response(2))
-    rig.ask(request(3))
-    rig.ask(request(4))
+def test_what_is_answered_is_not_awaited_whenever_it_is_matched() -> None:
+    """A search after another one knows the same, whether the frames wait to be matched or not."""
+    for is_paired in (False, True):
+        rig = Rig()
+        rig.ask(request(1), request(2))
+        rig.conversation.responses.add_segments(Segments.hole(50, 1, 0), 0, 1)
+        rig.tell(response(1), response(2))
+        rig.ask(request(3), request(4))
+        if is_paired:
+            rig.pair()
+        rig.tell(response(3))
 
-    assert rig.conversation.requests.on_frames is None
+        assert list(rig.conversation._requests_seen().awaited) == [4]
+
+
+def test_packets_decide_what_is_answered_not_when_frames_become_known() -> None:
+    """A frame whose head is split becomes known late; it counts where it starts."""
+    asks, answers = (Frame(each[4:], len(each) - 4, 0, 0) for each in (request(9), response(9)))
+    after_its_answer, before_it = (Rig().conversation._requests_seen() for _ in range(2))
+    for seen, asked_at in ((after_its_answer, 6), (before_it, 4)):
+        seen.add_response(5, answers)
+        seen.add_request(asked_at, asks)
+
+    assert list(after_its_answer.awaited) == [9]
+    assert not before_it.awaited
 
 
 def test_a_lost_request_direction_is_found_by_what_the_client_sent_before() -> None:
@@ -107,7 +123,6 @@ def test_responses_alone_are_found_by_ids_that_grow() -> None:
     rig = Rig()
     rig.tell(response(1))
     rig.conversation.responses.add_segments(Segments.hole(50, 1, 0), 0, 1)
-    assert rig.conversation.has_no_requests
     rig.tell(b"rest", response(5), response(6), response(7))
     rig.pair()
     rig.conversation.matcher.give_up_outstanding()
