@@ -128,11 +128,13 @@ class Exchange(msgspec.Struct, kw_only=True):
     def latency_ns(self) -> int | None:
         """Return the time from the request's last byte to the response's first; None without both.
 
-        It is 0 for a response that comes before its request's last byte: the broker refuses early.
+        None, too, where the response comes first: the clocks that recorded the two directions
+        differ, by more than the broker needed.
         """
         if self.request is None or self.response is None:
             return None
-        return max(0, self.response.first_byte_ns - self.request.last_byte_ns)
+        latency_ns = self.response.first_byte_ns - self.request.last_byte_ns
+        return latency_ns if latency_ns >= 0 else None
 
     @property
     def transfer_ns(self) -> int | None:

@@ -72,6 +72,7 @@ class Content:
         "_connection",
         "_conversation",
         "_has_kafka_port",
+        "_has_syn",
         "_on_skip",
         "_opening",
         "_rules",
@@ -98,6 +99,7 @@ class Content:
         """
         self.forced_client: int | None = None
         self._has_kafka_port = False
+        self._has_syn = has_syn
         self._rules = rules
         self._connection = connection
         self._on_skip = on_skip
@@ -226,7 +228,12 @@ class Content:
         """Read requests and responses, beginning with the kept bytes."""
         first_bytes, _ = opening.sides[client].first_bytes()
         rules = self._rules
-        matcher = Matcher(rules.collector, self._connection, is_sasl=is_bare_token(first_bytes))
+        matcher = Matcher(
+            rules.collector,
+            self._connection,
+            is_sasl=is_bare_token(first_bytes),
+            is_from_start=self._has_syn,
+        )
         conversation = Conversation(matcher, rules.frames, rules.limits, self._on_skip)
         self._conversation = conversation
         streams = conversation.requests, conversation.responses

@@ -77,6 +77,9 @@ class Counts(msgspec.Struct):
         overlap_mismatches: segments that contradict bytes which came before.
         overtaken: responses that came after one to a later request.
         first_overtaken: number of the first such exchange; 0 without any.
+        early: responses that were captured before the last byte of their request.
+        first_early: number of the first such exchange; 0 without any.
+        skew_ns: how much earlier, at most: the clocks that recorded them differ by more.
     """
 
     segments: int = 0
@@ -88,6 +91,9 @@ class Counts(msgspec.Struct):
     overlap_mismatches: int = 0
     overtaken: int = 0
     first_overtaken: int = 0
+    early: int = 0
+    first_early: int = 0
+    skew_ns: int = 0
 
 
 DEFAULT_LIMITS = Limits()
@@ -353,6 +359,8 @@ class CaptureDecoder:
             collector.overtaken,
             collector.first_overtaken,
         )
+        self.counts.early, self.counts.first_early = collector.early, collector.first_early
+        self.counts.skew_ns = collector.skew_ns
         items: list[Item] = [*around.gaps, *collector.exchanges, *around.ended]
         for each in (around.gaps, collector.exchanges, around.ended):
             each.clear()

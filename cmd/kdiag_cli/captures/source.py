@@ -14,6 +14,7 @@ from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.wire.primitives import uuid_bytes
 from kdiag_cli.options.captures import CaptureInputs
+from kdiag_cli.output.units import duration
 
 Traffic = CaptureReader | LiveCapture
 
@@ -91,12 +92,18 @@ def decoder_limits(inputs: CaptureInputs) -> Limits:
 
 
 def note_disorder(counts: Counts) -> list[str]:
-    """Return warnings about responses out of the order of their requests."""
-    if not counts.overtaken:
-        return []
-    late = f"{count(counts.overtaken, 'response')} came after one to a later request"
-    rule = "a broker answers the requests of a connection in order"
-    return [f"{late}, the first in exchange {counts.first_overtaken}: {rule}"]
+    """Return warnings about responses out of the order of their requests, or before these."""
+    warnings = []
+    if counts.overtaken:
+        late = f"{count(counts.overtaken, 'response')} came after one to a later request"
+        rule = "a broker answers the requests of a connection in order"
+        warnings.append(f"{late}, the first in exchange {counts.first_overtaken}: {rule}")
+    if counts.early:
+        early = f"{count(counts.early, 'response')} captured before the end of the request"
+        most = f"by up to {duration(counts.skew_ns)}, the first in exchange {counts.first_early}"
+        why = "the two directions were recorded by clocks that differ by more than that"
+        warnings.append(f"{early}, {most}: {why}; these exchanges have no latency")
+    return warnings
 
 
 def note_drops(traffic: Traffic) -> list[str]:

@@ -341,7 +341,8 @@ class ResponseHeuristics:
         _, before = _read_head(data, candidate.start)
         for _ in range(self._successors(kept, candidate, before)):
             if is_over and at == len(data):
-                return at if candidate.mark or at > candidate.stop else 0
+                is_known = at > candidate.stop and self._is_known(before)
+                return at if candidate.mark or is_known else 0
             if len(data) < at + _RESPONSE_HEAD:
                 return 0 if is_over else -(at + _RESPONSE_HEAD)
             if not self._may_follow(kept, candidate, at, before):
@@ -351,9 +352,13 @@ class ResponseHeuristics:
             before = correlation_id
             if at > len(data) and not is_over and self._is_awaited(correlation_id, size):
                 return -at
-            if self._is_enough(candidate, edges, at):
+            if correlation_id in self._outstanding and self._is_enough(candidate, edges, at):
                 return end
         return end
+
+    def _is_known(self, correlation_id: int) -> bool:
+        """Return whether a request with an id was seen, or none can have been."""
+        return self._is_one_sided or correlation_id in self._outstanding
 
     def _is_awaited(self, correlation_id: int, size: int) -> bool:
         """Return whether all of a response must be here: not if it is huge or tells nothing."""
@@ -408,7 +413,12 @@ class ResponseHeuristics:
         is_frame = is_near and _INT32.size <= size <= self._max_frame_bytes
         if not is_frame or not (candidate.mark or is_border(kept.edges, at)):
             return False
-        if self._is_one_sided or not candidate.mark:
-            return self._is_one_sided or correlation_id in self._outstanding
+        if self._is_one_sided:
+            return True
+        if not candidate.mark and correlation_id not in self._outstanding:
+            # By clocks that differ, it may be captured before its request.
+            return bool(correlation_id - before <= _MAX_UNANSWERED_BETWEEN)
+        if not candidate.mark:
+            return True
         between = sum(before < each < correlation_id for each in self._outstanding)
         return correlation_id in self._outstanding and between < _MAX_UNANSWERED_BETWEEN

@@ -5,6 +5,14 @@ each, so the id finds the request and the order is a check. A request whose id t
 be matched by the order alone. A response whose request was lost with its id is an exchange of its
 own, and its API is found by trial decoding (`kdiag.pcap.kafka.unmatched_responses`).
 
+Where the two directions were recorded by clocks that differ, responses come before their requests.
+So a response whose request was not seen waits for it:
+
+    response 41   waits
+    request  41   pairs with it          the exchange has no latency; the skew is counted
+    response 57   waits, 10 s at most
+    request  58   ends that              the capture lacks request 57: the response is unmatched
+
 Some frames have no partner. A Produce request with acks=0 is not answered. After SaslHandshake
 version 0 (or, with GSSAPI before Kafka 0.10, from the start) the frames are bare tokens without
 headers, until one is a request again. A request left at the end was not answered.
@@ -39,6 +47,12 @@ _MAX_CLIENT_IDS: Final = 10_000
 _HEADLESS: Final = -(1 << 62)  # stands for a lost correlation id, plus the exchange's number
 _LEAST_CORRELATION_ID: Final = -(1 << 31)
 
+MAX_SKEW_NS: Final = 10_000_000_000
+"""So much earlier than its request, by the clocks of the capture, a response may come."""
+
+MAX_EARLY_RESPONSES: Final = 256
+"""So many responses of a connection may wait for their requests."""
+
 
 class ExchangeCollector:
     """Numbers the exchanges of all connections of a run, and collects the complete ones.
@@ -49,6 +63,9 @@ class ExchangeCollector:
         unmatched_responses: holds the responses without a request until their API is known.
         overtaken: responses that came after one to a later request.
         first_overtaken: number of the first such exchange; 0 without any.
+        early: responses that were captured before the last byte of their request.
+        first_early: number of the first such exchange; 0 without any.
+        skew_ns: how much earlier, at most.
         max_outstanding, max_outstanding_bytes: requests of one connection that may wait for their
             responses; beyond, the oldest is given up.
     """
@@ -63,6 +80,9 @@ class ExchangeCollector:
         self.last_number = 0
         self.overtaken = 0
         self.first_overtaken = 0
+        self.early = 0
+        self.first_early = 0
+        self.skew_ns = 0
         self.max_outstanding = max_outstanding
         self.max_outstanding_bytes = max_outstanding_bytes
         self.client_ids: dict[bytes, str] = {}
@@ -71,6 +91,12 @@ class ExchangeCollector:
         """Count an exchange whose response came after one to a later request."""
         self.overtaken += 1
         self.first_overtaken = self.first_overtaken or number
+
+    def note_early(self, number: int, skew_ns: int) -> None:
+        """Count an exchange whose response was captured before its request was complete."""
+        self.early += 1
+        self.first_early = min(self.first_early or number, number)
+        self.skew_ns = max(self.skew_ns, skew_ns)
 
 
 class Matcher:
@@ -87,10 +113,14 @@ class Matcher:
         "_collector",
         "_coming",
         "_connection",
+        "_doubted",
+        "_early",
         "_habits",
         "_held",
+        "_is_from_start",
         "_is_sasl",
         "_last_answered",
+        "_last_id",
         "_outstanding",
         "_outstanding_bytes",
         "_repeated",
@@ -99,7 +129,12 @@ class Matcher:
     )
 
     def __init__(
-        self, collector: ExchangeCollector, connection: Connection, *, is_sasl: bool = False
+        self,
+        collector: ExchangeCollector,
+        connection: Connection,
+        *,
+        is_sasl: bool = False,
+        is_from_start: bool = False,
     ) -> None:
         """Start with a connection's first frame.
 
@@ -107,6 +142,7 @@ class Matcher:
             collector: numbers the exchanges and receives the complete ones.
             connection: which one; its counts of frames and the client's software are kept.
             is_sasl: whether the first frames are bare tokens.
+            is_from_start: whether the connection began in the capture.
         """
         self.last_head = b""
         self._collector = collector
@@ -120,6 +156,10 @@ class Matcher:
         self._last_answered = 0
         self._habits = collector.unmatched_responses.habits(connection)
         self._held: list[int] = []
+        self._is_from_start = is_from_start
+        self._last_id: int | None = None
+        self._early: dict[int, Exchange] = {}
+        self._doubted: Exchange | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to keep: the coming frames instead of their places in memory."""
@@ -166,15 +206,19 @@ class Matcher:
                 self._begin_token(frame)
                 return
             self._is_sasl = False
-        self._collector.last_number = number = self._collector.last_number + 1
         try:
             api_key, version, correlation_id = REQUEST_START.unpack_from(data)
         except error:
+            self._collector.last_number = number = self._collector.last_number + 1
             exchange = self._exchange(number, request=frame)
             self._expect(_HEADLESS + number, exchange)
             return
         self.last_head = data[:_HEAD_BYTES]
         self._learn(api_key, version)
+        self._last_id = correlation_id
+        if self._early and self._pair_early(frame, correlation_id, (api_key, version)):
+            return
+        self._collector.last_number = number = self._collector.last_number + 1
         exchange = Exchange(
             number=number,
             connection=self._connection,
@@ -207,6 +251,10 @@ class Matcher:
     def begin_response(self, frame: Frame) -> None:
         """Handle a response."""
         self._connection.responses += 1
+        if self._doubted is not None:
+            self._end_doubt(self._doubted, frame)
+        if self._early:
+            self._expire_early(frame.first_byte_ns)
         exchange = self._match(frame) or self._unmatched(frame)
         exchange.response = frame
         if not frame.last_packet:
@@ -221,6 +269,10 @@ class Matcher:
 
     def give_up_outstanding(self) -> None:
         """Give up the requests that were not answered, and release the unmatched responses."""
+        if self._doubted is not None:
+            self._end_doubt(self._doubted, None)
+        for correlation_id in list(self._early):
+            self._give_up_early(correlation_id)
         self._release()
         again = [each for queue in self._repeated.values() for each in queue]
         left = [*self._outstanding.values(), *again, *self._tokens]
@@ -309,25 +361,113 @@ class Matcher:
         self._collector.last_number += 1
         exchange = self._exchange(self._collector.last_number, response=frame)
         exchange.pairing = Status.UNMATCHED
-        exchange.correlation_id = _correlation_id(frame.data)
+        exchange.correlation_id = correlation_id = _correlation_id(frame.data)
+        if correlation_id is not None and correlation_id != self._last_id:
+            self._early.setdefault(correlation_id, exchange)
         return exchange
+
+    def _pair_early(self, request: Frame, correlation_id: int, asked: RequestKind) -> bool:
+        """Pair a request with the response that waits for it; return whether there is one."""
+        exchange = self._early.get(correlation_id)
+        while self._early:
+            oldest_id, oldest = next(iter(self._early.items()))
+            if oldest is exchange or (exchange is None and oldest_id > correlation_id):
+                break
+            self._give_up_early(oldest_id)  # those answered before were requested before
+        if exchange is None:
+            return False
+        del self._early[correlation_id]
+        is_coming = id(exchange.response) in self._coming
+        if not is_coming and not self._collector.unmatched_responses.reclaim(exchange.number):
+            return False  # there were too many to keep it
+        exchange.api_key, exchange.version = asked
+        exchange.client_id = self._client_id(request.data, *asked)
+        exchange.request = request
+        exchange.pairing = Status.OK
+        self._is_sasl = asked == (api_keys.SASL_HANDSHAKE, 0)
+        self._last_answered = max(self._last_answered, exchange.number)
+        if not self._is_from_start and self._connection.requests == 1:
+            self._doubted = exchange
+        if not request.last_packet:
+            self._coming[id(request)] = exchange
+        self._note_software(exchange, request)
+        self._complete(exchange)
+        return True
+
+    def _end_doubt(self, exchange: Exchange, following: Frame | None) -> None:
+        """Decide on an early pair that another explanation fits, by the response that follows.
+
+        Where a connection is older than the capture, its first response may be that to a lost
+        request, and a client that uses one id for all its requests sends that again. Then the
+        response that follows has the same id, and is the right one.
+        """
+        self._doubted = None
+        if following is None or _correlation_id(following.data) != exchange.correlation_id:
+            self._complete(exchange)
+            return
+        response, collector = exchange.response, self._collector
+        lone = self._exchange(exchange.number, response=response)
+        lone.pairing, lone.correlation_id = Status.UNMATCHED, exchange.correlation_id
+        collector.last_number = exchange.number = collector.last_number + 1
+        exchange.response = None
+        assert exchange.correlation_id is not None
+        self._expect(exchange.correlation_id, exchange)
+        if id(response) in self._coming:
+            self._coming[id(response)] = lone
+        self._complete(lone)
+
+    def _expire_early(self, now_ns: int) -> None:
+        """Let the responses wait no more that have waited too long, or are too many."""
+        while self._early:
+            correlation_id, exchange = next(iter(self._early.items()))
+            assert exchange.response is not None
+            is_recent = now_ns - exchange.response.first_byte_ns <= MAX_SKEW_NS
+            if is_recent and len(self._early) <= MAX_EARLY_RESPONSES:
+                return
+            self._give_up_early(correlation_id)
+
+    def _give_up_early(self, correlation_id: int) -> None:
+        """Let a response wait no more: its request will not come."""
+        exchange = self._early.pop(correlation_id)
+        if id(exchange.response) not in self._coming:
+            self._queue_for_trial(exchange)
 
     def _complete(self, exchange: Exchange) -> None:
         """Hand an exchange over if all its frames are complete."""
-        if id(exchange.request) not in self._coming and id(exchange.response) not in self._coming:
-            if exchange.request is None:
-                self._complete_unmatched(exchange)
-            else:
-                self._collector.exchanges.append(exchange)
+        request, response = exchange.request, exchange.response
+        if id(request) in self._coming or id(response) in self._coming:
+            return
+        if request is None:
+            self._complete_unmatched(exchange)
+        elif exchange is not self._doubted:
+            if response is not None and response.first_byte_ns < request.last_byte_ns:
+                skew_ns = request.last_byte_ns - response.first_byte_ns
+                self._collector.note_early(exchange.number, skew_ns)
+            self._collector.exchanges.append(exchange)
 
     def _complete_unmatched(self, exchange: Exchange) -> None:
-        """Hold an unmatched response until the connection shows what its client requests."""
+        """Hold a response until its request comes, or until the kinds of requests are known."""
+        assert exchange.response is not None
+        if self._is_early(exchange):
+            self._collector.unmatched_responses.hold(exchange, self._habits)
+        elif exchange.response.is_whole:
+            self._collector.unmatched_responses.hold(exchange, self._habits)
+            self._queue_for_trial(exchange)
+        else:
+            self._collector.exchanges.append(exchange)  # what is cut could be anything
+
+    def _is_early(self, exchange: Exchange) -> bool:
+        """Return whether a response still waits for its request."""
+        correlation_id = exchange.correlation_id
+        return correlation_id is not None and self._early.get(correlation_id) is exchange
+
+    def _queue_for_trial(self, exchange: Exchange) -> None:
+        """Release a held response: one that is whole with others, once the requests show enough."""
         assert exchange.response is not None
         if not exchange.response.is_whole:
-            self._collector.exchanges.append(exchange)  # what is cut could be anything
+            self._collector.unmatched_responses.release(exchange.number)
             return
         self._held.append(exchange.number)
-        self._collector.unmatched_responses.hold(exchange, self._habits)
         if self._connection.requests >= ENOUGH_REQUESTS or len(self._held) >= ENOUGH_RESPONSES:
             self._release()
 
@@ -354,9 +494,15 @@ class Matcher:
                 exchange.pairing = Status.NO_RESPONSE
                 self._collector.exchanges.append(exchange)
                 return True
-        elif exchange.api_key == api_keys.API_VERSIONS and self._connection.client_software is None:
-            self._connection.client_software = read_client_software(request.data)
+        else:
+            self._note_software(exchange, request)
         return False
+
+    def _note_software(self, exchange: Exchange, request: Frame) -> None:
+        """Note what the client calls itself, if a complete request tells."""
+        is_untold = self._connection.client_software is None and request.last_packet
+        if exchange.api_key == api_keys.API_VERSIONS and is_untold:
+            self._connection.client_software = read_client_software(request.data)
 
     def _forget(self, exchange: Exchange) -> None:
         """Wait no more for the response to a request."""

@@ -108,12 +108,21 @@ class UnmatchedResponses:
         return Habits(others)
 
     def hold(self, exchange: Exchange, habits: Habits) -> None:
-        """Keep the exchange of a whole response."""
+        """Keep the exchange of a response; what is cut stays unknown, for it could be anything."""
         assert exchange.response is not None
         self._held[exchange.number] = exchange, habits
-        self._held_bytes += exchange.response.size
+        self._held_bytes += len(exchange.response.data)
         while len(self._held) > MAX_HELD or self._held_bytes > MAX_HELD_BYTES:
             self.release(next(iter(self._held)))
+
+    def reclaim(self, number: int) -> bool:
+        """Forget an exchange whose request has come; return whether it was still held."""
+        exchange, _ = self._held.pop(number, (None, None))
+        if exchange is None:
+            return False
+        assert exchange.response is not None
+        self._held_bytes -= len(exchange.response.data)
+        return True
 
     def release(self, number: int) -> None:
         """Identify an exchange, as far as that is possible, and hold it no more."""
@@ -121,7 +130,10 @@ class UnmatchedResponses:
         if exchange is None or habits is None:
             return
         assert exchange.response is not None
-        self._held_bytes -= exchange.response.size
+        self._held_bytes -= len(exchange.response.data)
+        if not exchange.response.is_whole:
+            self._identified.append(exchange)
+            return
         if self.unsure is not None and habits.leaves_to_others(exchange.response.data):
             self.unsure.append(exchange)
             return

@@ -179,7 +179,8 @@ _HEAD: Final[tuple[Column[ExchangeFacts], ...]] = (
     Column(
         "latency_us",
         DOUBLE,
-        "From the last byte of the request to the first of the response; null without either.",
+        "From the last byte of the request to the first of the response; null without either,"
+        " and where clocks that differ let the response come first.",
         lambda of: _in_us(of.exchange.latency_ns),
         unit="us",
     ),

@@ -94,12 +94,12 @@ def test_the_latency_counts_from_the_last_byte_asked_to_the_first_answered() -> 
     assert exchange.latency_ns == LATENCY_NS - 500
 
 
-def test_an_answer_before_the_end_of_the_question_has_no_latency() -> None:
-    """A broker may refuse a long request before it has read all of it."""
+def test_a_response_before_the_end_of_its_request_has_no_latency() -> None:
+    """The clocks that recorded them differ: a latency of 0 would be made up."""
     exchange = make_exchange(b"asked", b"answered", version=None)
     exchange.request = whole_frame(b"asked", START_NS + 2 * LATENCY_NS)
 
-    assert exchange.latency_ns == 0
+    assert exchange.latency_ns is None
 
 
 @pytest.mark.parametrize(("request_data", "response_data"), [(b"asked", None), (None, b"answered")])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -395,3 +396,38 @@ def _by_api(found: Iterable[Exchange]) -> Counter[str]:
 
 def _is_answered(exchange: Exchange) -> bool:
     return exchange.response is not None and exchange.response.is_whole
+
+
+def skewed(segments: Sequence[Segment], steps: int) -> list[Segment]:
+    """Return segments as two recorders saw them of whose clocks that of the broker is behind."""
+    places = [at - (each.source == BROKER) * (steps + 0.5) for at, each in enumerate(segments)]
+    return [segments[at] for at in sorted(range(len(segments)), key=places.__getitem__)]
+
+
+@pytest.mark.parametrize("has_start", [True, False])
+@pytest.mark.parametrize("steps", [1, 3, 8])
+def test_directions_recorded_by_clocks_that_differ_are_paired(
+    steps: int, *, has_start: bool
+) -> None:
+    """What came before its request has no latency, and the skew is told."""
+    talk = Talk().open()
+    for number in range(40):
+        talk.ask(request(number)).tell(response(number))
+    segments = talk.close().segments if has_start else talk.segments[3:]
+    decoder = CaptureDecoder(hex)
+    found = []
+    for batch in batches(skewed(segments, steps), 7):
+        found += decoder.feed(batch)
+    found += decoder.finish()
+
+    pairs = [each for each in exchanges(found) if each.pairing is Status.OK]
+    assert len(pairs) == 40 if has_start else len(pairs) >= 39
+    assert {each.pairing for each in exchanges(found)} <= {Status.OK, Status.UNANSWERED}
+    for each in pairs:
+        assert each.request is not None
+        assert each.response is not None
+        assert each.request.data[4:8] == each.response.data[:4]
+        assert each.latency_ns is None or each.latency_ns > 0
+    assert decoder.counts.early >= 38
+    assert decoder.counts.skew_ns >= steps * 500_000
+    assert decoder.counts.exchanges == 40

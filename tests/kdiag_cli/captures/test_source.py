@@ -62,6 +62,16 @@ def test_responses_out_of_order_are_told_with_the_first_of_them() -> None:
     )
 
 
+def test_responses_before_their_requests_are_told_with_the_skew() -> None:
+    """Nobody knows their latency: the clocks differ by more than the broker needed."""
+    (warning,) = note_disorder(Counts(early=31, first_early=4, skew_ns=1_060_000))
+    assert warning == (
+        "31 responses captured before the end of the request, by up to 1.06 ms, the first in "
+        "exchange 4: the two directions were recorded by clocks that differ by more than that; "
+        "these exchanges have no latency"
+    )
+
+
 def test_key_logs_are_read_together(tmp_path: Path) -> None:
     """Each file adds its secrets."""
     one, other = tmp_path / "one", tmp_path / "other"

@@ -4,8 +4,17 @@ from collections.abc import Sequence
 import pytest
 
 from kdiag.exchange.model import Connection, Exchange, Status
-from kdiag.pcap.kafka.matching import ExchangeCollector, Matcher
-from kdiag.pcap.kafka.unmatched_responses import ENOUGH_REQUESTS, ENOUGH_RESPONSES
+from kdiag.pcap.kafka.matching import (
+    MAX_EARLY_RESPONSES,
+    MAX_SKEW_NS,
+    ExchangeCollector,
+    Matcher,
+)
+from kdiag.pcap.kafka.unmatched_responses import (
+    ENOUGH_REQUESTS,
+    ENOUGH_RESPONSES,
+    MAX_HELD,
+)
 from kdiag.wire.api.api_versions import ApiVersionsRequest
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
 from kdiag.wire.api.produce import ProduceRequest
@@ -17,18 +26,24 @@ from recordings.segment_tape import request, response
 class Rig:
     """A matcher that frames are given to, as a decoder would."""
 
-    def __init__(self, *, is_sasl: bool = False, limit: int = 100) -> None:
+    def __init__(
+        self, *, is_sasl: bool = False, limit: int = 100, is_from_start: bool = False
+    ) -> None:
         self.collector = ExchangeCollector(limit, 1 << 20)
         self.connection = Connection(
             number=1, connection_id="", client="", broker="", first_ns=0, last_ns=0
         )
-        self.matcher = Matcher(self.collector, self.connection, is_sasl=is_sasl)
+        self.matcher = Matcher(
+            self.collector, self.connection, is_sasl=is_sasl, is_from_start=is_from_start
+        )
+        self.now_ns = 0
         self._packet = 0
 
     def frame(self, data: bytes, *, is_coming: bool = False) -> Frame:
         """Return the frame that bytes with a length make."""
         self._packet += 1
-        return Frame(data[4:], len(data) - 4, 0, 0, self._packet, 0 if is_coming else self._packet)
+        now_ns, last_packet = self.now_ns, 0 if is_coming else self._packet
+        return Frame(data[4:], len(data) - 4, now_ns, now_ns, self._packet, last_packet)
 
     def ask(self, data: bytes) -> None:
         """Give a complete request."""
@@ -137,13 +152,14 @@ def test_the_end_of_a_connection_tells_enough_of_it() -> None:
     assert [each.guessed for each in rig.collector.exchanges] == [True, False]
 
 
-def test_a_request_lost_among_many_is_made_up_for_at_once() -> None:
-    """The client has shown long before what it asks."""
+def test_a_request_lost_among_many_is_made_up_for_when_the_next_one_comes() -> None:
+    """The client has shown long before what it asks; only skewed clocks could bring it now."""
     rig = Rig()
     for number in range(ENOUGH_REQUESTS):
         rig.ask(request(number, api_key=3, version=5))
         rig.tell(metadata_response(number))
     rig.tell(metadata_response(ENOUGH_REQUESTS))
+    rig.ask(request(ENOUGH_REQUESTS + 1, api_key=3, version=5))
 
     assert rig.collector.exchanges[-1].guessed
     assert rig.outcome()[-1] == (ENOUGH_REQUESTS + 1, ENOUGH_REQUESTS, Status.UNMATCHED)
@@ -152,7 +168,7 @@ def test_a_request_lost_among_many_is_made_up_for_at_once() -> None:
 def test_responses_alone_are_not_held_for_ever() -> None:
     """Where no request comes, there is nothing to try."""
     rig = Rig()
-    for number in range(ENOUGH_RESPONSES * 3 - 1):
+    for number in range(MAX_EARLY_RESPONSES + ENOUGH_RESPONSES * 3 - 1):
         rig.tell(metadata_response(number))
 
     assert len(rig.outcome()) == ENOUGH_RESPONSES * 2
@@ -160,12 +176,13 @@ def test_responses_alone_are_not_held_for_ever() -> None:
 
 
 def test_a_lone_response_that_is_cut_could_be_anything() -> None:
-    """Nothing is tried, and it is not held."""
+    """Nothing is tried once its request cannot come any more."""
     rig = Rig()
     rig.ask(request(41, api_key=3, version=5))
     whole = rig.frame(metadata_response(40))
     whole.data = whole.data[:-1]
     rig.matcher.begin_response(whole)
+    rig.ask(request(42, api_key=3, version=5))
 
     assert rig.outcome() == [(2, 40, Status.UNMATCHED)]
 
@@ -346,3 +363,147 @@ def test_client_ids_are_shown_with_replacement_and_header_0_has_none() -> None:
 
 def _by_number(exchanges: Sequence[Exchange]) -> list[Exchange]:
     return sorted(exchanges, key=lambda each: each.number)
+
+
+def test_a_response_captured_before_its_request_waits_for_it() -> None:
+    """The pair has the number of what came first, no latency, and the skew is counted."""
+    rig = Rig(is_from_start=True)
+    rig.now_ns = 1_000
+    rig.tell(metadata_response(1))
+    rig.tell(metadata_response(2))
+    rig.now_ns = 5_000
+    rig.ask(request(1, api_key=3, version=5))
+    rig.now_ns = 7_000
+    rig.ask(request(2, api_key=3, version=5))
+    rig.ask(request(3, api_key=3, version=5))
+
+    assert rig.outcome() == [(1, 1, Status.OK), (2, 2, Status.OK)]
+    first = rig.collector.exchanges[0]
+    assert (first.api_key, first.version, first.client_id) == (3, 5, "client-1")
+    assert (first.latency_ns, first.guessed) == (None, False)
+    collector = rig.collector
+    assert (collector.early, collector.first_early, collector.skew_ns) == (2, 1, 6_000)
+    assert collector.overtaken == 0
+
+
+@pytest.mark.parametrize("is_request_last", [True, False])
+def test_early_responses_are_paired_before_all_their_bytes_have_come(is_request_last: bool) -> None:  # noqa: FBT001 - a case
+    """The pair is complete when both frames are."""
+    rig = Rig(is_from_start=True)
+    told = rig.frame(metadata_response(1), is_coming=True)
+    asked = rig.frame(request(1, api_key=3, version=5), is_coming=True)
+    rig.matcher.begin_response(told)
+    rig.matcher.begin_request(asked)
+    ends = [(rig.matcher.end_response, told), (rig.matcher.end_request, asked)]
+    for end, frame in ends if is_request_last else ends[::-1]:
+        assert rig.outcome() == []
+        frame.last_packet = 3
+        end(frame)
+
+    assert rig.outcome() == [(1, 1, Status.OK)]
+
+
+def test_a_cut_response_waits_for_its_request_too() -> None:
+    """Captures with a snap length are skewed like others."""
+    rig = Rig(is_from_start=True)
+    cut = rig.frame(metadata_response(1))
+    cut.data = cut.data[:6]
+    rig.matcher.begin_response(cut)
+    rig.ask(request(1, api_key=3, version=5))
+    lost = rig.frame(metadata_response(2))
+    lost.data = lost.data[:6]
+    rig.matcher.begin_response(lost)
+    rig.matcher.give_up_outstanding()
+
+    assert rig.outcome() == [(1, 1, Status.OK), (2, 2, Status.UNMATCHED)]
+
+
+def test_ids_need_not_count_up() -> None:
+    """Java clients number a request when it is made, and send that for versions before it."""
+    rig = Rig(is_from_start=True)
+    for number in (1, 2, 0):
+        rig.tell(metadata_response(number))
+    for number in (1, 2, 0):
+        rig.ask(request(number, api_key=3, version=5))
+
+    assert rig.outcome() == [(1, 1, Status.OK), (2, 2, Status.OK), (3, 0, Status.OK)]
+
+
+def test_a_response_that_others_overtook_waits_no_more() -> None:
+    """Those answered before a request were requested before it."""
+    rig = Rig(is_from_start=True)
+    rig.ask(request(1, api_key=3, version=5))
+    for number in (2, 3, 4):
+        rig.tell(metadata_response(number))
+    rig.ask(request(3, api_key=3, version=5))
+    rig.ask(request(2, api_key=3, version=5))
+    rig.matcher.give_up_outstanding()
+
+    found = {(correlation_id, pairing) for _, correlation_id, pairing in rig.outcome()}
+    assert {(2, Status.UNMATCHED), (3, Status.OK), (2, Status.UNANSWERED)} < found
+
+
+def test_a_response_waits_only_so_long_for_its_request() -> None:
+    """No two clocks differ by more, or the request was lost."""
+    rig = Rig(is_from_start=True)
+    rig.tell(metadata_response(1))
+    rig.now_ns = MAX_SKEW_NS + 1
+    rig.tell(metadata_response(2))
+    rig.ask(request(1, api_key=3, version=5))
+    rig.matcher.give_up_outstanding()
+
+    assert (2, 1, Status.OK) not in rig.outcome()
+    assert {(1, Status.UNMATCHED), (2, Status.UNMATCHED), (1, Status.UNANSWERED)} == {
+        (correlation_id, pairing) for _, correlation_id, pairing in rig.outcome()
+    }
+
+
+def test_a_response_that_could_not_be_kept_is_not_paired() -> None:
+    """What is held in all connections together is bounded."""
+    rig = Rig(is_from_start=True)
+    rig.tell(metadata_response(0))
+    others = [
+        Matcher(rig.collector, rig.connection, is_from_start=True)
+        for _ in range(MAX_HELD // MAX_EARLY_RESPONSES + 1)
+    ]
+    for matcher in others:
+        for number in range(MAX_EARLY_RESPONSES):
+            matcher.begin_response(rig.frame(metadata_response(number)))
+    rig.ask(request(0, api_key=3, version=5))
+    rig.matcher.give_up_outstanding()
+
+    found = {number: pairing for number, _, pairing in rig.outcome()}
+    assert found[1] is Status.UNMATCHED
+    assert rig.outcome()[-1][2] is Status.UNANSWERED
+
+
+def test_a_client_that_repeats_its_id_is_not_paired_with_the_past() -> None:
+    """What answers a request before the capture is told apart as soon as the answer follows."""
+    rig = Rig()
+    rig.tell(metadata_response(7))
+    for _ in range(2):
+        rig.ask(request(7, api_key=3, version=5))
+        rig.tell(metadata_response(7))
+    rig.matcher.give_up_outstanding()
+
+    assert sorted(rig.outcome()) == [
+        (1, 7, Status.UNMATCHED),
+        (2, 7, Status.OK),
+        (3, 7, Status.OK),
+    ]
+    assert rig.collector.early == 0
+
+
+def test_a_skewed_capture_may_begin_in_the_middle() -> None:
+    """The first pair is believed when another response follows."""
+    rig = Rig()
+    rig.tell(metadata_response(7))
+    rig.tell(metadata_response(8))
+    rig.ask(request(7, api_key=3, version=5))
+    assert rig.outcome() == []
+    rig.ask(request(8, api_key=3, version=5))
+    rig.tell(metadata_response(9))
+    rig.ask(request(9, api_key=3, version=5))
+    rig.matcher.give_up_outstanding()
+
+    assert sorted(rig.outcome()) == [(n, n + 6, Status.OK) for n in (1, 2, 3)]
