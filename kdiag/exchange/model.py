@@ -45,8 +45,8 @@ class Connection(msgspec.Struct, kw_only=True):
         request_bytes, response_bytes: TCP payload bytes, without retransmissions.
         duplicates: segments that carried nothing new.
         gaps, gap_bytes: number and size of the gaps in both directions.
-        close_reason: `fin`, `rst`, `reused` (a new SYN on its 4-tuple), `end of capture` or `idle`
-            (a stream stopped waiting for it).
+        close_reason: `fin`, `rst`, `reused` (a new SYN on its 4-tuple), `jump` (its numbers go on
+            elsewhere), `end of capture` or `idle` (a stream stopped waiting for it).
         client_software: name and version from the client's ApiVersions request (KIP-511).
         tcp: the facts of TCP; None if they were not asked for.
     """

@@ -259,13 +259,24 @@ class CaptureDecoder:
         if flow is None:
             if endpoints in self._remembered and not row.size and not row.flags & SYN:
                 return None  # a late echo of a connection that has ended
-            flow = Flow(self._around, endpoints, row)
-            self._flows[endpoints] = flow
-            self._new.append(flow)
-        flow.add_row(row, batch.segments)
+            flow = self._begin(endpoints, row)
+        begun = flow.add_row(row, batch.segments)
+        if begun:
+            self._end(flow, Moment(row.packet, row.time_ns), "jump")
+            flow = self._begin(endpoints, begun[0].row)
+            for stray in begun:
+                flow.add_stray(stray)
         if flow.closed_ns is not None:
             self._closed.setdefault(flow, row.packet)
+        elif flow in self._closed:
+            del self._closed[flow]
         self._unresolved[flow] = None
+        return flow
+
+    def _begin(self, endpoints: tuple[int, int], row: SegmentRow) -> Flow:
+        """Begin a connection with its first packet."""
+        flow = self._flows[endpoints] = Flow(self._around, endpoints, row)
+        self._new.append(flow)
         return flow
 
     def _end(self, flow: Flow, moment: Moment, reason: str) -> None:

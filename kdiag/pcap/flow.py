@@ -16,12 +16,14 @@ from kdiag.pcap.tcp.sorted_batch import (
     ACK,
     FIN,
     LEFT_OUT,
+    NO_PAYLOAD,
     NONE_SEEN,
     RST,
     SYN,
     FlowRows,
     SegmentRow,
 )
+from kdiag.pcap.tcp.strays import Stray, Strays, window_bytes
 from kdiag.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ LINGER_NS: Final = 1_000_000_000
 _MODULUS: Final = 1 << 32
 _PORT_MASK: Final = 0xFFFF
 _NO_FRAME: Final = Frame(b"", 0, 0, 0)
+_NO_SEGMENTS: Final = Segments.hole(0, 0, 0)
 
 
 class Surroundings(NamedTuple):
@@ -74,6 +77,9 @@ class Flow:
         "_content",
         "_early_gaps",
         "_reassemblies",
+        "_reset_by",
+        "_strays",
+        "_window",
         "closed_ns",
         "connection",
         "endpoints",
@@ -97,6 +103,9 @@ class Flow:
         )
         self._around = around
         self._client: int | None = None
+        self._reset_by: int | None = None
+        self._strays = Strays()
+        self._window = 0
         self._early_gaps: list[tuple[int, Gap]] = []
         self._content = Content(
             around.rules, self.connection, self._note_skip, has_syn=bool(row.flags & SYN)
@@ -162,6 +171,9 @@ class Flow:
         for sent, reassembly in zip(rows.directions, self._reassemblies, strict=True):
             if sent.first < sent.last and sent.sequence != reassembly.next_sequence:
                 return False
+        if not self._acknowledgments_fit(rows):
+            return False
+        self._window = max(self._window, rows.window)
         self._add_both(rows, segments)
         now = Moment(0, rows.last_ns)
         for side, sent in enumerate(rows.directions):
@@ -195,8 +207,34 @@ class Flow:
             asks.add_run(segments, row, row + 1)
         self._content.catch_up()
 
-    def add_row(self, row: SegmentRow, segments: Segments) -> None:
-        """Handle one packet."""
+    def _acknowledgments_fit(self, rows: FlowRows) -> bool:
+        """Return whether what both directions acknowledge was sent, as far as is known."""
+        window = window_bytes(self._window)
+        return all(
+            sent.acknowledged == NONE_SEEN or other.reaches(sent.acknowledged, window)
+            for sent, other in zip(rows.directions, reversed(self._reassemblies), strict=True)
+        )
+
+    def add_row(self, row: SegmentRow, segments: Segments) -> list[Stray]:
+        """Handle one packet.
+
+        Returns the packets, it among them, with which another connection has begun unnoticed.
+        """
+        mine, other = self._reassemblies[row.side], self._reassemblies[1 - row.side]
+        if not row.flags & SYN:
+            window = window_bytes(self._window)
+            has_body = row.size > 0 or row.flags & (FIN | RST) > 0
+            fits = not has_body or mine.reaches(row.sequence, window)
+            has_number = row.flags & ACK > 0 and not row.flags & RST
+            fits_other = not has_number or other.reaches(row.acknowledgment, window)
+            if not (fits and fits_other):
+                return self._put_aside(row, segments, fits=fits, fits_other=fits_other)
+        self._window = max(self._window, row.window)
+        self._handle(row, segments)
+        return []
+
+    def _handle(self, row: SegmentRow, segments: Segments) -> None:
+        """Handle a packet that fits."""
         self.connection.last_ns = max(self.connection.last_ns, row.time_ns)
         mine, other = self._reassemblies[row.side], self._reassemblies[1 - row.side]
         sequence = row.sequence
@@ -206,12 +244,14 @@ class Flow:
             sequence = (sequence + 1) % _MODULUS
         if row.flags & RST:
             self._close("rst", row.time_ns)
+            self._reset_by = row.side
         else:
             if row.flags & ACK:
                 if mine.first_sequence is not None:
                     other.expect(row.acknowledgment)
                 other.handle_acknowledgment(row.acknowledgment, Moment(row.packet, row.time_ns))
             if row.payload >= 0:
+                self._reopen(row)
                 mine.add_segment(segments, row.payload, sequence)
             elif row.payload == LEFT_OUT:
                 mine.duplicates += 1
@@ -221,6 +261,53 @@ class Flow:
             self._close("fin", row.time_ns)
         if self._content.is_opening:
             self._decide(row.packet)
+
+    def _put_aside(
+        self, row: SegmentRow, segments: Segments, *, fits: bool, fits_other: bool
+    ) -> list[Stray]:
+        """Put a packet aside that does not fit; see `add_row`."""
+        if row.flags & RST or row.payload == LEFT_OUT:
+            self._strays.count += 1
+            return []
+        if fits and (row.size or row.flags & FIN):
+            self._handle(row._replace(flags=row.flags & ~ACK), segments)
+        piece = None if fits or row.payload < 0 else segments.piece(row.payload)
+        found = self._strays.add(Stray(row, piece, fits, fits_other))
+        if not all(map(self._may_be_later, found)):
+            return found
+        for each in found:
+            self._accept(each)
+        return []
+
+    def add_stray(self, stray: Stray) -> None:
+        """Handle a packet that another connection has put aside."""
+        segments = _NO_SEGMENTS if stray.piece is None else Segments.of_pieces([stray.piece])
+        payload = NO_PAYLOAD if stray.piece is None else 0
+        self.add_row(stray.row._replace(payload=payload), segments)
+
+    def _may_be_later(self, stray: Stray) -> bool:
+        """Return whether a packet may be of this connection, behind bytes the capture lacks."""
+        mine, other = self._reassemblies[stray.row.side], self._reassemblies[1 - stray.row.side]
+        if not stray.fits and not stray.fits_other:
+            return False
+        if not stray.fits:
+            return mine.lacks(stray.row.sequence)
+        return other.lacks(stray.row.acknowledgment)
+
+    def _accept(self, stray: Stray) -> None:
+        """Handle a packet that was put aside; its bytes, if they fitted, are handled already."""
+        row, piece = stray.row, stray.piece
+        if piece is not None:
+            self._handle(row._replace(payload=0), Segments.of_pieces([piece]))
+        elif stray.fits:
+            self._handle(row._replace(size=0, payload=NO_PAYLOAD, flags=ACK), _NO_SEGMENTS)
+        else:
+            self._handle(row, _NO_SEGMENTS)
+
+    def _reopen(self, row: SegmentRow) -> None:
+        """Go on with a connection whose end sends on behind its own reset: that was forged."""
+        if self.closed_ns is not None and self._reset_by == row.side:
+            self.closed_ns = self.connection.close_reason = self._reset_by = None
 
     def conclude(self, moment: Moment, reason: str) -> None:
         """End the connection: hand over its last frames as far as they came.

@@ -67,6 +67,8 @@ class SegmentBatch(NamedTuple):
         wire_bytes: payload bytes on the wire, more than `payload_bytes` in a cut packet (int64).
         header_bytes: size of the TCP header, which lies in `data` in front of the payload; 0 where
             it was cut (uint8). None where `data` holds payloads alone.
+        identity: the identification of the IPv4 packet, which tells a copy of a packet from one
+            that was sent again; 0 where there is none (uint16). None where nobody needs it.
     """
 
     data: bytes | memoryview
@@ -82,6 +84,7 @@ class SegmentBatch(NamedTuple):
     payload_bytes: npt.NDArray[np.int64]
     wire_bytes: npt.NDArray[np.int64]
     header_bytes: npt.NDArray[np.uint8] | None = None
+    identity: npt.NDArray[np.uint16] | None = None
 
 
 class PacketIndex:
@@ -214,4 +217,5 @@ class PacketIndex:
             np.maximum(payload.captured, 0),
             payload.wire,
             np.where(payload.captured < 0, 0, header_bytes).astype(np.uint8),
+            headed.identity.astype(np.uint16),
         )

@@ -6,7 +6,8 @@ counted and timed there. Any other is odd and classified by itself:
     starts behind the highest byte seen       a hole opens: nothing is counted yet
     one byte, right before the highest byte   a keep-alive, or a probe of a closed window
     fills a hole within 3 ms                  out of order
-    repeats bytes within 1 ms                 captured twice
+    repeats a packet                          captured twice: it has the same IP identification, or
+                                              came within 1 ms where packets have none
     anything else                             a retransmission; by timer after 200 ms of silence
 
 Round trips are measured from a segment to the first acknowledgement of its last byte, never while
@@ -43,6 +44,7 @@ class Columns(NamedTuple):
         has_acknowledgment: whether that counts (bool).
         window: the window field (int64).
         size: payload bytes (int64).
+        identity: the identification of the IP packet; 0 where there is none (int64).
     """
 
     time_ns: Integers
@@ -52,6 +54,7 @@ class Columns(NamedTuple):
     has_acknowledgment: npt.NDArray[np.bool_]
     window: Integers
     size: Integers
+    identity: Integers
 
     def pick(self, chosen: npt.NDArray[np.bool_]) -> "Columns":
         """Return the chosen segments."""
@@ -69,6 +72,7 @@ class OddSegment(NamedTuple):
         time_ns: when it was seen.
         before_ns: when the segment before it was seen.
         first_ns: when one that ends in the same place was seen; `LONG_AGO` if none was.
+        is_copy: whether that is the same IP packet; None where packets have no identification.
     """
 
     start: int
@@ -77,6 +81,7 @@ class OddSegment(NamedTuple):
     time_ns: int
     before_ns: int
     first_ns: int
+    is_copy: bool | None = None
 
 
 class _Hole(NamedTuple):
@@ -99,7 +104,7 @@ class OddSegments:
 
     def classify(self, segment: OddSegment) -> bool:
         """Count an odd segment; return whether it is a retransmission."""
-        start, stop, high, time_ns, before_ns, first_ns = segment
+        start, stop, high, time_ns, before_ns, first_ns, is_copy = segment
         if start > high:
             self._holes.append(_Hole(high, start, time_ns))
             del self._holes[:-_MOST_HOLES]
@@ -111,7 +116,9 @@ class OddSegments:
         if missing_ns is not None and missing_ns < _OVERTAKING_NS:
             direction.out_of_order += 1
             return False
-        if missing_ns is None and time_ns - first_ns < _TWICE_NS:
+        if is_copy is None:
+            is_copy = time_ns - first_ns < _TWICE_NS
+        if missing_ns is None and is_copy:
             direction.captured_twice += 1
             return False
         direction.retransmits += 1
@@ -155,8 +162,10 @@ class TcpDirectionTracker:
         self._edge = 0
         self._odd = OddSegments(self.direction)
         self._recover_until = 0
-        self._unacknowledged = np.zeros((2, 0), np.int64)
+        self._unacknowledged = np.zeros((3, 0), np.int64)
         self._closed_since_ns: int | None = None
+        self._identity = 0
+        self._has_identities = False
 
     def start(self, sequence: int) -> None:
         """Set the sequence number of the first byte, unless it is known."""
@@ -228,7 +237,8 @@ class TcpDirectionTracker:
         before, after = highest[:-1], highest[1:]
         is_odd = start != before
         goal = np.zeros(len(start), np.int64)
-        fresh = np.stack((after[~is_odd], data.time_ns[~is_odd]))
+        fresh = np.stack((after[~is_odd], data.time_ns[~is_odd], data.identity[~is_odd]))
+        self._identity = self._identity or int(data.identity[0]) if len(start) else self._identity
         if is_odd.any():
             rows = np.flatnonzero(is_odd)
             retransmitted = self._classify_odd(data, (start, before), rows, fresh)
@@ -244,6 +254,7 @@ class TcpDirectionTracker:
         self._high = int(highest[-1])
         if len(start):
             self._last_ns = int(data.time_ns[-1])
+            self._has_identities = bool(self._have_identities(data.identity)[-1])
         return Sent(data.time_ns, before, after, is_recovering)
 
     def _classify_odd(
@@ -255,18 +266,37 @@ class TcpDirectionTracker:
             data: all segments.
             place: where each starts in the stream, and the highest byte sent before.
             rows: those that are odd.
-            fresh: ends in the stream and times of the others.
+            fresh: ends in the stream, times and identifications of the others.
         """
-        ends, times_ns = np.concatenate((self._unacknowledged, fresh), axis=1)
+        ends, times_ns, identities = np.concatenate((self._unacknowledged, fresh), axis=1)
         stop = place[0][rows] + data.size[rows]
         same = np.searchsorted(ends, stop)
         is_known = np.append(ends, -1)[same] == stop
         first_ns = np.where(is_known, np.append(times_ns, 0)[same], LONG_AGO)
         before_ns = np.append(self._last_ns, data.time_ns)[rows]
+        first = np.where(is_known, np.append(identities, 0)[same], 0)
+        copies = self._are_copies(data, rows, first)
         columns = (place[0][rows], stop, place[1][rows], data.time_ns[rows], before_ns, first_ns)
-        segments = zip(*(each.tolist() for each in columns), strict=True)
+        segments = zip(*(each.tolist() for each in columns), copies, strict=True)
         is_again = [self._odd.classify(OddSegment._make(each)) for each in segments]
         return rows[is_again]
+
+    def _are_copies(self, data: Columns, rows: Integers, first: Integers) -> list[bool | None]:
+        """Return whether packets have the identification of the first ones; None if that is moot.
+
+        Some systems give all packets the same.
+        """
+        mine = data.identity[rows]
+        is_moot = (mine == 0) | (first == 0) | ~self._have_identities(data.identity)[rows]
+        copies: list[bool | None] = [
+            None if moot else same
+            for moot, same in zip(is_moot.tolist(), (mine == first).tolist(), strict=True)
+        ]
+        return copies
+
+    def _have_identities(self, identity: Integers) -> npt.NDArray[np.bool_]:
+        """Return up to which packets identifications have differed."""
+        return np.logical_or.accumulate((identity != self._identity) | self._has_identities)
 
     def _measure(
         self, fresh: Integers, time_ns: Integers, acknowledged: Integers, reached: Integers
@@ -274,12 +304,12 @@ class TcpDirectionTracker:
         """Measure from segments to the first acknowledgment of their last byte.
 
         Args:
-            fresh: ends in the stream and times of segments sent in order.
+            fresh: ends in the stream, times and identifications of segments sent in order.
             time_ns: when acknowledgments were seen.
             acknowledged: what they acknowledge.
             reached: what had been acknowledged before each.
         """
-        ends, sent_ns = pending = np.concatenate((self._unacknowledged, fresh), axis=1)
+        ends, sent_ns, _ = pending = np.concatenate((self._unacknowledged, fresh), axis=1)
         last = np.searchsorted(ends, acknowledged, "right") - 1
         is_covered = (acknowledged > reached) & (last >= 0)
         last, reached, time_ns = last[is_covered], reached[is_covered], time_ns[is_covered]

@@ -26,7 +26,7 @@ DEFAULT_MAX_WAITING_BYTES: Final = 16 << 20
 
 _MODULUS: Final = 1 << 32
 _HALF: Final = 1 << 31
-_LARGEST_WINDOW: Final = 1 << 30  # RFC 7323: nothing valid is further away than this
+LARGEST_WINDOW: Final = 1 << 30  # RFC 7323: nothing valid is further away than this
 _PIECE_OVERHEAD_BYTES: Final = 256
 _STOP = attrgetter("stop")
 
@@ -152,6 +152,21 @@ class Reassembly:
         if self.next_sequence is None:
             self.next_sequence = sequence
 
+    def reaches(self, sequence: int, window: int) -> bool:
+        """Return whether a number lies within a window of the bytes seen or acknowledged."""
+        if self.next_sequence is None or sequence == self.next_sequence:
+            return True
+        away = distance(self.next_sequence, sequence)
+        if -window <= away <= window:
+            return True
+        top = self._waiting[-1].stop if self._waiting else 0
+        return 0 < away <= max(top, self._acknowledged) - self.offset + window
+
+    def lacks(self, sequence: int) -> bool:
+        """Return whether a number that is not reached may be that of later bytes."""
+        assert self.next_sequence is not None
+        return 0 < distance(self.next_sequence, sequence) <= LARGEST_WINDOW
+
     def add_run(self, segments: Segments, first: int, last: int) -> None:
         """Pass on a contiguous run that starts at the next expected byte, while nothing waits."""
         assert self.next_sequence is not None
@@ -173,10 +188,10 @@ class Reassembly:
         if sequence == self.next_sequence and not self._waiting:
             self.add_run(segments, index, index + 1)
             return
-        distance = _distance(self.next_sequence, sequence)
-        start = self.offset + distance
+        away = distance(self.next_sequence, sequence)
+        start = self.offset + away
         stop = start + segments.edge[index + 1] - segments.edge[index]
-        if abs(distance) > _LARGEST_WINDOW:
+        if abs(away) > LARGEST_WINDOW:
             self.stray_segments += 1
         elif stop <= self.offset:
             is_probe = stop - start == 1 and stop == self.offset
@@ -191,9 +206,9 @@ class Reassembly:
         """Handle the other end's acknowledgment: all before `sequence` has reached it."""
         if self.next_sequence is None:
             return
-        distance = _distance(self.next_sequence, sequence)
-        if abs(distance) <= _LARGEST_WINDOW:
-            self._acknowledged = max(self._acknowledged, self.offset + distance)
+        away = distance(self.next_sequence, sequence)
+        if abs(away) <= LARGEST_WINDOW:
+            self._acknowledged = max(self._acknowledged, self.offset + away)
             if self._waiting:
                 self._give_up(moment)
 
@@ -201,9 +216,9 @@ class Reassembly:
         """Handle a FIN: the stream ends before its sequence number."""
         if self.next_sequence is None:
             self.next_sequence = sequence
-        distance = _distance(self.next_sequence, sequence)
-        if self._end is None and 0 <= distance <= _LARGEST_WINDOW:
-            self._end = self.offset + distance
+        away = distance(self.next_sequence, sequence)
+        if self._end is None and 0 <= away <= LARGEST_WINDOW:
+            self._end = self.offset + away
 
     def flush(self, moment: Moment, reason: str) -> None:
         """Pass on the waiting segments, with gaps: nothing more will come."""
@@ -296,6 +311,6 @@ class Reassembly:
         self.consumer.add_segments(segments, 0, len(segments.packet), known)
 
 
-def _distance(origin: int, sequence: int) -> int:
+def distance(origin: int, sequence: int) -> int:
     """Return how far a sequence number is after `origin`; negative if it is before."""
     return (sequence - origin + _HALF) % _MODULUS - _HALF

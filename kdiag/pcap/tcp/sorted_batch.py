@@ -28,6 +28,8 @@ ACK: Final = 16
 
 _MODULUS: Final = 1 << 32
 _CONTROL: Final = FIN | SYN | RST
+_FAR: Final = 1 << 20
+"""How much one packet may acknowledge more, or less, than the one before without a closer look."""
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -57,8 +59,9 @@ class FlowRows(NamedTuple):
         low, high: the endpoints, by number.
         first, last: its rows, for `SortedBatch.rows`.
         last_ns: time of its last packet.
-        is_plain: whether it has no SYN, FIN or RST, no cut packet, and both directions' payloads
-            follow each other.
+        window: the largest window field.
+        is_plain: whether it has no SYN, FIN or RST, no cut packet, both directions' payloads follow
+            each other, and no acknowledgment number jumps.
         directions: those of each side.
     """
 
@@ -67,6 +70,7 @@ class FlowRows(NamedTuple):
     first: int
     last: int
     last_ns: int
+    window: int
     is_plain: bool
     directions: tuple[DirectionRows, DirectionRows]
 
@@ -78,6 +82,7 @@ class SegmentRow(NamedTuple):
         side: which end sent it: 0 the lower endpoint, 1 the higher one.
         flags: TCP flags.
         sequence, acknowledgment: TCP's numbers.
+        window: the window field.
         size: payload bytes on the wire.
         payload: its place in `SortedBatch.segments`; -1 without payload, -2 for one left out.
         packet, time_ns: which packet, and when.
@@ -87,6 +92,7 @@ class SegmentRow(NamedTuple):
     flags: int
     sequence: int
     acknowledgment: int
+    window: int
     size: int
     payload: int
     packet: int
@@ -95,6 +101,7 @@ class SegmentRow(NamedTuple):
 
 NO_PAYLOAD: Final = -1
 LEFT_OUT: Final = -2
+_WINDOW: Final = SegmentRow._fields.index("window")
 NONE_SEEN: Final = -1
 
 
@@ -129,6 +136,7 @@ class SortedBatch:
         starts = self._flow_starts
         stops = [*starts[1:].tolist(), len(self._order)]
         time_ns = np.maximum.reduceat(self.batch.time_ns[self._order], starts)
+        window = np.maximum.reduceat(self.batch.window[self._order], starts)
         low_counts = np.add.reduceat(~self._side, starts, dtype=np.int64)
         middles = starts + low_counts
         is_plain = self._plain_flows(starts, stops)
@@ -140,6 +148,7 @@ class SortedBatch:
             starts.tolist(),
             stops,
             time_ns.tolist(),
+            window.tolist(),
             is_plain.tolist(),
             zip(low_directions, high_directions, strict=True),
             strict=True,
@@ -162,6 +171,7 @@ class SortedBatch:
             first=first,
             last=last,
             last_ns=max(self._row_columns[-1][first:last]),
+            window=max(self._row_columns[_WINDOW][first:last]),
             directions=(self._direction_of(0, first, last), self._direction_of(1, first, last)),
         )
 
@@ -211,6 +221,7 @@ class SortedBatch:
         """Return which rows follow the one before and have no flag, connection by connection."""
         payload = self._payload[self._place]
         is_plain: Flags = (self.batch.flags[self._order[self._place]] & _CONTROL) == 0
+        is_plain &= ~self._has_far_number[self._place]
         has_payload = payload >= 0
         is_plain[has_payload] &= ~self._is_broken[payload[has_payload]]
         return is_plain
@@ -231,6 +242,7 @@ class SortedBatch:
             batch.flags[row],
             batch.sequence[row],
             batch.acknowledgment[row],
+            batch.window[row],
             batch.wire_bytes[row],
             self._payload[place],
             batch.packet[row],
@@ -277,7 +289,8 @@ class SortedBatch:
         trouble = np.concatenate(([0], np.cumsum(self._is_broken | self._is_cut)))
         kept = np.concatenate((self._kept_before, [len(self._is_broken)]))
         is_whole: Flags = trouble[kept[stops]] == trouble[kept[starts]]
-        return is_whole & ~self._has_control
+        has_far_number = np.logical_or.reduceat(self._has_far_number, starts)
+        return is_whole & ~self._has_control & ~has_far_number
 
     def _directions_between(self, starts: Integers, stops: Integers) -> list[DirectionRows]:
         """Return the segments between the places, as one side of each connection."""
@@ -307,6 +320,10 @@ class SortedBatch:
         origin = number[starts]
         lead = np.where(has_number, (number - origin[self._direction]).view(np.int32), np.int32(0))
         self._acknowledged = origin + np.maximum.reduceat(lead, starts).view(np.uint32)
+        step = np.zeros(len(lead), np.int64)
+        step[1:] = lead[1:].astype(np.int64) - lead[:-1]
+        step[starts] = 0
+        self._has_far_number = (step > _FAR) | (step < -_FAR)
 
 
 def _changes(column: npt.NDArray[Any]) -> Flags:

@@ -205,6 +205,9 @@ def _columns(batch: SegmentBatch, rows: Integers) -> Columns:
         (batch.flags[rows] & ACK) != 0,
         batch.window[rows].astype(np.int64),
         batch.wire_bytes[rows],
+        np.zeros(len(rows), np.int64)
+        if batch.identity is None
+        else batch.identity[rows].astype(np.int64),
     )
 
 

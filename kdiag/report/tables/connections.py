@@ -104,7 +104,7 @@ _CONNECTION_COLUMNS: Final[tuple[Column[ConnectionFacts], ...]] = (
     Column(
         "close_reason",
         STRING,
-        "`fin`, `rst`, `reused`, `end of capture` or `idle`.",
+        "`fin`, `rst`, `reused`, `jump`, `end of capture` or `idle`.",
         lambda of: of.connection.close_reason,
     ),
     Column(

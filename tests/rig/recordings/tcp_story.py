@@ -79,6 +79,7 @@ class Story:
         start: int | None = None,
         reached: int | None = None,
         options: list[Any] | None = None,
+        identity: int = 1,
     ) -> "Story":
         """Tell a packet.
 
@@ -91,6 +92,7 @@ class Story:
             start: where its payload starts in the stream; where the last one ended by default.
             reached: what it acknowledges of the other stream; all by default.
             options: TCP options.
+            identity: the identification of the IP packet.
         """
         start = self._sent[side] if start is None else start
         reached = self._sent[1 - side] if reached is None else reached
@@ -104,7 +106,7 @@ class Story:
             window=window,
             options=options or [],
         )
-        data = bytes(Ether() / IP(src=source, dst=target) / tcp / (b"x" * size))
+        data = bytes(Ether() / IP(src=source, dst=target, id=identity) / tcp / (b"x" * size))
         self.packets.append(Packet(data, START_NS + round(time_ms * MS)))
         self._sent[side] = max(self._sent[side], start + size)
         return self

@@ -96,6 +96,17 @@ def test_a_segment_is_what_its_headers_say() -> None:
     ]
 
 
+def test_the_identification_of_a_packet_is_kept() -> None:
+    """IPv6 has none."""
+    index = PacketIndex()
+    packets = [IPV4.copy() / TCP(), IPV4.copy() / TCP(), IPV6.copy() / TCP()]
+    packets[0].id, packets[1].id = 65_535, 7
+    batch = index.index_block(block_of([bytes(ETHER / packet) for packet in packets]))
+
+    assert batch.identity is not None
+    assert batch.identity.tolist() == [65_535, 7, 0]
+
+
 def test_columns_have_the_types_they_promise() -> None:
     """Also when there are no segments, for whoever puts batches together."""
     index = PacketIndex()

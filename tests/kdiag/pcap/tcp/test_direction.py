@@ -64,6 +64,18 @@ def test_a_packet_captured_on_two_interfaces_is_no_retransmission() -> None:
     assert (facts.captured_twice, facts.retransmits, facts.bytes) == (5, 0, 5000)
 
 
+@pytest.mark.parametrize(("identity", "expected"), [(7, (1, 0)), (9, (0, 1)), (0, (0, 1))])
+def test_a_mirror_that_is_late_brings_copies_and_not_retransmissions(
+    identity: int, expected: tuple[int, int]
+) -> None:
+    """They have the identification of the packet; without one, 40 ms later is sent again."""
+    story = Story().open().client(30, size=1000, identity=7).client(31, size=1000, identity=8)
+    story.client(70, size=1000, start=0, identity=identity)
+    facts = story.facts().requests
+
+    assert (facts.captured_twice, facts.retransmits) == expected
+
+
 def test_a_closed_window_is_counted_and_timed() -> None:
     """Two closings, of 100 and of 50 ms."""
     story = Story().open().client(30, size=1000)
@@ -116,6 +128,22 @@ def test_what_was_seen_before_was_sent_again() -> None:
     direction, found = take(OddSegment(0, 100, 500, 30 * MS, 29 * MS, 0))
     assert found == [True]
     assert (direction.retransmits, direction.retransmitted_bytes, direction.timeouts) == (1, 100, 0)
+
+
+@pytest.mark.parametrize(
+    ("is_copy", "after_ms", "expected"),
+    [(True, 40, (1, 0)), (False, 0, (0, 1)), (None, 0, (1, 0)), (None, 40, (0, 1))],
+)
+def test_a_copy_of_a_packet_has_its_identification(
+    is_copy: bool | None,  # noqa: FBT001
+    after_ms: int,
+    expected: tuple[int, int],
+) -> None:
+    """However late a mirror brings it; where packets have none, time decides."""
+    direction, found = take(OddSegment(0, 100, 100, after_ms * MS, 0, 0, is_copy))
+
+    assert (direction.captured_twice, direction.retransmits) == expected
+    assert found == [bool(expected[1])]
 
 
 def test_after_a_silence_it_was_the_timer() -> None:

@@ -236,3 +236,28 @@ def test_bytes_missing_before_a_fin_are_a_gap_at_the_end() -> None:
 
     assert rig.gaps == [(3, 7, "over")]
     assert rig.sink.data == b"abc" + b"_" * 7
+
+
+def test_numbers_within_a_window_of_what_was_seen_or_acknowledged_are_reached() -> None:
+    """What waits counts as seen."""
+    rig = Rig()
+    rig.add(1000, b"x" * 100)
+
+    for number, is_reached in ((1100, True), (2100, True), (2101, False), (100, True), (99, False)):
+        assert rig.reassembly.reaches(number, 1000) is is_reached
+    rig.reassembly.handle_acknowledgment(5000, NOW)
+    assert rig.reassembly.reaches(6000, 1000)
+    rig.add(9000, b"y" * 100)
+    assert rig.reassembly.reaches(10_100, 1000)
+    assert not rig.reassembly.reaches(10_101, 1000)
+    assert Rig(None).reassembly.reaches(7, 1000)
+
+
+def test_later_bytes_are_those_up_to_a_gibibyte_ahead() -> None:
+    """Nothing valid is further away."""
+    rig = Rig()
+
+    assert rig.reassembly.lacks(1001)
+    assert rig.reassembly.lacks(1000 + 2**30)
+    assert not rig.reassembly.lacks(1000 + 2**30 + 1)
+    assert not rig.reassembly.lacks(999)

@@ -1,6 +1,7 @@
 import random
 from collections import defaultdict
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -248,3 +249,29 @@ def test_left_out_payloads_are_counted_in_the_run_that_has_them() -> None:
 
     assert last == 6
     assert directions == {0: [(b"abcdef", 1), (b"ghi", 2)], 1: [(b"", 0), (b"", 0)]}
+
+
+@pytest.mark.parametrize(
+    ("step", "is_plain"), [(1 << 20, True), ((1 << 20) + 1, False), (-5, True)]
+)
+def test_an_acknowledgment_number_that_jumps_needs_a_closer_look(step: int, is_plain: bool) -> None:  # noqa: FBT001
+    """It may be a stray's, and would hide the others of its direction."""
+    talk = Talk().ask(b"abc").ask(b"def")
+    last = talk.segments[-1]
+    talk.segments[-1] = last._replace(acknowledgment=last.acknowledgment + step)
+    batch, flow = only_flow(talk.segments)
+
+    assert flow.is_plain is is_plain
+    assert batch.next_break(flow.first, flow.last) == (flow.last if is_plain else flow.first + 1)
+
+
+def test_the_largest_window_of_rows_is_told() -> None:
+    """It says how far apart packets of a connection may be."""
+    segments = Talk().ask(b"abc").tell(b"def").segments
+    packets = batch_of(segments)
+    batch = SortedBatch(packets._replace(window=np.array([7, 9], np.uint16)))
+    (flow,) = batch.flows()
+
+    assert flow.window == 9
+    assert [row.window for row in batch.rows(flow.first, flow.last)] == [7, 9]
+    assert batch.contiguous_runs(flow, flow.first, flow.first + 1).window == 7

@@ -1,0 +1,144 @@
+"""Packets that do not belong to a connection, and connections that go on somewhere else."""
+
+import random
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from kdiag.exchange.model import Connection, Exchange, Gap, Status
+from kdiag.pcap.decoder import CaptureDecoder
+from kdiag.pcap.packets.index import SegmentBatch
+from recordings.segment_tape import (
+    ACK,
+    BROKER,
+    CLIENT,
+    FIN,
+    PSH,
+    RST,
+    START_NS,
+    Segment,
+    Talk,
+    batches,
+    request,
+    request_about,
+    response,
+)
+
+FAR = 400_000_000
+BLOCK_ROWS = [1, 3, 1000]
+
+Story = tuple[list[Segment], int, list[int]]
+"""Segments, how many connections they are, and the sizes of the gaps."""
+
+
+def exchanges(talk: Talk, first: int, last: int) -> Talk:
+    """Write exchanges with the given correlation ids, and long requests among them."""
+    for number in range(first, last):
+        talk.ask(request_about(number, *[b"t" * 900] * 4)).tell(response(number))
+        talk.ask(request(number + 100)).tell(response(number + 100))
+    return talk
+
+
+def with_stray(stray: Segment, *, swaps: bool = False) -> Story:
+    """Return a connection with a stray packet in it, and reordered packets behind that."""
+    talk = exchanges(Talk().open(), 0, 8).close()
+    segments = talk.segments
+    segments.insert(20, stray)
+    if swaps:
+        rows = [row for row in range(21, len(segments) - 4) if segments[row].payload]
+        for row in random.Random(1).sample(rows, 8):
+            ends = segments[row].source, segments[row + 1].source
+            if ends[0] == ends[1] and segments[row + 1].payload:
+                segments[row : row + 2] = segments[row + 1], segments[row]
+    return segments, 1, []
+
+
+def stray(flags: int, offset: int, payload: bytes = b"", *, acknowledges: int = 0) -> Segment:
+    """Return a packet of the client whose numbers are far from those of the connection."""
+    return Segment(CLIENT, BROKER, 30_000 + offset, 6000 + acknowledges, flags, payload)
+
+
+def going_on(starts: tuple[int, int]) -> Story:
+    """Return a connection that goes on elsewhere: two recordings of it, or another one."""
+    first = exchanges(Talk().open(), 0, 3).segments
+    return first + exchanges(Talk(starts=starts), 3, 9).segments, 2, []
+
+
+def reset_in_vain() -> Story:
+    """Return a connection that goes on after a reset that somebody else has sent."""
+    talk = exchanges(Talk().open(), 0, 3)
+    last = talk.segments[-1]
+    talk.segments.append(Segment(BROKER, CLIENT, last.sequence + len(last.payload), 0, RST))
+    exchanges(talk, 3, 9).close()
+    return talk.segments, 1, []
+
+
+def with_hole() -> Story:
+    """Return a connection of which the recorder has lost 400 MB of responses."""
+    talk = exchanges(Talk().open(), 0, 3)
+    talk._next[1] += FAR
+    exchanges(talk, 3, 9).close()
+    return talk.segments, 1, [FAR]
+
+
+STORIES: dict[str, Callable[[], Story]] = {
+    "RST": lambda: with_stray(stray(RST, FAR)),
+    "RST behind": lambda: with_stray(stray(RST, -FAR)),
+    "FIN": lambda: with_stray(stray(FIN | ACK, FAR), swaps=True),
+    "ACK": lambda: with_stray(stray(ACK, 0, acknowledges=FAR), swaps=True),
+    "data": lambda: with_stray(stray(PSH | ACK, FAR, b"stray"), swaps=True),
+    "all numbers": lambda: with_stray(stray(PSH | ACK, FAR, b"x", acknowledges=FAR), swaps=True),
+    "far ahead": lambda: going_on((3_000_000_000, 2_000_000_000)),
+    "not so far": lambda: going_on((FAR, 2 * FAR)),
+    "back": lambda: going_on((4_000_000_000, 4_100_000_000)),
+    "reset in vain": reset_in_vain,
+    "hole": with_hole,
+}
+
+
+def decoded(segments: Sequence[Segment], rows: int) -> tuple[list[Exchange], list[Gap], int]:
+    """Return exchanges, gaps and the number of connections."""
+    decoder = CaptureDecoder(hex)
+    items = [item for batch in batches(segments, rows) for item in decoder.feed(_slowed(batch))]
+    items += decoder.finish()
+    found = [item for item in items if isinstance(item, Exchange)]
+    gaps = [item for item in items if isinstance(item, Gap)]
+    count = sum(isinstance(item, Connection) for item in items)
+    return sorted(found, key=lambda each: each.number), gaps, count
+
+
+def _slowed(batch: SegmentBatch) -> SegmentBatch:
+    """Return packets a tenth of a second apart: a connection that was closed is soon over."""
+    return batch._replace(time_ns=START_NS + (batch.time_ns - START_NS) * 100)
+
+
+@pytest.mark.parametrize("rows", BLOCK_ROWS)
+@pytest.mark.parametrize("name", STORIES)
+def test_no_exchange_is_lost_and_no_byte_is_missed_that_was_never_sent(
+    name: str, rows: int
+) -> None:
+    """Strays change nothing; where numbers jump for good another connection begins."""
+    segments, connections, gaps = STORIES[name]()
+    found, missed, count = decoded(segments, rows)
+    answered = [each for each in found if each.pairing is Status.OK]
+
+    asked = sum(each.source == CLIENT and each.payload[-4:] == bytes(4) for each in segments)
+    whole = 16 if name not in {"far ahead", "not so far", "back", "reset in vain", "hole"} else 18
+    assert asked == whole // 2
+    lost = len(gaps)
+    assert len(answered) >= whole - lost
+    assert count == connections
+    assert [each.size for each in missed] == gaps
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_blocks_of_any_size_give_the_same(name: str) -> None:
+    """Exchanges, their frames, and their numbers."""
+    segments, _, _ = STORIES[name]()
+    results = [decoded(segments, rows) for rows in BLOCK_ROWS]
+    rows = [
+        [(each.number, each.correlation_id, each.request, each.response) for each in found]
+        for found, _, _ in results
+    ]
+
+    assert rows[0] == rows[1] == rows[2]
