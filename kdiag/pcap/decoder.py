@@ -75,6 +75,7 @@ class Counts(msgspec.Struct):
         duplicates: segments that carried nothing new.
         gaps, gap_bytes: holes in the capture, and bytes of which no frame could be made.
         overlap_mismatches: segments that contradict bytes which came before.
+        strays: packets whose numbers do not fit their connection.
         overtaken: responses that came after one to a later request.
         first_overtaken: number of the first such exchange; 0 without any.
         early: responses that were captured before the last byte of their request.
@@ -89,6 +90,7 @@ class Counts(msgspec.Struct):
     gaps: int = 0
     gap_bytes: int = 0
     overlap_mismatches: int = 0
+    strays: int = 0
     overtaken: int = 0
     first_overtaken: int = 0
     early: int = 0
@@ -151,6 +153,7 @@ class CaptureDecoder:
             endpoint_text,
         )
         self._flows: dict[tuple[int, int], Flow] = {}
+        self._displaced: dict[tuple[int, int], Flow] = {}
         self._new: list[Flow] = []
         self._unresolved: dict[Flow, None] = {}
         self._closed: dict[Flow, int] = {}
@@ -200,7 +203,7 @@ class CaptureDecoder:
 
     def finish(self) -> list[Item]:
         """End all connections at the end of the capture; return the items that this completes."""
-        for flow in list(self._flows.values()):
+        for flow in self._all_flows():
             self._end(flow, *self._last_moment(flow))
         return self._release(None)
 
@@ -209,7 +212,7 @@ class CaptureDecoder:
 
         If one goes on nevertheless, it is another from then on, which was open before.
         """
-        idle = [each for each in self._flows.values() if each.connection.last_ns < before_ns]
+        idle = [each for each in self._all_flows() if each.connection.last_ns < before_ns]
         for flow in idle:
             moment = self._now if self.recording is None else self.recording.last()
             self._end(flow, moment, _IDLE)
@@ -247,6 +250,8 @@ class CaptureDecoder:
 
         Returns the connection it belongs to, if any.
         """
+        if endpoints in self._displaced:
+            self._resume_displaced(endpoints, row, batch)
         flow = self._flows.get(endpoints)
         if flow is not None and flow.closed_ns is not None:
             over_at = self._over_at(flow, batch.batch)
@@ -260,18 +265,51 @@ class CaptureDecoder:
             if endpoints in self._remembered and not row.size and not row.flags & SYN:
                 return None  # a late echo of a connection that has ended
             flow = self._begin(endpoints, row)
-        begun = flow.add_row(row, batch.segments)
-        if begun:
-            self._end(flow, Moment(row.packet, row.time_ns), "jump")
-            flow = self._begin(endpoints, begun[0].row)
-            for stray in begun:
-                flow.add_stray(stray)
+        fits = flow.add_row(row, batch.segments)
+        if flow.begun:
+            flow = self._begin_unnoticed(flow, row)
         if flow.closed_ns is not None:
             self._closed.setdefault(flow, row.packet)
-        elif flow in self._closed:
-            del self._closed[flow]
+        elif self._closed:
+            self._closed.pop(flow, None)
         self._unresolved[flow] = None
-        return flow
+        return flow if fits else None
+
+    def _resume_displaced(
+        self, endpoints: tuple[int, int], row: SegmentRow, batch: SortedBatch
+    ) -> None:
+        """Go on with the connection that was there before the last, if a packet is of that one."""
+        former, flow = self._displaced[endpoints], self._flows.get(endpoints)
+        if former.is_over(row.time_ns):
+            self._end(former, self._moment_over(former, batch.batch), "")
+        elif flow is None or (former.owns(row) and not flow.owns(row)):
+            del self._displaced[endpoints]
+            if flow is not None:
+                self._displace(flow, row)
+            former.resume()
+            self._flows[endpoints] = former
+
+    def _begin_unnoticed(self, flow: Flow, row: SegmentRow) -> Flow:
+        """Begin the connection that packets between the ends of another one belong to."""
+        begun, flow.begun = flow.begun, []
+        former = self._displaced.get(flow.endpoints)
+        if former is not None:
+            self._end(former, Moment(row.packet, row.time_ns), "")
+        self._displace(flow, row)
+        new = self._begin(flow.endpoints, begun[0].row)
+        for stray in begun:
+            new.add_stray(stray)
+        return new
+
+    def _displace(self, flow: Flow, row: SegmentRow) -> None:
+        """Keep a connection for a while that another one between its ends has replaced."""
+        flow.displace(row.time_ns)
+        self._displaced[flow.endpoints] = flow
+        self._closed.setdefault(flow, row.packet)
+
+    def _all_flows(self) -> list[Flow]:
+        """Return the connections that have not been ended."""
+        return [*self._flows.values(), *self._displaced.values()]
 
     def _begin(self, endpoints: tuple[int, int], row: SegmentRow) -> Flow:
         """Begin a connection with its first packet."""
@@ -281,7 +319,8 @@ class CaptureDecoder:
 
     def _end(self, flow: Flow, moment: Moment, reason: str) -> None:
         """End a connection and forget it."""
-        del self._flows[flow.endpoints]
+        flows = self._flows if self._flows.get(flow.endpoints) is flow else self._displaced
+        del flows[flow.endpoints]
         self._unresolved.pop(flow, None)
         if self._closed.pop(flow, None) is not None:
             self._remembered[flow.endpoints] = None
@@ -292,6 +331,7 @@ class CaptureDecoder:
         self.counts.gaps += flow.connection.gaps
         self.counts.gap_bytes += flow.connection.gap_bytes
         self.counts.overlap_mismatches += flow.overlap_mismatches
+        self.counts.strays += flow.strays
 
     def _end_lingering(self, batch: SegmentBatch) -> None:
         """End the connections that were closed long enough ago."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kdiag.exchange.model import Connection, Gap
 from kdiag.pcap.content import Content, ReadingRules, Unresolved
 from kdiag.pcap.kafka.frame_stream import Skip
-from kdiag.pcap.tcp.reassembly import Moment, Reassembly
+from kdiag.pcap.tcp.reassembly import Moment, Reassembly, distance
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.pcap.tcp.sorted_batch import (
     ACK,
@@ -23,7 +23,7 @@ from kdiag.pcap.tcp.sorted_batch import (
     FlowRows,
     SegmentRow,
 )
-from kdiag.pcap.tcp.strays import Stray, Strays, window_bytes
+from kdiag.pcap.tcp.strays import Stray, Strays, most_bytes, window_bytes
 from kdiag.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -32,10 +32,14 @@ if TYPE_CHECKING:
 LINGER_NS: Final = 1_000_000_000
 """How long after its end packets still belong to a connection."""
 
+DISPLACED_NS: Final = 60_000_000_000
+"""How long a connection may go on after packets of another one between the same ends."""
+
 _MODULUS: Final = 1 << 32
 _PORT_MASK: Final = 0xFFFF
 _NO_FRAME: Final = Frame(b"", 0, 0, 0)
 _NO_SEGMENTS: Final = Segments.hole(0, 0, 0)
+_JUMP: Final = "jump"
 
 
 class Surroundings(NamedTuple):
@@ -67,7 +71,9 @@ class Flow:
         connection: its description.
         endpoints: its ends by number, the lower one first.
         first_packet: number of its first packet.
-        closed_ns: when it ended, by RST or by FINs of both ends; None while it is open.
+        closed_ns: when it ended, by RST or by FINs of both ends, or when another one began between
+            its ends; None while it is open.
+        begun: packets with which another connection has begun between its ends, unnoticed.
         tcp: follows its TCP; None if nobody wants that.
     """
 
@@ -76,10 +82,12 @@ class Flow:
         "_client",
         "_content",
         "_early_gaps",
+        "_fitting_ns",
         "_reassemblies",
-        "_reset_by",
+        "_reset",
         "_strays",
         "_window",
+        "begun",
         "closed_ns",
         "connection",
         "endpoints",
@@ -103,9 +111,11 @@ class Flow:
         )
         self._around = around
         self._client: int | None = None
-        self._reset_by: int | None = None
+        self._reset: tuple[int, int] | None = None
         self._strays = Strays()
         self._window = 0
+        self._fitting_ns = row.time_ns
+        self.begun: list[Stray] = []
         self._early_gaps: list[tuple[int, Gap]] = []
         self._content = Content(
             around.rules, self.connection, self._note_skip, has_syn=bool(row.flags & SYN)
@@ -137,7 +147,17 @@ class Flow:
     def linger_until_ns(self) -> int:
         """Return until when packets belong to the closed connection."""
         assert self.closed_ns is not None
-        return self.closed_ns + LINGER_NS
+        return self.closed_ns + (DISPLACED_NS if self.is_displaced else LINGER_NS)
+
+    @property
+    def is_displaced(self) -> bool:
+        """Return whether nothing but another connection between its ends has ended it."""
+        return self.connection.close_reason == _JUMP
+
+    @property
+    def strays(self) -> int:
+        """Return how many packets came whose numbers do not fit."""
+        return self._strays.count + sum(each.stray_segments for each in self._reassemblies)
 
     @property
     def overlap_mismatches(self) -> int:
@@ -179,7 +199,7 @@ class Flow:
         for side, sent in enumerate(rows.directions):
             if sent.acknowledged != NONE_SEEN:
                 self._reassemblies[1 - side].handle_acknowledgment(sent.acknowledged, now)
-        self.connection.last_ns = max(self.connection.last_ns, rows.last_ns)
+        self.connection.last_ns = self._fitting_ns = max(self.connection.last_ns, rows.last_ns)
         if self._content.is_opening:
             self._decide(segments.packet[-1] if segments.packet else 0)
         return True
@@ -215,23 +235,54 @@ class Flow:
             for sent, other in zip(rows.directions, reversed(self._reassemblies), strict=True)
         )
 
-    def add_row(self, row: SegmentRow, segments: Segments) -> list[Stray]:
-        """Handle one packet.
+    def add_row(self, row: SegmentRow, segments: Segments) -> bool:
+        """Handle one packet; return whether its numbers fit.
 
-        Returns the packets, it among them, with which another connection has begun unnoticed.
+        If they do not, another connection may have begun: see `begun`.
         """
-        mine, other = self._reassemblies[row.side], self._reassemblies[1 - row.side]
-        if not row.flags & SYN:
-            window = window_bytes(self._window)
-            has_body = row.size > 0 or row.flags & (FIN | RST) > 0
-            fits = not has_body or mine.reaches(row.sequence, window)
-            has_number = row.flags & ACK > 0 and not row.flags & RST
-            fits_other = not has_number or other.reaches(row.acknowledgment, window)
-            if not (fits and fits_other):
-                return self._put_aside(row, segments, fits=fits, fits_other=fits_other)
+        fits, fits_other = self._judge(row)
+        if not (fits and fits_other):
+            self._put_aside(row, segments, fits=fits, fits_other=fits_other)
+            return False
         self._window = max(self._window, row.window)
+        self._fitting_ns = row.time_ns
         self._handle(row, segments)
-        return []
+        return True
+
+    def owns(self, row: SegmentRow) -> bool:
+        """Return whether both numbers of a packet lie where the connection was or goes on."""
+        numbers = (row.sequence, row.acknowledgment)
+        window = window_bytes(self._window)
+        if row.flags & SYN or not row.flags & ACK:
+            return False
+        return all(
+            self._reassemblies[side].next_sequence is not None
+            and self._reassemblies[side].reaches(number, window)
+            for side, number in zip((row.side, 1 - row.side), numbers, strict=True)
+        )
+
+    def displace(self, time_ns: int) -> None:
+        """Note that another connection goes on between its ends, though it may have paused only."""
+        self._close(_JUMP, time_ns)
+
+    def resume(self) -> None:
+        """Go on, unless the connection has ended by itself."""
+        if self.is_displaced:
+            self.closed_ns = self.connection.close_reason = None
+
+    def _judge(self, row: SegmentRow) -> tuple[bool, bool]:
+        """Return whether what a packet carries fits, and whether what it acknowledges does."""
+        if row.flags & SYN:
+            return True, True
+        mine, other = self._reassemblies[row.side], self._reassemblies[1 - row.side]
+        window = window_bytes(self._window)
+        has_body = row.size > 0 or row.flags & (FIN | RST) > 0
+        fits = not has_body or mine.reaches(row.sequence, window)
+        if not row.flags & ACK or row.flags & RST or other.reaches(row.acknowledgment, window):
+            return fits, True
+        if fits and other.is_behind(row.acknowledgment):
+            return True, True
+        return mine.reaches(row.sequence, window), False
 
     def _handle(self, row: SegmentRow, segments: Segments) -> None:
         """Handle a packet that fits."""
@@ -244,7 +295,7 @@ class Flow:
             sequence = (sequence + 1) % _MODULUS
         if row.flags & RST:
             self._close("rst", row.time_ns)
-            self._reset_by = row.side
+            self._reset = self._reset or (row.side, row.sequence)
         else:
             if row.flags & ACK:
                 if mine.first_sequence is not None:
@@ -264,26 +315,38 @@ class Flow:
 
     def _put_aside(
         self, row: SegmentRow, segments: Segments, *, fits: bool, fits_other: bool
-    ) -> list[Stray]:
+    ) -> None:
         """Put a packet aside that does not fit; see `add_row`."""
-        if row.flags & RST or row.payload == LEFT_OUT:
+        if row.flags & RST:
             self._strays.count += 1
-            return []
+            return
         if fits and (row.size or row.flags & FIN):
-            self._handle(row._replace(flags=row.flags & ~ACK), segments)
+            self._handle_late(row._replace(flags=row.flags & ~ACK), segments)
         piece = None if fits or row.payload < 0 else segments.piece(row.payload)
-        found = self._strays.add(Stray(row, piece, fits, fits_other))
-        if not all(map(self._may_be_later, found)):
-            return found
-        for each in found:
-            self._accept(each)
-        return []
+        most = most_bytes(window_bytes(self._window), row.time_ns - self._fitting_ns)
+        found = self._strays.add(Stray(row, piece, fits, fits_other, most))
+        if not found:
+            return
+        if not (self._may_be_later(found[0]) and self._may_be_later(found[-1])):
+            self.begun = found
+            return
+        self._accept(found[0])
+        for each in found[1:]:
+            if all(self._judge(each.row)):
+                self._accept(each)
+            else:
+                self._strays.count += 1
+        self._fitting_ns = row.time_ns
 
     def add_stray(self, stray: Stray) -> None:
         """Handle a packet that another connection has put aside."""
-        segments = _NO_SEGMENTS if stray.piece is None else Segments.of_pieces([stray.piece])
-        payload = NO_PAYLOAD if stray.piece is None else 0
-        self.add_row(stray.row._replace(payload=payload), segments)
+        row, segments = stray.row, _NO_SEGMENTS
+        if stray.piece is not None:
+            row, segments = row._replace(payload=0), Segments.of_pieces([stray.piece])
+        elif row.payload >= 0:
+            row = row._replace(payload=NO_PAYLOAD)
+        if self.add_row(row, segments) and self.tcp is not None:
+            self.tcp.add_row(row)
 
     def _may_be_later(self, stray: Stray) -> bool:
         """Return whether a packet may be of this connection, behind bytes the capture lacks."""
@@ -291,23 +354,32 @@ class Flow:
         if not stray.fits and not stray.fits_other:
             return False
         if not stray.fits:
-            return mine.lacks(stray.row.sequence)
-        return other.lacks(stray.row.acknowledgment)
+            return mine.lacks(stray.row.sequence, stray.most)
+        return other.lacks(stray.row.acknowledgment, stray.most)
 
     def _accept(self, stray: Stray) -> None:
         """Handle a packet that was put aside; its bytes, if they fitted, are handled already."""
         row, piece = stray.row, stray.piece
         if piece is not None:
-            self._handle(row._replace(payload=0), Segments.of_pieces([piece]))
+            self._handle_late(row._replace(payload=0), Segments.of_pieces([piece]))
         elif stray.fits:
-            self._handle(row._replace(size=0, payload=NO_PAYLOAD, flags=ACK), _NO_SEGMENTS)
+            self._handle_late(row._replace(size=0, payload=NO_PAYLOAD, flags=ACK), _NO_SEGMENTS)
         else:
-            self._handle(row, _NO_SEGMENTS)
+            self._handle_late(row, _NO_SEGMENTS)
+
+    def _handle_late(self, row: SegmentRow, segments: Segments) -> None:
+        """Handle a packet, or a part of it, that did not fit at once."""
+        self._handle(row, segments)
+        if self.tcp is not None:
+            self.tcp.add_row(row)
 
     def _reopen(self, row: SegmentRow) -> None:
         """Go on with a connection whose end sends on behind its own reset: that was forged."""
-        if self.closed_ns is not None and self._reset_by == row.side:
-            self.closed_ns = self.connection.close_reason = self._reset_by = None
+        if self.closed_ns is None or self._reset is None:
+            return
+        side, sequence = self._reset
+        if side == row.side and distance(sequence, row.sequence) >= 0:
+            self.closed_ns = self.connection.close_reason = self._reset = None
 
     def conclude(self, moment: Moment, reason: str) -> None:
         """End the connection: hand over its last frames as far as they came.

@@ -56,8 +56,8 @@ class Columns(NamedTuple):
     size: Integers
     identity: Integers
 
-    def pick(self, chosen: npt.NDArray[np.bool_]) -> "Columns":
-        """Return the chosen segments."""
+    def pick(self, chosen: npt.NDArray[np.bool_] | Integers) -> "Columns":
+        """Return the chosen segments, or those of some numbers in their order."""
         columns: Any = (column[chosen] for column in self)
         return Columns(*columns)
 

@@ -157,15 +157,22 @@ class Reassembly:
         if self.next_sequence is None or sequence == self.next_sequence:
             return True
         away = distance(self.next_sequence, sequence)
-        if -window <= away <= window:
+        if away < 0:
+            return -away <= max(window, min(self.offset, LARGEST_WINDOW))
+        if away <= window:
             return True
         top = self._waiting[-1].stop if self._waiting else 0
-        return 0 < away <= max(top, self._acknowledged) - self.offset + window
+        return away <= max(top, self._acknowledged) - self.offset + window
 
-    def lacks(self, sequence: int) -> bool:
-        """Return whether a number that is not reached may be that of later bytes."""
-        assert self.next_sequence is not None
-        return 0 < distance(self.next_sequence, sequence) <= LARGEST_WINDOW
+    def is_behind(self, sequence: int) -> bool:
+        """Return whether a number lies before the next one."""
+        return self.next_sequence is not None and distance(self.next_sequence, sequence) < 0
+
+    def lacks(self, sequence: int, most: int = LARGEST_WINDOW) -> bool:
+        """Return whether a number that is not reached may be that of bytes up to `most` later."""
+        if self.next_sequence is None:
+            return False
+        return 0 < distance(self.next_sequence, sequence) <= min(most, LARGEST_WINDOW)
 
     def add_run(self, segments: Segments, first: int, last: int) -> None:
         """Pass on a contiguous run that starts at the next expected byte, while nothing waits."""

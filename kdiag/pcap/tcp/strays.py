@@ -8,14 +8,18 @@ delayed packet, another connection that a router has mixed up), unless a second 
     the other end acknowledges it           sequence 4000, 100 bytes; then acknowledgment 4100
 
 Then the connection goes on there. If only one of the two does not fit, the capture has lost that
-much of one direction. If neither does, it is another connection: the same one in a later recording,
-or one whose SYN was not captured.
+much of one direction, if a network can have carried it in the time. Otherwise it is another
+connection: the same one in a later recording, or one whose SYN was not captured.
+
+A number that was seen before always fits: a mirror may be late by any amount. So does an
+acknowledgment of less than before, from an end whose own numbers fit: it says nothing new.
 
 Source: RFC 9293 section 3.10.7.4 (which segments are acceptable), RFC 5961 (blind resets and data).
 """
 
 from typing import Final, NamedTuple
 
+from kdiag.pcap.tcp.reassembly import LARGEST_WINDOW
 from kdiag.pcap.tcp.segments import Piece
 from kdiag.pcap.tcp.sorted_batch import ACK, FIN, SegmentRow
 
@@ -23,7 +27,7 @@ _MODULUS: Final = 1 << 32
 _LEAST_WINDOW: Final = 1 << 20
 _USUAL_SCALE: Final = 8
 _MOST_ASIDE: Final = 8
-_MAX_PACKETS: Final = 4096
+_MOST_BYTES_PER_NS: Final = 50  # 400 Gbit/s
 
 
 class Stray(NamedTuple):
@@ -34,12 +38,14 @@ class Stray(NamedTuple):
         piece: its payload; None without any.
         fits: whether at least what it carries does.
         fits_other: whether at least what it acknowledges does.
+        most: how many bytes may have passed unseen before it.
     """
 
     row: SegmentRow
     piece: Piece | None
     fits: bool
     fits_other: bool
+    most: int = LARGEST_WINDOW
 
     @property
     def end(self) -> int:
@@ -79,8 +85,7 @@ class Strays:
 
     def add(self, stray: Stray) -> list[Stray]:
         """Put a packet aside; if it agrees with an earlier one, return both and those between."""
-        oldest = stray.row.packet - _MAX_PACKETS
-        aside = [each for each in self._aside if each.row.packet > oldest][1 - _MOST_ASIDE :]
+        aside = self._aside[1 - _MOST_ASIDE :]
         first = next((n for n, each in enumerate(aside) if stray.agrees_with(each)), None)
         self.count += 1
         if first is None:
@@ -98,3 +103,8 @@ def window_bytes(field: int) -> int:
     By how many bits it is shifted only the SYNs tell, which not every capture has.
     """
     return max(field << _USUAL_SCALE, _LEAST_WINDOW)
+
+
+def most_bytes(window: int, elapsed_ns: int) -> int:
+    """Return how many bytes a network may have carried since the last packet that fits."""
+    return window + max(0, elapsed_ns) * _MOST_BYTES_PER_NS

@@ -16,7 +16,7 @@ import numpy as np
 from kdiag.exchange.tcp_facts import TcpFacts
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.tcp.direction import Columns, TcpDirectionTracker
-from kdiag.pcap.tcp.sorted_batch import ACK, RST, SYN
+from kdiag.pcap.tcp.sorted_batch import ACK, RST, SYN, SegmentRow
 from kdiag.pcap.tcp.waits import Integers
 
 _END: Final = 0
@@ -111,6 +111,22 @@ class TcpTracker:
         if self._rows >= _ENOUGH_ROWS:
             self._look()
 
+    def add_row(self, row: SegmentRow) -> None:
+        """Add a packet whose numbers did not fit at once; see `kdiag.pcap.tcp.strays`."""
+        one = Columns(
+            np.array([row.time_ns], np.int64),
+            np.array([row.packet], np.int64),
+            np.array([row.sequence], np.uint32),
+            np.array([row.acknowledgment], np.uint32),
+            np.array([row.flags & ACK > 0]),
+            np.array([row.window], np.int64),
+            np.array([row.size], np.int64),
+            np.zeros(1, np.int64),
+        )
+        none = one.pick(np.zeros(1, np.bool_))
+        self._waiting.append((none, one) if row.side else (one, none))
+        self._rows += 1
+
     def facts(self, client_side: int) -> TcpFacts:
         """Return the facts of the connection, whose client is the given side."""
         self._look()
@@ -172,8 +188,10 @@ class TcpTracker:
             self._directions[side].add_waits(sent, answers, self._rtt_ns(side) or 0)
 
     def _joined(self, parts: Sequence[Columns]) -> Columns:
-        """Return segments of one end together; no time is before one that was looked at."""
+        """Return segments of one end in order; no time is before one that was looked at."""
         columns = Columns(*map(np.concatenate, zip(*parts, strict=True)))
+        if (columns.packet[1:] < columns.packet[:-1]).any():
+            columns = columns.pick(np.argsort(columns.packet, kind="stable"))
         time_ns = np.maximum.accumulate(np.maximum(columns.time_ns, self._last_ns))
         return columns._replace(time_ns=time_ns)
 

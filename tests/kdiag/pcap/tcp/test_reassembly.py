@@ -253,6 +253,17 @@ def test_numbers_within_a_window_of_what_was_seen_or_acknowledged_are_reached() 
     assert Rig(None).reassembly.reaches(7, 1000)
 
 
+def test_all_numbers_that_were_seen_are_reached() -> None:
+    """However small the window: a mirror may be late by any amount."""
+    rig = Rig()
+    rig.add(1000, b"x" * 5000)
+
+    assert rig.reassembly.reaches(1000, 10)
+    assert not rig.reassembly.reaches(999, 10)
+    assert rig.reassembly.is_behind(999)
+    assert not rig.reassembly.is_behind(6000)
+
+
 def test_later_bytes_are_those_up_to_a_gibibyte_ahead() -> None:
     """Nothing valid is further away."""
     rig = Rig()
@@ -261,3 +272,5 @@ def test_later_bytes_are_those_up_to_a_gibibyte_ahead() -> None:
     assert rig.reassembly.lacks(1000 + 2**30)
     assert not rig.reassembly.lacks(1000 + 2**30 + 1)
     assert not rig.reassembly.lacks(999)
+    assert not rig.reassembly.lacks(1002, 1)
+    assert not Rig(None).reassembly.lacks(7)
