@@ -187,7 +187,7 @@ def loaded_by(*arguments: str) -> set[str]:
     program = (
         "import atexit, sys\n"
         "atexit.register(lambda: print('loaded:', *sys.modules))\n"
-        "from kdiag_cli.app import main\n"
+        "from kdiag_cli.__main__ import main\n"
         f"sys.argv = {['kdiag', *arguments]}\n"
         "main()\n"
     )

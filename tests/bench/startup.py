@@ -24,7 +24,7 @@ def hello(name: str) -> None:
 
 app()
 """
-KDIAG: Final = "from kdiag_cli.app import main; main()"
+KDIAG: Final = "from kdiag_cli.__main__ import main; main()"
 
 
 def cpu_seconds(program: str, *arguments: str) -> float:

@@ -23,10 +23,11 @@ from kdiag_cli.captures.source import (
     read_keylogs,
     read_topic_ids,
 )
+from kdiag_cli.ending import close_quietly
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.captures import CaptureInputs
 from kdiag_cli.output.progress import ReadingProgress
-from kdiag_cli.output.terminal import close_quietly, say
+from kdiag_cli.output.terminal import say
 
 _ALL = Selection()
 

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from kdiag.diagnosis.connection_finding import connection_finding
 from kdiag.errors import ConnectError, KdiagError
+from kdiag_cli.ending import close_quietly
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.output.result import ResultFormat, print_document
-from kdiag_cli.output.terminal import Output, close_quietly, say
+from kdiag_cli.output.terminal import Output, say
 
 _GRACE_S: Final = 0.25
 """How long a command has to end once its time is up."""

@@ -15,6 +15,8 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Final, TextIO
 
+from kdiag_cli.ending import OutputError
+
 _FLUSH_BYTES: Final = 1 << 16
 _PIPE_BYTES: Final = 1 << 20
 """What Linux allows to everybody (`pipe-max-size`). With the usual 64 KiB, writers of much wake
@@ -89,13 +91,23 @@ class Output:
         self.write(f"{text}\n".encode(self._encoding, "replace"))
 
     def flush(self) -> None:
-        """Hand over what was written."""
-        if self._parts:
-            data = b"".join(self._parts)
-            self._parts.clear()
-            self._size = 0
-            self._buffer.write(data)
-        self._buffer.flush()
+        """Hand over what was written.
+
+        Raises:
+            BrokenPipeError: the reader has gone.
+            OutputError: the disk is full, or the stream was closed.
+        """
+        data = b"".join(self._parts)
+        self._parts.clear()
+        self._size = 0
+        try:
+            if data:
+                self._buffer.write(data)
+            self._buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(error.strerror) from error
 
     def paint(self, text: str, *codes: int) -> str:
         """Return a text in colour, or as it is where colours may not be used."""
@@ -131,16 +143,17 @@ def width_of(stream: TextIO) -> int:
 
 
 def say(*texts: str) -> None:
-    """Tell the person, on stderr."""
-    if sys.stderr.isatty():
-        screen = Output(sys.stderr)
+    """Tell the person, on stderr; if that cannot be written, nobody is there to be told."""
+    with suppress(OSError, OutputError):
+        if sys.stderr.isatty():
+            screen = Output(sys.stderr)
+            for text in texts:
+                print_paragraph(screen, harmless(text), "kdiag: ")
+            screen.flush()
+            return
         for text in texts:
-            print_paragraph(screen, harmless(text), "kdiag: ")
-        screen.flush()
-        return
-    for text in texts:
-        sys.stderr.write(f"kdiag: {harmless(text)}\n")
-    sys.stderr.flush()
+            sys.stderr.write(f"kdiag: {harmless(text)}\n")
+        sys.stderr.flush()
 
 
 def print_paragraph(output: Output, text: str, head: str = "", below: str | None = None) -> None:
@@ -217,13 +230,6 @@ def table(rows: Iterable[tuple[str, ...]], gap: str = "  ") -> list[str]:
         gap.join(padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-
-
-def close_quietly() -> None:
-    """Give up stdout after its reader has gone, so that nothing complains at the end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
 
 
 def widen(stream: TextIO) -> None:

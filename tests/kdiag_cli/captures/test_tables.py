@@ -20,7 +20,7 @@ def test_what_needs_no_library_loads_none(arguments: tuple[object, ...]) -> None
     program = (
         "import atexit, sys\n"
         "atexit.register(lambda: print('loaded:', *sys.modules, file=sys.stderr))\n"
-        "from kdiag_cli.app import main\n"
+        "from kdiag_cli.__main__ import main\n"
         "main()\n"
     )
     done = subprocess.run(

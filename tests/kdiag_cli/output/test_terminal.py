@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kdiag_cli.ending import close_quietly
 from kdiag_cli.output.terminal import (
     BOLD,
     RED,
     Output,
     can_write_over,
     clipped,
-    close_quietly,
     columns_of,
     harmless,
     padded,

@@ -14,7 +14,7 @@ from kdiag_cli.app import app
 from kdiag_cli.output.terminal import Output
 from programs.child_program import ChildProgram
 
-COMMAND: Final = (sys.executable, "-c", "from kdiag_cli.app import main; main()")
+COMMAND: Final = (sys.executable, "-c", "from kdiag_cli.__main__ import main; main()")
 
 
 class Done(NamedTuple):

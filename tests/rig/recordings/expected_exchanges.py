@@ -12,7 +12,7 @@ from typing import Final
 
 from folders import CAPTURES
 
-_PROGRAM: Final = "from kdiag_cli.app import main; main()"
+_PROGRAM: Final = "from kdiag_cli.__main__ import main; main()"
 
 
 def decode_lines(capture: Path) -> bytes:

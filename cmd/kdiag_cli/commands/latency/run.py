@@ -26,6 +26,7 @@ from kdiag_cli.commands.latency.document import document, failures, lacking, nam
 from kdiag_cli.commands.latency.options import LatencyOptions
 from kdiag_cli.commands.latency.page import write_latency_page
 from kdiag_cli.commands.latency.text import print_results
+from kdiag_cli.ending import left_on_cluster
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import live_session
@@ -118,11 +119,15 @@ class _LatencyRun:
             opened.enter_context(admin)
             admin.deadline_ns = client.deadline_ns
             admin.connect()
+            left = opened.enter_context(left_on_cluster())
             if self._options.topic is None:
                 target = opened.enter_context(own_target(admin, nodes))
+                left.append(f"topic {target.topic}")
             else:
                 target = existing_target(client, self._options.topic, frozenset(nodes))
             group = self._group(admin, opened) if self._options.is_end_to_end else None
+            if group is not None:
+                left.append(f"group {group.name}")
             yield target, group
 
     def _group(self, admin: ClusterClient, opened: ExitStack) -> ProbeGroup | None:

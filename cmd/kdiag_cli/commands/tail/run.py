@@ -23,12 +23,13 @@ from kdiag_cli.commands.tail.printer import (
 )
 from kdiag_cli.commands.tail.status import TailStatus
 from kdiag_cli.commands.tail.text_columns import TextColumns
+from kdiag_cli.ending import close_quietly
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.interruption import Interruption
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions, client_config
-from kdiag_cli.output.terminal import Output, close_quietly, require_reader, say, widen
+from kdiag_cli.output.terminal import Output, require_reader, say, widen
 
 _POLL_NS: Final = 250_000_000
 

@@ -26,6 +26,7 @@ from kdiag_cli.commands.tune_buffers.document import document
 from kdiag_cli.commands.tune_buffers.options import TuneBuffersOptions
 from kdiag_cli.commands.tune_buffers.page import write_buffer_page
 from kdiag_cli.commands.tune_buffers.text import print_reports
+from kdiag_cli.ending import left_on_cluster
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import live_session
@@ -119,7 +120,8 @@ class TuningRun:
             self._try_all(paths, targets)
             return
         node_ids = [each.node_id for each in paths]
-        with probe_topic(client, own_topic(node_ids)) as topic:
+        with left_on_cluster() as left, probe_topic(client, own_topic(node_ids)) as topic:
+            left.append(f"topic {topic.name}")
             self._try_all(paths, own_targets(client, topic, node_ids, self._proof.batch))
 
     def _try_all(self, paths: Sequence[BrokerPath], targets: Mapping[int, Target]) -> None:

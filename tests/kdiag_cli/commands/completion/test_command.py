@@ -47,7 +47,7 @@ def cluster() -> Iterator[ScriptedCluster]:
 def environment(tmp_path: Path) -> dict[str, str]:
     """An environment in which `kdiag` is this one, and nothing is configured."""
     program = tmp_path / "kdiag"
-    run = f'exec {shlex.quote(sys.executable)} -c "from kdiag_cli.app import main; main()" "$@"'
+    run = f'exec {shlex.quote(sys.executable)} -m kdiag_cli "$@"'
     program.write_text(f"#!/bin/sh\n{run}\n")
     program.chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"

@@ -30,7 +30,8 @@ from recordings.exchange_maker import capture_of, make_batch, request_bytes, res
 
 GROUP = ROOT / "captures" / "produce_consume_group.pcap"
 PROGRAM = (
-    "import sys; sys.path[:0] = sys.argv.pop(1).split(':'); from kdiag_cli.app import main; main()"
+    "import sys; sys.path[:0] = sys.argv.pop(1).split(':');"
+    " from kdiag_cli.__main__ import main; main()"
 )
 ID = bytes(15) + b"\x09"
 

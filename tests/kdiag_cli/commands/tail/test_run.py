@@ -220,7 +220,7 @@ def test_values_alone_load_no_numpy(cluster: LogCluster) -> None:
     code = (
         "import sys, atexit\n"
         "atexit.register(lambda: sys.stderr.write(str('numpy' in sys.modules)))\n"
-        "from kdiag_cli.app import main\n"
+        "from kdiag_cli.__main__ import main\n"
         f"sys.argv[1:] = ['tail', '-b', {cluster.bootstrap!r}, 'many', '-e']\n"
         "main()\n"
     )
