@@ -1,12 +1,14 @@
 """Captures in, columns of TCP segments out: all inputs of a run, read as one recording."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 from kdiag.errors import CaptureError
 from kdiag.pcap.files.block import PacketBlock
+from kdiag.pcap.files.merge import MAX_MERGED, TimedInput, merge_inputs
 from kdiag.pcap.files.pcap import SAVEFILE_HEADER_BYTES, is_savefile, read_savefile
 from kdiag.pcap.files.pcapng import Secrets, is_pcapng, read_pcapng
 from kdiag.pcap.files.window import BLOCK_BYTES, STDIN, Window, open_window
@@ -16,6 +18,7 @@ from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
 Source: TypeAlias = str | Path | BinaryIO
 
 _PROBE_BYTES: Final = 64 << 10
+_LEAST_BLOCK_BYTES: Final = 64 << 10
 _CONVERT: Final = "convert it with `editcap -F pcap`"
 _HINTS: Final = {  # by the first bytes of what people hand over by mistake
     b"\xfd7zXZ": "is packed with xz: unpack it first",
@@ -35,10 +38,11 @@ class CaptureReader:
     """Reads captures as one recording; packets are numbered from 1 over all of them.
 
     Files are read in the order of their first packets, so that a rotated set may be given in any
-    order; a folder stands for the captures that lie in it. Pipes come after the files.
+    order; those that overlap in time are merged. A folder stands for the captures that lie in it.
+    Pipes come after the files.
 
     Attributes:
-        inputs: the inputs, in the order of reading.
+        inputs: the inputs, in the order of their first packets.
         index: finds the segments, and counts the packets.
         secrets: TLS keys that pcapng files brought along.
         warnings: what could not be read: an input that ends early or is damaged from some place
@@ -65,7 +69,7 @@ class CaptureReader:
             CaptureError: a file cannot be opened, is empty or not a capture, or a folder holds
                 none.
         """
-        inputs = _in_order(sources)
+        inputs = self._known = _in_order(sources)
         self.inputs = [known.source for known in inputs]
         self.first_ns = int(inputs[0].first_ns) if inputs and inputs[0].first_ns < inf else None
         self.index = PacketIndex(separates_networks=separates_networks)
@@ -74,7 +78,8 @@ class CaptureReader:
         sizes = [known.stored_bytes for known in inputs]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
         self._block_bytes = block_bytes
-        self._window: Window | None = None
+        self._windows: list[Window] = []
+        self._merged: list[str] = []
         self._bytes_before = 0
 
     @property
@@ -90,7 +95,7 @@ class CaptureReader:
     @property
     def bytes_read(self) -> int:
         """Bytes read so far of the inputs as they are stored, for showing progress."""
-        return self._bytes_before + (self._window.bytes_read if self._window else 0)
+        return self._bytes_before + sum(window.bytes_read for window in self._windows)
 
     def read_segments(self) -> Iterator[SegmentBatch]:
         """Yield the TCP segments of all inputs, a block at a time; can be done once.
@@ -99,26 +104,47 @@ class CaptureReader:
             CaptureError: a pipe is empty or carries no capture, or a file has gone meanwhile.
                 What goes wrong later in an input ends that input and becomes a warning.
         """
-        for source in self.inputs:
-            with open_window(source, self._block_bytes) as window:
-                self._window = window
-                yield from self._read_window(window)
-                self._bytes_before += window.bytes_read
-                self._window = None
+        inputs = [TimedInput(each.first_ns, partial(self._read, each)) for each in self._known]
+        for block in merge_inputs(inputs, self._note_crowd):
+            yield self.index.index_block(block)
 
-    def _read_window(self, window: Window) -> Iterator[SegmentBatch]:
-        blocks = read_blocks(window, self.secrets)
-        try:
-            for block in blocks:
-                yield self.index.index_block(block)
-        except CaptureError as error:
-            self._warn(window, error.why, error.offset)
+    def _read(self, known: "_Input", place: int) -> Iterator[PacketBlock]:
+        """Yield the packets of an input, which is one of several that are open.
+
+        Args:
+            known: the input.
+            place: how many were opened before; so much smaller are the blocks, so that all together
+                need little more memory than one.
+        """
+        block_bytes = max(self._block_bytes // (place + 1), _LEAST_BLOCK_BYTES)
+        with open_window(known.source, block_bytes if place else self._block_bytes) as window:
+            self._windows.append(window)
+            self._merged.append(window.name)
+            blocks = read_blocks(window, self.secrets)
+            try:
+                yield from blocks
+            except CaptureError as error:
+                self._warn(window.name, error.why, error.offset)
+            self._windows.remove(window)
+            self._bytes_before += window.bytes_read
+        if not self._windows:
+            self._note_unread()
+
+    def _note_unread(self) -> None:
+        """Report the packets that nobody reads, of the inputs that were merged."""
+        name, *others = self._merged
+        self._merged.clear()
         for note in self.index.dissector.notes():
-            self._warn(window, note, None)
+            self._warn(f"{name} and {len(others)} more" if others else name, note, None)
         self.index.dissector.clear()
 
-    def _warn(self, window: Window, why: str, offset: int | None) -> None:
-        self.warnings.append(CaptureError(window.name, why, offset=offset, packet=self.packets))
+    def _note_crowd(self) -> None:
+        """Report that more inputs overlap than are merged."""
+        why = f"more than {MAX_MERGED} inputs overlap in time: those beyond are read after others"
+        self._warn(self._merged[0], why, None)
+
+    def _warn(self, name: str, why: str, offset: int | None) -> None:
+        self.warnings.append(CaptureError(name, why, offset=offset, packet=self.packets))
 
 
 def read_blocks(

@@ -33,7 +33,14 @@ from kdiag.pipeline.decode import FETCHES, FlowRules, RunPart, decode_rows, reso
 from kdiag.pipeline.input.segment_reader import ALWAYS, TimeRange
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.source import FAILFAST, PERMISSIVE, ReadOptions, read_bundles
-from kdiag.pipeline.input.split import DEFAULT_SPLIT_BYTES, Split, Walk, in_order, walk
+from kdiag.pipeline.input.split import (
+    DEFAULT_SPLIT_BYTES,
+    Split,
+    Walk,
+    in_order,
+    note_overlap,
+    walk,
+)
 from kdiag.pipeline.input.split_index import CaptureUris
 from kdiag.pipeline.output.checkpoint import load_state, save_state
 from kdiag.pipeline.output.partitions import RUNS, Manifest, TableFiles, commit
@@ -152,6 +159,7 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
     warnings = [each.warning for each in walks if each.warning]
     if warnings and job.mode == FAILFAST:
         raise CaptureError(warnings[0], f"is damaged, and the mode is {FAILFAST}")
+    warnings += note_overlap(walks)
     splits = in_order(walks)
     secrets = tuple(each for found in walks for each in found.secrets)
     shared = share(job.staging, splits, list[Split])

@@ -33,7 +33,11 @@ class PacketBlock(NamedTuple):
 
     def first(self, count: int) -> "PacketBlock":
         """Return the first packets alone."""
-        return PacketBlock(self.data, *(column[:count] for column in self[1:]))
+        return self.between(0, count)
+
+    def between(self, first: int, last: int) -> "PacketBlock":
+        """Return the packets from `first` on, up to `last`, which is not one of them."""
+        return PacketBlock(self.data, *(column[first:last] for column in self[1:]))
 
 
 def gather(

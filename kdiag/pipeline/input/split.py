@@ -30,6 +30,9 @@ from kdiag.pipeline.uri import open_file, size_of
 DEFAULT_SPLIT_BYTES: Final = 64 << 20
 _MAX_PREAMBLE_BYTES: Final = 1 << 20
 _NEVER_NS: Final = (1 << 63) - 1
+_DISORDER_NS: Final = (
+    10_000_000  # recorders on several processors write times that go back a little
+)
 
 
 class Split(NamedTuple):
@@ -164,6 +167,25 @@ def in_order(walks: Sequence[Walk]) -> list[Split]:
         ]
         packets += sum(split.packets for split in each.splits)
     return splits
+
+
+def note_overlap(walks: Sequence[Walk]) -> list[str]:
+    """Return a warning if a connection is in files that overlap in time.
+
+    Packets are read file by file here, while `CaptureReader` merges such files: responses and
+    requests that two recorders saw may then be paired otherwise, and packets have other numbers.
+    """
+    ends: dict[bytes, tuple[int, str]] = {}
+    for each in sorted(walks, key=lambda each: each.first_ns):
+        last_ns = max((split.last_ns for split in each.splits), default=-_NEVER_NS)
+        for key in each.weights.heaviest:
+            before_ns, uri = ends.get(key, (-_NEVER_NS, ""))
+            if before_ns - each.first_ns > _DISORDER_NS:
+                told = f"{uri} and {each.uri} overlap in time and share connections"
+                rule = "Spark reads one after the other, while kdiag decode merges them by time"
+                return [f"{told}: {rule}"]
+            ends[key] = max(ends.get(key, (last_ns, each.uri)), (last_ns, each.uri))
+    return []
 
 
 def uris_of(splits: Sequence[Split]) -> list[str]:

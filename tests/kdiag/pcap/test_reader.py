@@ -76,6 +76,38 @@ def test_files_are_read_by_the_time_of_their_first_packets(tmp_path: Path) -> No
     assert reader.inputs == [paths[3], paths[1], paths[0], paths[2]]
 
 
+def test_files_that_overlap_are_merged_by_time(tmp_path: Path) -> None:
+    """Packets are numbered over all of them, whatever the sizes of blocks."""
+    even = savefile(Packet(tcp_frame(b"%d" % at), at * NS_PER_S) for at in range(0, 40, 2))
+    odd = savefile(Packet(tcp_frame(b"%d" % at), at * NS_PER_S) for at in range(1, 30, 2))
+    paths = write(
+        tmp_path, odd_pcap=odd, even_pcap=even, last_gz=gzip.compress(capture(b"z", second=99))
+    )
+    expected = [*range(30), *range(30, 40, 2)]
+    for block_bytes in (100, 300, 1 << 20):
+        reader = CaptureReader(paths, block_bytes=block_bytes)
+        found = payloads(reader)
+        assert found == [(n, b"%d" % at) for n, at in enumerate(expected, 1)] + [(36, b"z")]
+        assert reader.bytes_read == reader.total_bytes
+        assert reader.warnings == []
+
+
+def test_what_goes_wrong_in_one_of_files_that_overlap_names_it(tmp_path: Path) -> None:
+    """The others are read on; packets that nobody reads are told for all of them."""
+    other = savefile(
+        [Packet(b"?" * 60, 2 * NS_PER_S), Packet(b"?" * 60, 3 * NS_PER_S)], link_type=189
+    )
+    paths = write(tmp_path, a_pcap=capture(b"a", b"b", b"c", b"d")[:-4], b_pcap=other)
+    reader = CaptureReader(paths)
+
+    assert [payload for _, payload in payloads(reader)] == [b"a", b"b", b"c"]
+    broken, unread = map(str, reader.warnings)
+    assert "a.pcap" in broken
+    assert "ends within a packet" in broken
+    assert "a.pcap and 1 more" in unread
+    assert "2 packets" in unread
+
+
 def test_a_folder_stands_for_the_captures_in_it(tmp_path: Path) -> None:
     """What is no capture, or nothing yet, is passed over."""
     (tmp_path / "folder.pcap").mkdir()

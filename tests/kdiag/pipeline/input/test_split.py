@@ -10,6 +10,7 @@ from kdiag.pcap.files.pcapng import TLS_KEY_LOG
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pipeline.input.split import (
     in_order,
+    note_overlap,
     read_positioned,
     read_splits,
     splits_text,
@@ -85,6 +86,22 @@ def test_files_are_numbered_through_by_their_first_packets() -> None:
 
     assert [split.first_ns for split in splits] == sorted(split.first_ns for split in splits)
     assert splits[1].first_packet == splits[0].packets + 1
+
+
+def test_files_that_two_recorders_wrote_of_one_connection_are_told(tmp_path: Path) -> None:
+    """Spark reads them one after the other, other than one process does."""
+    packets = base()
+    both = (write(packets[at::2], tmp_path / f"{at}.pcap") for at in (0, 1))
+    walks = [walk(str(file)) for file in both]
+    (warning,) = note_overlap(walks)
+
+    assert warning.startswith(f"{walks[0].uri} and {walks[1].uri} overlap in time")
+    assert note_overlap(walks[:1]) == []
+    rotated = [
+        walk(str(write(part, tmp_path / f"part{at}.pcap")))
+        for at, part in enumerate((packets[:9], packets[9:]))
+    ]
+    assert note_overlap(rotated) == []
 
 
 def test_secrets_in_a_capture_are_found(two_sections: Path) -> None:
