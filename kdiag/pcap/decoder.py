@@ -453,6 +453,7 @@ def decode_capture(
     """
     reader = CaptureReader(sources)
     keylog = KeyLog() if keylog is None else keylog
+    keylog.look_ahead = reader.find_secrets
     decoder = CaptureDecoder(
         reader.addresses.endpoint_text, ports=ports, keylog=keylog, limits=limits
     )

@@ -1,6 +1,7 @@
 """Captures in, columns of TCP segments out: all inputs of a run, read as one recording."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -10,7 +11,7 @@ from kdiag.errors import CaptureError
 from kdiag.pcap.files.block import PacketBlock
 from kdiag.pcap.files.merge import MAX_MERGED, TimedInput, merge_inputs
 from kdiag.pcap.files.pcap import SAVEFILE_HEADER_BYTES, is_savefile, read_savefile
-from kdiag.pcap.files.pcapng import Secrets, is_pcapng, read_pcapng
+from kdiag.pcap.files.pcapng import Secrets, find_secrets, is_pcapng, read_pcapng
 from kdiag.pcap.files.window import BLOCK_BYTES, STDIN, Window, open_window
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
@@ -107,6 +108,19 @@ class CaptureReader:
         inputs = [TimedInput(each.first_ns, partial(self._read, each)) for each in self._known]
         for block in merge_inputs(inputs, self._note_crowd):
             yield self.index.index_block(block)
+
+    def find_secrets(self) -> Iterator[list[Secrets]]:
+        """Yield the TLS keys of each file that brings some along, without reading its packets.
+
+        So they are known before the packets that need them, wherever in the inputs they are; pipes
+        cannot be looked at before they are read.
+        """
+        for known in self._known:
+            if known.stored_bytes is None:
+                continue
+            with suppress(CaptureError), open_window(known.source) as window:
+                if is_pcapng(window.data[:16].tobytes()):
+                    yield find_secrets(window)
 
     def _read(self, known: "_Input", place: int) -> Iterator[PacketBlock]:
         """Yield the packets of an input, which is one of several that are open.

@@ -17,6 +17,7 @@ from kdiag_cli.captures.pipeline import ExchangePipeline
 from kdiag_cli.captures.printer import Printer
 from kdiag_cli.captures.source import (
     decoder_limits,
+    look_ahead_for_secrets,
     note_disorder,
     note_drops,
     open_traffic,
@@ -111,6 +112,7 @@ class CaptureReading:
         self._inputs = inputs
         self._keylog = read_keylogs(inputs.keylogs)
         self._traffic = open_traffic(inputs)
+        look_ahead_for_secrets(self._keylog, self._traffic)
         self._decoder = CaptureDecoder(
             self._traffic.addresses.endpoint_text,
             ports=inputs.ports,

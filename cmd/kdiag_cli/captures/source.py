@@ -52,6 +52,12 @@ def read_keylogs(files: Sequence[Path]) -> KeyLog:
     return keylog
 
 
+def look_ahead_for_secrets(keylog: KeyLog, traffic: Traffic) -> None:
+    """Let a key log find the secrets in captures before the packets that need them."""
+    if isinstance(traffic, CaptureReader):
+        keylog.look_ahead = traffic.find_secrets
+
+
 def read_topic_ids(file: Path | None) -> dict[str, str]:
     """Read a file of `topic-id<space>name` lines; return the names by topic id."""
     if file is None:

@@ -95,6 +95,21 @@ def read_pcapng(
     window.check_end()
 
 
+def find_secrets(window: Window) -> list[Secrets]:
+    """Return the secrets in a file whose first bytes are in the window, without its packets.
+
+    Where it is damaged they end; reading it reports that.
+    """
+    secrets: list[Secrets] = []
+    blocks = _Blocks(window, secrets, bytearray())
+    while blocks.broken is None:
+        at_section = blocks.walk()
+        blocks.pass_over_packets()
+        if not at_section and not blocks.advance():
+            break
+    return secrets
+
+
 class _Blocks:
     """The blocks of a file in their order, and the interfaces of the current section.
 
@@ -216,6 +231,10 @@ class _Blocks:
         self.broken = self._window.error(
             f"{why}: the file is damaged from here on; everything before is read", place
         )
+
+    def pass_over_packets(self) -> None:
+        """Forget the packets noted since the last call."""
+        self._starts.clear()
 
     def read_packets(self) -> PacketBlock:
         """Return the packets noted since the last call, up to the first that makes no sense."""

@@ -13,9 +13,12 @@ Source: RFC 9850, which writes down the format that NSS began.
 
 import io
 import re
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 DEFAULT_MAX_SECRETS: Final = 200_000
 """Enough for 50,000 connections of TLS 1.3, or four times as many of TLS 1.2."""
@@ -44,11 +47,14 @@ class KeyLog:
     Attributes:
         bad_lines: lines that are neither secrets nor comments.
         left_out: secrets that were not kept because there are `max_secrets` already.
+        look_ahead: finds those in the rest of the captures, when one is missing for the first time;
+            None where nothing can be looked at before it is read.
     """
 
     def __init__(self, *, max_secrets: int = DEFAULT_MAX_SECRETS) -> None:
         self.bad_lines = 0
         self.left_out = 0
+        self.look_ahead: Callable[[], Iterable[list[Secrets]]] | None = None
         self._max_secrets = max_secrets
         self._secrets: dict[bytes, bytes] = {}
 
@@ -68,6 +74,14 @@ class KeyLog:
             found = secrets.pop()
             if found.kind == TLS_KEY_LOG:
                 self.add(found.data)
+
+    def look_further(self) -> bool:
+        """Look ahead for secrets, once; return whether there are more now."""
+        look_ahead, self.look_ahead = self.look_ahead, None
+        known = len(self)
+        for secrets in look_ahead() if look_ahead is not None else ():
+            self.add_secrets(secrets)
+        return len(self) > known
 
     def add(self, data: bytes) -> None:
         """Add the text of another key log; where both hold a secret, the new one counts."""
@@ -89,6 +103,11 @@ class KeyLog:
         Those that follow come out of it.
         """
         return self._secrets.get(_CODES[_TRAFFIC.format(_SIDES[is_client])] + client_random)
+
+    def knows(self, client_random: bytes, *, is_tls13: bool) -> bool:
+        """Return whether all secrets of a connection are here."""
+        labels = [label for label in _CODES if (label != _MASTER) is is_tls13]
+        return all(_CODES[label] + client_random in self._secrets for label in labels)
 
     def _add_line(self, line: bytes) -> None:
         match = _LINE.fullmatch(line)

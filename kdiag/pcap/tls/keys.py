@@ -33,6 +33,8 @@ def find_epochs(
     suite = _find_suite(server, facts)
     if suite is None:
         return _NO_EPOCHS
+    if not keylog.knows(client.random, is_tls13=suite.is_tls13):
+        keylog.look_further()
     epochs = _epochs(keylog, client, server, suite, facts)
     facts.keys_found = epochs is not None
     if epochs is None:

@@ -1,7 +1,8 @@
+import gzip
 import json
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from folders import CAPTURES, TLS_CAPTURES
 from kdiag.exchange.model import Connection, Exchange, Protocol, Status
 from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, decode_capture
+from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pcap.reader import CaptureReader
+from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.wire.catalog import API_BY_KEY
+from recordings.capture_writer import Section
 from recordings.segment_tape import (
     ACK,
     BROKER,
@@ -431,3 +436,33 @@ def test_directions_recorded_by_clocks_that_differ_are_paired(
     assert decoder.counts.early >= 38
     assert decoder.counts.skew_ns >= steps * 500_000
     assert decoder.counts.exchanges == 40
+
+
+@pytest.mark.parametrize("name", ["tls12_aiokafka", "tls13_kafkapython"])
+@pytest.mark.parametrize("packs", [bytes, gzip.compress])
+def test_secrets_are_known_before_the_packets_that_need_them(
+    name: str, packs: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    """A key log may lie behind all packets of its file, and in another file."""
+    file = TLS_CAPTURES / f"{name}.pcap"
+    keys = file.with_suffix(".keylog").read_bytes()
+    section = Section()
+    late = section.start() + section.interface() + section.packet(bytes(60), 1 << 60)
+    (tmp_path / "late.pcapng").write_bytes(packs(late + section.secrets(keys)))
+    expected = decode_capture([file], keylog=KeyLog.parse(keys))
+    found = decode_capture([file, tmp_path / "late.pcapng"])
+
+    pairs = [each.correlation_id for each in exchanges(expected)]
+    assert len(pairs) > 15
+    assert [each.correlation_id for each in exchanges(found)] == pairs
+
+
+def test_captures_without_tls_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody looks ahead for secrets that nothing needs."""
+
+    def refuse(_: CaptureReader) -> list[list[Secrets]]:
+        raise AssertionError
+
+    monkeypatch.setattr(CaptureReader, "find_secrets", refuse)
+
+    assert exchanges(decode_capture([CAPTURES / "admin.pcap"]))

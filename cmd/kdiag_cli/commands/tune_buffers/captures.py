@@ -11,7 +11,7 @@ from kdiag.exchange.model import Connection, Exchange
 from kdiag.findings.finding import Finding
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag_cli.captures.reading import run_on_captures
-from kdiag_cli.captures.source import open_traffic, read_keylogs
+from kdiag_cli.captures.source import look_ahead_for_secrets, open_traffic, read_keylogs
 from kdiag_cli.commands.tune_buffers.captures_text import CapturedPath, document, print_paths
 from kdiag_cli.commands.tune_buffers.options import CapturedPathsOptions
 from kdiag_cli.exit_code import ExitCode, exit_code_of
@@ -53,6 +53,7 @@ def _read(options: CapturedPathsOptions) -> tuple[list[CapturedPath], list[str],
     """Return the connections, the warnings, and whether anything of the captures is missing."""
     keylog = read_keylogs(options.inputs.keylogs)
     reader = open_traffic(options.inputs)
+    look_ahead_for_secrets(keylog, reader)
     decoder = CaptureDecoder(
         reader.addresses.endpoint_text, ports=options.inputs.ports, keylog=keylog
     )

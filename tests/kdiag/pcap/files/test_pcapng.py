@@ -5,7 +5,13 @@ import pytest
 
 from kdiag.errors import CaptureError
 from kdiag.pcap.files.block import PacketBlock
-from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets, is_pcapng, read_pcapng
+from kdiag.pcap.files.pcapng import (
+    TLS_KEY_LOG,
+    Secrets,
+    find_secrets,
+    is_pcapng,
+    read_pcapng,
+)
 from kdiag.pcap.files.window import open_window
 from recordings.capture_writer import Section
 
@@ -209,3 +215,13 @@ def test_other_files_are_not_taken_for_captures() -> None:
     """Both the block type and the byte order mark count."""
     assert not is_pcapng(b"")
     assert not is_pcapng(b"\x0a\x0d\x0d\x0a" + bytes(12))
+
+
+def test_secrets_are_found_without_reading_packets() -> None:
+    """In all sections, up to the first block that makes no sense."""
+    little, big = Section("<"), Section(">")
+    data = little.start() + little.interface() + little.packet(b"x" * 300) + little.secrets(b"one")
+    data += big.start() + big.interface() + big.packet(b"y" * 70) + big.secrets(b"two")
+    for damage in (b"", b"\xff" * 40 + little.secrets(b"three")):
+        with open_window(io.BytesIO(data + damage), 64) as window:
+            assert [each.data for each in find_secrets(window)] == [b"one", b"two"]
