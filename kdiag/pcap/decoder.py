@@ -34,7 +34,7 @@ from kdiag.pcap.kafka.unmatched_responses import UnmatchedResponses
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader, Source
 from kdiag.pcap.tcp.reassembly import DEFAULT_MAX_WAITING_BYTES, Moment
-from kdiag.pcap.tcp.sorted_batch import SYN, FlowRows, SegmentRow, SortedBatch
+from kdiag.pcap.tcp.sorted_batch import LEFT_OUT, SYN, FlowRows, SegmentRow, SortedBatch
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 
@@ -253,11 +253,9 @@ class CaptureDecoder:
         if endpoints in self._displaced:
             self._resume_displaced(endpoints, row, batch)
         flow = self._flows.get(endpoints)
-        if flow is not None and flow.closed_ns is not None:
-            over_at = self._over_at(flow, batch.batch)
-            if over_at is not None and batch.batch.packet[over_at] <= row.packet:
-                self._end(flow, self._moment_over(flow, batch.batch), "")
-                flow = None
+        if flow is not None and self._is_over(flow, row, batch):
+            self._end(flow, self._moment_over(flow, batch.batch), "")
+            flow = None
         if flow is not None and flow.is_reused_by(row):
             self._end(flow, Moment(row.packet, row.time_ns), "reused")
             flow = None
@@ -265,13 +263,17 @@ class CaptureDecoder:
             if endpoints in self._remembered and not row.size and not row.flags & SYN:
                 return None  # a late echo of a connection that has ended
             flow = self._begin(endpoints, row)
-        fits = flow.add_row(row, batch.segments)
+        if row.payload != LEFT_OUT or flow.repeats(row):
+            fits = flow.add_row(row, batch.segments)
+        else:
+            fits = flow.add_row(*batch.left_out(row))
         if flow.begun:
             flow = self._begin_unnoticed(flow, row)
         if flow.closed_ns is not None:
             self._closed.setdefault(flow, row.packet)
         elif self._closed:
             self._closed.pop(flow, None)
+            self._over.pop(flow, None)
         self._unresolved[flow] = None
         return flow if fits else None
 
@@ -280,13 +282,14 @@ class CaptureDecoder:
     ) -> None:
         """Go on with the connection that was there before the last, if a packet is of that one."""
         former, flow = self._displaced[endpoints], self._flows.get(endpoints)
-        if former.is_over(row.time_ns):
+        if self._is_over(former, row, batch):
             self._end(former, self._moment_over(former, batch.batch), "")
         elif flow is None or (former.owns(row) and not flow.owns(row)):
             del self._displaced[endpoints]
             if flow is not None:
                 self._displace(flow, row)
             former.resume()
+            self._over.pop(former, None)
             self._flows[endpoints] = former
 
     def _begin_unnoticed(self, flow: Flow, row: SegmentRow) -> Flow:
@@ -338,6 +341,13 @@ class CaptureDecoder:
         for flow in list(self._closed):
             if self._over_at(flow, batch) is not None:
                 self._end(flow, self._moment_over(flow, batch), "")
+
+    def _is_over(self, flow: Flow, row: SegmentRow, batch: SortedBatch) -> bool:
+        """Return whether a connection was over before a packet, or at it."""
+        if flow.closed_ns is None or flow not in self._closed:
+            return False
+        at = self._over_at(flow, batch.batch)
+        return at is not None and int(batch.batch.packet[at]) <= row.packet
 
     def _over_at(self, flow: Flow, batch: SegmentBatch) -> int | None:
         """Return the first row of a batch at which a closed connection is over, if there is one.

@@ -381,6 +381,10 @@ class Flow:
         if side == row.side and distance(sequence, row.sequence) >= 0:
             self.closed_ns = self.connection.close_reason = self._reset = None
 
+    def repeats(self, row: SegmentRow) -> bool:
+        """Return whether a row that was left out brings nothing new."""
+        return self._reassemblies[row.side].has_passed_on(row.sequence, row.size)
+
     def conclude(self, moment: Moment, reason: str) -> None:
         """End the connection: hand over its last frames as far as they came.
 

@@ -209,6 +209,12 @@ class Reassembly:
             self._release(moment)
             self._give_up(moment)
 
+    def has_passed_on(self, sequence: int, size: int) -> bool:
+        """Return whether bytes were passed on, and nothing waits that they could contradict."""
+        if self.next_sequence is None or self._waiting:
+            return False
+        return -LARGEST_WINDOW <= distance(self.next_sequence, sequence) <= -size
+
     def handle_acknowledgment(self, sequence: int, moment: Moment) -> None:
         """Handle the other end's acknowledgment: all before `sequence` has reached it."""
         if self.next_sequence is None:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.packets.index import SegmentBatch
-from kdiag.pcap.tcp.segments import Segments
+from kdiag.pcap.tcp.segments import Piece, Segments
 
 FIN: Final = 1
 SYN: Final = 2
@@ -160,6 +160,15 @@ class SortedBatch:
         columns: Any = zip(*(column[first:last] for column in self._row_columns), strict=True)
         return map(SegmentRow._make, columns)
 
+    def left_out(self, row: SegmentRow) -> tuple[SegmentRow, Segments]:
+        """Return a row that was left out with its payload, in segments of its own."""
+        batch = self.batch
+        at = int(batch.packet.searchsorted(row.packet))
+        start = int(batch.payload_offset[at])
+        data = memoryview(batch.data)[start : start + int(batch.payload_bytes[at])].tobytes()
+        piece = Piece(data, row.size, row.packet, row.time_ns)
+        return row._replace(payload=0), Segments.of_pieces([piece])
+
     def next_break(self, first: int, last: int) -> int:
         """Return the first row from `first` on that is not plain, or `last`."""
         at = bisect_left(self._breaks, first)
@@ -222,8 +231,9 @@ class SortedBatch:
         payload = self._payload[self._place]
         is_plain: Flags = (self.batch.flags[self._order[self._place]] & _CONTROL) == 0
         is_plain &= ~self._has_far_number[self._place]
-        has_payload = payload >= 0
-        is_plain[has_payload] &= ~self._is_broken[payload[has_payload]]
+        has_payload = payload != NO_PAYLOAD
+        kept = np.where(payload >= 0, payload, self._kept_before[self._place] - 1)
+        is_plain[has_payload] &= ~self._is_broken[kept[has_payload]]
         return is_plain
 
     @cached_property

@@ -146,6 +146,28 @@ def test_packets_recorded_twice_are_left_out_and_counted() -> None:
     assert payloads == [0, LEFT_OUT, 1, LEFT_OUT, 2, LEFT_OUT]
 
 
+def test_what_was_left_out_can_be_had_with_its_own_bytes() -> None:
+    """Who has not read the first copy needs the second, and it may contradict the first."""
+    first, copy = Talk().ask(b"abc").segments[0], Talk().ask(b"xyz").segments[0]
+    batch, flow = only_flow([first, copy])
+    kept, left_out = batch.rows(flow.first, flow.last)
+    row, segments = batch.left_out(left_out)
+
+    assert (kept.payload, left_out.payload, row.payload) == (0, LEFT_OUT, 0)
+    assert segments.piece(row.payload).data == b"xyz"
+    assert segments.packet == [left_out.packet]
+
+
+def test_a_copy_of_an_odd_segment_is_as_odd() -> None:
+    """It belongs to no run, for nothing tells where the first one went."""
+    talk = Talk().ask(b"abc")
+    odd = Talk(starts=(90_000, 5000)).ask(b"def").segments[0]
+    batch, flow = only_flow([*talk.segments, odd, odd])
+
+    assert batch.next_break(flow.first, flow.last) == flow.first + 1
+    assert batch.next_break(flow.first + 2, flow.last) == flow.first + 2
+
+
 def test_single_bytes_are_not_left_out() -> None:
     """They may be keep-alive probes, which are no duplicates."""
     segments = Talk().ask(b"a").segments * 2
