@@ -31,6 +31,7 @@ _TWICE_NS: Final = 1_000_000
 _OVERTAKING_NS: Final = 3_000_000
 _TIMER_NS: Final = 200_000_000  # no system that Kafka runs on retransmits by timer sooner
 _MOST_HOLES: Final = 1024
+_MOST_ODD: Final = 1024
 
 
 class Columns(NamedTuple):
@@ -73,6 +74,7 @@ class OddSegment(NamedTuple):
         before_ns: when the segment before it was seen.
         first_ns: when one that ends in the same place was seen; `LONG_AGO` if none was.
         is_copy: whether that is the same IP packet; None where packets have no identification.
+        identity: its identification; 0 where that tells nothing.
     """
 
     start: int
@@ -82,6 +84,7 @@ class OddSegment(NamedTuple):
     before_ns: int
     first_ns: int
     is_copy: bool | None = None
+    identity: int = 0
 
 
 class _Hole(NamedTuple):
@@ -95,16 +98,18 @@ class _Hole(NamedTuple):
 class OddSegments:
     """Classifies the odd segments of a direction, and counts them."""
 
-    __slots__ = ("_direction", "_holes")
+    __slots__ = ("_direction", "_holes", "_seen")
 
     def __init__(self, direction: TcpDirection) -> None:
         """Count into the facts of a direction."""
         self._direction = direction
         self._holes: list[_Hole] = []
+        self._seen: dict[tuple[int, int], None] = {}
 
     def classify(self, segment: OddSegment) -> bool:
         """Count an odd segment; return whether it is a retransmission."""
-        start, stop, high, time_ns, before_ns, first_ns, is_copy = segment
+        start, stop, high, time_ns, before_ns, first_ns, is_copy, identity = segment
+        is_copy = is_copy or self._remember(stop, identity) or is_copy
         if start > high:
             self._holes.append(_Hole(high, start, time_ns))
             del self._holes[:-_MOST_HOLES]
@@ -125,6 +130,16 @@ class OddSegments:
         direction.retransmitted_bytes += stop - start
         direction.timeouts += time_ns - before_ns >= _TIMER_NS
         return True
+
+    def _remember(self, stop: int, identity: int) -> bool:
+        """Note an odd segment; return whether the same packet was one before."""
+        if not identity:
+            return False
+        is_known = (stop, identity) in self._seen
+        self._seen[stop, identity] = None
+        if len(self._seen) > _MOST_ODD:
+            del self._seen[next(iter(self._seen))]
+        return is_known
 
     def _fill(self, start: int, stop: int, time_ns: int) -> int | None:
         """Fill holes; return how long the first was open, None if none was filled."""
@@ -275,27 +290,16 @@ class TcpDirectionTracker:
         first_ns = np.where(is_known, np.append(times_ns, 0)[same], LONG_AGO)
         before_ns = np.append(self._last_ns, data.time_ns)[rows]
         first = np.where(is_known, np.append(identities, 0)[same], 0)
-        copies = self._are_copies(data, rows, first)
+        identity = np.where(self._have_identities(data.identity)[rows], data.identity[rows], 0)
+        copies = _are_copies(identity, first)
         columns = (place[0][rows], stop, place[1][rows], data.time_ns[rows], before_ns, first_ns)
-        segments = zip(*(each.tolist() for each in columns), copies, strict=True)
+        numbers = (each.tolist() for each in columns)
+        segments = zip(*numbers, copies, identity.tolist(), strict=True)
         is_again = [self._odd.classify(OddSegment._make(each)) for each in segments]
         return rows[is_again]
 
-    def _are_copies(self, data: Columns, rows: Integers, first: Integers) -> list[bool | None]:
-        """Return whether packets have the identification of the first ones; None if that is moot.
-
-        Some systems give all packets the same.
-        """
-        mine = data.identity[rows]
-        is_moot = (mine == 0) | (first == 0) | ~self._have_identities(data.identity)[rows]
-        copies: list[bool | None] = [
-            None if moot else same
-            for moot, same in zip(is_moot.tolist(), (mine == first).tolist(), strict=True)
-        ]
-        return copies
-
     def _have_identities(self, identity: Integers) -> npt.NDArray[np.bool_]:
-        """Return up to which packets identifications have differed."""
+        """Return from which packets on identifications tell: some systems give all the same."""
         return np.logical_or.accumulate((identity != self._identity) | self._has_identities)
 
     def _measure(
@@ -345,3 +349,12 @@ class TcpDirectionTracker:
             else:
                 self.direction.stalled_ns += time_ns - self._closed_since_ns
                 self._closed_since_ns = None
+
+
+def _are_copies(identity: Integers, first: Integers) -> list[bool | None]:
+    """Return whether packets have the identification of the first ones; None if that is moot."""
+    is_moot = (identity == 0) | (first == 0)
+    return [
+        None if moot else same
+        for moot, same in zip(is_moot.tolist(), (identity == first).tolist(), strict=True)
+    ]

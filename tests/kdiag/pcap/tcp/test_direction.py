@@ -76,6 +76,16 @@ def test_a_mirror_that_is_late_brings_copies_and_not_retransmissions(
     assert (facts.captured_twice, facts.retransmits) == expected
 
 
+def test_a_mirror_brings_a_copy_of_what_is_sent_again_too() -> None:
+    """One retransmission, then a copy of it, and one more retransmission."""
+    story = Story().open().client(30, size=1000, identity=7).client(31, size=1000, identity=8)
+    for time_ms, identity in ((70, 9), (71, 9), (90, 10)):
+        story.client(time_ms, size=1000, start=0, identity=identity)
+    facts = story.facts().requests
+
+    assert (facts.captured_twice, facts.retransmits) == (1, 2)
+
+
 def test_a_closed_window_is_counted_and_timed() -> None:
     """Two closings, of 100 and of 50 ms."""
     story = Story().open().client(30, size=1000)
