@@ -197,9 +197,11 @@ def test_a_long_path_is_blamed_on_the_network(make_wan_cluster: Callable[..., Wa
     assert found.median("produce", "0")["ms"] < 2
 
 
-@pytest.mark.parametrize("how", ["interrupt", "timeout"])
-def test_an_end_before_its_time_tells_what_was_measured(proxied: ProxiedCluster, how: str) -> None:
-    """And leaves nothing behind."""
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, "timeout"])
+def test_an_end_before_its_time_tells_what_was_measured(
+    proxied: ProxiedCluster, how: signal.Signals | str
+) -> None:
+    """And leaves nothing behind, which it says after a signal."""
     options = ["--duration", "60s", "--warm-up", "0s", "-o", "json"]
     if how == "timeout":
         options += ["--timeout", "4s"]
@@ -209,15 +211,17 @@ def test_an_end_before_its_time_tells_what_was_measured(proxied: ProxiedCluster,
     ) as process:
         assert process.stderr is not None
         assert process.stdout is not None
-        if how == "interrupt":
+        if isinstance(how, signal.Signals):
             lines = 0
             for line in process.stderr:  # what is traced tells when enough was measured
                 lines += b"Produce" in line
                 if lines == 100:
                     break
-            process.send_signal(signal.SIGINT)
+            process.send_signal(how)
         out, err = process.communicate(timeout=120)
-    assert process.returncode == (130 if how == "interrupt" else 6), err.decode()[-3000:]
+    expected = 128 + how if isinstance(how, signal.Signals) else 6
+    assert process.returncode == expected, err.decode()[-3000:]
+    assert (b"kdiag: interrupted; removed topic _kdiag_probe_" in err) == (expected != 6)
     found = Measured(process.returncode, json.loads(out))
     assert found.row("produce", "1")["count"] > 10
     assert left_over(proxied.bootstrap) == set()
