@@ -7,13 +7,14 @@ id of a request that waits for it.
 
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from struct import Struct
 from typing import Final, NamedTuple
 
 from kdiag.pcap.kafka.frame_cutter import HEAD_BYTES, End, FrameSink, Start
 from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics, ResponseHeuristics
 from kdiag.pcap.kafka.frame_stream import FrameLimits, FrameStream, Skip
-from kdiag.pcap.kafka.matching import DEFAULT_MAX_OUTSTANDING, Matcher
+from kdiag.pcap.kafka.matching import DEFAULT_MAX_OUTSTANDING, MAX_EARLY_RESPONSES, Matcher
 from kdiag.pcap.kafka.request_head import asks_nothing, is_request
 from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.wire import api_keys
@@ -21,7 +22,7 @@ from kdiag.wire.frame import Frame
 from kdiag.wire.header import REQUEST_START, raw_client_id
 
 _INT32: Final = Struct(">i")
-_MAX_UNASKED: Final = 1_000
+_ID_AT: Final = REQUEST_START.size - _INT32.size
 
 
 class Announcements(NamedTuple):
@@ -48,12 +49,12 @@ class RequestsSeen:
         self.awaited: dict[int, set[RequestKind]] = {}
         self.last_head = matcher.last_head
         self._is_sasl = matcher.is_sasl
-        self._asked: dict[int, list[tuple[int, RequestKind]]] = {}
-        self._unasked: dict[int, int] = {}
+        self._asked: dict[int, list[RequestKind]] = {}
+        self._early = dict.fromkeys(matcher.early_ids)
         for correlation_id, asked in matcher.outstanding:
-            self._await(0, correlation_id, asked)
+            self._await(correlation_id, asked)
 
-    def add_request(self, order: int, frame: Frame) -> None:
+    def add_request(self, frame: Frame) -> None:
         """Note a request that was announced."""
         data = frame.data
         if len(data) < REQUEST_START.size or (self._is_sasl and not is_request(data, frame.size)):
@@ -61,34 +62,41 @@ class RequestsSeen:
         api_key, version, correlation_id = REQUEST_START.unpack_from(data)
         self.last_head = data[:HEAD_BYTES]
         self._is_sasl = api_key == api_keys.SASL_HANDSHAKE and version == 0
-        if frame.last_packet and asks_nothing(frame):
+        if self._is_answered(correlation_id) or (frame.last_packet and asks_nothing(frame)):
             return
-        if self._unasked.get(correlation_id, 0) > order:
-            del self._unasked[correlation_id]
-            return
-        self._await(order, correlation_id, (api_key, version))
+        self._await(correlation_id, (api_key, version))
 
-    def add_response(self, order: int, frame: Frame) -> None:
+    def add_response(self, frame: Frame) -> None:
         """Note a response that was announced."""
         if len(frame.data) >= _INT32.size:
             (correlation_id,) = _INT32.unpack_from(frame.data)
         else:
             correlation_id = next(iter(self._asked), 0)
-        asked = self._asked.get(correlation_id, ())
-        if asked and asked[0][0] < order:
+        if correlation_id in self._asked:
             self._forget(correlation_id)
-        else:
-            self._unasked[correlation_id] = order
-            if len(self._unasked) > _MAX_UNASKED:
-                del self._unasked[next(iter(self._unasked))]
+        elif self.last_head[_ID_AT:][: _INT32.size] != frame.data[: _INT32.size]:
+            self._early.setdefault(correlation_id)
+            if len(self._early) > MAX_EARLY_RESPONSES:
+                del self._early[next(iter(self._early))]
 
     def end_request(self, frame: Frame) -> None:
         """Note that a request that was still coming has come: perhaps it wants no answer."""
         if asks_nothing(frame):
             self._forget(REQUEST_START.unpack_from(frame.data)[2])
 
-    def _await(self, order: int, correlation_id: int, asked: RequestKind) -> None:
-        self._asked.setdefault(correlation_id, []).append((order, asked))
+    def _is_answered(self, correlation_id: int) -> bool:
+        """Return whether the response to a request was captured before it, as matching sees it."""
+        while self._early:
+            oldest = next(iter(self._early))
+            if oldest > correlation_id and correlation_id not in self._early:
+                break
+            del self._early[oldest]
+            if oldest == correlation_id:
+                return True
+        return False
+
+    def _await(self, correlation_id: int, asked: RequestKind) -> None:
+        self._asked.setdefault(correlation_id, []).append(asked)
         self.awaited.setdefault(correlation_id, set()).add(asked)
         if len(self._asked) > DEFAULT_MAX_OUTSTANDING:
             self._forget(next(iter(self._asked)))
@@ -99,7 +107,7 @@ class RequestsSeen:
         self.awaited.pop(correlation_id, None)
         if asked:
             self._asked[correlation_id] = asked
-            self.awaited[correlation_id] = {kind for _, kind in asked}
+            self.awaited[correlation_id] = set(asked)
 
 
 class Conversation:
@@ -115,6 +123,7 @@ class Conversation:
         "_announcements",
         "_begin_request",
         "_max_frame_bytes",
+        "_noted",
         "_seen",
         "matcher",
         "requests",
@@ -140,6 +149,7 @@ class Conversation:
         self._announcements = announcements
         self._max_frame_bytes = limits.max_frame_bytes
         self._seen: RequestsSeen | None = None
+        self._noted = 0
         starts, ends = announcements
         self._begin_request = matcher.begin_request
         self.requests = FrameStream(
@@ -186,15 +196,21 @@ class Conversation:
             for end, frame in self._announcements.ends:
                 if end == self.matcher.end_request:
                     self._seen.end_request(frame)
-            self._note(0)
-            self.requests.on_frames = self.responses.on_frames = self._note
+            starts = self._announcements.starts
+            self._note(sorted(starts, key=itemgetter(0)))
+            self._noted = len(starts)
+            self.requests.on_frames = self.responses.on_frames = self._note_from
         return self._seen
 
-    def _note(self, first: int) -> None:
-        """Note the frames announced since there were `first`."""
+    def _note_from(self, first: int) -> None:
+        """Note the frames announced since there were `first`, unless they have been noted."""
+        starts, self._noted = self._announcements.starts[max(first, self._noted) :], 0
+        self._note(starts)
+
+    def _note(self, starts: list[Start]) -> None:
         assert self._seen is not None
-        for order, begin, frame in self._announcements.starts[first:]:
+        for _, begin, frame in starts:
             if begin == self._begin_request:
-                self._seen.add_request(order, frame)
+                self._seen.add_request(frame)
             elif begin == self.matcher.begin_response:
-                self._seen.add_response(order, frame)
+                self._seen.add_response(frame)

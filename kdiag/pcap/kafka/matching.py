@@ -186,6 +186,11 @@ class Matcher:
         return self._is_sasl
 
     @property
+    def early_ids(self) -> list[int]:
+        """Return the correlation ids of the responses that wait for their requests."""
+        return [*self._early]
+
+    @property
     def outstanding(self) -> list[tuple[int, RequestKind]]:
         """Return the requests that are not answered: correlation id, as far as known, and kind."""
         again = (each for queue in self._repeated.values() for each in queue)

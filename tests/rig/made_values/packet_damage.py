@@ -66,12 +66,13 @@ class DamagedCapture(NamedTuple):
     follows_tcp: bool
 
 
+@cache
 def files() -> list[Path]:
     """Return the captures to damage: those that ship, and the reference ones."""
     found = [*CAPTURES.glob("*.pcap"), *TLS_CAPTURES.glob("*.pcap")]
     if "KDIAG_REFERENCE" in os.environ:
         found += Path(os.environ["KDIAG_REFERENCE"], "captures").glob("*.pcap*")
-    return sorted(path for path in found if path.open("rb").read(4) in _MAGICS)
+    return sorted(path for path in found if path.read_bytes()[:4] in _MAGICS)
 
 
 @cache

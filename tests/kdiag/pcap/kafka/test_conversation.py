@@ -3,7 +3,6 @@ from kdiag.pcap.kafka.conversation import Announcements, Conversation
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
 from kdiag.pcap.kafka.matching import ExchangeCollector, Matcher
 from kdiag.pcap.tcp.segments import Segments
-from kdiag.wire.frame import Frame
 from recordings.segment_tape import contiguous_run, request, response
 
 
@@ -90,16 +89,16 @@ def test_what_is_answered_is_not_awaited_whenever_it_is_matched() -> None:
         assert list(rig.conversation._requests_seen().awaited) == [4]
 
 
-def test_packets_decide_what_is_answered_not_when_frames_become_known() -> None:
-    """A frame whose head is split becomes known late; it counts where it starts."""
-    asks, answers = (Frame(each[4:], len(each) - 4, 0, 0) for each in (request(9), response(9)))
-    after_its_answer, before_it = (Rig().conversation._requests_seen() for _ in range(2))
-    for seen, asked_at in ((after_its_answer, 6), (before_it, 4)):
-        seen.add_response(5, answers)
-        seen.add_request(asked_at, asks)
+def test_a_response_before_its_request_is_an_answer_all_the_same() -> None:
+    """Matching pairs them, so a search need not wait for another one."""
+    for is_paired in (False, True):
+        rig = Rig()
+        rig.tell(response(9))
+        if is_paired:
+            rig.pair()
+        rig.ask(request(9), request(10))
 
-    assert list(after_its_answer.awaited) == [9]
-    assert not before_it.awaited
+        assert list(rig.conversation._requests_seen().awaited) == [10]
 
 
 def test_a_lost_request_direction_is_found_by_what_the_client_sent_before() -> None:
