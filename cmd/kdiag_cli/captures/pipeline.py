@@ -17,6 +17,7 @@ from kdiag.exchange.topic_names import (
 )
 from kdiag.pcap.decoder import Item
 from kdiag.wire import api_keys
+from kdiag_cli.captures.alternatives import Alternatives
 from kdiag_cli.captures.printer import Printer
 from kdiag_cli.output.terminal import say
 
@@ -29,6 +30,7 @@ class ExchangePipeline:
     Attributes:
         summary: counts what was chosen.
         is_partial: whether an exchange that was chosen is cut or malformed.
+        alternatives: what there is, as long as nothing was chosen.
         faults: exchanges that kdiag failed to read by a fault of its own.
     """
 
@@ -62,6 +64,7 @@ class ExchangePipeline:
             self._deferred = DeferredNames(names, look_ahead, max_exchanges=most)
         is_fetch_wanted = not selection.api_keys or api_keys.FETCH in selection.api_keys
         self._sessions = FetchSessions() if printer is not None and is_fetch_wanted else None
+        self.alternatives = Alternatives(selection, names)
         self._counts_all = printer is None and selection == Selection()
 
     def add(self, items: Iterable[Item]) -> None:
@@ -96,6 +99,8 @@ class ExchangePipeline:
         self._names.learn(dissection)
         if self._sessions is not None:
             self._sessions.follow(dissection)
+        if not self.alternatives.is_over:
+            self.alternatives.note(exchange)
         if not self._selection.may_match(exchange):
             return
         if self._deferred is None:
@@ -120,7 +125,10 @@ class ExchangePipeline:
 
     def _pass_on(self, dissection: Dissection) -> None:
         if not self._selection.matches(dissection, self._names):
+            if not self.alternatives.is_over:
+                self.alternatives.note_body(dissection)
             return
+        self.alternatives.is_over = True
         if not is_in_order(dissection.status):
             self.is_partial = True
         if self._printer is not None:

@@ -62,6 +62,7 @@ class CaptureResult(NamedTuple):
         exchange_count: how many exchanges there are, chosen or not.
         is_interrupted: whether Ctrl-C ended the reading.
         is_partial: whether bytes are missing, malformed or cut.
+        absence: that the options choose none of the exchanges, and what there is; None otherwise.
     """
 
     summary: Summary
@@ -69,6 +70,7 @@ class CaptureResult(NamedTuple):
     exchange_count: int
     is_interrupted: bool
     is_partial: bool
+    absence: str | None = None
 
     @property
     def exit_code(self) -> ExitCode:
@@ -81,6 +83,8 @@ class CaptureResult(NamedTuple):
         """Print warnings on stderr, and the protocols that were found if there is no Kafka."""
         say(*self.totals.warnings)
         if self.exchange_count:
+            if self.absence is not None:
+                say(self.absence)
             return
         protocols = self.summary.protocols.most_common()
         found = ", ".join(f"{number} {each.value}" for each, number in protocols)
@@ -161,6 +165,7 @@ class CaptureReading:
             self._decoder.counts.exchanges,
             is_interrupted,
             bool(pipeline.is_partial or totals.gaps or self._traffic.warnings),
+            None if pipeline.alternatives.is_over else pipeline.alternatives.text(),
         )
 
     def _read_into(

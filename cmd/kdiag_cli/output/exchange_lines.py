@@ -1,19 +1,28 @@
-"""Exchanges as lines of text: one each, in columns, as wide as the terminal is.
+"""Exchanges as lines of text: what happened first, then between whom.
 
-    #    2026-11-21 UTC   CLIENT → BROKER          CLIENT ID     API          LATENCY  ABOUT
-    4    13:14:02.118     127.0.0.1:41034→:9092    order-writer  Produce v10   3.2 ms  orders[0] ...
+      # 2026-11-21   LATENCY API         ABOUT
+        CLIENT-ID     CLIENT→BROKER
+      4 13:14:02.118 3.20 ms Produce v10 orders[0] 10 records 1.2 kB lz4,
+        order-writer  10.0.0.5→:9092     acks all → at 120
 
-On a terminal lines are cut to its width, and a header tells the columns; anywhere else lines are
-whole, carry the date, and there is no header, so that they can be searched and cut.
+A terminal gets columns under a header: whoever took part stands below what happened, or beside it
+where there is room. Where there is little, the client id and the client's address give way, latency
+and broker never do. Anywhere else lines are whole and carry the date, so that they can be searched
+and cut.
+
+Exchanges are complete in another order than they began in. Lines of files wait for a while and are
+printed in the order of time; lines of what is still going on are printed at once.
 """
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections import Counter
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from kdiag.clock import NS_PER_S
+from kdiag.clock import NS_PER_S, NS_PER_US
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import moment_of
 from kdiag.exchange.line.line_writer import LineWriter
-from kdiag.exchange.line.phrase import size
+from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
@@ -26,6 +35,7 @@ from kdiag_cli.output.terminal import (
     RED,
     YELLOW,
     Output,
+    TimeStyle,
     clipped,
     columns_of,
     harmless,
@@ -36,27 +46,34 @@ from kdiag_cli.output.units import duration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LOOK_AHEAD: Final = 200
-"""How many lines are kept until the widths of the columns are settled."""
+MAX_WAITING: Final = 5_000
+"""How many lines wait for earlier ones at most, after which they are printed as they are."""
+
+_MAX_ABOUT: Final = 1_000
+"""The most characters of what a line says of an exchange: hostile names are no longer."""
 
 _WIDE: Final = 130
+_NARROW: Final = 70
 _CLIENT_ID_WIDTH: Final = 16
 _WIDE_CLIENT_ID_WIDTH: Final = 28
+_LEAST_CLIENT_ID_WIDTH: Final = 8
+_LEAST_CLIENT_WIDTH: Final = 6
+_ENDS_WIDTH: Final = 44
 _API_WIDTH: Final = 28
-_ENDPOINTS_WIDTH: Final = 44
+_NARROW_API_WIDTH: Final = 20
+_FULL: Final = 100
 _LATENCY_WIDTH: Final = 7
+_LEAST_ABOUT: Final = 40
+"""With fewer columns left for what a row is about, who took part goes below it."""
+
 _NOTABLE_TRANSFER_NS: Final = 1_000_000
 _NOTABLE_SHARE: Final = 10
 """A transfer is shown from a millisecond and a tenth of the latency on."""
-_LEAST_WIDTHS: Final = (12, 4, 8)
-"""What of endpoints, client id and API must stay on a narrow terminal."""
-_ENOUGH: Final = 50
-"""With fewer columns left for it, what a row is about goes to a line of its own if it is long."""
 
-_NARROW: Final = 40
-_GAPS: Final = 5
 _DAY_S: Final = 86_400
-_TITLES: Final = ("CLIENT→BROKER", "CLIENT-ID", "API")
+_LAST: Final = 1 << 62  # behind the exchanges of the same moment
+_TITLES: Final = ("CLIENT-ID", "CLIENT→BROKER")
+_NOT_KAFKA: Final = {Protocol.HTTP: "HTTP", Protocol.REDIS: "Redis", Protocol.TLS: "TLS"}
 _NOTABLE: Final = {
     Status.MALFORMED: RED,
     Status.PARTIAL: YELLOW,
@@ -68,92 +85,166 @@ _NOTABLE: Final = {
 }
 
 
-class _Row(NamedTuple):
-    """The cells of a line; what it is about comes in parts with a colour each."""
+Parts: TypeAlias = "Sequence[tuple[str, int | None]]"
+"""Texts with a colour each."""
 
-    second: int
+
+class _Row(NamedTuple):
+    """A line, in parts; what it is about comes with a colour each."""
+
+    time_ns: int
+    order: int
     number: str
-    time: str
-    endpoints: str
-    client_id: str
-    api: str
     latency: str
-    about: "Sequence[tuple[str, int | None]]"
+    api: str
+    about: Parts
+    client_id: str
+    connection: Connection
+
+
+class _RowLayout(StrEnum):
+    """Where a terminal has room for what."""
+
+    BESIDE = "who stands beside what happened"
+    BELOW = "who stands below what happened"
+    APART = "every group of cells has a line of its own"
+
+
+class _Widths(NamedTuple):
+    """The columns of the cells of all lines, and their layout."""
+
+    number: int
+    latency: int
+    api: int
+    client_id: int = 0
+    ends: int = 0
+    about: int = 0
+    layout: _RowLayout = _RowLayout.BESIDE
+
+
+class _Times:
+    """Writes the times of lines; the text of the last second is kept."""
+
+    def __init__(self, output: Output, style: TimeStyle, first_ns: int | None) -> None:
+        self._style = style
+        self._is_dated = not output.is_terminal
+        self._is_short = output.is_terminal and (output.width or 0) < _WIDE
+        self._origin_ns = first_ns
+        self._second = -1
+        self._text = ""
+        self.width = len(self.text(0))
+        self._origin_ns = first_ns
+
+    @property
+    def is_of_day(self) -> bool:
+        """Return whether times need a date."""
+        return self._style in {TimeStyle.UTC, TimeStyle.LOCAL}
+
+    def day(self, time_ns: int) -> str:
+        """Return the day of a time, with its zone."""
+        second = time_ns // NS_PER_S
+        if self._style is TimeStyle.LOCAL:
+            return f"{moment_of(second).astimezone():%Y-%m-%d %Z}"
+        return f"{moment_of(second):%Y-%m-%d} UTC"
+
+    def text(self, time_ns: int) -> str:
+        """Return a time; what it is counted from is the first, or the one before."""
+        if not self.is_of_day:
+            return self._since(time_ns)
+        second, rest = divmod(time_ns, NS_PER_S)
+        if second != self._second:
+            self._second = second
+            moment = moment_of(second)
+            if self._style is TimeStyle.LOCAL:
+                moment = moment.astimezone()
+            self._text = moment.strftime("%Y-%m-%d %H:%M:%S" if self._is_dated else "%H:%M:%S")
+        if self._is_short:
+            return f"{self._text}.{rest // 1_000_000:03}"
+        return f"{self._text}.{rest // NS_PER_US:06}"
+
+    def _since(self, time_ns: int) -> str:
+        origin_ns = time_ns if self._origin_ns is None else self._origin_ns
+        if self._origin_ns is None or self._style is TimeStyle.DELTA:
+            self._origin_ns = time_ns
+        return f"{(time_ns - origin_ns) / NS_PER_S:{12 if self._is_short else 15}.6f}"
 
 
 class ExchangeLines:
-    """Prints exchanges, gaps and connections that are not Kafka's as lines."""
+    """Prints exchanges and gaps as lines; connections that are not Kafka's as one line for all."""
 
-    def __init__(self, output: Output, names: TopicNames) -> None:
+    def __init__(
+        self,
+        output: Output,
+        names: TopicNames,
+        *,
+        lists_all: bool = False,
+        style: TimeStyle = TimeStyle.UTC,
+        first_ns: int | None = None,
+    ) -> None:
+        """Start without lines.
+
+        Args:
+            output: where to.
+            names: topic names by topic id.
+            lists_all: whether each connection that is not Kafka's gets a line.
+            style: how to tell the time.
+            first_ns: what relative times count from; None for the first line.
+        """
         self._output = output
         self._line_writer = LineWriter(names)
-        self._is_wide = output.width is None or output.width >= _WIDE
+        self._lists_all = lists_all
+        self._times = _Times(output, style, first_ns)
         self._rows: list[_Row] = []
-        self._widths: list[int] | None = None
+        self._widths: _Widths | None = None
         self._day = -1
+        self._others: Counter[str] = Counter()
 
     def exchange(self, dissection: Dissection) -> None:
         """Print an exchange."""
         exchange = dissection.exchange
-        seconds, rest = divmod(exchange.time_ns, NS_PER_S)
-        connection = exchange.connection
         self._take(
             _Row(
-                seconds,
+                exchange.time_ns,
+                exchange.number,
                 str(exchange.number),
-                self._time(seconds, rest),
-                self._endpoints(connection),
-                harmless(exchange.client_id or "-"),
-                api_text(exchange),
                 timing_text(exchange),
+                api_text(exchange),
                 self._about(dissection),
+                harmless(exchange.client_id or "-"),
+                exchange.connection,
             )
         )
 
     def gap(self, gap: Gap) -> None:
         """Print that bytes are missing."""
-        seconds, rest = divmod(gap.time_ns, NS_PER_S)
         text = f"{size(gap.size)} missing in the {gap.direction} stream: {gap.reason}"
         about = [(text, YELLOW)]
-        endpoints = self._endpoints(gap.connection)
-        self._take(_Row(seconds, "", self._time(seconds, rest), endpoints, "", "gap", "", about))
+        self._take(_Row(gap.time_ns, 0, "", "", "gap", about, "", gap.connection))
 
     def connection(self, connection: Connection) -> None:
-        """Print that a connection was not Kafka's, or hidden; what TCP did, if that is known."""
+        """Print what TCP did, if that is known; count a connection that was not Kafka's."""
         if connection.tcp is not None:
             about = [(tcp_phrase(connection.tcp), DIM)]
-            self._take_connection(connection, connection.last_ns, "TCP", about)
-        if connection.protocol not in {Protocol.KAFKA, Protocol.EMPTY}:
+            self._take(_Row(connection.last_ns, _LAST, "", "", "TCP", about, "", connection))
+        if connection.protocol in {Protocol.KAFKA, Protocol.EMPTY}:
+            return
+        if self._lists_all:
             about = [(connection_text(connection), DIM)]
-            self._take_connection(connection, connection.first_ns, "not Kafka", about)
-
-    def _take_connection(
-        self, connection: Connection, time_ns: int, kind: str, about: "list[tuple[str, int]]"
-    ) -> None:
-        seconds, rest = divmod(time_ns, NS_PER_S)
-        endpoints = self._endpoints(connection)
-        time = self._time(seconds, rest)
-        self._take(_Row(seconds, "", time, endpoints, "", kind, "", about))
+            self._take(_Row(connection.first_ns, 0, "", "", "not Kafka", about, "", connection))
+        else:
+            self._others[_NOT_KAFKA.get(connection.protocol, "unknown")] += 1
 
     def finish(self) -> None:
-        """Print what waits."""
-        self._settle()
-
-    def _time(self, seconds: int, rest_ns: int) -> str:
-        moment = moment_of(seconds)
-        if not self._output.is_terminal:
-            return f"{moment:%Y-%m-%d %H:%M:%S}.{rest_ns // 1000:06}"
-        if self._is_wide:
-            return f"{moment:%H:%M:%S}.{rest_ns // 1000:06}"
-        return f"{moment:%H:%M:%S}.{rest_ns // 1_000_000:03}"
-
-    def _endpoints(self, connection: Connection) -> str:
-        if not self._output.is_terminal:
-            return f"{connection.client} → {connection.broker}"
-        client_host, _, _ = connection.client.rpartition(":")
-        broker_host, _, broker_port = connection.broker.rpartition(":")
-        broker = f":{broker_port}" if broker_host == client_host else connection.broker
-        return f"{connection.client}→{broker}"
+        """Print what waits, and how many connections were not Kafka's."""
+        self._rows.sort(key=_place)
+        self._print_rows(self._rows)
+        self._rows.clear()
+        if self._others:
+            text = others_text(self._others)
+            width = self._output.width
+            shown = text if width is None else clipped(text, width)
+            self._output.line(self._output.paint(shown, DIM))
+            self._others.clear()
 
     def _about(self, dissection: Dissection) -> list[tuple[str, int | None]]:
         parts: list[tuple[str, int | None]] = []
@@ -166,70 +257,125 @@ class ExchangeLines:
         if error is not None:
             parts.append((error, RED))
         subject = harmless(self._line_writer.line_of(dissection))
+        if len(subject) > _MAX_ABOUT:
+            subject = f"{subject[:_MAX_ABOUT]}…"
         if subject:
             parts.append((subject, None))
         return parts
 
     def _take(self, row: _Row) -> None:
-        if self._widths is not None:
-            self._print(row, self._widths)
+        if self._output.is_prompt:
+            self._print_rows([row])
             return
-        self._rows.append(row)
-        if len(self._rows) >= _LOOK_AHEAD or self._output.is_prompt:
-            self._settle()
+        rows = self._rows
+        rows.append(row)
+        if len(rows) >= 2 * MAX_WAITING:
+            rows.sort(key=_place)
+            self._print_rows(rows[:MAX_WAITING])
+            del rows[:MAX_WAITING]
 
-    def _settle(self) -> None:
-        """Choose the widths of the columns and print the rows that waited."""
-        rows, self._rows = self._rows, []
-        if not rows or self._widths is not None:
+    def _print_rows(self, rows: "Sequence[_Row]") -> None:
+        """Print rows; the first ones settle the widths of the columns."""
+        if not rows:
             return
-        client_id = _WIDE_CLIENT_ID_WIDTH if self._is_wide else _CLIENT_ID_WIDTH
-        limits = (_ENDPOINTS_WIDTH, client_id, _API_WIDTH)
-        cells = [(row.endpoints, row.client_id, row.api) for row in rows]
-        columns = [_TITLES, *cells] if self._output.is_terminal else cells
-        widths = [
-            min(limit, max(map(columns_of, column)))
-            for limit, column in zip(limits, zip(*columns, strict=True), strict=True)
-        ]
-        number = max(3, *(len(row.number) for row in rows))
-        if self._output.width is not None:
-            rest = number + len(rows[0].time) + _LATENCY_WIDTH + _GAPS
-            _shrink(widths, self._output.width - rest)
-        self._widths = [number, *widths]
+        if self._widths is None:
+            self._widths = self._settled(rows)
+        print_row = self._print if self._output.width is not None else self._print_whole
         for row in rows:
-            self._print(row, self._widths)
+            print_row(row, self._widths)
 
-    def _print(self, row: _Row, widths: list[int]) -> None:
-        """Print a row; the header before the first one of each day."""
-        output = self._output
-        if output.is_terminal and row.second // _DAY_S != self._day:
-            self._day = row.second // _DAY_S
-            self._print_header(row, widths)
-        number, endpoints, client_id, api = widths
-        is_cut = output.width is not None
-        cells = (
-            (row.number.rjust(number), DIM),
-            (row.time, DIM),
-            (_cell(row.endpoints, endpoints, is_cut=is_cut), None),
-            (_cell(row.client_id, client_id, is_cut=is_cut), CYAN),
-            (_api_cell(row.api, api, is_cut=is_cut), BOLD),
-            (row.latency.rjust(_LATENCY_WIDTH), None),
+    def _settled(self, rows: "Sequence[_Row]") -> _Widths:
+        """Return the widths of the columns that suit rows and terminal."""
+        width = self._output.width
+        latency = max(_LATENCY_WIDTH, *(len(row.latency) for row in rows))
+        api = min(_API_WIDTH, max(columns_of(row.api) for row in rows))
+        number = max(3, *(len(row.number) for row in rows))
+        if width is None:
+            return _Widths(number, latency, api)
+        if width < _FULL:
+            api = min(_NARROW_API_WIDTH, api)
+        client_id = max(columns_of(_TITLES[0]), *(columns_of(row.client_id) for row in rows))
+        client_id = min(_WIDE_CLIENT_ID_WIDTH if width >= _WIDE else _CLIENT_ID_WIDTH, client_id)
+        ends = max(columns_of(_TITLES[1]), *(columns_of(_ends(row)) for row in rows))
+        ends = min(_ENDS_WIDTH, ends)
+        if self._output.is_prompt:  # there is one row to go by
+            number, api = number + 2, max(_NARROW_API_WIDTH, api)
+            client_id = max(_CLIENT_ID_WIDTH, client_id)
+        start = number + self._times.width + latency + 3
+        about = width - start - api - 1 - client_id - ends - 3
+        if about >= _LEAST_ABOUT:
+            if not self._output.is_prompt:
+                longest = max(_columns(row.about) for row in rows)
+                about = min(about, max(_LEAST_ABOUT, longest))
+            return _Widths(number, latency, api, client_id, ends, about)
+        # Below, who has the columns of time, latency and API above.
+        room = start - number - 1 + api
+        missing = min(client_id + 1 + ends - room, _NARROW_API_WIDTH - api)
+        api, room = api + max(0, missing), room + max(0, missing)
+        broker = max(columns_of(_short_broker(row.connection)) for row in rows)
+        client_id, ends = _shrunk(client_id, ends, broker + 1 + _LEAST_CLIENT_WIDTH, room - 1)
+        layout = _RowLayout.APART if width < _NARROW else _RowLayout.BELOW
+        about = max(0, width - start - api - 1)
+        return _Widths(number, latency, api, client_id, ends, about, layout)
+
+    def _print_whole(self, row: _Row, widths: _Widths) -> None:
+        """Print a row where lines may be as long as they like."""
+        connection = row.connection
+        who = f"{connection.client} → {connection.broker}"
+        if row.client_id:
+            who = f"{row.client_id}  {who}"
+        about = " ".join([text for text, _ in row.about])
+        self._output.line(
+            f"{row.number:>{widths.number}} {self._times.text(row.time_ns)}"
+            f" {row.latency:>{widths.latency}} {row.api:<{widths.api}} {about}  {who}"
         )
-        if output.width is None:
-            output.line(" ".join([text for text, _ in (*cells, *row.about)]).rstrip())
-            return
-        columns = self._painted(cells, output.width)
-        room = output.width - sum(columns_of(text) + 1 for text, _ in cells)
-        is_long = sum(columns_of(text) + 1 for text, _ in row.about) > room + 1
-        if is_long and room < _ENOUGH:
-            output.line(columns.rstrip())
-            indent = number + 1 if output.width > _NARROW else 1
-            output.line(f"{' ' * indent}{self._painted(row.about, output.width - indent)}")
-        else:
-            output.line(f"{columns} {self._painted(row.about, room)}".rstrip())
 
-    def _painted(self, parts: "Sequence[tuple[str, int | None]]", room: int) -> str:
-        """Return what a row is about, cut to the columns that are left."""
+    def _print(self, row: _Row, widths: _Widths) -> None:
+        """Print a row on a terminal; the header before the first one of each day."""
+        day = row.time_ns // (_DAY_S * NS_PER_S) if self._times.is_of_day else 0
+        if day != self._day:
+            self._day = day
+            self._print_header(row, widths)
+        cells = (
+            (row.number.rjust(widths.number), DIM),
+            (self._times.text(row.time_ns), DIM),
+            (row.latency.rjust(widths.latency), None),
+            (_api_cell(row.api, widths.api), BOLD),
+        )
+        client_id = padded(clipped(row.client_id, widths.client_id), widths.client_id)
+        ends = padded(_ends_within(row, widths.ends), widths.ends)
+        self._print_cells(cells, row.about, ((client_id, CYAN), (ends, DIM)), widths)
+
+    def _print_cells(self, cells: Parts, about: Parts, who: Parts, widths: _Widths) -> None:
+        """Print what happened and who took part, as the layout has it."""
+        output, width = self._output, self._output.width
+        assert width is not None
+        if widths.layout is _RowLayout.APART:
+            for parts in (cells, about, who):
+                output.line(self._painted(parts, width).rstrip())
+            return
+        first, rest = _split_at(about, widths.about)
+        top = f"{self._painted(cells, width)} {self._filled(first, widths.about)}"
+        if widths.layout is _RowLayout.BESIDE:
+            output.line(f"{top}  {self._painted(who, width)}".rstrip())
+            indent, below = _columns(cells), ""
+            if not rest:
+                return
+        else:
+            output.line(top.rstrip())
+            indent = widths.number + 1
+            below = f"{self._painted(who, width)} "
+            room = _columns(cells) - indent - _columns(who)
+            below += " " * max(0, room)
+            widths = widths._replace(about=widths.about + min(0, room))
+        output.line(f"{' ' * indent}{below}{self._painted(rest, widths.about)}".rstrip())
+
+    def _filled(self, parts: Parts, room: int) -> str:
+        """Return parts as a cell of some columns."""
+        return self._painted(parts, room) + " " * max(0, room - _columns(parts) + bool(parts))
+
+    def _painted(self, parts: Parts, room: int) -> str:
+        """Return parts with spaces between them, cut to some columns."""
         painted = []
         for text, colour in parts:
             if room <= 0:
@@ -239,41 +385,96 @@ class ExchangeLines:
             painted.append(shown if colour is None else self._output.paint(shown, colour))
         return " ".join(painted)
 
-    def _print_header(self, row: _Row, widths: list[int]) -> None:
-        number, endpoints, client_id, api = widths
-        date = f"{moment_of(row.second):%Y-%m-%d} UTC"
-        time_width = len(row.time)
+    def _print_header(self, row: _Row, widths: _Widths) -> None:
+        time_width = self._times.width
+        date = self._times.day(row.time_ns) if self._times.is_of_day else "TIME"
         cells = (
-            "#".rjust(number),
-            (date if len(date) <= time_width else date[:10]).ljust(time_width),
-            _TITLES[0].ljust(endpoints),
-            _TITLES[1].ljust(client_id),
-            _TITLES[2].ljust(api),
-            "LATENCY".rjust(_LATENCY_WIDTH),
-            "ABOUT",
+            ("#".rjust(widths.number), GREEN),
+            ((date if len(date) <= time_width else date[:10]).ljust(time_width), GREEN),
+            ("LATENCY".rjust(widths.latency), GREEN),
+            ("API".ljust(widths.api), GREEN),
         )
-        line = " ".join(cells)
-        self._output.line(self._output.paint(clipped(line, self._output.width or len(line)), GREEN))
+        widths_of_who = (widths.client_id, widths.ends)
+        pairs = zip(_TITLES, widths_of_who, strict=True)
+        who = [(padded(title, columns), GREEN) for title, columns in pairs]
+        self._print_cells(cells, [("ABOUT", GREEN)], who, widths)
 
 
-def _cell(text: str, width: int, *, is_cut: bool) -> str:
-    return padded(clipped(text, width) if is_cut else text, width)
+def _place(row: _Row) -> tuple[int, int]:
+    return row[:2]
 
 
-def _shrink(widths: list[int], room: int) -> None:
-    """Take columns from the cells that can spare most, until they fit or none can."""
-    while sum(widths) > room:
-        spare = [width - least for width, least in zip(widths, _LEAST_WIDTHS, strict=True)]
-        if max(spare) <= 0:
-            return
-        widths[spare.index(max(spare))] -= 1
+def _columns(parts: Parts) -> int:
+    """Return the columns of parts with a space behind each."""
+    return sum(columns_of(text) + 1 for text, _ in parts)
 
 
-def _api_cell(text: str, width: int, *, is_cut: bool) -> str:
+def _split_at(
+    parts: Parts, room: int
+) -> "tuple[list[tuple[str, int | None]], list[tuple[str, int | None]]]":
+    """Return the parts that fit into some columns, and the rest; the last one breaks at a space."""
+    first: list[tuple[str, int | None]] = []
+    for position, (text, colour) in enumerate(parts):
+        columns = columns_of(text)
+        if columns <= room:
+            first.append((text, colour))
+            room -= columns + 1
+            continue
+        cut = clipped(text, room + 2)[:-1].rpartition(" ")[0] if room > 0 else ""
+        cut = cut.removesuffix(" →")
+        if cut:
+            first.append((cut, colour))
+        rest = text[len(cut) + 1 :] if cut else text
+        return first, [(rest, colour), *parts[position + 1 :]]
+    return first, []
+
+
+def _shrunk(client_id: int, ends: int, least_ends: int, room: int) -> tuple[int, int]:
+    """Return the widths of client id and ends that fit, or the least ones."""
+    while client_id + ends > room:
+        spares = client_id - _LEAST_CLIENT_ID_WIDTH, ends - least_ends
+        if max(spares) <= 0:
+            break
+        if spares[0] >= spares[1]:
+            client_id -= 1
+        else:
+            ends -= 1
+    return client_id, ends
+
+
+def _short_broker(connection: Connection) -> str:
+    """Return the broker's address: its port alone where it has the host of the client."""
+    client_host = connection.client.rpartition(":")[0]
+    broker_host, _, broker_port = connection.broker.rpartition(":")
+    return f":{broker_port}" if broker_host == client_host else connection.broker
+
+
+def _ends(row: _Row) -> str:
+    return f"{row.connection.client}→{_short_broker(row.connection)}"
+
+
+def _ends_within(row: _Row, width: int) -> str:
+    """Return both addresses; the client's loses its port and then its end, the broker's nothing."""
+    text = _ends(row)
+    if columns_of(text) <= width:
+        return text
+    broker = _short_broker(row.connection)
+    room = width - columns_of(broker) - 1
+    return f"{clipped(row.connection.client.rpartition(':')[0], room)}→{broker}"
+
+
+def _api_cell(text: str, width: int) -> str:
     """Return API and version in a cell; the version is never cut."""
     name, space, version = text.rpartition(" ")
     room = width - len(space + version)
-    return padded(f"{clipped(name, room)}{space}{version}" if is_cut else text, width)
+    return padded(f"{clipped(name, room)}{space}{version}", width)
+
+
+def others_text(protocols: "Counter[str]") -> str:
+    """Return how many connections were not Kafka's, with their protocols."""
+    number = sum(protocols.values())
+    kinds = ", ".join(f"{each:,} {name}" for name, each in protocols.most_common())
+    return f"{count(number, 'other connection')}: {kinds} (--all lists them)"
 
 
 def api_text(exchange: Exchange) -> str:

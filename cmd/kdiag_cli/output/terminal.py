@@ -12,6 +12,7 @@ import select
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from enum import StrEnum
 from functools import lru_cache
 from typing import Final, TextIO
 
@@ -36,6 +37,15 @@ _PLAIN: Final = str.maketrans(
 _DEFAULT_WIDTH: Final = 100
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = 1, 2, 31, 32, 33, 36
+
+
+class TimeStyle(StrEnum):
+    """How lines tell the time: in UTC or local, since the start, or since the line before."""
+
+    UTC = "utc"
+    LOCAL = "local"
+    RELATIVE = "relative"
+    DELTA = "delta"
 
 
 def harmless(text: str) -> str:

@@ -125,6 +125,21 @@ class Documents:
             "end_time": self._clock.text(exchange.end_ns),
         }
 
+    def csv_values(self, dissection: Dissection) -> dict[str, Any]:
+        """Return the plain values, with the names in an exchange and the sizes of its frames.
+
+        Several names are joined by semicolons.
+        """
+        exchange = dissection.exchange
+        names = self._names
+        ids = {names.name(each) or each for each in dissection.topic_ids}
+        return self.scalars(dissection) | {
+            "topics": ";".join(sorted(dissection.topics | ids)),
+            "groups": ";".join(sorted(dissection.groups)),
+            "request_bytes": None if exchange.request is None else exchange.request.size,
+            "response_bytes": None if exchange.response is None else exchange.response.size,
+        }
+
     def exchange(self, dissection: Dissection) -> dict[str, Any]:
         """Return the document of an exchange."""
         return self._exchange(dissection, self._bodies)

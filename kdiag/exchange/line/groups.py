@@ -39,8 +39,8 @@ def _join_request(request: Any, _: Dissection, __: Topics) -> str:
     subscribed = {_subscribed(protocol.metadata): None for protocol in request.protocols}
     return clause(
         f"group {request.group_id}",
-        " ".join(filter(None, subscribed)),
-        "/".join(protocol.name for protocol in request.protocols),
+        listed([each for each in subscribed if each]),
+        listed([protocol.name for protocol in request.protocols], "/"),
         quoted(request.reason) if request.reason else None,
         _member(request.member_id, request.group_instance_id) or "new member",
     )

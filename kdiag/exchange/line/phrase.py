@@ -7,6 +7,7 @@ from typing import Final
 MAX_LISTED: Final = 8
 """The most elements of a list that are named; the others are counted."""
 
+_MAX_QUOTED: Final = 200
 _KILO: Final = 1000
 _UUID: Final = r"\b([0-9a-fA-F]{8})-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"
 _KAFKA_UUID: Final = r"[0-9A-Za-z_-]{22}"
@@ -39,8 +40,8 @@ def listed(words: Sequence[str], separator: str = " ") -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text that a person wrote, in quotation marks."""
-    return f'"{text}"'
+    """Return a text that a person wrote, or the start of a long one, in quotation marks."""
+    return f'"{text}"' if len(text) <= _MAX_QUOTED else f'"{text[:_MAX_QUOTED]}…"'
 
 
 def short_id(text: str) -> str:

@@ -212,10 +212,15 @@ class Summary:
 
 def kind_text(api_key: int | None, version: int | None) -> str:
     """Return an API and version as text: `Fetch v13`, `API 999 v1`, `unknown`."""
+    return "unknown" if api_key is None else f"{api_text_of_key(api_key)} v{version}"
+
+
+def api_text_of_key(api_key: int | None) -> str:
+    """Return an API as text: `Fetch`, `API 999`, `unknown`."""
     if api_key is None:
         return "unknown"
     api = API_BY_KEY.get(api_key)
-    return f"{f'API {api_key}' if api is None else api.name} v{version}"
+    return f"API {api_key}" if api is None else api.name
 
 
 def _by_api(counts: Counter[Kind]) -> dict[str, int]:

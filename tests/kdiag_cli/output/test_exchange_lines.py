@@ -1,10 +1,11 @@
 import io
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.model import Exchange, Gap, Protocol, Status
+from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -15,7 +16,7 @@ from kdiag_cli.output.exchange_lines import (
     latency_text,
     timing_text,
 )
-from kdiag_cli.output.terminal import Output, columns_of
+from kdiag_cli.output.terminal import Output, TimeStyle, columns_of
 from recordings.exchange_maker import START_NS, make_batch, make_connection, make_exchange
 
 
@@ -31,18 +32,23 @@ class Stream(io.TextIOWrapper):
         return self._is_terminal
 
 
-def lines_of(*items: Exchange | Gap, width: int | None = None) -> list[str]:
+def lines_of(
+    *items: Exchange | Gap | Connection, width: int | None = None, **options: Any
+) -> list[str]:
     """Return what is printed, on a terminal if it has a width."""
     stream = Stream(is_terminal=width is not None)
     output = Output(stream)
     output.width = width
     output.has_colour = False
-    lines = ExchangeLines(output, TopicNames())
+    output.is_prompt = options.pop("is_prompt", False)
+    lines = ExchangeLines(output, TopicNames(), **options)
     for item in items:
         if isinstance(item, Exchange):
             lines.exchange(Dissection(item))
-        else:
+        elif isinstance(item, Gap):
             lines.gap(item)
+        else:
+            lines.connection(item)
     lines.finish()
     output.flush()
     text: bytes = stream.buffer.getvalue()  # type: ignore[attr-defined]  # it is a BytesIO
@@ -57,44 +63,72 @@ def heartbeat(number: int = 1, **changes: Any) -> Exchange:
     )
 
 
+def started(number: int, seconds: float) -> Exchange:
+    """Return a heartbeat that begins so long after the others."""
+    exchange = heartbeat(number)
+    for frame in (exchange.request, exchange.response):
+        assert frame is not None
+        frame.first_byte_ns += int(seconds * 10**9)
+        frame.last_byte_ns = frame.first_byte_ns
+    return exchange
+
+
 def test_a_line_in_a_pipe_is_whole_and_carries_the_date() -> None:
-    """There is no header, so that every line is an exchange."""
+    """There is no header, so that every line is an exchange; who took part comes last."""
     (line,) = lines_of(heartbeat())
     assert line == (
-        "  1 2026-01-02 03:04:05.000000 10.0.0.1:40000 → 10.0.0.2:9092 app Heartbeat v3 2.50 ms"
-        " REBALANCE_IN_PROGRESS group billing gen 4, member m"
+        "  1 2026-01-02 03:04:05.000000 2.50 ms Heartbeat v3 REBALANCE_IN_PROGRESS group billing"
+        " gen 4, member m  app  10.0.0.1:40000 → 10.0.0.2:9092"
     )
 
 
-def test_a_wide_terminal_gets_a_header_and_one_line_each() -> None:
-    """The date is in the header; lines end at the last column."""
+def test_a_wide_terminal_gets_a_header_and_who_took_part_at_the_right() -> None:
+    """The date is in the header; what is too long goes on below, and is cut there."""
     batch = make_batch(b"value")
     topic = TopicProduceData("orders", partition_data=[PartitionProduceData(3, batch)])
     asked = ProduceRequest(acks=0, topic_data=[topic], transactional_id="a" * 200)
     silent = make_exchange(asked, version=3, number=12, pairing=Status.NO_RESPONSE, client_id=None)
-    header, first, second = lines_of(heartbeat(), silent, width=140)
-    assert header == (
-        "  # 2026-01-02 UTC  CLIENT→BROKER                CLIENT-ID API          LATENCY ABOUT"
+    header, first, second, third = lines_of(heartbeat(), silent, width=150)
+    assert header.split() == [
+        *("#", "2026-01-02", "UTC", "LATENCY", "API", "ABOUT", "CLIENT-ID", "CLIENT→BROKER")
+    ]
+    assert first.startswith(
+        "  1 03:04:05.000000 2.50 ms Heartbeat v3 REBALANCE_IN_PROGRESS group billing gen 4, member"
     )
-    assert first == (
-        "  1 03:04:05.000000 10.0.0.1:40000→10.0.0.2:9092 app       Heartbeat v3 2.50 ms"
-        " REBALANCE_IN_PROGRESS group billing gen 4, member m"
-    )
-    assert second.startswith(
-        " 12 03:04:05.000000 10.0.0.1:40000→10.0.0.2:9092 -         Produce v3         -"
-        f" no response orders[3] 1 record {len(batch)} B"
-    )
-    assert len(second) == 140
-    assert second.endswith("…")
+    assert first.endswith("app       10.0.0.1:40000→10.0.0.2:9092")
+    assert first.index("app") == header.index("CLIENT-ID")
+    assert second.startswith(" 12 03:04:05.000000       - Produce v3   no response orders[3] 1 rec")
+    assert second.endswith(" -         10.0.0.1:40000→10.0.0.2:9092")
+    assert third.startswith(" " * header.index("ABOUT") + "aaaaaa")
+    assert third.endswith("…")
 
 
-def test_a_narrow_terminal_gives_long_lines_a_second_one() -> None:
-    """Short ones stay on one, and milliseconds are enough."""
+def test_a_narrow_terminal_has_who_took_part_below_what_happened() -> None:
+    """What happened is a column of two lines beside both."""
     same_host = make_connection(client="10.0.0.2:40000")
-    header, first, second = lines_of(heartbeat(connection=same_host), width=90)
-    assert header.startswith("  # 2026-01-02   CLIENT→BROKER")
-    assert first == "  1 03:04:05.000 10.0.0.2:40000→:9092 app       Heartbeat v3 2.50 ms"
-    assert second == "    REBALANCE_IN_PROGRESS group billing gen 4, member m"
+    exchange = heartbeat(connection=same_host)
+    header, titles, first, second = lines_of(exchange, width=80)
+    assert header == "  # 2026-01-02   LATENCY API          ABOUT"
+    assert titles == "    CLIENT-ID CLIENT→BROKER"
+    assert (
+        first == "  1 03:04:05.000 2.50 ms Heartbeat v3 REBALANCE_IN_PROGRESS group billing gen 4,"
+    )
+    assert second == "    app       10.0.0.2:40000→:9092    member m"
+
+
+@pytest.mark.parametrize("width", [70, 80, 100, 120])
+def test_neither_broker_nor_latency_are_ever_cut(width: int) -> None:
+    """Client id and client give way."""
+    far = make_connection(client="192.168.100.101:45678", broker="192.168.100.222:19092")
+    slow = heartbeat(connection=far, client_id="a-client-with-a-long-name")
+    assert slow.response is not None
+    slow.response.last_byte_ns += 4_070_000_000
+    text = "\n".join(lines_of(slow, heartbeat(number=2), width=width))
+
+    assert "2.50 ms +4.07 s " in text
+    assert "→192.168.100.222:19092" in text
+    assert "→10.0.0.2:9092" in text
+    assert "a-client" in text
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 79, 80, 100, 130])
@@ -114,19 +148,20 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
         assert columns_of(line) <= width
 
 
-def test_a_terminal_of_60_columns_still_shows_who_asked_what_and_how_long_it_took() -> None:
-    """The other cells give way first."""
-    _, first, *_ = lines_of(heartbeat(client_id="a-client-with-a-long-name"), width=60)
+def test_a_terminal_of_60_columns_shows_each_group_of_cells_on_a_line_of_its_own() -> None:
+    """Then nothing has to be cut."""
+    *_, first, second, third = lines_of(heartbeat(), width=60)
 
-    assert first.startswith("  1 03:04:05.000 10.0.0.1")
-    assert " v3 " in first
-    assert first.endswith("2.50 ms")
+    assert first == "  1 03:04:05.000 2.50 ms Heartbeat v3"
+    assert second == "REBALANCE_IN_PROGRESS group billing gen 4, member m"
+    assert third.startswith("app ")
+    assert third.endswith("10.0.0.1:40000→10.0.0.2:9092")
 
 
 def test_wide_client_ids_keep_the_columns_in_line() -> None:
     """The cell is filled up by columns, not by characters."""
-    lines = lines_of(heartbeat(client_id="注文"), heartbeat(number=2, client_id="plain"), width=140)
-    places = [columns_of(line[: line.index("Heartbeat")]) for line in lines[1:]]
+    lines = lines_of(heartbeat(client_id="注文"), heartbeat(number=2, client_id="plain"), width=150)
+    places = [columns_of(line[: line.index("10.0.0.1")]) for line in lines[1:]]
 
     assert places[0] == places[1]
 
@@ -159,17 +194,79 @@ def test_names_that_are_too_long_are_cut_but_never_the_version() -> None:
 
 def test_a_new_day_has_a_new_header() -> None:
     """Times alone would be ambiguous."""
-    tomorrow = heartbeat(2)
-    assert tomorrow.request is not None
-    tomorrow.request.first_byte_ns += 86_400 * 10**9
-    lines = lines_of(heartbeat(), tomorrow, width=200)
+    lines = lines_of(heartbeat(), started(2, 86_400), width=200)
     assert [line[4:14] for line in lines if line.startswith("  #")] == ["2026-01-02", "2026-01-03"]
+
+
+def numbers(lines: list[str]) -> list[int]:
+    """Return the numbers of exchanges."""
+    return [int(line.split()[0]) for line in lines]
+
+
+def test_lines_of_files_are_in_the_order_of_time() -> None:
+    """Exchanges are complete in another; a gap comes before what begins with it."""
+    exchanges = [started(3, 0.3), started(1, 0.1), started(2, 0.2)]
+    assert numbers(lines_of(*exchanges)) == [1, 2, 3]
+    assert numbers(lines_of(*exchanges, is_prompt=True)) == [3, 1, 2]
+
+
+def test_lines_wait_for_earlier_ones_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that comes later than that many others is printed when it comes."""
+    monkeypatch.setattr("kdiag_cli.output.exchange_lines.MAX_WAITING", 2)
+    exchanges = [started(number, number) for number in (2, 3, 4, 5, 1, 6)]
+    assert numbers(lines_of(*exchanges)) == [2, 3, 1, 4, 5, 6]
 
 
 def test_columns_are_settled_by_the_first_lines_of_many() -> None:
     """Later ones follow at once; they may be wider."""
     many = [heartbeat(number) for number in range(1, 203)]
     assert len(lines_of(*many)) == 202
+
+
+@pytest.mark.parametrize(
+    ("style", "times"),
+    [
+        (TimeStyle.RELATIVE, ["       1.500000", "       2.000000"]),
+        (TimeStyle.DELTA, ["       1.500000", "       0.500000"]),
+    ],
+)
+def test_times_may_count_from_the_start_or_from_the_line_before(
+    style: TimeStyle, times: list[str]
+) -> None:
+    """The start is the first packet, where that is known, or the first line."""
+    exchanges = [started(1, 0), started(2, 0.5)]
+    first_ns = START_NS - 1_500_000_000
+    assert [each[4:19] for each in lines_of(*exchanges, style=style, first_ns=first_ns)] == times
+    first, _ = lines_of(*exchanges, style=style)
+    assert first[4:19] == "       0.000000"
+    assert lines_of(*exchanges, style=style, width=100)[0].split()[:2] == ["#", "TIME"]
+
+
+def test_local_times_are_those_of_the_machine() -> None:
+    """In a header with the name of the zone."""
+    local = datetime.fromtimestamp(START_NS // 10**9, UTC).astimezone()
+    assert f"{local:%Y-%m-%d %H:%M:%S}" in lines_of(heartbeat(), style=TimeStyle.LOCAL)[0]
+    header = lines_of(heartbeat(), style=TimeStyle.LOCAL, width=150)[0]
+    assert f"{local:%Y-%m-%d}" in header
+
+
+def test_connections_of_other_protocols_are_one_line_unless_each_is_asked_for() -> None:
+    """The most frequent first; empty ones are nobody's."""
+    redis = make_connection(protocol=Protocol.REDIS)
+    others = [make_connection(protocol=Protocol.TLS), *[redis] * 1_200, make_connection(2)]
+    empty = make_connection(protocol=Protocol.EMPTY)
+    assert lines_of(*others, empty) == [
+        "1,201 other connections: 1,200 Redis, 1 TLS (--all lists them)"
+    ]
+    assert lines_of(redis, width=30) == ["1 other connection: 1 Redis (…"]
+    (line,) = lines_of(redis, lists_all=True)
+    assert "not Kafka REDIS, 0 B" in line
+
+
+def test_hostile_names_do_not_make_endless_lines() -> None:
+    """A thousand characters are enough to know one again."""
+    (line,) = lines_of(make_exchange(HeartbeatRequest(group_id="x" * 30_000), version=3))
+    assert len(line) < 1_200
 
 
 def test_a_gap_is_a_line_of_its_own() -> None:
@@ -183,7 +280,9 @@ def test_a_gap_is_a_line_of_its_own() -> None:
         reason="never came",
     )
     (line,) = lines_of(gap)
-    assert line.endswith("gap         1.5 kB missing in the response stream: never came")
+    assert line.endswith(
+        "gap 1.5 kB missing in the response stream: never came  10.0.0.1:40000 → 10.0.0.2:9092"
+    )
 
 
 @pytest.mark.parametrize(

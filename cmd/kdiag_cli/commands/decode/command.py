@@ -11,6 +11,7 @@ from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNe
 from kdiag_cli.options.filters import Brokers, ErrorNames, Since, StatusNames, Until, WhereText
 from kdiag_cli.options.quantities import OptionDefault, duration_ns, size_bytes
 from kdiag_cli.options.results import Wide
+from kdiag_cli.output.terminal import TimeStyle
 
 EXAMPLES = """\b
 Examples:
@@ -130,6 +131,16 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             "--tcp", help="Also tell what TCP did: round trips, losses, windows, per connection."
         ),
     ] = False,
+    list_all: Annotated[
+        bool,
+        typer.Option("--all", help="Also list the connections that are not Kafka's, one by one."),
+    ] = False,
+    time: Annotated[
+        TimeStyle,
+        typer.Option(
+            "--time", help="How lines tell the time: relative to the start, delta to the last line."
+        ),
+    ] = TimeStyle.UTC,
     sort: Annotated[
         bool, typer.Option("--sort", help="Order by time; keeps everything in memory.")
     ] = False,
@@ -204,6 +215,8 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         explain=explain,
         tcp=tcp,
         sort=sort,
+        lists_all=list_all,
+        time_style=time,
     )
     options.check(chosen)
     raise typer.Exit(run.run(chosen))

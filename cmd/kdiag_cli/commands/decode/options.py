@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
@@ -11,9 +11,13 @@ from kdiag.clock import SystemClock
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.model import Status
 from kdiag.exchange.selection import Selection
-from kdiag.report.where import ExpressionError, Where
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.options.filters import CaptureMoment
+from kdiag_cli.output.terminal import TimeStyle
+
+
+if TYPE_CHECKING:
+    from kdiag.report.where import Where
 
 
 class DecodeOptions(NamedTuple):
@@ -35,6 +39,8 @@ class DecodeOptions(NamedTuple):
         show, explain: the number of the one exchange to print in full, or byte by byte.
         tcp: whether to report the facts of TCP for each connection.
         sort: whether to order by time.
+        lists_all: whether each connection that is not Kafka's gets a line.
+        time_style: how lines tell the time.
     """
 
     inputs: CaptureInputs
@@ -64,6 +70,8 @@ class DecodeOptions(NamedTuple):
     explain: int | None = None
     tcp: bool = False
     sort: bool = False
+    lists_all: bool = False
+    time_style: TimeStyle = TimeStyle.UTC
 
     @property
     def is_listing(self) -> bool:
@@ -113,12 +121,14 @@ class DecodeOptions(NamedTuple):
         )
 
 
-def read_where(text: str) -> Where:
+def read_where(text: str) -> "Where":
     """Return the condition that somebody wrote.
 
     Raises:
         typer.BadParameter: it cannot be understood; shows the place.
     """
+    from kdiag.report.where import ExpressionError, Where  # noqa: PLC0415 - 8 ms, for one option
+
     try:
         return Where(text, now_ns=SystemClock().epoch_ns())
     except ExpressionError as error:
@@ -142,6 +152,9 @@ def check(options: DecodeOptions) -> None:
         raise typer.BadParameter("is for --live: files are kept already", param_hint="'--write'")
     if options.with_waits and options.min_latency_ns is None:
         raise typer.BadParameter("is for --min-latency", param_hint="'--with-waits'")
+    is_text = options.output == "text" and options.is_listing
+    if (options.lists_all or options.time_style is not TimeStyle.UTC) and not is_text:
+        raise typer.BadParameter("is for lines of text", param_hint="'--all' and '--time'")
     if options.output == "csv" and not options.is_listing:
         raise typer.BadParameter("--output csv lists exchanges; the rest is text or JSON")
     if options.output == "parquet":

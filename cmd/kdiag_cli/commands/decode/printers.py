@@ -2,7 +2,7 @@
 
 import csv
 import io
-from typing import Any
+from typing import Any, Final
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import SCALARS, SCHEMA, DocumentEncoder, Documents
@@ -70,21 +70,26 @@ class JsonDocument:
         write_pieces(self._output, (b',"gaps":', self._encode(self._gaps), b"}\n"))
 
 
+_CSV_COLUMNS: Final = (*SCALARS, "topics", "groups", "request_bytes", "response_bytes")
+
+
 class CsvRows:
-    """A row for each exchange, its plain values only."""
+    """A row for each exchange: its plain values, topics, groups and sizes.
+
+    Whatever is not printable is an escape, so that a row is a line. A cell may begin with `=`, `+`,
+    `-` or `@`, which spreadsheets take for a formula: it is left as the wire had it.
+    """
 
     def __init__(self, output: Output, documents: Documents) -> None:
         self._output = output
         self._documents = documents
-        self._row(SCALARS)
+        self._row(_CSV_COLUMNS)
 
     def exchange(self, dissection: Dissection) -> None:
         """Print an exchange."""
-        document = self._documents.scalars(dissection)
-        values = ["" if document[key] is None else str(document[key]) for key in SCALARS]
-        if self._output.is_terminal:
-            values = [harmless(value) for value in values]
-        self._row(values)
+        document = self._documents.csv_values(dissection)
+        texts = ("" if document[key] is None else str(document[key]) for key in _CSV_COLUMNS)
+        self._row([harmless(text) for text in texts])
 
     def gap(self, gap: Gap) -> None:
         """Print nothing: a gap is not an exchange."""

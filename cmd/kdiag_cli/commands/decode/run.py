@@ -103,6 +103,9 @@ class _DecodeRun:
             return self._show(self._single, result)
         if self._options.summary:
             self._print_summary(result)
+            if result.absence is not None and result.exchange_count:
+                self._output.flush()
+                say(result.absence)
         else:
             self._output.flush()
             _say_end(result)
@@ -123,7 +126,13 @@ class _DecodeRun:
             return None
         printer: Printer
         if options.output == "text":
-            printer = ExchangeLines(self._output, self._reading.names)
+            printer = ExchangeLines(
+                self._output,
+                self._reading.names,
+                lists_all=options.lists_all or bool(options.connections),
+                style=options.time_style,
+                first_ns=self._reading.first_ns,
+            )
         else:
             printer = _MACHINE_PRINTERS[options.output](self._output, self._documents)
         return SortedPrinter(printer) if options.sort else printer

@@ -26,6 +26,7 @@ from kdiag_cli.output.terminal import (
     YELLOW,
     Output,
     clipped,
+    columns_of,
     harmless,
     print_paragraph,
 )
@@ -36,6 +37,9 @@ _WIDTH: Final = 100
 _WIDE: Final = 120
 _API_KEYS: Final = {"apiKey", "requestApiKey"}
 _PATH_WIDTH: Final = 70
+_LEAST_PATH_WIDTH: Final = 10
+_VALUE_WIDTH: Final = 14
+_NARROW: Final = 60
 
 
 class ExchangeView:
@@ -174,16 +178,27 @@ class ExchangeView:
         return json.dumps(value)
 
     def _print_spans(self, spans: list[Span], frame: Frame) -> None:
-        paths = min(_PATH_WIDTH, max([len(harmless(span.path)) for span in spans], default=0))
-        is_wide = self._output.width is None or self._output.width >= _WIDE
-        shown = f"{'BYTES':<16}  " if is_wide else ""
-        head = f"{'OFFSET':>8} {'LENGTH':>7}  {shown}{'PATH':<{paths}}  VALUE"
-        self._output.line(self._output.paint(head, DIM))
+        """Print the spans as rows; where there is little room, values go on below their paths."""
+        output, width = self._output, self._output.width
+        number = 8 if width is None or width >= _WIDE else 6
+        paths = min(_PATH_WIDTH, max([len(harmless(span.path)) for span in spans], default=4))
+        indent = 2 * number + 2 * _HEX_BYTES + 5
+        if width is not None:
+            paths = max(_LEAST_PATH_WIDTH, min(paths, width - indent - _VALUE_WIDTH - 2))
+        head = f"{'OFFSET':>{number}} {'LENGTH':>{number}}  {'BYTES':<16}  {'PATH':<{paths}}  VALUE"
+        output.line(output.paint(head if width is None else clipped(head, width), DIM))
         for span, following in zip(spans, [*spans[1:], None], strict=True):
-            shown = f"{_hex(span, frame):<16}  " if is_wide else ""
-            place = f"{span.offset:>8} {span.length:>7}  {shown}{harmless(span.path):<{paths}}"
-            text = f"{place}  {_kind(span, following)}{span_value(span)}"
-            self._output.line(clipped(text, self._output.width) if self._output.width else text)
+            place = f"{span.offset:>{number}} {span.length:>{number}}  {_hex(span, frame):<16}  "
+            path, value = harmless(span.path), f"{_kind(span, following)}{span_value(span)}"
+            if width is None:
+                output.line(f"{place}{path:<{paths}}  {value}")
+                continue
+            path = path if len(path) <= paths else f"…{path[1 - paths :]}"
+            text = f"{place}{path:<{paths}}  {value}"
+            if columns_of(text) > width and columns_of(value) > _VALUE_WIDTH:
+                output.line(clipped(f"{place}{path}", width))
+                text = " " * (indent if width > _NARROW else 2) + value
+            output.line(clipped(text, width))
 
 
 def transport_text(frame: Frame) -> str:

@@ -40,8 +40,8 @@ def test_each_exchange_is_a_line() -> None:
     assert len(lines) == 24
     assert "\x1b" not in done.out
     assert re.fullmatch(
-        r" +20 2026-11-21 13:45:45\.733603 127\.0\.0\.1:52314 → 127\.0\.0\.1:35043 acks-all "
-        r"Produce v10 +5\.38 ms orders\[0\] 1 record 158 B, acks all → at 10",
+        r" +20 2026-11-21 13:45:45\.733603 5\.38 ms Produce v10 +orders\[0\] 1 record 158 B, "
+        r"acks all → at 10  acks-all  127\.0\.0\.1:52314 → 127\.0\.0\.1:35043",
         lines[19],
     )
 
@@ -256,7 +256,9 @@ def test_csv_has_the_plain_keys_as_columns() -> None:
 
     assert [row["number"] for row in rows] == [str(each["number"]) for each in documents]
     assert rows[0]["time"] == documents[0]["time"]
-    assert set(rows[0]) == set(documents[0]) - {"topic_names", "request", "response"}
+    more = {"topics", "groups", "request_bytes", "response_bytes"}
+    assert set(rows[0]) == set(documents[0]) - {"topic_names", "request", "response"} | more
+    assert ("orders", "billing") in {(row["topics"], row["groups"]) for row in rows}
 
 
 def test_a_summary_counts_what_the_lines_list() -> None:

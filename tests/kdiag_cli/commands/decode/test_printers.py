@@ -22,11 +22,10 @@ from kdiag_cli.output.terminal import Output
 from recordings.exchange_maker import START_NS, make_connection, make_exchange, whole_frame
 
 
-def printed(make: Callable[[Output, Documents], Printer], *, is_terminal: bool = False) -> str:
+def printed(make: Callable[[Output, Documents], Printer]) -> str:
     """Return what a printer makes of two exchanges, a gap and a connection."""
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     output = Output(stream)
-    output.is_terminal = is_terminal
     printer = make(output, Documents(TopicNames(), BodyForm()))
     connection = make_connection()
     gap = Gap(
@@ -40,7 +39,11 @@ def printed(make: Callable[[Output, Documents], Printer], *, is_terminal: bool =
     failed = HeartbeatResponse(error_code=27)
     for number in (1, 2):
         exchange = make_exchange(
-            HeartbeatRequest(), failed, version=3, number=number, client_id='a,"b\x07'
+            HeartbeatRequest(group_id="billing"),
+            failed,
+            version=3,
+            number=number,
+            client_id='a,"b\x07',
         )
         printer.exchange(Dissection(exchange))
     printer.gap(gap)
@@ -67,14 +70,17 @@ def test_all_things_are_one_document() -> None:
 
 
 def test_rows_of_csv_have_the_scalar_keys_as_columns() -> None:
-    """Exchanges only; a terminal is protected from what the wire said."""
+    """Exchanges only, with names and sizes; a row is a line, whatever the wire said."""
     header, *rows = csv.reader(io.StringIO(printed(CsvRows)))
-    assert tuple(header) == SCALARS
+    assert tuple(header) == (*SCALARS, "topics", "groups", "request_bytes", "response_bytes")
     first = dict(zip(header, rows[0], strict=True))
     assert len(rows) == 2
-    assert (first["api"], first["client_id"]) == ("Heartbeat", 'a,"b\x07')
+    assert (first["api"], first["client_id"]) == ("Heartbeat", r'a,"b\x07')
     assert (first["error"], first["latency_us"]) == ("REBALANCE_IN_PROGRESS", "2500")
-    assert "\x07" not in printed(CsvRows, is_terminal=True)
+    assert (first["topics"], first["groups"]) == ("", "billing")
+    frames = json.loads(printed(JsonLines).splitlines()[0])
+    for side in ("request", "response"):
+        assert int(first[f"{side}_bytes"]) == frames[side]["frame"]["bytes"]
 
 
 def dissection(number: int, time_ns: int) -> Dissection:
