@@ -15,7 +15,6 @@ from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.options.filters import CaptureMoment
 from kdiag_cli.output.terminal import TimeStyle
 
-
 if TYPE_CHECKING:
     from kdiag.report.where import Where
 
