@@ -12,7 +12,6 @@ import msgspec
 from kdiag.diagnosis.tcp.limit import ConnectionLimits, DirectionLimit, Limit
 from kdiag.diagnosis.tcp.request_cycles import RequestCycles
 from kdiag.exchange.documents.tcp import tcp_document
-from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection
 from kdiag.exchange.tcp_facts import Spread, TcpDirection, TcpFacts
 from kdiag.findings.finding import Finding
@@ -90,9 +89,6 @@ def print_paths(output: Output, paths: Sequence[CapturedPath], *, has_headers: b
     rows = [row for path in paths for row in _rows(path)]
     if rows:
         print_table(output, _COLUMNS, rows, has_headers=has_headers)
-    quiet = sum(not path.is_busy for path in paths)
-    if quiet and output.is_terminal:
-        output.line(f"{count(quiet, 'connection')} with too few bytes to tell")
 
 
 def _rows(path: CapturedPath) -> Iterator[tuple[object, ...]]:

@@ -42,6 +42,13 @@ def test_a_capture_without_a_handshake_says_what_it_cannot_tell(tmp_path: Path) 
     assert document["data"][0]["tcp"]["requests"]["window_bytes"] is None
 
 
+def test_connections_with_too_few_bytes_are_counted() -> None:
+    """On stderr, so that a pipe without a row says why."""
+    done = kdiag("tune-buffers", CAPTURES / "acks.pcap")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "kdiag: 6 connections with too few bytes to tell what limits them\n"
+
+
 def test_a_document_names_command_and_connections(tmp_path: Path) -> None:
     """As every document of kdiag with its schema."""
     document = tune(tmp_path, busy(Story().open(), broker_ms=20))
