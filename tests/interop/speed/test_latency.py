@@ -18,6 +18,7 @@ from real_kafka.kafka_cluster import KafkaCluster, free_port_numbers
 from real_kafka.releases import USUAL
 from real_kafka.secure_cluster import Listener, SecureCluster
 from real_kafka.wan_cluster import WanCluster
+from tiers.attempts import measure_again
 
 pytestmark = pytest.mark.real
 
@@ -188,13 +189,18 @@ def test_the_median_is_that_of_kafkas_own_tool(proxied: ProxiedCluster, acks: st
 def test_a_long_path_is_blamed_on_the_network(make_wan_cluster: Callable[..., WanCluster]) -> None:
     """Ten milliseconds each way: records, answers and fetches travel it."""
     with make_wan_cluster(USUAL, "--delay-ms", "10") as wan, wan.client_side():
-        found = latency(wan.bootstrap)
-    for acks in ("1", "all"):
-        median = found.median("produce", acks)
-        assert median["parts_ms"]["network"] == pytest.approx(20, abs=1.5)
-        assert median["parts_ms"]["broker"] < 5
-    assert found.median("end_to_end", "all")["parts_ms"]["network"] == pytest.approx(20, abs=1.5)
-    assert found.median("produce", "0")["ms"] < 2
+
+        def blame() -> None:
+            found = latency(wan.bootstrap)
+            for acks in ("1", "all"):
+                parts = found.median("produce", acks)["parts_ms"]
+                assert parts["network"] == pytest.approx(20, abs=1.5)
+                assert parts["broker"] < 5
+            parts = found.median("end_to_end", "all")["parts_ms"]
+            assert parts["network"] == pytest.approx(20, abs=1.5)
+            assert found.median("produce", "0")["ms"] < 2
+
+        measure_again(blame, ATTEMPTS)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, "timeout"])

@@ -21,7 +21,7 @@ from scripted_kafka.writable_cluster import WritableCluster
 MS = 1_000_000
 PLAN = LatencyPlan(interval_ns=5 * MS, duration_ns=300 * MS, warm_up_ns=60 * MS)
 WRITTEN = 60
-ATTEMPTS = 5
+ATTEMPTS = 8
 """How often to measure, as the machine may be busy with other tests meanwhile."""
 KINDS = [SeriesKind.PRODUCE, SeriesKind.END_TO_END, SeriesKind.COMMITTED]
 
