@@ -11,7 +11,7 @@ depend on the packets only, not on how they are divided into batches.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Protocol
@@ -20,6 +20,7 @@ import msgspec
 
 from kdiag.exchange.model import Connection, Exchange, Gap
 from kdiag.pcap.content import ReadingRules
+from kdiag.pcap.encapsulation import NO_PORTS
 from kdiag.pcap.flow import Flow, Surroundings
 from kdiag.pcap.kafka.conversation import Announcements
 from kdiag.pcap.kafka.frame_cutter import MAX_WAIT_PACKETS
@@ -449,6 +450,7 @@ def decode_capture(
     ports: Collection[int] = (),
     keylog: KeyLog | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    tunnel_ports: Mapping[int, str] = NO_PORTS,
 ) -> Iterator[Item]:
     """Yield the exchanges, gaps and connections of captures, as they are complete.
 
@@ -457,11 +459,12 @@ def decode_capture(
         ports: those that carry Kafka whatever the bytes look like.
         keylog: the secrets of TLS connections; those in the captures are added to it.
         limits: the bounds of the memory.
+        tunnel_ports: as for `PacketIndex`.
 
     Raises:
         CaptureError: an input is not a capture or cannot be read.
     """
-    reader = CaptureReader(sources)
+    reader = CaptureReader(sources, tunnel_ports=tunnel_ports)
     keylog = KeyLog() if keylog is None else keylog
     keylog.look_ahead = reader.find_secrets
     decoder = CaptureDecoder(

@@ -14,7 +14,7 @@ import mmap
 import selectors
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Final, Self
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Self
 import numpy as np
 
 from kdiag.errors import CaptureError
+from kdiag.pcap.encapsulation import NO_PORTS
 from kdiag.pcap.files.block import PacketBlock
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
@@ -74,6 +75,7 @@ class LiveCapture:
         write: Path | None = None,
         idle_ms: int = 200,
         separates_networks: bool = False,
+        tunnel_ports: Mapping[int, str] = NO_PORTS,
     ) -> None:
         """Start to capture.
 
@@ -82,12 +84,13 @@ class LiveCapture:
             write: a file for every packet, as pcap with nanoseconds.
             idle_ms: how long to wait before an empty batch is yielded.
             separates_networks: as for `PacketIndex`.
+            tunnel_ports: as for `PacketIndex`.
 
         Raises:
             CaptureError: there is no such interface, the right to capture is missing, or this is
                 not Linux.
         """
-        self.index = PacketIndex(separates_networks=separates_networks)
+        self.index = PacketIndex(separates_networks=separates_networks, tunnel_ports=tunnel_ports)
         self.dropped = 0
         self.secrets: list[Secrets] = []
         self.total_bytes: int | None = None

@@ -7,7 +7,7 @@ those that hold names are read. Captures in which every name comes before its id
 happens when clients connect within the capture, are read once.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from kdiag.exchange.dissection import Dissection
@@ -15,6 +15,7 @@ from kdiag.exchange.fence import suppress_faults
 from kdiag.exchange.model import Exchange
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
+from kdiag.pcap.encapsulation import NO_PORTS
 from kdiag.pcap.files.window import STDIN
 from kdiag.pcap.reader import Source
 from kdiag.pcap.tls.keylog import KeyLog
@@ -36,13 +37,15 @@ def learn_all_names(
     *,
     ports: Collection[int] = (),
     keylog: KeyLog | None = None,
+    tunnel_ports: Mapping[int, str] = NO_PORTS,
 ) -> None:
     """Read captures once for the topic names in them, and add these to `names`.
 
     Raises:
         CaptureError: an input is not a capture or cannot be read.
     """
-    for item in decode_capture(sources, ports=ports, keylog=keylog):
+    decoded = decode_capture(sources, ports=ports, keylog=keylog, tunnel_ports=tunnel_ports)
+    for item in decoded:
         if isinstance(item, Exchange):
             with suppress_faults():
                 names.learn(Dissection(item))

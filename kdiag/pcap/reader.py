@@ -1,6 +1,6 @@
 """Captures in, columns of TCP segments out: all inputs of a run, read as one recording."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from math import inf
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 from kdiag.errors import CaptureError
+from kdiag.pcap.encapsulation import NO_PORTS
 from kdiag.pcap.files.block import PacketBlock
 from kdiag.pcap.files.merge import MAX_MERGED, TimedInput, merge_inputs
 from kdiag.pcap.files.pcap import SAVEFILE_HEADER_BYTES, is_savefile, read_savefile
-from kdiag.pcap.files.pcapng import Secrets, find_secrets, is_pcapng, read_pcapng
+from kdiag.pcap.files.pcapng import DropCounts, Secrets, find_secrets, is_pcapng, read_pcapng
 from kdiag.pcap.files.window import BLOCK_BYTES, STDIN, Window, open_window
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
@@ -46,6 +47,7 @@ class CaptureReader:
         inputs: the inputs, in the order of their first packets.
         index: finds the segments, and counts the packets.
         secrets: TLS keys that pcapng files brought along.
+        drops: packets that the recorders dropped, as pcapng files tell.
         warnings: what could not be read: an input that ends early or is damaged from some place
             on (everything before was delivered), packets in what nobody here reads.
         first_ns: when the first packet of the files was captured; None without files.
@@ -58,6 +60,7 @@ class CaptureReader:
         *,
         block_bytes: int = BLOCK_BYTES,
         separates_networks: bool = False,
+        tunnel_ports: Mapping[int, str] = NO_PORTS,
     ) -> None:
         """Look into the files, without reading them.
 
@@ -65,6 +68,7 @@ class CaptureReader:
             sources: files, folders and pipes.
             block_bytes: how much is read at once.
             separates_networks: as for `PacketIndex`.
+            tunnel_ports: as for `PacketIndex`.
 
         Raises:
             CaptureError: a file cannot be opened, is empty or not a capture, or a folder holds
@@ -73,8 +77,9 @@ class CaptureReader:
         inputs = self._known = _in_order(sources)
         self.inputs = [known.source for known in inputs]
         self.first_ns = int(inputs[0].first_ns) if inputs and inputs[0].first_ns < inf else None
-        self.index = PacketIndex(separates_networks=separates_networks)
+        self.index = PacketIndex(separates_networks=separates_networks, tunnel_ports=tunnel_ports)
         self.secrets: list[Secrets] = []
+        self.drops = DropCounts()
         self.warnings: list[CaptureError] = []
         sizes = [known.stored_bytes for known in inputs]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
@@ -134,7 +139,7 @@ class CaptureReader:
         with open_window(known.source, block_bytes if place else self._block_bytes) as window:
             self._windows.append(window)
             self._merged.append(window.name)
-            blocks = read_blocks(window, self.secrets)
+            blocks = read_blocks(window, self.secrets, drops=self.drops)
             try:
                 yield from blocks
             except CaptureError as error:
@@ -162,7 +167,10 @@ class CaptureReader:
 
 
 def read_blocks(
-    window: Window, secrets: list[Secrets], preamble: bytearray | None = None
+    window: Window,
+    secrets: list[Secrets],
+    preamble: bytearray | None = None,
+    drops: DropCounts | None = None,
 ) -> Iterator[PacketBlock]:
     """Return the packets of a capture, whichever its format is.
 
@@ -171,6 +179,7 @@ def read_blocks(
         secrets: receives the TLS keys in the capture.
         preamble: holds, whenever packets are yielded, the bytes that in front of those of the
             window make a capture of its own; the first window needs none.
+        drops: learns of the packets that the recorder dropped, where the file tells.
 
     Raises:
         CaptureError: at once if this is not a capture; while iterating, after the last good
@@ -182,7 +191,7 @@ def read_blocks(
             preamble[:] = window.data[:SAVEFILE_HEADER_BYTES].tobytes()
         return read_savefile(window)
     if is_pcapng(start):
-        return read_pcapng(window, secrets, preamble)
+        return read_pcapng(window, secrets, preamble, drops)
     for magic, hint in _HINTS.items():
         if start.startswith(magic):
             raise window.error(hint)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from folders import CAPTURES, ROOT, TLS_CAPTURES
-from kdiag.pcap.packets.descent import ETHERTYPE, Encapsulation
+from kdiag.pcap.encapsulation import ETHERTYPE, Encapsulation
 from kdiag.pcap.packets.dissector import DISSECTORS
 from kdiag.pcap.packets.index import STEPS
 from kdiag_cli.commands.decode.command import EXAMPLES

@@ -13,13 +13,13 @@ from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.live import LiveCapture
 from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
 from kdiag.pcap.packets.index import SegmentBatch
+from kdiag_cli.captures.account import CaptureAccount, account_of, port_hint
 from kdiag_cli.captures.pipeline import ExchangePipeline
 from kdiag_cli.captures.printer import Printer
 from kdiag_cli.captures.source import (
     decoder_limits,
     look_ahead_for_secrets,
     note_disorder,
-    note_drops,
     open_traffic,
     read_keylogs,
     read_topic_ids,
@@ -59,6 +59,7 @@ class CaptureResult(NamedTuple):
     Attributes:
         summary: of the exchanges that were chosen.
         totals: of the captures.
+        account: of their packets.
         exchange_count: how many exchanges there are, chosen or not.
         is_interrupted: whether Ctrl-C ended the reading.
         is_partial: whether bytes are missing, malformed or cut.
@@ -67,6 +68,7 @@ class CaptureResult(NamedTuple):
 
     summary: Summary
     totals: Totals
+    account: CaptureAccount
     exchange_count: int
     is_interrupted: bool
     is_partial: bool
@@ -80,8 +82,10 @@ class CaptureResult(NamedTuple):
         return ExitCode.PARTIAL if self.is_partial else ExitCode.DONE
 
     def say_warnings(self) -> None:
-        """Print warnings on stderr, and the protocols that were found if there is no Kafka."""
+        """Print on stderr what could not be read, and what was found if there is no Kafka."""
         say(*self.totals.warnings)
+        if self.totals.closing_line:
+            say(self.totals.closing_line)
         if self.exchange_count:
             if self.absence is not None:
                 say(self.absence)
@@ -90,8 +94,8 @@ class CaptureResult(NamedTuple):
         found = ", ".join(f"{number} {each.value}" for each, number in protocols)
         say(
             f"no Kafka in {count(self.totals.packets, 'packet')}, "
-            f"{count(self.totals.connections, 'connection')}{f' ({found})' if found else ''}; "
-            "--port N reads a port as Kafka whatever the bytes look like"
+            f"{count(self.totals.connections, 'connection')}{f' ({found})' if found else ''}"
+            f"{port_hint(self.summary)}"
         )
 
 
@@ -158,13 +162,16 @@ class CaptureReading:
             progress = ReadingProgress(self._traffic.total_bytes)
         is_interrupted = self._read_into(pipeline, after_batch, progress)
         pipeline.finish()
-        totals = self._totals()
+        account = self.account()
+        totals = self._totals(account)
+        is_partial = pipeline.is_partial or totals.gaps or self._traffic.warnings
         return CaptureResult(
             pipeline.summary,
             totals,
+            account,
             self._decoder.counts.exchanges,
             is_interrupted,
-            bool(pipeline.is_partial or totals.gaps or self._traffic.warnings),
+            bool(is_partial) or account.is_partial(pipeline.summary),
             None if pipeline.alternatives.is_over else pipeline.alternatives.text(),
         )
 
@@ -196,10 +203,16 @@ class CaptureReading:
         return is_interrupted
 
     def _make_look_ahead(self) -> Callable[[], None] | None:
-        files, ports = self._inputs.files, self._inputs.ports
-        if not files or not can_read_twice(files):
+        inputs = self._inputs
+        if not inputs.files or not can_read_twice(inputs.files):
             return None
-        return lambda: learn_all_names(self.names, files, ports=ports, keylog=self._keylog)
+        return lambda: learn_all_names(
+            self.names,
+            inputs.files,
+            ports=inputs.ports,
+            keylog=self._keylog,
+            tunnel_ports=inputs.tunnel_ports,
+        )
 
     def _note_times(self, batch: SegmentBatch) -> None:
         if len(batch.time_ns):
@@ -207,7 +220,11 @@ class CaptureReading:
             self._first_ns = min(self._first_ns or first_ns, first_ns)
             self._last_ns = max(self._last_ns, last_ns)
 
-    def _totals(self) -> Totals:
+    def account(self) -> CaptureAccount:
+        """Return what became of the packets so far."""
+        return account_of(self._traffic, self._decoder.counts, self._keylog)
+
+    def _totals(self, account: CaptureAccount) -> Totals:
         counts, traffic = self._decoder.counts, self._traffic
         return Totals(
             packets=traffic.packets,
@@ -218,5 +235,7 @@ class CaptureReading:
             duplicates=counts.duplicates,
             gaps=counts.gaps,
             gap_bytes=counts.gap_bytes,
-            warnings=[*map(str, traffic.warnings), *note_disorder(counts), *note_drops(traffic)],
+            warnings=[*map(str, traffic.warnings), *note_disorder(counts), *account.warnings()],
+            capture=account.document(),
+            closing_line=account.closing_line(),
         )

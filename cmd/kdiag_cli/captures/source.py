@@ -27,10 +27,12 @@ def open_traffic(inputs: CaptureInputs) -> Traffic:
     Raises:
         CaptureError: a file is not a capture, or the interface cannot be captured from.
     """
-    apart = inputs.separates_networks
+    apart, ports = inputs.separates_networks, inputs.tunnel_ports
     if inputs.live is None:
-        return CaptureReader(inputs.files, separates_networks=apart)
-    return LiveCapture(inputs.live, write=inputs.write, separates_networks=apart)
+        return CaptureReader(inputs.files, separates_networks=apart, tunnel_ports=ports)
+    return LiveCapture(
+        inputs.live, write=inputs.write, separates_networks=apart, tunnel_ports=ports
+    )
 
 
 def read_keylogs(files: Sequence[Path]) -> KeyLog:
@@ -110,11 +112,3 @@ def note_disorder(counts: Counts) -> list[str]:
         why = "the two directions were recorded by clocks that differ by more than that"
         warnings.append(f"{early}, {most}: {why}; these exchanges have no latency")
     return warnings
-
-
-def note_drops(traffic: Traffic) -> list[str]:
-    """Return warnings about packets that the kernel dropped."""
-    dropped = traffic.dropped if isinstance(traffic, LiveCapture) else 0
-    if not dropped:
-        return []
-    return [f"the kernel dropped {dropped:,} packets that came faster than they were read"]

@@ -1,11 +1,17 @@
 """The options of commands that read captures, and what they amount to."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple, NoReturn
 
 import typer
+
+from kdiag.pcap.encapsulation import NO_PORTS, UDP_TUNNELS
+
+_DECODE_AS: Final = re.compile(r"udp:([0-9]{1,5})=([a-z-]+)")
+_LARGEST_PORT: Final = 65_535
 
 Ports = Annotated[
     list[int] | None,
@@ -36,6 +42,14 @@ SeparateNetworks = Annotated[
         help="Tell the same addresses in other VLANs, VXLAN and Geneve networks apart.",
     ),
 ]
+DecodeAs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--decode-as",
+        metavar="udp:PORT=NAME",
+        help=f"Expect packets inside a UDP port: {', '.join(UDP_TUNNELS)}.",
+    ),
+]
 WithRecords = Annotated[
     bool, typer.Option("--values", help="Make the table records, which is what users wrote.")
 ]
@@ -55,6 +69,7 @@ class CaptureInputs(NamedTuple):
         keylogs: files with the secrets of TLS connections.
         topic_ids: the file with names of topic ids.
         separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
+        tunnel_ports: UDP ports beside the registered ones, and what they carry.
         max_frame_bytes: the largest frame that is believed; None for the decoder's own limit.
         max_waiting_bytes: how much of one direction may wait for bytes that are out of order or
             lost; None for the decoder's own limit.
@@ -67,8 +82,35 @@ class CaptureInputs(NamedTuple):
     keylogs: Sequence[Path] = ()
     topic_ids: Path | None = None
     separates_networks: bool = False
+    tunnel_ports: Mapping[int, str] = NO_PORTS
     max_frame_bytes: int | None = None
     max_waiting_bytes: int | None = None
+
+
+def read_decode_as(choices: Sequence[str] | None) -> dict[int, str]:
+    """Return the names of tunnels by UDP port.
+
+    Args:
+        choices: such as `udp:8473=vxlan`.
+
+    Raises:
+        typer.BadParameter: one is not of that form, or contradicts another.
+    """
+    ports: dict[int, str] = {}
+    for choice in choices or ():
+        match = _DECODE_AS.fullmatch(choice)
+        if match is None or not 0 < int(match[1]) <= _LARGEST_PORT:
+            _refuse(f"{choice!r} is not udp:PORT=NAME, such as udp:8473=vxlan")
+        port, name = int(match[1]), match[2]
+        if name not in UDP_TUNNELS:
+            _refuse(f"{choice!r}: there are {', '.join(UDP_TUNNELS)}")
+        if ports.setdefault(port, name) != name:
+            _refuse(f"UDP port {port} cannot be both {ports[port]} and {name}")
+    return ports
+
+
+def _refuse(why: str) -> NoReturn:
+    raise typer.BadParameter(why, param_hint="'--decode-as'")
 
 
 class TableContents(NamedTuple):

@@ -50,6 +50,8 @@ class Totals(msgspec.Struct, kw_only=True):
         duplicates: segments that carried nothing new.
         gaps, gap_bytes: the gaps, and the bytes that they cost.
         warnings: the parts that could not be read.
+        capture: the account of its packets, as a document.
+        closing_line: the same in a line for people; empty where everything was read.
     """
 
     packets: int = 0
@@ -61,6 +63,8 @@ class Totals(msgspec.Struct, kw_only=True):
     gaps: int = 0
     gap_bytes: int = 0
     warnings: list[str] = []
+    capture: dict[str, Any] = {}
+    closing_line: str = ""
 
 
 class Summary:
@@ -73,12 +77,14 @@ class Summary:
         software: connections by the client's software (KIP-511).
         protocols: connections by protocol.
         tcp: the connections with facts of TCP.
+        unidentified_ports: connections with bytes that nothing identified, by the broker's port.
     """
 
     def __init__(self, names: TopicNames) -> None:
         self.software: Counter[str] = Counter()
         self.protocols: Counter[Protocol] = Counter()
         self.tcp: list[Connection] = []
+        self.unidentified_ports: Counter[int] = Counter()
         self._names = names
         self._alike: dict[_Alike, _Tally] = {}
         self._tallies: FingerprintCache[_Tally] | None = None
@@ -116,6 +122,8 @@ class Summary:
     def add_connection(self, connection: Connection) -> None:
         """Count a connection that has ended."""
         self.protocols[connection.protocol] += 1
+        if connection.protocol is Protocol.UNKNOWN:
+            self.unidentified_ports[int(connection.broker.rpartition(":")[2])] += 1
         if connection.tcp is not None:
             self.tcp.append(connection)
         if connection.client_software is not None:
@@ -207,6 +215,7 @@ class Summary:
             "protocols": {each.value: count for each, count in self.protocols.most_common()},
             "duration_s": (totals.last_ns - totals.first_ns) / NS_PER_S,
             "warnings": totals.warnings,
+            "capture": totals.capture,
         }
 
 

@@ -3,6 +3,14 @@
 A section names its byte order and its interfaces; a packet names its interface, which has the
 link type and the unit of time. Blocks of other kinds may stand anywhere between.
 
+Sections may be short: whoever joins captures of a second each makes thousands of them. So the
+packets of all sections in a window are read together. An interface is known by its place among
+those of all these sections:
+
+    section        1          2             3
+    interfaces     0 1        0             0 1 2
+    place          0 1        2             3 4 5
+
 Source: draft-ietf-opsawg-pcapng.
 """
 
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
 
 TLS_KEY_LOG: Final = 0x544C534B
 _SECTION: Final = 0x0A0D0D0A  # the same in either byte order
-_INTERFACE, _OLD_PACKET, _SIMPLE_PACKET, _PACKET, _SECRETS = 1, 2, 3, 6, 10
+_INTERFACE, _OLD_PACKET, _SIMPLE_PACKET, _STATISTICS, _PACKET, _SECRETS = 1, 2, 3, 5, 6, 10
 _BYTE_ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 _LEAST_BYTES: Final = {
     _SECTION: 28,
@@ -37,6 +45,10 @@ _DATA: Final = 28
 _MAX_INTERFACES: Final = 65_536
 _MAX_SECRETS_BYTES: Final = 64 << 20
 _RESOLUTION_OPTION, _TIME_OFFSET_OPTION = 9, 14
+_START_OPTION, _INTERFACE_DROP_OPTION, _SYSTEM_DROP_OPTION = 2, 5, 7
+_STATISTICS_BYTES: Final = 12  # of the interface and the time
+_COUNTER_BYTES: Final = 8
+_LARGEST_COUNT: Final = 1 << 48  # more is what stands for "not known"
 _MICROSECONDS: Final = b"\x06"
 _NS_DIGITS: Final = 9  # decimal places of a second
 
@@ -53,6 +65,40 @@ class Secrets(NamedTuple):
     data: bytes
 
 
+class DropCounts:
+    """Adds up what recorders say they dropped, in the statistics of their interfaces.
+
+    The numbers of a block count from the start of the recording, so that of several blocks of one
+    interface the last says it all, also where a recording went on in the next file.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[bytes, int], tuple[int, int]] = {}
+
+    @property
+    def interface(self) -> int:
+        """Return the packets that interfaces dropped: the card and its driver."""
+        return sum(of_interface for of_interface, _ in self._last.values())
+
+    @property
+    def system(self) -> int:
+        """Return the packets that operating systems dropped."""
+        return sum(of_system for _, of_system in self._last.values())
+
+    def note(self, recording: bytes, interface: int, dropped: tuple[int, int]) -> None:
+        """Note the drops of an interface so far.
+
+        Args:
+            recording: what tells it from others: its start.
+            interface: its number.
+            dropped: packets that the interface dropped, and those that the system did.
+        """
+        key = recording, interface
+        if key in self._last or len(self._last) < _MAX_INTERFACES:
+            before = self._last.get(key, (0, 0))
+            self._last[key] = max(before[0], dropped[0]), max(before[1], dropped[1])
+
+
 class _Interface(NamedTuple):
     """Where packets were captured: link type, length limit (0 is none) and clock."""
 
@@ -62,13 +108,19 @@ class _Interface(NamedTuple):
     offset_s: int
 
 
+_NO_INTERFACE: Final = _Interface(0, 0, 0, 0)
+
+
 def is_pcapng(start: bytes) -> bool:
     """Return whether a file that starts with these bytes is a pcapng file."""
     return start[:4] == _SECTION.to_bytes(4) and start[8:12] in _BYTE_ORDERS
 
 
 def read_pcapng(
-    window: Window, secrets: list[Secrets], preamble: bytearray | None = None
+    window: Window,
+    secrets: list[Secrets],
+    preamble: bytearray | None = None,
+    drops: DropCounts | None = None,
 ) -> Iterator[PacketBlock]:
     """Yield the packets of a file whose first bytes are in the window.
 
@@ -77,20 +129,21 @@ def read_pcapng(
         secrets: receives the secrets found, before the packets that follow them.
         preamble: holds, whenever packets are yielded, the blocks without which what begins with
             the window could not be read: the header and the interfaces of its section.
+        drops: learns of the packets that were dropped.
 
     Raises:
         CaptureError: the file ends within a block or stops making sense; every packet before
             that has been yielded.
     """
-    blocks = _Blocks(window, secrets, bytearray() if preamble is None else preamble)
+    blocks = _Blocks(window, secrets, bytearray() if preamble is None else preamble, drops)
     while True:
-        at_section = blocks.walk()
+        has_turned = blocks.walk()
         packets = blocks.read_packets()
         if len(packets.offset):
             yield packets
         if blocks.broken is not None:
             raise blocks.broken
-        if not at_section and not blocks.advance():
+        if not has_turned and not blocks.advance():
             break
     window.check_end()
 
@@ -110,14 +163,32 @@ def find_secrets(window: Window) -> list[Secrets]:
     return secrets
 
 
+class _Section(NamedTuple):
+    """Where a section begins.
+
+    Attributes:
+        first_packet: the place of its first packet among those noted.
+        first_interface: the place of its first interface among those known.
+    """
+
+    first_packet: int
+    first_interface: int
+
+
 class _Blocks:
-    """The blocks of a file in their order, and the interfaces of the current section.
+    """The blocks of a file in their order, and the interfaces of the sections in the window.
 
     Attributes:
         broken: the error that ended the reading; None so far.
     """
 
-    def __init__(self, window: Window, secrets: list[Secrets], preamble: bytearray) -> None:
+    def __init__(
+        self,
+        window: Window,
+        secrets: list[Secrets],
+        preamble: bytearray,
+        drops: DropCounts | None = None,
+    ) -> None:
         self.broken: CaptureError | None = None
         self._window = window
         self._secrets = secrets
@@ -126,21 +197,24 @@ class _Blocks:
         self._need = 0
         self._byte_order = "<"
         self._interfaces: list[_Interface] = []
+        self._sections = [_Section(0, 0)]
         self._starts: list[int] = []
         self._preamble = preamble
-        self._section: list[bytes] = []
+        self._header: list[bytes] = []
+        self._drops = DropCounts() if drops is None else drops
+        self._section_count = 0
 
     def advance(self) -> bool:
         """Read on from the block that is not whole in the window yet; false at the end."""
         used, self._position = self._position, 0
-        self._preamble[:] = b"".join(self._section)
+        self._preamble[:] = b"".join(self._header)
         return self._window.advance(used, self._need)
 
     def walk(self) -> bool:
-        """Note the packets up to the window's end, the next section or the first broken block.
+        """Note the packets up to the window's end, a turn of bytes or the first broken block.
 
         Returns:
-            Whether a section header comes next, in which packets would mean something else.
+            Whether a section comes next in which numbers have another byte order.
         """
         view = self._window.data.data
         head = Struct(self._byte_order + "II").unpack_from
@@ -154,7 +228,7 @@ class _Blocks:
                 continue
             self._position = position
             if kind == _SECTION:
-                if self._starts:
+                if self._starts and self._next_byte_order() != self._byte_order:
                     return True
                 self._begin_section()
                 head = Struct(self._byte_order + "II").unpack_from
@@ -165,14 +239,19 @@ class _Blocks:
         self._position = position
         return False
 
-    def _begin_section(self) -> None:
+    def _next_byte_order(self) -> str | None:
+        """Return the byte order of the section that begins here."""
         start = self._position + 8
-        byte_order = _BYTE_ORDERS.get(self._window.data[start : start + 4].tobytes())
-        self._interfaces = []
+        return _BYTE_ORDERS.get(self._window.data[start : start + 4].tobytes())
+
+    def _begin_section(self) -> None:
+        byte_order = self._next_byte_order()
         if byte_order is None:
             self._break("a section header has no byte order mark")
-        else:
-            self._byte_order = byte_order
+            return
+        self._byte_order = byte_order
+        self._section_count += 1
+        self._sections.append(_Section(len(self._starts), len(self._interfaces)))
 
     def _read_block(self, kind: int, size: int, left: int) -> bool:
         """Read a block that is not the usual packet; return false if that is impossible."""
@@ -186,10 +265,12 @@ class _Blocks:
         block = self._window.data[self._position : self._position + size].tobytes()
         body = block[8:-4]
         if kind == _SECTION:
-            self._section = [block]
+            self._header = [block]
         elif kind == _INTERFACE:
-            self._section.append(block)
+            self._header.append(block)
             self._add_interface(body)
+        elif kind == _STATISTICS:
+            self._add_statistics(body)
         elif kind == _SECRETS:
             self._add_secrets(body)
         elif kind in (_OLD_PACKET, _SIMPLE_PACKET, _PACKET):
@@ -203,8 +284,30 @@ class _Blocks:
         offset = options.get(_TIME_OFFSET_OPTION, b"")
         offset_s = Struct(self._byte_order + "q").unpack(offset[:8].ljust(8, b"\0"))[0]
         self._interfaces.append(_Interface(link_type, snaplen, resolution[0], offset_s))
-        if len(self._interfaces) > _MAX_INTERFACES:
+        if len(self._interfaces) - self._sections[-1].first_interface > _MAX_INTERFACES:
             self._break(f"a section has more than {_MAX_INTERFACES} interfaces")
+
+    def _add_statistics(self, body: bytes) -> None:
+        """Note what an interface says it dropped."""
+        if len(body) < _STATISTICS_BYTES:
+            return
+        (interface,) = Struct(self._byte_order + "I").unpack_from(body)
+        options = self._options(body[_STATISTICS_BYTES:])
+        by_interface, by_system = (
+            self._counter(options.get(code, b""))
+            for code in (_INTERFACE_DROP_OPTION, _SYSTEM_DROP_OPTION)
+        )
+        if by_interface or by_system:
+            section = f"{self._window.name} {self._section_count}"
+            recording = options.get(_START_OPTION) or section.encode(errors="replace")
+            self._drops.note(recording, interface, (by_interface, by_system))
+
+    def _counter(self, value: bytes) -> int:
+        """Return a counter; 0 where it has another size, or says that it is not known."""
+        if len(value) != _COUNTER_BYTES:
+            return 0
+        count: int = Struct(self._byte_order + "Q").unpack(value)[0]
+        return count if count < _LARGEST_COUNT else 0
 
     def _options(self, options: bytes) -> dict[int, bytes]:
         """Return the options of a block by their codes; of several alike, the last."""
@@ -233,47 +336,88 @@ class _Blocks:
         )
 
     def pass_over_packets(self) -> None:
-        """Forget the packets noted since the last call."""
+        """Forget the packets noted since the last call, and the sections that have ended."""
         self._starts.clear()
+        del self._interfaces[: self._sections[-1].first_interface]
+        self._sections = [_Section(0, 0)]
 
     def read_packets(self) -> PacketBlock:
         """Return the packets noted since the last call, up to the first that makes no sense."""
         starts = np.array(self._starts, np.int64)
-        self._starts.clear()
-        block, broken = _packets(self._window.data, starts, self._byte_order, self._interfaces)
+        interfaces = self._interfaces_of_packets()
+        block, broken = _packets(self._window.data, starts, self._byte_order, interfaces)
+        self.pass_over_packets()
         if broken.any():
             first = int(broken.argmax())
             self._break("a packet block contradicts itself or its section", int(starts[first]))
             block = block.first(first)
         return block
 
+    def _interfaces_of_packets(self) -> "_Interfaces":
+        """Return the interfaces of the sections, and which of them are each packet's."""
+        firsts, places = zip(*self._sections, strict=True)
+        first, stop = (
+            np.array(firsts, np.int64),
+            np.array([*firsts[1:], len(self._starts)], np.int64),
+        )
+        place, end = (
+            np.array(places, np.int64),
+            np.array([*places[1:], len(self._interfaces)], np.int64),
+        )
+        packets = stop - first
+        return _Interfaces(
+            self._interfaces or [_NO_INTERFACE],
+            np.repeat(place, packets),
+            np.repeat(end - place, packets),
+        )
+
+
+class _Interfaces(NamedTuple):
+    """The interfaces of packets that may lie in several sections.
+
+    Attributes:
+        known: those of all the sections.
+        first: the place of the first one of each packet's section (int64).
+        room: how many that section has (int64).
+    """
+
+    known: list[_Interface]
+    first: npt.NDArray[np.int64]
+    room: npt.NDArray[np.int64]
+
+    def column(self, name: str, place: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return an attribute of the interfaces at some places."""
+        values = np.array([getattr(each, name) for each in self.known], np.int64)
+        return values[np.minimum(place, len(values) - 1)]
+
 
 def _packets(
     data: npt.NDArray[np.uint8],
     starts: npt.NDArray[np.int64],
     byte_order: str,
-    interfaces: list[_Interface],
+    interfaces: _Interfaces,
 ) -> tuple[PacketBlock, npt.NDArray[np.bool_]]:
     """Return the packets of the blocks that start there, and which of them make no sense."""
     fields, simple = _packet_fields(data, starts, byte_order)
     size, interface, captured, original = (
         fields[name].astype(np.int64) for name in ("size", "interface", "captured", "original")
     )
-    if simple.any() and interfaces:
-        snaplen = interfaces[0].snaplen or MAX_PACKET_BYTES
+    if simple.any():
+        snaplen = interfaces.column("snaplen", interfaces.first[simple])
+        snaplen = np.where(snaplen == 0, MAX_PACKET_BYTES, snaplen)
         captured[simple] = np.minimum(original[simple], snaplen)
     last = gather(data, starts + size - 4, np.dtype([("size", byte_order + "u4")]))["size"]
     data_at = np.where(simple, _SIMPLE_DATA, _DATA)
-    broken = (last != size) | (captured > size - 4 - data_at) | (interface >= len(interfaces))
-    link_types = np.array([known.link_type for known in interfaces] or [0], np.int64)
+    broken = (last != size) | (captured > size - 4 - data_at) | (interface >= interfaces.room)
     ticks = (fields["high"].astype(np.uint64) << np.uint64(32)) | fields["low"]
+    place = interfaces.first + interface
     block = PacketBlock(
         data,
         starts + data_at,
         captured,
         np.maximum(original, captured),
-        _time_ns(ticks, interface, interfaces),
-        link_types[np.minimum(interface, len(link_types) - 1)],
+        _time_ns(ticks, place, interfaces),
+        interfaces.column("link_type", place),
         interface,
     )
     return block, broken
@@ -302,19 +446,17 @@ def _packet_fields(
 
 
 def _time_ns(
-    ticks: npt.NDArray[np.uint64],
-    interface: npt.NDArray[np.int64],
-    interfaces: list[_Interface],
+    ticks: npt.NDArray[np.uint64], place: npt.NDArray[np.int64], interfaces: _Interfaces
 ) -> npt.NDArray[np.int64]:
     """Return when packets were captured; each interface has its own unit and offset."""
-    time_ns = np.zeros(len(ticks), np.int64)
-    for number in distinct(interface[interface < len(interfaces)]):
-        chosen = interface == number
-        known = interfaces[number]
-        # Absurd times of damaged files wrap around instead of failing.
-        offset_ns = np.uint64(known.offset_s * 10**_NS_DIGITS % 2**64)
-        time_ns[chosen] = (_to_ns(ticks[chosen], known.resolution) + offset_ns).view(np.int64)
-    return time_ns
+    time_ns = np.zeros(len(ticks), np.uint64)
+    resolution = interfaces.column("resolution", place)
+    for each in distinct(resolution):
+        chosen = resolution == each
+        time_ns[chosen] = _to_ns(ticks[chosen], each)
+    # Absurd times of damaged files wrap around instead of failing.
+    offset_s = interfaces.column("offset_s", place).view(np.uint64)
+    return (time_ns + offset_s * np.uint64(10**_NS_DIGITS)).view(np.int64)
 
 
 def _to_ns(ticks: npt.NDArray[np.uint64], resolution: int) -> npt.NDArray[np.uint64]:

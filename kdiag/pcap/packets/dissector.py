@@ -15,7 +15,15 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.pcap.packets.descent import ETHERTYPE, IP_PROTOCOL, LINK_TYPE, UDP_PORT, Encapsulation
+from kdiag.pcap.encapsulation import (
+    ETHERTYPE,
+    IP_PROTOCOL,
+    LINK_TYPE,
+    UDP_PORT,
+    Encapsulation,
+    Obstacle,
+    PassedOver,
+)
 from kdiag.pcap.packets.layer import ProtocolLayer
 
 _HEAD_BYTES: Final = 512
@@ -44,7 +52,8 @@ class Dissector:
         unknown: packets that it knows no more than the columns do.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, passed_over: PassedOver | None = None) -> None:
+        self._passed_over = PassedOver() if passed_over is None else passed_over
         self.dissected: Counter[Encapsulation] = Counter()
         self.lacking: Counter[Encapsulation] = Counter()
         self.failed: Counter[Encapsulation] = Counter()
@@ -58,8 +67,10 @@ class Dissector:
         offsets = np.full(count, -1, np.int64)
         if encapsulation not in DISSECTORS:
             self.unknown[encapsulation] += count
+            self._passed_over.count(Obstacle.NOT_READ, *encapsulation, count)
         elif (find_ip := _load_scapy()) is None:
             self.lacking[encapsulation] += count
+            self._passed_over.count(Obstacle.NEEDS_SCAPY, *encapsulation, count)
         else:
             sizes = np.clip(packets.captured, 0, _HEAD_BYTES)
             spans = zip(packets.offset.tolist(), sizes.tolist(), strict=True)
@@ -67,7 +78,10 @@ class Dissector:
             places = find_ip(DISSECTORS[encapsulation], heads)
             offsets[:] = [-1 if place is None else place for place in places]
             self.dissected[encapsulation] += count
-            self.failed[encapsulation] += places.count(None)
+            failed = places.count(None)
+            self.failed[encapsulation] += failed
+            self._passed_over.count(Obstacle.BAD, *encapsulation, failed)
+            self._passed_over.count(Obstacle.NOT_READ, *encapsulation, places.count(-1))
         found = offsets >= 0
         return packets.pick(found).skip(offsets[found])
 

@@ -3,6 +3,7 @@
 Source: RFC 791 and RFC 8200; like most systems, an incomplete datagram is given up after 30 s.
 """
 
+from collections import Counter
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ _MAX_DATAGRAMS: Final = 256
 _MAX_DATAGRAM_BYTES: Final = 65_535
 _MAX_PIECES: Final = 256  # of the least MTU there is, 576, a datagram has 119
 _TIMEOUT_NS: Final = 30_000_000_000
+_PROTOCOL: Final = 2  # its place in a key
 
 Key: TypeAlias = tuple[int, int, int, int]
 
@@ -31,12 +33,14 @@ class _Datagram:
 
     def __init__(self, first_ns: int) -> None:
         self.first_ns = first_ns
+        self.fragments = 0
         self.size: int | None = None
         self._pieces: dict[int, _Piece] = {}
         self._seen_bytes = 0
 
     def add(self, piece: _Piece, *, last: bool) -> bool:
         """Keep a fragment, unless there is one at its place; return false if it is too much."""
+        self.fragments += 1
         if last:
             self.size = piece.start + piece.wire_bytes
         if piece.start not in self._pieces:
@@ -66,16 +70,26 @@ class Defragmenter:
 
     Attributes:
         is_closed: whether fragments of datagrams that are not begun yet are passed over.
+        absorbed: fragments that were joined to the one that completed their datagram.
     """
 
     def __init__(self) -> None:
         self.is_closed = False
+        self.absorbed = 0
+        self._lost: Counter[int] = Counter()
         self._datagrams: dict[Key, _Datagram] = {}
 
     @property
     def waiting(self) -> int:
         """Return how many datagrams are begun and not whole."""
         return len(self._datagrams)
+
+    def lost(self) -> Counter[int]:
+        """Return the fragments whose datagrams are not whole so far, by IP protocol."""
+        lost = self._lost.copy()
+        for key, datagram in self._datagrams.items():
+            lost[key[_PROTOCOL]] += datagram.fragments
+        return lost
 
     def join(
         self,
@@ -101,6 +115,7 @@ class Defragmenter:
             datagram = self._add(data, int(time_ns[row]), fragments, index)
             if datagram is not None and (body := datagram.join()) is not None:
                 self._datagrams.pop(_key(fragments, index))
+                self.absorbed += datagram.fragments - 1
                 done.append(index)
                 bodies.append(body)
                 wire.append(datagram.size or 0)
@@ -132,20 +147,26 @@ class Defragmenter:
         key = _key(fragments, index)
         datagram = self._datagrams.get(key)
         if datagram is None or time_ns - datagram.first_ns > _TIMEOUT_NS:
-            self._datagrams.pop(key, None)
+            self._give_up(key)
             if self.is_closed:
                 return None
             datagram = self._datagrams[key] = _Datagram(time_ns)
             if len(self._datagrams) > _MAX_DATAGRAMS:
-                del self._datagrams[next(iter(self._datagrams))]
+                self._give_up(next(iter(self._datagrams)))
         _, offset, captured, wire = (int(column[index]) for column in fragments.layer)
         piece = _Piece(
             int(fragments.start[index]), wire, data[offset : offset + captured].tobytes()
         )
         if datagram.add(piece, last=not fragments.more[index]):
             return datagram
-        del self._datagrams[key]
+        self._give_up(key)
         return None
+
+    def _give_up(self, key: Key) -> None:
+        """Forget a datagram, if it is known, and count its fragments as lost."""
+        datagram = self._datagrams.pop(key, None)
+        if datagram is not None:
+            self._lost[key[_PROTOCOL]] += datagram.fragments
 
 
 def _key(fragments: Payloads, index: int) -> Key:

@@ -1,20 +1,28 @@
 """Columns of TCP segments: the meeting point of the packet index and the stream reassembly."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from kdiag.pcap.encapsulation import (
+    ETHERTYPE,
+    IP_LAYER,
+    IP_PROTOCOL,
+    LINK_TYPE,
+    NO_PORTS,
+    TCP_LAYER,
+    UDP_PORT,
+    UDP_TUNNELS,
+    Encapsulation,
+    Obstacle,
+    PassedOver,
+)
 from kdiag.pcap.files.block import PacketBlock, distinct, gather
 from kdiag.pcap.packets import label, link, ppp, tunnel, wifi
 from kdiag.pcap.packets.address import AddressBook
-from kdiag.pcap.packets.descent import (
-    ETHERTYPE,
-    IP_PROTOCOL,
-    LINK_TYPE,
-    UDP_PORT,
-    Descent,
-)
+from kdiag.pcap.packets.descent import Descent
 from kdiag.pcap.packets.dissector import DISSECTORS, Dissector
 from kdiag.pcap.packets.fragments import Defragmenter
 from kdiag.pcap.packets.ip import read_ipv4, read_ipv6, strip_extensions
@@ -39,10 +47,6 @@ _TUNNEL_DEPTH: Final = 4
 
 STEPS: Final = {**link.STEPS, **ppp.STEPS, **wifi.STEPS, **label.STEPS, **tunnel.STEPS}
 """How to read every header on the way to IP."""
-_KNOWN: Final = {
-    space: tuple(number for of, number in {**STEPS, **DISSECTORS} if of == space)
-    for space in (LINK_TYPE, ETHERTYPE, IP_PROTOCOL, UDP_PORT)
-}
 
 
 class SegmentBatch(NamedTuple):
@@ -101,16 +105,24 @@ class PacketIndex:
         fragments: IP fragments; a datagram's last one counts as a TCP packet too if it gave one.
         bad_packets: IP and TCP packets with headers that are cut off or impossible.
         cut_packets: packets of which the capture holds only the beginning (snap length).
+        cut_segments: TCP segments of whose payload the capture holds only the beginning.
         dissector: finds what no column reads, and counts what nobody does.
         defragmenter: keeps the fragments of datagrams that are not whole.
     """
 
-    def __init__(self, *, separates_networks: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        separates_networks: bool = False,
+        tunnel_ports: Mapping[int, str] = NO_PORTS,
+    ) -> None:
         """Begin.
 
         Args:
             separates_networks: whether ends of the same address are others in another VLAN or
                 VXLAN network.
+            tunnel_ports: UDP ports beside the registered ones, and the names of what they carry
+                (`UDP_TUNNELS`).
         """
         self.addresses = AddressBook()
         self.packets = 0
@@ -119,14 +131,29 @@ class PacketIndex:
         self.fragments = 0
         self.bad_packets = 0
         self.cut_packets = 0
-        self.dissector = Dissector()
+        self.cut_segments = 0
+        self._passed_over = PassedOver()
+        self.dissector = Dissector(self._passed_over)
         self.defragmenter = Defragmenter()
         self._separates_networks = separates_networks
+        self._steps = STEPS | {
+            Encapsulation(UDP_PORT, port): STEPS[Encapsulation(UDP_PORT, UDP_TUNNELS[name])]
+            for port, name in tunnel_ports.items()
+        }
+        self._known = _numbers_by_space([*self._steps, *DISSECTORS])
+
+    def passed_over(self) -> PassedOver:
+        """Return the packets so far that gave no segment, by cause."""
+        found = PassedOver()
+        found.counts.update(self._passed_over.counts)
+        for protocol, fragments in self.defragmenter.lost().items():
+            found.count(Obstacle.LOST_FRAGMENT, IP_PROTOCOL, protocol, fragments)
+        return found
 
     def index_block(self, block: PacketBlock) -> SegmentBatch:
         """Return the TCP segments of a block, in the order of its packets, and count these."""
         networks = Networks(len(block.offset)) if self._separates_networks else None
-        descent = Descent(block.data, networks, _KNOWN)
+        descent = Descent(block.data, networks, self._known, self._passed_over)
         rows = np.arange(len(block.offset))
         frames = ProtocolLayer(rows, block.offset, block.captured, block.original)
         for link_type in distinct(block.link_type):
@@ -136,16 +163,18 @@ class PacketIndex:
             found += self._read_round(descent, block.time_ns)
             if descent.is_done:
                 break
+        descent.give_up()
         batch = self._read_tcp(descent.data, block.time_ns, found)
         self.packets += len(block.offset)
         self.bytes += int(block.captured.sum())
         self.cut_packets += int(np.count_nonzero(block.captured < block.original))
+        self.cut_segments += int(np.count_nonzero(batch.payload_bytes < batch.wire_bytes))
         self.tcp_packets += len(batch.packet)
         return batch
 
     def _read_round(self, descent: Descent, time_ns: npt.NDArray[np.int64]) -> list[Payloads]:
         """Return what the next IP packets carry, and send on those that are tunnels."""
-        descent.run(STEPS)
+        descent.run(self._steps)
         for encapsulation, packets in descent.take_unread():
             descent.reach_ip(self.dissector.find_ip(descent.data, encapsulation, packets))
         payloads = [
@@ -160,16 +189,37 @@ class PacketIndex:
 
     def _read_ip(self, data: npt.NDArray[np.uint8], packets: ProtocolLayer) -> list[Payloads]:
         """Return the payloads of IP packets, by version; packets of other versions are bad ones."""
-        count = len(packets.row)
-        packets = packets.pick(packets.captured > 0)
-        version = data[packets.offset] >> 4
+        here = packets.pick(packets.captured > 0)
+        version = data[here.offset] >> 4
         parts = []
         if (is_ipv4 := version == _IPV4).any():
-            parts.append(read_ipv4(data, packets.pick(is_ipv4)))
+            parts.append(read_ipv4(data, here.pick(is_ipv4)))
         if (is_ipv6 := version == _IPV6).any():
-            parts.append(read_ipv6(data, packets.pick(is_ipv6), self.addresses))
-        self.bad_packets += count - sum(len(part.layer.row) for part in parts)
+            parts.append(read_ipv6(data, here.pick(is_ipv6), self.addresses))
+        self._count_bad(IP_LAYER, packets, [part.layer.row for part in parts])
         return parts
+
+    def _count_bad(
+        self, layer: str, packets: ProtocolLayer, read: Sequence[npt.NDArray[np.int64]]
+    ) -> None:
+        """Count the packets whose header is cut off or impossible.
+
+        Args:
+            layer: whose header: `IP` or `TCP`.
+            packets: those at that header.
+            read: the rows of those that could be read.
+        """
+        bad = len(packets.row) - sum(map(len, read))
+        if not bad:
+            return
+        self.bad_packets += bad
+        is_lost = np.ones(int(packets.row.max()) + 1, np.bool_)
+        for rows in read:
+            is_lost[rows] = False
+        lost = packets.pick(is_lost[packets.row])
+        cut = int(np.count_nonzero(lost.captured < lost.wire))
+        self._passed_over.count(Obstacle.CUT, layer, None, cut)
+        self._passed_over.count(Obstacle.BAD, layer, None, bad - cut)
 
     def _join_fragments(
         self,
@@ -185,7 +235,9 @@ class PacketIndex:
             if fragmented.any():
                 self.fragments += int(np.count_nonzero(fragmented))
                 data, whole = self.defragmenter.join(data, time_ns, part.pick(fragmented))
-                parts.append(strip_extensions(data, whole))
+                stripped = strip_extensions(data, whole)
+                self._count_bad(IP_LAYER, whole.layer, [stripped.layer.row])
+                parts.append(stripped)
         return data, parts
 
     def _read_tcp(
@@ -201,7 +253,7 @@ class PacketIndex:
         good = (header_bytes >= _TCP_LEAST_BYTES) & (header_bytes <= headed.layer.wire)
         if not good.all():
             headed, header, header_bytes = headed.pick(good), header[good], header_bytes[good]
-        self.bad_packets += len(tcp.protocol) - len(header)
+        self._count_bad(TCP_LAYER, tcp.layer, [headed.layer.row])
         payload = headed.layer.skip(header_bytes)
         return SegmentBatch(
             data.data,
@@ -219,3 +271,12 @@ class PacketIndex:
             np.where(payload.captured < 0, 0, header_bytes).astype(np.uint8),
             headed.identity.astype(np.uint16),
         )
+
+
+def _numbers_by_space(known: Iterable[Encapsulation]) -> dict[str, tuple[int, ...]]:
+    """Return the numbers that are worth being sent on."""
+    numbers = dict.fromkeys(known)
+    return {
+        space: tuple(number for of, number in numbers if of == space)
+        for space in (LINK_TYPE, ETHERTYPE, IP_PROTOCOL, UDP_PORT)
+    }

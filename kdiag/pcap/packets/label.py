@@ -13,16 +13,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from kdiag.pcap.encapsulation import ETHERTYPE, IP_PROTOCOL, LINK_TYPE, UDP_PORT, Encapsulation
 from kdiag.pcap.files.block import gather, is_any
-from kdiag.pcap.packets.descent import (
-    ETHERTYPE,
-    IP_PROTOCOL,
-    LINK_TYPE,
-    UDP_PORT,
-    Descent,
-    Encapsulation,
-    Step,
-)
+from kdiag.pcap.packets.descent import Descent, Step
 from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.link import (
     ETHERTYPE_IPV4,
@@ -58,7 +51,7 @@ _NEXT: Final = {
 
 def _read_mpls(descent: Descent, packets: ProtocolLayer) -> None:
     for _ in range(_MAX_LABELS):
-        packets = packets.pick(packets.captured >= _LABEL.itemsize)
+        packets = descent.headed(packets, _LABEL.itemsize)
         label = gather(descent.data, packets.offset, _LABEL)["value"]
         packets = packets.skip(_LABEL.itemsize)
         is_last = (label & _LAST_LABEL) != 0
@@ -70,11 +63,11 @@ def _read_mpls(descent: Descent, packets: ProtocolLayer) -> None:
 
 def _read_labelled(descent: Descent, packets: ProtocolLayer) -> None:
     """Send on what follows the last label."""
-    packets = packets.pick(packets.captured >= _START.itemsize)
+    packets = descent.headed(packets, _START.itemsize)
     is_ip = _looks_like_ip(descent, packets)
     descent.reach_ip(packets.pick(is_ip))
     frames = packets.pick(~is_ip)
-    frames = frames.pick(frames.captured >= _CONTROL_WORD_BYTES + _ETHERNET_BYTES)
+    frames = descent.headed(frames, _CONTROL_WORD_BYTES + _ETHERNET_BYTES)
     is_bare = is_any(read_u16(descent, frames.skip(_MACS_BYTES)), _INSIDE)
     has_word = ~is_bare & (descent.data[frames.offset] >> 4 == 0)
     descent.send(LINK_TYPE, LINKTYPE_ETHERNET, frames.skip(has_word * _CONTROL_WORD_BYTES))
@@ -100,7 +93,7 @@ def send_next(descent: Descent, numbers: npt.NDArray[np.integer], packets: Proto
 
 
 def _read_nsh(descent: Descent, packets: ProtocolLayer) -> None:
-    packets = packets.pick(packets.captured >= _NSH.itemsize)
+    packets = descent.headed(packets, _NSH.itemsize)
     header = gather(descent.data, packets.offset, _NSH)
     size = (header["size"] & _NSH_SIZE).astype(np.int64) * 4
     good = (size >= 2 * _NSH.itemsize) & ((header["size"] & _NSH_VERSION) == 0)

@@ -10,8 +10,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from kdiag.pcap.encapsulation import ETHERTYPE, LINK_TYPE, Encapsulation
 from kdiag.pcap.files.block import gather, is_any
-from kdiag.pcap.packets.descent import ETHERTYPE, LINK_TYPE, Descent, Encapsulation, Step
+from kdiag.pcap.packets.descent import Descent, Step
 from kdiag.pcap.packets.layer import ProtocolLayer
 
 LINKTYPE_ETHERNET: Final = 1
@@ -84,7 +85,7 @@ def _step(type_at: int, header_bytes: int) -> Step:
     """Return the step for a header with an ethertype in it."""
 
     def read(descent: Descent, frames: ProtocolLayer) -> None:
-        frames = frames.pick(frames.captured >= header_bytes)
+        frames = descent.headed(frames, header_bytes)
         ethertype = gather(descent.data, frames.offset + type_at, _U16)["value"]
         read_ethertypes(descent, frames.skip(header_bytes), ethertype)
 
@@ -92,13 +93,13 @@ def _step(type_at: int, header_bytes: int) -> Step:
 
 
 def _read_llc(descent: Descent, frames: ProtocolLayer) -> None:
-    frames = frames.pick(frames.captured >= _LLC.itemsize)
+    frames = descent.headed(frames, _LLC.itemsize)
     header = gather(descent.data, frames.offset, _LLC)
     is_plain = header["control"] == _UNNUMBERED
     packets = frames.skip(_LLC.itemsize)
     descent.reach_ip(packets.pick(is_plain & (header["target"] == _IP_POINT)))
     packets = packets.pick(is_plain & (header["target"] == _SNAP_POINT))
-    packets = packets.pick(packets.captured >= _SNAP.itemsize)
+    packets = descent.headed(packets, _SNAP.itemsize)
     snap = gather(descent.data, packets.offset, _SNAP)
     known = (snap["vendor_high"] == 0) & is_any(snap["vendor"], (0, _BRIDGES))
     packets = packets.skip(_SNAP.itemsize).pick(known)
@@ -108,7 +109,7 @@ def _read_llc(descent: Descent, frames: ProtocolLayer) -> None:
 def _read_nflog(descent: Descent, frames: ProtocolLayer) -> None:
     """Find the packet among the fields that Linux's firewall logs."""
     fields = frames.skip(_NFLOG_BYTES)
-    fields = fields.pick(fields.captured >= _NFLOG_BYTES)
+    fields = descent.headed(fields, _NFLOG_BYTES)
     is_big = _nflog_number(descent, fields, 2, is_big=True) < _MOST_NFLOG_KINDS
     for _ in range(_MAX_NFLOG_FIELDS):
         size = _nflog_number(descent, fields, 0, is_big=is_big)
@@ -130,7 +131,7 @@ def _nflog_number(
 
 
 def _read_pktap(descent: Descent, frames: ProtocolLayer) -> None:
-    frames = frames.pick(frames.captured >= _PKTAP.itemsize)
+    frames = descent.headed(frames, _PKTAP.itemsize)
     header = gather(descent.data, frames.offset, _PKTAP)
     size = header["size"].astype(np.int64)
     good = (header["record"] == _PKTAP_PACKET) & (size >= _PKTAP.itemsize)

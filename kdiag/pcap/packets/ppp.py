@@ -11,8 +11,9 @@ from typing import Final
 
 import numpy as np
 
+from kdiag.pcap.encapsulation import ETHERTYPE, LINK_TYPE, Encapsulation
 from kdiag.pcap.files.block import gather, is_any
-from kdiag.pcap.packets.descent import ETHERTYPE, LINK_TYPE, Descent, Encapsulation, Step
+from kdiag.pcap.packets.descent import Descent, Step
 from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.link import (
     ETHERTYPE_MPLS,
@@ -31,10 +32,10 @@ _PPPOE: Final = np.dtype([("version", "u1"), ("code", "u1"), ("session", ">u2"),
 
 
 def _read_ppp(descent: Descent, frames: ProtocolLayer) -> None:
-    frames = frames.pick(frames.captured >= _LEAST_BYTES)
+    frames = descent.headed(frames, _LEAST_BYTES)
     has_address = read_u16(descent, frames) == _ADDRESS_AND_CONTROL
     frames = frames.skip(has_address * np.int64(2))
-    frames = frames.pick(frames.captured >= _LEAST_BYTES)
+    frames = descent.headed(frames, _LEAST_BYTES)
     protocol = read_u16(descent, frames)
     is_short = (protocol & 0x0100) != 0  # the last byte of a protocol is odd, no other one is
     protocol = np.where(is_short, protocol >> 8, protocol)
@@ -45,19 +46,19 @@ def _read_ppp(descent: Descent, frames: ProtocolLayer) -> None:
 
 def _read_serial(descent: Descent, frames: ProtocolLayer) -> None:
     """Read what routers record of serial lines: PPP or Cisco HDLC, told by the address."""
-    frames = frames.pick(frames.captured >= _LEAST_BYTES)
+    frames = descent.headed(frames, _LEAST_BYTES)
     is_cisco = is_any(read_u16(descent, frames) >> 8, _CISCO_ADDRESSES)
     descent.send(LINK_TYPE, LINKTYPE_CISCO_HDLC, frames.pick(is_cisco))
     descent.send(LINK_TYPE, LINKTYPE_PPP, frames.pick(~is_cisco))
 
 
 def _read_cisco_hdlc(descent: Descent, frames: ProtocolLayer) -> None:
-    frames = frames.pick(frames.captured >= 2 * _LEAST_BYTES)
+    frames = descent.headed(frames, 2 * _LEAST_BYTES)
     read_ethertypes(descent, frames.skip(4), read_u16(descent, frames.skip(2)))
 
 
 def _read_pppoe(descent: Descent, packets: ProtocolLayer) -> None:
-    packets = packets.pick(packets.captured >= _PPPOE.itemsize)
+    packets = descent.headed(packets, _PPPOE.itemsize)
     is_session = gather(descent.data, packets.offset, _PPPOE)["code"] == 0
     descent.send(LINK_TYPE, LINKTYPE_PPP, packets.pick(is_session).skip(_PPPOE.itemsize))
 

@@ -10,16 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from kdiag.pcap.encapsulation import ETHERTYPE, IP_PROTOCOL, LINK_TYPE, UDP_PORT, Encapsulation
 from kdiag.pcap.files.block import gather, is_any
-from kdiag.pcap.packets.descent import (
-    ETHERTYPE,
-    IP_PROTOCOL,
-    LINK_TYPE,
-    UDP_PORT,
-    Descent,
-    Encapsulation,
-    Step,
-)
+from kdiag.pcap.packets.descent import Descent, Step
 from kdiag.pcap.packets.label import send_next
 from kdiag.pcap.packets.layer import PROTOCOL_TCP, Payloads, ProtocolLayer
 from kdiag.pcap.packets.link import (
@@ -89,13 +82,16 @@ def _read_ip(descent: Descent, packets: ProtocolLayer) -> None:
 
 
 def _read_udp(descent: Descent, datagrams: ProtocolLayer) -> None:
-    datagrams = datagrams.pick(datagrams.captured >= _UDP.itemsize)
-    ports = gather(descent.data, datagrams.offset, _UDP)["destination"]
-    descent.sort(UDP_PORT, ports, datagrams.skip(_UDP.itemsize))
+    datagrams = descent.headed(datagrams, _UDP.itemsize)
+    header = gather(descent.data, datagrams.offset, _UDP)
+    ports = header["destination"]
+    # Of an answer the source is the port that people know: 53 of DNS.
+    told = np.minimum(header["source"], ports)
+    descent.sort(UDP_PORT, ports, datagrams.skip(_UDP.itemsize), told)
 
 
 def _read_vxlan(descent: Descent, packets: ProtocolLayer) -> None:
-    packets = packets.pick(packets.captured >= _VXLAN.itemsize)
+    packets = descent.headed(packets, _VXLAN.itemsize)
     header = gather(descent.data, packets.offset, _VXLAN)
     has_network = (header["flags"] & _VXLAN_HAS_NETWORK) != 0
     has_next = (header["flags"] & _VXLAN_HAS_NEXT) != 0
@@ -107,7 +103,7 @@ def _read_vxlan(descent: Descent, packets: ProtocolLayer) -> None:
 
 
 def _read_geneve(descent: Descent, packets: ProtocolLayer) -> None:
-    packets = packets.pick(packets.captured >= _GENEVE.itemsize)
+    packets = descent.headed(packets, _GENEVE.itemsize)
     header = gather(descent.data, packets.offset, _GENEVE)
     size = _GENEVE.itemsize + (header["options"] & _GENEVE_WORDS).astype(np.int64) * 4
     good = (header["options"] & _GENEVE_VERSION) == 0
@@ -117,7 +113,7 @@ def _read_geneve(descent: Descent, packets: ProtocolLayer) -> None:
 
 
 def _read_gtp(descent: Descent, packets: ProtocolLayer) -> None:
-    packets = packets.pick(packets.captured >= _GTP.itemsize)
+    packets = descent.headed(packets, _GTP.itemsize)
     header = gather(descent.data, packets.offset, _GTP)
     flags = header["flags"]
     good = ((flags & _GTP_VERSION) == _GTP_1) & (header["kind"] == _GTP_PACKET)
@@ -148,7 +144,7 @@ def _reach_user_packets(descent: Descent, packets: ProtocolLayer) -> None:
 
 
 def _read_gre(descent: Descent, packets: ProtocolLayer) -> None:
-    packets = packets.pick(packets.captured >= _GRE.itemsize)
+    packets = descent.headed(packets, _GRE.itemsize)
     header = gather(descent.data, packets.offset, _GRE)
     flags, ethertype = header["flags"].astype(np.int64), header["ethertype"].astype(np.int64)
     words = sum((flags & word != 0) for word in _GRE_WORDS)
@@ -165,7 +161,7 @@ def _read_gre(descent: Descent, packets: ProtocolLayer) -> None:
 
 
 def _read_erspan_3(descent: Descent, packets: ProtocolLayer) -> None:
-    packets = packets.pick(packets.captured >= _ERSPAN_3.itemsize)
+    packets = descent.headed(packets, _ERSPAN_3.itemsize)
     frame = gather(descent.data, packets.offset, _ERSPAN_3)["frame"]
     has_more = (frame & _ERSPAN_3_HAS_MORE).astype(np.int64)
     inner = packets.skip(_ERSPAN_3.itemsize + has_more * _ERSPAN_3_MORE_BYTES)

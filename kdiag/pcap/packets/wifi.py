@@ -13,8 +13,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from kdiag.pcap.encapsulation import ETHERTYPE, LINK_TYPE, Encapsulation
 from kdiag.pcap.files.block import gather
-from kdiag.pcap.packets.descent import ETHERTYPE, LINK_TYPE, Descent, Encapsulation, Step
+from kdiag.pcap.packets.descent import Descent, Step
 from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.link import ETHERTYPE_LLC
 
@@ -74,7 +75,7 @@ def _read_frames(descent: Descent, frames: ProtocolLayer, is_padded: npt.NDArray
 
 
 def _read_radiotap(descent: Descent, frames: ProtocolLayer) -> None:
-    frames = frames.pick(frames.captured >= _RADIOTAP.itemsize)
+    frames = descent.headed(frames, _RADIOTAP.itemsize)
     size = gather(descent.data, frames.offset, _RADIOTAP)["size"].astype(np.int64)
     good = (size >= _RADIOTAP.itemsize) & (size <= frames.captured)
     frames, size = frames.pick(good), size[good]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import CaptureError
+from kdiag.pcap.encapsulation import UDP_PORT, Encapsulation
 from kdiag.pcap.live import LiveCapture
-from kdiag.pcap.packets.descent import UDP_PORT, Encapsulation
 from kdiag.pcap.reader import CaptureReader
 
 pytestmark = pytest.mark.skipif(

@@ -1,9 +1,17 @@
 """The options that commands have which read captures."""
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
-from kdiag_cli.options.captures import KeyLogs, NoBodies, Ports, TopicIds, WithRecords
+from kdiag_cli.options.captures import (
+    KeyLogs,
+    NoBodies,
+    Ports,
+    TopicIds,
+    WithRecords,
+    read_decode_as,
+)
 
 given: list[object] = []
 
@@ -38,3 +46,29 @@ def test_a_port_that_is_none_is_refused() -> None:
     """Ports are from 1 to 65535."""
     assert run("--port", "0") == 2
     assert run("--port", "65536") == 2
+
+
+def test_ports_of_udp_can_be_given_what_they_carry() -> None:
+    """The same choice twice is as good as once."""
+    assert read_decode_as(None) == {}
+    choices = ["udp:8473=vxlan", "udp:7=vxlan-gpe", "udp:8473=vxlan", "udp:65535=gtpu"]
+    assert read_decode_as(choices) == {8473: "vxlan", 7: "vxlan-gpe", 65535: "gtpu"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "why"),
+    [
+        (["tcp:8473=vxlan"], "'tcp:8473=vxlan' is not udp:PORT=NAME"),
+        (["udp:0=vxlan"], "is not udp:PORT=NAME"),
+        (["udp:65536=vxlan"], "is not udp:PORT=NAME"),
+        (["udp:1=vxlan,gre"], "is not udp:PORT=NAME"),
+        (["vxlan"], "such as udp:8473=vxlan"),
+        (["udp:1=vxlam"], "there are geneve, gre, gtpu, mpls, vxlan, vxlan-gpe"),
+        (["udp:1=vxlan", "udp:1=gre"], "UDP port 1 cannot be both vxlan and gre"),
+    ],
+)
+def test_a_choice_that_makes_no_sense_is_refused(choices: list[str], why: str) -> None:
+    """One line says what is wrong with it."""
+    with pytest.raises(typer.BadParameter, match=why) as error:
+        read_decode_as(choices)
+    assert len(str(error.value).splitlines()) == 1

@@ -112,3 +112,21 @@ class Section:
     def secrets(self, data: bytes, kind: int = 0x544C534B) -> bytes:
         """Return a decryption secrets block."""
         return self.block(10, struct.pack(self.byte_order + "II", kind, len(data)) + data)
+
+    def statistics(
+        self, interface_drops: int, system_drops: int, interface: int = 0, start: bytes = b""
+    ) -> bytes:
+        """Return the statistics of an interface, at the end of a recording that began at `start`.
+
+        Args:
+            interface_drops: packets that the interface dropped.
+            system_drops: packets that the operating system dropped.
+            interface: its number.
+            start: the time at which the recording began; not told if empty.
+        """
+        body = struct.pack(self.byte_order + "III", interface, 0, 0)
+        if start:
+            body += struct.pack(self.byte_order + "HH", 2, len(start)) + start
+        for code, value in ((5, interface_drops), (7, system_drops)):
+            body += struct.pack(self.byte_order + "HHQ", code, 8, value)
+        return self.block(5, body + bytes(4))

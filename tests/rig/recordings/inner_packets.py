@@ -8,7 +8,8 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
-from kdiag.pcap.packets.descent import LINK_TYPE, Descent
+from kdiag.pcap.encapsulation import LINK_TYPE
+from kdiag.pcap.packets.descent import Descent
 from kdiag.pcap.packets.index import STEPS, PacketIndex
 from kdiag.pcap.packets.layer import ProtocolLayer
 from recordings.capture_writer import block_of

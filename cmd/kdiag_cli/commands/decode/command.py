@@ -7,7 +7,15 @@ from typing import Annotated
 import typer
 
 from kdiag_cli.options.apis import ApiKeys, read_api_keys
-from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNetworks, TopicIds
+from kdiag_cli.options.captures import (
+    CaptureInputs,
+    DecodeAs,
+    KeyLogs,
+    Ports,
+    SeparateNetworks,
+    TopicIds,
+    read_decode_as,
+)
 from kdiag_cli.options.filters import Brokers, ErrorNames, Since, StatusNames, Until, WhereText
 from kdiag_cli.options.quantities import OptionDefault, duration_ns, size_bytes
 from kdiag_cli.options.results import Wide
@@ -147,6 +155,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     topic_ids: TopicIds = None,
     keylog: KeyLogs = None,
     separate_networks: SeparateNetworks = False,
+    decode_as: DecodeAs = None,
     live: Annotated[
         str | None,
         typer.Option(metavar="IFACE", help="Capture from this interface instead of reading files."),
@@ -186,6 +195,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             keylogs=keylog or (),
             topic_ids=topic_ids,
             separates_networks=separate_networks,
+            tunnel_ports=read_decode_as(decode_as),
             max_frame_bytes=max_frame,
             max_waiting_bytes=max_waiting,
         ),

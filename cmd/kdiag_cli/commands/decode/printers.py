@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Callable
 from typing import Any, Final
 
 from kdiag.exchange.dissection import Dissection
@@ -41,9 +42,19 @@ class JsonLines:
 class JsonDocument:
     """One document for all; exchanges are written as they come, the rest is kept for the end."""
 
-    def __init__(self, output: Output, documents: Documents) -> None:
+    def __init__(
+        self, output: Output, documents: Documents, account: Callable[[], dict[str, Any]]
+    ) -> None:
+        """Begin the document.
+
+        Args:
+            output: where it goes.
+            documents: make its parts.
+            account: returns, at the end, what became of the packets.
+        """
         self._output = output
         self._documents = documents
+        self._account = account
         self._encode = DocumentEncoder().encode
         self._connections: list[dict[str, Any]] = []
         self._gaps: list[dict[str, Any]] = []
@@ -67,7 +78,8 @@ class JsonDocument:
     def finish(self) -> None:
         """Print connections and gaps, and end the document."""
         write_pieces(self._output, (b'],"connections":', self._encode(self._connections)))
-        write_pieces(self._output, (b',"gaps":', self._encode(self._gaps), b"}\n"))
+        write_pieces(self._output, (b',"gaps":', self._encode(self._gaps)))
+        write_pieces(self._output, (b',"capture":', self._encode(self._account()), b"}\n"))
 
 
 _CSV_COLUMNS: Final = (*SCALARS, "topics", "groups", "request_bytes", "response_bytes")

@@ -32,9 +32,8 @@ from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.tcp_text import tcp_lines
 from kdiag_cli.output.terminal import BOLD, Output, print_paragraph, require_reader, say
 
-_MACHINE_PRINTERS: Final[dict[str, Callable[[Output, Documents], Printer]]] = {
+_ROW_PRINTERS: Final[dict[str, Callable[[Output, Documents], Printer]]] = {
     "jsonl": JsonLines,
-    "json": JsonDocument,
     "csv": CsvRows,
 }
 
@@ -133,8 +132,12 @@ class _DecodeRun:
                 style=options.time_style,
                 first_ns=self._reading.first_ns,
             )
+        elif options.output == "json":
+            printer = JsonDocument(
+                self._output, self._documents, lambda: self._reading.account().document()
+            )
         else:
-            printer = _MACHINE_PRINTERS[options.output](self._output, self._documents)
+            printer = _ROW_PRINTERS[options.output](self._output, self._documents)
         return SortedPrinter(printer) if options.sort else printer
 
     def _print_summary(self, result: CaptureResult) -> None:

@@ -45,6 +45,9 @@ def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
         print_paragraph(output, output.paint(loss, YELLOW))
     for warning in totals.warnings:
         print_paragraph(output, output.paint(harmless(warning), YELLOW))
+    if totals.closing_line:
+        output.line("")
+        print_paragraph(output, totals.closing_line)
 
 
 def _print_apis(output: Output, summary: Summary) -> None:

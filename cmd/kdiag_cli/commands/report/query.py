@@ -7,6 +7,7 @@ import typer
 from kdiag.report.sql_report import Query
 from kdiag_cli.options.captures import (
     CaptureInputs,
+    DecodeAs,
     KeyLogs,
     NoBodies,
     Ports,
@@ -14,6 +15,7 @@ from kdiag_cli.options.captures import (
     TableContents,
     TopicIds,
     WithRecords,
+    read_decode_as,
 )
 from kdiag_cli.options.report import AnswerOutput, TableQuestion
 from kdiag_cli.options.results import NoHeaders, Wide, require_report_extra
@@ -53,6 +55,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
     topic_ids: TopicIds = None,
     keylog: KeyLogs = None,
     separate_networks: SeparateNetworks = False,
+    decode_as: DecodeAs = None,
 ) -> None:
     """Ask a question about captures in SQL.
 
@@ -70,6 +73,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
         keylogs=keylog or (),
         topic_ids=topic_ids,
         separates_networks=separate_networks,
+        tunnel_ports=read_decode_as(decode_as),
     )
     contents = TableContents(bodies=not no_bodies, records=values)
     question = TableQuestion(

@@ -8,11 +8,13 @@ import typer
 from kdiag_cli.commands.report.listing import print_reports, print_sql
 from kdiag_cli.options.captures import (
     CaptureInputs,
+    DecodeAs,
     KeyLogs,
     Ports,
     SeparateNetworks,
     TableContents,
     TopicIds,
+    read_decode_as,
 )
 from kdiag_cli.options.report import (
     AnswerOutput,
@@ -64,6 +66,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
     topic_ids: TopicIds = None,
     keylog: KeyLogs = None,
     separate_networks: SeparateNetworks = False,
+    decode_as: DecodeAs = None,
 ) -> None:
     """Answer a question that many have about captures.
 
@@ -89,6 +92,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
         keylogs=keylog or (),
         topic_ids=topic_ids,
         separates_networks=separate_networks,
+        tunnel_ports=read_decode_as(decode_as),
     )
     question = TableQuestion(
         query, output, f"report {name}", has_headers=not no_headers, is_wide=wide

@@ -13,7 +13,14 @@ from kdiag_cli.commands.tune_buffers.options import (
     read_sizes,
     run_time_ns,
 )
-from kdiag_cli.options.captures import CaptureInputs, KeyLogs, Ports, SeparateNetworks
+from kdiag_cli.options.captures import (
+    CaptureInputs,
+    DecodeAs,
+    KeyLogs,
+    Ports,
+    SeparateNetworks,
+    read_decode_as,
+)
 from kdiag_cli.options.completion import complete_topics
 from kdiag_cli.options.live import LiveOptions, check_topic
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
@@ -96,6 +103,7 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
     port: Ports = None,
     keylog: KeyLogs = None,
     separate_networks: SeparateNetworks = False,
+    decode_as: DecodeAs = None,
     fail_on: FailOn = Severity.ERROR,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
@@ -116,6 +124,7 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
                 ports=frozenset(port or ()),
                 keylogs=keylog or (),
                 separates_networks=separate_networks,
+                tunnel_ports=read_decode_as(decode_as),
             ),
             bits_per_s=rate,
             output=live.output,

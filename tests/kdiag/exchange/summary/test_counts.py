@@ -40,6 +40,7 @@ def test_the_document_of_a_summary_has_its_keys() -> None:
         gaps=1,
         gap_bytes=66,
         warnings=["cut"],
+        capture={"passed_over": 3},
     )
     assert counted(TopicNames()).document(totals) == {
         "schema": 1,
@@ -59,6 +60,7 @@ def test_the_document_of_a_summary_has_its_keys() -> None:
         "protocols": {"kafka": 1, "tls": 1},
         "duration_s": 2.5,
         "warnings": ["cut"],
+        "capture": {"passed_over": 3},
     }
 
 
@@ -87,3 +89,12 @@ def test_apis_are_named_with_their_version() -> None:
     assert kind_text(1, 13) == "Fetch v13"
     assert kind_text(999, 1) == "API 999 v1"
     assert kind_text(None, None) == "unknown"
+
+
+def test_ports_of_connections_that_nothing_identified_are_counted() -> None:
+    """Those are the ports that may be worth being read as Kafka."""
+    summary = Summary(TopicNames())
+    for protocol in (Protocol.UNKNOWN, Protocol.UNKNOWN, Protocol.EMPTY, Protocol.TLS):
+        summary.add_connection(make_connection(protocol=protocol, broker="[::1]:9095"))
+
+    assert summary.unidentified_ports == {9095: 2}

@@ -1,5 +1,6 @@
 import io
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -7,6 +8,7 @@ from kdiag.errors import CaptureError
 from kdiag.pcap.files.block import PacketBlock
 from kdiag.pcap.files.pcapng import (
     TLS_KEY_LOG,
+    DropCounts,
     Secrets,
     find_secrets,
     is_pcapng,
@@ -225,3 +227,58 @@ def test_secrets_are_found_without_reading_packets() -> None:
     for damage in (b"", b"\xff" * 40 + little.secrets(b"three")):
         with open_window(io.BytesIO(data + damage), 64) as window:
             assert [each.data for each in find_secrets(window)] == [b"one", b"two"]
+
+
+@pytest.mark.parametrize("block_bytes", [24, 500, 1 << 20])
+def test_many_short_sections_are_read_together(block_bytes: int) -> None:
+    """Each has its own interfaces; blocks of packets end with the window, not with the section."""
+    sections = []
+    for number in range(60):
+        interfaces = [
+            LITTLE.interface(link_type=each, options=[(9, bytes([each % 10]))])
+            for each in range(number % 3 + 1)
+        ]
+        last = number % 3
+        packet = LITTLE.packet(bytes([number]), ticks=number * 10**last, interface=last)
+        sections.append(LITTLE.start() + b"".join(interfaces) + packet)
+    blocks, _, error = read(b"".join(sections), block_bytes)
+
+    assert error is None
+    assert contents(blocks) == [bytes([number]) for number in range(60)]
+    assert column(blocks, "link_type") == [0, 1, 2] * 20
+    assert column(blocks, "interface") == [0, 1, 2] * 20
+    assert column(blocks, "time_ns") == [number * 10**9 for number in range(60)]
+    assert len(blocks) == 1 or block_bytes < 1 << 20
+
+
+def test_an_interface_of_another_section_is_none_of_this_one() -> None:
+    """A packet of interface 1 in a section that has one is damage, whatever follows."""
+    file = LITTLE.start() + LITTLE.interface() + LITTLE.interface() + LITTLE.packet(b"one")
+    file += START + LITTLE.packet(b"two", interface=1) + START + LITTLE.packet(b"three")
+    blocks, _, error = read(file)
+
+    assert contents(blocks) == [b"one"]
+    assert error is not None
+    assert "a packet block contradicts itself or its section" in str(error)
+
+
+@pytest.mark.parametrize("byte_order", ["<", ">"])
+def test_drops_are_added_up_by_interface(byte_order: str, tmp_path: Path) -> None:
+    """Counts start with the recording: of several of one interface the last one says it all."""
+    section = Section(byte_order)
+    start = section.start() + section.interface() + section.interface()
+    drops = DropCounts()
+    for number, parts in enumerate(
+        (
+            [section.statistics(1, 10), section.statistics(2, 20), section.statistics(5, 0, 1)],
+            [section.statistics(100, 0), section.statistics(2**64 - 1, 2**64 - 1, 1)],
+            [section.statistics(0, 7, start=b"12345678")],
+            [section.statistics(0, 9, start=b"12345678"), section.block(5, b"short")],
+        )
+    ):
+        file = tmp_path / str(number)
+        file.write_bytes(start + b"".join(parts))
+        with open_window(file) as window:
+            assert list(read_pcapng(window, [], drops=drops)) == []
+
+    assert (drops.interface, drops.system) == (2 + 5 + 100, 20 + 9)

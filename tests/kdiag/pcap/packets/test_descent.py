@@ -1,7 +1,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.pcap.packets.descent import ETHERTYPE, LINK_TYPE, UDP_PORT, Descent, Encapsulation
+from kdiag.pcap.encapsulation import ETHERTYPE, LINK_TYPE, UDP_PORT, Encapsulation
+from kdiag.pcap.packets.descent import Descent
 from kdiag.pcap.packets.layer import ProtocolLayer
 
 DATA = np.zeros(100, np.uint8)

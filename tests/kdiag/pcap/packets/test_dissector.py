@@ -17,7 +17,7 @@ from scapy.layers.ppp import PPP
 from scapy.packet import Packet as ScapyPacket
 from scapy.packet import Raw
 
-from kdiag.pcap.packets.descent import ETHERTYPE, LINK_TYPE, UDP_PORT, Encapsulation
+from kdiag.pcap.encapsulation import ETHERTYPE, LINK_TYPE, UDP_PORT, Encapsulation
 from kdiag.pcap.packets.dissector import DISSECTORS, Dissector
 from kdiag.pcap.packets.index import PacketIndex
 from kdiag.pcap.packets.layer import ProtocolLayer

@@ -5,18 +5,24 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scapy.contrib.geneve import GENEVE
 from scapy.layers.inet import IP, TCP, UDP
-from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
-from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
+from scapy.layers.l2 import ARP, LLC, Dot1Q, Dot3, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Raw
 
-from kdiag.pcap.packets.descent import (
+from kdiag.pcap.encapsulation import (
     ETHERTYPE,
+    IP_LAYER,
     IP_PROTOCOL,
     LINK_TYPE,
+    TCP_LAYER,
     UDP_PORT,
+    UDP_TUNNELS,
+    Cause,
     Encapsulation,
+    Obstacle,
 )
 from kdiag.pcap.packets.index import STEPS, PacketIndex, SegmentBatch
 from recordings.capture_writer import Packet, block_of, tcp_frame
@@ -73,6 +79,12 @@ def read(*frames: bytes | Packet, link_type: int = 1) -> tuple[PacketIndex, list
     """Return the index and the TCP segments of frames."""
     index = PacketIndex()
     return index, segments_of(index, index.index_block(block_of(frames, link_type)))
+
+
+def accounted(index: PacketIndex) -> int:
+    """Return how many packets are a segment, joined to another packet's fragment or passed over."""
+    passed_over = index.passed_over().packets
+    return index.tcp_packets + index.defragmenter.absorbed + passed_over
 
 
 def test_a_segment_is_what_its_headers_say() -> None:
@@ -182,6 +194,7 @@ def test_segments_are_those_that_scapy_finds(frames: list[Any]) -> None:
     assert index.packets == len(packets)
     assert index.tcp_packets == len(expected)
     assert index.bad_packets == index.fragments == 0
+    assert accounted(index) == len(packets)
 
 
 @given(
@@ -215,6 +228,7 @@ def test_any_bytes_can_be_indexed(link_type: int, frames: list[bytes], start: by
     ends = (batch.payload_offset + batch.payload_bytes)[in_place]
     assert (ends <= (block.offset + block.captured)[rows[in_place]]).all()
     assert index.tcp_packets + index.bad_packets <= len(frames)
+    assert accounted(index) == len(frames)
 
 
 @pytest.mark.parametrize("size", range(54, 74))
@@ -261,6 +275,7 @@ def test_packets_are_numbered_and_counted_over_blocks() -> None:
     assert first.packet.tolist() == [1]
     assert second.packet.tolist() == [4]
     assert (index.packets, index.tcp_packets, index.bad_packets) == (4, 2, 0)
+    assert index.passed_over().text() == "1 ARP, 1 DNS (UDP 53)"
     assert index.bytes == 2 * 55 + 42 + 42
 
 
@@ -316,6 +331,7 @@ def test_fragments_give_the_segment_of_the_whole_packet(version: int) -> None:
     assert segments[1].sequence == 5
     assert index.fragments == len(frames) == 4
     assert (index.tcp_packets, index.bad_packets) == (3, 0)
+    assert (index.passed_over().packets, accounted(index)) == (0, 6)
 
 
 def test_extension_headers_inside_fragments_are_read() -> None:
@@ -342,4 +358,61 @@ def test_tunnels_in_tunnels_have_an_end() -> None:
     bomb = inner
     for _ in range(40):
         bomb = IPV4 / bomb
-    assert read(bytes(bomb), link_type=101)[1] == []
+    index, segments = read(bytes(bomb), link_type=101)
+    assert segments == []
+    assert index.passed_over().counts == {Cause(Obstacle.TOO_DEEP, IP_PROTOCOL, 4): 1}
+
+
+def test_fragments_without_their_rest_are_counted_by_protocol() -> None:
+    """Those that wait at the end as well as those that were given up."""
+    frames = [frame for _ in range(3) for frame in fragments_of(TCP(), bytes(3000))[:-1]]
+    index, segments = read(*frames, tcp_frame(b"a"))
+
+    assert len(segments) == 1
+    assert index.passed_over().counts == {Cause(Obstacle.LOST_FRAGMENT, IP_PROTOCOL, 6): 9}
+
+
+def test_what_is_passed_over_is_told_by_what_it_is() -> None:
+    """Of an answer the port that people know; a header that is cut is not a bad one."""
+    switch = LLC(dsap=0x42, ssap=0x42, ctrl=3) / Raw(bytes(40))
+    frames = [
+        Packet(tcp_frame(b"x" * 100)[:size], original=154) for size in (10, 13, 20, 33, 40, 50)
+    ]
+    index, _ = read(
+        *frames,
+        tcp_frame(b"")[:46] + b"\x40" + tcp_frame(b"")[47:],
+        bytes(ETHER / IPV4 / UDP(sport=40000, dport=53)),
+        bytes(ETHER / IPV4 / UDP(sport=53, dport=40000)),
+        bytes(ETHER / IPV4 / UDP(sport=1, dport=4789) / Raw(b"none")),
+        bytes(Dot3(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / switch),
+        bytes(ETHER / IPV6 / ICMPv6EchoRequest()),
+    )
+
+    assert index.passed_over().counts == {
+        Cause(Obstacle.CUT, LINK_TYPE, 1): 2,
+        Cause(Obstacle.CUT, IP_LAYER): 2,
+        Cause(Obstacle.CUT, TCP_LAYER): 1,
+        Cause(Obstacle.BAD, TCP_LAYER): 1,
+        Cause(Obstacle.NOT_READ, UDP_PORT, 53): 2,
+        Cause(Obstacle.BAD, UDP_PORT, 4789): 1,
+        Cause(Obstacle.NOT_READ, ETHERTYPE, 4): 1,
+        Cause(Obstacle.NOT_READ, IP_PROTOCOL, 58): 1,
+    }
+
+
+@pytest.mark.parametrize("port", [8473, 8472, 53])
+def test_a_port_of_udp_carries_what_it_is_said_to(port: int) -> None:
+    """Whatever it carries by itself."""
+    inner = ETHER / IP(src="10.1.0.1", dst="10.1.0.2") / TCP(dport=9092) / Raw(b"kafka")
+    frame = bytes(ETHER / IPV4 / UDP(dport=port) / GENEVE(vni=3, proto=0x6558) / inner)
+    index = PacketIndex(tunnel_ports={port: "geneve"})
+
+    assert len(index.index_block(block_of([frame])).packet) == 1
+    assert len(PacketIndex().index_block(block_of([frame])).packet) == 0
+
+
+@pytest.mark.parametrize("name", UDP_TUNNELS)
+def test_every_tunnel_that_can_be_named_is_read(name: str) -> None:
+    """The registered ports are those of steps."""
+    assert Encapsulation(UDP_PORT, UDP_TUNNELS[name]) in STEPS
+    assert PacketIndex(tunnel_ports={1: name}).packets == 0

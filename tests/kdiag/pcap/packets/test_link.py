@@ -3,7 +3,8 @@ import struct
 import numpy as np
 import pytest
 
-from kdiag.pcap.packets.descent import LINK_TYPE, Descent
+from kdiag.pcap.encapsulation import LINK_TYPE
+from kdiag.pcap.packets.descent import Descent
 from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.link import STEPS
 from recordings.capture_writer import block_of

@@ -243,7 +243,8 @@ def test_a_json_document_holds_the_same_as_the_lines() -> None:
     """Exchanges, connections and gaps each have their list."""
     document = json.loads(kdiag("decode", "-o", "json", GROUP).out)
 
-    assert set(document) == {"schema", "exchanges", "connections", "gaps"}
+    assert set(document) == {"schema", "exchanges", "connections", "gaps", "capture"}
+    assert document["capture"]["passed_over"] == 0
     assert document["exchanges"] == exchanges(GROUP)
     assert {each["protocol"] for each in document["connections"]} == {"kafka"}
     assert document["gaps"] == []

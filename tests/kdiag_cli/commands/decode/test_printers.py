@@ -2,6 +2,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kdiag.exchange.dissection import Dissection
@@ -64,9 +65,12 @@ def test_each_thing_is_a_line_of_json() -> None:
 
 def test_all_things_are_one_document() -> None:
     """Grouped by kind."""
-    document = json.loads(printed(JsonDocument))
+    account = {"passed_over": 7}
+    make = partial(JsonDocument, account=lambda: account)
+    document = json.loads(printed(make))
     assert [each["number"] for each in document["exchanges"]] == [1, 2]
     assert [len(document["connections"]), len(document["gaps"])] == [1, 1]
+    assert document["capture"] == account
 
 
 def test_rows_of_csv_have_the_scalar_keys_as_columns() -> None:

@@ -108,3 +108,10 @@ def test_losses_and_warnings_end_a_summary() -> None:
         "1 gap, 1.5 kB missing",
         "a.pcap: is cut\\x07",
     ]
+
+
+def test_the_account_of_the_packets_is_the_last_line() -> None:
+    """Traffic that is not TCP is in every capture."""
+    totals = Totals(closing_line="passed over 3 of 20 packets: 3 ARP")
+
+    assert printed(Summary(TopicNames()), totals)[-2:] == ["", totals.closing_line]
