@@ -37,6 +37,10 @@ HEAD_BYTES: Final = 512
 MAX_WAIT_PACKETS: Final = 4096
 """So many packets later at most, a frame still gets its place by its first byte; see `place`."""
 
+LEAST_BYTES: Final = 4
+"""A frame begins with a correlation id, or with an API key and a version. Only a SASL token may be
+shorter, even empty, and is followed by something that is not."""
+
 _NO_SEGMENTS: Final = Segments.hole(0, 0, 0)
 _LENGTH: Final = Struct(">i")
 _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")  # an alert, a handshake
@@ -160,10 +164,12 @@ class FrameCutter:
         "_open",
         "_segments",
         "_sink",
+        "_was_short",
         "loss",
     )
 
     def __init__(self, sink: FrameSink, max_frame_bytes: int) -> None:
+        self._was_short = False
         self._sink = sink
         self._max_frame_bytes = max_frame_bytes
         self._open: _Open | None = None
@@ -230,7 +236,8 @@ class FrameCutter:
             room = end[row] - at
             if room >= 0:
                 size: int = unpack(view, at - LENGTH_BYTES)[0]
-                if 0 <= size <= room and size <= limit:
+                if LEAST_BYTES <= size <= room and size <= limit:
+                    self._was_short = False
                     number, ns = packet[row], time_ns[row]
                     frame = Frame(view[at : at + size].tobytes(), size, ns, ns, number, number)
                     here.append(frame)
@@ -280,6 +287,9 @@ class FrameCutter:
             (size,) = _LENGTH.unpack(opened.prefix)
             if not 0 <= size <= self._max_frame_bytes:
                 return self._lose(position, self._fault(opened.prefix, size))
+            if size < LEAST_BYTES and self._was_short:
+                return self._lose(position, f"frame after frame states {size} bytes")
+            self._was_short = size < LEAST_BYTES
             opened.frame.size = opened.left = size
             opened.unknown_head = min(size, HEAD_BYTES)
             opened.known_packet = opened.last_packet

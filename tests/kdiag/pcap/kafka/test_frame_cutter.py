@@ -45,14 +45,16 @@ def cut_at(data: bytes, places: list[int]) -> list[bytes]:
 
 
 @given(
-    st.lists(st.binary(max_size=40), min_size=1, max_size=12),
+    st.lists(st.binary(min_size=4, max_size=40), min_size=1, max_size=12),
+    st.binary(max_size=3),
     st.lists(st.integers(0, 1000), max_size=20),
     st.lists(st.integers(0, 1000), max_size=6),
 )
 def test_any_cut_of_the_bytes_gives_the_same_frames(
-    bodies: list[bytes], segment_cuts: list[int], call_cuts: list[int]
+    bodies: list[bytes], token: bytes, segment_cuts: list[int], call_cuts: list[int]
 ) -> None:
     """Neither where TCP splits nor where a block of packets ends changes a frame's story."""
+    bodies.insert(len(bodies) // 2, token)
     stream = b"".join(map(sized, bodies))
     parts = cut_at(stream, segment_cuts)
     edges = list(accumulate(map(len, parts), initial=0))
@@ -119,7 +121,7 @@ def test_a_frame_that_becomes_known_late_takes_its_place_there() -> None:
 def test_bytes_that_are_released_late_say_since_when_they_are_known() -> None:
     """What a later packet made known takes its place there, even inside one segment."""
     collector = Collector()
-    collector.take([sized(b"a") + sized(b"b")], known=2 + MAX_WAIT_PACKETS)
+    collector.take([sized(b"aaaa") + sized(b"bbbb")], known=2 + MAX_WAIT_PACKETS)
 
     assert [order for order, _, _ in collector.starts] == [2 + MAX_WAIT_PACKETS] * 2
 
@@ -135,6 +137,18 @@ def test_an_absurd_size_is_a_loss_and_allocates_nothing(size: int) -> None:
     assert collector.cutter.loss is not None
     assert collector.cutter.loss.position == 10
     assert str(size) in collector.cutter.loss.why
+
+
+@pytest.mark.parametrize("sizes", [(0, 0), (3, 1), (0, 3)])
+def test_frame_after_frame_without_a_head_is_a_loss(sizes: tuple[int, int]) -> None:
+    """Zeros are no frames; a SASL token may be empty, but the next one is not."""
+    collector = Collector()
+    parts = [sized(b"head"), *(sized(bytes(size)) for size in sizes), bytes(100_000)]
+    collector.take([b"".join(parts)])
+
+    assert [frame.size for frame in collector.frames] == [4, sizes[0]]
+    assert collector.cutter.loss is not None
+    assert collector.cutter.loss.why == f"frame after frame states {sizes[1]} bytes"
 
 
 def test_tls_records_in_place_of_frames_are_called_so() -> None:
