@@ -162,6 +162,9 @@ class CaptureDecoder:
         self._now = Moment(0, 0)
         self._latest_ns = 0
         self._over: dict[Flow, int | None] = {}
+        self._batch: SegmentBatch | None = None
+        self._packets: list[int] = []
+        self._times: list[int] | None = None
 
     @property
     def unmatched_responses(self) -> UnmatchedResponses:
@@ -200,6 +203,7 @@ class CaptureDecoder:
                     flow.tcp.add_rows(batch, *sorted_batch.sides(rows))
         if self._closed:
             self._end_lingering(batch)
+        self._batch = None  # its memory is not for keeping
         return self._release(self._first_unresolved())
 
     def finish(self) -> list[Item]:
@@ -222,6 +226,10 @@ class CaptureDecoder:
     def _add_rows(self, rows: FlowRows, batch: SortedBatch) -> None:
         """Add a connection's packets: where possible as contiguous runs, else one by one."""
         first = rows.first
+        if rows.last - first < _LEAST_RUN_ROWS and self._around.make_tracker is None:
+            for row in batch.rows(first, rows.last):
+                self._add_row((rows.low, rows.high), row, batch)
+            return
         while first < rows.last:
             last = batch.next_break(first, rows.last)
             flow = self._flows.get((rows.low, rows.high))
@@ -359,10 +367,24 @@ class CaptureDecoder:
         if not flow.is_over(self._latest_ns):
             return None
         if flow not in self._over:
-            first = int(batch.packet.searchsorted(self._closed[flow], side="right"))
-            is_late = batch.time_ns[first:] > flow.linger_until_ns
-            self._over[flow] = first + int(is_late.argmax()) if is_late.any() else None
+            self._over[flow] = self._first_late(flow, batch)
         return self._over[flow]
+
+    def _first_late(self, flow: Flow, batch: SegmentBatch) -> int | None:
+        """Return the first row behind the end of a closed connection that is later than it waits.
+
+        Many connections ask that of the same batch, whose times nearly always grow.
+        """
+        if self._batch is not batch:
+            self._batch, self._packets = batch, batch.packet.tolist()
+            grows = bool((batch.time_ns[1:] >= batch.time_ns[:-1]).all())
+            self._times = batch.time_ns.tolist() if grows else None
+        first = bisect_right(self._packets, self._closed[flow])
+        if self._times is not None:
+            at = bisect_right(self._times, flow.linger_until_ns, first)
+            return at if at < len(self._times) else None
+        is_late = batch.time_ns[first:] > flow.linger_until_ns
+        return first + int(is_late.argmax()) if is_late.any() else None
 
     def _moment_over(self, flow: Flow, batch: SegmentBatch) -> Moment:
         """Return the first packet at which a closed connection was over, of whichever it is."""

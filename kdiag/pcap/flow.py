@@ -124,7 +124,8 @@ class Flow:
             Reassembly(consumer, self._note_gap, around.max_waiting_bytes)
             for consumer in self._content.consumers
         )
-        self._name()
+        if not row.flags & SYN:  # it tells which end is the client, and comes to that at once
+            self._name()
 
     @property
     def is_plain(self) -> bool:
@@ -310,7 +311,7 @@ class Flow:
                 mine.handle_fin((sequence + row.size) % _MODULUS)
         if mine.is_finished and other.is_finished:
             self._close("fin", row.time_ns)
-        if self._content.is_opening:
+        if self._content.is_opening and (mine.offset or other.offset):
             self._decide(row.packet)
 
     def _put_aside(
@@ -455,6 +456,8 @@ class Flow:
         ends = f"{connection.client}-{connection.broker}"
         connection.connection_id = f"tcp-{ends}-{connection.first_ns}"
         self._content.learn_port(self.endpoints[1 - client] & _PORT_MASK)
+        if not self._around.ports:
+            return
         named = [endpoint & _PORT_MASK in self._around.ports for endpoint in self.endpoints]
         if any(named):
             is_known = self._client is not None or all(named)

@@ -225,6 +225,8 @@ class Opening:
         if is_over:
             for each in self.sides:
                 each.flush()
+        elif not (self.sides[0].total_bytes or self.sides[1].total_bytes):
+            return None
         for number, side in enumerate(self.sides):
             if side.has_request:
                 return Verdict(Protocol.KAFKA, number)

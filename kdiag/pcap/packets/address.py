@@ -9,6 +9,7 @@ _FIRST_NUMBER = 1 << 32
 _IPV4_BYTES, _IPV6_BYTES = 4, 16
 
 _NETWORK_BYTES = 8
+_MAX_TEXTS = 10_000
 
 
 class AddressBook:
@@ -22,6 +23,7 @@ class AddressBook:
 
     def __init__(self) -> None:
         self._numbers = _Numbers()
+        self._texts: dict[int, str] = {}
 
     def number_ipv6(self, addresses: npt.NDArray[np.void]) -> npt.NDArray[np.uint64]:
         """Return the number of each address, given as 16 bytes each, and remember new ones."""
@@ -65,9 +67,14 @@ class AddressBook:
 
     def endpoint_text(self, endpoint: int) -> str:
         """Return an endpoint as `ip:port`, an IPv6 address in brackets and in its short form."""
-        address = self.address_text(endpoint)
-        port = endpoint & 0xFFFF
-        return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+        number = endpoint >> 16
+        host = self._texts.get(number)
+        if host is None:
+            address = self.address_text(endpoint)
+            host = f"[{address}]" if ":" in address else address
+            if len(self._texts) < _MAX_TEXTS:
+                self._texts[number] = host
+        return f"{host}:{endpoint & 0xFFFF}"
 
 
 class _Numbers(dict[bytes, int]):
