@@ -23,8 +23,6 @@ _PROBE_BYTES: Final = 64 << 10
 _LEAST_BLOCK_BYTES: Final = 64 << 10
 _CONVERT: Final = "convert it with `editcap -F pcap`"
 _HINTS: Final = {  # by the first bytes of what people hand over by mistake
-    b"\xfd7zXZ": "is packed with xz: unpack it first",
-    b"BZh": "is packed with bzip2: unpack it first",
     b"PK\x03\x04": "is a zip archive: unpack it first",
     b"7z\xbc\xaf": "is a 7z archive: unpack it first",
     b"\x02\x21\x4c\x18": "is packed with lz4's legacy format: unpack it first",

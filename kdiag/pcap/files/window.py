@@ -5,16 +5,20 @@ What an input holds is told by its first bytes, never by its name.
 
 import gzip
 import io
+import lzma
 import os
 import select
 import stat
 import sys
 import zlib
+from bz2 import BZ2Decompressor
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from lzma import LZMADecompressor
 from pathlib import Path
-from typing import BinaryIO, Final, TypeAlias, cast
+from typing import BinaryIO, Final, Protocol, TypeAlias, cast
 
 import lz4.frame
 import numpy as np
@@ -32,8 +36,20 @@ _LEAST_BYTES: Final = 24  # the header of a classic capture, which is the shorte
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _LZ4: Final = b"\x04\x22\x4d\x18"
+_XZ: Final = b"\xfd7zXZ\x00"
+_BZIP2: Final = b"BZh"
+_PACKED_BYTES: Final = 64 << 10
+_MAX_UNPACKING_BYTES: Final = 256 << 20
+"""What unpacking xz may take: `xz -9` takes 65 MiB, and a hostile file may state 4 GiB."""
 # lz4's binding raises RuntimeError for a damaged frame.
-_READ_ERRORS: Final = (OSError, EOFError, RuntimeError, zlib.error, zstandard.ZstdError)
+_READ_ERRORS: Final = (
+    OSError,
+    EOFError,
+    RuntimeError,
+    zlib.error,
+    zstandard.ZstdError,
+    lzma.LZMAError,
+)
 
 Fill: TypeAlias = Callable[[memoryview], int | None]
 
@@ -72,9 +88,66 @@ class _RawInput(io.RawIOBase):
         self.bytes_read += count
         return count
 
+    def put_back(self, data: bytes) -> None:
+        """Let the next read return bytes that were read already."""
+        self._ahead = data + self._ahead
+        self.bytes_read -= len(data)
+
     def would_wait(self) -> bool:
         """Return whether the next read would wait for whoever writes into the pipe."""
         return self._poll is not None and not self._poll.poll(0)
+
+
+class _Decompressor(Protocol):
+    """A decompressor of Python's own, of one stream; `bz2` and `lzma` have the same."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def needs_input(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+class _Unpacked:
+    """An input of several packed streams behind one another, unpacked in bounded memory."""
+
+    def __init__(self, raw: _RawInput, make: Callable[[], _Decompressor]) -> None:
+        self._raw = raw
+        self._make = make
+        self._stream = make()
+
+    def readinto1(self, view: memoryview) -> int:
+        """Fill a part of the view; return how much, and 0 at the end of the input.
+
+        Raises:
+            EOFError: the input ends within a stream.
+        """
+        while True:
+            if self._stream.eof and not self._begin_next():
+                return 0
+            packed = self._raw.read(_PACKED_BYTES) if self._stream.needs_input else b""
+            if self._stream.needs_input and not packed:
+                raise EOFError("the packed file ends within its data")
+            some = self._stream.decompress(packed or b"", len(view))
+            if some:
+                view[: len(some)] = some
+                return len(some)
+
+    def _begin_next(self) -> bool:
+        """Begin the stream behind one that has ended; return whether there is one."""
+        rest = self._stream.unused_data.lstrip(b"\0")  # xz pads
+        if not rest:
+            rest = (self._raw.read(_PACKED_BYTES) or b"").lstrip(b"\0")
+        if not rest:
+            return False
+        self._raw.put_back(rest)
+        self._stream = self._make()
+        return True
 
 
 class _Buffers:
@@ -238,6 +311,10 @@ def _decompressed(raw: _RawInput) -> Fill:
         return decompressor.stream_reader(cast("BinaryIO", raw), read_across_frames=True).readinto1
     if magic == _LZ4:
         return cast("Fill", lz4.frame.LZ4FrameFile(raw).readinto1)
+    if magic.startswith(_BZIP2):
+        return _Unpacked(raw, BZ2Decompressor).readinto1
+    if magic == _XZ[:_MAGIC_BYTES]:
+        return _Unpacked(raw, partial(LZMADecompressor, memlimit=_MAX_UNPACKING_BYTES)).readinto1
     return raw.readinto
 
 

@@ -181,8 +181,8 @@ def decode(  # noqa: PLR0913 - a parameter for each option
 ) -> None:
     """Name every request and response in packet captures.
 
-    Reads pcap and pcapng, also packed with gzip, zstd or lz4, and finds Kafka on any port. Prints
-    one line for each request with its response.
+    Reads pcap and pcapng, packed (gzip, zstd, lz4, xz, bzip2) or not, and finds Kafka on any
+    port. Prints one line for each request with its response.
     """
     from kdiag_cli.commands.decode import options, run  # noqa: PLC0415 - 240 ms that --help spares
 

@@ -1,7 +1,10 @@
+import bz2
 import gzip
 import io
+import lzma
 import os
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +20,14 @@ CONTENT = bytes(range(256)) * 40
 zstd = zstandard.ZstdCompressor().compress
 lz4_frame: Callable[[bytes], bytes] = lz4.frame.compress
 COMPRESSIONS = pytest.mark.parametrize(
-    "compress", [bytes, gzip.compress, zstd, lz4_frame], ids=["none", "gzip", "zstd", "lz4"]
+    "compress",
+    [bytes, gzip.compress, zstd, lz4_frame, lzma.compress, bz2.compress],
+    ids=["none", "gzip", "zstd", "lz4", "xz", "bzip2"],
+)
+PACKED = pytest.mark.parametrize(
+    "compress",
+    [gzip.compress, zstd, lz4_frame, lzma.compress, bz2.compress],
+    ids=["gzip", "zstd", "lz4", "xz", "bzip2"],
 )
 
 
@@ -70,7 +80,7 @@ def test_a_cut_compressed_file_is_read_to_its_end(compress: Callable[[bytes], by
         assert raised.value.offset == len(start)
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, zstd, lz4_frame], ids=["gzip", "zstd", "lz4"])
+@PACKED
 def test_damage_in_a_compressed_file_is_a_capture_error(
     compress: Callable[[bytes], bytes],
 ) -> None:
@@ -85,6 +95,30 @@ def test_damage_in_a_compressed_file_is_a_capture_error(
         except CaptureError:
             pass
         stored[position] ^= 0xFF
+
+
+@PACKED
+def test_packed_files_may_be_put_behind_one_another(compress: Callable[[bytes], bytes]) -> None:
+    """As `cat` does with those of several machines."""
+    stored = compress(CONTENT) + compress(CONTENT[::-1])
+    with open_window(io.BytesIO(stored), 1000) as window:
+        assert read_all(window) == CONTENT + CONTENT[::-1]
+        window.check_end()
+        assert window.bytes_read == len(stored)
+
+
+def test_unpacking_takes_bounded_memory_whatever_a_file_states() -> None:
+    """A dictionary of a gigabyte is refused before it is allocated."""
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}]
+    stored = bytearray(lzma.compress(CONTENT, filters=filters))
+    place = stored.index(b"\x21\x01", 12) + 2  # LZMA2's id, the size of its properties, they
+    stored[place] = 36  # 1 GiB
+    stored[20:24] = zlib.crc32(stored[12:20]).to_bytes(4, "little")
+    with (
+        pytest.raises(CaptureError, match="Memory usage limit"),
+        open_window(io.BytesIO(stored), 1000),
+    ):
+        pass
 
 
 def test_a_file_that_is_missing_cannot_be_opened(tmp_path: Path) -> None:
