@@ -29,6 +29,22 @@ class Protocol(StrEnum):
     """No byte at all: a health check or a port scan."""
 
 
+class Sighting(msgspec.Struct, kw_only=True):
+    """A connection once more, with other addresses: before or after NAT, or in another network.
+
+    Attributes:
+        client, broker: `ip:port` of its ends.
+        request_hop_ns: how much later the first bytes were seen here, if the client sent them.
+        response_hop_ns: how much sooner the broker's SYN/ACK was seen here; both are negative where
+            the packets came by here first, or clocks differ.
+    """
+
+    client: str
+    broker: str
+    request_hop_ns: int | None = None
+    response_hop_ns: int | None = None
+
+
 class Connection(msgspec.Struct, kw_only=True):
     """One TCP connection; a reused 4-tuple is a new one.
 
@@ -48,6 +64,7 @@ class Connection(msgspec.Struct, kw_only=True):
         close_reason: `fin`, `rst`, `reused` (a new SYN on its 4-tuple), `jump` (its numbers go on
             elsewhere), `end of capture` or `idle` (a stream stopped waiting for it).
         client_software: name and version from the client's ApiVersions request (KIP-511).
+        sightings: where else the capture shows its packets; they count here only.
         tcp: the facts of TCP; None if they were not asked for.
     """
 
@@ -70,6 +87,7 @@ class Connection(msgspec.Struct, kw_only=True):
     gap_bytes: int = 0
     close_reason: str | None = None
     client_software: tuple[str, str] | None = None
+    sightings: list[Sighting] = []
     tcp: TcpFacts | None = None
 
 

@@ -92,11 +92,13 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
             (str(connection.number), connection.connection_id)
         ):
             return False
-        if self.brokers and not _matches(address_names(connection.broker), self.brokers):
+        again = connection.sightings
+        ends = [connection.broker, *(each.broker for each in again)]
+        if self.brokers and not _matches(_names_of(ends), self.brokers):
             return False
         if not self.clients:
             return True
-        names = address_names(connection.client)
+        names = _names_of([connection.client, *(each.client for each in again)])
         return _matches(names if client_id is None else [*names, client_id], self.clients)
 
     def _may_be_late(self, exchange: Exchange) -> bool:
@@ -142,6 +144,10 @@ def address_names(address: str) -> list[str]:
     """Return the spellings of an address: `ip:port`, `[ip]` for IPv6, `ip`."""
     host = address.rpartition(":")[0]
     return [address, host, host.strip("[]")]
+
+
+def _names_of(addresses: Iterable[str]) -> list[str]:
+    return [name for address in addresses for name in address_names(address)]
 
 
 def _matches(names: Iterable[str], patterns: Collection[str]) -> bool:

@@ -11,7 +11,7 @@ depend on the packets only, not on how they are divided into batches.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Protocol
@@ -35,6 +35,7 @@ from kdiag.pcap.kafka.unmatched_responses import UnmatchedResponses
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader, Source
 from kdiag.pcap.tcp.reassembly import DEFAULT_MAX_WAITING_BYTES, Moment
+from kdiag.pcap.tcp.sightings import Lead, Link, Sightings
 from kdiag.pcap.tcp.sorted_batch import LEFT_OUT, SYN, FlowRows, SegmentRow, SortedBatch
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
@@ -72,6 +73,7 @@ class Counts(msgspec.Struct):
     Attributes:
         segments: TCP segments.
         connections: TCP connections; a reused 4-tuple is a new one.
+        sightings: how many more there would be if those seen again elsewhere were not linked.
         exchanges: requests, and responses without one.
         duplicates: segments that carried nothing new.
         gaps, gap_bytes: holes in the capture, and bytes of which no frame could be made.
@@ -86,6 +88,7 @@ class Counts(msgspec.Struct):
 
     segments: int = 0
     connections: int = 0
+    sightings: int = 0
     exchanges: int = 0
     duplicates: int = 0
     gaps: int = 0
@@ -155,7 +158,10 @@ class CaptureDecoder:
         )
         self._flows: dict[tuple[int, int], Flow] = {}
         self._displaced: dict[tuple[int, int], Flow] = {}
+        self._sightings: Sightings | None = None
+        self._expected: dict[tuple[int, int], list[Link]] = {}
         self._new: list[Flow] = []
+        self._last_number = 0
         self._unresolved: dict[Flow, None] = {}
         self._closed: dict[Flow, int] = {}
         self._remembered: dict[tuple[int, int], None] = {}
@@ -189,7 +195,7 @@ class CaptureDecoder:
         self._latest_ns = int(batch.time_ns.max())
         self._over.clear()
         sorted_batch = SortedBatch(batch)
-        for rows in sorted_batch.flows():
+        for rows in self._unlinked(sorted_batch):
             flow = self._flows.get((rows.low, rows.high))
             if (
                 flow is None
@@ -222,6 +228,90 @@ class CaptureDecoder:
             moment = self._now if self.recording is None else self.recording.last()
             self._end(flow, moment, _IDLE)
         return self._release(self._first_unresolved())
+
+    def link_sightings(self) -> None:
+        """Count connections once that are seen more than once, as before and after NAT."""
+        self._around = self._around._replace(keeps_leads=True)
+        self._sightings = Sightings(self._lead_of)
+
+    def _lead_of(self, ends: tuple[int, int]) -> Lead | None:
+        flow = self._flows.get(ends)
+        return None if flow is None else flow.lead
+
+    def _unlinked(self, batch: SortedBatch) -> Iterable[FlowRows]:
+        """Return the connections of a batch without those that are others once more."""
+        if self._sightings is None:
+            return batch.flows()
+        flows = list(batch.flows())
+        new = self._sightings.look(batch, flows, self._flows.__contains__)
+        self._expected.clear()
+        for links in new.values():
+            for link in links:
+                self._show(link)
+        if not new and not self._sightings.links:
+            return flows
+        return self._pass_over(flows, batch, self._sightings, new)
+
+    def _show(self, link: Link) -> None:
+        """Hand a link over to the connection that is listed, as soon as that has begun."""
+        flow = self._flows.get(link.listed)
+        if flow is not None and flow.has_numbers(link):
+            flow.add_link(link)
+        else:
+            self._expected.setdefault(link.listed, []).append(link)
+
+    def _pass_over(
+        self,
+        flows: Iterable[FlowRows],
+        batch: SortedBatch,
+        sightings: Sightings,
+        new: Mapping[tuple[int, int], list[Link]],
+    ) -> Iterator[FlowRows]:
+        """Yield connections without those that are others once more.
+
+        Args:
+            flows: the connections of a batch.
+            batch: where they lie.
+            sightings: knows the links.
+            new: the links that begin in the batch; what came before them is added still.
+        """
+        for rows in flows:
+            ends = rows.low, rows.high
+            link = sightings.links.get(ends)
+            if ends in new or (link is not None and sightings.may_end(link, rows)):
+                self._pass_over_some(rows, batch, sightings, new.get(ends, []))
+            elif link is None:
+                yield rows
+
+    def _pass_over_some(
+        self, rows: FlowRows, batch: SortedBatch, sightings: Sightings, new: Sequence[Link]
+    ) -> None:
+        """Pass over what is of links, and add the other packets between the same ends."""
+        ends, first, coming = (rows.low, rows.high), rows.first, [*new]
+        while first < rows.last:
+            link = sightings.links.get(ends)
+            if link is not None:
+                count = sightings.first_of_others(link, batch.rows(first, rows.last))
+                first = rows.last if count is None else first + count
+                continue
+            last = rows.last
+            if coming:
+                before = (row.packet < coming[0].packet for row in batch.rows(first, last))
+                last = first + sum(before)
+            self._add_rows(rows._replace(first=first, last=last, is_plain=False), batch)
+            first = last
+            if coming:
+                self._discard(ends)
+                sightings.begin(coming.pop(0))
+
+    def _discard(self, ends: tuple[int, int]) -> None:
+        """Forget a connection that is another one once more, before its first bytes."""
+        self.counts.sightings += 1
+        flow = self._flows.pop(ends, None)
+        if flow is not None:
+            self._unresolved.pop(flow, None)
+            self._closed.pop(flow, None)
+            self.counts.connections -= 1
 
     def _add_rows(self, rows: FlowRows, batch: SortedBatch) -> None:
         """Add a connection's packets: where possible as contiguous runs, else one by one."""
@@ -327,6 +417,10 @@ class CaptureDecoder:
         """Begin a connection with its first packet."""
         flow = self._flows[endpoints] = Flow(self._around, endpoints, row)
         self._new.append(flow)
+        if self._expected and endpoints in self._expected:
+            for link in self._expected[endpoints]:
+                if link.may_have(row):
+                    flow.add_link(link)
         return flow
 
     def _end(self, flow: Flow, moment: Moment, reason: str) -> None:
@@ -454,7 +548,8 @@ class CaptureDecoder:
         """Number the new connections in the order of their first packets."""
         for flow in sorted(self._new, key=attrgetter("first_packet")):
             self.counts.connections += 1
-            flow.connection.number = self.counts.connections
+            self._last_number += 1
+            flow.connection.number = self._last_number
         self._new.clear()
 
 
@@ -476,6 +571,8 @@ def decode_capture(
 ) -> Iterator[Item]:
     """Yield the exchanges, gaps and connections of captures, as they are complete.
 
+    A connection that is seen more than once, as before and after NAT, counts once.
+
     Args:
         sources: files, folders of files, `-` or open binary files; read as one recording.
         ports: those that carry Kafka whatever the bytes look like.
@@ -492,6 +589,7 @@ def decode_capture(
     decoder = CaptureDecoder(
         reader.addresses.endpoint_text, ports=ports, keylog=keylog, limits=limits
     )
+    decoder.link_sightings()
     for batch in reader.read_segments():
         keylog.add_secrets(reader.secrets)
         yield from decoder.feed(batch)

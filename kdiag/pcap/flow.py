@@ -7,11 +7,12 @@ until they do the end with the higher port is taken for it.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kdiag.exchange.model import Connection, Gap
+from kdiag.exchange.model import Connection, Gap, Sighting
 from kdiag.pcap.content import Content, ReadingRules, Unresolved
 from kdiag.pcap.kafka.frame_stream import Skip
 from kdiag.pcap.tcp.reassembly import Moment, Reassembly, distance
 from kdiag.pcap.tcp.segments import Segments
+from kdiag.pcap.tcp.sightings import Lead, Link, lead_of
 from kdiag.pcap.tcp.sorted_batch import (
     ACK,
     FIN,
@@ -53,6 +54,7 @@ class Surroundings(NamedTuple):
         ports: those that carry Kafka whatever the bytes look like.
         endpoint_text: turns an endpoint into `ip:port`.
         make_tracker: makes a tracker of TCP facts; None if nobody wants them.
+        keeps_leads: whether connections keep their first packet with bytes.
     """
 
     rules: ReadingRules
@@ -62,6 +64,7 @@ class Surroundings(NamedTuple):
     ports: frozenset[int]
     endpoint_text: Callable[[int], str]
     make_tracker: "Callable[[], TcpTracker] | None" = None
+    keeps_leads: bool = False
 
 
 class Flow:
@@ -74,6 +77,7 @@ class Flow:
         closed_ns: when it ended, by RST or by FINs of both ends, or when another one began between
             its ends; None while it is open.
         begun: packets with which another connection has begun between its ends, unnoticed.
+        lead: the first packet that brought bytes; None before that, or if nobody wants it.
         tcp: follows its TCP; None if nobody wants that.
     """
 
@@ -83,6 +87,7 @@ class Flow:
         "_content",
         "_early_gaps",
         "_fitting_ns",
+        "_links",
         "_reassemblies",
         "_reset",
         "_strays",
@@ -92,6 +97,7 @@ class Flow:
         "connection",
         "endpoints",
         "first_packet",
+        "lead",
         "tcp",
     )
 
@@ -116,6 +122,8 @@ class Flow:
         self._window = 0
         self._fitting_ns = row.time_ns
         self.begun: list[Stray] = []
+        self.lead: Lead | None = None
+        self._links: list[Link] = []
         self._early_gaps: list[tuple[int, Gap]] = []
         self._content = Content(
             around.rules, self.connection, self._note_skip, has_syn=bool(row.flags & SYN)
@@ -303,7 +311,7 @@ class Flow:
                     other.expect(row.acknowledgment)
                 other.handle_acknowledgment(row.acknowledgment, Moment(row.packet, row.time_ns))
             if row.payload >= 0:
-                self._reopen(row)
+                self._note_payload(row, segments)
                 mine.add_segment(segments, row.payload, sequence)
             elif row.payload == LEFT_OUT:
                 mine.duplicates += 1
@@ -374,8 +382,10 @@ class Flow:
         if self.tcp is not None:
             self.tcp.add_row(row)
 
-    def _reopen(self, row: SegmentRow) -> None:
-        """Go on with a connection whose end sends on behind its own reset: that was forged."""
+    def _note_payload(self, row: SegmentRow, segments: Segments) -> None:
+        """Note the first bytes, and those of an end behind its own reset: that was forged."""
+        if self.lead is None and self._around.keeps_leads:
+            self.lead = lead_of(segments, self.endpoints, row)
         if self.closed_ns is None or self._reset is None:
             return
         side, sequence = self._reset
@@ -411,9 +421,31 @@ class Flow:
         connection.request_bytes = asks.offset - asks.gap_bytes
         connection.response_bytes = answers.offset - answers.gap_bytes
         connection.duplicates = asks.duplicates + answers.duplicates
+        connection.sightings = [self._sighting(link) for link in self._links]
         if self.tcp is not None:
             connection.tcp = self.tcp.facts(self._client_side())
         self._around.ended.append(connection)
+
+    def add_link(self, link: Link) -> None:
+        """Note a connection that is this one once more."""
+        self._links.append(link)
+        self.connection.sightings.append(self._sighting(link))
+
+    def has_numbers(self, link: Link) -> bool:
+        """Return whether it began with the numbers of a link, as far as its beginning was seen."""
+        numbers = {each.first_sequence for each in self._reassemblies} - {None}
+        return numbers <= set(link.numbers or ())
+
+    def _sighting(self, link: Link) -> Sighting:
+        """Return a connection that is this one once more in words."""
+        client = self._client_side()
+        delay_ns = link.delay_ns[1 - client]
+        return Sighting(
+            client=self._around.endpoint_text(link.again[client]),
+            broker=self._around.endpoint_text(link.again[1 - client]),
+            request_hop_ns=link.delay_ns[client],
+            response_hop_ns=None if delay_ns is None else -delay_ns,
+        )
 
     def _close(self, reason: str, time_ns: int) -> None:
         """Note that the connection has ended; packets may still come."""

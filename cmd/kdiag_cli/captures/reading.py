@@ -127,6 +127,8 @@ class CaptureReading:
             keylog=self._keylog,
             limits=decoder_limits(inputs),
         )
+        if not inputs.each_interface:
+            self._decoder.link_sightings()
         if follows_tcp:
             self._decoder.follow_tcp()
         self._first_ns = self._last_ns = 0
@@ -232,6 +234,7 @@ class CaptureReading:
             first_ns=self._first_ns,
             last_ns=self._last_ns,
             connections=counts.connections,
+            sightings=counts.sightings,
             duplicates=counts.duplicates,
             gaps=counts.gaps,
             gap_bytes=counts.gap_bytes,

@@ -50,6 +50,13 @@ DecodeAs = Annotated[
         help=f"Expect packets inside a UDP port: {', '.join(UDP_TUNNELS)}.",
     ),
 ]
+EachInterface = Annotated[
+    bool,
+    typer.Option(
+        "--each-interface",
+        help="List a connection wherever it is seen, as before and after NAT; once by default.",
+    ),
+]
 WithRecords = Annotated[
     bool, typer.Option("--values", help="Make the table records, which is what users wrote.")
 ]
@@ -70,6 +77,7 @@ class CaptureInputs(NamedTuple):
         topic_ids: the file with names of topic ids.
         separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
         tunnel_ports: UDP ports beside the registered ones, and what they carry.
+        each_interface: whether a connection that is seen more than once is listed each time.
         max_frame_bytes: the largest frame that is believed; None for the decoder's own limit.
         max_waiting_bytes: how much of one direction may wait for bytes that are out of order or
             lost; None for the decoder's own limit.
@@ -83,6 +91,7 @@ class CaptureInputs(NamedTuple):
     topic_ids: Path | None = None
     separates_networks: bool = False
     tunnel_ports: Mapping[int, str] = NO_PORTS
+    each_interface: bool = False
     max_frame_bytes: int | None = None
     max_waiting_bytes: int | None = None
 

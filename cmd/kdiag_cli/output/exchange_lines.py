@@ -23,7 +23,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import moment_of
 from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.line.phrase import count, size
-from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status
+from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Sighting, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag_cli.output.tcp_text import tcp_phrase
@@ -222,7 +222,10 @@ class ExchangeLines:
         self._take(_Row(gap.time_ns, 0, "", "", "gap", about, "", gap.connection))
 
     def connection(self, connection: Connection) -> None:
-        """Print what TCP did, if that is known; count a connection that was not Kafka's."""
+        """Print its other addresses and what TCP did; count one that was not Kafka's."""
+        for each in connection.sightings:
+            about = [(sighting_text(each), DIM)]
+            self._take(_Row(connection.first_ns, 0, "", "", "again", about, "", connection))
         if connection.tcp is not None:
             about = [(tcp_phrase(connection.tcp), DIM)]
             self._take(_Row(connection.last_ns, _LAST, "", "", "TCP", about, "", connection))
@@ -500,6 +503,19 @@ def timing_text(exchange: Exchange) -> str:
     if latency_ns is not None and transfer_ns * _NOTABLE_SHARE < latency_ns:
         return text
     return f"{text} +{duration(transfer_ns)}"
+
+
+def sighting_text(sighting: Sighting) -> str:
+    """Return with which other addresses a connection was seen, and how far away in time."""
+    text = f"as {sighting.client} → {sighting.broker}"
+    hops = [(sighting.request_hop_ns, "requests"), (sighting.response_hop_ns, "responses")]
+    known = [f"{hop_text(each)} for {name}" for each, name in hops if each is not None]
+    return f"{text}; between the two {', '.join(known)}" if known else text
+
+
+def hop_text(hop_ns: int) -> str:
+    """Return the time between two sightings; negative where clocks differ."""
+    return f"{'-' if hop_ns < 0 else ''}{duration(abs(hop_ns))}"
 
 
 def connection_text(connection: Connection) -> str:

@@ -15,7 +15,7 @@ from kdiag.exchange.dissection import SEVERITY, Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.records import records_json
 from kdiag.exchange.documents.tcp import tcp_document
-from kdiag.exchange.model import Connection, Exchange, Gap, Status
+from kdiag.exchange.model import Connection, Exchange, Gap, Sighting, Status
 from kdiag.exchange.side import Side, Why
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
@@ -185,6 +185,7 @@ class Documents:
         software = connection.client_software
         tcp = {} if connection.tcp is None else {"tcp": tcp_document(connection.tcp)}
         preamble = {} if connection.preamble is None else {"preamble": connection.preamble}
+        sightings = [_sighting(each) for each in connection.sightings]
         return {
             "schema": SCHEMA,
             "kind": "connection",
@@ -208,8 +209,19 @@ class Documents:
             "close_reason": connection.close_reason,
             "client_software": None if software is None else " ".join(software).strip(),
             **preamble,
+            **({"sightings": sightings} if sightings else {}),
             **tcp,
         }
+
+
+def _sighting(sighting: Sighting) -> dict[str, Any]:
+    """Return the object of a connection's other addresses."""
+    return {
+        "client": sighting.client,
+        "broker": sighting.broker,
+        "request_hop_us": in_us(sighting.request_hop_ns),
+        "response_hop_us": in_us(sighting.response_hop_ns),
+    }
 
 
 def _side(

@@ -47,6 +47,7 @@ class Totals(msgspec.Struct, kw_only=True):
         bytes: their captured bytes.
         first_ns, last_ns: times of the first and last TCP segment; 0 without any.
         connections: TCP connections.
+        sightings: how many of them were seen once more with other addresses.
         duplicates: segments that carried nothing new.
         gaps, gap_bytes: the gaps, and the bytes that they cost.
         warnings: the parts that could not be read.
@@ -59,6 +60,7 @@ class Totals(msgspec.Struct, kw_only=True):
     first_ns: int = 0
     last_ns: int = 0
     connections: int = 0
+    sightings: int = 0
     duplicates: int = 0
     gaps: int = 0
     gap_bytes: int = 0
@@ -202,6 +204,7 @@ class Summary:
             "packets": totals.packets,
             "bytes": totals.bytes,
             "connections": totals.connections,
+            "sightings": totals.sightings,
             "exchanges": self.exchanges,
             "requests": _by_api(self.requests),
             "responses": _by_api(self.responses),

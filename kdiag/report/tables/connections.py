@@ -28,6 +28,19 @@ class ConnectionFacts(NamedTuple):
         """Return the name and the version that the client gave; empty if it gave none."""
         return self.connection.client_software or ("", "")
 
+    @property
+    def sightings(self) -> str:
+        """Return the other addresses."""
+        return ", ".join(f"{each.client} > {each.broker}" for each in self.connection.sightings)
+
+    @property
+    def hops_ns(self) -> tuple[int | None, int | None]:
+        """Return the hop of requests and that of responses to the last of the other addresses."""
+        sightings = self.connection.sightings
+        if not sightings:
+            return None, None
+        return sightings[-1].request_hop_ns, sightings[-1].response_hop_ns
+
 
 _CONNECTION_COLUMNS: Final[tuple[Column[ConnectionFacts], ...]] = (
     Column("connection", BIGINT, "Its number within one run.", lambda of: of.connection.number),
@@ -118,6 +131,26 @@ _CONNECTION_COLUMNS: Final[tuple[Column[ConnectionFacts], ...]] = (
         STRING,
         "The version that it gave.",
         lambda of: of.software[1] or None,
+    ),
+    Column(
+        "sightings",
+        STRING,
+        "Its other addresses, as before and after NAT: `client > broker, client > broker`.",
+        lambda of: of.sightings or None,
+    ),
+    Column(
+        "request_hop_ns",
+        BIGINT,
+        "How much later the last of these saw the client's first bytes.",
+        lambda of: of.hops_ns[0],
+        unit="ns",
+    ),
+    Column(
+        "response_hop_ns",
+        BIGINT,
+        "How much sooner it saw the broker's SYN/ACK.",
+        lambda of: of.hops_ns[1],
+        unit="ns",
     ),
 )
 

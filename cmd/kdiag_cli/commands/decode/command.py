@@ -10,6 +10,7 @@ from kdiag_cli.options.apis import ApiKeys, read_api_keys
 from kdiag_cli.options.captures import (
     CaptureInputs,
     DecodeAs,
+    EachInterface,
     KeyLogs,
     Ports,
     SeparateNetworks,
@@ -156,6 +157,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     keylog: KeyLogs = None,
     separate_networks: SeparateNetworks = False,
     decode_as: DecodeAs = None,
+    each_interface: EachInterface = False,
     live: Annotated[
         str | None,
         typer.Option(metavar="IFACE", help="Capture from this interface instead of reading files."),
@@ -196,6 +198,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             topic_ids=topic_ids,
             separates_networks=separate_networks,
             tunnel_ports=read_decode_as(decode_as),
+            each_interface=each_interface,
             max_frame_bytes=max_frame,
             max_waiting_bytes=max_waiting,
         ),

@@ -36,6 +36,9 @@ def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
         _print_counts(output, title, counts)
     _print_tcp(output, summary)
     losses = []
+    if totals.sightings:
+        times = count(totals.sightings, "time")
+        losses.append(f"connections seen once more with other addresses: {times}; counted once")
     if totals.duplicates:
         losses.append(f"{count(totals.duplicates, 'segment')} carried nothing new")
     if totals.gaps:

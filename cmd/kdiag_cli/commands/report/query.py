@@ -8,6 +8,7 @@ from kdiag.report.sql_report import Query
 from kdiag_cli.options.captures import (
     CaptureInputs,
     DecodeAs,
+    EachInterface,
     KeyLogs,
     NoBodies,
     Ports,
@@ -56,6 +57,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
     keylog: KeyLogs = None,
     separate_networks: SeparateNetworks = False,
     decode_as: DecodeAs = None,
+    each_interface: EachInterface = False,
 ) -> None:
     """Ask a question about captures in SQL.
 
@@ -74,6 +76,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
         topic_ids=topic_ids,
         separates_networks=separate_networks,
         tunnel_ports=read_decode_as(decode_as),
+        each_interface=each_interface,
     )
     contents = TableContents(bodies=not no_bodies, records=values)
     question = TableQuestion(

@@ -9,6 +9,7 @@ from kdiag_cli.commands.report.listing import print_reports, print_sql
 from kdiag_cli.options.captures import (
     CaptureInputs,
     DecodeAs,
+    EachInterface,
     KeyLogs,
     Ports,
     SeparateNetworks,
@@ -67,6 +68,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
     keylog: KeyLogs = None,
     separate_networks: SeparateNetworks = False,
     decode_as: DecodeAs = None,
+    each_interface: EachInterface = False,
 ) -> None:
     """Answer a question that many have about captures.
 
@@ -93,6 +95,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
         topic_ids=topic_ids,
         separates_networks=separate_networks,
         tunnel_ports=read_decode_as(decode_as),
+        each_interface=each_interface,
     )
     question = TableQuestion(
         query, output, f"report {name}", has_headers=not no_headers, is_wide=wide

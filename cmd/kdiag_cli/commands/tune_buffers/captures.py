@@ -58,6 +58,8 @@ def _read(options: CapturedPathsOptions) -> tuple[list[CapturedPath], list[str],
         reader.addresses.endpoint_text, ports=options.inputs.ports, keylog=keylog
     )
     decoder.follow_tcp()
+    if not options.inputs.each_interface:
+        decoder.link_sightings()
     seen = _PathCollector(options.bits_per_s)
     progress = ReadingProgress(reader.total_bytes)
     try:

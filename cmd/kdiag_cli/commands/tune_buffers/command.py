@@ -16,6 +16,7 @@ from kdiag_cli.commands.tune_buffers.options import (
 from kdiag_cli.options.captures import (
     CaptureInputs,
     DecodeAs,
+    EachInterface,
     KeyLogs,
     Ports,
     SeparateNetworks,
@@ -104,6 +105,7 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
     keylog: KeyLogs = None,
     separate_networks: SeparateNetworks = False,
     decode_as: DecodeAs = None,
+    each_interface: EachInterface = False,
     fail_on: FailOn = Severity.ERROR,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
@@ -125,6 +127,7 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
                 keylogs=keylog or (),
                 separates_networks=separate_networks,
                 tunnel_ports=read_decode_as(decode_as),
+                each_interface=each_interface,
             ),
             bits_per_s=rate,
             output=live.output,

@@ -47,6 +47,7 @@ def test_the_document_of_a_summary_has_its_keys() -> None:
         "packets": 20,
         "bytes": 3_000,
         "connections": 2,
+        "sightings": 0,
         "exchanges": 5,
         "requests": {"Fetch v13": 1, "Metadata v9": 1, "Heartbeat v3": 2},
         "responses": {"unknown": 1, "Fetch v13": 1, "Heartbeat v3": 2},
