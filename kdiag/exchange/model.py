@@ -10,6 +10,7 @@ bytes: `dissection` reads them on demand.
 """
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -62,7 +63,11 @@ class Connection(msgspec.Struct, kw_only=True):
         duplicates: segments that carried nothing new.
         gaps, gap_bytes: number and size of the gaps in both directions.
         close_reason: `fin`, `rst`, `reused` (a new SYN on its 4-tuple), `jump` (its numbers go on
-            elsewhere), `end of capture` or `idle` (a stream stopped waiting for it).
+            elsewhere), `end of capture` or `idle` (a stream stopped waiting for it);
+            `refused` (a RST answered its SYN) or `no answer` if it was never made.
+        closed_by, closed_ns: who sent the first FIN or RST, `client` or `broker`, and when, since
+            1970; None if neither was seen.
+        syns: SYNs of the client.
         client_software: name and version from the client's ApiVersions request (KIP-511).
         sightings: where else the capture shows its packets; they count here only.
         tcp: the facts of TCP; None if they were not asked for.
@@ -86,6 +91,9 @@ class Connection(msgspec.Struct, kw_only=True):
     gaps: int = 0
     gap_bytes: int = 0
     close_reason: str | None = None
+    closed_by: str | None = None
+    closed_ns: int | None = None
+    syns: int = 0
     client_software: tuple[str, str] | None = None
     sightings: list[Sighting] = []
     tcp: TcpFacts | None = None
@@ -104,6 +112,35 @@ class Status(StrEnum):
     OK = "ok"
 
 
+class UnansweredReason(StrEnum):
+    """Why a request has no response, by the evidence of the capture."""
+
+    IN_FLIGHT = "in_flight"
+    """The capture ends while it is open."""
+    CLIENT_CLOSED = "client_closed"
+    """The client closed the connection first."""
+    BROKER_RESET = "broker_reset"
+    """The broker reset the connection."""
+    BROKER_CLOSED = "broker_closed"
+    """The broker closed the connection without an answer."""
+    SKIPPED = "skipped"
+    """The broker answered later requests, but not this one."""
+    ANSWER_NOT_CAPTURED = "answer_not_captured"
+    """The capture lacks bytes of responses; the client acknowledged them, or they were skipped."""
+    RESPONSES_NOT_CAPTURED = "responses_not_captured"
+    """The capture has no packet of the broker, though the client acknowledged what it sent."""
+    END_NOT_CAPTURED = "end_not_captured"
+    """Another connection between the same ends followed; nobody saw how this one ended."""
+    GIVEN_UP = "given_up"
+    """Too many requests waited to remember it."""
+
+
+FAULTY_REASONS: Final = frozenset(
+    {UnansweredReason.BROKER_RESET, UnansweredReason.BROKER_CLOSED, UnansweredReason.SKIPPED}
+)
+"""Those that are a fault; what the capture lacks, or a client does not wait for, is none."""
+
+
 class Exchange(msgspec.Struct, kw_only=True):
     """A request and its response, as frames; bodies are decoded on demand.
 
@@ -118,6 +155,8 @@ class Exchange(msgspec.Struct, kw_only=True):
         response: the response's frame; None if there is none.
         pairing: the result of request/response matching alone: `ok`, `no_response` (acks=0),
             `unanswered`, `unmatched` (a response without its request), `opaque` (SASL tokens).
+        unanswered_reason: why it was not answered; None if it was, or wants no answer.
+        is_violation: whether it is a response to no request, though no byte of requests is missing.
         guessed: whether trial decoding found `api_key` and `version`.
         session_topics: for an incremental fetch, the (topic or topic id, partition) pairs of its
             session.
@@ -132,6 +171,8 @@ class Exchange(msgspec.Struct, kw_only=True):
     request: Frame | None
     response: Frame | None
     pairing: Status = Status.OK
+    unanswered_reason: UnansweredReason | None = None
+    is_violation: bool = False
     guessed: bool = False
     session_topics: list[tuple[str, int]] | None = None
 

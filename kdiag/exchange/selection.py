@@ -10,11 +10,11 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from kdiag.exchange.dissection import SEVERITY, Dissection
-from kdiag.exchange.model import Connection, Exchange, Status
+from kdiag.exchange.model import FAULTY_REASONS, Connection, Exchange, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.exchange.waits import net_latency_ns
 
-_WRONG = {Status.MALFORMED, Status.PARTIAL, Status.UNMATCHED, Status.UNANSWERED}
+_WRONG = {Status.MALFORMED, Status.PARTIAL}
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,8 +26,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         topics: patterns of its topics or topic ids.
         groups: patterns of its groups.
         connections: numbers or ids of its connection.
-        errors: whether it must have a Kafka error in the response, or be incomplete: cut,
-            malformed, without request or without response.
+        errors: whether it must have a Kafka error in the response, be cut or malformed, or a fault
+            of TCP or the broker's must have kept its request or its response away.
         brokers: patterns of the broker's address, with or without its port.
         error_codes: error codes of which its response must have one, anywhere.
         statuses: those that it may have.
@@ -122,7 +122,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     def _has_outcome(self, dissection: Dissection) -> bool:
         """Return whether status, errors and net latency of an exchange are the chosen ones."""
-        if self.errors and not dissection.error_code and dissection.status not in _WRONG:
+        if self.errors and not dissection.error_code and not is_faulty(dissection):
             return False
         if self.statuses and dissection.status not in self.statuses:
             return False
@@ -154,6 +154,17 @@ def _matches(names: Iterable[str], patterns: Collection[str]) -> bool:
     return any(
         name == pattern or fnmatchcase(name, pattern) for name in names for pattern in patterns
     )
+
+
+def is_faulty(dissection: Dissection) -> bool:
+    """Return whether an exchange is cut, malformed, or lacks a side by a fault.
+
+    A request that is in flight when the capture ends is no fault, nor is what was not captured.
+    """
+    status, exchange = dissection.status, dissection.exchange
+    if status is Status.UNANSWERED:
+        return exchange.unanswered_reason is None or exchange.unanswered_reason in FAULTY_REASONS
+    return status in _WRONG or (status is Status.UNMATCHED and exchange.is_violation)
 
 
 def is_in_order(status: Status) -> bool:

@@ -16,7 +16,7 @@ from kdiag.exchange.model import Protocol as Carried
 from kdiag.pcap.kafka.conversation import Announcements, Conversation
 from kdiag.pcap.kafka.detection import detect, is_bare_token
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
-from kdiag.pcap.kafka.matching import ExchangeCollector, Matcher
+from kdiag.pcap.kafka.matching import ExchangeCollector, Matcher, ReasonOf
 from kdiag.pcap.kafka.opening import Opening, OpeningSide, Verdict
 from kdiag.pcap.tcp.reassembly import ByteConsumer
 from kdiag.pcap.tcp.segments import Segments
@@ -201,10 +201,16 @@ class Content:
         if self._conversation is not None:
             self._conversation.flush()
 
-    def close(self) -> None:
-        """Give up the unanswered requests, and report the facts of TLS."""
+    def close(self, reason_of: ReasonOf, *, lacks_requests: bool) -> None:
+        """Give up the unanswered requests, and report the facts of TLS.
+
+        Args:
+            reason_of: tells why a request was not answered.
+            lacks_requests: whether bytes of requests are missing.
+        """
         if self._conversation is not None:
-            self._conversation.matcher.give_up_outstanding()
+            is_sure = not lacks_requests and self._tls is None
+            self._conversation.matcher.give_up_outstanding(reason_of, lacks_requests=not is_sure)
         if self._tls is not None:
             facts = self._tls.facts
             self._connection.tls_version, self._connection.sni = facts.version, facts.sni

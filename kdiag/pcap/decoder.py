@@ -81,6 +81,8 @@ class Counts(msgspec.Struct):
         strays: packets whose numbers do not fit their connection.
         overtaken: responses that came after one to a later request.
         first_overtaken: number of the first such exchange; 0 without any.
+        violations: responses to no request, where no byte of requests is missing.
+        first_violation: number of the first such exchange; 0 without any.
         early: responses that were captured before the last byte of their request.
         first_early: number of the first such exchange; 0 without any.
         skew_ns: how much earlier, at most: the clocks that recorded them differ by more.
@@ -97,6 +99,8 @@ class Counts(msgspec.Struct):
     strays: int = 0
     overtaken: int = 0
     first_overtaken: int = 0
+    violations: int = 0
+    first_violation: int = 0
     early: int = 0
     first_early: int = 0
     skew_ns: int = 0
@@ -539,6 +543,8 @@ class CaptureDecoder:
         )
         self.counts.early, self.counts.first_early = collector.early, collector.first_early
         self.counts.skew_ns = collector.skew_ns
+        self.counts.violations = collector.violations
+        self.counts.first_violation = collector.first_violation
         items: list[Item] = [*around.gaps, *collector.exchanges, *around.ended]
         for each in (around.gaps, collector.exchanges, around.ended):
             each.clear()

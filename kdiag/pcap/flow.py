@@ -5,10 +5,13 @@ until they do the end with the higher port is taken for it.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kdiag.exchange.model import Connection, Gap, Sighting
 from kdiag.pcap.content import Content, ReadingRules, Unresolved
+from kdiag.pcap.ending import Ending
+from kdiag.pcap.kafka.frame_cutter import TLS_INSTEAD
 from kdiag.pcap.kafka.frame_stream import Skip
 from kdiag.pcap.tcp.reassembly import Moment, Reassembly, distance
 from kdiag.pcap.tcp.segments import Segments
@@ -37,6 +40,7 @@ DISPLACED_NS: Final = 60_000_000_000
 """How long a connection may go on after packets of another one between the same ends."""
 
 _MODULUS: Final = 1 << 32
+_CONTROL: Final = FIN | SYN | RST
 _PORT_MASK: Final = 0xFFFF
 _NO_FRAME: Final = Frame(b"", 0, 0, 0)
 _NO_SEGMENTS: Final = Segments.hole(0, 0, 0)
@@ -86,6 +90,7 @@ class Flow:
         "_client",
         "_content",
         "_early_gaps",
+        "_ending",
         "_fitting_ns",
         "_links",
         "_reassemblies",
@@ -125,6 +130,7 @@ class Flow:
         self.lead: Lead | None = None
         self._links: list[Link] = []
         self._early_gaps: list[tuple[int, Gap]] = []
+        self._ending = Ending()
         self._content = Content(
             around.rules, self.connection, self._note_skip, has_syn=bool(row.flags & SYN)
         )
@@ -150,7 +156,8 @@ class Flow:
     def is_settled(self) -> bool:
         """Return whether it makes no difference for `conclude` at which moment that is."""
         low, high = self._reassemblies
-        return low.is_settled and high.is_settled and self._content.is_settled
+        is_settled = low.is_settled and high.is_settled and self._content.is_settled
+        return is_settled and not self._ending.awaits_answer
 
     @property
     def linger_until_ns(self) -> int:
@@ -207,6 +214,8 @@ class Flow:
         now = Moment(0, rows.last_ns)
         for side, sent in enumerate(rows.directions):
             if sent.acknowledged != NONE_SEEN:
+                if self._ending.is_half_seen:
+                    self._ending.see(side, sent.acknowledged)
                 self._reassemblies[1 - side].handle_acknowledgment(sent.acknowledged, now)
         self.connection.last_ns = self._fitting_ns = max(self.connection.last_ns, rows.last_ns)
         if self._content.is_opening:
@@ -255,6 +264,8 @@ class Flow:
             return False
         self._window = max(self._window, row.window)
         self._fitting_ns = row.time_ns
+        if self._ending.is_half_seen or row.flags & _CONTROL:
+            self._ending.add(row)
         self._handle(row, segments)
         return True
 
@@ -378,6 +389,7 @@ class Flow:
 
     def _handle_late(self, row: SegmentRow, segments: Segments) -> None:
         """Handle a packet, or a part of it, that did not fit at once."""
+        self._ending.add(row)
         self._handle(row, segments)
         if self.tcp is not None:
             self.tcp.add_row(row)
@@ -391,6 +403,7 @@ class Flow:
         side, sequence = self._reset
         if side == row.side and distance(sequence, row.sequence) >= 0:
             self.closed_ns = self.connection.close_reason = self._reset = None
+            self._ending.forget_end()
 
     def repeats(self, row: SegmentRow) -> bool:
         """Return whether a row that was left out brings nothing new."""
@@ -409,14 +422,18 @@ class Flow:
         self._content.flush()
         if self.connection.close_reason is None:
             self.connection.close_reason = reason
+        self._ending.describe(self.connection, self._client_side(), moment.time_ns)
         self._around.rules.frames.starts.append((moment.packet, self._end, _NO_FRAME))
 
     def _end(self, _: Frame) -> None:
         """Hand over the connection, after its last exchange."""
-        self._content.close()
         asks, answers = self._reassemblies
-        if self._client_side():
+        client = self._client_side()
+        if client:
             asks, answers = answers, asks
+        tell = partial(self._ending.reason, client=client, is_tail_lost=answers.is_tail_lost)
+        lacks_requests = self._ending.lost_requests(client) or asks.is_tail_lost
+        self._content.close(tell, lacks_requests=lacks_requests)
         connection = self.connection
         connection.request_bytes = asks.offset - asks.gap_bytes
         connection.response_bytes = answers.offset - answers.gap_bytes
@@ -502,6 +519,7 @@ class Flow:
         """Report bytes that the capture lacks."""
         side = int(reassembly is self._reassemblies[1])
         skip = Skip(reassembly.offset, size, moment.time_ns, reason)
+        self._ending.lose(side, moment.time_ns)
         gap = self._gap(self._direction_name(side), skip)
         if self._content.is_decided:
             self._around.gaps.append(gap)
@@ -510,6 +528,9 @@ class Flow:
 
     def _note_skip(self, direction: str, skip: Skip) -> None:
         """Report bytes that no frame could be made of."""
+        client = self._client_side()
+        if skip.why != TLS_INSTEAD:  # those bytes are known to hold no frame
+            self._ending.lose(client if direction == "request" else 1 - client, skip.time_ns)
         self._around.gaps.append(self._gap(direction, skip))
 
     def _gap(self, direction: str, skip: Skip) -> Gap:

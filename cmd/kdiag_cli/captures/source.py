@@ -106,6 +106,10 @@ def note_disorder(counts: Counts) -> list[str]:
         late = f"{count(counts.overtaken, 'response')} came after one to a later request"
         rule = "a broker answers the requests of a connection in order"
         warnings.append(f"{late}, the first in exchange {counts.first_overtaken}: {rule}")
+    if counts.violations:
+        lone = f"{count(counts.violations, 'response')} answered no request"
+        why = "no byte of requests is missing, so the broker, or a proxy, breaks the protocol"
+        warnings.append(f"{lone}, the first in exchange {counts.first_violation}: {why}")
     if counts.early:
         early = f"{count(counts.early, 'response')} captured before the end of the request"
         most = f"by up to {duration(counts.skew_ns)}, the first in exchange {counts.first_early}"

@@ -23,7 +23,16 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import moment_of
 from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.line.phrase import count, size
-from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Sighting, Status
+from kdiag.exchange.model import (
+    FAULTY_REASONS,
+    Connection,
+    Exchange,
+    Gap,
+    Protocol,
+    Sighting,
+    Status,
+    UnansweredReason,
+)
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag_cli.output.tcp_text import tcp_phrase
@@ -82,6 +91,22 @@ _NOTABLE: Final = {
     Status.UNANSWERED: YELLOW,
     Status.NO_RESPONSE: DIM,
     Status.OPAQUE: DIM,
+}
+_REASONS: Final = {
+    UnansweredReason.IN_FLIGHT: "in flight at the end of the capture",
+    UnansweredReason.CLIENT_CLOSED: "client closed first",
+    UnansweredReason.BROKER_RESET: "reset by broker",
+    UnansweredReason.BROKER_CLOSED: "closed by broker",
+    UnansweredReason.SKIPPED: "broker answered later requests only",
+    UnansweredReason.ANSWER_NOT_CAPTURED: "answer not captured",
+    UnansweredReason.RESPONSES_NOT_CAPTURED: "responses not captured",
+    UnansweredReason.END_NOT_CAPTURED: "end of the connection not captured",
+    UnansweredReason.GIVEN_UP: "given up, too many wait",
+}
+_CLOSED: Final = {
+    UnansweredReason.CLIENT_CLOSED,
+    UnansweredReason.BROKER_RESET,
+    UnansweredReason.BROKER_CLOSED,
 }
 
 
@@ -252,7 +277,13 @@ class ExchangeLines:
     def _about(self, dissection: Dissection) -> list[tuple[str, int | None]]:
         parts: list[tuple[str, int | None]] = []
         status = dissection.status
-        if status in _NOTABLE:
+        reason = dissection.exchange.unanswered_reason
+        if status is Status.UNANSWERED and reason is not None:
+            colour = YELLOW if reason in FAULTY_REASONS else DIM
+            parts.append((unanswered_text(dissection.exchange, reason), colour))
+        elif dissection.exchange.is_violation:
+            parts.append(("answers no request: protocol violation", RED))
+        elif status in _NOTABLE:
             parts.append((status.value.replace("_", " "), _NOTABLE[status]))
         if dissection.exchange.guessed:
             parts.append(("guessed", YELLOW))
@@ -516,6 +547,15 @@ def sighting_text(sighting: Sighting) -> str:
 def hop_text(hop_ns: int) -> str:
     """Return the time between two sightings; negative where clocks differ."""
     return f"{'-' if hop_ns < 0 else ''}{duration(abs(hop_ns))}"
+
+
+def unanswered_text(exchange: Exchange, reason: UnansweredReason) -> str:
+    """Return why a request was not answered: `unanswered: reset by broker after 1.20 s`."""
+    text = f"unanswered: {_REASONS[reason]}"
+    closed_ns = exchange.connection.closed_ns
+    if reason not in _CLOSED or closed_ns is None or exchange.request is None:
+        return text
+    return f"{text} after {duration(max(0, closed_ns - exchange.request.last_byte_ns))}"
 
 
 def connection_text(connection: Connection) -> str:

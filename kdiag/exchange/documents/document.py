@@ -162,6 +162,10 @@ class Documents:
             document["session_topics"] = [list(each) for each in dissection.session_topics]
         if dissection.exchange.guessed:
             document["guessed"] = True
+        if dissection.exchange.is_violation:
+            document["is_violation"] = True
+        if dissection.exchange.unanswered_reason is not None:
+            document["unanswered_reason"] = dissection.exchange.unanswered_reason.value
         document["request"] = request
         document["response"] = response
         return document
@@ -207,11 +211,17 @@ class Documents:
             "gaps": connection.gaps,
             "gap_bytes": connection.gap_bytes,
             "close_reason": connection.close_reason,
+            "closed_by": connection.closed_by,
+            "closed_time": self._closed_time(connection),
             "client_software": None if software is None else " ".join(software).strip(),
             **preamble,
             **({"sightings": sightings} if sightings else {}),
             **tcp,
         }
+
+    def _closed_time(self, connection: Connection) -> str | None:
+        """Return when an end closed a connection; None if nobody saw that."""
+        return None if connection.closed_ns is None else self._clock.text(connection.closed_ns)
 
 
 def _sighting(sighting: Sighting) -> dict[str, Any]:

@@ -41,6 +41,9 @@ LEAST_BYTES: Final = 4
 """A frame begins with a correlation id, or with an API key and a version. Only a SASL token may be
 shorter, even empty, and is followed by something that is not."""
 
+TLS_INSTEAD: Final = "this end speaks TLS, not bare Kafka"
+"""Why a length is refused that is the start of a TLS record."""
+
 _NO_SEGMENTS: Final = Segments.hole(0, 0, 0)
 _LENGTH: Final = Struct(">i")
 _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")  # an alert, a handshake
@@ -298,7 +301,7 @@ class FrameCutter:
     def _fault(self, prefix: bytes, size: int) -> str:
         """Return the fault of a length."""
         if prefix.startswith(_TLS_RECORDS):
-            return "this end speaks TLS, not bare Kafka"
+            return TLS_INSTEAD
         return f"a frame states {size} bytes; 0 to {self._max_frame_bytes} are allowed"
 
     def _fill_body(self, opened: _Open, position: int, stop: int) -> None:

@@ -22,16 +22,18 @@ responses) and `SaslServerAuthenticator`.
 """
 
 from collections import deque
+from collections.abc import Collection
 from itertools import chain
 from struct import Struct, error
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from kdiag.exchange.model import Connection, Exchange, Status
+from kdiag.exchange.model import Connection, Exchange, Status, UnansweredReason
 from kdiag.pcap.kafka.request_head import is_request, read_acks, read_client_software
 from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.kafka.unmatched_responses import (
     ENOUGH_REQUESTS,
     ENOUGH_RESPONSES,
+    MAX_HELD,
     UnmatchedResponses,
 )
 from kdiag.wire import api_keys
@@ -54,6 +56,14 @@ MAX_EARLY_RESPONSES: Final = 256
 """So many responses of a connection may wait for their requests."""
 
 
+class ReasonOf(Protocol):
+    """Tells why a request was not answered."""
+
+    def __call__(self, exchange: Exchange, *, is_skipped: bool) -> UnansweredReason:
+        """Return the reason, given whether later requests were answered."""
+        ...
+
+
 class ExchangeCollector:
     """Numbers the exchanges of all connections of a run, and collects the complete ones.
 
@@ -63,6 +73,8 @@ class ExchangeCollector:
         unmatched_responses: holds the responses without a request until their API is known.
         overtaken: responses that came after one to a later request.
         first_overtaken: number of the first such exchange; 0 without any.
+        violations: responses to no request, where no byte of requests is missing.
+        first_violation: number of the first such exchange; 0 without any.
         early: responses that were captured before the last byte of their request.
         first_early: number of the first such exchange; 0 without any.
         skew_ns: how much earlier, at most.
@@ -80,6 +92,8 @@ class ExchangeCollector:
         self.last_number = 0
         self.overtaken = 0
         self.first_overtaken = 0
+        self.violations = 0
+        self.first_violation = 0
         self.early = 0
         self.first_early = 0
         self.skew_ns = 0
@@ -91,6 +105,11 @@ class ExchangeCollector:
         """Count an exchange whose response came after one to a later request."""
         self.overtaken += 1
         self.first_overtaken = self.first_overtaken or number
+
+    def note_violation(self, number: int) -> None:
+        """Count an exchange that is a response to no request."""
+        self.violations += 1
+        self.first_violation = min(self.first_violation or number, number)
 
     def note_early(self, number: int, skew_ns: int) -> None:
         """Count an exchange whose response was captured before its request was complete."""
@@ -272,26 +291,45 @@ class Matcher:
         if exchange is not None:
             self._complete(exchange)
 
-    def give_up_outstanding(self) -> None:
-        """Give up the requests that were not answered, and release the unmatched responses."""
+    def give_up_outstanding(
+        self, reason_of: ReasonOf | None = None, *, lacks_requests: bool = True
+    ) -> None:
+        """Give up the requests that were not answered, and release the unmatched responses.
+
+        Args:
+            reason_of: tells why a request was not answered.
+            lacks_requests: whether bytes of requests are missing; if not, a response that answers
+                none of them breaks the protocol.
+        """
         if self._doubted is not None:
             self._end_doubt(self._doubted, None)
         for correlation_id in list(self._early):
             self._give_up_early(correlation_id)
-        self._release()
         again = [each for queue in self._repeated.values() for each in queue]
         left = [*self._outstanding.values(), *again, *self._tokens]
+        asked = {each.correlation_id for each in left}
+        self._release(None if lacks_requests or not self._is_from_start else asked)
         for exchange in sorted(left, key=lambda each: each.number):
             if exchange.pairing is Status.OK:
                 exchange.pairing = Status.UNANSWERED
+                if reason_of is not None:
+                    is_skipped = self._is_skipped(exchange)
+                    exchange.unanswered_reason = reason_of(exchange, is_skipped=is_skipped)
             self._collector.exchanges.append(exchange)
         self._outstanding.clear()
         self._repeated.clear()
         self._tokens.clear()
         self._outstanding_bytes = 0
 
+    def _is_skipped(self, exchange: Exchange) -> bool:
+        """Return whether later requests were answered, but not this one, which wants it."""
+        assert exchange.request is not None
+        is_sure = exchange.api_key != api_keys.PRODUCE or exchange.request.is_whole
+        return is_sure and exchange.number < self._last_answered
+
     def _begin_token(self, frame: Frame) -> None:
         """Handle a frame without a header: a SASL token."""
+        self._is_from_start = False  # tokens have no ids: from here on these prove nothing
         self._collector.last_number += 1
         exchange = self._exchange(self._collector.last_number, request=frame)
         exchange.pairing = Status.OPAQUE
@@ -327,6 +365,8 @@ class Matcher:
         ):
             oldest = self._pop_outstanding(next(iter(self._outstanding)))
             oldest.pairing = Status.UNANSWERED
+            self._is_from_start = False  # its response will have an id that nobody remembers
+            oldest.unanswered_reason = UnansweredReason.GIVEN_UP
             collector.exchanges.append(oldest)
 
     def _pop_outstanding(self, correlation_id: int) -> Exchange:
@@ -455,7 +495,7 @@ class Matcher:
         assert exchange.response is not None
         if self._is_early(exchange):
             self._collector.unmatched_responses.hold(exchange, self._habits)
-        elif exchange.response.is_whole:
+        elif exchange.response.is_whole or self._is_from_start:
             self._collector.unmatched_responses.hold(exchange, self._habits)
             self._queue_for_trial(exchange)
         else:
@@ -469,6 +509,9 @@ class Matcher:
     def _queue_for_trial(self, exchange: Exchange) -> None:
         """Release a held response: one that is whole with others, once the requests show enough."""
         assert exchange.response is not None
+        if self._is_from_start and len(self._held) < MAX_HELD:
+            self._held.append(exchange.number)  # at the end it is certain what its id proves
+            return
         if not exchange.response.is_whole:
             self._collector.unmatched_responses.release(exchange.number)
             return
@@ -483,13 +526,23 @@ class Matcher:
             counts[asked] += 1
         else:
             self._habits.learn(asked)
-        if self._held and self._connection.requests >= ENOUGH_REQUESTS:
+        is_enough = self._connection.requests >= ENOUGH_REQUESTS
+        if self._held and is_enough and not self._is_from_start:
             self._release()
 
-    def _release(self) -> None:
-        """Release the unmatched responses."""
+    def _release(self, asked: Collection[int | None] | None = None) -> None:
+        """Release the unmatched responses.
+
+        Args:
+            asked: the ids of the requests without a response, where all requests were seen: a
+                response with another id is one that nobody asked for.
+        """
+        unmatched = self._collector.unmatched_responses
         for number in self._held:
-            self._collector.unmatched_responses.release(number)
+            exchange = unmatched.release(number)
+            if exchange is not None and asked is not None and exchange.correlation_id not in asked:
+                exchange.is_violation = True
+                self._collector.note_violation(number)
         self._held.clear()
 
     def _needs_no_response(self, exchange: Exchange, request: Frame) -> bool:

@@ -124,24 +124,25 @@ class UnmatchedResponses:
         self._held_bytes -= len(exchange.response.data)
         return True
 
-    def release(self, number: int) -> None:
-        """Identify an exchange, as far as that is possible, and hold it no more."""
+    def release(self, number: int) -> Exchange | None:
+        """Identify an exchange, as far as that is possible, and hold it no more; return it."""
         exchange, habits = self._held.pop(number, (None, None))
         if exchange is None or habits is None:
-            return
+            return None
         assert exchange.response is not None
         self._held_bytes -= len(exchange.response.data)
         if not exchange.response.is_whole:
             self._identified.append(exchange)
-            return
+            return exchange
         if self.unsure is not None and habits.leaves_to_others(exchange.response.data):
             self.unsure.append(exchange)
-            return
+            return exchange
         asked = habits.asked_for(exchange.response.data)
         if asked is not None:
             exchange.api_key, exchange.version = asked
             exchange.guessed = True
         self._identified.append(exchange)
+        return exchange
 
 
 def hosts_of(connection: Connection) -> tuple[str, str]:

@@ -137,6 +137,11 @@ class Reassembly:
         """Return whether `flush` would pass nothing on."""
         return not self._waiting and (self._end is None or self._end <= self.offset)
 
+    @property
+    def is_tail_lost(self) -> bool:
+        """Return whether the other end acknowledged more bytes than came, and a FIN."""
+        return self._acknowledged > max(self.offset, self._end or 0) + 1
+
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, whose bytes wait."""
         return first_packet((each.piece for each in self._waiting), oldest)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import compute
 
-from kdiag.exchange.model import Connection, Exchange, Status
+from kdiag.exchange.model import Connection, Exchange, Status, UnansweredReason
 from kdiag.pipeline.rows.frame_spans import read_spans
 from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
 from kdiag.wire.frame import Frame
@@ -42,6 +42,8 @@ FRAMES: Final = pa.schema(
         ("client_id", pa.string()),
         ("pairing", pa.string()),
         ("guessed", pa.bool_()),
+        ("unanswered_reason", pa.string()),
+        ("is_violation", pa.bool_()),
         *((f"request_{name}", type_) for name, type_ in _FRAME),
         *((f"response_{name}", type_) for name, type_ in _FRAME),
     ]
@@ -77,6 +79,8 @@ def frame_row(
         exchange.client_id,
         exchange.pairing.value,
         exchange.guessed,
+        exchange.unanswered_reason,
+        exchange.is_violation,
         *_frame_columns(exchange.request, spans[0]),
         *_frame_columns(exchange.response, spans[1]),
     )
@@ -113,7 +117,7 @@ def read_exchanges(rows: pa.RecordBatch, files: MappedFiles = NO_FILES) -> Itera
     columns = [column.to_pylist() for column in rows.select(FRAMES.names).columns]
     for row in zip(*columns, strict=True):
         number, connection, connection_id, client, broker, *head = row[:_HEAD_COLUMNS]
-        api_key, version, correlation_id, client_id, pairing, guessed = head
+        api_key, version, correlation_id, client_id, pairing, guessed, reason, violates = head
         if connection_id not in connections:
             connections[connection_id] = Connection(
                 number=connection,
@@ -134,6 +138,8 @@ def read_exchanges(rows: pa.RecordBatch, files: MappedFiles = NO_FILES) -> Itera
             response=_frame(row[-len(_FRAME) :], files),
             pairing=Status(pairing),
             guessed=guessed,
+            unanswered_reason=reason and UnansweredReason(reason),
+            is_violation=violates,
         )
 
 

@@ -117,8 +117,22 @@ _CONNECTION_COLUMNS: Final[tuple[Column[ConnectionFacts], ...]] = (
     Column(
         "close_reason",
         STRING,
-        "`fin`, `rst`, `reused`, `jump`, `end of capture` or `idle`.",
+        "`fin`, `rst`, `reused`, `jump`, `end of capture` or `idle`; `refused` or `no answer` if it"
+        " was never made.",
         lambda of: of.connection.close_reason,
+    ),
+    Column(
+        "closed_by",
+        STRING,
+        "Who sent the first FIN or RST, `client` or `broker`; null if neither was seen.",
+        lambda of: of.connection.closed_by,
+    ),
+    Column(
+        "closed_ns",
+        BIGINT,
+        "When that was, since 1970.",
+        lambda of: of.connection.closed_ns,
+        unit="ns",
     ),
     Column(
         "client_software_name",

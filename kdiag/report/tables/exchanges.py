@@ -191,6 +191,20 @@ _HEAD: Final[tuple[Column[ExchangeFacts], ...]] = (
         lambda of: of.dissection.error,
     ),
     Column(
+        "unanswered_reason",
+        STRING,
+        "Why it is `unanswered`: `in_flight`, `client_closed`, `broker_reset`, `broker_closed`,"
+        " `skipped` (later requests were answered), `answer_not_captured`,"
+        " `responses_not_captured`, `end_not_captured`, `given_up`; else null.",
+        lambda of: of.exchange.unanswered_reason,
+    ),
+    Column(
+        "is_violation",
+        BOOLEAN,
+        "Whether it is a response to no request, though no byte of requests is missing.",
+        lambda of: of.exchange.is_violation,
+    ),
+    Column(
         "guessed",
         BOOLEAN,
         "Whether API and version were found by trial.",

@@ -1,7 +1,7 @@
 import pytest
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.model import Exchange, Status
+from kdiag.exchange.model import FAULTY_REASONS, Exchange, Status, UnansweredReason
 from kdiag.exchange.selection import Selection, address_names, is_in_order
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
@@ -80,6 +80,14 @@ def test_errors_are_kafkas_and_those_of_the_wire() -> None:
     assert takes(heartbeat(error_code=27), errors)
     unanswered = make_exchange(HeartbeatRequest(), version=3, pairing=Status.UNANSWERED)
     assert takes(unanswered, errors)
+    for reason in UnansweredReason:
+        unanswered.unanswered_reason = reason
+        assert takes(unanswered, errors) is (reason in FAULTY_REASONS)
+    unmatched = make_exchange(None, b"\0\0\0\7\0", version=None)
+    unmatched.pairing = Status.UNMATCHED
+    assert not takes(unmatched, errors)
+    unmatched.is_violation = True
+    assert takes(unmatched, errors)
     assert takes(make_exchange(HeartbeatRequest(), b"\0\0\0\7\0", version=3), errors)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.exchange.model import Connection, Protocol, Status
+from kdiag.exchange.model import Connection, Exchange, Protocol, Status, UnansweredReason
 from kdiag.pcap.content import Content, ReadingRules
 from kdiag.pcap.kafka.conversation import Announcements
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
@@ -69,12 +69,18 @@ class Rig:
             end(frame)
         for _, begin, frame in sorted(self._frames.starts, key=lambda start: start[0]):
             begin(frame)
-        self.content.close()
+        self.content.close(_never_asked, lacks_requests=True)
         return [(each.correlation_id, each.pairing) for each in self._run.exchanges]
 
     def _decide(self, *, is_over: bool = False) -> None:
         while verdict := self.content.decide(self._packet, 0, is_over=is_over):
             self.verdicts.append(verdict)
+
+
+def _never_asked(exchange: Exchange, *, is_skipped: bool) -> UnansweredReason:
+    """Return the reason that a test does not look at."""
+    del exchange, is_skipped
+    return UnansweredReason.IN_FLIGHT
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status
+from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status, UnansweredReason
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -341,3 +341,29 @@ def test_connections_that_are_not_kafkas_are_described() -> None:
     assert connection_text(make_connection(protocol=Protocol.TLS)).startswith("TLS, 0 B")
     assert connection_text(make_connection(protocol=Protocol.HTTP)) == "HTTP, 0 B"
     assert connection_text(make_connection(protocol=Protocol.UNKNOWN)) == "unknown protocol, 0 B"
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        (UnansweredReason.IN_FLIGHT, "unanswered: in flight at the end of the capture"),
+        (UnansweredReason.BROKER_RESET, "unanswered: reset by broker after 1.20 s"),
+        (UnansweredReason.ANSWER_NOT_CAPTURED, "unanswered: answer not captured"),
+    ],
+)
+def test_why_a_request_is_unanswered_is_told(reason: UnansweredReason, text: str) -> None:
+    """With the time that it waited, where a close ended that."""
+    asked = make_exchange(HeartbeatRequest(), version=3, pairing=Status.UNANSWERED)
+    assert asked.request is not None
+    asked.unanswered_reason = reason
+    asked.connection.closed_ns = asked.request.last_byte_ns + 1_200_000_000
+    (line,) = lines_of(asked)
+    assert f" {text} " in line
+
+
+def test_an_answer_to_no_request_is_told_as_a_violation() -> None:
+    """It is not what a capture lacks."""
+    told = make_exchange(None, b"\0\0\0\7\0", version=None, pairing=Status.UNMATCHED)
+    told.is_violation = True
+    (line,) = lines_of(told)
+    assert "answers no request: protocol violation" in line

@@ -97,7 +97,9 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     broker: Brokers = None,
     errors: Annotated[
         bool,
-        typer.Option("--errors", help="Only with a Kafka error, unanswered, cut or malformed."),
+        typer.Option(
+            "--errors", help="Only faults: Kafka errors, cut off by the broker, cut, malformed."
+        ),
     ] = False,
     error: ErrorNames = None,
     status: StatusNames = None,

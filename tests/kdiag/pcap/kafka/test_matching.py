@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kdiag.exchange.model import Connection, Exchange, Status
+from kdiag.exchange.model import Connection, Exchange, Status, UnansweredReason
 from kdiag.pcap.kafka.matching import (
     MAX_EARLY_RESPONSES,
     MAX_SKEW_NS,
@@ -507,3 +507,61 @@ def test_a_skewed_capture_may_begin_in_the_middle() -> None:
     rig.matcher.give_up_outstanding()
 
     assert sorted(rig.outcome()) == [(n, n + 6, Status.OK) for n in (1, 2, 3)]
+
+
+def end_all(rig: Rig, *, lacks_requests: bool) -> list[tuple[int | None, Status, bool]]:
+    """End a connection; return id, pairing and whether it is a violation, of each exchange."""
+    rig.matcher.give_up_outstanding(lacks_requests=lacks_requests)
+    return sorted(
+        (each.correlation_id or 0, each.pairing, each.is_violation)
+        for each in rig.collector.exchanges
+    )
+
+
+@pytest.mark.parametrize("is_from_start", [True, False])
+@pytest.mark.parametrize("lacks_requests", [True, False])
+def test_an_answer_that_nobody_asked_for_breaks_the_protocol(
+    *, is_from_start: bool, lacks_requests: bool
+) -> None:
+    """That is certain only where every byte of the requests was seen."""
+    rig = Rig(is_from_start=is_from_start)
+    rig.ask(request(1, api_key=3, version=5))
+    rig.tell(metadata_response(1))
+    rig.tell(metadata_response(77))
+    cut = rig.frame(metadata_response(78))
+    cut.data = cut.data[:6]
+    rig.matcher.begin_response(cut)
+    rig.tell(metadata_response(1))
+    found = end_all(rig, lacks_requests=lacks_requests)
+
+    is_violation = is_from_start and not lacks_requests
+    lone = [(number, Status.UNMATCHED, is_violation) for number in (1, 77, 78)]
+    assert found == sorted([(1, Status.OK, False), *lone])
+    violations = (rig.collector.violations, rig.collector.first_violation)
+    assert violations == ((3, 2) if is_violation else (0, 0))
+
+
+def test_an_answer_that_came_too_early_to_be_paired_is_no_violation() -> None:
+    """Its request was seen."""
+    rig = Rig(is_from_start=True)
+    rig.tell(metadata_response(1))
+    rig.now_ns = MAX_SKEW_NS + 1
+    rig.tell(metadata_response(2))
+    rig.ask(request(1, api_key=3, version=5))
+
+    assert (1, Status.UNMATCHED, False) in end_all(rig, lacks_requests=False)
+
+
+def test_tokens_and_forgotten_requests_leave_ids_without_proof() -> None:
+    """Nobody knows what was requested by then."""
+    rig = Rig(is_from_start=True, is_sasl=True)
+    rig.ask(struct.pack(">i", 4) + b"\x60\x82\x02\x5a")
+    rig.tell(struct.pack(">i", 4) + b"\x60\x50\x06\x09")
+    rig.tell(metadata_response(7))
+    assert not any(violates for _, _, violates in end_all(rig, lacks_requests=False))
+    crowd = Rig(is_from_start=True, limit=1)
+    for number in (1, 2):
+        crowd.ask(request(number, api_key=3, version=5))
+    crowd.tell(metadata_response(1))
+    assert not any(violates for _, _, violates in end_all(crowd, lacks_requests=False))
+    assert crowd.collector.exchanges[0].unanswered_reason is UnansweredReason.GIVEN_UP
