@@ -261,14 +261,12 @@ class Opening:
         if client.search is not None:
             is_hopeless = client.total_bytes > self._limits.max_search_bytes
             return Protocol.UNKNOWN if is_hopeless else None
+        may_be_preamble = self.preamble is None and bool(first[:1].strip(b"\0"))
+        if not first or (may_be_preamble and self._awaits_preamble(client, is_over=is_over)):
+            return None
+        first, is_cut = client.first_bytes()
         if not first:
             return None
-        if self.preamble is None and first[0]:  # no preamble begins with a zero, as a length does
-            if self._awaits_preamble(client, is_over=is_over):
-                return None
-            first, is_cut = client.first_bytes()
-            if not first:
-                return None
         protocol = detect(first, self._limits.max_frame_bytes, is_all=is_cut or is_over)
         if protocol is not Protocol.KAFKA or is_bare_token(first):
             return protocol

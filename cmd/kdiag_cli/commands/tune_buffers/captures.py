@@ -10,6 +10,7 @@ from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.findings.finding import Finding
 from kdiag.pcap.decoder import CaptureDecoder, Item
+from kdiag_cli.captures.account import account_of
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.source import look_ahead_for_secrets, open_traffic, read_keylogs
 from kdiag_cli.commands.tune_buffers.captures_text import CapturedPath, document, print_paths
@@ -71,8 +72,10 @@ def _read(options: CapturedPathsOptions) -> tuple[list[CapturedPath], list[str],
         progress.clear()
     seen.add(decoder.finish())
     paths = sorted(seen.paths, key=lambda path: path.connection.number)
-    is_partial = bool(reader.warnings or decoder.counts.gaps)
-    return paths, [*map(str, reader.warnings), *_notes(paths)], is_partial
+    account = account_of(reader, decoder.counts, keylog)
+    lost = account.warnings()
+    is_partial = bool(reader.warnings or decoder.counts.gaps or lost)
+    return paths, [*map(str, reader.warnings), *lost, *_notes(paths)], is_partial
 
 
 class _PathCollector:

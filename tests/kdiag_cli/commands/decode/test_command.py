@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scapy.layers.inet import UDP
+from scapy.layers.l2 import Ether
+from scapy.layers.vxlan import VXLAN
 
 from folders import CAPTURES
 from programs.kdiag_program import Done, kdiag
+from recordings.wrapped_captures import OUTER, wrapped
 
 GROUP = CAPTURES / "produce_consume_group.pcap"
 SASL = CAPTURES / "sasl_plain.pcap"
@@ -392,6 +396,8 @@ def test_topic_ids_may_be_named_from_a_file(tmp_path: Path) -> None:
         (["--min-latency", "soon"], "'soon' is not a duration"),
         (["--port", "0"], "--port"),
         (["--port", "http"], "--port"),
+        (["--decode-as", "udp:8473=vxlam"], "there are geneve, gre, gtpu, mpls, vxlan, vxlan-gpe"),
+        (["--decode-as", "8473=vxlan"], "'8473=vxlan' is not udp:PORT=NAME"),
         (["--show", "0"], "--show"),
         (["--explain", "-1"], "--explain"),
         (["--show", "1", "--explain", "1"], "choose one of"),
@@ -413,6 +419,18 @@ def test_wrong_usage_says_what_is_wrong(arguments: list[str], words: str) -> Non
     assert (code, out) == (2, "")
     assert words in " ".join(err.split())
     assert "Traceback" not in err
+
+
+def test_tunnels_on_other_ports_are_read_where_they_are_named(tmp_path: Path) -> None:
+    """Without that the account of the packets tells which port there is."""
+    overlay = OUTER / UDP(sport=7, dport=8473) / VXLAN(vni=3) / Ether()
+    file = tmp_path / "overlay.pcap"
+    file.write_bytes(wrapped(lambda packet: overlay / packet))
+    lone = kdiag("decode", "-o", "jsonl", file)
+
+    assert "UDP port 7" in lone.err
+    assert lone.out == ""
+    assert len(exchanges(file, "--decode-as", "udp:8473=vxlan")) == 6
 
 
 def test_something_to_read_must_be_given() -> None:

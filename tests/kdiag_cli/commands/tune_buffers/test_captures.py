@@ -6,7 +6,7 @@ import pytest
 
 from folders import CAPTURES
 from programs.kdiag_program import kdiag
-from recordings.capture_writer import savefile
+from recordings.capture_writer import Section, savefile
 from recordings.tcp_story import Story
 
 
@@ -40,6 +40,22 @@ def test_a_capture_without_a_handshake_says_what_it_cannot_tell(tmp_path: Path) 
     document = tune(tmp_path, busy(Story().client(0), broker_ms=20))
     assert "1 connection without a handshake" in document["warnings"][0]
     assert document["data"][0]["tcp"]["requests"]["window_bytes"] is None
+
+
+def test_packets_that_the_recorder_dropped_make_the_result_partial(tmp_path: Path) -> None:
+    """What limits a connection may have been in them."""
+    section = Section()
+    file = section.start() + section.interface()
+    for packet in busy(Story().open(), broker_ms=20).packets:
+        file += section.packet(packet.data, packet.time_ns // 1000)
+    path = tmp_path / "story.pcapng"
+    path.write_bytes(file + section.statistics(interface_drops=0, system_drops=9))
+    done = kdiag("tune-buffers", path, "-o", "json")
+
+    assert done.code == 8
+    assert json.loads(done.out)["warnings"] == [
+        "the kernel dropped 9 packets that came faster than they were read"
+    ]
 
 
 def test_connections_with_too_few_bytes_are_counted() -> None:
