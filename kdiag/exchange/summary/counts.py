@@ -1,17 +1,18 @@
 """The counts of a capture's exchanges and connections, by API, status, error, client and topic."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from kdiag.clock import NS_PER_S
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.documents.document import SCHEMA
+from kdiag.exchange.documents.document import SCHEMA, in_us
 from kdiag.exchange.documents.tcp import tcp_document
 from kdiag.exchange.model import Connection, Exchange, Protocol, Status
 from kdiag.exchange.summary.fingerprint import FingerprintCache
+from kdiag.exchange.summary.measures import Measures
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
@@ -34,8 +35,9 @@ class _Alike(NamedTuple):
 
 
 class _Tally(msgspec.Struct):
-    """The number of exchanges with equal attributes."""
+    """The number of exchanges with equal attributes, and the measures of their kind."""
 
+    measures: Measures
     count: int = 0
 
 
@@ -80,6 +82,7 @@ class Summary:
         protocols: connections by protocol.
         tcp: the connections with facts of TCP.
         unidentified_ports: connections with bytes that nothing identified, by the broker's port.
+        measures: bytes and latencies by (API key, version).
     """
 
     def __init__(self, names: TopicNames) -> None:
@@ -87,6 +90,7 @@ class Summary:
         self.protocols: Counter[Protocol] = Counter()
         self.tcp: list[Connection] = []
         self.unidentified_ports: Counter[int] = Counter()
+        self.measures: dict[Kind, Measures] = {}
         self._names = names
         self._alike: dict[_Alike, _Tally] = {}
         self._tallies: FingerprintCache[_Tally] | None = None
@@ -106,8 +110,10 @@ class Summary:
         )
         tally = self._alike.get(alike)
         if tally is None:
-            tally = self._alike[alike] = _Tally()
+            measures = self.measures.setdefault(alike.kind, Measures())
+            tally = self._alike[alike] = _Tally(measures)
         tally.count += 1
+        tally.measures.add(exchange)
         if self._tallies is not None:
             self._tallies.keep(dissection, tally)
 
@@ -119,6 +125,7 @@ class Summary:
         if tally is None:
             return False
         tally.count += 1
+        tally.measures.add(exchange)
         return True
 
     def add_connection(self, connection: Connection) -> None:
@@ -208,6 +215,7 @@ class Summary:
             "exchanges": self.exchanges,
             "requests": _by_api(self.requests),
             "responses": _by_api(self.responses),
+            **_measures_document(self.measures),
             "status": {each.value: self.status[each] for each in Status if self.status[each]},
             "errors": dict(self.errors.most_common()),
             "gaps": {"count": totals.gaps, "bytes": totals.gap_bytes},
@@ -235,7 +243,31 @@ def api_text_of_key(api_key: int | None) -> str:
     return f"API {api_key}" if api is None else api.name
 
 
+def _measures_document(measures: dict[Kind, Measures]) -> dict[str, Any]:
+    """Return bytes and percentiles of latencies by `Api vN`, in the order of keys and versions."""
+    kinds = {kind_text(*kind): measures[kind] for kind in _in_order(measures)}
+    latencies = {kind: each.latency() for kind, each in kinds.items()}
+    return {
+        "request_bytes": {kind: each.request_bytes for kind, each in kinds.items()},
+        "response_bytes": {kind: each.response_bytes for kind, each in kinds.items()},
+        "latency": {
+            kind: {
+                "count": each.number,
+                "p50_us": in_us(each.p50_ns),
+                "p90_us": in_us(each.p90_ns),
+                "p99_us": in_us(each.p99_ns),
+                "max_us": in_us(each.max_ns),
+            }
+            for kind, each in latencies.items()
+            if each is not None
+        },
+    }
+
+
+def _in_order(kinds: Iterable[Kind]) -> list[Kind]:
+    return sorted(kinds, key=lambda kind: tuple(-1 if part is None else part for part in kind))
+
+
 def _by_api(counts: Counter[Kind]) -> dict[str, int]:
     """Return counts by `Api vN`, in the order of keys and versions."""
-    kinds = sorted(counts, key=lambda kind: tuple(-1 if part is None else part for part in kind))
-    return {kind_text(*kind): counts[kind] for kind in kinds}
+    return {kind_text(*kind): counts[kind] for kind in _in_order(counts)}

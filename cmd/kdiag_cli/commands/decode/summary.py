@@ -7,12 +7,23 @@ from typing import Final
 from kdiag.clock import NS_PER_S
 from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.summary.counts import Summary, Totals, kind_text
+from kdiag.exchange.summary.measures import Measures
 from kdiag_cli.output.table.layout import TableColumn, headers_of
 from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.tcp_text import TCP_COLUMNS, tcp_row
 from kdiag_cli.output.terminal import YELLOW, Output, harmless, print_paragraph, table
+from kdiag_cli.output.units import duration
 
 _MOST: Final = 20
+_API_COLUMNS: Final = (
+    TableColumn("API"),
+    TableColumn("REQUESTS"),
+    TableColumn("RESPONSES"),
+    TableColumn("BYTES", 1),
+    TableColumn("P50", 2),
+    TableColumn("P99"),
+    TableColumn("MAX", 3),
+)
 
 
 def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
@@ -56,12 +67,29 @@ def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
 def _print_apis(output: Output, summary: Summary) -> None:
     kinds = summary.requests | summary.responses
     ordered = sorted(kinds, key=lambda kind: (-kinds[kind], kind_text(*kind)))
+    requests, responses = summary.requests, summary.responses
     rows = [
-        (kind_text(*kind), f"{summary.requests[kind]:,}", f"{summary.responses[kind]:,}")
+        (
+            kind_text(*kind),
+            f"{requests[kind]:,}",
+            f"{responses[kind]:,}",
+            *_measured(summary.measures.get(kind)),
+        )
         for kind in ordered
     ]
     if rows:
-        _print_table(output, ("API", "REQUESTS", "RESPONSES"), rows)
+        _print_table(output, _API_COLUMNS, rows)
+
+
+def _measured(measures: Measures | None) -> tuple[str, ...]:
+    """Return bytes, and the median, the 99th percentile and the longest of the latencies."""
+    if measures is None:
+        return ("-",) * 4
+    latency = measures.latency()
+    total = size(measures.request_bytes + measures.response_bytes)
+    if latency is None:
+        return (total, *("-",) * 3)
+    return (total, *map(duration, (latency.p50_ns, latency.p99_ns, latency.max_ns)))
 
 
 def _print_counts(output: Output, title: str, counts: "Counter[str]") -> None:

@@ -42,7 +42,15 @@ def test_the_document_of_a_summary_has_its_keys() -> None:
         warnings=["cut"],
         capture={"passed_over": 3},
     )
-    assert counted(TopicNames()).document(totals) == {
+    document = counted(TopicNames()).document(totals)
+    by_kind = {name: document.pop(name) for name in ("request_bytes", "response_bytes", "latency")}
+    assert {frozenset(each) for each in by_kind.values()} == {
+        frozenset({"unknown", "Fetch v13", "Metadata v9", "Heartbeat v3"}),
+        frozenset({"Fetch v13", "Heartbeat v3"}),
+    }
+    times = {"p50_us": 2500, "p90_us": 2500, "p99_us": 2500, "max_us": 2500}
+    assert by_kind["latency"]["Heartbeat v3"] == {"count": 2, **times}
+    assert document == {
         "schema": 1,
         "packets": 20,
         "bytes": 3_000,

@@ -128,7 +128,8 @@ def changed(exchange: Exchange) -> Iterator[Exchange]:
         for place in range(start, len(data)):
             for value in {0, 1, 2, 127, 128, 255, data[place] ^ 1, data[place] + 1 & 255}:
                 other = data[:place] + bytes([value]) + data[place + 1 :]
-                yield msgspec.structs.replace(exchange, **{side: whole_frame(other)})
+                frame = whole_frame(other, getattr(exchange, side).first_byte_ns)
+                yield msgspec.structs.replace(exchange, **{side: frame})
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES.values(), ids=EXCHANGES)

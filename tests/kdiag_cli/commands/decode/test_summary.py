@@ -46,8 +46,8 @@ def test_a_summary_counts_by_api_status_error_and_client() -> None:
 
     assert lines[1:] == [
         "",
-        "API           REQUESTS  RESPONSES",
-        "Heartbeat v3     1,234      1,234",
+        "API           REQUESTS  RESPONSES  BYTES      P50      P99      MAX",
+        "Heartbeat v3     1,234      1,234  43 kB  2.50 ms  2.50 ms  2.50 ms",
         "",
         "STATUS  COUNT",
         "ok      1,234",
