@@ -132,6 +132,12 @@ class Content:
         return self._opening is None or not any(each.total_bytes for each in self._opening.sides)
 
     @property
+    def held_bytes(self) -> int:
+        """Return what the bytes take that are kept."""
+        held = 0 if self._opening is None else sum(each.held_bytes for each in self._opening.sides)
+        return held if self._conversation is None else held + self._conversation.held_bytes
+
+    @property
     def parts(self) -> list[Unresolved]:
         """Return the parts that may hold bytes that start a frame."""
         if self._opening is not None:

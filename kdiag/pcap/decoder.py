@@ -32,6 +32,7 @@ from kdiag.pcap.kafka.matching import (
 )
 from kdiag.pcap.kafka.resync import DEFAULT_MAX_SEARCH_BYTES
 from kdiag.pcap.kafka.unmatched_responses import UnmatchedResponses
+from kdiag.pcap.memory_budget import DEFAULT_MAX_MEMORY_BYTES, MemoryBudget
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader, Source
 from kdiag.pcap.tcp.reassembly import DEFAULT_MAX_WAITING_BYTES, Moment
@@ -45,6 +46,7 @@ Item = Exchange | Gap | Connection
 _ORDER = itemgetter(0)
 _END_OF_CAPTURE = "end of capture"
 _IDLE = "idle"
+_MEMORY = "memory"
 _MAX_REMEMBERED = 65_536
 _LEAST_RUN_ROWS = 16  # rows from which on a run is cheaper than one row after the other
 
@@ -58,6 +60,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         max_search_bytes: how much of one direction is kept while searching for a frame.
         max_outstanding: requests of one connection that may wait for their responses.
         max_outstanding_bytes: their bytes.
+        max_memory_bytes: how much all connections may hold together; beyond, the oldest are ended.
     """
 
     max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES
@@ -65,6 +68,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_search_bytes: int = DEFAULT_MAX_SEARCH_BYTES
     max_outstanding: int = DEFAULT_MAX_OUTSTANDING
     max_outstanding_bytes: int = DEFAULT_MAX_OUTSTANDING_BYTES
+    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES
 
 
 class Counts(msgspec.Struct):
@@ -86,6 +90,7 @@ class Counts(msgspec.Struct):
         early: responses that were captured before the last byte of their request.
         first_early: number of the first such exchange; 0 without any.
         skew_ns: how much earlier, at most: the clocks that recorded them differ by more.
+        given_up: connections that were ended early, because all together held too much.
     """
 
     segments: int = 0
@@ -104,6 +109,7 @@ class Counts(msgspec.Struct):
     early: int = 0
     first_early: int = 0
     skew_ns: int = 0
+    given_up: int = 0
 
 
 DEFAULT_LIMITS = Limits()
@@ -160,6 +166,7 @@ class CaptureDecoder:
             frozenset(ports),
             endpoint_text,
         )
+        self._budget = MemoryBudget(limits.max_memory_bytes)
         self._flows: dict[tuple[int, int], Flow] = {}
         self._displaced: dict[tuple[int, int], Flow] = {}
         self._sightings: Sightings | None = None
@@ -213,6 +220,11 @@ class CaptureDecoder:
                     flow.tcp.add_rows(batch, *sorted_batch.sides(rows))
         if self._closed:
             self._end_lingering(batch)
+        size = int(batch.payload_bytes.sum())
+        if self._budget.may_be_exceeded(len(batch.packet), size, len(self._flows)):
+            for flow in self._budget.overdue(self._all_flows()):
+                self.counts.given_up += 1
+                self._end(flow, self._now, _MEMORY)
         self._batch = None  # its memory is not for keeping
         return self._release(self._first_unresolved())
 

@@ -13,6 +13,7 @@ from kdiag.pcap.content import Content, ReadingRules, Unresolved
 from kdiag.pcap.ending import Ending
 from kdiag.pcap.kafka.frame_cutter import TLS_INSTEAD
 from kdiag.pcap.kafka.frame_stream import Skip
+from kdiag.pcap.memory_budget import CONNECTION_BYTES
 from kdiag.pcap.tcp.reassembly import Moment, Reassembly, distance
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.pcap.tcp.sightings import Lead, Link, lead_of
@@ -174,6 +175,17 @@ class Flow:
     def strays(self) -> int:
         """Return how many packets came whose numbers do not fit."""
         return self._strays.count + sum(each.stray_segments for each in self._reassemblies)
+
+    @property
+    def last_ns(self) -> int:
+        """Return the time of its last packet."""
+        return self.connection.last_ns
+
+    @property
+    def held_bytes(self) -> int:
+        """Return how much memory it takes, roughly."""
+        waiting = sum(each.held_bytes for each in self._reassemblies)
+        return CONNECTION_BYTES + waiting + self._content.held_bytes
 
     @property
     def overlap_mismatches(self) -> int:
@@ -407,7 +419,8 @@ class Flow:
 
     def repeats(self, row: SegmentRow) -> bool:
         """Return whether a row that was left out brings nothing new."""
-        return self._reassemblies[row.side].has_passed_on(row.sequence, row.size)
+        has_passed_on = self._reassemblies[row.side].has_passed_on(row.sequence, row.size)
+        return has_passed_on and all(self._judge(row))
 
     def conclude(self, moment: Moment, reason: str) -> None:
         """End the connection: hand over its last frames as far as they came.

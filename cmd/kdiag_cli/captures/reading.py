@@ -20,6 +20,7 @@ from kdiag_cli.captures.source import (
     decoder_limits,
     look_ahead_for_secrets,
     note_disorder,
+    note_memory,
     open_traffic,
     read_keylogs,
     read_topic_ids,
@@ -238,7 +239,12 @@ class CaptureReading:
             duplicates=counts.duplicates,
             gaps=counts.gaps,
             gap_bytes=counts.gap_bytes,
-            warnings=[*map(str, traffic.warnings), *note_disorder(counts), *account.warnings()],
+            warnings=[
+                *map(str, traffic.warnings),
+                *note_disorder(counts),
+                *note_memory(counts),
+                *account.warnings(),
+            ],
             capture=account.document(),
             closing_line=account.closing_line(),
         )

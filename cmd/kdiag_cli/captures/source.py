@@ -95,6 +95,7 @@ def decoder_limits(inputs: CaptureInputs) -> Limits:
     given = {
         "max_frame_bytes": inputs.max_frame_bytes,
         "max_waiting_bytes": inputs.max_waiting_bytes,
+        "max_memory_bytes": inputs.max_memory_bytes,
     }
     return Limits(**{name: limit for name, limit in given.items() if limit is not None})
 
@@ -116,3 +117,12 @@ def note_disorder(counts: Counts) -> list[str]:
         why = "the two directions were recorded by clocks that differ by more than that"
         warnings.append(f"{early}, {most}: {why}; these exchanges have no latency")
     return warnings
+
+
+def note_memory(counts: Counts) -> list[str]:
+    """Return a warning about connections that were ended early, so that memory suffices."""
+    if not counts.given_up:
+        return []
+    ended = f"{count(counts.given_up, 'connection')} ended early, the quietest ones"
+    why = "all together held more than --max-memory allows"
+    return [f"{ended}: {why}; what came later on them counts as other connections"]

@@ -81,6 +81,7 @@ class CaptureInputs(NamedTuple):
         max_frame_bytes: the largest frame that is believed; None for the decoder's own limit.
         max_waiting_bytes: how much of one direction may wait for bytes that are out of order or
             lost; None for the decoder's own limit.
+        max_memory_bytes: how much all connections may hold together; None for the decoder's own.
     """
 
     files: Sequence[str] = ()
@@ -94,6 +95,7 @@ class CaptureInputs(NamedTuple):
     each_interface: bool = False
     max_frame_bytes: int | None = None
     max_waiting_bytes: int | None = None
+    max_memory_bytes: int | None = None
 
 
 def read_decode_as(choices: Sequence[str] | None) -> dict[int, str]:

@@ -123,7 +123,6 @@ class Conversation:
         "_announcements",
         "_begin_request",
         "_max_frame_bytes",
-        "_noted",
         "_seen",
         "matcher",
         "requests",
@@ -149,7 +148,6 @@ class Conversation:
         self._announcements = announcements
         self._max_frame_bytes = limits.max_frame_bytes
         self._seen: RequestsSeen | None = None
-        self._noted = 0
         starts, ends = announcements
         self._begin_request = matcher.begin_request
         self.requests = FrameStream(
@@ -169,6 +167,11 @@ class Conversation:
     def is_searching(self) -> bool:
         """Return whether the next frame's place is unknown in a direction."""
         return self.requests.is_searching or self.responses.is_searching
+
+    @property
+    def held_bytes(self) -> int:
+        """Return what open frames, searches and outstanding requests take."""
+        return self.requests.held_bytes + self.responses.held_bytes + self.matcher.held_bytes
 
     def flush(self) -> None:
         """Hand over the last frames as far as they came."""
@@ -198,14 +201,12 @@ class Conversation:
                     self._seen.end_request(frame)
             starts = self._announcements.starts
             self._note(sorted(starts, key=itemgetter(0)))
-            self._noted = len(starts)
             self.requests.on_frames = self.responses.on_frames = self._note_from
         return self._seen
 
     def _note_from(self, first: int) -> None:
-        """Note the frames announced since there were `first`, unless they have been noted."""
-        starts, self._noted = self._announcements.starts[max(first, self._noted) :], 0
-        self._note(starts)
+        """Note the frames announced since there were `first`."""
+        self._note(self._announcements.starts[first:])
 
     def _note(self, starts: list[Start]) -> None:
         assert self._seen is not None

@@ -188,6 +188,13 @@ class FrameCutter:
         packet = self._open.frame.first_packet
         return packet if packet >= oldest else None
 
+    @property
+    def held_bytes(self) -> int:
+        """Return what the open frame takes."""
+        if self._open is None or self._open.kept is None:
+            return 0
+        return self._open.kept.getbuffer().nbytes
+
     def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Cut the next bytes of the direction.
 

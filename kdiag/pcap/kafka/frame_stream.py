@@ -60,7 +60,8 @@ class FrameStream:
     direction has said waits (`waits_at_loss`) until that has been read as far.
 
     Attributes:
-        on_frames: if set, called with the number of frames announced before, after each call.
+        on_frames: if set, called after each call, and before each search, with the number of frames
+            announced before.
         waits_at_loss: whether to stop at a loss; the owner calls `catch_up` then.
     """
 
@@ -77,6 +78,7 @@ class FrameStream:
         "_sink",
         "_spent_at",
         "_unsearched_bytes",
+        "_untold",
         "_why",
         "on_frames",
         "waits_at_loss",
@@ -112,6 +114,7 @@ class FrameStream:
         self._credit = _MOST_CREDIT
         self._spent_at = 0
         self._unsearched_bytes = 0
+        self._untold: int | None = None
 
     @property
     def is_searching(self) -> bool:
@@ -122,6 +125,11 @@ class FrameStream:
     def is_behind(self) -> bool:
         """Return whether it waits at a loss."""
         return bool(self._behind)
+
+    @property
+    def held_bytes(self) -> int:
+        """Return what the open frame or the search takes."""
+        return (self._search or self._cutter).held_bytes
 
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, that may start a frame not announced yet."""
@@ -141,18 +149,21 @@ class FrameStream:
     def search(self, why: str) -> None:
         """Search for the next frame from the next byte on."""
         self._lost_at, self._why = self._offset, why
+        self._tell()
         self._search = FrameSearch(self._heuristics(), self._limits.max_search_bytes)
+        if self._untold is not None:
+            self._untold = len(self._sink.starts)
 
     def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Cut the next bytes of the direction into frames."""
-        before = len(self._sink.starts)
+        self._untold = len(self._sink.starts)
         self._read([Run(segments, first, last, known)])
-        if self.on_frames is not None:
-            self.on_frames(before)
+        self._tell()
+        self._untold = None
 
     def catch_up(self, before_packet: int | None = None) -> None:
         """Read what waits at a loss, up to a packet if one is given."""
-        before = len(self._sink.starts)
+        self._untold = len(self._sink.starts)
         while self._behind:
             run = self._behind.pop()
             packet = run.segments.packet[run.first]
@@ -164,8 +175,8 @@ class FrameStream:
             if self._cutter.loss is not None and self._search is None:
                 self._lose(self._cutter.loss.why)
             self._read([run._replace(last=run.first + 1)], may_wait=False)
-        if self.on_frames is not None:
-            self.on_frames(before)
+        self._tell()
+        self._untold = None
 
     def flush(self) -> None:
         """Hand over the last frame as far as it came: no more bytes will."""
@@ -179,6 +190,11 @@ class FrameStream:
             run = Run(found.segments, 0, len(found.segments.packet), found.known)
             self._read([run], may_wait=False)
         self._cutter.flush()
+
+    def _tell(self) -> None:
+        """Tell whoever wants to know about the frames announced meanwhile, if a call goes on."""
+        if self.on_frames is not None and self._untold is not None:
+            self.on_frames(self._untold)
 
     def _read(self, work: list[Run], *, may_wait: bool = True) -> None:
         """Read runs, the last of the list first."""

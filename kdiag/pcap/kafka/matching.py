@@ -45,6 +45,7 @@ DEFAULT_MAX_OUTSTANDING_BYTES: Final = 64 << 20
 
 _INT32: Final = Struct(">i")
 _HEAD_BYTES: Final = 300
+_OUTSTANDING_BYTES: Final = 600  # what a request takes beside its bytes
 _MAX_CLIENT_IDS: Final = 10_000
 _HEADLESS: Final = -(1 << 62)  # stands for a lost correlation id, plus the exchange's number
 _LEAST_CORRELATION_ID: Final = -(1 << 31)
@@ -203,6 +204,11 @@ class Matcher:
     def is_sasl(self) -> bool:
         """Return whether frames of the client are bare tokens now."""
         return self._is_sasl
+
+    @property
+    def held_bytes(self) -> int:
+        """Return what the requests take that wait for responses."""
+        return self._outstanding_bytes + len(self._outstanding) * _OUTSTANDING_BYTES
 
     @property
     def early_ids(self) -> list[int]:

@@ -18,6 +18,7 @@ from kdiag.pcap.kafka.resync import FrameSearch
 from kdiag.pcap.tcp.segments import Piece, Segments, first_packet
 
 _PIECE_OVERHEAD_BYTES: Final = 256
+_ONE_SIDED_TIMES: Final = 16  # 64 MB, more than the 50 MB of `fetch.max.bytes`
 
 
 class Verdict(NamedTuple):
@@ -70,6 +71,13 @@ class OpeningSide:
         self._cost = 0
         self._walk = ResponseWalk(limits.max_frame_bytes)
         self._requests = RequestWalk(limits.max_frame_bytes)
+
+    @property
+    def held_bytes(self) -> int:
+        """Return what the kept bytes take."""
+        if self.search is not None and not self.has_request:
+            return self.search.held_bytes
+        return self._cost
 
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, that brought bytes kept."""
@@ -250,19 +258,27 @@ class Opening:
             protocol = detect(first, self._limits.max_frame_bytes)
             if protocol not in {None, Protocol.KAFKA, Protocol.UNKNOWN}:
                 return protocol
-        is_hopeless = all(side.total_bytes > self._limits.max_search_bytes for side in self.sides)
-        return Protocol.UNKNOWN if is_hopeless else None
+        return Protocol.UNKNOWN if self._is_hopeless() else None
+
+    def _is_hopeless(self) -> bool:
+        """Return whether so many bytes came without a sign of Kafka that none is expected.
+
+        Of one direction that means more: a response may be so long.
+        """
+        enough = self._limits.max_search_bytes
+        some = [side.total_bytes for side in self.sides if side.total_bytes]
+        return bool(some) and min(some) > enough * (1 if len(some) > 1 else _ONE_SIDED_TIMES)
 
     def _protocol_of_client(self, client: OpeningSide, *, is_over: bool) -> Protocol | None:
         """Return the protocol that the client's first bytes show; search on if they are lost."""
         first, is_cut = client.first_bytes()
         if is_cut and not first and client.search is None:
             client.start_searching()
-        if client.search is not None:
-            is_hopeless = client.total_bytes > self._limits.max_search_bytes
-            return Protocol.UNKNOWN if is_hopeless else None
+        if client.search is not None or not first:
+            is_long = client.total_bytes > self._limits.max_search_bytes
+            return Protocol.UNKNOWN if is_long or self._is_hopeless() else None
         may_be_preamble = self.preamble is None and bool(first[:1].strip(b"\0"))
-        if not first or (may_be_preamble and self._awaits_preamble(client, is_over=is_over)):
+        if may_be_preamble and self._awaits_preamble(client, is_over=is_over):
             return None
         first, is_cut = client.first_bytes()
         if not first:

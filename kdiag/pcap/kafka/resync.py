@@ -17,6 +17,7 @@ DEFAULT_MAX_SEARCH_BYTES: Final = 4 << 20
 
 _PIECE_OVERHEAD_BYTES: Final = 256
 _MAX_CANDIDATES: Final = 4096
+_CANDIDATE_BYTES: Final = 200
 
 
 class Found(NamedTuple):
@@ -69,6 +70,12 @@ class FrameSearch:
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, that brought bytes kept."""
         return first_packet(self.pieces, oldest)
+
+    @property
+    def held_bytes(self) -> int:
+        """Return what the kept bytes take: they are here twice, for pieces and for searching."""
+        overhead = len(self.pieces) * _PIECE_OVERHEAD_BYTES
+        return 2 * len(self._data) + overhead + len(self._candidates) * _CANDIDATE_BYTES
 
     @property
     def unread_bytes(self) -> int:

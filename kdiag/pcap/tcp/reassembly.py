@@ -142,6 +142,11 @@ class Reassembly:
         """Return whether the other end acknowledged more bytes than came, and a FIN."""
         return self._acknowledged > max(self.offset, self._end or 0) + 1
 
+    @property
+    def held_bytes(self) -> int:
+        """Return what the waiting bytes take."""
+        return self._waiting_bytes
+
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, whose bytes wait."""
         return first_packet((each.piece for each in self._waiting), oldest)

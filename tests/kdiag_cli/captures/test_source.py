@@ -13,6 +13,7 @@ from kdiag.pcap.reader import CaptureReader
 from kdiag_cli.captures.source import (
     decoder_limits,
     note_disorder,
+    note_memory,
     open_traffic,
     read_keylogs,
     read_topic_ids,
@@ -45,6 +46,14 @@ def test_an_interface_is_captured_from_where_one_is_named(tmp_path: Path) -> Non
     with open_traffic(CaptureInputs(files=[], live="lo", write=kept)) as live:  # type: ignore[union-attr]
         assert isinstance(live, LiveCapture)
         assert kept.exists()
+
+
+def test_connections_that_were_ended_for_memory_are_told() -> None:
+    """With the option that allows more."""
+    assert note_memory(Counts()) == []
+    (warning,) = note_memory(Counts(given_up=3))
+    assert warning.startswith("3 connections ended early, the quietest ones: ")
+    assert "--max-memory" in warning
 
 
 def test_responses_out_of_order_are_told_with_the_first_of_them() -> None:
@@ -117,5 +126,8 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 def test_limits_that_are_not_given_are_those_of_the_decoder() -> None:
     """Zero is a limit, too."""
     assert decoder_limits(CaptureInputs()) == DEFAULT_LIMITS
-    limits = decoder_limits(CaptureInputs(max_frame_bytes=0, max_waiting_bytes=7))
+    limits = decoder_limits(
+        CaptureInputs(max_frame_bytes=0, max_waiting_bytes=7, max_memory_bytes=9)
+    )
     assert (limits.max_frame_bytes, limits.max_waiting_bytes) == (0, 7)
+    assert limits.max_memory_bytes == 9

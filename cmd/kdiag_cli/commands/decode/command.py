@@ -179,6 +179,14 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             parser=size_bytes,
         ),
     ] = OptionDefault(size_bytes, "16M"),
+    max_memory: Annotated[
+        int,
+        typer.Option(
+            metavar="SIZE",
+            help="What all connections may hold; beyond, the quietest are ended.",
+            parser=size_bytes,
+        ),
+    ] = OptionDefault(size_bytes, "512M"),
     show_secrets: Annotated[
         bool, typer.Option("--show-secrets", help="Do not redact passwords and tokens.")
     ] = False,
@@ -203,6 +211,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             each_interface=each_interface,
             max_frame_bytes=max_frame,
             max_waiting_bytes=max_waiting,
+            max_memory_bytes=max_memory,
         ),
         output=output.value,
         out=out,

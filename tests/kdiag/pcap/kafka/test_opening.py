@@ -344,3 +344,14 @@ def test_what_is_kept_holds_up_later_frames() -> None:
         side = rig.opening.sides[0]
 
         assert [side.unresolved_packet(oldest) for oldest in (0, 2, 3)] == [1, 2, None]
+
+
+@pytest.mark.parametrize("client", [None, 0, 1])
+def test_one_direction_alone_is_not_searched_for_ever(client: int | None) -> None:
+    """Longer than any response it is given up, and nothing of it is kept any more."""
+    rig = Rig(client, limits=FrameLimits(max_frame_bytes=1 << 20, max_search_bytes=10_000))
+    verdicts = [rig.take(0, b"\xff" * 1000) for _ in range(200)]
+
+    assert verdicts[9] is None
+    assert Verdict(Protocol.UNKNOWN, client) in verdicts
+    assert rig.opening.sides[0].held_bytes < 40_000

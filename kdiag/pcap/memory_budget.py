@@ -1,0 +1,83 @@
+"""One budget of memory for all connections of a run: who holds too much longest, is given up.
+
+Every part of a connection has bounds of its own, but there may be any number of connections. What
+they hold in all is measured seldom: it cannot grow by more than what is read, so the next time is
+when the bytes read since could have filled the budget.
+
+    budget 512 MB; measured 12 MB      next time after 500 MB more
+    budget 512 MB; measured 540 MB     the oldest are given up until no more than 384 MB are held
+
+The oldest are those whose last packet is longest ago. Who holds little is spared: one that holds
+less than half the average cannot be the cause.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Protocol, TypeVar
+
+DEFAULT_MAX_MEMORY_BYTES: Final = 512 << 20
+CONNECTION_BYTES: Final = 3_000
+"""What a connection takes that holds no bytes at all; measured."""
+
+_PACKET_BYTES: Final = 300  # what keeping a packet costs beside its payload
+_COPIES: Final = 3  # a search keeps the bytes it looks at twice, and grows in steps
+_LEFT: Final = 0.75
+
+
+class Holder(Protocol):
+    """Something that holds memory."""
+
+    @property
+    def held_bytes(self) -> int:
+        """Return how much, roughly."""
+        ...
+
+    @property
+    def last_ns(self) -> int:
+        """Return when it was fed last, since 1970."""
+        ...
+
+
+AnyHolder = TypeVar("AnyHolder", bound=Holder)
+
+
+class MemoryBudget:
+    """Says which connections must be given up, so that all together hold no more than a budget.
+
+    Attributes:
+        max_bytes: the budget.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self._measured_bytes = 0
+        self._measured_count = 0
+        self._fed_bytes = 0
+
+    def may_be_exceeded(self, packets: int, payload_bytes: int, connections: int) -> bool:
+        """Add what was read; return whether it is time to measure.
+
+        Args:
+            packets: how many were read.
+            payload_bytes: the bytes in them.
+            connections: how many there are now.
+        """
+        self._fed_bytes += packets * _PACKET_BYTES + payload_bytes * _COPIES
+        new = max(0, connections - self._measured_count) * CONNECTION_BYTES
+        return self._measured_bytes + self._fed_bytes + new > self.max_bytes
+
+    def overdue(self, holders: Sequence[AnyHolder]) -> list[AnyHolder]:
+        """Measure; return which are to be given up, the oldest first."""
+        held = [each.held_bytes for each in holders]
+        total = sum(held)
+        found = []
+        if total > self.max_bytes:
+            least = total // (2 * len(held))
+            large = [pair for pair in zip(holders, held, strict=True) if pair[1] >= least]
+            for holder, size in sorted(large, key=lambda pair: pair[0].last_ns):
+                if total <= self.max_bytes * _LEFT:
+                    break
+                found.append(holder)
+                total -= size
+        self._measured_bytes, self._fed_bytes = total, 0
+        self._measured_count = len(held) - len(found)
+        return found
