@@ -64,7 +64,8 @@ class Connection(msgspec.Struct, kw_only=True):
         gaps, gap_bytes: number and size of the gaps in both directions.
         close_reason: `fin`, `rst`, `reused` (a new SYN on its 4-tuple), `jump` (its numbers go on
             elsewhere), `end of capture`, `idle` (a stream stopped waiting for it) or `memory` (all
-            connections together held too much); `refused` (a RST answered its SYN) or `no answer` if it was never made.
+            connections together held too much); `refused` (a RST answered its SYN) or `no answer`
+            if it was never made.
         closed_by, closed_ns: who sent the first FIN or RST, `client` or `broker`, and when, since
             1970; None if neither was seen.
         syns: SYNs of the client.

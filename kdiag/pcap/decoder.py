@@ -25,21 +25,15 @@ from kdiag.pcap.flow import Flow, Surroundings
 from kdiag.pcap.kafka.conversation import Announcements
 from kdiag.pcap.kafka.frame_cutter import MAX_WAIT_PACKETS
 from kdiag.pcap.kafka.frame_stream import FrameLimits
-from kdiag.pcap.kafka.matching import (
-    DEFAULT_MAX_OUTSTANDING,
-    DEFAULT_MAX_OUTSTANDING_BYTES,
-    ExchangeCollector,
-)
-from kdiag.pcap.kafka.resync import DEFAULT_MAX_SEARCH_BYTES
+from kdiag.pcap.kafka.matching import ExchangeCollector
 from kdiag.pcap.kafka.unmatched_responses import UnmatchedResponses
-from kdiag.pcap.memory_budget import DEFAULT_MAX_MEMORY_BYTES, MemoryBudget
+from kdiag.pcap.memory_budget import DEFAULT_LIMITS, Limits, MemoryBudget
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader, Source
-from kdiag.pcap.tcp.reassembly import DEFAULT_MAX_WAITING_BYTES, Moment
+from kdiag.pcap.tcp.reassembly import Moment
 from kdiag.pcap.tcp.sightings import Lead, Link, Sightings
 from kdiag.pcap.tcp.sorted_batch import LEFT_OUT, SYN, FlowRows, SegmentRow, SortedBatch
 from kdiag.pcap.tls.keylog import KeyLog
-from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 
 Item = Exchange | Gap | Connection
 
@@ -49,26 +43,6 @@ _IDLE = "idle"
 _MEMORY = "memory"
 _MAX_REMEMBERED = 65_536
 _LEAST_RUN_ROWS = 16  # rows from which on a run is cheaper than one row after the other
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The bounds of a decoder's memory; the defaults suit captures of any size.
-
-    Attributes:
-        max_frame_bytes: the largest size that a frame may state (Kafka's own default).
-        max_waiting_bytes: how much of one direction may wait for bytes that come out of order.
-        max_search_bytes: how much of one direction is kept while searching for a frame.
-        max_outstanding: requests of one connection that may wait for their responses.
-        max_outstanding_bytes: their bytes.
-        max_memory_bytes: how much all connections may hold together; beyond, the oldest are ended.
-    """
-
-    max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES
-    max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES
-    max_search_bytes: int = DEFAULT_MAX_SEARCH_BYTES
-    max_outstanding: int = DEFAULT_MAX_OUTSTANDING
-    max_outstanding_bytes: int = DEFAULT_MAX_OUTSTANDING_BYTES
-    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES
 
 
 class Counts(msgspec.Struct):
@@ -110,9 +84,6 @@ class Counts(msgspec.Struct):
     first_early: int = 0
     skew_ns: int = 0
     given_up: int = 0
-
-
-DEFAULT_LIMITS = Limits()
 
 
 class Recording(Protocol):

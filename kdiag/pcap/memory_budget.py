@@ -1,4 +1,4 @@
-"""One budget of memory for all connections of a run: who holds too much longest, is given up.
+"""The bounds of a run: of each part of a connection, and one budget of memory for all of them.
 
 Every part of a connection has bounds of its own, but there may be any number of connections. What
 they hold in all is measured seldom: it cannot grow by more than what is read, so the next time is
@@ -14,6 +14,13 @@ less than half the average cannot be the cause.
 from collections.abc import Sequence
 from typing import Final, Protocol, TypeVar
 
+import msgspec
+
+from kdiag.pcap.kafka.matching import DEFAULT_MAX_OUTSTANDING, DEFAULT_MAX_OUTSTANDING_BYTES
+from kdiag.pcap.kafka.resync import DEFAULT_MAX_SEARCH_BYTES
+from kdiag.pcap.tcp.reassembly import DEFAULT_MAX_WAITING_BYTES
+from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
+
 DEFAULT_MAX_MEMORY_BYTES: Final = 512 << 20
 CONNECTION_BYTES: Final = 3_000
 """What a connection takes that holds no bytes at all; measured."""
@@ -21,6 +28,29 @@ CONNECTION_BYTES: Final = 3_000
 _PACKET_BYTES: Final = 300  # what keeping a packet costs beside its payload
 _COPIES: Final = 3  # a search keeps the bytes it looks at twice, and grows in steps
 _LEFT: Final = 0.75
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """The bounds of a decoder's memory; the defaults suit captures of any size.
+
+    Attributes:
+        max_frame_bytes: the largest size that a frame may state (Kafka's own default).
+        max_waiting_bytes: how much of one direction may wait for bytes that come out of order.
+        max_search_bytes: how much of one direction is kept while searching for a frame.
+        max_outstanding: requests of one connection that may wait for their responses.
+        max_outstanding_bytes: their bytes.
+        max_memory_bytes: how much all connections may hold together; beyond, the oldest are ended.
+    """
+
+    max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES
+    max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES
+    max_search_bytes: int = DEFAULT_MAX_SEARCH_BYTES
+    max_outstanding: int = DEFAULT_MAX_OUTSTANDING
+    max_outstanding_bytes: int = DEFAULT_MAX_OUTSTANDING_BYTES
+    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES
+
+
+DEFAULT_LIMITS: Final = Limits()
 
 
 class Holder(Protocol):

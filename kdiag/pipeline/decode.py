@@ -27,10 +27,11 @@ from kdiag.exchange.fence import suppress_faults
 from kdiag.exchange.fetch_session import FIRST_WITH_SESSIONS
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.topic_names import TopicNames, may_tell_names
-from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, Recording
+from kdiag.pcap.decoder import CaptureDecoder, Item, Recording
 from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.kafka.unmatched_responses import UnmatchedResponses, asked_among, hosts_of
+from kdiag.pcap.memory_budget import Limits
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pipeline.rows.frame_spans import LEAST_BYTES, FrameSpans

@@ -8,8 +8,9 @@ import typer
 
 from kdiag.errors import CaptureError
 from kdiag.exchange.line.phrase import count
-from kdiag.pcap.decoder import Counts, Limits
+from kdiag.pcap.decoder import Counts
 from kdiag.pcap.live import LiveCapture
+from kdiag.pcap.memory_budget import Limits
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.wire.primitives import uuid_bytes

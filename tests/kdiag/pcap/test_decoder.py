@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from folders import CAPTURES, TLS_CAPTURES
 from kdiag.exchange.model import Connection, Exchange, Protocol, Status
-from kdiag.pcap.decoder import CaptureDecoder, Item, Limits, decode_capture
+from kdiag.pcap.decoder import CaptureDecoder, Item, decode_capture
 from kdiag.pcap.files.pcapng import Secrets
+from kdiag.pcap.memory_budget import Limits
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.wire.catalog import API_BY_KEY

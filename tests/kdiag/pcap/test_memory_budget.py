@@ -1,8 +1,8 @@
 from typing import NamedTuple
 
 from kdiag.exchange.model import Connection, Protocol
-from kdiag.pcap.decoder import CaptureDecoder, Item, Limits
-from kdiag.pcap.memory_budget import CONNECTION_BYTES, MemoryBudget
+from kdiag.pcap.decoder import CaptureDecoder, Item
+from kdiag.pcap.memory_budget import CONNECTION_BYTES, Limits, MemoryBudget
 from recordings.segment_tape import BROKER, CLIENT, SYN, Segment, Talk, batches, request, response
 
 

@@ -7,8 +7,9 @@ import typer
 
 from folders import CAPTURES
 from kdiag.errors import CaptureError
-from kdiag.pcap.decoder import DEFAULT_LIMITS, Counts
+from kdiag.pcap.decoder import Counts
 from kdiag.pcap.live import LiveCapture
+from kdiag.pcap.memory_budget import DEFAULT_LIMITS
 from kdiag.pcap.reader import CaptureReader
 from kdiag_cli.captures.source import (
     decoder_limits,
