@@ -116,8 +116,11 @@ def test_a_signal_ends_the_program_in_order(number: signal.Signals) -> None:
     with waiting() as program:
         program.send_signal(number)
         out, err = program.communicate()
-    assert (program.returncode, out) == (128 + number, b"cleans\n")
-    assert err == b"kdiag: interrupted; removed topic t\n"
+    assert (program.returncode, out, err[-1000:]) == (
+        128 + number,
+        b"cleans\n",
+        b"kdiag: interrupted; removed topic t\n",
+    )
 
 
 def test_a_second_signal_ends_it_at_once() -> None:

@@ -136,11 +136,11 @@ class PacketIndex:
         self.dissector = Dissector(self._passed_over)
         self.defragmenter = Defragmenter()
         self._separates_networks = separates_networks
-        self._steps = STEPS | {
-            Encapsulation(UDP_PORT, port): STEPS[Encapsulation(UDP_PORT, UDP_TUNNELS[name])]
+        self._tunnels = {
+            Encapsulation(UDP_PORT, port): Encapsulation(UDP_PORT, UDP_TUNNELS[name])
             for port, name in tunnel_ports.items()
         }
-        self._known = _numbers_by_space([*self._steps, *DISSECTORS])
+        self._known = _numbers_by_space([*STEPS, *self._tunnels, *DISSECTORS])
 
     def passed_over(self) -> PassedOver:
         """Return the packets so far that gave no segment, by cause."""
@@ -174,7 +174,7 @@ class PacketIndex:
 
     def _read_round(self, descent: Descent, time_ns: npt.NDArray[np.int64]) -> list[Payloads]:
         """Return what the next IP packets carry, and send on those that are tunnels."""
-        descent.run(self._steps)
+        descent.run(STEPS | {port: STEPS[usual] for port, usual in self._tunnels.items()})
         for encapsulation, packets in descent.take_unread():
             descent.reach_ip(self.dissector.find_ip(descent.data, encapsulation, packets))
         payloads = [

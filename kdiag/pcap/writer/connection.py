@@ -114,12 +114,17 @@ class SyntheticConnection:
         for delivery in self._unfinished:
             if delivery is not None:
                 self.send_rest(delivery, time_ns)
-        if self.connection.close_reason == "rst":
-            self._send(Sender.BROKER, RST | ACK, time_ns)
+        is_reset = self.connection.close_reason == "rst"
+        closer = Sender.CLIENT
+        if self.connection.closed_by == "broker" or (is_reset and not self.connection.closed_by):
+            closer = Sender.BROKER
+        if is_reset:
+            self._send(closer, RST | ACK, time_ns)
             return
-        self._send(Sender.CLIENT, FIN | ACK, time_ns)
-        self._send(Sender.BROKER, FIN | ACK, time_ns)
-        self._send(Sender.CLIENT, ACK, time_ns)
+        other = Sender(1 - closer)
+        self._send(closer, FIN | ACK, time_ns)
+        self._send(other, FIN | ACK, time_ns)
+        self._send(closer, ACK, time_ns)
 
     def _send_bytes(self, side: Sender, payload: bytes, time_ns: int) -> None:
         for start in range(0, len(payload), MAX_PAYLOAD_BYTES):

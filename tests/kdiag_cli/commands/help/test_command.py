@@ -21,13 +21,16 @@ def code_lines(text: str) -> Iterator[str]:
         yield from block.splitlines()
 
 
+_REDIRECTION = re.compile(r" > [\w./-]+$")
+
+
 def examples() -> Iterator[str]:
     """Yield the commands of kdiag's in every topic, up to a pipe, and those in every text."""
     for topic in FILES:
         text = (topic_text(topic) or "").replace("\\\n", " ").replace("|\n", "| ")
         found = [line.partition(" | ")[0] for line in code_lines(text)]
         found += re.findall(r"`(kdiag [^`]+)`", text)
-        yield from (line.partition(" > ")[0] for line in found if line.startswith("kdiag "))
+        yield from (_REDIRECTION.sub("", line) for line in found if line.startswith("kdiag "))
 
 
 def test_the_topics_are_listed_with_their_titles() -> None:
