@@ -199,9 +199,11 @@ class Exchange(msgspec.Struct, kw_only=True):
     @property
     def transfer_ns(self) -> int | None:
         """Return the time from the response's first byte to its last; None without a response."""
-        if self.response is None:
+        response = self.response
+        if response is None:
             return None
-        return max(0, self.response.last_byte_ns - self.response.first_byte_ns)
+        transfer_ns = response.last_byte_ns - response.first_byte_ns
+        return transfer_ns if transfer_ns > 0 else 0  # noqa: FURB136 - max() takes thrice as long
 
     @property
     def end_ns(self) -> int:

@@ -104,6 +104,7 @@ class Documents:
         """Return the plain values of an exchange, in the order of `SCALARS`."""
         exchange = dissection.exchange
         connection = exchange.connection
+        transfer_ns = exchange.transfer_ns
         return {
             "schema": SCHEMA,
             "kind": "exchange",
@@ -121,7 +122,7 @@ class Documents:
             "status": dissection.status.value,
             "latency_us": in_us(exchange.latency_ns),
             "error": dissection.error,
-            "transfer_us": in_us(exchange.transfer_ns),
+            "transfer_us": in_us(transfer_ns) if transfer_ns else transfer_ns,
             "end_time": self._clock.text(exchange.end_ns),
         }
 
