@@ -207,16 +207,24 @@ class Content:
         if self._conversation is not None:
             self._conversation.flush()
 
-    def close(self, reason_of: ReasonOf, *, lacks_requests: bool) -> None:
-        """Give up the unanswered requests, and report the facts of TLS.
+    @property
+    def has_open_ends(self) -> bool:
+        """Return whether requests or responses still wait for each other."""
+        return self._conversation is not None and self._conversation.matcher.has_open_ends
+
+    def give_up(self, reason_of: ReasonOf, *, lacks_requests: bool) -> None:
+        """Give up the unanswered requests.
 
         Args:
             reason_of: tells why a request was not answered.
             lacks_requests: whether bytes of requests are missing.
         """
-        if self._conversation is not None:
-            is_sure = not lacks_requests and self._tls is None
-            self._conversation.matcher.give_up_outstanding(reason_of, lacks_requests=not is_sure)
+        assert self._conversation is not None
+        is_sure = not lacks_requests and self._tls is None
+        self._conversation.matcher.give_up_outstanding(reason_of, lacks_requests=not is_sure)
+
+    def close(self) -> None:
+        """Report the facts of TLS."""
         if self._tls is not None:
             facts = self._tls.facts
             self._connection.tls_version, self._connection.sni = facts.version, facts.sni

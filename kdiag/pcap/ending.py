@@ -27,6 +27,8 @@ _ENOUGH_NS: Final = NS_PER_S
 """RFC 6298: a SYN is sent again after a second; so long an answer may take."""
 
 _BOTH: Final = 3
+_NONE: Final = (0, 0)
+_END: Final = FIN | RST
 _REPLACED: Final = frozenset({"reused", "jump"})
 
 
@@ -41,9 +43,9 @@ class Ending:
         "_acknowledged",
         "_closer",
         "_closing_ns",
-        "_has_ack",
         "_is_reset",
         "_lost_ns",
+        "_moves",
         "_seen",
         "_syn_ns",
         "_syns",
@@ -53,11 +55,11 @@ class Ending:
     def __init__(self) -> None:
         self.is_half_seen = True
         self._seen = 0
-        self._acknowledged: list[set[int]] = [set(), set()]
-        self._has_ack = [False, False]
-        self._syns = [0, 0]
+        self._acknowledged: int | None = None
+        self._moves = False
+        self._syns: tuple[int, int] = _NONE
         self._syn_ns = 0
-        self._lost_ns: list[int | None] = [None, None]
+        self._lost_ns: tuple[int, int] = _NONE
         self._closer: int | None = None
         self._closing_ns = 0
         self._is_reset = False
@@ -65,21 +67,24 @@ class Ending:
     def see(self, side: int, acknowledgment: int | None) -> None:
         """Note a packet of an end, and what it acknowledges, while the other was not seen."""
         self._seen |= 1 << side
-        self.is_half_seen = self._seen != _BOTH
-        if acknowledgment is not None:
-            self._has_ack[side] = True
-            if len(self._acknowledged[side]) <= 1:  # two numbers show that they move
-                self._acknowledged[side].add(acknowledgment)
+        if self._seen == _BOTH:
+            self.is_half_seen = False
+        elif acknowledgment is not None:
+            self._moves = self._moves or self._acknowledged not in {None, acknowledgment}
+            self._acknowledged = acknowledgment
 
     def add(self, row: SegmentRow) -> None:
         """Note a packet; of FINs and RSTs the first one counts."""
-        self.see(row.side, row.acknowledgment if row.flags & ACK else None)
-        if row.flags & SYN:
-            self._syns[row.side] += 1
+        side, flags = row.side, row.flags
+        if self.is_half_seen:
+            self.see(side, row.acknowledgment if flags & ACK else None)
+        if flags & SYN:
+            low, high = self._syns
+            self._syns = (low, high + 1) if side else (low + 1, high)
             self._syn_ns = self._syn_ns or row.time_ns
-        if row.flags & (FIN | RST) and self._closer is None:
-            self._closer, self._closing_ns = row.side, row.time_ns
-            self._is_reset = row.flags & RST > 0
+        if flags & _END and self._closer is None:
+            self._closer, self._closing_ns = side, row.time_ns
+            self._is_reset = flags & RST > 0
 
     def forget_end(self) -> None:
         """Forget a RST that proved to be forged."""
@@ -87,12 +92,13 @@ class Ending:
 
     def lose(self, side: int, time_ns: int) -> None:
         """Note that bytes of a direction were lost."""
-        self._lost_ns[side] = max(self._lost_ns[side] or 0, time_ns)
+        low, high = self._lost_ns
+        self._lost_ns = (low, max(high, time_ns)) if side else (max(low, time_ns), high)
 
     @property
     def awaits_answer(self) -> bool:
         """Return whether a SYN was not answered so far, so that time makes a difference."""
-        return any(self._syns) and self.is_half_seen and not any(self._has_ack)
+        return self.is_half_seen and self._syns != _NONE and self._acknowledged is None
 
     def describe(self, connection: Connection, client: int, now_ns: int) -> None:
         """Put into a connection without bytes that it was never made, and who closed any other.
@@ -102,23 +108,23 @@ class Ending:
             client: its side.
             now_ns: when the capture ended, or what came after the connection.
         """
-        connection.syns = self._syns[client]
-        broker_rst = self._closer == 1 - client and self._is_reset
         if self._closer is not None:
             connection.closed_by = "client" if self._closer == client else "broker"
             connection.closed_ns = self._closing_ns
-        if (
-            connection.protocol is not Protocol.EMPTY
-            or not self._syns[client]
-            or self._syns[1 - client]
-        ):
+        if connection.protocol is not Protocol.EMPTY:
             return
-        if broker_rst and not self._has_ack[client]:
+        connection.syns = syns = self._syns[client]
+        if not syns or self._syns[1 - client]:
+            return
+        if self._is_reset and self._closer != client and not self._has_client_ack:
             connection.close_reason = REFUSED
-        elif self.awaits_answer:
-            is_repeated = self._syns[client] > 1
-            if is_repeated or now_ns - self._syn_ns >= _ENOUGH_NS:
-                connection.close_reason = NO_ANSWER
+        elif self.awaits_answer and (syns > 1 or now_ns - self._syn_ns >= _ENOUGH_NS):
+            connection.close_reason = NO_ANSWER
+
+    @property
+    def _has_client_ack(self) -> bool:
+        """Return whether an end acknowledged something before the other one was seen."""
+        return self._acknowledged is not None
 
     def reason(
         self, exchange: Exchange, client: int, *, is_tail_lost: bool, is_skipped: bool
@@ -133,10 +139,9 @@ class Ending:
         """
         assert exchange.request is not None
         is_unseen = self.is_half_seen and not self._seen & (1 << (1 - client))
-        if is_unseen and (is_tail_lost or len(self._acknowledged[client]) > 1):
+        if is_unseen and (is_tail_lost or self._moves):
             return UnansweredReason.RESPONSES_NOT_CAPTURED
-        lost_ns = self._lost_ns[1 - client]
-        if is_tail_lost or (lost_ns is not None and lost_ns >= exchange.request.first_byte_ns):
+        if is_tail_lost or self._lost_ns[1 - client] >= exchange.request.first_byte_ns:
             return UnansweredReason.ANSWER_NOT_CAPTURED
         if is_skipped:
             return UnansweredReason.SKIPPED
@@ -155,4 +160,4 @@ class Ending:
 
     def lost_requests(self, client: int) -> bool:
         """Return whether bytes of requests were lost."""
-        return self._lost_ns[client] is not None
+        return self._lost_ns[client] > 0

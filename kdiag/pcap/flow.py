@@ -444,9 +444,11 @@ class Flow:
         client = self._client_side()
         if client:
             asks, answers = answers, asks
-        tell = partial(self._ending.reason, client=client, is_tail_lost=answers.is_tail_lost)
-        lacks_requests = self._ending.lost_requests(client) or asks.is_tail_lost
-        self._content.close(tell, lacks_requests=lacks_requests)
+        if self._content.has_open_ends:
+            tell = partial(self._ending.reason, client=client, is_tail_lost=answers.is_tail_lost)
+            lacks_requests = self._ending.lost_requests(client) or asks.is_tail_lost
+            self._content.give_up(tell, lacks_requests=lacks_requests)
+        self._content.close()
         connection = self.connection
         connection.request_bytes = asks.offset - asks.gap_bytes
         connection.response_bytes = answers.offset - answers.gap_bytes

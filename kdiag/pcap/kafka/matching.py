@@ -227,6 +227,12 @@ class Matcher:
             and each.version is not None
         ]
 
+    @property
+    def has_open_ends(self) -> bool:
+        """Return whether `give_up_outstanding` has anything to give up or to release."""
+        waits = self._outstanding or self._tokens or self._early or self._held
+        return bool(waits) or self._doubted is not None
+
     def begin_request(self, frame: Frame) -> None:
         """Handle a request."""
         self._connection.requests += 1

@@ -69,7 +69,9 @@ class Rig:
             end(frame)
         for _, begin, frame in sorted(self._frames.starts, key=lambda start: start[0]):
             begin(frame)
-        self.content.close(_never_asked, lacks_requests=True)
+        if self.content.has_open_ends:
+            self.content.give_up(_never_asked, lacks_requests=True)
+        self.content.close()
         return [(each.correlation_id, each.pairing) for each in self._run.exchanges]
 
     def _decide(self, *, is_over: bool = False) -> None:
