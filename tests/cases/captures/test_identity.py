@@ -1,12 +1,13 @@
 """Who is the client, and is it Kafka at all: captures cut at responses, and other protocols."""
 
 import os
-import random
 import struct
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from folders import CAPTURES
@@ -15,11 +16,14 @@ from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
 from recordings.segment_tape import BROKER, CLIENT, Talk, batches, request, response, sized
+from tiers.sampling import sample
 
 SHIPPED = sorted(CAPTURES.glob("*.pcap"))
 REFERENCE = sorted(Path(os.environ.get("KDIAG_REFERENCE", "/nowhere"), "captures").glob("*.pcap*"))
-MOST_CUTS = int(os.environ.get("KDIAG_CUTS", "6"))
-"""How many cuts of each capture; all 11,509 with a large number, which takes minutes."""
+CUTS = 6
+"""How many cuts of each capture; all 11,389 with KDIAG_EXHAUSTIVE=1, which takes three minutes."""
+PACKETS = (12, 60, 1000)
+"""So many packets are left behind the cuts: with few of them there is little evidence."""
 
 OTHER_PORT = (0x0A000002 << 16) | 7000
 
@@ -54,6 +58,17 @@ def decode(
     return exchanges, [item for item in items if isinstance(item, Connection)]
 
 
+def cut(found: Sequence[SegmentBatch], first: int, count: int) -> list[SegmentBatch]:
+    """Return so many segments from a packet on."""
+    left = []
+    for batch in found:
+        rows = np.flatnonzero(batch.packet >= first)[:count]
+        count -= len(rows)
+        if len(rows):
+            left.append(batch._replace(**columns(batch, rows)))
+    return left
+
+
 @pytest.mark.parametrize("path", SHIPPED + REFERENCE, ids=lambda path: path.name)
 def test_a_capture_that_begins_with_a_response_has_the_same_clients(path: Path) -> None:
     """Its id may look like an API and version; a response is not a request for that."""
@@ -61,12 +76,10 @@ def test_a_capture_that_begins_with_a_response_has_the_same_clients(path: Path) 
     exchanges, connections = decode(reader, whole)
     roles = {(each.client, each.broker) for each in connections if each.protocol is Protocol.KAFKA}
     responses = sorted({each.response.first_packet for each in exchanges if each.response})
-    chance = random.Random(path.name)
-    for packet in chance.sample(responses, min(MOST_CUTS, len(responses))):
-        cut = [each._replace(**columns(each, each.packet >= packet)) for each in whole]
-        for each in decode(reader, cut)[1]:
+    for packet, count in product(sample(path.name, responses, CUTS), PACKETS):
+        for each in decode(reader, cut(whole, packet, count))[1]:
             if each.protocol is Protocol.KAFKA:
-                assert (each.client, each.broker) in roles, (packet, each)
+                assert (each.client, each.broker) in roles, (packet, count, each)
 
 
 def remote_calls() -> Talk:
