@@ -58,6 +58,8 @@ class Connection(msgspec.Struct, kw_only=True):
         protocol: what it carries.
         preamble: a proxy's preamble in front of that, such as `PROXY v2 from 10.0.0.1:51000`.
         tls_version, sni: read from a TLS handshake, where there is one.
+        tls_problem: why its TLS was not made or cannot be read, with the evidence; None if nothing
+            is wrong, or no key log was given.
         requests, responses: frames seen in each direction.
         request_bytes, response_bytes: TCP payload bytes, without retransmissions.
         duplicates: segments that carried nothing new.
@@ -84,6 +86,7 @@ class Connection(msgspec.Struct, kw_only=True):
     preamble: str | None = None
     tls_version: str | None = None
     sni: str | None = None
+    tls_problem: str | None = None
     requests: int = 0
     responses: int = 0
     request_bytes: int = 0
@@ -98,6 +101,17 @@ class Connection(msgspec.Struct, kw_only=True):
     client_software: tuple[str, str] | None = None
     sightings: list[Sighting] = []
     tcp: TcpFacts | None = None
+
+    @property
+    def trouble(self) -> str | None:
+        """Return why it carried nothing that can be read, in words; None if nothing is wrong."""
+        return _TROUBLES.get(self.close_reason or "", self.tls_problem)
+
+
+_TROUBLES: Final = {
+    "refused": "refused: a RST answered the SYN, so nothing listens there",
+    "no answer": "no answer to the SYN: the machine is off, or a firewall drops it",
+}
 
 
 class Status(StrEnum):

@@ -21,6 +21,7 @@ from kdiag.pcap.kafka.opening import Opening, OpeningSide, Verdict
 from kdiag.pcap.tcp.reassembly import ByteConsumer
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.pcap.tls.keylog import KeyLog
+from kdiag.pcap.tls.problem import tls_problem
 from kdiag.pcap.tls.stream import TlsStream
 
 _MIDSTREAM: Final = "the capture starts in the middle of the connection"
@@ -228,6 +229,9 @@ class Content:
         if self._tls is not None:
             facts = self._tls.facts
             self._connection.tls_version, self._connection.sni = facts.version, facts.sni
+            has_keys = bool(self._rules.keylog)
+            problem = tls_problem(facts, self._connection, has_keys=has_keys)
+            self._connection.tls_problem = problem
 
     def _verdict(self, opening: Opening, *, is_over: bool) -> Verdict | None:
         """Return the protocol: the user's word, unless the first bytes are or may be TLS."""

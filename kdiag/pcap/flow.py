@@ -29,6 +29,7 @@ from kdiag.pcap.tcp.sorted_batch import (
     SegmentRow,
 )
 from kdiag.pcap.tcp.strays import Stray, Strays, most_bytes, window_bytes
+from kdiag.pcap.tls.problem import BROKER_SPEAKS_TLS
 from kdiag.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -544,7 +545,10 @@ class Flow:
     def _note_skip(self, direction: str, skip: Skip) -> None:
         """Report bytes that no frame could be made of."""
         client = self._client_side()
-        if skip.why != TLS_INSTEAD:  # those bytes are known to hold no frame
+        if skip.why == TLS_INSTEAD:  # those bytes are known to hold no frame
+            if direction == "response":
+                self.connection.tls_problem = BROKER_SPEAKS_TLS
+        else:
             self._ending.lose(client if direction == "request" else 1 - client, skip.time_ns)
         self._around.gaps.append(self._gap(direction, skip))
 

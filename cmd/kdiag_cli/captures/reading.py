@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kdiag.errors import CaptureError, ReportError
 from kdiag.exchange.line.phrase import count
+from kdiag.exchange.model import Protocol
 from kdiag.exchange.selection import Selection
 from kdiag.exchange.summary.counts import Summary, Totals
 from kdiag.exchange.topic_names import TopicNames
@@ -94,7 +95,8 @@ class CaptureResult(NamedTuple):
         protocols = self.summary.protocols.most_common()
         found = ", ".join(f"{number} {each.value}" for each, number in protocols)
         say(
-            f"no Kafka in {count(self.totals.packets, 'packet')}, "
+            f"no {'readable ' if self.summary.protocols[Protocol.TLS] else ''}Kafka in "
+            f"{count(self.totals.packets, 'packet')}, "
             f"{count(self.totals.connections, 'connection')}{f' ({found})' if found else ''}"
             f"{port_hint(self.summary)}"
         )

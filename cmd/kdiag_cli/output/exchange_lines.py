@@ -33,6 +33,7 @@ from kdiag.exchange.model import (
     Status,
     UnansweredReason,
 )
+from kdiag.exchange.summary.counts import add_trouble
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag_cli.output.tcp_text import tcp_phrase
@@ -92,6 +93,7 @@ _NOTABLE: Final = {
     Status.NO_RESPONSE: DIM,
     Status.OPAQUE: DIM,
 }
+_MOST_TROUBLES: Final = 20
 _REASONS: Final = {
     UnansweredReason.IN_FLIGHT: "in flight at the end of the capture",
     UnansweredReason.CLIENT_CLOSED: "client closed first",
@@ -223,6 +225,7 @@ class ExchangeLines:
         self._widths: _Widths | None = None
         self._day = -1
         self._others: Counter[str] = Counter()
+        self._troubles: Counter[tuple[str, str]] = Counter()
 
     def exchange(self, dissection: Dissection) -> None:
         """Print an exchange."""
@@ -254,11 +257,18 @@ class ExchangeLines:
         if connection.tcp is not None:
             about = [(tcp_phrase(connection.tcp), DIM)]
             self._take(_Row(connection.last_ns, _LAST, "", "", "TCP", about, "", connection))
-        if connection.protocol in {Protocol.KAFKA, Protocol.EMPTY}:
+        trouble = connection.trouble
+        if trouble is not None:
+            add_trouble(self._troubles, connection.broker, trouble)
+        if trouble is None and connection.protocol in {Protocol.KAFKA, Protocol.EMPTY}:
             return
         if self._lists_all:
-            about = [(connection_text(connection), DIM)]
-            self._take(_Row(connection.first_ns, 0, "", "", "not Kafka", about, "", connection))
+            is_known = connection.protocol in {Protocol.KAFKA, Protocol.EMPTY, Protocol.TLS}
+            kind = connection.protocol.value.upper() if is_known else "not Kafka"
+            about = [(connection_text(connection), DIM if trouble is None else YELLOW)]
+            self._take(_Row(connection.first_ns, 0, "", "", kind, about, "", connection))
+        elif connection.protocol in {Protocol.KAFKA, Protocol.EMPTY}:
+            return
         else:
             self._others[_NOT_KAFKA.get(connection.protocol, "unknown")] += 1
 
@@ -267,9 +277,14 @@ class ExchangeLines:
         self._rows.sort(key=_place)
         self._print_rows(self._rows)
         self._rows.clear()
+        width = self._output.width
+        for (broker, trouble), number in self._troubles.most_common(_MOST_TROUBLES):
+            text = harmless(f"{count(number, 'connection')} to {broker}: {trouble}")
+            shown = text if width is None else clipped(text, width)
+            self._output.line(self._output.paint(shown, YELLOW))
+        self._troubles.clear()
         if self._others:
             text = others_text(self._others)
-            width = self._output.width
             shown = text if width is None else clipped(text, width)
             self._output.line(self._output.paint(shown, DIM))
             self._others.clear()
@@ -560,6 +575,9 @@ def unanswered_text(exchange: Exchange, reason: UnansweredReason) -> str:
 
 def connection_text(connection: Connection) -> str:
     """Return what a connection that could not be read as Kafka carried."""
+    if connection.trouble is not None:
+        tls = connection.tls_version or ""
+        return harmless(f"{tls}{tls and ': '}{connection.trouble}")
     total = size(connection.request_bytes + connection.response_bytes)
     if connection.protocol is Protocol.TLS:
         version = connection.tls_version or "TLS"

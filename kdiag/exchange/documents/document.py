@@ -217,6 +217,7 @@ class Documents:
             "client_software": None if software is None else " ".join(software).strip(),
             **preamble,
             **({"sightings": sightings} if sightings else {}),
+            **({} if connection.tls_problem is None else {"tls_problem": connection.tls_problem}),
             **tcp,
         }
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -16,6 +16,8 @@ from kdiag.exchange.summary.measures import Measures
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
+
+_MAX_TROUBLES: Final = 1000
 
 Kind = tuple[int | None, int | None]
 K = TypeVar("K")
@@ -81,6 +83,7 @@ class Summary:
         software: connections by the client's software (KIP-511).
         protocols: connections by protocol.
         tcp: the connections with facts of TCP.
+        troubles: connections that were not made, or whose TLS is not readable, by broker and why.
         unidentified_ports: connections with bytes that nothing identified, by the broker's port.
         measures: bytes and latencies by (API key, version).
     """
@@ -89,6 +92,7 @@ class Summary:
         self.software: Counter[str] = Counter()
         self.protocols: Counter[Protocol] = Counter()
         self.tcp: list[Connection] = []
+        self.troubles: Counter[tuple[str, str]] = Counter()
         self.unidentified_ports: Counter[int] = Counter()
         self.measures: dict[Kind, Measures] = {}
         self._names = names
@@ -133,6 +137,9 @@ class Summary:
         self.protocols[connection.protocol] += 1
         if connection.protocol is Protocol.UNKNOWN:
             self.unidentified_ports[int(connection.broker.rpartition(":")[2])] += 1
+        trouble = connection.trouble
+        if trouble is not None:
+            add_trouble(self.troubles, connection.broker, trouble)
         if connection.tcp is not None:
             self.tcp.append(connection)
         if connection.client_software is not None:
@@ -224,10 +231,21 @@ class Summary:
             "client_software": dict(self.software.most_common()),
             "topics": dict(self.topics.most_common()),
             "protocols": {each.value: count for each, count in self.protocols.most_common()},
+            "connection_troubles": [
+                {"broker": broker, "trouble": trouble, "count": number}
+                for (broker, trouble), number in self.troubles.most_common()
+            ],
             "duration_s": (totals.last_ns - totals.first_ns) / NS_PER_S,
             "warnings": totals.warnings,
             "capture": totals.capture,
         }
+
+
+def add_trouble(troubles: Counter[tuple[str, str]], broker: str, trouble: str) -> None:
+    """Count a trouble of a connection to a broker, whatever its client random is."""
+    key = broker, trouble.partition(" for client random")[0]
+    if key in troubles or len(troubles) < _MAX_TROUBLES:
+        troubles[key] += 1
 
 
 def kind_text(api_key: int | None, version: int | None) -> str:

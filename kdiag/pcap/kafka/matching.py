@@ -505,18 +505,14 @@ class Matcher:
     def _complete_unmatched(self, exchange: Exchange) -> None:
         """Hold a response until its request comes, or until the kinds of requests are known."""
         assert exchange.response is not None
-        if self._is_early(exchange):
+        correlation_id = exchange.correlation_id
+        if correlation_id is not None and self._early.get(correlation_id) is exchange:
             self._collector.unmatched_responses.hold(exchange, self._habits)
         elif exchange.response.is_whole or self._is_from_start:
             self._collector.unmatched_responses.hold(exchange, self._habits)
             self._queue_for_trial(exchange)
         else:
             self._collector.exchanges.append(exchange)  # what is cut could be anything
-
-    def _is_early(self, exchange: Exchange) -> bool:
-        """Return whether a response still waits for its request."""
-        correlation_id = exchange.correlation_id
-        return correlation_id is not None and self._early.get(correlation_id) is exchange
 
     def _queue_for_trial(self, exchange: Exchange) -> None:
         """Release a held response: one that is whole with others, once the requests show enough."""
@@ -600,7 +596,4 @@ class Matcher:
 
 def _correlation_id(data: bytes) -> int | None:
     """Return the correlation id that a response starts with."""
-    if len(data) < _INT32.size:
-        return None
-    correlation_id: int = _INT32.unpack_from(data)[0]
-    return correlation_id
+    return None if len(data) < _INT32.size else int(_INT32.unpack_from(data)[0])

@@ -64,6 +64,12 @@ _CONNECTION_COLUMNS: Final[tuple[Column[ConnectionFacts], ...]] = (
         "sni", STRING, "The server name that the client gave there.", lambda of: of.connection.sni
     ),
     Column(
+        "tls_problem",
+        STRING,
+        "Why its TLS was not made or cannot be read; null if nothing is wrong.",
+        lambda of: of.connection.tls_problem,
+    ),
+    Column(
         "first_time",
         TIMESTAMP,
         "Its first packet, UTC.",

@@ -367,3 +367,35 @@ def test_an_answer_to_no_request_is_told_as_a_violation() -> None:
     told.is_violation = True
     (line,) = lines_of(told)
     assert "answers no request: protocol violation" in line
+
+
+def test_troubles_of_connections_are_one_line_for_each_broker_and_kind() -> None:
+    """Whatever the client random is; with --all each connection has its line."""
+    made = [make_connection() for _ in range(5)]
+    for connection in made[:3]:
+        connection.protocol, connection.close_reason = Protocol.EMPTY, "refused"
+    for number, connection in enumerate(made[3:]):
+        connection.protocol = Protocol.TLS
+        connection.tls_problem = f"the key log has no secret for client random {number}"
+    told = [
+        "3 connections to 10.0.0.2:9092: refused: a RST answered the SYN, so nothing listens there",
+        "2 connections to 10.0.0.2:9092: the key log has no secret",
+    ]
+    assert printed(made)[:2] == told
+    every = printed(made, lists_all=True)
+    assert every[-2:] == told
+    assert sum(" EMPTY refused: " in line for line in every) == 3
+    assert sum(" TLS " in line and "client random 1" in line for line in every) == 1
+
+
+def printed(connections: list[Connection], *, lists_all: bool = False) -> list[str]:
+    """Return what is printed of connections in a pipe."""
+    stream = Stream(is_terminal=False)
+    output = Output(stream)
+    lines = ExchangeLines(output, TopicNames(), lists_all=lists_all)
+    for connection in connections:
+        lines.connection(connection)
+    lines.finish()
+    output.flush()
+    text: bytes = stream.buffer.getvalue()  # type: ignore[attr-defined]  # it is a BytesIO
+    return text.decode().splitlines()

@@ -43,6 +43,7 @@ def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
         ("CLIENT SOFTWARE", summary.software),
         ("TOPIC", summary.topics),
         ("PROTOCOL", protocols if set(protocols) - {"kafka"} else Counter()),
+        ("TROUBLE", Counter({f"{at}: {why}": n for (at, why), n in summary.troubles.items()})),
     ):
         _print_counts(output, title, counts)
     _print_tcp(output, summary)

@@ -1,6 +1,8 @@
+from collections import Counter
+
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Protocol, Status
-from kdiag.exchange.summary.counts import Summary, Totals, kind_text
+from kdiag.exchange.summary.counts import Summary, Totals, add_trouble, kind_text
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -67,6 +69,7 @@ def test_the_document_of_a_summary_has_its_keys() -> None:
         "client_software": {"apache-kafka-java 4.3.1": 1},
         "topics": {"AAAAAAAAAAAAAAAAAAAACQ": 1, "orders": 1},
         "protocols": {"kafka": 1, "tls": 1},
+        "connection_troubles": [],
         "duration_s": 2.5,
         "warnings": ["cut"],
         "capture": {"passed_over": 3},
@@ -107,3 +110,14 @@ def test_ports_of_connections_that_nothing_identified_are_counted() -> None:
         summary.add_connection(make_connection(protocol=protocol, broker="[::1]:9095"))
 
     assert summary.unidentified_ports == {9095: 2}
+
+
+def test_troubles_of_connections_are_counted_by_broker_and_kind() -> None:
+    """A client random makes no kind of its own, and hostile names do not fill the memory."""
+    troubles: Counter[tuple[str, str]] = Counter()
+    for number in range(2000):
+        add_trouble(troubles, "10.0.0.2:9092", f"no secret for client random {number}")
+        add_trouble(troubles, f"10.0.0.3:{number}", "refused")
+
+    assert troubles["10.0.0.2:9092", "no secret"] == 2000
+    assert len(troubles) == 1000
