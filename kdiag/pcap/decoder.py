@@ -254,14 +254,7 @@ class CaptureDecoder:
         sightings: Sightings,
         new: Mapping[tuple[int, int], list[Link]],
     ) -> Iterator[FlowRows]:
-        """Yield connections without those that are others once more.
-
-        Args:
-            flows: the connections of a batch.
-            batch: where they lie.
-            sightings: knows the links.
-            new: the links that begin in the batch; what came before them is added still.
-        """
+        """Yield connections without those that are others once more; `new` links begin here."""
         for rows in flows:
             ends = rows.low, rows.high
             link = sightings.links.get(ends)

@@ -13,6 +13,7 @@ from kdiag.pcap.files.block import PacketBlock
 from kdiag.pcap.files.merge import MAX_MERGED, TimedInput, merge_inputs
 from kdiag.pcap.files.pcap import SAVEFILE_HEADER_BYTES, is_savefile, read_savefile
 from kdiag.pcap.files.pcapng import DropCounts, Secrets, find_secrets, is_pcapng, read_pcapng
+from kdiag.pcap.files.repeats import RepeatedPackets
 from kdiag.pcap.files.window import BLOCK_BYTES, STDIN, Window, open_window
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
@@ -46,6 +47,7 @@ class CaptureReader:
         index: finds the segments, and counts the packets.
         secrets: TLS keys that pcapng files brought along.
         drops: packets that the recorders dropped, as pcapng files tell.
+        repeats: the packets that are in more than one input, which are read once.
         warnings: what could not be read: an input that ends early or is damaged from some place
             on (everything before was delivered), packets in what nobody here reads.
         first_ns: when the first packet of the files was captured; None without files.
@@ -78,6 +80,7 @@ class CaptureReader:
         self.index = PacketIndex(separates_networks=separates_networks, tunnel_ports=tunnel_ports)
         self.secrets: list[Secrets] = []
         self.drops = DropCounts()
+        self.repeats = RepeatedPackets()
         self.warnings: list[CaptureError] = []
         sizes = [known.stored_bytes for known in inputs]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
@@ -109,7 +112,7 @@ class CaptureReader:
                 What goes wrong later in an input ends that input and becomes a warning.
         """
         inputs = [TimedInput(each.first_ns, partial(self._read, each)) for each in self._known]
-        for block in merge_inputs(inputs, self._note_crowd):
+        for block in merge_inputs(inputs, self._note_crowd, self.repeats):
             yield self.index.index_block(block)
 
     def find_secrets(self) -> Iterator[list[Secrets]]:
@@ -124,6 +127,15 @@ class CaptureReader:
             with suppress(CaptureError), open_window(known.source) as window:
                 if is_pcapng(window.data[:16].tobytes()):
                     yield find_secrets(window)
+
+    @property
+    def repeated(self) -> tuple[int, str, str]:
+        """How many packets were in more than one input, and the first two inputs with one."""
+        one, other = self.repeats.first or (0, 0)
+        names = [
+            str(each) if isinstance(each, str | Path) else each.name for each in self.inputs
+        ] or [""]
+        return self.repeats.count, names[one], names[other]
 
     def _read(self, known: "_Input", place: int) -> Iterator[PacketBlock]:
         """Yield the packets of an input, which is one of several that are open.

@@ -22,6 +22,7 @@ from kdiag_cli.captures.source import (
     look_ahead_for_secrets,
     note_disorder,
     note_memory,
+    note_repeats,
     open_traffic,
     read_keylogs,
     read_topic_ids,
@@ -243,6 +244,7 @@ class CaptureReading:
             gap_bytes=counts.gap_bytes,
             warnings=[
                 *map(str, traffic.warnings),
+                *note_repeats(traffic),
                 *note_disorder(counts),
                 *note_memory(counts),
                 *account.warnings(),

@@ -101,6 +101,15 @@ def decoder_limits(inputs: CaptureInputs) -> Limits:
     return Limits(**{name: limit for name, limit in given.items() if limit is not None})
 
 
+def note_repeats(traffic: Traffic) -> list[str]:
+    """Return a warning about packets that are in more than one capture."""
+    if isinstance(traffic, LiveCapture) or not traffic.repeats.count:
+        return []
+    number, one, other = traffic.repeated
+    about = f"{count(number, 'packet')} given more than once, the first in {one} and {other}"
+    return [f"{about}: time and bytes are the same, so each counts once"]
+
+
 def note_disorder(counts: Counts) -> list[str]:
     """Return warnings about responses out of the order of their requests, or before these."""
     warnings = []

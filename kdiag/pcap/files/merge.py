@@ -17,9 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.pcap.files.block import PacketBlock
+from kdiag.pcap.files.repeats import RepeatedPackets
 
 MAX_MERGED: Final = 256
 """So many inputs are open at a time; more that overlap follow when one of these has ended."""
+
+
+_Part = tuple[PacketBlock, npt.NDArray[np.int64], int]
+"""Packets of an input, the times that put them in order, and the number of the input."""
 
 
 class TimedInput(NamedTuple):
@@ -38,12 +43,14 @@ class _OpenInput:
     """An input that is being read, with the packets that were not passed on yet.
 
     Attributes:
+        number: of the input, from 0.
         last_ns: how far in time it has been read; the time of a packet counts as that of an earlier
             one of the same input if that was later.
     """
 
-    def __init__(self, blocks: Iterator[PacketBlock]) -> None:
+    def __init__(self, blocks: Iterator[PacketBlock], number: int) -> None:
         self.last_ns = 0
+        self.number = number
         self._blocks = blocks
         self._block: PacketBlock | None = None
         self._order_ns: npt.NDArray[np.int64] = np.empty(0, np.int64)
@@ -83,7 +90,9 @@ class _OpenInput:
 
 
 def merge_inputs(
-    inputs: Sequence[TimedInput], on_crowd: Callable[[], None] = lambda: None
+    inputs: Sequence[TimedInput],
+    on_crowd: Callable[[], None] = lambda: None,
+    repeats: RepeatedPackets | None = None,
 ) -> Iterator[PacketBlock]:
     """Yield the packets of inputs in the order of time.
 
@@ -91,37 +100,50 @@ def merge_inputs(
         inputs: in the order of their first packets.
         on_crowd: called once if more than `MAX_MERGED` inputs overlap, so that the order is not
             that of time everywhere.
+        repeats: finds the packets that are in more than one input, which are yielded once; None to
+            yield all.
     """
-    waiting = deque(inputs)
+    waiting = deque(enumerate(inputs))
     opened: list[_OpenInput] = []
     is_crowd = False
     while opened or waiting:
         if not opened:
-            opened.append(_OpenInput(waiting.popleft().read(0)))
+            number, first = waiting.popleft()
+            opened.append(_OpenInput(first.read(0), number))
         opened = [each for each in opened if each.fill()]
         reached_ns = min((each.last_ns for each in opened), default=0)
-        while opened and waiting and waiting[0].first_ns <= reached_ns:
+        while opened and waiting and waiting[0][1].first_ns <= reached_ns:
             if len(opened) >= MAX_MERGED:
                 if not is_crowd:
                     on_crowd()
                 is_crowd = True
                 break
-            follower = _OpenInput(waiting.popleft().read(len(opened)))
+            number, following = waiting.popleft()
+            follower = _OpenInput(following.read(len(opened)), number)
             if follower.fill():
                 opened.append(follower)
                 reached_ns = min(reached_ns, follower.last_ns)
         if len(opened) == 1:
             yield opened[0].pop_all()
         elif opened:
-            yield _merged([each.pop_until(reached_ns) for each in opened])
+            parts = [(*each.pop_until(reached_ns), each.number) for each in opened]
+            yield _merged([part for part in parts if len(part[1])], repeats)
 
 
-def _merged(parts: Sequence[tuple[PacketBlock, npt.NDArray[np.int64]]]) -> PacketBlock:
+def _merged(parts: Sequence[_Part], repeats: RepeatedPackets | None) -> PacketBlock:
     """Return blocks as one, in the order of given times; of packets at one time, in theirs."""
-    blocks = [block for block, _ in parts if len(block.offset)]
-    if len(blocks) == 1:
-        return blocks[0]
-    order = np.argsort(np.concatenate([order_ns for _, order_ns in parts]), kind="stable")
+    blocks = [block for block, _, _ in parts]
+    order_ns = np.concatenate([times for _, times, _ in parts])
+    order = np.argsort(order_ns, kind="stable")
+    merged = blocks[0] if len(blocks) == 1 else _joined(blocks, order)
+    if repeats is None:
+        return merged
+    number = np.repeat([number for _, _, number in parts], [len(times) for _, times, _ in parts])
+    return repeats.without(merged, order_ns[order], number[order])
+
+
+def _joined(blocks: Sequence[PacketBlock], order: npt.NDArray[np.int64]) -> PacketBlock:
+    """Return blocks as one, their packets in a new order."""
     pieces: list[npt.NDArray[np.uint8]] = []
     offsets: list[npt.NDArray[np.int64]] = []
     size = 0

@@ -59,6 +59,23 @@ def test_a_reading_gives_everything_to_the_printer_and_counts_it() -> None:
     assert result.exit_code is ExitCode.DONE
 
 
+def test_a_capture_given_twice_counts_once_and_that_is_said(tmp_path: Path) -> None:
+    """A copy of it as well; nothing is missing, so the exit code is that of success."""
+    copy = tmp_path / "copy.pcap"
+    copy.write_bytes(Path(CAPTURE).read_bytes())
+    once = CaptureReading(CaptureInputs([CAPTURE])).read(None)
+    result = CaptureReading(CaptureInputs([CAPTURE, str(copy), CAPTURE])).read(None)
+    (warning,) = result.totals.warnings
+
+    assert warning == (
+        f"{2 * once.totals.packets} packets given more than once, the first in {CAPTURE} and "
+        f"{copy}: time and bytes are the same, so each counts once"
+    )
+    assert result.totals.packets == once.totals.packets
+    assert (result.exchange_count, result.exit_code) == (24, ExitCode.DONE)
+    assert result.totals.duplicates == once.totals.duplicates
+
+
 def test_a_reading_ends_where_nobody_wants_more() -> None:
     """What was looked for is found, so the rest need not be read."""
     inputs = CaptureInputs([CAPTURE, str(CAPTURES / "admin.pcap")])

@@ -5,7 +5,15 @@ from typing import Any
 import pytest
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status, UnansweredReason
+from kdiag.exchange.model import (
+    Connection,
+    Exchange,
+    Gap,
+    Protocol,
+    Sighting,
+    Status,
+    UnansweredReason,
+)
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -13,7 +21,9 @@ from kdiag_cli.output.exchange_lines import (
     ExchangeLines,
     api_text,
     connection_text,
+    hop_text,
     latency_text,
+    sighting_text,
     timing_text,
 )
 from kdiag_cli.output.terminal import Output, TimeStyle, columns_of
@@ -399,3 +409,16 @@ def printed(connections: list[Connection], *, lists_all: bool = False) -> list[s
     output.flush()
     text: bytes = stream.buffer.getvalue()  # type: ignore[attr-defined]  # it is a BytesIO
     return text.decode().splitlines()
+
+
+def test_the_other_addresses_of_a_connection_are_a_line() -> None:
+    """With the time between both places, as far as it is known."""
+    sighting = Sighting(client="10.0.0.99:5", broker="10.244.1.7:9092", request_hop_ns=31_000)
+    (line,) = lines_of(make_connection(sightings=[sighting], protocol=Protocol.KAFKA))
+
+    assert "as 10.0.0.99:5 → 10.244.1.7:9092; between the two 31 µs for requests" in line
+    sighting.response_hop_ns = -2_000_000
+    assert sighting_text(sighting).endswith("31 µs for requests, -2.00 ms for responses")
+    sighting.request_hop_ns = sighting.response_hop_ns = None
+    assert sighting_text(sighting) == "as 10.0.0.99:5 → 10.244.1.7:9092"
+    assert hop_text(0) == "0 µs"

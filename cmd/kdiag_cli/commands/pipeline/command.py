@@ -141,7 +141,10 @@ def run(  # noqa: PLR0913 - a parameter for each option
         ResultFormat, typer.Option("--output", "-o", help="What is said at the end.")
     ] = ResultFormat.TABLE,
 ) -> None:
-    """Write the tables of captures as Parquet, by date and broker."""
+    """Write the tables of captures as Parquet, by date and broker.
+
+    A connection that is seen before and after NAT counts each time here, unlike in kdiag decode.
+    """
     options = PipelineRunOptions(
         inputs=inputs,
         out=out,

@@ -12,7 +12,12 @@ from kdiag.findings.finding import Finding
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag_cli.captures.account import account_of
 from kdiag_cli.captures.reading import run_on_captures
-from kdiag_cli.captures.source import look_ahead_for_secrets, open_traffic, read_keylogs
+from kdiag_cli.captures.source import (
+    look_ahead_for_secrets,
+    note_repeats,
+    open_traffic,
+    read_keylogs,
+)
 from kdiag_cli.commands.tune_buffers.captures_text import CapturedPath, document, print_paths
 from kdiag_cli.commands.tune_buffers.options import CapturedPathsOptions
 from kdiag_cli.exit_code import ExitCode, exit_code_of
@@ -75,7 +80,8 @@ def _read(options: CapturedPathsOptions) -> tuple[list[CapturedPath], list[str],
     account = account_of(reader, decoder.counts, keylog)
     lost = account.warnings()
     is_partial = bool(reader.warnings or decoder.counts.gaps or lost)
-    return paths, [*map(str, reader.warnings), *lost, *_notes(paths)], is_partial
+    notes = [*note_repeats(reader), *lost, *_notes(paths)]
+    return paths, [*map(str, reader.warnings), *notes], is_partial
 
 
 class _PathCollector:

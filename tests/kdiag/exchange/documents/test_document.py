@@ -11,7 +11,7 @@ from kdiag.exchange.documents.document import (
     api_name,
     in_us,
 )
-from kdiag.exchange.model import Exchange, Gap, Protocol, Status
+from kdiag.exchange.model import Exchange, Gap, Protocol, Sighting, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -232,6 +232,18 @@ def test_a_gap_and_a_connection_have_their_keys() -> None:
     }
     counts = ("requests", "responses", "close_reason", "client_software", "client", "broker")
     assert [document[key] for key in counts] == [0, 0, "fin", "librdkafka 2.3", CLIENT, BROKER]
+
+
+def test_the_other_addresses_of_a_connection_are_in_its_document() -> None:
+    """Only where there are any."""
+    documents = Documents(TopicNames(), BodyForm())
+    sighting = Sighting(client="c:1", broker="d:2", request_hop_ns=31_500)
+    document = documents.connection(make_connection(sightings=[sighting]))
+
+    assert document["sightings"] == [
+        {"client": "c:1", "broker": "d:2", "request_hop_us": 31.5, "response_hop_us": None}
+    ]
+    assert "sightings" not in documents.connection(make_connection())
 
 
 def test_bytes_that_are_not_utf_8_are_replaced_not_refused() -> None:
