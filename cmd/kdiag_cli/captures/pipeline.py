@@ -65,7 +65,8 @@ class ExchangePipeline:
         is_fetch_wanted = not selection.api_keys or api_keys.FETCH in selection.api_keys
         self._sessions = FetchSessions() if printer is not None and is_fetch_wanted else None
         self.alternatives = Alternatives(selection, names)
-        self._counts_all = printer is None and selection == Selection()
+        self._chooses_all = selection == Selection()
+        self._counts_all = printer is None and self._chooses_all
 
     def add(self, items: Iterable[Item]) -> None:
         """Add what the decoder has completed."""
@@ -99,10 +100,11 @@ class ExchangePipeline:
         self._names.learn(dissection)
         if self._sessions is not None:
             self._sessions.follow(dissection)
-        if not self.alternatives.is_over:
-            self.alternatives.note(exchange)
-        if not self._selection.may_match(exchange):
-            return
+        if not self._chooses_all:
+            if not self.alternatives.is_over:
+                self.alternatives.note(exchange)
+            if not self._selection.may_match(exchange):
+                return
         if self._deferred is None:
             self._pass(dissection)
         else:
@@ -124,7 +126,7 @@ class ExchangePipeline:
             say(fault)
 
     def _pass_on(self, dissection: Dissection) -> None:
-        if not self._selection.matches(dissection, self._names):
+        if not self._chooses_all and not self._selection.matches(dissection, self._names):
             if not self.alternatives.is_over:
                 self.alternatives.note_body(dissection)
             return

@@ -104,7 +104,7 @@ class Documents:
         """Return the plain values of an exchange, in the order of `SCALARS`."""
         exchange = dissection.exchange
         connection = exchange.connection
-        transfer_ns = exchange.transfer_ns
+        latency_ns, transfer_ns, end_ns = exchange.timing_ns
         return {
             "schema": SCHEMA,
             "kind": "exchange",
@@ -120,10 +120,10 @@ class Documents:
             "version": exchange.version,
             "correlation_id": exchange.correlation_id,
             "status": dissection.status.value,
-            "latency_us": in_us(exchange.latency_ns),
+            "latency_us": in_us(latency_ns),
             "error": dissection.error,
             "transfer_us": in_us(transfer_ns) if transfer_ns else transfer_ns,
-            "end_time": self._clock.text(exchange.end_ns),
+            "end_time": self._clock.text(end_ns),
         }
 
     def csv_values(self, dissection: Dissection) -> dict[str, Any]:
