@@ -72,6 +72,9 @@ class Connection(msgspec.Struct, kw_only=True):
             1970; None if neither was seen.
         syns: SYNs of the client.
         client_software: name and version from the client's ApiVersions request (KIP-511).
+        sasl_mechanism: what the client asked for, such as `SCRAM-SHA-512`; None without SASL.
+        sasl_user: whom the client claimed to be there, at most 256 characters as they came (escape
+            them); None if no token tells.
         sightings: where else the capture shows its packets; they count here only.
         tcp: the facts of TCP; None if they were not asked for.
     """
@@ -99,6 +102,8 @@ class Connection(msgspec.Struct, kw_only=True):
     closed_ns: int | None = None
     syns: int = 0
     client_software: tuple[str, str] | None = None
+    sasl_mechanism: str | None = None
+    sasl_user: str | None = None
     sightings: list[Sighting] = []
     tcp: TcpFacts | None = None
 

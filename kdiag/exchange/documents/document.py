@@ -215,6 +215,7 @@ class Documents:
             "closed_by": connection.closed_by,
             "closed_time": self._closed_time(connection),
             "client_software": None if software is None else " ".join(software).strip(),
+            **_sasl(connection),
             **preamble,
             **({"sightings": sightings} if sightings else {}),
             **({} if connection.tls_problem is None else {"tls_problem": connection.tls_problem}),
@@ -224,6 +225,13 @@ class Documents:
     def _closed_time(self, connection: Connection) -> str | None:
         """Return when an end closed a connection; None if nobody saw that."""
         return None if connection.closed_ns is None else self._clock.text(connection.closed_ns)
+
+
+def _sasl(connection: Connection) -> dict[str, str | None]:
+    """Return the keys of a connection with SASL."""
+    if connection.sasl_mechanism is None and connection.sasl_user is None:
+        return {}
+    return {"sasl_mechanism": connection.sasl_mechanism, "sasl_user": connection.sasl_user}
 
 
 def _sighting(sighting: Sighting) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any, Final
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.line.phrase import clause, count, listed, size
 from kdiag.exchange.line.topics import Topics
+from kdiag.exchange.secrets.sasl_user import read_sasl_user
 from kdiag.wire import api_keys
 
 _RESOURCES: Final = {2: "topic", 4: "broker", 8: "broker logger", 16: "client metrics", 32: "group"}
@@ -54,7 +55,16 @@ def _handshake_response(response: Any, _: Dissection, __: Topics) -> str:
     return f"broker has {listed(response.mechanisms)}"
 
 
-def _authenticate(message: Any, _: Dissection, __: Topics) -> str:
+def _authenticate_request(request: Any, _: Dissection, __: Topics) -> str:
+    user = read_sasl_user(bytes(request.auth_bytes), None)
+    return clause(None if user is None else f"user {user}", _token(request))
+
+
+def _authenticate_response(response: Any, _: Dissection, __: Topics) -> str:
+    return _token(response)
+
+
+def _token(message: Any) -> str:
     return f"token of {size(len(message.auth_bytes))}" if message.auth_bytes else ""
 
 
@@ -175,7 +185,7 @@ ADMINISTRATION: Final = {
     api_keys.DELETE_ACLS: (_delete_acls_request, _deleted_acls),
     api_keys.DESCRIBE_CONFIGS: (_describe_configs_request, _describe_configs_response),
     api_keys.ALTER_CONFIGS: (_alter_configs_request, None),
-    api_keys.SASL_AUTHENTICATE: (_authenticate, _authenticate),
+    api_keys.SASL_AUTHENTICATE: (_authenticate_request, _authenticate_response),
     api_keys.CREATE_PARTITIONS: (_create_partitions_request, None),
     api_keys.ELECT_LEADERS: (_elect_request, None),
     api_keys.INCREMENTAL_ALTER_CONFIGS: (_alter_configs_request, None),

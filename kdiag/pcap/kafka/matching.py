@@ -28,7 +28,8 @@ from struct import Struct, error
 from typing import Any, Final, Protocol
 
 from kdiag.exchange.model import Connection, Exchange, Status, UnansweredReason
-from kdiag.pcap.kafka.request_head import is_request, read_acks, read_client_software
+from kdiag.exchange.secrets.sasl_user import note_token
+from kdiag.pcap.kafka.request_head import is_request, note_client, read_acks
 from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.kafka.unmatched_responses import (
     ENOUGH_REQUESTS,
@@ -277,7 +278,9 @@ class Matcher:
         """Handle the rest of a request that was still coming."""
         exchange = self._coming.pop(id(frame), None)
         if exchange is None:
-            return  # it has not begun: its turn comes with all its bytes
+            if self._is_sasl and not is_request(frame.data, frame.size):
+                note_token(self._connection, frame.data)
+            return  # else it has not begun: its turn comes with all its bytes
         exchange.client_id = self._client_id(frame.data, exchange.api_key, exchange.version)
         if exchange.response is not None:
             self._complete(exchange)
@@ -346,6 +349,8 @@ class Matcher:
         exchange = self._exchange(self._collector.last_number, request=frame)
         exchange.pairing = Status.OPAQUE
         self._tokens.append(exchange)
+        if frame.last_packet:
+            note_token(self._connection, frame.data)
 
     def _exchange(
         self, number: int, request: Frame | None = None, response: Frame | None = None
@@ -447,7 +452,7 @@ class Matcher:
             self._doubted = exchange
         if not request.last_packet:
             self._coming[id(request)] = exchange
-        self._note_software(exchange, request)
+        note_client(self._connection, asked[0], request)
         self._complete(exchange)
         return True
 
@@ -561,14 +566,8 @@ class Matcher:
                 self._collector.exchanges.append(exchange)
                 return True
         else:
-            self._note_software(exchange, request)
+            note_client(self._connection, exchange.api_key, request)
         return False
-
-    def _note_software(self, exchange: Exchange, request: Frame) -> None:
-        """Note what the client calls itself, if a complete request tells."""
-        is_untold = self._connection.client_software is None and request.last_packet
-        if exchange.api_key == api_keys.API_VERSIONS and is_untold:
-            self._connection.client_software = read_client_software(request.data)
 
     def _forget(self, exchange: Exchange) -> None:
         """Wait no more for the response to a request."""

@@ -1,8 +1,8 @@
 """The head of a request: how likely bytes are one, and its few fields that matching needs.
 
 Three answers in the order of their cost: `request_likeness` looks at the first bytes alone,
-`is_whole_request` decodes the frame to its last byte, and `read_acks` and `read_client_software`
-read single fields of frames that are known to be requests, without decoding the rest.
+`is_whole_request` decodes the frame to its last byte, and `read_acks`, `read_client_software` and
+`note_client` read single fields of frames that are known to be requests, without decoding the rest.
 """
 
 from enum import IntEnum
@@ -11,7 +11,11 @@ from struct import Struct, error
 from typing import Final
 
 from kdiag.errors import DecodeError
+from kdiag.exchange.model import Connection
+from kdiag.exchange.secrets.sasl_user import note_mechanism, note_token
 from kdiag.wire import api_keys
+from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest
+from kdiag.wire.api.sasl_handshake import SaslHandshakeRequest
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import decode, decode_prefix
 from kdiag.wire.frame import Frame
@@ -28,6 +32,9 @@ _LEAST_CONTROLLED_SHUTDOWN: Final = 12
 _PRODUCE_FIRST_TRANSACTIONAL: Final = 3
 _PRODUCE_FIRST_FLEXIBLE: Final = 9
 _FIRST_WITH_SOFTWARE: Final = 3
+_TELLING_CLIENT: Final = frozenset(
+    {api_keys.API_VERSIONS, api_keys.SASL_HANDSHAKE, api_keys.SASL_AUTHENTICATE}
+)
 _ID_AT, _ID_END = 4, 8
 _NO_ID: Final = bytes(4)
 _SOME_ID: Final = b"\0\0\0\1"
@@ -145,6 +152,33 @@ def without_id(frame: bytes) -> bytes:
     """Return a request with a correlation id that all such requests share, or none if that is 0."""
     has_id = frame[_ID_AT:_ID_END] != _NO_ID
     return frame[:_ID_AT] + (_SOME_ID if has_id else _NO_ID) + frame[_ID_END:]
+
+
+def note_client(connection: Connection, api_key: int | None, request: Frame) -> None:
+    """Note what a request tells of its client: its software, its SASL mechanism and its user."""
+    if api_key not in _TELLING_CLIENT or not request.last_packet:
+        return
+    if api_key == api_keys.API_VERSIONS:
+        if connection.client_software is None:
+            connection.client_software = read_client_software(request.data)
+    elif connection.sasl_user is None:
+        _note_sasl(connection, request.data)
+
+
+def _note_sasl(connection: Connection, data: bytes) -> None:
+    """Note the mechanism of a SaslHandshake, or the user in the token of a SaslAuthenticate."""
+    try:
+        header = read_request_header(data)
+        api = API_BY_KEY[header.api_key]
+        if not api.versions.covers(header.version):
+            return
+        body, _ = decode_prefix(api.request_class(), header.version, data, header.body_offset)
+    except DecodeError:
+        return
+    if isinstance(body, SaslHandshakeRequest):
+        note_mechanism(connection, body.mechanism)
+    elif isinstance(body, SaslAuthenticateRequest):
+        note_token(connection, bytes(body.auth_bytes))
 
 
 def read_client_software(data: bytes) -> tuple[str, str] | None:

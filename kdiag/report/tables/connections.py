@@ -153,6 +153,18 @@ _CONNECTION_COLUMNS: Final[tuple[Column[ConnectionFacts], ...]] = (
         lambda of: of.software[1] or None,
     ),
     Column(
+        "sasl_mechanism",
+        STRING,
+        "The SASL mechanism that the client asked for, such as `SCRAM-SHA-512`.",
+        lambda of: of.connection.sasl_mechanism,
+    ),
+    Column(
+        "sasl_user",
+        STRING,
+        "Whom the client claimed to be there: no secret, at most 256 characters.",
+        lambda of: of.connection.sasl_user,
+    ),
+    Column(
         "sightings",
         STRING,
         "Its other addresses, as before and after NAT: `client > broker, client > broker`.",

@@ -11,6 +11,7 @@ from kdiag.exchange.documents.byte_view import view_side
 from kdiag.exchange.documents.document import SCHEMA, Clockface, Documents
 from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.line.phrase import count
+from kdiag.exchange.model import Connection
 from kdiag.exchange.side import Side
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
@@ -92,7 +93,8 @@ class ExchangeView:
         ends = f"{connection.client} → {connection.broker}"
         client_id = output.paint(harmless(exchange.client_id or "-"), CYAN)
         output.line(f"{output.paint(f'exchange {exchange.number}', BOLD)}  {time}")
-        print_paragraph(output, f"connection {connection.number}  {ends}  client id {client_id}")
+        who = f"client id {client_id}{_user_text(connection)}"
+        print_paragraph(output, f"connection {connection.number}  {ends}  {who}")
         correlation_id = f"correlation id {exchange.correlation_id}"
         output.line(f"{api}  {correlation_id}  {latency}  {self._status(status)}")
         error = dissection.error
@@ -199,6 +201,14 @@ class ExchangeView:
                 output.line(clipped(f"{place}{path}", width))
                 text = " " * (indent if width > _NARROW else 2) + value
             output.line(clipped(text, width))
+
+
+def _user_text(connection: Connection) -> str:
+    """Return whom the client claimed to be with SASL: `  user alice (PLAIN)`."""
+    user, mechanism = connection.sasl_user, connection.sasl_mechanism
+    if user is None:
+        return ""
+    return f"  user {harmless(user)}{f' ({mechanism})' if mechanism else ''}"
 
 
 def transport_text(frame: Frame) -> str:

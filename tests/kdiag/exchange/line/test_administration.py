@@ -26,14 +26,14 @@ def test_a_sasl_handshake_tells_what_is_wanted_and_what_there_is() -> None:
     assert said == "mechanism PLAIN → broker has SCRAM-SHA-512 OAUTHBEARER"
 
 
-def test_a_sasl_token_is_told_by_its_size_alone() -> None:
+def test_a_sasl_token_is_told_by_its_user_and_size_alone() -> None:
     """A password is never on the line; why it was refused is."""
     token = b"\0alice\0secret-word"
     answered = {"error_code": 58, "error_message": "Invalid username or password"}
 
     said = written_line("SaslAuthenticate", 2, {"auth_bytes": token}, answered)
 
-    assert said == 'token of 18 B → "Invalid username or password"'
+    assert said == 'user alice, token of 18 B → "Invalid username or password"'
 
 
 def test_created_topics_stand_with_partitions_replicas_and_settings() -> None:

@@ -249,6 +249,21 @@ def test_frames_after_sasl_handshake_v0_are_tokens_until_one_is_a_request() -> N
     token = rig.collector.exchanges[1]
     assert (token.api_key, token.client_id) == (None, None)
     assert token.response is not None
+    assert (rig.connection.sasl_mechanism, rig.connection.sasl_user) == ("PLAIN", "alice")
+
+
+def test_the_user_is_in_a_token_that_is_complete_later() -> None:
+    """Its head was begun without it."""
+    rig = Rig(is_sasl=True)
+    token = rig.frame(struct.pack(">i", 13) + b"\0alice\0secret", is_coming=True)
+    token.data = b"\0ali"
+    rig.matcher.begin_request(token)
+    assert rig.connection.sasl_user is None
+
+    token.data, token.last_packet = b"\0alice\0secret", 2
+    rig.matcher.end_request(token)
+
+    assert rig.connection.sasl_user == "alice"
 
 
 def test_a_connection_may_begin_with_tokens() -> None:

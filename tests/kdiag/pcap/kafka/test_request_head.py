@@ -11,14 +11,19 @@ from kdiag.pcap.kafka.request_head import (
     RequestLikeness,
     is_request,
     is_whole_request,
+    note_client,
     read_acks,
     read_client_software,
     request_likeness,
 )
 from kdiag.wire.api.api_versions import ApiVersionsRequest
 from kdiag.wire.api.produce import ProduceRequest
+from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest
+from kdiag.wire.api.sasl_handshake import SaslHandshakeRequest
 from kdiag.wire.codec.messages import encode
+from kdiag.wire.frame import Frame
 from real_kafka.releases import USUAL
+from recordings.exchange_maker import make_connection
 from recordings.segment_tape import request
 
 _HEADERS = ORACLE / f"headers-{USUAL}.jsonl.gz"
@@ -141,3 +146,26 @@ def test_software_is_told_from_version_3_on() -> None:
     assert read_client_software(request(1, api_key=18, version=2)[4:]) is None
     assert read_client_software(request(1, b"\0", api_key=18, version=99)[4:]) is None
     assert read_client_software(b"\0") is None
+
+
+def test_a_connection_learns_mechanism_and_user_from_requests_alone() -> None:
+    """Of versions that exist, with all their bytes; anything else tells nothing."""
+    connection = make_connection()
+
+    def note(data: bytes, api_key: int, last_packet: int = 1) -> tuple[str | None, str | None]:
+        frame = Frame(data[4:], len(data) - 4, 1, 1, 1, last_packet)
+        note_client(connection, api_key, frame)
+        return connection.sasl_mechanism, connection.sasl_user
+
+    handshake = request(
+        1, encode(SaslHandshakeRequest(mechanism="PLAIN"), 1), api_key=17, version=1
+    )
+    token = SaslAuthenticateRequest(auth_bytes=b"\0alice\0pw")
+    authenticate = request(2, b"\0" + encode(token, 2), api_key=36, version=2)
+    assert note(request(1, b"\0\5PLAIN", api_key=17, version=9), 17) == (None, None)
+    assert note(handshake[:-2], 17) == (None, None)
+    assert note(handshake, 17, last_packet=0) == (None, None)
+    assert note(handshake, 17) == ("PLAIN", None)
+    assert note(handshake, 3) == ("PLAIN", None)
+    assert note(authenticate, 36) == ("PLAIN", "alice")
+    assert note(authenticate, 36) == ("PLAIN", "alice")

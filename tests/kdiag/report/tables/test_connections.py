@@ -28,13 +28,15 @@ def as_dict(names: list[str], row: tuple[object, ...]) -> dict[str, object]:
 
 def test_a_connection_is_a_row() -> None:
     """Times are given twice: to the nanosecond, and as microseconds for a timestamp."""
-    connection = Connection(**FACTS, client_software=("librdkafka", ""))  # type: ignore[arg-type]
+    known = {"client_software": ("librdkafka", ""), "sasl_mechanism": "PLAIN", "sasl_user": "alice"}
+    connection = Connection(**FACTS, **known)  # type: ignore[arg-type]
     row = as_dict([each.name for each in CONNECTIONS.columns], connection_row(connection))
 
     assert row["client_host"] == "::1"
     assert (row["first_time"], row["first_ns"]) == (5_000, 5_000_001)
     assert (row["last_time"], row["last_ns"]) == (9_999, 9_999_999)
     assert (row["client_software_name"], row["client_software_version"]) == ("librdkafka", None)
+    assert (row["sasl_mechanism"], row["sasl_user"]) == ("PLAIN", "alice")
     assert row["protocol"] == "unknown"
 
 

@@ -65,6 +65,15 @@ def test_an_exchange_is_shown_with_all_that_is_known_of_it() -> None:
     ]
 
 
+def test_the_user_of_a_connection_stands_in_the_head() -> None:
+    """Its control bytes are escaped; where the mechanism is not known, nothing stands for it."""
+    exchange = make_exchange(HeartbeatRequest(), HeartbeatResponse(), version=3)
+    exchange.connection.sasl_user = "ali\x1bce"
+    assert view(exchange)[1].endswith(r"client id app  user ali\x1bce")
+    exchange.connection.sasl_mechanism = "PLAIN"
+    assert view(exchange)[1].endswith(r"user ali\x1bce (PLAIN)")
+
+
 def test_branches_show_plain_values_first_and_wrap_them() -> None:
     """Objects of plain values are one line if they fit; topic ids have their names beside."""
     topic = FetchTopic(topic_id=bytes(15) + b"\x09", partitions=[FetchPartition(3)])
