@@ -28,8 +28,7 @@ from struct import Struct, error
 from typing import Any, Final, Protocol
 
 from kdiag.exchange.model import Connection, Exchange, Status, UnansweredReason
-from kdiag.exchange.secrets.sasl_user import note_token
-from kdiag.pcap.kafka.request_head import is_request, note_client, read_acks
+from kdiag.pcap.kafka.request_head import is_request, note_bare_token, note_client, read_acks
 from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.kafka.unmatched_responses import (
     ENOUGH_REQUESTS,
@@ -278,8 +277,8 @@ class Matcher:
         """Handle the rest of a request that was still coming."""
         exchange = self._coming.pop(id(frame), None)
         if exchange is None:
-            if self._is_sasl and not is_request(frame.data, frame.size):
-                note_token(self._connection, frame.data)
+            if self._is_sasl:
+                note_bare_token(self._connection, frame)
             return  # else it has not begun: its turn comes with all its bytes
         exchange.client_id = self._client_id(frame.data, exchange.api_key, exchange.version)
         if exchange.response is not None:
@@ -349,8 +348,7 @@ class Matcher:
         exchange = self._exchange(self._collector.last_number, request=frame)
         exchange.pairing = Status.OPAQUE
         self._tokens.append(exchange)
-        if frame.last_packet:
-            note_token(self._connection, frame.data)
+        note_bare_token(self._connection, frame)
 
     def _exchange(
         self, number: int, request: Frame | None = None, response: Frame | None = None

@@ -165,6 +165,12 @@ def note_client(connection: Connection, api_key: int | None, request: Frame) -> 
         _note_sasl(connection, request.data)
 
 
+def note_bare_token(connection: Connection, frame: Frame) -> None:
+    """Note the user in a frame of the client between SaslHandshake v0 and the next request."""
+    if frame.last_packet and not is_request(frame.data, frame.size):
+        note_token(connection, frame.data)
+
+
 def _note_sasl(connection: Connection, data: bytes) -> None:
     """Note the mechanism of a SaslHandshake, or the user in the token of a SaslAuthenticate."""
     try:
