@@ -3,6 +3,7 @@
 import json
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -65,6 +66,33 @@ def test_live_exchanges_are_printed_at_once_and_kept(
     assert {each["time"] for each in printed if each["kind"] == "exchange"} == {
         each["time"] for each in again if each["kind"] == "exchange" and each["api"] == line["api"]
     }
+
+
+@pytest.mark.skipif(shutil.which("tcpdump") is None, reason="tcpdump compiles filters")
+def test_all_interfaces_are_watched_through_a_filter(
+    get_kafka_jars: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Every exchange that passes it is there once, though loopback shows each packet twice."""
+    get_kafka_jars(NEWEST)
+    with KafkaCluster(NEWEST, tmp_path) as cluster:
+        port = cluster.bootstrap.rpartition(":")[2]
+        options = ["--live", "any", "--filter", f"tcp port {port}", "--api", "ApiVersions"]
+        with (
+            start_kdiag(
+                "decode", *options, "-o", "jsonl", stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            ) as kdiag,
+            BrokerSocket(cluster.bootstrap) as broker,
+        ):
+            line = first_line(kdiag, broker)
+            kdiag.send_signal(signal.SIGINT)
+            assert kdiag.stdout is not None
+            rest = kdiag.stdout.read()
+
+    assert (line["api"], line["status"]) == ("ApiVersions", "ok")
+    documents = [line, *map(json.loads, rest.splitlines())]
+    assert {each["broker"].rpartition(":")[2] for each in documents} == {port}
+    asked = [each["correlation_id"] for each in documents if each["kind"] == "exchange"]
+    assert len(set(asked)) == len(asked)
 
 
 def test_a_reader_that_has_gone_ends_it() -> None:

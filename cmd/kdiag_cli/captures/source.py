@@ -9,7 +9,7 @@ import typer
 from kdiag.errors import CaptureError
 from kdiag.exchange.line.phrase import count
 from kdiag.pcap.decoder import Counts
-from kdiag.pcap.live import LiveCapture
+from kdiag.pcap.live import CaptureChoice, LiveCapture
 from kdiag.pcap.memory_budget import Limits
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tls.keylog import KeyLog
@@ -32,7 +32,11 @@ def open_traffic(inputs: CaptureInputs) -> Traffic:
     if inputs.live is None:
         return CaptureReader(inputs.files, separates_networks=apart, tunnel_ports=ports)
     return LiveCapture(
-        inputs.live, write=inputs.write, separates_networks=apart, tunnel_ports=ports
+        inputs.live,
+        write=inputs.write,
+        separates_networks=apart,
+        tunnel_ports=ports,
+        choice=CaptureChoice(inputs.is_promiscuous, inputs.filter),
     )
 
 

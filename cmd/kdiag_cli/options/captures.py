@@ -57,6 +57,20 @@ EachInterface = Annotated[
         help="List a connection wherever it is seen, as before and after NAT; once by default.",
     ),
 ]
+Promiscuous = Annotated[
+    bool,
+    typer.Option(
+        "--promiscuous", help="With --live: also what is for other machines, as on a mirror port."
+    ),
+]
+PacketFilter = Annotated[
+    str | None,
+    typer.Option(
+        "--filter",
+        metavar="BPF",
+        help="With --live: only such packets, as tcpdump has it: 'tcp port 9092'.",
+    ),
+]
 WithRecords = Annotated[
     bool, typer.Option("--values", help="Make the table records, which is what users wrote.")
 ]
@@ -72,6 +86,8 @@ class CaptureInputs(NamedTuple):
         files: captures, and folders of captures; `-` stands for stdin.
         live: the interface to capture from instead of reading files.
         write: the file that keeps what is captured.
+        is_promiscuous: whether the interface also takes what is for other machines.
+        filter: what the kernel lets pass, as pcap-filter(7) has it; None for everything.
         ports: those that carry Kafka whatever the bytes look like.
         keylogs: files with the secrets of TLS connections.
         topic_ids: the file with names of topic ids.
@@ -87,6 +103,8 @@ class CaptureInputs(NamedTuple):
     files: Sequence[str] = ()
     live: str | None = None
     write: Path | None = None
+    is_promiscuous: bool = False
+    filter: str | None = None
     ports: AbstractSet[int] = frozenset()
     keylogs: Sequence[Path] = ()
     topic_ids: Path | None = None

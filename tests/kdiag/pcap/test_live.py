@@ -1,5 +1,7 @@
 import os
+import shutil
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +12,7 @@ import pytest
 
 from kdiag.errors import CaptureError
 from kdiag.pcap.encapsulation import UDP_PORT, Encapsulation
-from kdiag.pcap.live import LiveCapture
+from kdiag.pcap.live import ANY_INTERFACE, CaptureChoice, LiveCapture
 from kdiag.pcap.reader import CaptureReader
 
 pytestmark = pytest.mark.skipif(
@@ -60,6 +62,62 @@ def test_a_live_interface_gives_segments_as_a_file_does(tmp_path: Path) -> None:
 
     batches = list(CaptureReader([kept]).read_segments())
     assert sum(WORD in bytes(batch.data) for batch in batches) == 1
+
+
+def test_all_interfaces_give_segments_as_one_does(tmp_path: Path) -> None:
+    """Loopback among them, each packet once; the kept file reads the same."""
+    kept = tmp_path / "kept.pcap"
+    with LiveCapture(ANY_INTERFACE, write=kept) as live, conversation() as (client, accepted):
+        client.sendall(WORD)
+        assert accepted.recv(len(WORD)) == WORD
+        client.sendall(LAST)
+        assert captured_words(live) == [WORD]
+
+    assert kept.read_bytes()[20:24] == struct.pack("<I", 276)
+    batches = list(CaptureReader([kept]).read_segments())
+    assert sum(WORD in bytes(batch.data) for batch in batches) == 1
+
+
+@pytest.mark.skipif(shutil.which("tcpdump") is None, reason="tcpdump compiles filters")
+@pytest.mark.parametrize("interface", ["lo", ANY_INTERFACE])
+def test_a_filter_lets_pass_what_it_names(interface: str) -> None:
+    """Of two conversations, the packets of one are captured, with all their bytes."""
+    with conversation() as (client, accepted), conversation() as (other, _):
+        port = client.getpeername()[1]
+        choice = CaptureChoice(filter=f"tcp port {port}")
+        with LiveCapture(interface, choice=choice) as live:
+            for sender in (other, client):
+                sender.sendall(WORD)
+            assert accepted.recv(len(WORD)) == WORD
+            client.sendall(LAST)
+            assert captured_words(live) == [WORD]
+
+
+@pytest.mark.skipif(shutil.which("tcpdump") is None, reason="tcpdump compiles filters")
+def test_a_wrong_filter_is_an_error_that_says_so() -> None:
+    """Nothing is captured without the filter that was asked for."""
+    choice = CaptureChoice(filter="tcp prt 9092")
+    with pytest.raises(CaptureError, match=r"filter 'tcp prt 9092': .*syntax error"):
+        LiveCapture("lo", choice=choice)
+
+
+def test_an_interface_may_be_promiscuous_but_not_all_of_them() -> None:
+    """The kernel counts who wants it: it ends with the capture."""
+    choice = CaptureChoice(is_promiscuous=True)
+    with pytest.raises(CaptureError, match="any: all interfaces cannot be promiscuous"):
+        LiveCapture(ANY_INTERFACE, choice=choice)
+    with LiveCapture("lo", choice=choice):
+        assert promiscuous_sockets("lo") == 1
+    assert promiscuous_sockets("lo") == 0
+
+
+def promiscuous_sockets(interface: str) -> int:
+    """Return how many sockets want an interface to be promiscuous."""
+    shown = subprocess.run(
+        ["ip", "-d", "-o", "link", "show", interface], capture_output=True, text=True, check=True
+    )
+    words = shown.stdout.split()
+    return int(words[words.index("promiscuity") + 1])
 
 
 def test_packets_that_nobody_reads_are_a_warning() -> None:

@@ -12,7 +12,9 @@ from kdiag_cli.options.captures import (
     DecodeAs,
     EachInterface,
     KeyLogs,
+    PacketFilter,
     Ports,
+    Promiscuous,
     SeparateNetworks,
     TopicIds,
     read_decode_as,
@@ -37,6 +39,7 @@ Examples:
   kdiag decode traffic.pcap --keylog keys.log
   tcpdump -i any -U -w - 'tcp port 9092' | kdiag decode -
   kdiag decode --live lo --write traffic.pcap
+  kdiag decode --live any --filter 'tcp port 9092'
 
 \b
 Exit codes: 0 done, 2 wrong usage or an unreadable file, 8 partial (bytes are missing, malformed
@@ -162,8 +165,12 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     each_interface: EachInterface = False,
     live: Annotated[
         str | None,
-        typer.Option(metavar="IFACE", help="Capture from this interface instead of reading files."),
+        typer.Option(
+            metavar="IFACE", help="Capture from this interface, or any, instead of reading files."
+        ),
     ] = None,
+    promiscuous: Promiscuous = False,
+    packet_filter: PacketFilter = None,
     write: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --live: keep the packets in a pcap.")
     ] = None,
@@ -203,6 +210,8 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             files=files or (),
             live=live,
             write=write,
+            is_promiscuous=promiscuous,
+            filter=packet_filter,
             ports=frozenset(port or ()),
             keylogs=keylog or (),
             topic_ids=topic_ids,

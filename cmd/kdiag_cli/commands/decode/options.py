@@ -11,6 +11,7 @@ from kdiag.clock import SystemClock
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.model import Status
 from kdiag.exchange.selection import Selection
+from kdiag.pcap.live import ANY_INTERFACE
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.options.filters import CaptureMoment
 from kdiag_cli.output.terminal import TimeStyle
@@ -145,10 +146,7 @@ def check(options: DecodeOptions) -> None:
         read_where(options.where)
     if options.summary + (options.show is not None) + (options.explain is not None) > 1:
         raise typer.BadParameter("choose one of --summary, --show and --explain")
-    if bool(inputs.files) == (inputs.live is not None):
-        raise typer.BadParameter("give captures to read, or --live IFACE", param_hint="FILE")
-    if inputs.write is not None and inputs.live is None:
-        raise typer.BadParameter("is for --live: files are kept already", param_hint="'--write'")
+    _check_inputs(inputs)
     if options.with_waits and options.min_latency_ns is None:
         raise typer.BadParameter("is for --min-latency", param_hint="'--with-waits'")
     is_text = options.output == "text" and options.is_listing
@@ -160,6 +158,18 @@ def check(options: DecodeOptions) -> None:
         _check_tables(options)
     elif options.out is not None or not options.bodies:
         raise typer.BadParameter("is for --output parquet", param_hint="'--out' and '--no-bodies'")
+
+
+def _check_inputs(inputs: CaptureInputs) -> None:
+    if bool(inputs.files) == (inputs.live is not None):
+        raise typer.BadParameter("give captures to read, or --live IFACE", param_hint="FILE")
+    if inputs.write is not None and inputs.live is None:
+        raise typer.BadParameter("is for --live: files are kept already", param_hint="'--write'")
+    if (inputs.is_promiscuous or inputs.filter is not None) and inputs.live is None:
+        hint = "'--promiscuous' and '--filter'"
+        raise typer.BadParameter("is for --live; --where chooses exchanges", param_hint=hint)
+    if inputs.is_promiscuous and inputs.live == ANY_INTERFACE:
+        raise typer.BadParameter("is for one interface, not for any", param_hint="'--promiscuous'")
 
 
 def _check_tables(options: DecodeOptions) -> None:
