@@ -62,7 +62,7 @@ class RequestsSeen:
         api_key, version, correlation_id = REQUEST_START.unpack_from(data)
         self.last_head = data[:HEAD_BYTES]
         self._is_sasl = api_key == api_keys.SASL_HANDSHAKE and version == 0
-        if self._is_answered(correlation_id) or (frame.last_packet and asks_nothing(frame)):
+        if self._is_answered(correlation_id) or asks_nothing(frame):
             return
         self._await(correlation_id, (api_key, version))
 
@@ -78,11 +78,6 @@ class RequestsSeen:
             self._early.setdefault(correlation_id)
             if len(self._early) > MAX_EARLY_RESPONSES:
                 del self._early[next(iter(self._early))]
-
-    def end_request(self, frame: Frame) -> None:
-        """Note that a request that was still coming has come: perhaps it wants no answer."""
-        if asks_nothing(frame):
-            self._forget(REQUEST_START.unpack_from(frame.data)[2])
 
     def _is_answered(self, correlation_id: int) -> bool:
         """Return whether the response to a request was captured before it, as matching sees it."""
@@ -196,9 +191,6 @@ class Conversation:
         """Return what the requests tell; from the first loss on that is kept up to date."""
         if self._seen is None:
             self._seen = RequestsSeen(self.matcher)
-            for end, frame in self._announcements.ends:
-                if end == self.matcher.end_request:
-                    self._seen.end_request(frame)
             starts = self._announcements.starts
             self._note(sorted(starts, key=itemgetter(0)))
             self.requests.on_frames = self.responses.on_frames = self._note_from

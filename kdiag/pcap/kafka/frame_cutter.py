@@ -254,11 +254,14 @@ class FrameCutter:
                     starts.append((number, announce, frame))
                     position += size + LENGTH_BYTES
                     continue
-            self._open = _Open(Frame(b"", -1, time_ns[row], 0, packet[row], segments=0))
-            here.append(self._open.frame)
-            position = self._fill(self._open, position)
+            self._open = opened = _Open(Frame(b"", -1, time_ns[row], 0, packet[row], segments=0))
+            here.append(opened.frame)
+            position = self._fill(opened, position)
             if self.loss is not None:
-                here.pop()
+                # A length that ends in a later segment counts in this one: it is read later, too.
+                is_whole = len(opened.prefix) == LENGTH_BYTES
+                if position < edge[row + 1] + is_whole:
+                    here.pop()
                 break
         _share(here, is_shared=shared)
         if self._known:

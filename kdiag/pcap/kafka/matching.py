@@ -28,7 +28,7 @@ from struct import Struct, error
 from typing import Any, Final, Protocol
 
 from kdiag.exchange.model import Connection, Exchange, Status, UnansweredReason
-from kdiag.pcap.kafka.request_head import is_request, note_bare_token, note_client, read_acks
+from kdiag.pcap.kafka.request_head import asks_nothing, is_request, note_bare_token, note_client
 from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.kafka.unmatched_responses import (
     ENOUGH_REQUESTS,
@@ -267,11 +267,15 @@ class Matcher:
         )
         if api_key == api_keys.SASL_HANDSHAKE and version == 0:
             self._is_sasl = True
+        if asks_nothing(frame):
+            exchange.pairing = Status.NO_RESPONSE
         if not frame.last_packet:
             self._coming[id(frame)] = exchange
-        elif self._needs_no_response(exchange, frame):
-            return
-        self._expect(correlation_id, exchange)
+        note_client(self._connection, exchange.api_key, frame)
+        if exchange.pairing is Status.NO_RESPONSE:
+            self._complete(exchange)
+        else:
+            self._expect(correlation_id, exchange)
 
     def end_request(self, frame: Frame) -> None:
         """Handle the rest of a request that was still coming."""
@@ -281,10 +285,9 @@ class Matcher:
                 note_bare_token(self._connection, frame)
             return  # else it has not begun: its turn comes with all its bytes
         exchange.client_id = self._client_id(frame.data, exchange.api_key, exchange.version)
-        if exchange.response is not None:
+        note_client(self._connection, exchange.api_key, frame)
+        if exchange.response is not None or exchange.pairing is Status.NO_RESPONSE:
             self._complete(exchange)
-        elif self._needs_no_response(exchange, frame):
-            self._forget(exchange)
 
     def begin_response(self, frame: Frame) -> None:
         """Handle a response."""
@@ -555,28 +558,6 @@ class Matcher:
                 exchange.is_violation = True
                 self._collector.note_violation(number)
         self._held.clear()
-
-    def _needs_no_response(self, exchange: Exchange, request: Frame) -> bool:
-        """Look into a complete request; hand it over if it will not be answered."""
-        if exchange.api_key == api_keys.PRODUCE:
-            if read_acks(request.data, exchange.version) == 0:
-                exchange.pairing = Status.NO_RESPONSE
-                self._collector.exchanges.append(exchange)
-                return True
-        else:
-            note_client(self._connection, exchange.api_key, request)
-        return False
-
-    def _forget(self, exchange: Exchange) -> None:
-        """Wait no more for the response to a request."""
-        for correlation_id, each in self._outstanding.items():
-            if each is exchange:
-                self._pop_outstanding(correlation_id)
-                return
-        for queue in self._repeated.values():
-            if exchange in queue:
-                queue.remove(exchange)
-                return
 
     def _client_id(self, data: bytes, api_key: int | None, version: int | None) -> str | None:
         """Return the client id of a request, if there is one and its bytes are here."""

@@ -24,6 +24,7 @@ from kdiag.wire.primitives import RefusedError, read_uvarint
 
 _INT16: Final = Struct(">h")
 _CLIENT_ID_OFFSET: Final = REQUEST_START.size + _INT16.size
+_HEAD_BYTES: Final = 512  # with which a frame is announced
 _NEWER_VERSIONS: Final = 8
 _LARGEST_UNKNOWN_KEY: Final = 1023
 _LARGEST_UNKNOWN_VERSION: Final = 31
@@ -143,9 +144,14 @@ def read_acks(data: bytes, version: int | None) -> int | None:
 
 
 def asks_nothing(frame: Frame) -> bool:
-    """Return whether a frame is a Produce request that wants no answer."""
+    """Return whether a frame is a Produce request that wants no answer, as far as its head tells.
+
+    One that is still coming has no more than a head, and must not be judged otherwise when it came.
+    """
     api_key, version, _ = REQUEST_START.unpack_from(frame.data)
-    return api_key == api_keys.PRODUCE and read_acks(frame.data, version) == 0
+    if api_key != api_keys.PRODUCE or not API_BY_KEY[api_key].versions.covers(version):
+        return False
+    return read_acks(frame.data[:_HEAD_BYTES], version) == 0
 
 
 def without_id(frame: bytes) -> bytes:

@@ -233,3 +233,21 @@ def test_a_frame_has_its_place_where_it_starts_unless_it_becomes_known_much_late
     assert place(5, 5) == 5
     assert place(5, 5 + MAX_WAIT_PACKETS) == 5
     assert place(5, 6 + MAX_WAIT_PACKETS) == 6 + MAX_WAIT_PACKETS
+
+
+@pytest.mark.parametrize("rest_size", [1, 3, 4])
+def test_a_length_that_proves_absurd_counts_where_it_starts_alike_in_any_calls(
+    rest_size: int,
+) -> None:
+    """Read in one call or in two, the frame before tells the same about its segment."""
+    absurd = b"\xff\xff\xff\xff"
+    parts = [sized(b"frame") + absurd[:rest_size], absurd[rest_size:] + b"rest"]
+    at_once, one_by_one = Collector(), Collector()
+    at_once.take(parts)
+    one_by_one.take(parts[:1])
+    if one_by_one.cutter.loss is None:
+        one_by_one.take(parts[1:], first_packet=2)
+
+    assert at_once.cutter.loss is not None
+    assert one_by_one.cutter.loss is not None
+    assert at_once.frames == one_by_one.frames

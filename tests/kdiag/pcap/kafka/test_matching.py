@@ -303,8 +303,27 @@ def test_an_exchange_is_handed_over_when_both_frames_are_complete() -> None:
     assert rig.collector.exchanges[0].client_id == "client-1"
 
 
+def test_acks_0_is_known_from_the_head_so_no_response_is_taken_for_one_to_it() -> None:
+    """Whether the rest has come when a response comes makes no difference."""
+    outcomes = []
+    for is_coming in (True, False):
+        rig = Rig()
+        data = produce(1, acks=0, version=13)[4:]
+        frame = Frame(data, len(data), 0, 0, 1, 0 if is_coming else 1)
+        rig.matcher.begin_request(frame)
+        answer = response(1)[4:]
+        rig.matcher.begin_response(Frame(answer, len(answer), 0, 0, 2, 2))
+        frame.last_packet = 3
+        rig.matcher.end_request(frame)
+        rig.matcher.give_up_outstanding()
+        outcomes.append(sorted(rig.outcome()))
+
+    assert outcomes[0] == outcomes[1]
+    assert (1, 1, Status.NO_RESPONSE) in outcomes[0]
+
+
 def test_acks_0_is_found_when_a_long_request_is_complete() -> None:
-    """Its head was begun as if it could be answered."""
+    """Its head tells; it is handed over with all its bytes."""
     rig = Rig()
     for number in (1, 1):
         asked = rig.frame(produce(number, 0, 7), is_coming=True)
