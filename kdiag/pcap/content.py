@@ -18,7 +18,7 @@ from kdiag.pcap.kafka.detection import detect, is_bare_token
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
 from kdiag.pcap.kafka.matching import ExchangeCollector, Matcher, ReasonOf
 from kdiag.pcap.kafka.opening import Opening, OpeningSide, Verdict
-from kdiag.pcap.tcp.reassembly import ByteConsumer
+from kdiag.pcap.tcp.reassembly import ByteConsumer, Nobody
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pcap.tls.problem import tls_problem
@@ -51,13 +51,6 @@ class Unresolved(Protocol):
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, that brought such bytes."""
         ...
-
-
-class Ignored:
-    """Ignores bytes that nobody reads."""
-
-    def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
-        """Pass over the bytes."""
 
 
 class Content:
@@ -182,7 +175,7 @@ class Content:
         elif verdict.protocol is Carried.TLS and self._tls is None:
             self._enter_tls(opening, client, known)
         else:
-            self._attach((Ignored(), Ignored()))
+            self._attach((Nobody(), Nobody()))
         if self._tls is None or verdict.protocol is Carried.KAFKA:
             self._connection.protocol = verdict.protocol
         return verdict
@@ -232,6 +225,12 @@ class Content:
             has_keys = bool(self._rules.keylog)
             problem = tls_problem(facts, self._connection, has_keys=has_keys)
             self._connection.tls_problem = problem
+
+    def let_go(self) -> None:
+        """Let go of all that is kept and of who is told, so that the memory is free at once."""
+        self._opening = self._conversation = self._tls = None
+        self._on_skip = _tell_nobody
+        self.consumers = (Nobody(), Nobody())
 
     def _verdict(self, opening: Opening, *, is_over: bool) -> Verdict | None:
         """Return the protocol: the user's word, unless the first bytes are or may be TLS."""
@@ -290,6 +289,10 @@ class Content:
             self.consumers = consumers
         else:
             self._tls.targets = [*consumers]
+
+
+def _tell_nobody(_direction: str, _skip: Skip) -> None:
+    """Ignore bytes of which no frame can be made, of a connection that has ended."""
 
 
 def _feed(consumer: ByteConsumer, side: OpeningSide, known: int) -> None:

@@ -458,6 +458,9 @@ class Flow:
         if self.tcp is not None:
             connection.tcp = self.tcp.facts(self._client_side())
         self._around.ended.append(connection)
+        self._content.let_go()
+        for each in self._reassemblies:
+            each.let_go()
 
     def add_link(self, link: Link) -> None:
         """Note a connection that is this one once more."""

@@ -22,7 +22,7 @@ from kdiag.pcap.tcp.reassembly import DEFAULT_MAX_WAITING_BYTES
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 
 DEFAULT_MAX_MEMORY_BYTES: Final = 512 << 20
-CONNECTION_BYTES: Final = 3_000
+CONNECTION_BYTES: Final = 3_300
 """What a connection takes that holds no bytes at all; measured."""
 
 _PACKET_BYTES: Final = 300  # what keeping a packet costs beside its payload

@@ -73,9 +73,9 @@ class FrameSearch:
 
     @property
     def held_bytes(self) -> int:
-        """Return what the kept bytes take: they are here twice, for pieces and for searching."""
+        """Return what the kept bytes take: they are here twice, in pieces and in one that grows."""
         overhead = len(self.pieces) * _PIECE_OVERHEAD_BYTES
-        return 2 * len(self._data) + overhead + len(self._candidates) * _CANDIDATE_BYTES
+        return len(self._data) * 5 // 2 + overhead + len(self._candidates) * _CANDIDATE_BYTES
 
     @property
     def unread_bytes(self) -> int:

@@ -46,6 +46,13 @@ class ByteConsumer(Protocol):
         ...
 
 
+class Nobody:
+    """Reads nothing."""
+
+    def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
+        """Pass over the bytes."""
+
+
 class Moment(NamedTuple):
     """A packet as a point in time."""
 
@@ -251,6 +258,11 @@ class Reassembly:
         if self._end is not None and self._end > self.offset:
             self._declare(self._end - self.offset, moment, reason)
 
+    def let_go(self) -> None:
+        """Let go of the consumer and of who is told: no more bytes will come."""
+        self._on_gap = _tell_nobody
+        self.consumer = Nobody()
+
     def _wait(self, start: int, stop: int, piece: Piece) -> None:
         """Keep the new bytes of a segment that covers `start` to `stop` of the stream."""
         if start >= self.offset and (not self._waiting or start >= self._waiting[-1].stop):
@@ -332,6 +344,10 @@ class Reassembly:
         self.offset += size
         self.next_sequence = (self.next_sequence + size) % _MODULUS
         self.consumer.add_segments(segments, 0, len(segments.packet), known)
+
+
+def _tell_nobody(_direction: Reassembly, _size: int, _moment: Moment, _reason: str) -> None:
+    """Ignore a hole in a direction that has ended."""
 
 
 def distance(origin: int, sequence: int) -> int:

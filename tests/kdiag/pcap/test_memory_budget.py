@@ -1,7 +1,9 @@
+import gc
 from typing import NamedTuple
 
 from kdiag.exchange.model import Connection, Protocol
 from kdiag.pcap.decoder import CaptureDecoder, Item
+from kdiag.pcap.flow import Flow
 from kdiag.pcap.memory_budget import CONNECTION_BYTES, Limits, MemoryBudget
 from recordings.segment_tape import BROKER, CLIENT, SYN, Segment, Talk, batches, request, response
 
@@ -88,3 +90,19 @@ def test_a_connection_that_was_given_up_goes_on_as_another() -> None:
     assert decoder.counts.given_up >= 1
     assert decoder.counts.exchanges == 1
     assert Protocol.KAFKA in protocols
+
+
+def test_a_connection_that_was_ended_is_free_at_once() -> None:
+    """It holds nobody who holds it: no collector of cycles has to find it first."""
+    gc.collect()
+    gc.disable()
+    try:
+        decoder = CaptureDecoder(hex)
+        (batch,) = batches([Segment(CLIENT, BROKER, 1000, 0, SYN)])
+        decoder.feed(batch)
+        (flow,) = map(id, decoder._flows.values())
+        decoder.finish()
+
+        assert flow not in {id(each) for each in gc.get_objects() if isinstance(each, Flow)}
+    finally:
+        gc.enable()
