@@ -29,7 +29,9 @@ COMMANDS: Final = (
     ("help", "exit-codes"),
 )
 PROGRAM: Final = """
-import sys, time
+import signal, sys, time
+if "nohup" not in sys.argv:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whatever the tests run under
 from kdiag_cli.ending import left_on_cluster, run_to_end
 def work():
     with left_on_cluster() as left:
@@ -137,7 +139,7 @@ def test_a_second_signal_ends_it_at_once() -> None:
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     """Under nohup a program outlives its terminal."""
-    command = ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *start()]
+    command = ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *start(), "nohup"]
     with ChildProgram(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == b"ready\n"

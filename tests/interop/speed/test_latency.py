@@ -203,7 +203,7 @@ def test_a_long_path_is_blamed_on_the_network(make_wan_cluster: Callable[..., Wa
         measure_again(blame, ATTEMPTS)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, "timeout"])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, "timeout"])
 def test_an_end_before_its_time_tells_what_was_measured(
     proxied: ProxiedCluster, how: signal.Signals | str
 ) -> None:
