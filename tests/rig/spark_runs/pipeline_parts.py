@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 from zlib import crc32
 
 import numpy as np
@@ -38,13 +39,14 @@ Tables = dict[str, list[pa.RecordBatch]]
 
 
 def in_one_process(files: Sequence[Path], keylog: bytes = b"") -> Tables:
-    """Return the tables that one decoder makes of captures."""
+    """Return the tables that one decoder makes of captures, read one after the other as on Spark."""
     tables: Tables = defaultdict(list)
     names = TopicNames()
     learn_all_names(names, files, keylog=KeyLog.parse(keylog))
     batches = TableBatches(lambda name, batch: tables[name].append(batch), names, CHOICE)
-    for item in decode_capture(files, keylog=KeyLog.parse(keylog)):
-        batches.add(item)
+    with patch("kdiag.pcap.files.merge.MAX_MERGED", 1):
+        for item in decode_capture(files, keylog=KeyLog.parse(keylog)):
+            batches.add(item)
     batches.flush()
     return tables
 
