@@ -39,7 +39,7 @@ Tables = dict[str, list[pa.RecordBatch]]
 
 
 def in_one_process(files: Sequence[Path], keylog: bytes = b"") -> Tables:
-    """Return the tables that one decoder makes of captures, read one after the other as on Spark."""
+    """Return the tables that one decoder makes of captures, read one by one as on Spark."""
     tables: Tables = defaultdict(list)
     names = TopicNames()
     learn_all_names(names, files, keylog=KeyLog.parse(keylog))
