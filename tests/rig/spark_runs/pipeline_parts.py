@@ -118,7 +118,9 @@ def shuffled(batches: list[pa.RecordBatch], parts: int) -> list[list[pa.RecordBa
             bundles[each["part"][0].as_py()].append(each)
     for each in bundles:
         each.sort(key=lambda row: row["packet"][0].as_py())
-    return [list(unbundle(each, batches[0].schema)) for each in bundles]
+    # A capture may be damaged so badly that it has no packets.
+    schema = batches[0].schema if batches else PACKETS
+    return [list(unbundle(each, schema)) for each in bundles]
 
 
 def tabulated(outcome: Tables, files: MappedFiles = NO_FILES) -> Tables:

@@ -1,7 +1,8 @@
 """Which cases of a large matrix a run draws: a few by a seed, or all with KDIAG_EXHAUSTIVE=1.
 
-The seed is new in every run, so that in time all cases have their turn, and the header of the run
-prints it; KDIAG_SEED draws the same cases again. Workers of pytest-xdist inherit it.
+The seed is new in every run by hand, so that in time all cases have their turn, and the header of
+the run prints it; KDIAG_SEED draws the same cases again. `.ci/run` takes it from the commit, so
+that what passed once passes where it lands. Workers of pytest-xdist inherit it.
 """
 
 import os
