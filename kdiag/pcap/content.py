@@ -9,20 +9,24 @@ the rest:
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Gap
 from kdiag.exchange.model import Protocol as Carried
 from kdiag.pcap.kafka.conversation import Announcements, Conversation
 from kdiag.pcap.kafka.detection import detect, is_bare_token
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
 from kdiag.pcap.kafka.matching import ExchangeCollector, Matcher, ReasonOf
 from kdiag.pcap.kafka.opening import Opening, OpeningSide, Verdict
+from kdiag.pcap.tcp.extent import Extents
 from kdiag.pcap.tcp.reassembly import ByteConsumer, Nobody
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.pcap.tls.keylog import KeyLog
-from kdiag.pcap.tls.problem import tls_problem
+from kdiag.pcap.tls.problem import tls_problem, told_alerts
 from kdiag.pcap.tls.stream import TlsStream
+
+if TYPE_CHECKING:
+    from kdiag.pcap.tcp.tracker import TcpTracker  # 24 ms to load; few need it
 
 _MIDSTREAM: Final = "the capture starts in the middle of the connection"
 _KAFKA_PORTS: Final = range(9092, 9099)
@@ -37,12 +41,40 @@ class ReadingRules(NamedTuple):
         collector: numbers the exchanges and keeps the complete ones.
         frames: where frames are announced.
         keylog: the secrets of TLS connections, if some are known.
+        keeps_places: whether frames note where in the stream they start.
     """
 
     limits: FrameLimits
     collector: ExchangeCollector
     frames: Announcements
     keylog: KeyLog | None
+    keeps_places: bool = False
+
+
+class Surroundings(NamedTuple):
+    """The settings and sinks that all connections of a run share.
+
+    Attributes:
+        rules: how its bytes are read.
+        max_waiting_bytes: how much may wait for bytes that come out of order, per direction.
+        gaps: where gaps go.
+        ended: where connections go after their last exchange.
+        ports: those that carry Kafka whatever the bytes look like.
+        endpoint_text: turns an endpoint into `ip:port`.
+        make_tracker: makes a tracker of TCP facts; None if nobody wants them.
+        keeps_leads: whether connections keep their first packet with bytes.
+        extents: learn which packets are of which connection; None if nobody wants that.
+    """
+
+    rules: ReadingRules
+    max_waiting_bytes: int
+    gaps: list[Gap]
+    ended: list[Connection]
+    ports: frozenset[int]
+    endpoint_text: Callable[[int], str]
+    make_tracker: "Callable[[], TcpTracker] | None" = None
+    keeps_leads: bool = False
+    extents: Extents | None = None
 
 
 class Unresolved(Protocol):
@@ -60,6 +92,8 @@ class Content:
         consumers: read the bytes of side 0 and side 1; `decide` may replace them.
         forced_client: the side that must be the client of Kafka, because the user named the other
             one's port; None where the bytes tell.
+        preamble_bytes: bytes of a proxy's preamble, by side.
+        preamble_secrets: where in the client's bytes that has a password.
     """
 
     __slots__ = (
@@ -73,6 +107,8 @@ class Content:
         "_tls",
         "consumers",
         "forced_client",
+        "preamble_bytes",
+        "preamble_secrets",
     )
 
     def __init__(
@@ -92,6 +128,8 @@ class Content:
             has_syn: whether the first packet is a SYN, so that the first bytes are here.
         """
         self.forced_client: int | None = None
+        self.preamble_bytes = (0, 0)
+        self.preamble_secrets: tuple[tuple[int, int], ...] = ()
         self._has_kafka_port = False
         self._has_syn = has_syn
         self._rules = rules
@@ -111,6 +149,11 @@ class Content:
     def is_decided(self) -> bool:
         """Return whether the protocol is known."""
         return self._opening is None or self._tls is not None
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Return whether it is read out of TLS."""
+        return self._tls is not None
 
     @property
     def is_plain(self) -> bool:
@@ -221,10 +264,13 @@ class Content:
         """Report the facts of TLS."""
         if self._tls is not None:
             facts = self._tls.facts
-            self._connection.tls_version, self._connection.sni = facts.version, facts.sni
-            has_keys = bool(self._rules.keylog)
-            problem = tls_problem(facts, self._connection, has_keys=has_keys)
-            self._connection.tls_problem = problem
+            connection = self._connection
+            connection.tls_version, connection.sni = facts.version, facts.sni
+            connection.tls_cipher_suite, connection.tls_alpn = facts.cipher_suite, facts.alpn
+            connection.tls_alerts = told_alerts(facts)
+            problem = tls_problem(facts, connection, has_keys=bool(self._rules.keylog))
+            if problem is not None:
+                connection.tls_problem, connection.tls_fault = problem
 
     def let_go(self) -> None:
         """Let go of all that is kept and of who is told, so that the memory is free at once."""
@@ -260,6 +306,11 @@ class Content:
         conversation = Conversation(matcher, rules.frames, rules.limits, self._on_skip)
         self._conversation = conversation
         streams = conversation.requests, conversation.responses
+        if rules.keeps_places and self._tls is None:
+            low, high = opening.sides
+            self.preamble_bytes = low.preamble_bytes, high.preamble_bytes
+            self.preamble_secrets = opening.secrets
+            streams[0].keeps_places = streams[1].keeps_places = True
         self._attach(streams if client == 0 else streams[::-1])
         for stream, side in zip(streams, (client, 1 - client), strict=True):
             kept = opening.sides[side]

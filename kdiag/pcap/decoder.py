@@ -14,14 +14,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import Protocol
-
-import msgspec
 
 from kdiag.exchange.model import Connection, Exchange, Gap
-from kdiag.pcap.content import ReadingRules
+from kdiag.pcap.content import ReadingRules, Surroundings
 from kdiag.pcap.encapsulation import NO_PORTS
-from kdiag.pcap.flow import Flow, Surroundings
+from kdiag.pcap.ending import IDLE
+from kdiag.pcap.flow import Flow
 from kdiag.pcap.kafka.conversation import Announcements
 from kdiag.pcap.kafka.frame_cutter import MAX_WAIT_PACKETS
 from kdiag.pcap.kafka.frame_stream import FrameLimits
@@ -30,8 +28,11 @@ from kdiag.pcap.kafka.unmatched_responses import UnmatchedResponses
 from kdiag.pcap.memory_budget import DEFAULT_LIMITS, Limits, MemoryBudget
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader, Source
-from kdiag.pcap.tcp.reassembly import Moment
+from kdiag.pcap.tcp.counts import Counts
+from kdiag.pcap.tcp.extent import Extents
+from kdiag.pcap.tcp.reassembly import Moment, Recording
 from kdiag.pcap.tcp.sightings import Lead, Link, Sightings
+from kdiag.pcap.tcp.silence import MAX_REMEMBERED, SilenceWatch
 from kdiag.pcap.tcp.sorted_batch import LEFT_OUT, SYN, FlowRows, SegmentRow, SortedBatch
 from kdiag.pcap.tls.keylog import KeyLog
 
@@ -39,63 +40,8 @@ Item = Exchange | Gap | Connection
 
 _ORDER = itemgetter(0)
 _END_OF_CAPTURE = "end of capture"
-_IDLE = "idle"
 _MEMORY = "memory"
-_MAX_REMEMBERED = 65_536
 _LEAST_RUN_ROWS = 16  # rows from which on a run is cheaper than one row after the other
-
-
-class Counts(msgspec.Struct):
-    """The counts of a decoder.
-
-    Attributes:
-        segments: TCP segments.
-        connections: TCP connections; a reused 4-tuple is a new one.
-        sightings: how many more there would be if those seen again elsewhere were not linked.
-        exchanges: requests, and responses without one.
-        duplicates: segments that carried nothing new.
-        gaps, gap_bytes: holes in the capture, and bytes of which no frame could be made.
-        overlap_mismatches: segments that contradict bytes which came before.
-        strays: packets whose numbers do not fit their connection.
-        overtaken: responses that came after one to a later request.
-        first_overtaken: number of the first such exchange; 0 without any.
-        violations: responses to no request, where no byte of requests is missing.
-        first_violation: number of the first such exchange; 0 without any.
-        early: responses that were captured before the last byte of their request.
-        first_early: number of the first such exchange; 0 without any.
-        skew_ns: how much earlier, at most: the clocks that recorded them differ by more.
-        given_up: connections that were ended early, because all together held too much.
-    """
-
-    segments: int = 0
-    connections: int = 0
-    sightings: int = 0
-    exchanges: int = 0
-    duplicates: int = 0
-    gaps: int = 0
-    gap_bytes: int = 0
-    overlap_mismatches: int = 0
-    strays: int = 0
-    overtaken: int = 0
-    first_overtaken: int = 0
-    violations: int = 0
-    first_violation: int = 0
-    early: int = 0
-    first_early: int = 0
-    skew_ns: int = 0
-    given_up: int = 0
-
-
-class Recording(Protocol):
-    """Answers about all packets of a capture, for a decoder that is fed some connections."""
-
-    def first_after(self, packet: int, time_ns: int) -> Moment | None:
-        """Return the first TCP segment behind a packet that is later than a time, if any is."""
-        ...
-
-    def last(self) -> Moment:
-        """Return the last TCP segment of all."""
-        ...
 
 
 class CaptureDecoder:
@@ -138,6 +84,7 @@ class CaptureDecoder:
             endpoint_text,
         )
         self._budget = MemoryBudget(limits.max_memory_bytes)
+        self._silence = SilenceWatch(limits.idle_ns)
         self._flows: dict[tuple[int, int], Flow] = {}
         self._displaced: dict[tuple[int, int], Flow] = {}
         self._sightings: Sightings | None = None
@@ -165,6 +112,13 @@ class CaptureDecoder:
 
         self._around = self._around._replace(make_tracker=TcpTracker)
 
+    def note_extents(self) -> Extents:
+        """Note, from now on, where in the capture connections and the bytes of frames are."""
+        extents = Extents()
+        rules = self._around.rules._replace(keeps_places=True)
+        self._around = self._around._replace(rules=rules, extents=extents)
+        return extents
+
     def feed(self, batch: SegmentBatch) -> list[Item]:
         """Read the next segments; return the items that are complete now, in no order.
 
@@ -182,6 +136,7 @@ class CaptureDecoder:
             if (
                 flow is None
                 or not (rows.is_plain and flow.is_plain)
+                or self._silence.is_over(flow.last_ns, rows.last_ns)
                 or not flow.add_runs(rows, sorted_batch.segments)
             ):
                 self._add_rows(rows, sorted_batch)
@@ -191,6 +146,9 @@ class CaptureDecoder:
                     flow.tcp.add_rows(batch, *sorted_batch.sides(rows))
         if self._closed:
             self._end_lingering(batch)
+        self._silence.add_packets(batch.time_ns)
+        for flow in self._silence.due(self._flows.values()):
+            self._end_silent(flow, self._now)
         size = int(batch.payload_bytes.sum())
         if self._budget.may_be_exceeded(len(batch.packet), size, len(self._flows)):
             for flow in self._budget.overdue(self._all_flows()):
@@ -213,7 +171,7 @@ class CaptureDecoder:
         idle = [each for each in self._all_flows() if each.connection.last_ns < before_ns]
         for flow in idle:
             moment = self._now if self.recording is None else self.recording.last()
-            self._end(flow, moment, _IDLE)
+            self._end_silent(flow, moment)
         return self._release(self._first_unresolved())
 
     def link_sightings(self) -> None:
@@ -292,6 +250,8 @@ class CaptureDecoder:
             self._unresolved.pop(flow, None)
             self._closed.pop(flow, None)
             self.counts.connections -= 1
+            if self._around.extents is not None:
+                self._around.extents.discard(ends, flow.first_packet)
 
     def _add_rows(self, rows: FlowRows, batch: SortedBatch) -> None:
         """Add a connection's packets: where possible as contiguous runs, else one by one."""
@@ -307,7 +267,7 @@ class CaptureDecoder:
                 flow is not None
                 and flow.is_plain
                 and last - first >= _LEAST_RUN_ROWS
-                and flow.add_runs(batch.contiguous_runs(rows, first, last), batch.segments)
+                and self._add_run(flow, batch.contiguous_runs(rows, first, last), batch)
             ):
                 self._unresolved[flow] = None
                 if flow.tcp is not None:
@@ -322,6 +282,11 @@ class CaptureDecoder:
                 _follow_tcp(owners, first, batch)
             first = last
 
+    def _add_run(self, flow: Flow, rows: FlowRows, batch: SortedBatch) -> bool:
+        """Add a contiguous run; return False if it is not one."""
+        is_over = self._silence.is_over(flow.last_ns, rows.last_ns)
+        return not is_over and flow.add_runs(rows, batch.segments)
+
     def _add_row(
         self, endpoints: tuple[int, int], row: SegmentRow, batch: SortedBatch
     ) -> Flow | None:
@@ -331,13 +296,7 @@ class CaptureDecoder:
         """
         if endpoints in self._displaced:
             self._resume_displaced(endpoints, row, batch)
-        flow = self._flows.get(endpoints)
-        if flow is not None and self._is_over(flow, row, batch):
-            self._end(flow, self._moment_over(flow, batch.batch), "")
-            flow = None
-        if flow is not None and flow.is_reused_by(row):
-            self._end(flow, Moment(row.packet, row.time_ns), "reused")
-            flow = None
+        flow = self._still_open(endpoints, row, batch)
         if flow is None:
             if endpoints in self._remembered and not row.size and not row.flags & SYN:
                 return None  # a late echo of a connection that has ended
@@ -355,6 +314,23 @@ class CaptureDecoder:
             self._over.pop(flow, None)
         self._unresolved[flow] = None
         return flow if fits else None
+
+    def _still_open(
+        self, endpoints: tuple[int, int], row: SegmentRow, batch: SortedBatch
+    ) -> Flow | None:
+        """Return the connection between two ends, unless it ended before a packet."""
+        flow = self._flows.get(endpoints)
+        if flow is None:
+            return None
+        if self._is_over(flow, row, batch):
+            self._end(flow, self._moment_over(flow, batch.batch), "")
+        elif flow.closed_ns is None and self._silence.is_over(flow.last_ns, row.time_ns):
+            self._end_silent(flow, Moment(row.packet, row.time_ns))
+        elif flow.is_reused_by(row):
+            self._end(flow, Moment(row.packet, row.time_ns), "reused")
+        else:
+            return flow
+        return None
 
     def _resume_displaced(
         self, endpoints: tuple[int, int], row: SegmentRow, batch: SortedBatch
@@ -379,6 +355,8 @@ class CaptureDecoder:
             self._end(former, Moment(row.packet, row.time_ns), "")
         self._displace(flow, row)
         new = self._begin(flow.endpoints, begun[0].row)
+        if self._around.extents is not None:
+            self._around.extents.begin_earlier(flow.endpoints, new.first_packet, begun[0].seen)
         for stray in begun:
             new.add_stray(stray)
         return new
@@ -397,6 +375,10 @@ class CaptureDecoder:
         """Begin a connection with its first packet."""
         flow = self._flows[endpoints] = Flow(self._around, endpoints, row)
         self._new.append(flow)
+        former = self._silence.continued(endpoints, has_syn=bool(row.flags & SYN))
+        if former is not None:
+            self.counts.resumed += 1
+            flow.continue_from(former)
         if self._expected and endpoints in self._expected:
             for link in self._expected[endpoints]:
                 if link.may_have(row):
@@ -410,14 +392,16 @@ class CaptureDecoder:
         self._unresolved.pop(flow, None)
         if self._closed.pop(flow, None) is not None:
             self._remembered[flow.endpoints] = None
-            if len(self._remembered) > _MAX_REMEMBERED:
+            if len(self._remembered) > MAX_REMEMBERED:
                 del self._remembered[next(iter(self._remembered))]
         flow.conclude(moment, reason)
-        self.counts.duplicates += flow.connection.duplicates
-        self.counts.gaps += flow.connection.gaps
-        self.counts.gap_bytes += flow.connection.gap_bytes
-        self.counts.overlap_mismatches += flow.overlap_mismatches
-        self.counts.strays += flow.strays
+        self.counts.add(flow.connection, flow.overlap_mismatches, flow.strays)
+
+    def _end_silent(self, flow: Flow, moment: Moment) -> None:
+        """End a connection that has been silent for too long; remember it if nothing closed it."""
+        if flow.closed_ns is None:
+            self._silence.remember(flow.endpoints, flow.ended)
+        self._end(flow, moment, IDLE)
 
     def _end_lingering(self, batch: SegmentBatch) -> None:
         """End the connections that were closed long enough ago."""
@@ -472,13 +456,16 @@ class CaptureDecoder:
 
     def _last_moment(self, flow: Flow) -> tuple[Moment, str]:
         """Return when a connection that did not end is ended, and why."""
+        last = self._now if self.recording is None else self.recording.last()
+        is_silent = self._silence.is_over(flow.last_ns, last.time_ns)
+        reason = IDLE if is_silent and flow.closed_ns is None else _END_OF_CAPTURE
         if self.recording is None or flow.is_settled:
-            return self._now, _END_OF_CAPTURE
+            return self._now, reason
         if flow in self._closed:
             moment = self.recording.first_after(self._closed[flow], flow.linger_until_ns)
             if moment is not None:
                 return moment, ""
-        return self.recording.last(), _END_OF_CAPTURE
+        return last, reason
 
     def _first_unresolved(self) -> int | None:
         """Return the first packet of which it is not known yet which frames start in it."""
@@ -566,6 +553,21 @@ def decode_capture(
         CaptureError: an input is not a capture or cannot be read.
     """
     reader = CaptureReader(sources, tunnel_ports=tunnel_ports)
+    yield from decode_reader(reader, ports=ports, keylog=keylog, limits=limits)
+
+
+def decode_reader(
+    reader: CaptureReader,
+    *,
+    ports: Collection[int] = (),
+    keylog: KeyLog | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Item]:
+    """Yield the same of captures that are open; `reader.warnings` has what could not be read.
+
+    Raises:
+        CaptureError: an input cannot be read.
+    """
     keylog = KeyLog() if keylog is None else keylog
     keylog.look_ahead = reader.find_secrets
     decoder = CaptureDecoder(

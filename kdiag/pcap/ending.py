@@ -29,7 +29,8 @@ _ENOUGH_NS: Final = NS_PER_S
 _BOTH: Final = 3
 _NONE: Final = (0, 0)
 _END: Final = FIN | RST
-_REPLACED: Final = frozenset({"reused", "jump"})
+IDLE: Final = "idle"
+_REPLACED: Final = frozenset({"reused", "jump", IDLE})
 
 
 class Ending:

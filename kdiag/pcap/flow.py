@@ -4,19 +4,20 @@ The end that sends the SYN is the client; without a SYN the bytes tell (`kdiag.p
 until they do the end with the higher port is taken for it.
 """
 
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final
 
-from kdiag.exchange.model import Connection, Gap, Sighting
-from kdiag.pcap.content import Content, ReadingRules, Unresolved
+from kdiag.exchange.model import Connection, Gap, Sighting, TlsFault
+from kdiag.pcap.content import Content, Surroundings, Unresolved
 from kdiag.pcap.ending import Ending
 from kdiag.pcap.kafka.frame_cutter import TLS_INSTEAD
 from kdiag.pcap.kafka.frame_stream import Skip
 from kdiag.pcap.memory_budget import CONNECTION_BYTES
+from kdiag.pcap.tcp.extent import Extent, stream_origin
 from kdiag.pcap.tcp.reassembly import Moment, Reassembly, distance
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.pcap.tcp.sightings import Lead, Link, lead_of
+from kdiag.pcap.tcp.silence import SilencedConnection
 from kdiag.pcap.tcp.sorted_batch import (
     ACK,
     FIN,
@@ -32,9 +33,6 @@ from kdiag.pcap.tcp.strays import Stray, Strays, most_bytes, window_bytes
 from kdiag.pcap.tls.problem import BROKER_SPEAKS_TLS
 from kdiag.wire.frame import Frame
 
-if TYPE_CHECKING:
-    from kdiag.pcap.tcp.tracker import TcpTracker
-
 LINGER_NS: Final = 1_000_000_000
 """How long after its end packets still belong to a connection."""
 
@@ -47,30 +45,7 @@ _PORT_MASK: Final = 0xFFFF
 _NO_FRAME: Final = Frame(b"", 0, 0, 0)
 _NO_SEGMENTS: Final = Segments.hole(0, 0, 0)
 _JUMP: Final = "jump"
-
-
-class Surroundings(NamedTuple):
-    """The settings and sinks that all connections of a run share.
-
-    Attributes:
-        rules: how its bytes are read.
-        max_waiting_bytes: how much may wait for bytes that come out of order, per direction.
-        gaps: where gaps go.
-        ended: where connections go after their last exchange.
-        ports: those that carry Kafka whatever the bytes look like.
-        endpoint_text: turns an endpoint into `ip:port`.
-        make_tracker: makes a tracker of TCP facts; None if nobody wants them.
-        keeps_leads: whether connections keep their first packet with bytes.
-    """
-
-    rules: ReadingRules
-    max_waiting_bytes: int
-    gaps: list[Gap]
-    ended: list[Connection]
-    ports: frozenset[int]
-    endpoint_text: Callable[[int], str]
-    make_tracker: "Callable[[], TcpTracker] | None" = None
-    keeps_leads: bool = False
+_LENGTH_BYTES: Final = 4
 
 
 class Flow:
@@ -157,9 +132,29 @@ class Flow:
     @property
     def is_settled(self) -> bool:
         """Return whether it makes no difference for `conclude` at which moment that is."""
+        return self._has_settled_bytes and not self._ending.awaits_answer
+
+    @property
+    def may_end_early(self) -> bool:
+        """Return whether it may be ended at any time once it is silent; see `tcp.silence`."""
+        return self.closed_ns is None and self._has_settled_bytes
+
+    @property
+    def _has_settled_bytes(self) -> bool:
+        """Return whether no byte waits for others, in either direction."""
         low, high = self._reassemblies
-        is_settled = low.is_settled and high.is_settled and self._content.is_settled
-        return is_settled and not self._ending.awaits_answer
+        return low.is_settled and high.is_settled and self._content.is_settled
+
+    @property
+    def ended(self) -> SilencedConnection:
+        """Return what is to be remembered of it when it is ended by idleness."""
+        return SilencedConnection(self.connection.connection_id, self._client)
+
+    def continue_from(self, former: SilencedConnection) -> None:
+        """Go on where a connection was ended by idleness."""
+        self.connection.continues = former.connection_id
+        if former.client is not None:
+            self._learn_client(former.client)
 
     @property
     def linger_until_ns(self) -> int:
@@ -437,7 +432,27 @@ class Flow:
         if self.connection.close_reason is None:
             self.connection.close_reason = reason
         self._ending.describe(self.connection, self._client_side(), moment.time_ns)
+        if self._around.extents is not None:
+            self._around.extents.add(self._extent())
         self._around.rules.frames.starts.append((moment.packet, self._end, _NO_FRAME))
+
+    def _extent(self) -> Extent:
+        """Return where in the capture the connection and its bytes are."""
+        low, high = self._reassemblies
+        return Extent(
+            self.connection,
+            self.endpoints,
+            self.first_packet,
+            self._client_side(),
+            (
+                stream_origin(low.next_sequence, low.offset),
+                stream_origin(high.next_sequence, high.offset),
+            ),
+            self._content.is_encrypted,
+            self._content.preamble_bytes,
+            self._content.preamble_secrets,
+            self._links,
+        )
 
     def _end(self, _: Frame) -> None:
         """Hand over the connection, after its last exchange."""
@@ -551,6 +566,9 @@ class Flow:
         if skip.why == TLS_INSTEAD:  # those bytes are known to hold no frame
             if direction == "response":
                 self.connection.tls_problem = BROKER_SPEAKS_TLS
+                self.connection.tls_fault = TlsFault.TLS_PORT
+                if skip.offset <= _LENGTH_BYTES:  # nothing is missing: all of them are TLS
+                    return
         else:
             self._ending.lose(client if direction == "request" else 1 - client, skip.time_ns)
         self._around.gaps.append(self._gap(direction, skip))

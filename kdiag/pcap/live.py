@@ -195,8 +195,9 @@ class LiveCapture:
                 if block is None:
                     selector.select(_IDLE_MS / 1000)
                     block = self._next_block() or _EMPTY
-                self._write(block)
-                yield self.index.index_block(block)
+                batch = self.index.index_block(block)
+                self._write(block)  # last, so that an interruption rarely comes between both
+                yield batch
 
     def _next_block(self) -> PacketBlock | None:
         """Return the next block that the kernel has handed over, and give its memory back."""

@@ -19,6 +19,7 @@ import msgspec
 from kdiag.pcap.kafka.matching import DEFAULT_MAX_OUTSTANDING, DEFAULT_MAX_OUTSTANDING_BYTES
 from kdiag.pcap.kafka.resync import DEFAULT_MAX_SEARCH_BYTES
 from kdiag.pcap.tcp.reassembly import DEFAULT_MAX_WAITING_BYTES
+from kdiag.pcap.tcp.silence import DEFAULT_IDLE_NS
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 
 DEFAULT_MAX_MEMORY_BYTES: Final = 512 << 20
@@ -40,6 +41,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         max_outstanding: requests of one connection that may wait for their responses.
         max_outstanding_bytes: their bytes.
         max_memory_bytes: how much all connections may hold together; beyond, the oldest are ended.
+        idle_ns: how long a connection may be silent before it is ended; 0 for ever.
     """
 
     max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES
@@ -48,6 +50,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_outstanding: int = DEFAULT_MAX_OUTSTANDING
     max_outstanding_bytes: int = DEFAULT_MAX_OUTSTANDING_BYTES
     max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES
+    idle_ns: int = DEFAULT_IDLE_NS
 
 
 DEFAULT_LIMITS: Final = Limits()

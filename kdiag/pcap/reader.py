@@ -91,7 +91,7 @@ class CaptureReader:
 
     @property
     def addresses(self) -> AddressBook:
-        """RequestCycles the endpoints of the segments into text."""
+        """Return what writes the endpoints of the segments as text."""
         return self.index.addresses
 
     @property
@@ -111,9 +111,14 @@ class CaptureReader:
             CaptureError: a pipe is empty or carries no capture, or a file has gone meanwhile.
                 What goes wrong later in an input ends that input and becomes a warning.
         """
+        for _, batch in self.read_blocks():
+            yield batch
+
+    def read_blocks(self) -> Iterator[tuple[PacketBlock, SegmentBatch]]:
+        """Yield the same with the packets that the segments were found in."""
         inputs = [TimedInput(each.first_ns, partial(self._read, each)) for each in self._known]
         for block in merge_inputs(inputs, self._note_crowd, self.repeats):
-            yield self.index.index_block(block)
+            yield block, self.index.index_block(block)
 
     def find_secrets(self) -> Iterator[list[Secrets]]:
         """Yield the TLS keys of each file that brings some along, without reading its packets.

@@ -7,7 +7,6 @@ A packet of another input is the same one if its time, its length on the wire an
 equal packets of one input, as two interfaces give them, stay two.
 """
 
-from hashlib import blake2b
 from typing import Final
 
 import numpy as np
@@ -15,7 +14,6 @@ import numpy.typing as npt
 
 from kdiag.pcap.files.block import PacketBlock
 
-_DIGEST_BYTES: Final = 16
 _MOST_KNOWN: Final = 1 << 16
 
 Integers = npt.NDArray[np.int64]
@@ -34,8 +32,8 @@ class RepeatedPackets:
         self.count = 0
         self.first: tuple[int, int] | None = None
         self._time_ns = -1
-        self._counts: dict[tuple[bytes, int], int] = {}
-        self._kept: dict[bytes, list[int]] = {}
+        self._counts: dict[tuple[int, int], int] = {}
+        self._kept: dict[int, list[int]] = {}
 
     def without(self, block: PacketBlock, order_ns: Integers, number: Integers) -> PacketBlock:
         """Return merged packets without those that are repeated.
@@ -71,7 +69,7 @@ class RepeatedPackets:
         start = int(block.offset[row])
         about = b"%d %d " % (int(block.time_ns[row]), int(block.original[row]))
         data = block.data[start : start + int(block.captured[row])]
-        digest = blake2b(about + data.tobytes(), digest_size=_DIGEST_BYTES).digest()
+        digest = hash(about + data.tobytes())  # SipHash of 64 bits: it keeps no packet
         count = self._counts[digest, number] = self._counts.get((digest, number), 0) + 1
         kept = self._kept.setdefault(digest, [])
         if count > len(kept):

@@ -158,6 +158,8 @@ class FrameCutter:
 
     Attributes:
         loss: why it cannot go on; None while it can.
+        origin: where in the stream the segments' place 0 is, so that frames note theirs; set
+            before each call, or None if nobody wants it.
     """
 
     __slots__ = (
@@ -169,6 +171,7 @@ class FrameCutter:
         "_sink",
         "_was_short",
         "loss",
+        "origin",
     )
 
     def __init__(self, sink: FrameSink, max_frame_bytes: int) -> None:
@@ -180,6 +183,7 @@ class FrameCutter:
         self._last = 0
         self._known = 0
         self.loss: Loss | None = None
+        self.origin: int | None = None
 
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the packet that starts a frame not announced yet, unless before `oldest`."""
@@ -209,7 +213,10 @@ class FrameCutter:
         if self._open is not None:
             position = self._fill(self._open, position)
         if position < stop and self.loss is None:
+            first_start = len(self._sink.starts)
             self._cut(position)
+            if self.origin is not None:
+                self._note_places(first_start, self.origin + position)
         if self._open is not None:
             self._open.keep_parts()
             self._announce(self._open)
@@ -269,6 +276,14 @@ class FrameCutter:
                 (place(order, self._known), begin, frame)
                 for order, begin, frame in starts[first_start:]
             ]
+
+    def _note_places(self, first_start: int, place_in_stream: int) -> None:
+        """Note in the frames that were just cut, one behind the other, where they start."""
+        for _, _, frame in self._sink.starts[first_start:]:
+            frame.stream_offset = place_in_stream
+            place_in_stream += LENGTH_BYTES + frame.size
+        if self._open is not None:
+            self._open.frame.stream_offset = place_in_stream
 
     def _fill(self, opened: _Open, position: int) -> int:
         """Give the bytes from `position` on to the open frame; return where it or they end."""

@@ -63,6 +63,7 @@ class FrameStream:
         on_frames: if set, called after each call, and before each search, with the number of frames
             announced before.
         waits_at_loss: whether to stop at a loss; the owner calls `catch_up` then.
+        keeps_places: whether frames note where in the stream they start.
     """
 
     __slots__ = (
@@ -80,6 +81,7 @@ class FrameStream:
         "_unsearched_bytes",
         "_untold",
         "_why",
+        "keeps_places",
         "on_frames",
         "waits_at_loss",
     )
@@ -101,6 +103,7 @@ class FrameStream:
         """
         self.on_frames: Callable[[int], None] | None = None
         self.waits_at_loss = False
+        self.keeps_places = False
         self._sink = sink
         self._limits = limits
         self._heuristics = heuristics
@@ -216,6 +219,8 @@ class FrameStream:
         """Cut frames; if the place of one is unknown, return what is left, the next run last."""
         segments, first, last, known = run
         cutter = self._cutter
+        if self.keeps_places:
+            cutter.origin = self._offset - segments.edge[first]
         cutter.add_segments(segments, first, last, known)
         if cutter.loss is None:
             self._offset += segments.edge[last] - segments.edge[first]

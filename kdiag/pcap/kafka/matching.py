@@ -28,7 +28,13 @@ from struct import Struct, error
 from typing import Any, Final, Protocol
 
 from kdiag.exchange.model import Connection, Exchange, Status, UnansweredReason
-from kdiag.pcap.kafka.request_head import asks_nothing, is_request, note_bare_token, note_client
+from kdiag.pcap.kafka.request_head import (
+    TELLING_CLIENT,
+    has_no_acks,
+    is_request,
+    note_bare_token,
+    note_client,
+)
 from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.kafka.unmatched_responses import (
     ENOUGH_REQUESTS,
@@ -267,11 +273,12 @@ class Matcher:
         )
         if api_key == api_keys.SASL_HANDSHAKE and version == 0:
             self._is_sasl = True
-        if asks_nothing(frame):
+        if api_key == api_keys.PRODUCE and has_no_acks(data, version):
             exchange.pairing = Status.NO_RESPONSE
         if not frame.last_packet:
             self._coming[id(frame)] = exchange
-        note_client(self._connection, exchange.api_key, frame)
+        if api_key in TELLING_CLIENT:
+            note_client(self._connection, api_key, frame)
         if exchange.pairing is Status.NO_RESPONSE:
             self._complete(exchange)
         else:
@@ -498,7 +505,8 @@ class Matcher:
     def _complete(self, exchange: Exchange) -> None:
         """Hand an exchange over if all its frames are complete."""
         request, response = exchange.request, exchange.response
-        if id(request) in self._coming or id(response) in self._coming:
+        coming = self._coming
+        if coming and (id(request) in coming or id(response) in coming):
             return
         if request is None:
             self._complete_unmatched(exchange)
@@ -540,8 +548,9 @@ class Matcher:
             counts[asked] += 1
         else:
             self._habits.learn(asked)
-        is_enough = self._connection.requests >= ENOUGH_REQUESTS
-        if self._held and is_enough and not self._is_from_start:
+        if not self._held or self._is_from_start:
+            return
+        if self._connection.requests >= ENOUGH_REQUESTS:
             self._release()
 
     def _release(self, asked: Collection[int | None] | None = None) -> None:

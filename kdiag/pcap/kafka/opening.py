@@ -196,6 +196,7 @@ class Opening:
         sides: keep the bytes of both ends.
         client: the side known to be the client; None if it is not known.
         preamble: the proxy's preamble that the bytes started with; None without any.
+        secrets: where in the client's bytes that has a password.
         has_kafka_port: whether the other end has a port that is usual for brokers: where frames
             look like requests and do not decode, they are believed to be malformed ones.
     """
@@ -205,6 +206,7 @@ class Opening:
         "client",
         "has_kafka_port",
         "preamble",
+        "secrets",
         "sides",
     )
 
@@ -218,6 +220,7 @@ class Opening:
         self.client: int | None = None
         self.has_kafka_port = False
         self.preamble: str | None = None
+        self.secrets: tuple[tuple[int, int], ...] = ()
         self.sides = OpeningSide(limits), OpeningSide(limits)
         self._limits = limits
         if not has_syn:
@@ -300,7 +303,7 @@ class Opening:
             return False
         is_here = client.total_bytes >= preamble.client_bytes > 0
         if is_here and server.total_bytes >= preamble.server_bytes:
-            self.preamble = preamble.name
+            self.preamble, self.secrets = preamble.name, preamble.secrets
             client.pass_preamble(preamble.client_bytes)
             server.pass_preamble(preamble.server_bytes)
             is_here = client.total_bytes > 0

@@ -26,6 +26,9 @@ _V2_HEAD_BYTES: Final = 16
 _V2_ADDRESS_BYTES: Final = {0x11: 4, 0x21: 16}  # TCP over IPv4, TCP over IPv6
 _CONNECT: Final = re.compile(rb"CONNECT (\S{1,261}) HTTP/1\.[01]\r\n(?:[^\r\n]+\r\n)*\r\n")
 _CONNECTED: Final = re.compile(rb"HTTP/1\.[01] 2\d\d[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n")
+_AUTHORIZATION: Final = re.compile(
+    rb"\r\n(?:proxy-)?(?:authorization|authenticate|cookie)[ \t]*:[ \t]*([^\r\n]+)", re.IGNORECASE
+)
 _SOCKS: Final = 5
 _PASSWORD_METHOD: Final = 2
 _SOCKS_ADDRESS_BYTES: Final = {1: 4, 4: 16}
@@ -38,11 +41,13 @@ class Preamble(NamedTuple):
     Attributes:
         name: which one it is, and whom it names; empty while more bytes must tell.
         client_bytes, server_bytes: its size in either direction.
+        secrets: where in the client's bytes a password is: start and end of each.
     """
 
     name: str
     client_bytes: int
     server_bytes: int
+    secrets: tuple[tuple[int, int], ...] = ()
 
 
 UNDECIDED: Final = Preamble("", 0, 0)
@@ -97,7 +102,8 @@ def _read_connect(client: bytes, server: bytes) -> Preamble | None:
     if answered is None:
         return None if b"\r\n\r\n" in server else UNDECIDED
     name = asked[1].decode(errors="replace")
-    return Preamble(f"HTTP CONNECT to {name}", asked.end(), answered.end())
+    secrets = tuple(each.span(1) for each in _AUTHORIZATION.finditer(client, 0, asked.end()))
+    return Preamble(f"HTTP CONNECT to {name}", asked.end(), answered.end(), secrets)
 
 
 def _read_socks(client: bytes, server: bytes) -> Preamble | None:
@@ -107,18 +113,20 @@ def _read_socks(client: bytes, server: bytes) -> Preamble | None:
     if len(client) < 2 or len(client) < 2 + client[1] or len(server) < 2:  # noqa: PLR2004 - heads
         return UNDECIDED if not server or server[0] == _SOCKS else None
     asked, answered = 2 + client[1], 2
+    secrets: tuple[tuple[int, int], ...] = ()
     if server[0] != _SOCKS:
         return None
     if server[1] == _PASSWORD_METHOD:
         name = client[asked + 1] if len(client) > asked + 1 else 0
         word_at = asked + 2 + name
         asked = word_at + 1 + (client[word_at] if len(client) > word_at else 0)
+        secrets = ((word_at + 1, asked),)
         answered += 2
     target = _socks_address(client, asked)
     bound = _socks_address(server, answered)
     if target is None or bound is None:
         return UNDECIDED
-    return Preamble(f"SOCKS5 to {target[0]}", target[1], bound[1])
+    return Preamble(f"SOCKS5 to {target[0]}", target[1], bound[1], secrets)
 
 
 def _socks_address(data: bytes, at: int) -> tuple[str, int] | None:

@@ -24,6 +24,8 @@ from kdiag.wire.primitives import RefusedError, read_uvarint
 
 _INT16: Final = Struct(">h")
 _CLIENT_ID_OFFSET: Final = REQUEST_START.size + _INT16.size
+_PRODUCE: Final = API_BY_KEY[api_keys.PRODUCE].versions
+_PRODUCE_VERSIONS: Final = range(_PRODUCE.low, _PRODUCE.high + 1)
 _HEAD_BYTES: Final = 512  # with which a frame is announced
 _NEWER_VERSIONS: Final = 8
 _LARGEST_UNKNOWN_KEY: Final = 1023
@@ -33,9 +35,10 @@ _LEAST_CONTROLLED_SHUTDOWN: Final = 12
 _PRODUCE_FIRST_TRANSACTIONAL: Final = 3
 _PRODUCE_FIRST_FLEXIBLE: Final = 9
 _FIRST_WITH_SOFTWARE: Final = 3
-_TELLING_CLIENT: Final = frozenset(
+TELLING_CLIENT: Final = frozenset(
     {api_keys.API_VERSIONS, api_keys.SASL_HANDSHAKE, api_keys.SASL_AUTHENTICATE}
 )
+"""The APIs of which `note_client` reads the requests."""
 _ID_AT, _ID_END = 4, 8
 _NO_ID: Final = bytes(4)
 _SOME_ID: Final = b"\0\0\0\1"
@@ -149,9 +152,12 @@ def asks_nothing(frame: Frame) -> bool:
     One that is still coming has no more than a head, and must not be judged otherwise when it came.
     """
     api_key, version, _ = REQUEST_START.unpack_from(frame.data)
-    if api_key != api_keys.PRODUCE or not API_BY_KEY[api_key].versions.covers(version):
-        return False
-    return read_acks(frame.data[:_HEAD_BYTES], version) == 0
+    return api_key == api_keys.PRODUCE and has_no_acks(frame.data, version)
+
+
+def has_no_acks(data: bytes, version: int) -> bool:
+    """Return whether a Produce request of this version wants no answer, as `asks_nothing` does."""
+    return version in _PRODUCE_VERSIONS and read_acks(data[:_HEAD_BYTES], version) == 0
 
 
 def without_id(frame: bytes) -> bytes:
@@ -162,7 +168,7 @@ def without_id(frame: bytes) -> bytes:
 
 def note_client(connection: Connection, api_key: int | None, request: Frame) -> None:
     """Note what a request tells of its client: its software, its SASL mechanism and its user."""
-    if api_key not in _TELLING_CLIENT or not request.last_packet:
+    if api_key not in TELLING_CLIENT or not request.last_packet:
         return
     if api_key == api_keys.API_VERSIONS:
         if connection.client_software is None:

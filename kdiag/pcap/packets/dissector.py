@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from kdiag.errors import install_command
 from kdiag.pcap.encapsulation import (
     ETHERTYPE,
     IP_PROTOCOL,
@@ -92,7 +93,7 @@ class Dissector:
             what = "`kdiag help packets` lists what is read"
             notes.append(f"not read: {_text(self.unknown)} ({what})")
         if +self.lacking:
-            notes.append(f"{_text(self.lacking)} need scapy: pip install 'kdiag[scapy]'")
+            notes.append(f"{_text(self.lacking)} need scapy: {install_command('scapy')}")
         if +self.failed:
             notes.append(f"scapy fails to dissect {_text(+self.failed)}")
         return notes

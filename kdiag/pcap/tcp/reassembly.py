@@ -60,6 +60,18 @@ class Moment(NamedTuple):
     time_ns: int
 
 
+class Recording(Protocol):
+    """Answers about all packets of a capture, for a decoder that is fed some connections."""
+
+    def first_after(self, packet: int, time_ns: int) -> Moment | None:
+        """Return the first TCP segment behind a packet that is later than a time, if any is."""
+        ...
+
+    def last(self) -> Moment:
+        """Return the last TCP segment of all."""
+        ...
+
+
 class _Waiting(NamedTuple):
     """Bytes that came before their predecessors, from `start` to `stop` of the stream."""
 

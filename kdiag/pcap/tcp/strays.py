@@ -39,6 +39,7 @@ class Stray(NamedTuple):
         fits: whether at least what it carries does.
         fits_other: whether at least what it acknowledges does.
         most: how many bytes may have passed unseen before it.
+        seen: the number of the packet itself, where it is taken for a later one.
     """
 
     row: SegmentRow
@@ -46,6 +47,7 @@ class Stray(NamedTuple):
     fits: bool
     fits_other: bool
     most: int = LARGEST_WINDOW
+    seen: int = 0
 
     @property
     def end(self) -> int:
@@ -55,7 +57,8 @@ class Stray(NamedTuple):
     def known_at(self, packet: int) -> "Stray":
         """Return it as if it had come with a later packet: until then nobody waits for it."""
         piece = None if self.piece is None else self.piece._replace(packet=packet)
-        return self._replace(row=self.row._replace(packet=packet), piece=piece)
+        row = self.row._replace(packet=packet)
+        return self._replace(row=row, piece=piece, seen=self.row.packet)
 
     def agrees_with(self, earlier: "Stray") -> bool:
         """Return whether this packet goes on where an earlier one ended, or acknowledges it."""

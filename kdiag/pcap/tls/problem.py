@@ -3,18 +3,40 @@
 What only lacks a key log that nobody gave is no problem: it is encrypted, as it should be.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, TlsAlert, TlsFault
 from kdiag.pcap.tls.facts import Alert, TlsFacts
 
 BROKER_SPEAKS_TLS: Final = "the broker speaks TLS and the client does not: the port is one for TLS"
 
+_STARTED_BEFORE: Final = "it started before the capture, so its keys cannot be found"
 _HARMLESS: Final = frozenset({"close_notify", "user_canceled", "no_renegotiation", "encrypted"})
 _SIDES: Final = ("broker", "client")
 
 
-def tls_problem(facts: TlsFacts, connection: Connection, *, has_keys: bool) -> str | None:
+class TlsProblem(NamedTuple):
+    """What kept a TLS connection from being made or read.
+
+    Attributes:
+        text: one sentence.
+        fault: what is wrong between the two ends; None if it only cannot be read.
+    """
+
+    text: str
+    fault: TlsFault | None = None
+
+
+def told_alerts(facts: TlsFacts) -> tuple[TlsAlert, ...]:
+    """Return the alerts that say more than that a connection ends."""
+    return tuple(
+        TlsAlert(_SIDES[each.is_client], each.level, each.name)
+        for each in facts.alerts
+        if each.name not in _HARMLESS
+    )
+
+
+def tls_problem(facts: TlsFacts, connection: Connection, *, has_keys: bool) -> TlsProblem | None:
     """Return what kept a TLS connection from being made or read; None if nothing did.
 
     Args:
@@ -23,15 +45,19 @@ def tls_problem(facts: TlsFacts, connection: Connection, *, has_keys: bool) -> s
         has_keys: whether secrets of any connection were given.
     """
     if facts.server_speaks_tls is False:
-        return "the broker answers without TLS: the port is one for plaintext"
+        text = "the broker answers without TLS: the port is one for plaintext"
+        return TlsProblem(text, TlsFault.PLAINTEXT_PORT)
     alert = next((each for each in facts.alerts if each.name not in _HARMLESS), None)
     if alert is not None:
         return _alert_problem(facts, alert)
     if facts.client_speaks_tls and facts.server_speaks_tls is None:
         is_refused = connection.closed_by == "broker"
         why = "the broker closed without a byte of TLS, as a plaintext listener does"
-        return why if is_refused else None
-    return _key_problem(facts) if has_keys else _start_problem(facts)
+        return TlsProblem(why, TlsFault.HANDSHAKE) if is_refused else None
+    unread = _key_problem(facts) if has_keys else _start_problem(facts)
+    if unread == _STARTED_BEFORE and connection.continues:
+        unread = "it was silent for so long that its keys were given up"
+    return None if unread is None else TlsProblem(unread)
 
 
 def _key_problem(facts: TlsFacts) -> str | None:
@@ -47,15 +73,17 @@ def _start_problem(facts: TlsFacts) -> str | None:
     """Return that a handshake is not in the capture, which no key log makes up for."""
     if facts.offered_versions or facts.version:
         return None
-    return "it started before the capture, so its keys cannot be found"
+    return _STARTED_BEFORE
 
 
-def _alert_problem(facts: TlsFacts, alert: Alert) -> str:
+def _alert_problem(facts: TlsFacts, alert: Alert) -> TlsProblem:
     """Return what an alert says: in TLS most of them end the handshake."""
     who = _SIDES[alert.is_client]
     if alert.name == "protocol_version":
         offered = ", ".join(facts.offered_versions) or "none that was captured"
-        return f"no common version: the client offers {offered}, the {who} said protocol_version"
+        text = f"no common version: the client offers {offered}, the {who} said protocol_version"
+        return TlsProblem(text, TlsFault.HANDSHAKE)
     if facts.decrypted_records:
-        return f"the {who} said {alert.name}"
-    return f"the handshake failed: the {who} said {alert.name}"
+        return TlsProblem(f"the {who} said {alert.name}", TlsFault.BROKEN)
+    text = f"the handshake failed: the {who} said {alert.name}"
+    return TlsProblem(text, TlsFault.HANDSHAKE)

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from folders import CAPTURES, TLS_CAPTURES
-from kdiag.exchange.model import Connection, Exchange, Protocol, Status
+from kdiag.clock import NS_PER_S
+from kdiag.exchange.model import Connection, Exchange, Protocol, Status, UnansweredReason
 from kdiag.pcap.decoder import CaptureDecoder, Item, decode_capture
 from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pcap.memory_budget import Limits
@@ -196,6 +197,54 @@ def test_an_idle_connection_is_ended_and_goes_on_as_another() -> None:
         "end of capture",
         "end of capture",
     ]
+
+
+def paused(segments: Sequence[Segment], at: int, hours: float, size: int) -> list[Item]:
+    """Return what segments decode to if so much time passes before one of them."""
+    decoder = CaptureDecoder(hex)
+    items: list[Item] = []
+    for batch in batches(segments, size):
+        batch.time_ns[batch.packet > at] += int(hours * 3600 * NS_PER_S)
+        items += decoder.feed(batch)
+    return items + decoder.finish()
+
+
+@pytest.mark.parametrize("size", [1, 2, 50, 1000])
+def test_what_goes_on_after_an_hour_of_silence_continues_another_connection(size: int) -> None:
+    """Its client is known, though no SYN told; other connections end an early one's memory."""
+    talk = Talk(client=BROKER, broker=CLIENT).open().ask(request(1)).tell(response(1))
+    begun = len(talk.segments)
+    talk.ask(request(2)).tell(response(2))
+    busy = Talk(CLIENT + 1).open()
+    for number in range(80):
+        busy.ask(request(number)).tell(response(number))
+    tape = [*talk.segments[:begun], *busy.segments, *talk.segments[begun:]]
+
+    (whole, other) = connections(paused(tape, begun, 0.9, size))
+    assert (whole.requests, whole.close_reason, other.requests) == (2, "end of capture", 80)
+    found = paused(tape, begun, 1.1, size)
+    first, other, second = connections(found)
+    assert [each.close_reason for each in (first, other, second)] == [
+        "idle",
+        *["end of capture"] * 2,
+    ]
+    assert (first.requests, second.requests) == (1, 1)
+    assert (first.continues, second.continues) == (None, first.connection_id)
+    assert second.client == first.client
+    assert plain(found) == plain(paused(tape, begun, 1.1, 7))
+
+
+def test_a_connection_that_is_silent_until_the_end_is_idle() -> None:
+    """Its request waits no more: nobody saw its end; a SYN later begins another."""
+    talk = Talk().open().ask(request(1))
+    begun = len(talk.segments)
+    again = Talk(starts=(77_000, 88_000)).open().ask(request(2)).tell(response(2))
+    other = Talk(CLIENT + 1).open().ask(request(7)).tell(response(7))
+    for tape in (other.segments, again.segments):
+        found = paused([*talk.segments, *tape], begun, 2, 1000)
+        first, second = connections(found)
+        assert (first.close_reason, second.continues) == ("idle", None)
+        assert exchanges(found)[0].unanswered_reason is UnansweredReason.END_NOT_CAPTURED
 
 
 def test_a_syn_that_is_sent_again_is_the_same_connection() -> None:

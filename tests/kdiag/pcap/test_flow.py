@@ -3,8 +3,8 @@ from collections.abc import Iterable
 import pytest
 
 from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status
-from kdiag.pcap.content import ReadingRules
-from kdiag.pcap.flow import LINGER_NS, Flow, Surroundings
+from kdiag.pcap.content import ReadingRules, Surroundings
+from kdiag.pcap.flow import LINGER_NS, Flow
 from kdiag.pcap.kafka.conversation import Announcements
 from kdiag.pcap.kafka.frame_stream import FrameLimits
 from kdiag.pcap.kafka.matching import ExchangeCollector
@@ -275,6 +275,16 @@ def test_one_side_alone_is_read(end: int, status: str) -> None:
 
     assert connection.client == hex(CLIENT)
     assert outcome(rig.collector.exchanges) == [(number, Status(status)) for number in range(1, 6)]
+
+
+def test_a_broker_that_answers_in_tls_leaves_no_gap() -> None:
+    """Nothing is missing: its alert is known for what it is."""
+    alert = bytes.fromhex("15030300020246")
+    rig = Rig().take(Talk().open().ask(request(1)).tell(alert).close().segments)
+    connection = rig.finish()
+    assert (rig.gaps, connection.gaps) == ([], 0)
+    assert connection.tls_problem is not None
+    assert connection.tls_problem.startswith("the broker speaks TLS")
 
 
 def test_bytes_that_never_come_are_a_gap_with_place_and_time() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.errors import CaptureError
+from kdiag.errors import CaptureError, install_command
 from kdiag.pcap.encapsulation import UDP_PORT, Encapsulation
 from kdiag.pcap.live import ANY_INTERFACE, CaptureChoice, LiveCapture
 from kdiag.pcap.reader import CaptureReader
@@ -127,7 +127,7 @@ def test_packets_that_nobody_reads_are_a_warning() -> None:
         live.index.dissector.lacking[Encapsulation(UDP_PORT, 1701)] += 2
         (warning,) = live.warnings
 
-    assert str(warning) == "lo: 2 packets of UDP port 1701 need scapy: pip install 'kdiag[scapy]'"
+    assert str(warning) == f"lo: 2 packets of UDP port 1701 need scapy: {install_command('scapy')}"
 
 
 def test_an_unknown_interface_is_an_error_that_says_so() -> None:

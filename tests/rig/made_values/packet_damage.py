@@ -95,6 +95,9 @@ def damaged_piece(chance: random.Random) -> DamagedCapture:
         piece = [_cut(packet, snap_bytes) for packet in piece]
     for _ in range(chance.choice((1, 2, 4, 4, 16))):
         _damage(piece, chance)
+    while piece and not chance.randrange(6):
+        at, pause_s = chance.randrange(len(piece)), chance.choice((3599, 3601, 20_000))
+        piece[at:] = [_later(packet, pause_s) for packet in piece[at:]]
     return DamagedCapture(name, header + b"".join(piece), keylog, not chance.randrange(4))
 
 
@@ -161,6 +164,12 @@ def _damage(packets: list[bytes], chance: random.Random) -> None:
             packets[at], packets[other] = _swapped(packets[at], packets[other], chance)
         case _:
             packets[at] = _flipped(packets[at], chance)
+
+
+def _later(packet: bytes, seconds: int) -> bytes:
+    """Return a packet that was captured so much later."""
+    captured, *others = _RECORD.unpack_from(packet)
+    return _RECORD.pack(captured + seconds, *others) + packet[_RECORD.size :]
 
 
 def _swapped(one: bytes, other: bytes, chance: random.Random) -> tuple[bytes, bytes]:

@@ -40,7 +40,9 @@ PREAMBLES = {
 def test_a_preamble_is_named_and_measured(name: str) -> None:
     """As soon as all of it is here, whatever follows."""
     client, server = PREAMBLES[name]
-    expected = Preamble(name, len(client), len(server))
+    at = client.find(b"secret")
+    secrets = ((at, at + len(b"secret")),) if at >= 0 else ()
+    expected = Preamble(name, len(client), len(server), secrets)
 
     assert read_preamble(client, server) == expected
     assert read_preamble(client + request(1), server + b"answer") == expected

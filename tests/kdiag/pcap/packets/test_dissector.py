@@ -17,6 +17,7 @@ from scapy.layers.ppp import PPP
 from scapy.packet import Packet as ScapyPacket
 from scapy.packet import Raw
 
+from kdiag.errors import install_command
 from kdiag.pcap.encapsulation import ETHERTYPE, LINK_TYPE, UDP_PORT, Encapsulation
 from kdiag.pcap.packets.dissector import DISSECTORS, Dissector
 from kdiag.pcap.packets.index import PacketIndex
@@ -145,7 +146,7 @@ def test_without_scapy_what_was_passed_over_is_counted(monkeypatch: pytest.Monke
         Encapsulation(ETHERTYPE, 0x88E7): 1,
     }
     assert index.dissector.notes() == [
-        "2 packets of UDP port 1701, 1 of ethertype 0x88e7 need scapy: pip install 'kdiag[scapy]'"
+        "2 packets of UDP port 1701, 1 of ethertype 0x88e7 need scapy: " + install_command("scapy")
     ]
     index.dissector.clear()
     assert index.dissector.notes() == []

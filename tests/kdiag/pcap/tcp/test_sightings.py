@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from kdiag.exchange.model import Connection, Exchange, Sighting, Status
-from kdiag.pcap.decoder import CaptureDecoder, Counts, Item
+from kdiag.pcap.decoder import CaptureDecoder, Item
+from kdiag.pcap.tcp.counts import Counts
 from recordings.segment_tape import (
     ACK,
     BROKER,

@@ -9,7 +9,8 @@ def problem(facts: TlsFacts, *, has_keys: bool = False, closed_by: str | None = 
     """Return the problem of a connection."""
     connection = make_connection()
     connection.closed_by = closed_by
-    return tls_problem(facts, connection, has_keys=has_keys)
+    found = tls_problem(facts, connection, has_keys=has_keys)
+    return None if found is None else found.text
 
 
 def agreed(**facts: object) -> TlsFacts:
@@ -62,6 +63,14 @@ def test_what_is_only_encrypted_or_was_read_has_no_problem() -> None:
 def test_the_facts_tell_what_is_wrong(facts: TlsFacts, why: str) -> None:
     """Whether keys were given or not."""
     assert problem(facts) == problem(facts, has_keys=True) == why
+
+
+def test_what_continues_a_silent_connection_did_not_start_before_the_capture() -> None:
+    """Its keys were known, and given up."""
+    connection = make_connection(continues="tcp-1")
+    found = tls_problem(TlsFacts(), connection, has_keys=True)
+    assert found is not None
+    assert found.text == "it was silent for so long that its keys were given up"
 
 
 def test_keys_that_do_not_fit_are_told() -> None:
