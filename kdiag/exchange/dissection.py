@@ -6,6 +6,7 @@ from kdiag.exchange.mentions import all_errors_of
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.side import Side, closed_by_fault, read_request, read_response
 from kdiag.wire import api_keys
+from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID, Struct
@@ -53,6 +54,12 @@ class Dissection:
         self._request = closed_by_fault(self.exchange.request, reason)
         self._response = closed_by_fault(self.exchange.response, reason)
         self._status = self._error_code = self._topics = None
+
+    @property
+    def api(self) -> str | None:
+        """Return Kafka's name of the API; None if it is not known."""
+        api = API_BY_KEY.get(-1 if self.exchange.api_key is None else self.exchange.api_key)
+        return None if api is None else api.name
 
     @property
     def request(self) -> Side | None:
@@ -128,11 +135,12 @@ class Dissection:
         names: set[Any] = set()
         ids: set[bytes] = set()
         for side in (self.request, self.response):
-            if side is not None and side.mentions is not None and side.mentions.topics is not None:
-                side.mentions.topics(side.message, names, ids)
+            mentions = None if side is None else side.mentions
+            if side is not None and mentions is not None and mentions.topics is not None:
+                mentions.topics(side.message, names, ids)
         names -= _NO_NAMES
         ids.discard(ZERO_UUID)
-        texts = set(map(uuid_text, ids))
+        texts = {uuid_text(each) for each in ids} if ids else set()
         if self.session_topics:
             by_id = (self.exchange.version or 0) >= FIRST_FETCH_BY_ID
             (texts if by_id else names).update(topic for topic, _ in self.session_topics)

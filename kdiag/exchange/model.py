@@ -10,7 +10,7 @@ bytes: `dissection` reads them on demand.
 """
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -46,6 +46,29 @@ class Sighting(msgspec.Struct, kw_only=True):
     response_hop_ns: int | None = None
 
 
+class TlsAlert(NamedTuple):
+    """An alert in the clear, or that was decrypted.
+
+    Attributes:
+        sender: `client` or `broker`.
+        level: `warning` or `fatal`.
+        name: such as `unknown_ca` (RFC 8446).
+    """
+
+    sender: str
+    level: str
+    name: str
+
+
+class TlsFault(StrEnum):
+    """What is wrong with the TLS of a connection, other than that it cannot be read."""
+
+    HANDSHAKE = "handshake"
+    BROKEN = "broken"
+    PLAINTEXT_PORT = "plaintext port"
+    TLS_PORT = "TLS port"
+
+
 class Connection(msgspec.Struct, kw_only=True):
     """One TCP connection; a reused 4-tuple is a new one.
 
@@ -57,7 +80,9 @@ class Connection(msgspec.Struct, kw_only=True):
         first_ns, last_ns: times of the first and last packet, since 1970.
         protocol: what it carries.
         preamble: a proxy's preamble in front of that, such as `PROXY v2 from 10.0.0.1:51000`.
-        tls_version, sni: read from a TLS handshake, where there is one.
+        tls_version, tls_cipher_suite, tls_alpn, sni: read from a TLS handshake, where there is one.
+        tls_alerts: those that can be read, but for those that only end a connection.
+        tls_fault: what kind of fault `tls_problem` is; None if it is none of the two ends.
         tls_problem: why its TLS was not made or cannot be read, with the evidence; None if nothing
             is wrong, or no key log was given.
         requests, responses: frames seen in each direction.
@@ -65,11 +90,13 @@ class Connection(msgspec.Struct, kw_only=True):
         duplicates: segments that carried nothing new.
         gaps, gap_bytes: number and size of the gaps in both directions.
         close_reason: `fin`, `rst`, `reused` (a new SYN on its 4-tuple), `jump` (its numbers go on
-            elsewhere), `end of capture`, `idle` (a stream stopped waiting for it) or `memory` (all
+            elsewhere), `end of capture`, `idle` (silent for more than an hour) or `memory` (all
             connections together held too much); `refused` (a RST answered its SYN) or `no answer`
             if it was never made.
         closed_by, closed_ns: who sent the first FIN or RST, `client` or `broker`, and when, since
             1970; None if neither was seen.
+        continues: id of the connection between its ends that was silent for so long that it was
+            ended (`idle`), and of which these are later packets; None if it begins here.
         syns: SYNs of the client.
         client_software: name and version from the client's ApiVersions request (KIP-511).
         sasl_mechanism: what the client asked for, such as `SCRAM-SHA-512`; None without SASL.
@@ -89,7 +116,11 @@ class Connection(msgspec.Struct, kw_only=True):
     preamble: str | None = None
     tls_version: str | None = None
     sni: str | None = None
+    tls_cipher_suite: str | None = None
+    tls_alpn: str | None = None
+    tls_alerts: tuple[TlsAlert, ...] = ()
     tls_problem: str | None = None
+    tls_fault: TlsFault | None = None
     requests: int = 0
     responses: int = 0
     request_bytes: int = 0
@@ -100,6 +131,7 @@ class Connection(msgspec.Struct, kw_only=True):
     close_reason: str | None = None
     closed_by: str | None = None
     closed_ns: int | None = None
+    continues: str | None = None
     syns: int = 0
     client_software: tuple[str, str] | None = None
     sasl_mechanism: str | None = None
@@ -121,6 +153,8 @@ _TROUBLES: Final = {
 
 class Status(StrEnum):
     """How much of a side, or of an exchange, was readable; the worst first."""
+
+    __hash__ = str.__hash__  # that of Enum is a function of Python, and these are keys
 
     MALFORMED = "malformed"
     PARTIAL = "partial"

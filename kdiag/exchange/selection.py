@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from kdiag.exchange.dissection import SEVERITY, Dissection
-from kdiag.exchange.model import FAULTY_REASONS, Connection, Exchange, Status
+from kdiag.exchange.model import FAULTY_REASONS, Connection, Exchange, Gap, Status
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.exchange.waits import net_latency_ns
 
@@ -64,21 +64,27 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def matches_connection(self, connection: Connection) -> bool:
-        """Return whether a connection, and the gaps in it, match: never with conditions on bodies.
+        """Return whether a connection matches: never with conditions on bodies.
 
-        Client ids are not compared: only exchanges have them.
+        Errors are those that were not made, or whose TLS was not. Client ids are not compared: only
+        exchanges have them.
         """
         return (
             not self._is_about_exchanges
+            and not (self.errors and connection.trouble is None)
             and self._is_within(connection.first_ns, connection.last_ns)
             and self._is_between(connection, None)
         )
+
+    def matches_gap(self, gap: Gap) -> bool:
+        """Return whether a gap matches: it is an error of the recording only."""
+        return not self.errors and self.matches_connection(gap.connection)
 
     @property
     def _is_about_exchanges(self) -> bool:
         """Return whether there are conditions that only an exchange can meet."""
         conditions = (self.api_keys, self.topics, self.groups, self.error_codes, self.statuses)
-        return self.errors or any(conditions) or bool(self.min_latency_ns) or self.where is not None
+        return any(conditions) or bool(self.min_latency_ns) or self.where is not None
 
     def _is_within(self, first_ns: int, last_ns: int) -> bool:
         """Return whether any of a time is within the chosen one."""

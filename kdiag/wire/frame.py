@@ -26,6 +26,8 @@ class Frame(msgspec.Struct, gc=False):
         segments: the number of TCP segments that carried it.
         starts_in_segment_with: the number of other frames in the segment in which it starts.
         gap_bytes: its bytes that the capture lacks.
+        stream_offset: where its length prefix starts among the bytes of its direction; -1 where
+            nobody notes that.
     """
 
     data: bytes
@@ -37,6 +39,7 @@ class Frame(msgspec.Struct, gc=False):
     segments: int = 1
     starts_in_segment_with: int = 0
     gap_bytes: int = 0
+    stream_offset: int = -1
 
     @property
     def is_whole(self) -> bool:

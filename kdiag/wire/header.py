@@ -17,7 +17,7 @@ from struct import Struct, error
 from typing import Final, NamedTuple
 
 from kdiag.errors import DecodeError
-from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.primitives import RefusedError, read_uvarint
 
 REQUEST_START: Final = Struct(">hhi")
@@ -32,6 +32,8 @@ Source: Kafka's `SaslClientAuthenticator`.
 _CORRELATION_ID: Final = Struct(">i")
 _INT16: Final = Struct(">h")
 _NEWEST_REQUEST_HEADER: Final = 2
+_NULL: Final = -1
+_NO_TAGS: Final = b"\0"
 
 
 class RequestHeader(NamedTuple):
@@ -88,6 +90,18 @@ def read_request_header(frame_data: bytes) -> RequestHeader:
     if header_version == _NEWEST_REQUEST_HEADER and api:
         position = skip_tags(frame_data, position)
     return RequestHeader(api_key, version, correlation_id, client_id, header_version, position)
+
+
+def request_header_bytes(
+    api: Api, version: int, correlation_id: int, client_id: str | None
+) -> bytes:
+    """Return the header of a request, without tagged fields."""
+    header = REQUEST_START.pack(api.key, version, correlation_id)
+    header_version = api.request_header_version(version)
+    if header_version > 0:
+        name = b"" if client_id is None else client_id.encode()
+        header += _INT16.pack(_NULL if client_id is None else len(name)) + name
+    return header + _NO_TAGS if header_version == _NEWEST_REQUEST_HEADER else header
 
 
 def read_response_header(frame_data: bytes, api_key: int, version: int) -> ResponseHeader:

@@ -90,8 +90,12 @@ def read_uvarint(data: bytes, position: int, bits: int = VARINT_BITS) -> tuple[i
         RefusedError: if it is longer than `bits` bits need, or its number larger than they hold.
         IndexError: if the bytes end inside it.
     """
-    value = 0
-    for shift in range(0, bits, 7):
+    value = data[position]
+    position += 1
+    if value < 0x80:  # noqa: PLR2004 - the high bit
+        return value, position
+    value &= 0x7F
+    for shift in range(7, bits, 7):
         byte = data[position]
         position += 1
         value |= (byte & 0x7F) << shift

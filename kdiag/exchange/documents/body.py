@@ -6,11 +6,12 @@ messages are decoded in place. The raw form has only the first. Secrets are repl
 
 from collections.abc import Callable
 from copy import deepcopy
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kdiag.errors import DecodeError
 from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.documents.large_body import CHUNK, LARGE_BYTES, Defer, LargeForm, RecordFields
 from kdiag.exchange.documents.records import batch_json, records_json, replace
 from kdiag.exchange.embedded import (
     CONSUMER,
@@ -58,7 +59,11 @@ class Bodies:
     """Makes the JSON of bodies."""
 
     def __init__(
-        self, names: TopicNames, form: BodyForm, make_records: MakeRecords = records_json
+        self,
+        names: TopicNames,
+        form: BodyForm,
+        make_records: MakeRecords = records_json,
+        defer: Defer | None = None,
     ) -> None:
         """Make bodies in one form.
 
@@ -67,7 +72,9 @@ class Bodies:
             form: the form.
             make_records: returns the JSON for the records of a batch (batch, topic, whether to
                 show secrets); raises DecodeError if they are wrong.
+            defer: makes placeholders for elements of long arrays; None to make all at once.
         """
+        self._defer = defer
         self._names = names
         self._form = form
         self._make_records = make_records
@@ -89,6 +96,8 @@ class Bodies:
         assert api_key is not None
         cls: type[Struct] = type(message)
         recipe = _recipe(cls, side.version, api_key, is_response)
+        if side.frame.size >= LARGE_BYTES and self._is_large(side, recipe):
+            return self._large(message, side, recipe), None
         body = recipe.form(message) if side.body is None else deepcopy(side.body)
         if recipe.is_plain:
             return body, None
@@ -102,6 +111,46 @@ class Bodies:
             recipe.nest(dissection, body)
         return body, None
 
+    def _is_large(self, side: Side, recipe: "_Recipe") -> bool:
+        """Return whether a body of many bytes is made in pieces: it must need no change."""
+        return (
+            self._defer is not None
+            and side.body is None
+            and not self._form.values
+            and not recipe.is_envelope
+            and (recipe.nest is None or self._form.raw)
+            and (not recipe.has_secrets or self._form.show_secrets)
+        )
+
+    def _large(self, message: Struct, side: Side, recipe: "_Recipe") -> dict[str, Any]:
+        """Return a large body with placeholders for most of it."""
+        assert self._defer is not None
+        if recipe.arrays is None:
+            return LargeForm(type(message), side.version, self._defer).form(message)
+        records = RecordFields(message, side.batches, recipe.arrays)
+
+        def finish(form: dict[str, Any], of: Struct, around: tuple[Any, ...]) -> None:
+            for topic, partition, batches in records.of(form, of, around):
+                self._put_batches(topic, partition, batches)
+
+        return LargeForm(type(message), side.version, self._defer, finish).form(message)
+
+    def _put_batches(
+        self, topic: dict[str, Any], partition: dict[str, Any], batches: list[RecordBatch]
+    ) -> None:
+        """Replace the `records` field of a partition by the headers of its batches."""
+        if self._form.raw:
+            partition["records"] = bytes(partition["records"])
+            self._hide_metadata(topic, partition)
+        elif self._defer is None or len(batches) <= CHUNK:
+            partition["records"] = _batch_forms(batches)
+        else:
+            starts = range(0, len(batches), CHUNK)
+            partition["records"] = [
+                self._defer(partial(_batch_forms, batches[start : start + CHUNK]))
+                for start in starts
+            ]
+
     def _put_records(self, body: dict[str, Any], side: Side, arrays: tuple[str, str]) -> Why | None:
         """Replace the `records` fields; return the first fault in them."""
         outer, inner = arrays
@@ -112,12 +161,12 @@ class Bodies:
                 batches = next(fields)
                 if batches is None or "records" not in partition:
                     continue
-                if self._form.raw:
-                    partition["records"] = bytes(partition["records"])
-                    self._hide_metadata(topic, partition)
-                    continue
-                partition["records"] = forms = [batch_json(batch) for batch in batches]
-                if self._form.values:
+                if self._form.raw or (not self._form.values and len(batches) > CHUNK):
+                    self._put_batches(topic, partition, batches)
+                elif not self._form.values:
+                    partition["records"] = [batch_json(batch) for batch in batches]
+                else:
+                    partition["records"] = forms = _batch_forms(batches)
                     why = self._put_values(batches, forms, self._name(topic))
                     if why is not None and first is None:
                         path = f"{outer}[{i}].{inner}[{j}].records"
@@ -184,6 +233,11 @@ class Bodies:
             "clientId": header.client_id,
             "body": inner,
         }
+
+
+def _batch_forms(batches: list[RecordBatch]) -> list[dict[str, Any]]:
+    """Return the headers of batches."""
+    return [batch_json(batch) for batch in batches]
 
 
 def _in_frame(why: Why, side: Side, batch: RecordBatch, path: str) -> Why:

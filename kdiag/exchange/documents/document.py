@@ -54,14 +54,15 @@ class Clockface:
     """Writes times as RFC 3339 in UTC with nanoseconds; the text of the last second is kept."""
 
     def __init__(self) -> None:
-        self._second = -1
+        self._second_ns = -NS_PER_S
         self._text = ""
 
     def text(self, time_ns: int) -> str:
         """Return a time since 1970, such as `2026-01-02T03:04:05.000000006Z`."""
-        second, rest = divmod(time_ns, NS_PER_S)
-        if second != self._second:
-            self._second = second
+        rest = time_ns - self._second_ns
+        if not 0 <= rest < NS_PER_S:
+            second, rest = divmod(time_ns, NS_PER_S)
+            self._second_ns = time_ns - rest
             self._text = moment_of(second).strftime("%Y-%m-%dT%H:%M:%S")
         return f"{self._text}.{rest:09}Z"
 
@@ -97,7 +98,8 @@ class Documents:
         self._names = names
         self._bodies = Bodies(names, form)
         self._encoder = DocumentEncoder()
-        self._text_bodies = Bodies(names, form, self._encoder.records)
+        encoder = self._encoder
+        self._text_bodies = Bodies(names, form, encoder.records, encoder.elements)
         self._clock = Clockface()
 
     def scalars(self, dissection: Dissection) -> dict[str, Any]:
@@ -119,7 +121,7 @@ class Documents:
             "api": api_name(exchange),
             "version": exchange.version,
             "correlation_id": exchange.correlation_id,
-            "status": dissection.status.value,
+            "status": dissection.status,
             "latency_us": in_us(latency_ns),
             "error": dissection.error,
             "transfer_us": in_us(transfer_ns) if transfer_ns else transfer_ns,
@@ -157,7 +159,7 @@ class Documents:
         request, request_why = _side(bodies, dissection, dissection.request, is_response=False)
         response, response_why = _side(bodies, dissection, dissection.response, is_response=True)
         if request_why is not None or response_why is not None:
-            document["status"] = _worse(dissection.status, Status.MALFORMED).value
+            document["status"] = _worse(dissection.status, Status.MALFORMED)
         document["topic_names"] = self._names.of(dissection.topic_ids)
         if dissection.session_topics is not None:
             document["session_topics"] = [list(each) for each in dissection.session_topics]
@@ -218,13 +220,25 @@ class Documents:
             **_sasl(connection),
             **preamble,
             **({"sightings": sightings} if sightings else {}),
-            **({} if connection.tls_problem is None else {"tls_problem": connection.tls_problem}),
+            **({} if connection.continues is None else {"continues": connection.continues}),
+            **_tls(connection),
             **tcp,
         }
 
     def _closed_time(self, connection: Connection) -> str | None:
         """Return when an end closed a connection; None if nobody saw that."""
         return None if connection.closed_ns is None else self._clock.text(connection.closed_ns)
+
+
+def _tls(connection: Connection) -> dict[str, Any]:
+    """Return what a TLS handshake tells besides version and server name, as far as it is known."""
+    facts = {
+        "tls_cipher_suite": connection.tls_cipher_suite,
+        "tls_alpn": connection.tls_alpn,
+        "tls_alerts": [each._asdict() for each in connection.tls_alerts] or None,
+        "tls_problem": connection.tls_problem,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _sasl(connection: Connection) -> dict[str, str | None]:
@@ -252,11 +266,11 @@ def _side(
         return None, None
     body, why = bodies.make(dissection, side, is_response=is_response)
     frame = frame_document(side.frame)
-    document: dict[str, Any] = {"status": side.status.value, "frame": frame, "body": body}
+    document: dict[str, Any] = {"status": side.status, "frame": frame, "body": body}
     if side.why is not None or why is not None:
         document["why"] = side.why or why
         if why is not None:
-            document["status"] = _worse(side.status, Status.MALFORMED).value
+            document["status"] = _worse(side.status, Status.MALFORMED)
     return document, why
 
 
@@ -325,6 +339,14 @@ class DocumentEncoder:
             return _Text(make, None)
         self._kept_bytes += len(text)
         return _Text(make, text)
+
+    def elements(self, make: Callable[[], list[Any]]) -> object:
+        """Return the placeholder for some elements of an array, made when they are written."""
+
+        def text() -> bytes:
+            return b"".join(self.pieces(make()))[1:-1]
+
+        return _Text(text, None)
 
     def _joined(self, text: bytes) -> Iterator[bytes]:
         """Yield a document with the texts in place of the placeholders."""

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.embedded import read_forwarded_request
-from kdiag.exchange.line.phrase import clause, count, listed
+from kdiag.exchange.line.phrase import address_text, clause, count, listed
 from kdiag.exchange.line.topics import Topics
 from kdiag.wire import api_keys
 
@@ -41,7 +41,9 @@ def _controller_registration_request(request: Any, _: Dissection, __: Topics) ->
 
 
 def _listeners(request: Any) -> str:
-    return listed([f"{each.name}://{each.host}:{each.port}" for each in request.listeners])
+    return listed(
+        [f"{each.name}://{address_text(each.host, each.port)}" for each in request.listeners]
+    )
 
 
 def _vote_request(request: Any, _: Dissection, topics: Topics) -> str:

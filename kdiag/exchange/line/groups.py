@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.embedded import read_assignment, read_subscription
-from kdiag.exchange.line.phrase import clause, count, listed, quoted, short_id
+from kdiag.exchange.line.phrase import address_text, clause, count, listed, quoted, short_id
 from kdiag.exchange.line.topics import Topics
 from kdiag.wire import api_keys
 
@@ -20,7 +20,11 @@ def _find_coordinator_request(request: Any, _: Dissection, __: Topics) -> str:
 
 def _find_coordinator_response(response: Any, _: Dissection, __: Topics) -> str:
     found = response.coordinators or [response]
-    nodes = [f"node {each.node_id} {each.host}:{each.port}" for each in found if each.node_id >= 0]
+    nodes = [
+        f"node {each.node_id} {address_text(each.host, each.port)}"
+        for each in found
+        if each.node_id >= 0
+    ]
     return listed(list(dict.fromkeys(nodes)), ", ")
 
 
@@ -41,7 +45,7 @@ def _join_request(request: Any, _: Dissection, __: Topics) -> str:
         f"group {request.group_id}",
         listed([each for each in subscribed if each]),
         listed([protocol.name for protocol in request.protocols], "/"),
-        quoted(request.reason) if request.reason else None,
+        quoted(short_id(request.reason)) if request.reason else None,
         _member(request.member_id, request.group_instance_id) or "new member",
     )
 

@@ -49,7 +49,10 @@ class LineWriter:
     def line_of(self, dissection: Dissection) -> str:
         """Return the line of an exchange: `request → response`."""
         parts = [self._side(dissection, dissection.request, is_response=False)]
-        parts.append(self._side(dissection, dissection.response, is_response=True))
+        answer = self._side(dissection, dissection.response, is_response=True)
+        has_phrases = (dissection.exchange.api_key or 0) in PHRASES
+        is_repeated = not has_phrases and answer in parts[0]
+        parts.append("" if is_repeated else answer)
         return " → ".join(part for part in parts if part)
 
     def _side(self, dissection: Dissection, side: Side | None, *, is_response: bool) -> str:
@@ -104,10 +107,13 @@ class LineWriter:
                 continue
             if field.is_array:
                 texts.append(self._list(field.json_name, value))
+            elif field.kind is Kind.UUID:
+                texts.append(f"{field.json_name} {uuid_text(value)}")
             elif isinstance(value, bytes):
                 texts.append(f"{field.json_name} {size(len(value))}")
             elif isinstance(field.kind, Kind) and not is_response:
-                texts.append(f"{field.json_name} {value}")
+                plain = str(value).lower() if isinstance(value, bool) else value
+                texts.append(f"{field.json_name} {plain}")
         return clause(*texts[:_MAX_VALUES])
 
     def _list(self, name: str, value: list[Any]) -> str:

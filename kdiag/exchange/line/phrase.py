@@ -39,6 +39,11 @@ def listed(words: Sequence[str], separator: str = " ") -> str:
     return f"{separator.join(words[:MAX_LISTED])}{separator}+{len(words) - MAX_LISTED}"
 
 
+def address_text(host: str, port: int) -> str:
+    """Return `host:port`, with brackets around IPv6."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def quoted(text: str) -> str:
     """Return a text that a person wrote, or the start of a long one, in quotation marks."""
     return f'"{text}"' if len(text) <= _MAX_QUOTED else f'"{text[:_MAX_QUOTED]}…"'

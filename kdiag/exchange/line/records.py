@@ -46,6 +46,7 @@ def _produce_request(request: Any, dissection: Dissection, topics: Topics) -> st
     return clause(
         f"{topics.partitions(request.topic_data)} {records}".strip(),
         f"acks {_ACKS.get(request.acks, request.acks)}",
+        None if request.acks or dissection.response else "no response",
         f"transaction {request.transactional_id}" if request.transactional_id else None,
     )
 
@@ -57,7 +58,7 @@ def _produce_response(response: Any, _: Dissection, __: Topics) -> str:
         for partition in topic.partition_responses
         if partition.base_offset >= 0 and not partition.error_code
     ]
-    return f"at {listed(offsets)}" if offsets else ""
+    return f"at {listed(offsets, ', ')}" if offsets else ""
 
 
 def _fetch_request(request: Any, dissection: Dissection, topics: Topics) -> str:
@@ -128,7 +129,7 @@ def _epoch_request(request: Any, _: Dissection, topics: Topics) -> str:
 
 def _epoch_response(response: Any, _: Dissection, __: Topics) -> str:
     ends = [str(each.end_offset) for topic in response.topics for each in topic.partitions]
-    return f"ends at {listed(ends)}" if ends else ""
+    return f"ends at {listed(ends, ', ')}" if ends else ""
 
 
 def _delete_records_request(request: Any, _: Dissection, topics: Topics) -> str:

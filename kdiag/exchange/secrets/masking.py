@@ -52,9 +52,23 @@ def mask_secrets(exchange: Exchange) -> Exchange:
     return replace(exchange, request=request, response=response)
 
 
-def _masked(exchange: Exchange, frame: Frame, *, is_response: bool) -> Frame:
+def frame_masks(exchange: Exchange, frame: Frame, *, is_response: bool) -> list[Mask]:
+    """Return what overwrites the secrets in one frame of an exchange."""
     found = _masks(exchange, frame.data, frame.size, is_response=is_response)
-    masks = [(offset, mask) for offset, mask in found if mask]
+    return [(offset, mask) for offset, mask in found if mask]
+
+
+def may_hold_secrets(exchange: Exchange) -> bool:
+    """Return whether bytes of an exchange that are not known may be secret."""
+    if exchange.pairing is Status.OPAQUE or exchange.api_key not in API_BY_KEY:
+        return True
+    if exchange.api_key == api_keys.FETCH:
+        return _reads_metadata_log(exchange)
+    return exchange.api_key == api_keys.ENVELOPE or has_secrets(exchange.api_key)
+
+
+def _masked(exchange: Exchange, frame: Frame, *, is_response: bool) -> Frame:
+    masks = frame_masks(exchange, frame, is_response=is_response)
     if not masks:
         return frame
     data = bytearray(frame.data)

@@ -241,11 +241,12 @@ class Summary:
         }
 
 
-def add_trouble(troubles: Counter[tuple[str, str]], broker: str, trouble: str) -> None:
-    """Count a trouble of a connection to a broker, whatever its client random is."""
+def add_trouble(troubles: Counter[tuple[str, str]], broker: str, trouble: str) -> tuple[str, str]:
+    """Count a trouble of a broker's connection, whatever its client random is; return its key."""
     key = broker, trouble.partition(" for client random")[0]
     if key in troubles or len(troubles) < _MAX_TROUBLES:
         troubles[key] += 1
+    return key
 
 
 def kind_text(api_key: int | None, version: int | None) -> str:

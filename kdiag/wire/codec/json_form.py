@@ -39,7 +39,16 @@ def to_json(message: Struct, version: int) -> dict[str, Any]:
 def json_former(cls: type[Struct], version: int) -> Callable[[Any], dict[str, Any]]:
     """Return the compiled `to_json(message)` of a class in a version: one nested expression."""
     check_version(cls, version)
-    flexible = is_flexible(cls, version)
+    return struct_former(cls, version, is_flexible(cls, version))
+
+
+@cache
+def struct_former(
+    cls: type[Struct],
+    version: int,
+    flexible: bool,  # noqa: FBT001 - cache key
+) -> Callable[[Any], dict[str, Any]]:
+    """Return the same for a struct in messages of a version, which may be flexible."""
     text = f"lambda m: {_struct_source(cls, version, 'm', 0, flexible=flexible)}"
     names = {"X": uuid_text, "F": float_json, "T": _tags_entry, "E": {}}
     former: Callable[[Any], dict[str, Any]] = eval(text, names)  # noqa: S307 - text from the schema

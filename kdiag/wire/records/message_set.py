@@ -173,7 +173,7 @@ def _check_inner_size(inner: bytes, start: int, magic: int, path: str) -> None:
     """Refuse a cut inner message, one of another magic, and one too small for its magic."""
     left = len(inner) - start
     if left < MIN_BYTES[magic]:
-        raise DecodeError(path, start, f"{left} bytes are no message of magic {magic}")
+        raise DecodeError(path, start, f"{left} bytes are not a message of magic {magic}")
     _, size, _, found, _ = _HEAD.unpack_from(inner, start)
     if found != magic:
         raise DecodeError(f"{path}.magic", start + 16, f"{found} inside a message of {magic}")

@@ -1,7 +1,7 @@
 import pytest
 
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.model import FAULTY_REASONS, Exchange, Status, UnansweredReason
+from kdiag.exchange.model import FAULTY_REASONS, Exchange, Gap, Status, UnansweredReason
 from kdiag.exchange.selection import Selection, address_names, is_in_order
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
@@ -155,6 +155,18 @@ def test_connections_are_told_unless_exchanges_are_chosen() -> None:
         Selection(api_keys=frozenset({1})),
     ):
         assert not selection.matches_connection(connection)
+
+
+def test_connections_that_failed_are_errors() -> None:
+    """Gaps are not: they are those of the recording."""
+    refused = make_connection(close_reason="refused")
+    gap = Gap(
+        connection=refused, direction="request", time_ns=START_NS, offset=0, size=9, reason="lost"
+    )
+    assert Selection(errors=True).matches_connection(refused)
+    assert not Selection(errors=True, api_keys=frozenset({1})).matches_connection(refused)
+    assert Selection().matches_gap(gap)
+    assert not Selection(errors=True).matches_gap(gap)
 
 
 def test_an_address_of_ipv6_may_be_given_without_its_brackets() -> None:

@@ -11,7 +11,7 @@ from kdiag.exchange.documents.document import (
     api_name,
     in_us,
 )
-from kdiag.exchange.model import Exchange, Gap, Protocol, Sighting, Status
+from kdiag.exchange.model import Exchange, Gap, Protocol, Sighting, Status, TlsAlert
 from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -134,6 +134,20 @@ def test_what_was_found_by_trial_is_marked() -> None:
     exchange.guessed = True
     line = line_of(exchange)
     assert (line["guessed"], line["status"], line["api"]) == (True, "unmatched", "FindCoordinator")
+
+
+def test_what_a_tls_handshake_tells_is_in_the_document_of_its_connection() -> None:
+    """Cipher suite, protocol and alerts, where it tells them."""
+    alert = TlsAlert("client", "fatal", "unknown_ca")
+    documents = Documents(TopicNames(), BodyForm())
+    assert not {"tls_cipher_suite", "tls_alpn", "tls_alerts"} & set(
+        documents.connection(make_connection())
+    )
+    told = documents.connection(
+        make_connection(tls_cipher_suite="X", tls_alpn="kafka", tls_alerts=(alert,))
+    )
+    assert (told["tls_cipher_suite"], told["tls_alpn"]) == ("X", "kafka")
+    assert told["tls_alerts"] == [{"sender": "client", "level": "fatal", "name": "unknown_ca"}]
 
 
 def test_records_that_cannot_be_read_make_the_exchange_malformed() -> None:

@@ -67,8 +67,19 @@ def test_an_api_without_a_sentence_tells_topics_lists_and_values() -> None:
     assert written_line("AlterPartitionReassignments", 0, {"timeout_ms": 5, "topics": topics}) == (
         "orders[0]"
     )
-    assert written_line("DescribeClientQuotas", 1, quotas) == "2 components, strict True"
+    assert written_line("DescribeClientQuotas", 1, quotas) == "2 components, strict true"
     assert written_line("UnregisterBroker", 0, {"broker_id": 9}, {}) == "brokerId 9"
+
+
+def test_an_answer_that_repeats_its_request_is_left_out() -> None:
+    """Where neither has a phrase of its own."""
+    topics = [{"topic_id": b"\x01" * 16, "partitions": [{"partition": 0}]}]
+    asked = {"group_id": "g", "topics": topics}
+
+    answered = {"results": [{"topic_id": b"\x01" * 16, "partitions": [{"partition": 0}]}]}
+    (written,) = {written_line("ReadShareGroupState", 0, asked, each) for each in (answered, None)}
+    assert written.startswith("groupId g, ")
+    assert "→" not in written
 
 
 def test_an_api_without_a_sentence_lists_strings_and_sizes_bytes() -> None:

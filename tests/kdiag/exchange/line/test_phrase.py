@@ -2,7 +2,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.exchange.line.phrase import MAX_LISTED, clause, count, listed, quoted, short_id, size
+from kdiag.exchange.line.phrase import (
+    MAX_LISTED,
+    address_text,
+    clause,
+    count,
+    listed,
+    quoted,
+    short_id,
+    size,
+)
+
+
+def test_an_ipv6_address_has_brackets() -> None:
+    """Its port could not be told from it."""
+    assert (address_text("::1", 9092), address_text("b1", 9092)) == ("[::1]:9092", "b1:9092")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def fetched(*partitions: Values) -> Values:
     return {"responses": [{"topic": "orders", "partitions": list(partitions)}]}
 
 
-@pytest.mark.parametrize(("acks", "text"), [(0, "0"), (1, "1"), (-1, "all"), (7, "7")])
+@pytest.mark.parametrize(("acks", "text"), [(0, "0, no response"), (1, "1"), (-1, "all"), (7, "7")])
 def test_a_produce_tells_partitions_records_bytes_and_acks(acks: int, text: str) -> None:
     """What a producer sends and how safe it wants it to be is on the line."""
     batch = make_batch(b"one", b"two")
