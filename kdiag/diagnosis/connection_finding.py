@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from kdiag.errors import ConnectError, Fault, Layer
+from kdiag.errors import AdvertisedAddressError, ConnectError, Fault, Layer
 from kdiag.findings.finding import Finding, found
 
 _BY_FAULT: Final = {
@@ -41,6 +41,8 @@ _BY_LAYER: Final = {
 
 def connection_finding(error: ConnectError) -> Finding:
     """Return the finding, with the error's own fix if it has one, as that is more specific."""
+    if isinstance(error, AdvertisedAddressError):
+        return found("KD1501", node_id=error.node_id, address=error.address, why=error.why)
     rule_id = _BY_FAULT.get(error.fault) or _BY_LAYER[error.layer]
     host = error.address.partition(" ")[0].rpartition(":")[0]
     finding = found(

@@ -18,6 +18,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 import msgspec
+from msgspec import structs
 
 from kdiag.findings.finding import Finding, found
 from kdiag.net.address import host_and_port
@@ -116,6 +117,8 @@ class CoordinatorFacts(msgspec.Struct, kw_only=True):
         topic: the internal topic; None if it is not known.
         groups: type and state, by key, of the groups (and transactions) that exist.
         loading: the brokers that still load the state that they coordinate.
+        unknown: the groups of which nobody tells whether they exist.
+        hanging: the unreachable brokers that accept connections and say nothing.
     """
 
     kind: CoordinatorKind
@@ -125,6 +128,8 @@ class CoordinatorFacts(msgspec.Struct, kw_only=True):
     topic: InternalTopic | None
     groups: Mapping[str, GroupState]
     loading: AbstractSet[int] = frozenset()
+    unknown: AbstractSet[str] = frozenset()
+    hanging: AbstractSet[int] = frozenset()
 
     @property
     def is_nobody_reachable(self) -> bool:
@@ -145,7 +150,8 @@ class CoordinatorReport(msgspec.Struct, kw_only=True):
         answers: the answers of all brokers, in the order of broker ids.
         reachable: whether the coordinator's advertised address can be used from here.
         why_unreachable: why not.
-        group: type and state; None for a group that does not exist.
+        group: type and state; None for a group that does not exist, or is not known.
+        is_group_known: whether its coordinator told whether the group exists.
     """
 
     key: str
@@ -158,6 +164,7 @@ class CoordinatorReport(msgspec.Struct, kw_only=True):
     reachable: bool
     why_unreachable: str | None
     group: GroupState | None
+    is_group_known: bool = True
 
     @property
     def agreement(self) -> bool:
@@ -196,6 +203,7 @@ def report_on(key: str, facts: CoordinatorFacts) -> CoordinatorReport:
         reachable=coordinator is not None and why is None,
         why_unreachable=why,
         group=facts.groups.get(key),
+        is_group_known=key not in facts.unknown,
     )
 
 
@@ -228,7 +236,7 @@ def find(reports: Sequence[CoordinatorReport], facts: CoordinatorFacts) -> list[
     """Return the problems: first those of whole brokers, once each, then key by key."""
     findings = list(_of_brokers(reports, facts))
     for report in reports:
-        findings += _of_key(report)
+        findings += _of_key(report, facts)
     return findings
 
 
@@ -238,29 +246,41 @@ def _of_brokers(reports: Sequence[CoordinatorReport], facts: CoordinatorFacts) -
     If none of them is reachable, though other brokers named them, their addresses are to blame.
     """
     coordinators = {report.coordinator for report in reports}
-    rule_id = "KD1501" if facts.is_nobody_reachable else "KD3007"
     for node_id, why in sorted(facts.unreachable.items()):
         broker = facts.brokers.get(node_id)
         if broker not in coordinators:
-            where = "an unknown address" if broker is None else str(broker)
-            yield found(rule_id, node_id=node_id, address=where, why=why)
+            address = None if broker is None else str(broker)
+            where = "" if broker is None else f" at {broker}"
+            is_address = facts.is_nobody_reachable and node_id not in facts.hanging
+            rule_id = "KD1501" if is_address else "KD3007"
+            finding = found(rule_id, node_id=node_id, address=address, where=where, why=why)
+            yield _with_fix(finding, node_id, facts)
     for node_id in sorted(facts.loading):
         yield found("KD3003", node_id=node_id)
 
 
-def _of_key(report: CoordinatorReport) -> Iterator[Finding]:
+def _with_fix(finding: Finding, node_id: int, facts: CoordinatorFacts) -> Finding:
+    """Return a finding about a broker; one that hangs has no wrong address."""
+    if node_id not in facts.hanging:
+        return finding
+    fix = f"See the log of broker {node_id}: it hangs or is overloaded."
+    return structs.replace(finding, fix=fix)
+
+
+def _of_key(report: CoordinatorReport, facts: CoordinatorFacts) -> Iterator[Finding]:
     """Find the problems of one key."""
     subject = {"kind": report.kind.noun, "key": report.key}
     if report.coordinator is None:
         yield from _without_coordinator(report, subject)
     elif not report.reachable:
-        yield found(
+        unusable = found(
             "KD3006",
             **subject,
             node_id=report.coordinator.node_id,
             address=str(report.coordinator),
             why=report.why_unreachable,
         )
+        yield _with_fix(unusable, report.coordinator.node_id, facts)
     if not report.agreement:
         yield _disagreement(report, subject)
     elif not report.is_where_its_partition_leads:
@@ -314,7 +334,9 @@ def _of_partition(report: CoordinatorReport, subject: dict[str, str]) -> Iterato
         return
     where = {**subject, "topic": place.topic, "partition": place.partition}
     if place.leader is None:
-        yield found("KD3002", **where, candidates=_listed(place.isr or place.replicas))
+        holders = place.isr or place.replicas
+        candidates = f"one of brokers {_listed(holders)}" if len(holders) > 1 else _broker(holders)
+        yield found("KD3002", **where, candidates=candidates)
         return
     if len(place.isr) == len(place.replicas):
         return
@@ -323,6 +345,11 @@ def _of_partition(report: CoordinatorReport, subject: dict[str, str]) -> Iterato
         yield found("KD3009", **where, **copies, min_isr=place.min_isr)
     else:
         yield found("KD3008", **where, **copies)
+
+
+def _broker(nodes: Sequence[int]) -> str:
+    """Return the only one of some brokers."""
+    return f"broker {nodes[0]}" if nodes else "the broker that led it"
 
 
 def _listed(nodes: Sequence[int]) -> str:

@@ -13,7 +13,7 @@ RULES: Final = {
         _ERROR,
         "partitions without a leader ({count}): {partitions}",
         "Nothing can be written to or read from a partition while no broker leads it.",
-        "Start the brokers that hold the last copies: {candidates}.",
+        "Have {candidates} running: the last copies are there.",
     ),
     "KD2002": Rule(
         _ERROR,
@@ -62,6 +62,13 @@ RULES: Final = {
         "no controller can be asked: {why}",
         "Without a controller nobody elects leaders, creates topics or takes brokers in.",
         "See the controllers' logs: too few of them may be up for a majority.",
+    ),
+    "KD2009": Rule(
+        _WARNING,
+        "kdiag's own, left on the cluster ({count}): {names}",
+        "A kdiag that measures removes its topic and its group at its end. If none measures at "
+        "the moment, one was killed before it could.",
+        "Remove them by {commands}.",
     ),
 }
 """By id."""

@@ -163,6 +163,15 @@ RULES: Final = {
         "listeners of their own, which are of no use to clients.",
         "Give the port of a listener for clients.",
     ),
+    "KD1407": Rule(
+        _WARNING,
+        "{address} {why} connections instead of answering {apis}",
+        "A broker ends a connection without an answer if it cannot read a request or does not "
+        "speak its version (Kafka 4.0 removed old ones, KIP-896), if it wants a login or TLS "
+        "first, or when it stops.",
+        "See the broker's log at that time for the client's address; kdiag report compat tells "
+        "which clients speak versions that Kafka 4.0 removed.",
+    ),
     "KD1501": Rule(
         _ERROR,
         "broker {node_id} advertises {address}, which cannot be used from here: {why}",

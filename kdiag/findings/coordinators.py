@@ -21,7 +21,7 @@ RULES: Final = {
         _ERROR,
         "{topic}[{partition}], which keeps {kind} {key}, has no leader",
         "The broker that leads this partition is the coordinator; without a leader there is none.",
-        "Start one of the brokers {candidates}: they hold the partition's last copies.",
+        "Start {candidates}: the partition's last copies are there.",
     ),
     "KD3003": Rule(
         _WARNING,
@@ -56,9 +56,9 @@ RULES: Final = {
     ),
     "KD3007": Rule(
         _WARNING,
-        "broker {node_id} at {address} did not answer: {why}",
+        "broker {node_id}{where} did not answer: {why}",
         "What it would have said is missing from this result.",
-        "Check whether broker {node_id} runs and whether {address} can be reached from here.",
+        "Check whether broker {node_id} runs, and whether its address can be reached from here.",
     ),
     "KD3008": Rule(
         _WARNING,

@@ -27,12 +27,13 @@ from kdiag.exchange.fence import suppress_faults
 from kdiag.exchange.fetch_session import FIRST_WITH_SESSIONS
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.topic_names import TopicNames, may_tell_names
-from kdiag.pcap.decoder import CaptureDecoder, Item, Recording
+from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.kafka.unmatched_responses import UnmatchedResponses, asked_among, hosts_of
 from kdiag.pcap.memory_budget import Limits
 from kdiag.pcap.packets.address import AddressBook
+from kdiag.pcap.tcp.reassembly import Recording
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pipeline.rows.frame_spans import LEAST_BYTES, FrameSpans
 from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges, row_bytes

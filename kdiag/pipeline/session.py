@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import javaproperties
 
-from kdiag.errors import ReportError
+from kdiag.errors import ReportError, install_command
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     Session: TypeAlias = SparkSession
     """The type of a session, for callers that do not import PySpark."""
 
-INSTALL: Final = "pip install 'kdiag[spark]'"
 INSTALL_JAVA: Final = "apt-get install openjdk-17-jre-headless (or any Java 17), or set JAVA_HOME"
 DEFAULT_MASTER: Final = "local[*]"
 
@@ -64,7 +63,7 @@ def missing() -> str:
     """Return what this machine lacks to run Spark, and how to install it; empty if nothing."""
     absent = [name for name in _LIBRARIES if find_spec(name) is None]
     if absent:
-        return f"this needs {', '.join(absent)}: {INSTALL}"
+        return f"this needs {', '.join(absent)}: {install_command('spark')}"
     home = os.environ.get("JAVA_HOME")
     java = Path(home, "bin", "java") if home else None
     if (java is not None and java.exists()) or shutil.which("java"):

@@ -30,6 +30,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 import kdiag
 from kdiag.clock import NS_PER_S
 from kdiag.errors import ReportError
+from kdiag.pcap.memory_budget import Limits
 from kdiag.pipeline.decode import PartDecoder, RunPart
 from kdiag.pipeline.input.capture_log import CaptureContent
 from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
@@ -242,8 +243,11 @@ class _States:
 
 
 def _job(stream: StreamJob, files: tuple[str, ...], batch: str) -> Job:
-    name = stream.job.name or "stream"
-    return stream.job._replace(inputs=files, name=f"{name}-{batch}")
+    name, rules = stream.job.name or "stream", stream.job.rules
+    idle_ns = stream.idle_s * NS_PER_S
+    limits = msgspec.structs.replace(rules.limits or Limits(), idle_ns=idle_ns)
+    rules = rules._replace(limits=limits)
+    return stream.job._replace(inputs=files, name=f"{name}-{batch}", rules=rules)
 
 
 def _do_batch(

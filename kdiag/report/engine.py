@@ -2,9 +2,10 @@
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -13,6 +14,8 @@ from kdiag.errors import ReportError
 from kdiag.report.parquet import table_file
 from kdiag.report.sql_report import SPARK, Query
 from kdiag.report.tables.catalog import TABLES
+
+T = TypeVar("T")
 
 DEFAULT_BATCH_ROWS: Final = 10_000
 
@@ -33,6 +36,10 @@ class Database:
 
     A query can read the tables and nothing else: no other file, no extension, no variable of the
     program. What does not fit into memory goes to a temporary folder.
+
+    DuckDB works in a thread of its own: Python handles signals between two of its own steps, and a
+    query is one step. So an exception that a signal raises reaches the thread that waits, and ends
+    the query.
     """
 
     def __init__(self, memory_limit: str | None = None) -> None:
@@ -47,6 +54,7 @@ class Database:
         if memory_limit is not None:
             config["memory_limit"] = memory_limit
         self._connection = duckdb.connect(config=config)
+        self._worker = ThreadPoolExecutor(1, "kdiag-duckdb")
         self._connection.execute("SET TimeZone = 'UTC'")
         self._files: set[str] = set()
 
@@ -92,6 +100,7 @@ class Database:
 
     def close(self) -> None:
         """Close the database and remove its temporary folder."""
+        self._worker.shutdown()
         self._connection.close()
         self._scratch.cleanup()
 
@@ -106,6 +115,29 @@ class Database:
             ReportError: if it is not a single SELECT, or DuckDB refuses it. `rows_of` raises the
                 same for errors while the answer is read.
         """
+        return self._interruptible(lambda: self._ask(query, batch_rows))
+
+    def rows_of(self, answer: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of an answer of this database.
+
+        Raises:
+            ReportError: as the function `rows_of`.
+        """
+        rows = rows_of(answer)
+        while (batch := self._interruptible(lambda: next(rows, None))) is not None:
+            yield batch
+
+    def _interruptible(self, work: Callable[[], T]) -> T:
+        """Return what DuckDB does in its thread; end it if anything is raised while it does."""
+        future = self._worker.submit(work)
+        try:
+            return future.result()
+        except BaseException:
+            if not future.done():
+                self._connection.interrupt()
+            raise
+
+    def _ask(self, query: Query, batch_rows: int) -> pa.RecordBatchReader:
         try:
             statements = duckdb.extract_statements(query.sql)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:

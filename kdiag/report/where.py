@@ -483,7 +483,7 @@ def _unknown(name: str, *, is_quoted: bool) -> str:
     """Return what is wrong with the name of a column, and which there are."""
     near = get_close_matches(name.lower(), _COLUMNS)
     if is_quoted and not near:
-        return f"{name} is no column; a text stands in single quotation marks: '{name}'"
+        return f"{name} is not a column; a text stands in single quotation marks: '{name}'"
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"unknown column {name}{hint}\nthe columns are {', '.join(_COLUMNS)}"
 

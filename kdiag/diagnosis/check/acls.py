@@ -43,7 +43,7 @@ def operation_names(bits: int) -> list[str] | None:
 
 
 def judge_rights(facts: CheckFacts) -> CheckPart:
-    """Return a row for the cluster, for each topic and for the group that was asked for."""
+    """Return a row for the cluster, for each topic and for each group that was asked for."""
     part = CheckPart(rows=[_cluster_row(facts)], is_partial="wanted" in facts.failures)
     if facts.wanted is not None:
         for topic in facts.wanted.topics:
@@ -54,8 +54,8 @@ def judge_rights(facts: CheckFacts) -> CheckPart:
                 part.error_names.append(error_name(topic.error_code))
             elif topic.error_code in _UNKNOWN:
                 part.findings.append(_unknown(name, facts))
-    if facts.group is not None and facts.group_operations is not None:
-        part.rows.append(_row(f"group {facts.group}", facts.group_operations))
+    for group, operations in facts.group_operations.items():
+        part.rows.append(_row(f"group {group}", operations))
     for what, stage in (("cluster", "cluster"), ("topics", "wanted"), ("group", "group")):
         if stage in facts.failures:
             why = facts.failures[stage]

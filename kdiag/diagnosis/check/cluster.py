@@ -10,6 +10,8 @@ Source: Kafka's Metadata and DescribeQuorum; KIP-112 (offline replicas), KIP-107
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from kdiag.diagnosis.check.facts import CheckFacts
 from kdiag.diagnosis.check.report import (
     CheckPart,
@@ -108,7 +110,7 @@ def judge_partitions(facts: CheckFacts) -> CheckPart:
     source = facts.topics if facts.wanted is None else facts.wanted
     topics = [each for each in source.topics if not each.error_code]
     placed = [_CheckedPartition(t.name or "", p) for t in topics for p in t.partitions]
-    findings = list(_of_partitions(placed, facts))
+    findings = [*_of_partitions(placed, facts), *_of_probes(facts)]
     row = CheckRow(
         stage=CheckStage.PARTITIONS,
         status=status_of(findings),
@@ -119,15 +121,38 @@ def judge_partitions(facts: CheckFacts) -> CheckPart:
     return CheckPart(rows=[row], findings=[*_of_brokers(placed, facts), *findings])
 
 
+def _of_probes(facts: CheckFacts) -> Iterator[Finding]:
+    """Find topics and groups that kdiag's probes have left, with the commands that remove them."""
+    topics, groups = sorted(facts.probe_topics), sorted(facts.probe_groups)
+    commands = [
+        f"kdiag request DeleteGroups '{_json('groupsNames', [each])}' --to coordinator:{each} --yes"
+        for each in groups
+    ]
+    if topics:
+        form = _json("topicNames", topics)
+        commands.append(f"kdiag request DeleteTopics '{form}' -V 5 --to controller --yes")
+    if commands:
+        names = [*(f"topic {each}" for each in topics), *(f"group {each}" for each in groups)]
+        yield found(
+            "KD2009",
+            count=len(names),
+            names=listed(names, _SHOWN),
+            commands=" and ".join(f"`{each}`" for each in commands),
+        )
+
+
+def _json(field: str, names: Sequence[str]) -> str:
+    return msgspec.json.encode({field: names}).decode()
+
+
 def _of_partitions(placed: Sequence[_CheckedPartition], facts: CheckFacts) -> Iterator[Finding]:
     """Find problems of partitions; each partition counts for the worst only."""
     offline = [each for each in placed if each.is_offline]
     under_min = [each for each in placed if _is_under_min_isr(each, facts)]
     lagging = [each for each in placed if each.missing and not each.is_offline]
     if offline:
-        holders = {node for each in offline for node in _holders(each)}
-        candidates = f"brokers {listed(sorted(holders))}"
-        yield found("KD2001", **_named(offline), candidates=candidates)
+        holders = sorted({node for each in offline for node in _holders(each)})
+        yield found("KD2001", **_named(offline), candidates=_broker_names(holders))
     if under_min:
         yield found("KD2002", **_named(under_min), missing=_brokers(under_min))
     lagging = [each for each in lagging if each not in under_min]
@@ -164,7 +189,10 @@ def _holders(placed: _CheckedPartition) -> Sequence[int]:
 
 
 def _brokers(placed: Iterable[_CheckedPartition]) -> str:
-    nodes = sorted({node for each in placed for node in each.missing})
+    return _broker_names(sorted({node for each in placed for node in each.missing}))
+
+
+def _broker_names(nodes: Sequence[int]) -> str:
     return f"broker {nodes[0]}" if len(nodes) == 1 else f"brokers {listed(nodes)}"
 
 

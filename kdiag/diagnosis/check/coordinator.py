@@ -12,7 +12,7 @@ from kdiag.diagnosis.coordinator import (
 
 
 def judge_coordinator(facts: CheckFacts) -> CheckPart:
-    """Return a row for the coordinator.
+    """Return a row for the coordinator of each group.
 
     Without a group from the user, kdiag asks for its own; a lack of rights is then ignored.
     """
@@ -21,25 +21,40 @@ def judge_coordinator(facts: CheckFacts) -> CheckPart:
         why = failure or "no group has been used yet; -g asks for one"
         row = CheckRow(stage=CheckStage.COORDINATOR, status=CheckStatus.SKIPPED, detail=why)
         return CheckPart(rows=[row], is_partial=failure is not None)
-    ((key, _),) = facts.coordinator.answers.items()
-    report = report_on(key, facts.coordinator)
-    is_own = facts.group is None
-    is_denied = report.error in NOT_AUTHORIZED
-    findings = [] if is_own and is_denied else find([report], facts.coordinator)
-    row = CheckRow(
+    reports = [report_on(key, facts.coordinator) for key in facts.coordinator.answers]
+    is_own = not facts.groups
+    is_denied = all(each.error in NOT_AUTHORIZED for each in reports)
+    findings = [] if is_own and is_denied else find(reports, facts.coordinator)
+    rows = [_row(each, facts, facts.coordinator, is_own=is_own) for each in reports]
+    names = [each.error for each in reports if each.error is not None and not is_own]
+    return CheckPart(rows=rows, findings=findings, error_names=names)
+
+
+def _row(
+    report: CoordinatorReport, facts: CheckFacts, found: CoordinatorFacts, *, is_own: bool
+) -> CheckRow:
+    """Return the row of one group."""
+    key, is_denied = report.key, report.error in NOT_AUTHORIZED
+    status = status_of(find([report], found))
+    is_absent = report.group is None and report.is_group_known and report.coordinator is not None
+    if (is_own and is_denied) or (not is_own and is_absent and status is CheckStatus.OK):
+        status = CheckStatus.INFO
+    detail = _detail(report, found)
+    if is_absent and not is_own:
+        detail += "; there is no such group"
+    return CheckRow(
         stage=CheckStage.COORDINATOR,
-        status=CheckStatus.INFO if is_own and is_denied else status_of(findings),
+        status=status,
         target="a group of kdiag's own" if is_own else f"group {key}",
         took_ns=facts.took_ns.get("coordinator"),
-        detail=_detail(report, facts.coordinator),
+        detail=_detail(report, found)
+        + ("; there is no such group" if is_absent and not is_own else ""),
         facts={
             "key": key,
             "node_id": None if report.coordinator is None else report.coordinator.node_id,
             "error": report.error,
         },
     )
-    names = [] if is_own or report.error is None else [report.error]
-    return CheckPart(rows=[row], findings=findings, error_names=names)
 
 
 def _detail(report: CoordinatorReport, facts: CoordinatorFacts) -> str:

@@ -127,10 +127,12 @@ class CheckFacts(msgspec.Struct, kw_only=True):
         topics: all topics that the user may see.
         wanted: the topics that were asked for by name, with the user's operations on each.
         min_isr: `min.insync.replicas` by topic, of those with replicas out of sync.
-        group: the group that was asked for.
-        coordinator: the coordinator of that group, or of one of kdiag's own; None if nobody was
+        groups: the groups that were asked for.
+        coordinator: the coordinators of these groups, or of one of kdiag's own; None if nobody was
             asked.
-        group_operations: the user's operations on the group, as bits; None if not known.
+        group_operations: the user's operations on each group, as bits, as far as they are known.
+        probe_topics: the topics of kdiag's probes that the user may see.
+        probe_groups: the groups of kdiag's probes that the reachable brokers list.
         failures: why a question could not be asked, by the name of its stage.
         took_ns: the duration of each question, by the name of its stage.
     """
@@ -148,8 +150,10 @@ class CheckFacts(msgspec.Struct, kw_only=True):
     topics: MetadataResponse | None = None
     wanted: MetadataResponse | None = None
     min_isr: Mapping[str, int] = {}
-    group: str | None = None
+    groups: Sequence[str] = ()
     coordinator: "CoordinatorFacts | None" = None
-    group_operations: int | None = None
+    group_operations: Mapping[str, int] = {}
+    probe_topics: Sequence[str] = ()
+    probe_groups: Sequence[str] = ()
     failures: Mapping[str, str] = {}
     took_ns: Mapping[str, int] = {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kdiag.clock import NS_PER_US
 from kdiag.diagnosis.latency.confidence import ranks_of
 from kdiag.diagnosis.latency.split import LatencySplit, joined, scaled
-from kdiag.errors import ConfigError
+from kdiag.errors import ConfigError, install_command
 
 if TYPE_CHECKING:
     from hdrh.histogram import HdrHistogram
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 QUANTILES: Final = (0.5, 0.95, 0.99, 0.999)
 """The percentiles that are reported, as fractions."""
 
-INSTALL: Final = "pip install 'kdiag[latency]'"
 
 _LOWEST_US: Final = 1
 _HIGHEST_US: Final = 3_600_000_000
@@ -151,6 +150,6 @@ def _new_histogram() -> "HdrHistogram":
     try:
         from hdrh.histogram import HdrHistogram  # noqa: PLC0415 - an extra
     except ImportError:
-        why = f"latencies need the library HdrHistogram: {INSTALL}"
+        why = f"latencies need the library HdrHistogram: {install_command('latency')}"
         raise ConfigError("", "kdiag latency", why) from None
     return HdrHistogram(_LOWEST_US, _HIGHEST_US, _DIGITS)

@@ -9,7 +9,7 @@ from kdiag.diagnosis.coordinator import (
     GroupState,
     PartitionPlace,
 )
-from kdiag.diagnosis.coordinator_changes import changes
+from kdiag.diagnosis.coordinator_changes import changes, known_after
 from kdiag.wire.coordinator_partition import CoordinatorKind
 
 NODES = {number: BrokerNode(number, f"kafka-{number}", 9092) for number in (1, 2, 3)}
@@ -65,8 +65,8 @@ SILENT = look(
             look(coordinator=NODES[3]),
             ["coordinator is broker 3 at kafka-3:9092, was broker 2"],
         ),
-        (look(), UNREACHABLE, ["broker 2 cannot be reached: connection refused"]),
-        (UNREACHABLE, look(), ["broker 2 can be reached"]),
+        (look(), UNREACHABLE, ["broker 2 cannot be used: connection refused"]),
+        (UNREACHABLE, look(), ["broker 2 can be used"]),
         (look(), DISAGREEING, ["the brokers disagree"]),
         (DISAGREEING, look(), ["the brokers agree"]),
         (look(partition=None), look(), ["kept in __consumer_offsets[4]"]),
@@ -87,6 +87,18 @@ SILENT = look(
         (look(), look(answers=look().answers[:1]), ["broker 2 has left the cluster"]),
         (look(answers=look().answers[:1]), look(), ["broker 2 has joined the cluster"]),
         (look(), look(group=None), ["the group is gone"]),
+        (look(), look(group=None, is_group_known=False), []),
+        (look(group=None, is_group_known=False), look(group=None), ["there is no such group"]),
+        (
+            look(),
+            look(
+                coordinator=None,
+                answers=[BrokerAnswer(node_id=n, failure="refused") for n in (1, 2)],
+                reachable=False,
+            ),
+            ["no coordinator: no broker answered", "brokers 1 and 2 do not answer: refused"],
+        ),
+        (look(), look(partition=None, answers=look().answers[:1]), []),
         (look(), look(group=GroupState("share", "")), ["share group is there"]),
     ],
 )
@@ -95,3 +107,12 @@ def test_each_change_has_its_words(
 ) -> None:
     """Only what is different is said."""
     assert changes(before, after) == expected
+
+
+def test_what_a_look_could_not_find_out_has_not_changed() -> None:
+    """The next look is compared with what was known before."""
+    blind = look(coordinator=None, partition=None, answers=[], group=None, is_group_known=False)
+    known = known_after(look(), blind)
+    assert changes(known, look()) == ["coordinator is broker 2 at kafka-2:9092"]
+    assert known_after(None, blind) is blind
+    assert known_after(blind, look()) == look()

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from folders import CAPTURES
-from kdiag.errors import ReportError
+from kdiag.errors import ReportError, install_command
 from kdiag.pipeline.session import (
-    INSTALL,
     _settings_elsewhere,
     cores_in,
     missing,
@@ -55,7 +54,7 @@ def test_without_pyspark_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
     """With the one line that installs all."""
     monkeypatch.setattr("kdiag.pipeline.session._LIBRARIES", ("pyspark_that_is_not_there",))
 
-    assert missing() == f"this needs pyspark_that_is_not_there: {INSTALL}"
+    assert missing() == f"this needs pyspark_that_is_not_there: {install_command('spark')}"
 
 
 def test_work_is_prepared_for_the_cores_that_there_are() -> None:

@@ -1,3 +1,4 @@
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +186,31 @@ def test_one_exchange_may_be_asked_for_in_full() -> None:
         ((topics, versions),) = ask(database, sql)
         assert topics == []
         assert set(versions) == {"api_key", "min_version", "max_version"}
+
+
+def interrupt(*_: object) -> None:
+    """Interrupt the main thread, as Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM range(100000000) a, range(100000) b WHERE hash(a.range, b.range) = 1",
+        "SELECT a.range FROM range(10000000000) a WHERE hash(a.range) = 1 AND a.range > 5",
+    ],
+    ids=["at once", "bit by bit"],
+)
+def test_an_interrupt_ends_a_query_that_runs(sql: str) -> None:
+    """The database can be asked again; nothing is left that goes on computing."""
+    before = signal.signal(signal.SIGALRM, interrupt)
+    with open_tables(TABLES) as database:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with pytest.raises(KeyboardInterrupt):
+                list(database.rows_of(database.ask(Query(sql, {}))))
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        answer = database.ask(Query("SELECT 1 AS one", {}))
+        assert [each.to_pydict() for each in database.rows_of(answer)] == [{"one": [1]}]

@@ -41,8 +41,8 @@ def test_each_thing_that_was_asked_for_has_a_row() -> None:
         facts(
             cluster=DescribeClusterResponse(cluster_authorized_operations=1 << 8),
             wanted=topics("orders", operations=1 << 3 | 1 << 4),
-            group="billing",
-            group_operations=0,
+            groups=["billing"],
+            group_operations={"billing": 0},
             took_ns={"cluster": 7},
         )
     )

@@ -70,7 +70,7 @@ def test_a_partition_without_leader_is_an_error() -> None:
 
     assert ids(part) == ["KD2001"]
     assert part.findings[0].title == "partitions without a leader (1): orders[0]"
-    assert "brokers 3" in part.findings[0].fix
+    assert "Have broker 3 running" in part.findings[0].fix
     assert part.rows[0].status is CheckStatus.ERROR
     assert part.rows[0].detail == (
         "1 partition of 1 topic: 1 without a leader, 1 with replicas out of sync"
@@ -187,3 +187,16 @@ def test_whoever_may_not_ask_and_clusters_without_a_quorum_have_no_row() -> None
         facts(quorum=quorum(error=denied)),
     ):
         assert judge_quorum(seen).rows == []
+
+
+def test_what_probes_have_left_is_a_warning_with_what_removes_it() -> None:
+    """The commands stand as they are typed; the cluster is as well as without it."""
+    part = judged({"orders": partition()}, probe_topics=["_kdiag_probe_1"], probe_groups=["_g"])
+    (finding,) = part.findings
+    assert finding.title == "kdiag's own, left on the cluster (2): topic _kdiag_probe_1, group _g"
+    assert finding.fix == (
+        "Remove them by "
+        '`kdiag request DeleteGroups \'{"groupsNames":["_g"]}\' --to coordinator:_g --yes` and '
+        '`kdiag request DeleteTopics \'{"topicNames":["_kdiag_probe_1"]}\' -V 5 --to controller '
+        "--yes`."
+    )

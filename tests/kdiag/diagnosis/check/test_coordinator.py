@@ -35,7 +35,9 @@ def coordinator(
 def test_the_coordinator_of_a_group_is_told_with_its_partition_and_state() -> None:
     """In one line."""
     found = coordinator(group=GroupState("consumer", "Stable"))
-    part = judge_coordinator(facts(coordinator=found, group="billing", took_ns={"coordinator": 9}))
+    part = judge_coordinator(
+        facts(coordinator=found, groups=["billing"], took_ns={"coordinator": 9})
+    )
 
     (row,) = part.rows
     assert (row.status, row.target, row.took_ns) == (CheckStatus.OK, "group billing", 9)
@@ -48,7 +50,7 @@ def test_the_coordinator_of_a_group_is_told_with_its_partition_and_state() -> No
 def test_a_group_that_the_user_may_not_see_is_a_matter_of_rights() -> None:
     """Only if it was asked for: kdiag's own is nobody's concern."""
     denied = "GROUP_AUTHORIZATION_FAILED"
-    asked = judge_coordinator(facts(coordinator=coordinator(denied), group="billing"))
+    asked = judge_coordinator(facts(coordinator=coordinator(denied), groups=["billing"]))
     own = judge_coordinator(facts(coordinator=coordinator(denied, key="kdiag-check")))
 
     assert [each.id for each in asked.findings] == ["KD4001"]
@@ -61,7 +63,7 @@ def test_nobody_who_answers_is_told_as_that() -> None:
     """Each broker's silence is a finding of its own."""
     found = coordinator()
     found.answers = {"billing": []}
-    part = judge_coordinator(facts(coordinator=found, group="billing"))
+    part = judge_coordinator(facts(coordinator=found, groups=["billing"]))
     assert part.rows[0].detail == "no broker answered"
 
 
@@ -72,3 +74,10 @@ def test_where_nobody_was_asked_the_stage_is_skipped() -> None:
     assert (part.rows[0].status, part.rows[0].detail) == (CheckStatus.SKIPPED, "timed out")
     assert part.is_partial
     assert not judge_coordinator(facts()).is_partial
+
+
+def test_a_group_that_does_not_exist_is_not_ok_without_a_word() -> None:
+    """It may be a slip of the pen, or still to come."""
+    (row,) = judge_coordinator(facts(coordinator=coordinator(), groups=["billing"])).rows
+    assert row.status is CheckStatus.INFO
+    assert row.detail.endswith("; there is no such group")

@@ -1,3 +1,4 @@
+import re
 import sys
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
 from kdiag.diagnosis.latency.split import LatencySplit
-from kdiag.errors import ConfigError
+from kdiag.errors import ConfigError, install_command
 
 US = 1_000
 MS = 1_000_000
@@ -77,5 +78,5 @@ def test_whoever_lacks_the_library_is_told_how_to_install_it(
 ) -> None:
     """It is an extra."""
     monkeypatch.setitem(sys.modules, "hdrh.histogram", None)
-    with pytest.raises(ConfigError, match=r"pip install 'kdiag\[latency\]'"):
+    with pytest.raises(ConfigError, match=re.escape(install_command("latency"))):
         LatencyHistogram()

@@ -1,0 +1,155 @@
+"""The findings that a capture proves: one for each broker and cause.
+
+    36 SYNs that 10.0.0.7:9092 answered with RST           KD1101, nothing listens there
+    12 SYNs to 10.0.0.8:9092, and no packet back           KD1102, it does not answer
+    TLS alert `unknown_ca` of the client                   KD1207, the handshake fails
+    a ClientHello answered by something else               KD1201, it speaks no TLS
+    a request answered by a TLS alert                      KD1401, it wants TLS
+    an answer that nobody asked for, no byte missing       KD1404, the protocol is broken
+    FIN or RST of the broker while a request waits         KD1407, closed instead of answering
+
+What else could explain the packets is no finding: a request in flight at the end, bytes that are
+lost, TLS for which there are no keys.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from kdiag.exchange.documents.document import Clockface
+from kdiag.exchange.model import Connection, Exchange, TlsFault, UnansweredReason
+from kdiag.exchange.summary.counts import kind_text
+from kdiag.findings.rule import Severity
+
+if TYPE_CHECKING:
+    from kdiag.findings.finding import Finding
+
+MAX_KINDS: Final = 1_000
+"""How many brokers and causes are told apart; a port scan has more."""
+
+_MOST_NAMES: Final = 5
+_NEVER_MADE: Final = {"refused": "KD1101", "no answer": "KD1102"}
+_TLS: Final = {
+    TlsFault.HANDSHAKE: "KD1207",
+    TlsFault.BROKEN: "KD1405",
+    TlsFault.PLAINTEXT_PORT: "KD1201",
+    TlsFault.TLS_PORT: "KD1401",
+}
+_CLOSED: Final = {
+    UnansweredReason.BROKER_CLOSED: "closed",
+    UnansweredReason.BROKER_RESET: "reset",
+}
+_UNASKED: Final = "it sent answers that nobody asked for"
+_SKIPPED: Final = "it left requests without an answer and answered later ones"
+_OF_DAY: Final = slice(11, 19)
+"""The hour, minute and second of a time in RFC 3339."""
+
+_SEVERITIES: Final = tuple(Severity)
+
+Key = tuple[str, str, str | None]
+"""The id of a rule, the broker's address, and why."""
+
+
+class FaultTally(msgspec.Struct):
+    """How often one broker showed one fault, when and to whom.
+
+    Attributes:
+        count: connections or exchanges.
+        first_ns, last_ns: when, since 1970.
+        clients: addresses of clients without their ports, the first of them.
+        apis: the requests that were not answered, the first kinds of them.
+    """
+
+    count: int
+    first_ns: int
+    last_ns: int
+    clients: dict[str, None]
+    apis: dict[str, None]
+
+    def evidence(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        clock = Clockface()
+        return {
+            "count": self.count,
+            "first_time": clock.text(self.first_ns),
+            "last_time": clock.text(self.last_ns),
+            "clients": list(self.clients),
+        }
+
+
+class RecordedFaults:
+    """Collects the faults of a capture.
+
+    Attributes:
+        left_out: faults of more brokers and causes than are told apart.
+    """
+
+    def __init__(self) -> None:
+        self.left_out = 0
+        self._tallies: dict[Key, FaultTally] = {}
+
+    def add_connection(self, connection: Connection) -> None:
+        """Add a connection that has ended."""
+        rule_id = _NEVER_MADE.get(connection.close_reason or "")
+        if rule_id is not None:
+            self._add((rule_id, connection.broker, None), connection, connection.first_ns)
+        elif connection.tls_fault is not None:
+            key = (_TLS[connection.tls_fault], connection.broker, connection.tls_problem)
+            self._add(key, connection, connection.first_ns)
+
+    def add_exchange(self, exchange: Exchange) -> None:
+        """Add an exchange, of which only those count that lack a side."""
+        connection, reason = exchange.connection, exchange.unanswered_reason
+        if exchange.is_violation:
+            self._add(("KD1404", connection.broker, _UNASKED), connection, exchange.time_ns)
+        elif reason is None or connection.tls_fault is not None:
+            return
+        elif reason is UnansweredReason.SKIPPED:
+            self._add(("KD1404", connection.broker, _SKIPPED), connection, exchange.time_ns)
+        elif reason in _CLOSED:
+            key = ("KD1407", connection.broker, _CLOSED[reason])
+            tally = self._add(key, connection, exchange.time_ns)
+            if tally is not None and len(tally.apis) < _MOST_NAMES:
+                tally.apis[kind_text(exchange.api_key, exchange.version)] = None
+
+    def findings(self) -> "list[Finding]":
+        """Return a finding for each broker and cause: the worst first, then the most frequent."""
+        made = [_finding(key, tally) for key, tally in self._tallies.items()]
+        return sorted(
+            made, key=lambda each: (_SEVERITIES.index(each.severity), -each.evidence["count"])
+        )
+
+    def _add(self, key: Key, connection: Connection, time_ns: int) -> FaultTally | None:
+        tally = self._tallies.get(key)
+        if tally is None:
+            if len(self._tallies) >= MAX_KINDS:
+                self.left_out += 1
+                return None
+            tally = self._tallies[key] = FaultTally(0, time_ns, time_ns, {}, {})
+        tally.count += 1
+        tally.first_ns = min(tally.first_ns, time_ns)
+        tally.last_ns = max(tally.last_ns, time_ns)
+        if len(tally.clients) < _MOST_NAMES:
+            tally.clients[connection.client.rpartition(":")[0]] = None
+        return tally
+
+
+def _finding(key: Key, tally: FaultTally) -> "Finding":
+    from kdiag.findings.finding import found  # noqa: PLC0415 - 3 ms: all rules, for few captures
+
+    rule_id, address, why = key
+    evidence: dict[str, Any] = {"address": address, **tally.evidence()}
+    if why is not None:
+        evidence["why"] = why
+    if tally.apis:
+        evidence["apis"] = ", ".join(tally.apis)
+    finding = found(rule_id, **evidence)
+    return msgspec.structs.replace(finding, title=f"{finding.title} ({_when(tally)})")
+
+
+def _when(tally: FaultTally) -> str:
+    """Return how often and when: what was so in a capture need not be so now."""
+    first, last = (Clockface().text(each)[_OF_DAY] for each in (tally.first_ns, tally.last_ns))
+    if tally.count == 1:
+        return f"once, at {first} UTC"
+    return f"{tally.count:,} times, {first} to {last} UTC"
