@@ -4,7 +4,44 @@ A broker's error code is a value, not an exception: to a diagnosis it is a findi
 arguments are `ValueError` or `TypeError`. Anything else that escapes from kdiag is a bug.
 """
 
+import sys
 from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+_LIBRARIES: Final = {
+    "html": "vl_convert",
+    "latency": "hdrh",
+    "report": "duckdb",
+    "scapy": "scapy",
+    "spark": "pyspark",
+}
+"""A library of each extra that no other has."""
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra to kdiag, by the program that installed it.
+
+    `pipx` and `uv tool` make the environment anew: they are told the extras that are there, too.
+
+    Source: `pipx_metadata.json` of pipx, `uv-receipt.toml` of uv's tools, and `uv` in the
+    `pyvenv.cfg` of its environments.
+    """
+    environment = Path(sys.prefix)
+    if (environment / "pipx_metadata.json").exists():
+        return f"pipx install --force 'kdiag[{_with_present(extra)}]'"
+    if (environment / "uv-receipt.toml").exists():
+        return f"uv tool install 'kdiag[{_with_present(extra)}]'"
+    facts = environment / "pyvenv.cfg"
+    is_uv = facts.exists() and "\nuv = " in facts.read_text(encoding="utf-8", errors="replace")
+    return f"{'uv ' * is_uv}pip install 'kdiag[{extra}]'"
+
+
+def _with_present(extra: str) -> str:
+    from importlib.util import find_spec  # noqa: PLC0415 - 2 ms that every start would take
+
+    present = {name for name, library in _LIBRARIES.items() if find_spec(library)}
+    return ",".join(sorted({extra, *present}))
 
 
 class KdiagError(Exception):
@@ -137,6 +174,28 @@ class AuthenticationError(ConnectError):
     """One end refused the credentials of the other; trying again will not help."""
 
 
+class AdvertisedAddressError(ConnectError):
+    """The address that a broker advertises cannot be used from here, nor that of any other broker.
+
+    Attributes:
+        node_id: the broker.
+    """
+
+    def __init__(self, node_id: int, address: str, layer: Layer, why: str) -> None:
+        fix = (
+            f"Start broker {node_id} if it is down; otherwise set its advertised.listeners to an "
+            "address that its clients can reach, or use a listener meant for them."
+        )
+        super().__init__(address, layer, why, fix)
+        self.node_id = node_id
+
+    def __str__(self) -> str:
+        return (
+            f"KD1501: broker {self.node_id} advertises {self.address}, which cannot be used from "
+            f"here: {self.why}"
+        )
+
+
 class DisconnectedError(KdiagError):
     """A connection ended with requests in flight, or before one was sent."""
 
@@ -177,6 +236,18 @@ class ConfigError(KdiagError):
         return f"{place}: {self.why}"
 
 
+class NoPasswordError(ConfigError):
+    """A user is named and no password is given; a person may be asked for it.
+
+    Attributes:
+        username: whose password.
+    """
+
+    def __init__(self, error: ConfigError, username: str) -> None:
+        super().__init__(error.key, error.origin, error.why)
+        self.username = username
+
+
 class _SubjectError(KdiagError):
     """An operation on something failed.
 
@@ -196,6 +267,10 @@ class _SubjectError(KdiagError):
 
 class ReportError(_SubjectError):
     """A report, a query or a parameter is wrong, or tables cannot be read or written."""
+
+
+class AbsentError(_SubjectError):
+    """What was asked about is not on the cluster: a finding, not a fault of whoever asked."""
 
 
 class ProbeError(_SubjectError):

@@ -159,7 +159,7 @@ def _canonical_name(address: Address) -> str:
 def _unresolved(host: str, port: int, number: int | None, detail: str) -> ConnectError:
     fault = Fault.UNRESOLVED
     if number is None:
-        why, fix = f"{host!r} is no host name: {detail}", "Give a host name or an IP address"
+        why, fix = f"{host!r} is not a host name: {detail}", "Give a host name or an IP address"
     elif number == socket.EAI_AGAIN:
         fault = Fault.NO_NAME_SERVER
         why = f"no name server could be asked for {host} ({detail})"

@@ -37,6 +37,7 @@ _OPENINGS: Final = (
     (re.compile(rb"ERRO"), "memcached", "a server such as memcached answered"),
     (re.compile(rb"[245]\d\d[ -]"), "SMTP or FTP", "a mail or file server answered"),
     (re.compile(rb"RFB "), "VNC", "a VNC server answered"),
+    (re.compile(rb"It l"), "MongoDB", "a MongoDB server answered"),
     (re.compile(rb"PROX"), "PROXY", "a load balancer sent a PROXY protocol header"),
     (re.compile(rb"E\0\0[\s\S]{2}S[A-Z]"), "PostgreSQL", "a PostgreSQL server answered"),
     (re.compile(rb"[\s\S]\0\0\0\n\d"), "MySQL", "a MySQL server answered"),
@@ -77,7 +78,11 @@ def foreign_protocol(first: bytes) -> Foreign | None:
             line = _LINE.match(first)
             quoted = f': "{line[0].decode("ascii")}"' if line else ""
             return Foreign(protocol, Layer.KAFKA, who + quoted, _FIX)
-    return None
+    line = _LINE.match(first)
+    if line is None:
+        return None
+    why = f'the other end answered with text: "{line[0].decode("ascii")}"'
+    return Foreign("text", Layer.KAFKA, why, _FIX)
 
 
 def _tls(first: bytes) -> Foreign:

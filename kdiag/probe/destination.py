@@ -98,7 +98,7 @@ def parse_destination(text: str) -> Destination:
     topic, _, partition = name.rpartition(":")
     if way == Way.LEADER and topic and partition.isdecimal() and partition.isascii():
         return Destination(Way.LEADER, topic, int(partition))
-    raise ValueError(f"{text!r} is no destination: give {FORMS}")
+    raise ValueError(f"{text!r} is not a destination: give {FORMS}")
 
 
 def find_nodes(client: ClusterClient, destination: Destination) -> Nodes:

@@ -22,6 +22,7 @@ from kdiag.errors import (
     ProbeError,
     RequestTimeoutError,
 )
+from kdiag.probe import PROBE_PREFIX
 from kdiag.wire.api.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -38,9 +39,6 @@ from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import ZERO_UUID, Struct
 
 A = TypeVar("A", bound=Struct)
-
-PREFIX: Final = "_kdiag_probe_"
-"""The prefix of all these topics' names."""
 
 CLEANUP_NS: Final = 5 * NS_PER_S
 """How long the removal may take beyond the time of the command."""
@@ -95,7 +93,7 @@ def probe_topic(client: ClusterClient, settings: ProbeTopicSettings) -> Iterator
         RequestTimeoutError: if its partitions have no leaders in time.
         KdiagError: if no broker answers.
     """
-    name = PREFIX + secrets.token_hex(4)
+    name = PROBE_PREFIX + secrets.token_hex(4)
     until_ns = min(client.clock.monotonic_ns() + _CREATION_NS, client.deadline_ns)
     with ExitStack() as ending:
         # The topic may exist even if no answer comes.

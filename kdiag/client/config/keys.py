@@ -82,8 +82,11 @@ LISTS: Final[dict[str, tuple[str, ...]]] = {
 TEXTS: Final[dict[str, str]] = {
     "client.id": f"kdiag-{kdiag.__version__}",
     "client.rack": "",
+    "sasl.oauthbearer.client.credentials.client.id": "",
     "sasl.oauthbearer.config": "",
     "sasl.oauthbearer.extensions": "",
+    "sasl.oauthbearer.grant.type": "",
+    "sasl.oauthbearer.scope": "",
     "sasl.oauthbearer.token.command": "",
     "sasl.oauthbearer.token.endpoint.url": "",
     "sasl.username": "",
@@ -91,6 +94,7 @@ TEXTS: Final[dict[str, str]] = {
 """Settings that are any text, with their defaults."""
 
 PATHS: Final = (
+    "https.ca.location",
     "sasl.oauthbearer.token.file",
     "sasl.password.file",
     "ssl.certificate.location",
@@ -102,6 +106,7 @@ PATHS: Final = (
 
 SECRETS: Final = (
     "sasl.jaas.config",
+    "sasl.oauthbearer.client.credentials.client.secret",
     "sasl.oauthbearer.token",
     "sasl.password",
     "ssl.key.password",
@@ -119,9 +124,12 @@ USED: Final = frozenset(
 """Every setting that kdiag uses, by its canonical name."""
 
 TRANSLATIONS: Final[dict[str, str]] = {
+    "brokers": "bootstrap.servers",  # rpk's
     "max.in.flight": "max.in.flight.requests.per.connection",
     "metadata.broker.list": "bootstrap.servers",
     "sasl.mechanisms": "sasl.mechanism",
+    "sasl.oauthbearer.client.id": "sasl.oauthbearer.client.credentials.client.id",
+    "sasl.oauthbearer.client.secret": "sasl.oauthbearer.client.credentials.client.secret",
     "socket.receive.buffer.bytes": "receive.buffer.bytes",
     "socket.send.buffer.bytes": "send.buffer.bytes",
     "socket.timeout.ms": "request.timeout.ms",
@@ -130,7 +138,7 @@ TRANSLATIONS: Final[dict[str, str]] = {
     "ssl.certificate.pem": "ssl.keystore.certificate.chain",
     "ssl.key.pem": "ssl.keystore.key",
 }
-"""librdkafka's name of a setting -> its Java name."""
+"""librdkafka's name of a setting, or rpk's -> its Java name."""
 
 IMPLICATIONS: Final[dict[str, tuple[str, str]]] = {
     "ssl.ca.location": ("ssl.truststore.type", "PEM"),

@@ -48,6 +48,9 @@ from kdiag.client.config.tls import TlsConfig, tls_config
 from kdiag.client.config.values import ConfigValues
 
 _X: Final = "-X"
+_KNOWN_HANDLERS: Final = (".OAuthBearerLoginCallbackHandler",)
+"""Classes of Kafka's own that do what kdiag does."""
+
 _NEVER: Final = -1
 """Java's value for librdkafka's 0 of `connections.max.idle.ms`."""
 _PUBLIC: Final = frozenset({"ssl.keystore.certificate.chain", "ssl.truststore.certificates"})
@@ -228,9 +231,9 @@ def _warnings_about(settings: Iterable[Setting]) -> list[str]:
                     f"{named}: everybody on this machine can read it in the list of processes; "
                     "use --password-file, a variable or a file"
                 )
-        elif key in UNSUPPORTED:
+        elif key in UNSUPPORTED and not setting.value.endswith(_KNOWN_HANDLERS):
             found.append(f"{named}: kdiag ignores this setting")
-        elif not is_accepted(key):
+        elif key not in UNSUPPORTED and not is_accepted(key):
             near = near_names(setting.name)
             hint = f"did you mean {' or '.join(near)}?" if near else "it has no effect"
             found.append(f"unknown setting {named}; {hint}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kdiag.client.config.sources import Setting, read_small_file
 from kdiag.client.config.values import ConfigValues, Secret
+from kdiag.errors import NoPasswordError
 
 if TYPE_CHECKING:
     from kdiag.client.config.jaas import JaasEntry
@@ -28,6 +29,8 @@ _NO_GSSAPI: Final = (
     "or OAUTHBEARER, and set sasl.mechanism to that"
 )
 _UNSECURED: Final = "unsecuredLogin"
+_CREDENTIALS: Final = "sasl.oauthbearer.client.credentials.client"
+_GRANT_TYPE: Final = "sasl.oauthbearer.grant.type"
 _EXTENSIONS: Final = ("extension_", "unsecuredLoginExtension_")
 
 
@@ -42,7 +45,10 @@ class SaslConfig(NamedTuple):
         token: the token itself (OAUTHBEARER only).
         token_file: if that is None, the file with the token, read whenever one is needed.
         token_command: if both are None, the command that prints it.
-        unsecured: if all are None, Java's options for an unsecured token, such as
+        token_endpoint: if all are None, the address of an identity provider's token endpoint.
+        client_id, client_secret, scope: what it gives a token for.
+        https_ca_file: a PEM file of who vouches for it; None for the system's.
+        unsecured: if there is no endpoint either, Java's options for an unsecured token, such as
             `unsecuredLoginStringClaim_sub`.
         extensions: SASL extensions to send with the token.
     """
@@ -54,6 +60,11 @@ class SaslConfig(NamedTuple):
     token: Secret | None = None
     token_file: str | None = None
     token_command: str | None = None
+    token_endpoint: str | None = None
+    client_id: str = ""
+    client_secret: Secret = Secret()
+    scope: str = ""
+    https_ca_file: str | None = None
     unsecured: Mapping[str, str] = {}
     extensions: Mapping[str, str] = {}
 
@@ -107,6 +118,7 @@ def sasl_config(values: ConfigValues, jaas: "JaasEntry | None") -> SaslConfig:
     """Return how to log in.
 
     Raises:
+        NoPasswordError: if only the password is missing.
         ConfigError: if credentials are missing, or kdiag does not have the mechanism.
     """
     mechanism = values.choice("sasl.mechanism")
@@ -122,11 +134,12 @@ def sasl_config(values: ConfigValues, jaas: "JaasEntry | None") -> SaslConfig:
     username, password = values.text("sasl.username"), values.secret("sasl.password")
     if not username or not password:
         missing = "a password" if username else "a user name"
-        raise values.wrong(
+        error = values.wrong(
             "sasl.mechanism",
             f"{mechanism} needs {missing}: set sasl.username and sasl.password.file, or give both "
             "in sasl.jaas.config",
         )
+        raise NoPasswordError(error, username) if username else error
     is_token = options.get("tokenauth", "").lower() == "true"
     return SaslConfig(mechanism, username, password, is_delegation_token=is_token)
 
@@ -151,13 +164,43 @@ def _oauthbearer(values: ConfigValues, options: Mapping[str, str]) -> SaslConfig
     url = values.text("sasl.oauthbearer.token.endpoint.url")
     if not config.token_file and url.startswith("file:"):
         config = config._replace(token_file="/" + url.removeprefix("file:").lstrip("/"))
-    if config.token or config.token_file or config.token_command or config.unsecured:
+    if config.token or config.token_file or config.token_command:
+        return config
+    if url:
+        return _with_provider(config, values, options)
+    if config.unsecured:
         return config
     why = (
-        "OAUTHBEARER needs a token: set sasl.oauthbearer.token.file or "
-        "sasl.oauthbearer.token.command; kdiag itself asks no identity provider for one"
+        "OAUTHBEARER needs a token: set sasl.oauthbearer.token.endpoint.url, "
+        "sasl.oauthbearer.token.file or sasl.oauthbearer.token.command"
     )
     raise values.wrong("sasl.mechanism", why)
+
+
+def _with_provider(
+    config: SaslConfig, values: ConfigValues, options: Mapping[str, str]
+) -> SaslConfig:
+    """Return how to log in with a token of an identity provider."""
+    grant = values.text(_GRANT_TYPE)
+    if grant not in {"", "client_credentials"}:
+        why = "kdiag asks with client credentials alone; sasl.oauthbearer.token.command may do more"
+        raise values.wrong(_GRANT_TYPE, why)
+    client_id = values.text(f"{_CREDENTIALS}.id") or options.get("clientId", "")
+    secret = values.secret(f"{_CREDENTIALS}.secret") or Secret(options.get("clientSecret", ""))
+    if not client_id or not secret:
+        missing = "secret" if client_id else "id"
+        why = (
+            f"needs the client's {missing} as well: set {_CREDENTIALS}.{missing}, or give clientId "
+            "and clientSecret in sasl.jaas.config"
+        )
+        raise values.wrong("sasl.oauthbearer.token.endpoint.url", why)
+    return config._replace(
+        token_endpoint=values.text("sasl.oauthbearer.token.endpoint.url"),
+        client_id=client_id,
+        client_secret=secret,
+        scope=values.text("sasl.oauthbearer.scope") or options.get("scope", ""),
+        https_ca_file=values.path("https.ca.location"),
+    )
 
 
 def _unsecured(values: ConfigValues, options: Mapping[str, str]) -> dict[str, str]:

@@ -98,6 +98,8 @@ class NoticeKind(StrEnum):
     DELETED = "deleted"
     DENIED = "denied"
     CORRUPT = "corrupt"
+    HELD_BACK = "held back"
+    BEYOND_END = "beyond the end"
 
 
 class Notice(NamedTuple):

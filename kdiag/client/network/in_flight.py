@@ -101,6 +101,10 @@ class InFlightRequests:
             if any(now_ns > each.deadline_ns() for each in requests)
         ]
 
+    def timed_out(self, node_id: str, now_ns: int) -> InFlightRequest:
+        """Return the oldest request to a node that has taken too long; there must be one."""
+        return next(each for each in self._requests(node_id) if now_ns > each.deadline_ns())
+
     def next_deadline_ns(self) -> int:
         """Return when the next request will have taken too long; FOREVER_NS without one."""
         return min((each.deadline_ns() for each in self), default=FOREVER_NS)

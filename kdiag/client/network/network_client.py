@@ -401,8 +401,9 @@ class NetworkClient:
 
     def _end_slow_requests(self) -> None:
         """End the connections on which a response takes too long."""
-        for node_id in self._in_flight.timed_out_nodes(self._clock.monotonic_ns()):
-            waited_ns = self._in_flight.oldest(node_id).request.timeout_ns
+        now_ns = self._clock.monotonic_ns()
+        for node_id in self._in_flight.timed_out_nodes(now_ns):
+            waited_ns = self._in_flight.timed_out(node_id, now_ns).request.timeout_ns
             error = self._connections.give_up(node_id, waited_ns)
             self._handle_loss(node_id, error, is_timed_out=True)
 

@@ -7,8 +7,7 @@ Source: Kafka's `AbstractRequest.Builder`, `ClientRequest`, `ClientResponse`.
 """
 
 from collections.abc import Callable
-from struct import Struct as Layout
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,6 +15,7 @@ from kdiag.errors import KdiagError
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.codec.messages import encode
+from kdiag.wire.header import request_header_bytes
 from kdiag.wire.schema import ALL_VERSIONS, Struct, Versions, info_of
 
 Callback = Callable[["ClientResponse"], None]
@@ -124,13 +124,6 @@ def expects_response(api: Api, message: Struct) -> bool:
     return not (api.key == api_keys.PRODUCE and getattr(message, "acks", None) == 0)
 
 
-_START: Final = Layout(">hhi")
-_LENGTH: Final = Layout(">h")
-_NULL: Final = -1
-_NO_TAGS: Final = b"\0"
-_FLEXIBLE: Final = 2
-
-
 def request_parts(
     message: Struct, api: Api, version: int, correlation_id: int, client_id: str | None
 ) -> tuple[bytes, bytes]:
@@ -140,11 +133,5 @@ def request_parts(
         EncodeError: if the message cannot be written in that version.
         ValueError: if the API has no such version.
     """
-    header = _START.pack(api.key, version, correlation_id)
-    header_version = api.request_header_version(version)
-    if header_version > 0:
-        name = b"" if client_id is None else client_id.encode()
-        header += _LENGTH.pack(_NULL if client_id is None else len(name)) + name
-    if header_version == _FLEXIBLE:
-        header += _NO_TAGS
+    header = request_header_bytes(api, version, correlation_id, client_id)
     return header, encode(message, version)

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S, Clock
 from kdiag.errors import ConfigError
+from kdiag.net.sasl.identity_provider import ClientCredentials, ProviderToken
 from kdiag.net.sasl.mechanism import Plain, SaslMechanism
 from kdiag.net.sasl.oauthbearer import OauthBearer
 from kdiag.net.sasl.scram import Scram
@@ -27,6 +28,7 @@ from kdiag.net.sasl.tokens import (
 
 _JAAS: Final = "sasl.jaas.config"
 _COMMAND: Final = "sasl.oauthbearer.token.command"
+_ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
 
 
 class SaslSettings(NamedTuple):
@@ -37,12 +39,15 @@ class SaslSettings(NamedTuple):
         username: the user's name, or the id of a delegation token.
         password: the password, or the HMAC of a delegation token.
         is_delegation_token: whether these are a delegation token's (SCRAM only).
-        token: a bearer token; the next three are used in this order where it is None.
+        token: a bearer token; the next ones are used in this order where it is None.
         token_file: a file that holds one.
         token_command: a command that prints one, as a shell would split it.
+        token_endpoint: an identity provider's address for client credentials.
+        client_id, client_secret, scope: these.
+        https_ca_file: a PEM file of who vouches for the provider; empty for the system's.
         unsecured: the options of Kafka's login module for an unsecured token.
         extensions: SASL extensions of OAUTHBEARER.
-        timeout_ns: how long the command may take.
+        timeout_ns: how long the command, or the provider, may take.
         origins: setting -> where it came from, for errors.
     """
 
@@ -53,6 +58,11 @@ class SaslSettings(NamedTuple):
     token: str | None = None
     token_file: str | None = None
     token_command: str | None = None
+    token_endpoint: str | None = None
+    client_id: str = ""
+    client_secret: str = ""
+    scope: str = ""
+    https_ca_file: str | None = None
     unsecured: Mapping[str, str] = MappingProxyType({})
     extensions: Mapping[str, str] = MappingProxyType({})
     timeout_ns: int = 30 * NS_PER_S
@@ -105,13 +115,28 @@ def _token_source(settings: SaslSettings, clock: Clock) -> TokenSource:
         return LiteralToken(settings.token)
     if settings.token_file is not None:
         return FileToken(Path(settings.token_file))
-    command = settings.token_command
+    key = _JAAS
     try:
-        if command is None:
-            return UnsecuredToken(settings.unsecured, clock)
-        return CommandToken(shlex.split(command), settings.timeout_ns, clock)
+        if settings.token_command is not None:
+            key = _COMMAND
+            return CommandToken(shlex.split(settings.token_command), settings.timeout_ns, clock)
+        if settings.token_endpoint is not None:
+            key = _ENDPOINT
+            return ProviderToken(_client_credentials(settings), settings.timeout_ns, clock)
+        return UnsecuredToken(settings.unsecured, clock)
     except ValueError as error:
-        raise settings.error(_JAAS if command is None else _COMMAND, str(error)) from None
+        raise settings.error(key, str(error)) from None
+
+
+def _client_credentials(settings: SaslSettings) -> ClientCredentials:
+    assert settings.token_endpoint is not None
+    return ClientCredentials(
+        settings.token_endpoint,
+        settings.client_id,
+        settings.client_secret,
+        settings.scope,
+        settings.https_ca_file or "",
+    )
 
 
 _MAKERS: Final[dict[str, Callable[[SaslSettings, Clock], SaslMechanism]]] = {

@@ -1,5 +1,7 @@
 """Bearer tokens and their sources: a literal, a file, a command, or made here without a signature.
 
+That of an identity provider is in `identity_provider`.
+
 Source: RFC 6750 section 2.1 (what a token is made of); RFC 7519 (JWT); KIP-255 (unsecured tokens).
 """
 
@@ -17,11 +19,12 @@ from kdiag.clock import NS_PER_MS, NS_PER_S, Clock
 from kdiag.net.sasl.mechanism import SaslError
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-_MAX_TOKEN_BYTES: Final = 512 * 1024
+MAX_TOKEN_BYTES: Final = 512 * 1024
 _LAST_SECOND: Final = 253_402_300_799
 """The end of the year 9999."""
 
-_REUSE_MARGIN_NS: Final = 60 * NS_PER_S
+REUSE_MARGIN_NS: Final = 60 * NS_PER_S
+"""So long before it expires, a token is not used again."""
 
 _PREFIX: Final = "unsecuredLogin"
 _STRING, _NUMBER, _LIST = (f"{_PREFIX}{kind}Claim_" for kind in ("String", "Number", "List"))
@@ -50,7 +53,7 @@ class LiteralToken:
 
     def token(self) -> str:
         """Return the token."""
-        return _checked(self._token, "the token that was given")
+        return checked_token(self._token, "the token that was given")
 
 
 class FileToken:
@@ -66,13 +69,13 @@ class FileToken:
         """Return the token in the file, without white space around it."""
         try:
             with self._path.open("rb") as file:
-                data = file.read(_MAX_TOKEN_BYTES + 1)
+                data = file.read(MAX_TOKEN_BYTES + 1)
         except OSError as error:
             raise SaslError(
                 f"token file {self._path}: {error.strerror or error}",
                 "Have a token written to that file, or name the file that holds one",
             ) from None
-        return _checked(data.decode(errors="replace"), f"token file {self._path}")
+        return checked_token(data.decode(errors="replace"), f"token file {self._path}")
 
 
 class CommandToken:
@@ -105,8 +108,8 @@ class CommandToken:
     def token(self) -> str:
         """Return the token of the last run while it is fresh, otherwise run the command."""
         expires_ns = expiry_ns(self._kept)
-        if expires_ns is None or self._clock.epoch_ns() > expires_ns - _REUSE_MARGIN_NS:
-            self._kept = _checked(self._run(), f"what {self._command[0]} printed")
+        if expires_ns is None or self._clock.epoch_ns() > expires_ns - REUSE_MARGIN_NS:
+            self._kept = checked_token(self._run(), f"what {self._command[0]} printed")
         return self._kept
 
     def _run(self) -> str:
@@ -187,7 +190,7 @@ def expiry_ns(token: str) -> int | None:
     return int(expires * NS_PER_S) if 0 <= expires <= _LAST_SECOND else None
 
 
-def _checked(text: str, origin: str) -> str:
+def checked_token(text: str, origin: str) -> str:
     """Return a token without the white space around it.
 
     Raises:
@@ -196,8 +199,8 @@ def _checked(text: str, origin: str) -> str:
     token = text.strip()
     if not token:
         raise SaslError(f"{origin} is empty", "Get a token first")
-    if len(token) > _MAX_TOKEN_BYTES:
-        raise SaslError(f"{origin} is longer than {_MAX_TOKEN_BYTES} bytes", "Get a token first")
+    if len(token) > MAX_TOKEN_BYTES:
+        raise SaslError(f"{origin} is longer than {MAX_TOKEN_BYTES} bytes", "Get a token first")
     if not _TOKEN.fullmatch(token):
         raise SaslError(
             f"{origin} has characters that no bearer token has",

@@ -129,6 +129,7 @@ def read_certificate(der: bytes) -> Certificate:
 _REFUSALS: Final = (
     ValueError,
     TypeError,
+    KeyError,  # a type of text that cryptography before 46 does not know
     x509.DuplicateExtension,
     x509.InvalidVersion,
     x509.UnsupportedGeneralNameType,
@@ -167,7 +168,7 @@ def _name(name: x509.Name) -> str:
     return ",".join("+".join(map(_attribute, part)) for part in reversed(name.rdns))
 
 
-def _attribute(attribute: x509.NameAttribute[str | bytes]) -> str:
+def _attribute(attribute: "x509.NameAttribute[str | bytes]") -> str:
     """Return `CN=...`; attributes without a name of their own in hexadecimal, as Java does it."""
     name = _known(_ATTRIBUTES, attribute.oid)
     if attribute.oid not in _ATTRIBUTES:
@@ -177,7 +178,7 @@ def _attribute(attribute: x509.NameAttribute[str | bytes]) -> str:
     return f"{name}=" + re.sub(r" $", r"\\ ", text)
 
 
-def _value_der(attribute: x509.NameAttribute[str | bytes]) -> bytes:
+def _value_der(attribute: "x509.NameAttribute[str | bytes]") -> bytes:
     """Return the value as it is encoded: a name holds sets of sequences of an OID and a value."""
     (relative,) = read_der(x509.Name([attribute]).public_bytes()).children()
     ((_, value),) = (pair.children() for pair in relative.children())

@@ -16,6 +16,8 @@ Source: Kafka's Metadata, DescribeCluster, DescribeConfigs, FindCoordinator and 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
+import msgspec
+
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.request import RequestBuilder
@@ -24,8 +26,9 @@ from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts
 from kdiag.errors import KdiagError
 from kdiag.net.address import Lookup, look_up_all
 from kdiag.net.timed_channel import TimedChannels
+from kdiag.probe import PROBE_PREFIX
 from kdiag.probe.check.attempts import ConnectionAttempts
-from kdiag.probe.coordinator.search import find_coordinators
+from kdiag.probe.coordinator.search import PATIENCE_NS, find_coordinators
 from kdiag.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kdiag.wire.api.describe_configs import (
     DescribeConfigsRequest,
@@ -39,6 +42,7 @@ from kdiag.wire.api.describe_quorum import (
     PartitionData,
     TopicData,
 )
+from kdiag.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.coordinator_partition import CoordinatorKind
@@ -47,6 +51,7 @@ from kdiag.wire.schema import MAX_VERSION, Struct, Versions
 
 if TYPE_CHECKING:
     from kdiag.client.consumer_network_client import ResponseFuture
+    from kdiag.diagnosis.coordinator import CoordinatorFacts
 
 LIMIT_NS: Final = 2 * NS_PER_S
 """How long one round of connections may take; two rounds are seldom both slow."""
@@ -78,7 +83,7 @@ class CheckPlan(NamedTuple):
 
     Attributes:
         topics: to describe by name.
-        group: whose coordinator to look for; None for kdiag's own.
+        groups: whose coordinators to look for; without any, that of kdiag's own.
         is_quick: whether to stop at the first answer.
         limit_ns: how long one round of connections may take.
         has_tls: whether connections are encrypted, for the facts.
@@ -86,7 +91,7 @@ class CheckPlan(NamedTuple):
     """
 
     topics: Sequence[str] = ()
-    group: str | None = None
+    groups: Sequence[str] = ()
     is_quick: bool = False
     limit_ns: int = LIMIT_NS
     has_tls: bool = False
@@ -143,6 +148,8 @@ class _Check:
             self._read_answers()
             self._ask_min_isr()
             self._ask_coordinator()
+            self._find_probes()
+            self._ask_quorum_again()
         return facts
 
     def _ask_first(self, node_id: int) -> None:
@@ -178,6 +185,21 @@ class _Check:
         facts.quorum = self._answer("quorum", DescribeQuorumResponse)
         is_broker_well = facts.topics is not None
         facts.is_quorum_silent = is_broker_well and not self._pending["quorum"].is_done
+
+    def _ask_quorum_again(self) -> None:
+        """Ask for the controllers once more if none led: they may have been electing."""
+        facts = self._facts
+        known = [] if facts.quorum is None else facts.quorum.topics
+        is_led = all(each.leader_id >= 0 for topic in known for each in topic.partitions)
+        if not facts.is_quorum_silent and is_led:
+            return
+        try:
+            answer = self._client.ask_any(
+                _QUORUM_REQUEST, DescribeQuorumResponse, timeout_ns=_LEAST_NS
+            )
+        except KdiagError:
+            return
+        facts.quorum, facts.is_quorum_silent = answer, False
 
     def _left_ns(self) -> int:
         """Return how long a round may take: the rest of the limit, but not too little."""
@@ -268,27 +290,70 @@ class _Check:
         }
 
     def _ask_coordinator(self) -> None:
-        """Ask the reachable brokers who coordinates the group."""
-        facts, group = self._facts, self._plan.group
+        """Ask the reachable brokers who coordinates the groups."""
+        facts, groups = self._facts, self._plan.groups
         offsets = CoordinatorKind.GROUP.topic
         exists = facts.topics and any(each.name == offsets for each in facts.topics.topics)
-        usable = {
-            each.node_id for each in facts.listeners if each.best and each.node_id is not None
-        }
-        if not usable or not (group or exists):
+        usable = self._usable()
+        if not usable or not (groups or exists):
             return
-        facts.group = group
+        facts.groups = groups
         began_ns = self._client.clock.monotonic_ns()
-        asked = group or OWN_GROUP
+        left_ns = max(0, self._client.deadline_ns - began_ns)
         try:
-            found = find_coordinators(self._client, [asked], CoordinatorKind.GROUP, among=usable)
-            facts.coordinator = found
+            found = find_coordinators(
+                self._client,
+                groups or [OWN_GROUP],
+                CoordinatorKind.GROUP,
+                among=usable,
+                patience_ns=min(PATIENCE_NS, left_ns // 2),  # the rest is for the answers
+            )
+            facts.coordinator = self._with_unreachable(found)
             self._took_ns["coordinator"] = self._client.clock.monotonic_ns() - began_ns
-            named = {each.coordinator.node_id for each in found.answers[asked] if each.coordinator}
-            if group:
+            for group in groups:
+                answers = found.answers[group]
+                named = {each.coordinator.node_id for each in answers if each.coordinator}
                 self._ask_group(group, sorted(named & usable))
         except KdiagError as error:
             self._failures["coordinator"] = str(error)
+
+    def _usable(self) -> set[int]:
+        """Return the brokers with a listener that can be used from here."""
+        return {
+            each.node_id for each in self._facts.listeners if each.best and each.node_id is not None
+        }
+
+    def _find_probes(self) -> None:
+        """Find what probes have left: topics among all, groups on the reachable brokers."""
+        known = self._facts.topics.topics if self._facts.topics else []
+        names = [each.name or "" for each in known]
+        self._facts.probe_topics = [each for each in names if each.startswith(PROBE_PREFIX)]
+        answers = self._client.ask_all(
+            dict.fromkeys(sorted(self._usable()), ListGroupsRequest()),
+            ListGroupsResponse,
+            timeout_ns=self._plan.limit_ns,
+        )
+        self._facts.probe_groups = [
+            group.group_id
+            for answer in answers.values()
+            for group in (answer.body.groups if answer.body is not None else ())
+            if group.group_id.startswith(PROBE_PREFIX)
+        ]
+
+    def _with_unreachable(self, found: "CoordinatorFacts") -> "CoordinatorFacts":
+        """Return what was found, with coordinators as unreachable whose listeners are."""
+        named = {
+            each.coordinator.node_id
+            for answers in found.answers.values()
+            for each in answers
+            if each.coordinator
+        }
+        failed = {
+            each.node_id: each.errors[0].why
+            for each in self._facts.listeners
+            if each.node_id in named and each.best is None and each.errors
+        }
+        return msgspec.structs.replace(found, unreachable={**failed, **found.unreachable})
 
     def _ask_group(self, group: str, coordinators: Sequence[int]) -> None:
         """Ask the coordinator for the user's permissions on the group."""
@@ -301,7 +366,8 @@ class _Check:
                 if described.error_code:
                     self._failures["group"] = error_name(described.error_code)
                 else:
-                    self._facts.group_operations = described.authorized_operations
+                    known = self._facts.group_operations
+                    self._facts.group_operations = {**known, group: described.authorized_operations}
 
 
 def _cluster_request() -> RequestBuilder:

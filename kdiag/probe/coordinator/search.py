@@ -4,7 +4,8 @@ Three rounds, each to all the brokers that it concerns at once:
 
 1. FindCoordinator, many keys in one request where brokers support that (KIP-699).
 2. Metadata and min.insync.replicas of the internal topic that keeps the keys.
-3. Type and state, from the coordinators alone.
+3. Type and state, from the coordinators alone; of a group that none of them lists, whether that
+   means that there is none.
 
 The first request for a coordinator of its kind makes brokers create the internal topic. They name
 no coordinator until it exists, so the probe asks again for a short while.
@@ -15,7 +16,7 @@ Source: Kafka's FindCoordinator, Metadata, DescribeConfigs, ListGroups and Descr
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import Answer, ClusterClient
 from kdiag.client.network.metadata import Broker, Partition
@@ -29,13 +30,21 @@ from kdiag.diagnosis.coordinator import (
     InternalTopic,
     PartitionPlace,
 )
-from kdiag.errors import ConnectError, KdiagError, UnsupportedVersionError
+from kdiag.errors import (
+    ConnectError,
+    DisconnectedError,
+    Fault,
+    KdiagError,
+    RequestTimeoutError,
+    UnsupportedVersionError,
+)
 from kdiag.wire import api_keys
 from kdiag.wire.api.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
 )
+from kdiag.wire.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kdiag.wire.api.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -62,6 +71,8 @@ _KEYS_PER_REQUEST: Final = 500
 _TOPIC_RESOURCE: Final = 2
 _MIN_ISR: Final = "min.insync.replicas"
 _LOADING: Final = CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"]
+_SETTLED: Final = frozenset({"NONE", "GROUP_ID_NOT_FOUND"})
+_UNREACHABLE: Final = (ConnectError, DisconnectedError, RequestTimeoutError)
 _FENCED: Final = "it is down, or fenced: the cluster does not list it"
 _NOT_AVAILABLE: Final = "COORDINATOR_NOT_AVAILABLE"
 _UNKNOWN_TOPIC: Final = "UNKNOWN_TOPIC_OR_PARTITION"
@@ -77,13 +88,28 @@ _RETRY_NS: Final = 100 * NS_PER_MS
 _Answers = dict[str, list[BrokerAnswer]]
 
 
-def find_coordinators(
+class _KeyStates(NamedTuple):
+    """What coordinators tell of their keys.
+
+    Attributes:
+        groups: type and state by key.
+        loading: the brokers that are loading.
+        listing: the brokers that have listed all groups that they have loaded.
+    """
+
+    groups: Mapping[str, GroupState] = {}
+    loading: AbstractSet[int] = frozenset()
+    listing: AbstractSet[int] = frozenset()
+
+
+def find_coordinators(  # noqa: PLR0913 - each of the last three has one caller
     client: ClusterClient,
     keys: Sequence[str],
     kind: CoordinatorKind,
     *,
     patience_ns: int = PATIENCE_NS,
     among: AbstractSet[int] | None = None,
+    round_ns: int | None = None,
 ) -> CoordinatorFacts:
     """Ask every broker of a connected client who coordinates each key.
 
@@ -93,27 +119,37 @@ def find_coordinators(
         kind: of the keys.
         patience_ns: how long to ask again at most while the internal topic does not exist.
         among: the brokers to ask; None for all.
+        round_ns: how long each round may take; None for the client's own limit. With a limit, a
+            cluster that says nothing of the internal topic is no error: it is not known.
 
     Raises:
         KdiagError: if no broker answers for the internal topic.
     """
     nodes = [each.id for each in client.brokers if among is None or each.id in among]
-    answers, unreachable, topic = _ask_once(client, keys, kind, nodes)
+    answers, unreachable, hanging, topic = _ask_once(client, keys, kind, nodes, round_ns)
     began_ns = client.clock.monotonic_ns()
     while client.clock.monotonic_ns() < began_ns + _useful_ns(answers, topic, patience_ns):
         client.wait(_RETRY_NS)
-        answers, unreachable, topic = _ask_once(client, keys, kind, nodes)
-    _add_missing(client, topic, answers, unreachable)
-    asked = {node_id: keys for node_id, keys in _named(answers).items() if node_id in nodes}
-    groups, loading = _states(client, kind, asked)
+        answers, unreachable, hanging, topic = _ask_once(client, keys, kind, nodes, round_ns)
+    if topic is not None:
+        _add_missing(client, topic, answers, unreachable)
+    asked = {
+        node_id: keys
+        for node_id, keys in _named(answers).items()
+        if node_id in nodes and node_id not in unreachable
+    }
+    states = _states(client, kind, asked, round_ns)
+    known = states.groups.keys() | _absent(client, asked, states, round_ns)
     return CoordinatorFacts(
         kind=kind,
         brokers={each.id: _node(each) for each in client.brokers},
         unreachable=unreachable,
         answers=answers,
         topic=topic,
-        groups=groups,
-        loading=loading,
+        groups=states.groups,
+        loading=states.loading,
+        unknown=frozenset(keys) - known if kind is CoordinatorKind.GROUP else frozenset(),
+        hanging=hanging,
     )
 
 
@@ -132,26 +168,34 @@ def coordinator_request(kind: CoordinatorKind, keys: Sequence[str]) -> RequestBu
 
 
 def _ask_every_broker(
-    client: ClusterClient, keys: Sequence[str], kind: CoordinatorKind, nodes: Sequence[int]
-) -> tuple[_Answers, dict[int, str]]:
-    """Return each broker's answer by key, and why brokers are unreachable."""
+    client: ClusterClient,
+    keys: Sequence[str],
+    kind: CoordinatorKind,
+    nodes: Sequence[int],
+    round_ns: int | None,
+) -> tuple[_Answers, dict[int, str], set[int]]:
+    """Return each broker's answer by key, why brokers are unreachable, and which of them hang."""
     parts = [keys[at : at + _KEYS_PER_REQUEST] for at in range(0, len(keys), _KEYS_PER_REQUEST)]
     answers: _Answers = {key: [] for key in keys}
     unreachable: dict[int, str] = {}
+    hanging: set[int] = set()
     one_by_one = []
-    for (node_id, part), answer in _ask(client, kind, parts, nodes):
+    for (node_id, part), answer in _ask(client, kind, parts, nodes, round_ns):
         if isinstance(answer.error, UnsupportedVersionError) and len(part) > 1:
             one_by_one.append(node_id)
         elif answer.body is not None:
             _add_answer(answers, node_id, part, answer.body, answer.rtt_ns)
         else:
             assert answer.error is not None
-            _add_failure(answers, node_id, part, answer.error)
-            if isinstance(answer.error, ConnectError):
-                unreachable[node_id] = answer.error.why
+            why = _why(answer.error, round_ns)
+            _add_failure(answers, node_id, part, why)
+            if isinstance(answer.error, _UNREACHABLE):
+                unreachable[node_id] = why
+            if _is_silence(answer.error):
+                hanging.add(node_id)
     if one_by_one:
-        _ask_one_by_one(client, kind, one_by_one, answers)
-    return answers, unreachable
+        _ask_one_by_one(client, kind, one_by_one, answers, round_ns)
+    return answers, unreachable, hanging
 
 
 def _ask(
@@ -159,26 +203,32 @@ def _ask(
     kind: CoordinatorKind,
     parts: Sequence[Sequence[str]],
     nodes: Sequence[int],
+    round_ns: int | None,
 ) -> Iterator[tuple[tuple[int, Sequence[str]], Answer[FindCoordinatorResponse]]]:
     """Ask every broker for every part of the keys."""
     asked = [(node_id, part) for part in parts for node_id in nodes]
     questions = [(node_id, coordinator_request(kind, part)) for node_id, part in asked]
-    return zip(asked, client.ask_each(questions, FindCoordinatorResponse), strict=True)
+    answers = client.ask_each(questions, FindCoordinatorResponse, timeout_ns=round_ns)
+    return zip(asked, answers, strict=True)
 
 
 def _ask_one_by_one(
-    client: ClusterClient, kind: CoordinatorKind, nodes: Sequence[int], answers: _Answers
+    client: ClusterClient,
+    kind: CoordinatorKind,
+    nodes: Sequence[int],
+    answers: _Answers,
+    round_ns: int | None,
 ) -> None:
     """Ask brokers from before KIP-699, which accept one key in each request."""
     asked = [(node_id, key) for node_id in dict.fromkeys(nodes) for key in answers]
     questions = [(node_id, coordinator_request(kind, [key])) for node_id, key in asked]
-    results = client.ask_each(questions, FindCoordinatorResponse)
+    results = client.ask_each(questions, FindCoordinatorResponse, timeout_ns=round_ns)
     for (node_id, key), answer in zip(asked, results, strict=True):
         if answer.body is not None:
             _add_answer(answers, node_id, [key], answer.body, answer.rtt_ns)
         else:
             assert answer.error is not None
-            _add_failure(answers, node_id, [key], answer.error)
+            _add_failure(answers, node_id, [key], _why(answer.error, round_ns))
 
 
 def _add_answer(
@@ -211,20 +261,40 @@ def _answer(node_id: int, found: Coordinator, rtt_ns: int | None) -> BrokerAnswe
     return BrokerAnswer(node_id=node_id, coordinator=named, rtt_ns=rtt_ns)
 
 
-def _add_failure(answers: _Answers, node_id: int, keys: Sequence[str], error: KdiagError) -> None:
+def _is_silence(error: KdiagError) -> bool:
+    """Return whether a broker accepts connections and says nothing."""
+    return isinstance(error, RequestTimeoutError) or (
+        isinstance(error, ConnectError) and error.fault is Fault.SILENT
+    )
+
+
+def _why(error: KdiagError, round_ns: int | None) -> str:
+    """Return why a broker did not answer; its address is told elsewhere."""
+    if isinstance(error, RequestTimeoutError) and round_ns is not None:
+        return f"no answer within {round_ns / NS_PER_S:.1f} s"
+    return error.why if isinstance(error, ConnectError) else str(error)
+
+
+def _add_failure(answers: _Answers, node_id: int, keys: Sequence[str], why: str) -> None:
     """Add the failure of a broker to answer."""
-    why = error.why if isinstance(error, ConnectError) else str(error)
     for key in keys:
         answers[key].append(BrokerAnswer(node_id=node_id, failure=why))
 
 
-def _internal_topic(client: ClusterClient, kind: CoordinatorKind) -> InternalTopic:
-    """Return where the partitions of the internal topic are."""
-    topic = client.refresh([kind.topic]).topics.get(kind.topic)
+def _internal_topic(
+    client: ClusterClient, kind: CoordinatorKind, round_ns: int | None
+) -> InternalTopic | None:
+    """Return where the partitions of the internal topic are; None if a limit was too short."""
+    try:
+        topic = client.refresh([kind.topic], timeout_ns=round_ns).topics.get(kind.topic)
+    except KdiagError:
+        if round_ns is None:
+            raise
+        return None
     if topic is None or not topic.partitions:
         error = None if topic is None else error_name(topic.error_code)
         return InternalTopic(name=kind.topic, partitions={}, error=error)
-    min_isr = _min_isr(client, kind.topic)
+    min_isr = _min_isr(client, kind.topic, round_ns)
     places = {each.partition_index: _partition_place(each, min_isr) for each in topic.partitions}
     return InternalTopic(name=kind.topic, partitions=places)
 
@@ -241,11 +311,12 @@ def _partition_place(partition: Partition, min_isr: int | None) -> PartitionPlac
     )
 
 
-def _min_isr(client: ClusterClient, topic: str) -> int | None:
+def _min_isr(client: ClusterClient, topic: str, round_ns: int | None) -> int | None:
     """Return min.insync.replicas of a topic; None if the user may not read it."""
     resource = DescribeConfigsResource(_TOPIC_RESOURCE, topic, [_MIN_ISR])
+    request = DescribeConfigsRequest([resource])
     try:
-        body = client.ask_any(DescribeConfigsRequest([resource]), DescribeConfigsResponse)
+        body = client.ask_any(request, DescribeConfigsResponse, timeout_ns=round_ns)
     except KdiagError:
         return None  # the findings do without it
     for result in body.results:
@@ -256,14 +327,22 @@ def _min_isr(client: ClusterClient, topic: str) -> int | None:
 
 
 def _ask_once(
-    client: ClusterClient, keys: Sequence[str], kind: CoordinatorKind, nodes: Sequence[int]
-) -> tuple[_Answers, dict[int, str], InternalTopic]:
-    """Return the answers, why brokers are unreachable, and where the partitions are."""
-    return *_ask_every_broker(client, keys, kind, nodes), _internal_topic(client, kind)
+    client: ClusterClient,
+    keys: Sequence[str],
+    kind: CoordinatorKind,
+    nodes: Sequence[int],
+    round_ns: int | None,
+) -> tuple[_Answers, dict[int, str], set[int], InternalTopic | None]:
+    """Return what `_ask_every_broker` does, and where the partitions are."""
+    return *_ask_every_broker(client, keys, kind, nodes, round_ns), _internal_topic(
+        client, kind, round_ns
+    )
 
 
-def _useful_ns(answers: _Answers, topic: InternalTopic, patience_ns: int) -> int:
+def _useful_ns(answers: _Answers, topic: InternalTopic | None, patience_ns: int) -> int:
     """Return for how long another request may help."""
+    if topic is None:
+        return 0
     if _is_being_created(answers, topic):
         return patience_ns
     is_unheard_of = not topic.partitions and topic.error in {None, _UNKNOWN_TOPIC}
@@ -312,38 +391,81 @@ def _named(answers: _Answers) -> dict[int, list[str]]:
 
 
 def _states(
-    client: ClusterClient, kind: CoordinatorKind, asked: Mapping[int, list[str]]
-) -> tuple[dict[str, GroupState], frozenset[int]]:
-    """Return type and state by key, and the brokers that are loading."""
+    client: ClusterClient,
+    kind: CoordinatorKind,
+    asked: Mapping[int, list[str]],
+    round_ns: int | None,
+) -> _KeyStates:
+    """Return what coordinators tell of their keys."""
     if kind is CoordinatorKind.TRANSACTION:
-        return _transactions(client, asked), frozenset()
+        return _KeyStates(_transactions(client, asked, round_ns))
     if kind is CoordinatorKind.GROUP:
-        return _groups(client, asked)
-    return {}, frozenset()
+        return _groups(client, asked, round_ns)
+    return _KeyStates()
 
 
 def _groups(
-    client: ClusterClient, asked: Mapping[int, list[str]]
-) -> tuple[dict[str, GroupState], frozenset[int]]:
-    answers = client.ask_all(dict.fromkeys(asked, ListGroupsRequest()), ListGroupsResponse)
+    client: ClusterClient, asked: Mapping[int, list[str]], round_ns: int | None
+) -> _KeyStates:
+    questions = dict.fromkeys(asked, ListGroupsRequest())
+    answers = client.ask_all(questions, ListGroupsResponse, timeout_ns=round_ns)
     wanted = {key for keys in asked.values() for key in keys}
     states: dict[str, GroupState] = {}
-    loading = set()
+    loading, listing = set(), set()
     for node_id, answer in answers.items():
         if answer.body is None:
             continue  # its failure is among the answers to FindCoordinator already
         if answer.body.error_code == _LOADING:
             loading.add(node_id)
+        elif not answer.body.error_code:
+            listing.add(node_id)
         for group in answer.body.groups:
             if group.group_id in wanted:
                 kind = group.group_type.lower() or "classic"
                 states[group.group_id] = GroupState(kind, group.group_state)
-    return states, frozenset(loading)
+    return _KeyStates(states, loading, listing)
 
 
-def _transactions(client: ClusterClient, asked: Mapping[int, list[str]]) -> dict[str, GroupState]:
+def _absent(
+    client: ClusterClient, asked: Mapping[int, list[str]], states: _KeyStates, round_ns: int | None
+) -> set[str]:
+    """Return the groups that certainly do not exist.
+
+    A broker lists the groups of the partitions that it has loaded, and nothing tells which these
+    are. DescribeGroups does: it fails for a group that the broker does not coordinate yet, or any
+    more. So a group is absent if it is not listed even after that has been answered.
+    """
+    missing = {
+        node_id: left
+        for node_id, keys in asked.items()
+        if node_id in states.listing and (left := [key for key in keys if key not in states.groups])
+    }
+    questions = {node_id: DescribeGroupsRequest(keys) for node_id, keys in missing.items()}
+    described = client.ask_all(questions, DescribeGroupsResponse, timeout_ns=round_ns)
+    settled = {
+        each.group_id
+        for answer in described.values()
+        for each in (answer.body.groups if answer.body is not None else ())
+        if error_name(each.error_code) in _SETTLED
+    }
+    answering = dict.fromkeys(
+        node_id for node_id, keys in missing.items() if settled.intersection(keys)
+    )
+    listing = {node_id: ListGroupsRequest() for node_id in answering}
+    lists = client.ask_all(listing, ListGroupsResponse, timeout_ns=round_ns)
+    absent = set()
+    for node_id, answer in lists.items():
+        if answer.body is not None and not answer.body.error_code:
+            listed = {each.group_id for each in answer.body.groups}
+            absent |= settled.intersection(missing[node_id]) - listed
+    return absent
+
+
+def _transactions(
+    client: ClusterClient, asked: Mapping[int, list[str]], round_ns: int | None
+) -> dict[str, GroupState]:
     questions = {node_id: DescribeTransactionsRequest(keys) for node_id, keys in asked.items()}
-    answers = client.ask_all(questions, DescribeTransactionsResponse)
+    answers = client.ask_all(questions, DescribeTransactionsResponse, timeout_ns=round_ns)
     return {
         each.transactional_id: GroupState("transaction", each.transaction_state)
         for answer in answers.values()

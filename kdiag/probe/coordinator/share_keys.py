@@ -7,10 +7,10 @@ Source: KIP-932; Kafka's `SharePartitionKey`.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.errors import ConfigError
+from kdiag.errors import AbsentError, AuthorizationError, ProbeError
 from kdiag.wire.api.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
@@ -21,7 +21,7 @@ from kdiag.wire.error_code import error_name
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID
 
-_ORIGIN = "NAME"
+_DENIED: Final = "GROUP_AUTHORIZATION_FAILED"
 
 
 class SharePartition(NamedTuple):
@@ -36,7 +36,9 @@ def share_keys(client: ClusterClient, names: Sequence[str]) -> list[str]:
     """Return the keys of `GROUP:TOPIC:PARTITION`, or of all partitions of `GROUP`.
 
     Raises:
-        ConfigError: if a group shares nothing, or a topic does not exist.
+        AbsentError: if a group shares nothing, or a topic or partition does not exist.
+        AuthorizationError: if the group may not be described.
+        ProbeError: if it has no coordinator.
         KdiagError: if no broker answers.
     """
     keys: list[str] = []
@@ -58,8 +60,11 @@ def _parse(name: str) -> SharePartition | None:
 def _key(client: ClusterClient, named: SharePartition) -> str:
     topic = client.refresh([named.topic]).topics.get(named.topic)
     if topic is None or topic.topic_id == ZERO_UUID:
-        why = "no such topic" if topic is None else error_name(topic.error_code)
-        raise ConfigError(named.topic, _ORIGIN, f"{why}: expected GROUP:TOPIC:PARTITION")
+        why = "it does not exist" if topic is None else error_name(topic.error_code)
+        raise AbsentError(f"topic {named.topic} of {':'.join(map(str, named))}", why)
+    if named.partition not in {each.partition_index for each in topic.partitions}:
+        why = f"the topic has partitions 0 to {len(topic.partitions) - 1}"
+        raise AbsentError(f"partition {named.partition} of topic {named.topic}", why)
     return f"{named.group}:{uuid_text(topic.topic_id)}:{named.partition}"
 
 
@@ -68,7 +73,10 @@ def _partitions_of(client: ClusterClient, group: str) -> Iterable[str]:
     question = FindCoordinatorRequest(coordinator_keys=[group])
     found = client.ask_any(question, FindCoordinatorResponse).coordinators[0]
     if found.error_code:
-        raise ConfigError(group, _ORIGIN, f"its coordinator: {error_name(found.error_code)}")
+        error = error_name(found.error_code)
+        if error == _DENIED:
+            raise AuthorizationError(f"group {group}: not authorized to describe it ({error})")
+        raise ProbeError(f"group {group}", f"no coordinator: {error}")
     request = DescribeShareGroupOffsetsRequest(
         [DescribeShareGroupOffsetsRequestGroup(group, topics=None)]
     )
@@ -81,5 +89,5 @@ def _partitions_of(client: ClusterClient, group: str) -> Iterable[str]:
     ]
     if not keys:
         why = error_name(described.error_code) if described.error_code else "it shares nothing yet"
-        raise ConfigError(group, _ORIGIN, f"no partitions of this share group: {why}")
+        raise AbsentError(f"share group {group}", f"no partitions: {why}")
     return keys

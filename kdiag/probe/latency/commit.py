@@ -20,13 +20,14 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.latency.split import LatencySplit, joined, split_request
 from kdiag.errors import AuthorizationError, KdiagError, ProbeError
+from kdiag.probe import PROBE_PREFIX
 from kdiag.probe.coordinator.search import coordinator_request
 from kdiag.probe.latency.connection import Ended, OwnConnection
 from kdiag.probe.latency.messages import commit_request, error_in
 from kdiag.probe.latency.plan import LatencyTarget
 from kdiag.probe.latency.record_timings import RecordStart
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
-from kdiag.probe.topic import CLEANUP_NS, PREFIX
+from kdiag.probe.topic import CLEANUP_NS
 from kdiag.wire.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
 from kdiag.wire.coordinator_partition import CoordinatorKind
@@ -64,7 +65,7 @@ def probe_group(client: ClusterClient) -> Iterator[ProbeGroup]:
         ProbeError: if there is no coordinator, or the group cannot be removed.
         KdiagError: if no broker answers.
     """
-    group = _find(client, PREFIX + secrets.token_hex(4))
+    group = _find(client, PROBE_PREFIX + secrets.token_hex(4))
     try:
         yield group
     finally:

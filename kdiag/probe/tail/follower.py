@@ -8,6 +8,10 @@
 It never commits, never joins a group and never creates a topic. While it follows, it adds new
 topics that match a pattern, and new partitions.
 
+A partition whose leader does not answer at the start is `unplaced`: where its log ends, nobody can
+say. Once it answers, the end may have moved, so that `end` is then the first record that is not
+older than the start of the tail: nothing that was written meanwhile is passed over.
+
 Source: the consumers of kcat, kcl and Kafka, whose notations of offsets it accepts.
 """
 
@@ -24,13 +28,16 @@ from kdiag.client.fetch.position import (
     NoticeKind,
     PartitionKey,
 )
+from kdiag.client.fetch.recovery import ASK_NS
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.client.network.metadata import Cluster
 from kdiag.clock import NS_PER_MS, NS_PER_S
-from kdiag.errors import ConfigError, DecodeError, KdiagError
+from kdiag.errors import AuthorizationError, ConfigError, DecodeError, KdiagError
+from kdiag.probe.reach import require_reachable
 from kdiag.probe.tail.last_records import LastRecords, OffsetSpan
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.offsets import StartAndStop, find_offsets
+from kdiag.probe.tail.open_transactions import HeldBack, HeldBackWatch, describe_held_back
 from kdiag.probe.tail.topic_selection import TopicSelector, may_grow, names_to_ask, select
 from kdiag.wire.records.batch import RecordBatch
 
@@ -44,6 +51,8 @@ PATIENCE_NS: Final = 3 * NS_PER_S
 """How long the start waits for partitions that are between two leaders."""
 
 _RETRY_NS: Final = 200 * NS_PER_MS
+_LATE_NS: Final = 1 * NS_PER_S
+"""How long other partitions wait at the most for the leader of one that is placed late."""
 
 DEFAULT_LAST: Final = Position(At.LAST, 10)
 
@@ -82,6 +91,7 @@ class Tail:
         Raises:
             ConfigError: if a topic or partition does not exist.
             AuthorizationError: if a topic may not be read.
+            AdvertisedAddressError: if no broker can be used at the address that it advertises.
             KdiagError: if the cluster cannot be asked.
         """
         self.is_partial = False
@@ -92,15 +102,22 @@ class Tail:
         self._last: Iterator[list[FetchedBatch]] | None = None
         self._fetcher = Fetcher(client, [], request.limits)
         self._unchecked: dict[PartitionKey, int] = {}
+        self._added: set[PartitionKey] = set()
+        self._held = HeldBackWatch()
+        began_ns = client.clock.monotonic_ns()
+        self._began = Position(At.TIMESTAMP, client.clock.epoch_ns() // NS_PER_MS)
         cluster, self._unplaced = self._select()
+        usual = {key for key, own in self._unplaced.items() if own is None}
         spans = self._place(cluster)
-        until_ns = client.clock.monotonic_ns() + PATIENCE_NS
-        while self._unplaced and client.clock.monotonic_ns() < until_ns:
+        if self._unplaced and not spans:
+            require_reachable(client)
+        while self._unplaced and client.clock.monotonic_ns() < began_ns + PATIENCE_NS:
             client.wait(_RETRY_NS)
-            spans |= self._place(client.refresh(names_to_ask(request.topics)))
+            spans |= self._place(client.refresh(names_to_ask(request.topics)), is_late=True)
         self._fetcher.recovery.unplaced(self._unplaced)
-        if self._start.at is At.LAST and self._start.value:
-            self._last = self._read_last(spans)
+        searched = {key: span for key, span in spans.items() if key in usual}
+        if self._start.at is At.LAST and self._start.value and searched:
+            self._last = self._read_last(searched)
         self._refresh_at_ns = client.clock.monotonic_ns() + REFRESH_NS
         self._stranded_since_ns: int | None = None
 
@@ -108,6 +125,16 @@ class Tail:
     def positions(self) -> Mapping[PartitionKey, FetchPosition]:
         """Return the position in each partition."""
         return self._fetcher.positions
+
+    @property
+    def topics(self) -> Sequence[TopicSelector]:
+        """Return what is selected."""
+        return self._request.topics
+
+    @property
+    def unplaced(self) -> Mapping[PartitionKey, Position]:
+        """Return where the partitions start of which no leader has answered yet."""
+        return {key: own or self._late_start() for key, own in self._unplaced.items()}
 
     @property
     def is_searching(self) -> bool:
@@ -128,6 +155,7 @@ class Tail:
         """Return batches in the order of offsets; none if none came by the deadline.
 
         Raises:
+            AuthorizationError: if a topic may not be read.
             KdiagError: if the last records cannot be searched.
         """
         if self._last is not None:
@@ -145,12 +173,13 @@ class Tail:
         if self._unplaced and self._fetcher.is_done:
             self._client.wait(max(0, until_ns - now_ns))
         batches = self._fetcher.poll(until_ns)
+        self._refuse_denied(self.positions)
         self._give_up_stranded()
         if self._unchecked:
             self._check_beginnings(batches)
         return batches
 
-    def _select(self) -> tuple[Cluster, dict[PartitionKey, int | None]]:
+    def _select(self) -> tuple[Cluster, dict[PartitionKey, Position | None]]:
         """Return the cluster and the selected partitions."""
         topics = self._request.topics
         cluster = self._client.refresh(names_to_ask(topics))
@@ -164,30 +193,73 @@ class Tail:
         has_end = self._request.stops_at_end or self._request.offsets.stop is not None
         return Position(At.BEGINNING) if has_end else DEFAULT_LAST
 
+    def _late_start(self) -> Position:
+        """Return where partitions start that are placed late: the end may have moved since."""
+        return self._began if self._start.at in {At.END, At.LAST} else self._start
+
     def _find(
-        self, keys: Mapping[PartitionKey, int | None], cluster: Cluster
+        self, keys: Mapping[PartitionKey, Position | None], cluster: Cluster, *, is_late: bool
     ) -> dict[PartitionKey, StartAndStop]:
-        """Return where to start and stop; a selector's own offsets take precedence."""
-        spec = self._request.offsets._replace(start=self._start)
+        """Return where to start and stop; a selector's own positions take precedence."""
+        start = self._late_start() if is_late else self._start
         return find_offsets(
             self._client,
             cluster,
             keys,
-            spec,
+            self._request.offsets._replace(start=start),
             is_committed_only=self._request.limits.is_committed_only,
             stops_at_end=self._request.stops_at_end,
+            timeout_ns=_LATE_NS if is_late else ASK_NS,
         )
 
-    def _place(self, cluster: Cluster) -> dict[PartitionKey, StartAndStop]:
+    def _place(
+        self, cluster: Cluster, *, is_late: bool = False
+    ) -> dict[PartitionKey, StartAndStop]:
         """Find the start of partitions that had none yet, and add them to the fetcher."""
         keys = {key: own for key, own in self._unplaced.items() if cluster.partition(*key)}
-        spans = self._find(keys, cluster)
+        spans = self._find(keys, cluster, is_late=is_late)
         self._fetcher.add(self._positions(spans, cluster))
         self._unchecked |= {
             key: span.asked for key, span in spans.items() if span.asked is not None
         }
         self._unplaced = {key: own for key, own in self._unplaced.items() if key not in spans}
+        if self._request.stops_at_end:
+            self._explain_ends(spans)
         return spans
+
+    def _explain_ends(self, spans: Mapping[PartitionKey, StartAndStop]) -> None:
+        """Add notices of what a reader who stops at the end will not see, and why."""
+        held = {}
+        for key, span in spans.items():
+            if span.start > span.high_watermark:
+                text = (
+                    f"{key}: nothing to read: offset {span.start} is beyond the end of the log, "
+                    f"{span.high_watermark}"
+                )
+                self._notices.append(Notice(NoticeKind.BEYOND_END, text))
+            elif span.end < span.high_watermark and span.stop == span.end:
+                leader_id = self.positions[key].leader_id
+                held[key] = HeldBack(leader_id, span.end, span.high_watermark)
+        self._explain_held_back(held)
+        is_by_time = self._start.at is At.TIMESTAMP and spans
+        if is_by_time and all(span.start == span.end for span in spans.values()):
+            text = "nothing to read: no record is as new as the time to start at"
+            self._notices.append(Notice(NoticeKind.BEYOND_END, text))
+
+    def _explain_held_back(self, held: Mapping[PartitionKey, HeldBack]) -> None:
+        if held:
+            lines = describe_held_back(self._client, held)
+            self._notices += [Notice(NoticeKind.HELD_BACK, line) for line in lines]
+
+    def _refuse_denied(self, positions: Mapping[PartitionKey, FetchPosition]) -> None:
+        """Refuse a topic of which nothing could ever be read; what is added later may wait.
+
+        Raises:
+            AuthorizationError: if there is one.
+        """
+        for key, each in positions.items():
+            if each.denied and each.high_watermark < 0 and key not in self._added:
+                raise AuthorizationError(f"topic {key.topic}: not authorized to read it")
 
     def _positions(
         self, spans: Mapping[PartitionKey, StartAndStop], cluster: Cluster
@@ -219,6 +291,7 @@ class Tail:
             while not fetcher.is_done:
                 for batch in fetcher.poll(self._client.clock.monotonic_ns() + NS_PER_S):
                     last.add(batch)
+                self._refuse_denied(fetcher.positions)
                 self._notices += fetcher.take_notices()
                 yield []
         for batches in last.in_time_order(self._fetcher.positions):
@@ -232,11 +305,22 @@ class Tail:
         try:
             cluster = recovery.refresh(names_to_ask(self._request.topics))
             if self._unplaced:
-                self._place(cluster)
+                self._place_late(cluster)
             if may_grow(self._request.topics):
                 self._add_new(cluster)
+            if self._request.limits.is_committed_only:
+                self._explain_held_back(self._held.look(self.positions))
         except KdiagError as error:
             recovery.unanswered(error)  # it is tried again at the next time
+
+    def _place_late(self, cluster: Cluster) -> None:
+        """Place partitions while others are read, and say where they start."""
+        usual = {key for key, own in self._unplaced.items() if own is None}
+        spans = self._place(cluster, is_late=True)
+        starts = {key: span.start for key, span in spans.items() if key in usual}
+        if starts and self._late_start() == self._began:
+            text = f"{names(starts)}: a leader answers; reading what was written since the start"
+            self._notices.append(Notice(NoticeKind.RECOVERED, text))
 
     def _add_new(self, cluster: Cluster) -> None:
         """Read topics and partitions that did not exist before, from their beginnings.
@@ -246,14 +330,20 @@ class Tail:
         """
         found = select(self._request.topics, cluster, must_exist=False)
         known = self.positions.keys() | self._unplaced.keys()
-        new = {key: offset for key, offset in found.items() if key not in known}
+        new = dict.fromkeys((key for key in found if key not in known), Position(At.BEGINNING))
         if not new:
             return
-        spec = OffsetSpec(start=Position(At.BEGINNING))
         spans = find_offsets(
-            self._client, cluster, new, spec, is_committed_only=True, stops_at_end=False
+            self._client,
+            cluster,
+            new,
+            OffsetSpec(),
+            is_committed_only=True,
+            stops_at_end=False,
+            timeout_ns=_LATE_NS,
         )
         if spans:
+            self._added |= spans.keys()
             self._fetcher.add(self._positions(spans, cluster))
             text = f"new: {names(dict.fromkeys(spans))}; reading from the beginning"
             self._notices.append(Notice(NoticeKind.ADDED, text))

@@ -78,9 +78,54 @@ def parse_offsets(texts: Iterable[str], now_ms: int, stop: Position | None = Non
             if getattr(spec, end) is not None:
                 raise ConfigError(text, _OPTION, f"the {end} was given before")
             spec = spec._replace(**{end: position})
-    if spec.stop is not None and spec.start is not None and spec.start.at is At.LAST:
-        raise ConfigError("-N", _OPTION, "the last N records end at the end: no stop can be given")
+    _check_order(spec)
     return spec
+
+
+def parse_position(text: str) -> Position:
+    """Return the position of one partition: what `text_of` returns, or `beginning`, `end`, `+42`.
+
+    Raises:
+        ConfigError: if it is none.
+    """
+    if text.startswith("@") and text[1:].isascii() and text[1:].isdigit():
+        return Position(At.TIMESTAMP, min(int(text[1:]), _MAX_OFFSET))
+    position = _position(text)
+    if position.at is At.LAST:
+        raise ConfigError(text, _OPTION, "the last records are counted over all partitions")
+    return position
+
+
+def text_of(position: Position) -> str:
+    """Return a position of one partition as `parse_position` reads it."""
+    match position.at:
+        case At.BEGINNING | At.END:
+            return str(position.at.value)
+        case At.OFFSET:
+            return str(position.value)
+        case At.AFTER_BEGINNING:
+            return f"+{position.value}"
+        case At.TIMESTAMP:
+            return f"@{position.value}"
+        case At.LAST:
+            raise ValueError("the last records are counted over all partitions")
+
+
+def _check_order(spec: OffsetSpec) -> None:
+    """Refuse a stop that no record lies before.
+
+    Raises:
+        ConfigError: if the stop is not behind the start.
+    """
+    start, stop = spec
+    if start is None or stop is None:
+        return
+    if start.at is At.LAST:
+        raise ConfigError("-N", _OPTION, "the last N records end at the end: no stop can be given")
+    if start.at is stop.at and start.value > stop.value:
+        what = "offset" if start.at is At.OFFSET else "time"
+        why = f"the {what} to stop before is lower than the one to start at: nothing is in between"
+        raise ConfigError(f"{start.value}:{stop.value}", _OPTION, why)
 
 
 def _parse(text: str, now_ms: int) -> OffsetSpec:

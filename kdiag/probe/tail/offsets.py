@@ -1,19 +1,20 @@
 """Resolves an offset spec to the offsets at which each partition starts and stops."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.offsets import EARLIEST, LATEST, NO_OFFSET, FoundOffset, look_up
 from kdiag.client.fetch.position import OPEN_END, PartitionKey
+from kdiag.client.fetch.recovery import ASK_NS
 from kdiag.client.network.metadata import Cluster
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import AuthorizationError
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 
 _DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
-_TIMEOUT_NS: Final = 10 * NS_PER_S
-"""How long a leader may search for an offset; logs may be large."""
+_SEARCH_NS: Final = 10 * NS_PER_S
+"""How long a leader may search for a time; logs may be large."""
 
 
 class StartAndStop(NamedTuple):
@@ -24,12 +25,17 @@ class StartAndStop(NamedTuple):
         start: where to start; for the last records, where they end.
         stop: the first that is not wanted.
         asked: the offset that was requested by number; None if none was.
+        end: where the log ends; for `read_committed` its last stable offset.
+        high_watermark: where it ends with the records of open transactions; the same as `end` where
+            nobody waits for that end.
     """
 
     first: int
     start: int
     stop: int
     asked: int | None = None
+    end: int = 0
+    high_watermark: int = 0
 
 
 class _LogEnds(NamedTuple):
@@ -37,47 +43,50 @@ class _LogEnds(NamedTuple):
 
     first: int
     end: int
+    high_watermark: int
 
 
 def find_offsets(  # noqa: PLR0913 - six facts that only meet here
     client: ClusterClient,
     cluster: Cluster,
-    keys: Mapping[PartitionKey, int | None],
+    keys: Mapping[PartitionKey, Position | None],
     spec: OffsetSpec,
     *,
     is_committed_only: bool,
     stops_at_end: bool,
+    timeout_ns: int = ASK_NS,
 ) -> dict[PartitionKey, StartAndStop]:
     """Return where partitions start and stop; a partition without a reachable leader is left out.
 
     Args:
         client: connected.
         cluster: who leads the partitions.
-        keys: the partitions; for some the offset to start at, which precedes `spec`.
+        keys: the partitions; for some the position to start at, which precedes `spec`.
         spec: where to start and to stop.
         is_committed_only: whether a log ends at its last stable offset.
         stops_at_end: whether to stop where the logs end now.
+        timeout_ns: how long a leader may take to tell an end of a log.
 
     Raises:
         AuthorizationError: if a partition may not be read.
         KdiagError: if the cluster cannot be asked.
     """
-    lookup = _Lookup(client, cluster, keys, is_committed_only=is_committed_only)
-    ends = lookup.ends()
+    lookup = _Lookup(client, cluster, keys, timeout_ns, is_committed_only=is_committed_only)
+    ends = lookup.ends(knows_open=stops_at_end)
     start = spec.start or Position(At.BEGINNING)
+    starts = {key: own or start for key, own in keys.items()}
     now_ms = client.clock.epoch_ns() // NS_PER_MS
-    start_times = lookup.at_time(start)
-    stop_times = lookup.at_time(spec.stop) if spec.stop else {}
+    start_times = lookup.at_times(starts)
+    stop_times = lookup.at_times(dict.fromkeys(keys, spec.stop)) if spec.stop else {}
     found = {}
     for key in lookup.known():
-        own = keys[key]
-        wanted = start if own is None else Position(At.OFFSET, own)
-        first = _first(wanted, ends[key], start_times.get(key, NO_OFFSET))
-        stop = _stop(spec.stop, ends[key], stop_times.get(key, NO_OFFSET), now_ms)
+        wanted, log = starts[key], ends[key]
+        first = _first(wanted, log, start_times.get(key, NO_OFFSET))
+        stop = _stop(spec.stop, log, stop_times.get(key, NO_OFFSET), now_ms)
         if stops_at_end:
-            stop = min(stop, ends[key].end)
+            stop = min(stop, log.end)
         asked = wanted.value if wanted.at is At.OFFSET else None
-        found[key] = StartAndStop(ends[key].first, first, stop, asked)
+        found[key] = StartAndStop(log.first, first, stop, asked, log.end, log.high_watermark)
     return found
 
 
@@ -88,11 +97,13 @@ class _Lookup:
         self,
         client: ClusterClient,
         cluster: Cluster,
-        keys: Mapping[PartitionKey, int | None],
+        keys: Iterable[PartitionKey],
+        timeout_ns: int,
         *,
         is_committed_only: bool,
     ) -> None:
         self._client = client
+        self._timeout_ns = timeout_ns
         self._is_committed_only = is_committed_only
         self._leaders = {key: _leader(cluster, key) for key in keys}
         self._unanswered: set[PartitionKey] = set()
@@ -101,25 +112,49 @@ class _Lookup:
         """Return the partitions whose leaders have answered everything."""
         return [key for key in self._leaders if key not in self._unanswered]
 
-    def ends(self) -> dict[PartitionKey, _LogEnds]:
-        """Return where each log begins and ends."""
-        first, end = self._ask(EARLIEST), self._ask(LATEST)
-        return {key: _LogEnds(first[key].offset, end[key].offset) for key in self._leaders}
+    def ends(self, *, knows_open: bool) -> dict[PartitionKey, _LogEnds]:
+        """Return where each log begins and ends.
 
-    def at_time(self, position: Position) -> dict[PartitionKey, int]:
+        Args:
+            knows_open: whether to ask where it ends with open transactions: first, so that what is
+                written meanwhile does not look like one.
+        """
+        first = self._ask_ends(EARLIEST)
+        asks_both = knows_open and self._is_committed_only
+        watermarks = self._ask_ends(LATEST, is_committed_only=False) if asks_both else {}
+        end = self._ask_ends(LATEST)
+        return {
+            key: _LogEnds(first[key].offset, end[key].offset, watermarks.get(key, end[key]).offset)
+            for key in self.known()
+        }
+
+    def at_times(self, positions: Mapping[PartitionKey, Position]) -> dict[PartitionKey, int]:
         """Return the first offsets that are not older than a time; -1 if all are."""
-        if position.at is not At.TIMESTAMP:
-            return {}
-        return {key: found.offset for key, found in self._ask(position.value).items()}
+        timestamps = {
+            key: position.value
+            for key, position in positions.items()
+            if position.at is At.TIMESTAMP and key not in self._unanswered
+        }
+        found = self._ask(timestamps, _SEARCH_NS, is_committed_only=self._is_committed_only)
+        return {key: each.offset for key, each in found.items()}
 
-    def _ask(self, timestamp: int) -> dict[PartitionKey, FoundOffset]:
-        timestamps = dict.fromkeys(self._leaders, timestamp)
+    def _ask_ends(
+        self, end: int, *, is_committed_only: bool | None = None
+    ) -> dict[PartitionKey, FoundOffset]:
+        if is_committed_only is None:
+            is_committed_only = self._is_committed_only
+        timestamps = dict.fromkeys(self.known(), end)
+        return self._ask(timestamps, self._timeout_ns, is_committed_only=is_committed_only)
+
+    def _ask(
+        self, timestamps: Mapping[PartitionKey, int], timeout_ns: int, *, is_committed_only: bool
+    ) -> dict[PartitionKey, FoundOffset]:
         found = look_up(
             self._client,
             timestamps,
             self._leaders,
-            is_committed_only=self._is_committed_only,
-            timeout_ns=_TIMEOUT_NS,
+            is_committed_only=is_committed_only,
+            timeout_ns=timeout_ns,
         )
         denied = sorted(key for key, each in found.items() if each.error == _DENIED)
         if denied:

@@ -2,8 +2,12 @@
 
 orders              all partitions of a topic
 orders:0,3,5-7      some of them
-orders:0@120,1@77   some, each from its own offset: a tail prints this when it ends
+orders:0@120,1@77   some, each from its own position: an offset, or what `parse_position` reads
+orders:0@120,new    the same, and all that are not listed, from their beginnings
 order*              all topics that match; internal ones only if the pattern begins with `__`
+order*:new          all that match and are not listed elsewhere, if there are any
+
+A tail that ends prints the arguments that go on where it stopped: new partitions are `new` there.
 """
 
 import re
@@ -15,10 +19,12 @@ from typing import Final, NamedTuple
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.network.metadata import Cluster, Topic
 from kdiag.errors import AuthorizationError, ConfigError
+from kdiag.probe.tail.offset_spec import At, Position, parse_position
 from kdiag.wire.error_code import error_name
 
 _ORIGIN: Final = "TOPIC"
-_PARTITION: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9})|@(\d{1,18}))?")
+_PARTITION: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9})|@(.+))?")
+_NEW: Final = "new"
 _MAX_PARTITIONS: Final = 100_000
 _GLOB: Final = frozenset("*?[")
 _DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
@@ -29,11 +35,13 @@ class TopicSelector(NamedTuple):
 
     Attributes:
         pattern: a topic's name, or a pattern with `*`, `?` and `[...]`.
-        partitions: by number the offset to start at, None for the usual one; None for all.
+        partitions: by number where to start, None for the usual start; None for all.
+        takes_new: whether partitions that no selector lists are read from their beginnings.
     """
 
     pattern: str
-    partitions: Mapping[int, int | None] | None = None
+    partitions: Mapping[int, Position | None] | None = None
+    takes_new: bool = False
 
     @property
     def is_pattern(self) -> bool:
@@ -50,25 +58,31 @@ def parse_selector(text: str) -> TopicSelector:
     pattern, colon, listed = text.partition(":")
     if not pattern:
         raise ConfigError(text, _ORIGIN, "a topic has a name")
-    return TopicSelector(pattern, parse_partitions(listed) if colon else None)
+    if not colon:
+        return TopicSelector(pattern)
+    parts = listed.split(",")
+    numbers = [each for each in parts if each.strip() != _NEW]
+    takes_new = len(numbers) < len(parts)
+    partitions = {} if takes_new and not numbers else parse_partitions(",".join(numbers))
+    return TopicSelector(pattern, partitions, takes_new)
 
 
-def parse_partitions(text: str) -> dict[int, int | None]:
+def parse_partitions(text: str) -> dict[int, Position | None]:
     """Return the partitions in a text such as `0,3,5-7` or `0@120`.
 
     Raises:
         ConfigError: if it is not such a list.
     """
-    partitions: dict[int, int | None] = {}
+    partitions: dict[int, Position | None] = {}
     for part in text.split(","):
         match = _PARTITION.fullmatch(part.strip())
         if match is None:
             raise ConfigError(part, _ORIGIN, "expected partitions such as 0,3,5-7 or 0@120")
-        first, last, offset = match.groups()
+        first, last, own = match.groups()
         numbers = range(int(first), int(last or first) + 1)
         if len(numbers) > _MAX_PARTITIONS:
             raise ConfigError(part, _ORIGIN, f"more than {_MAX_PARTITIONS} partitions")
-        partitions.update(dict.fromkeys(numbers, None if offset is None else int(offset)))
+        partitions.update(dict.fromkeys(numbers, None if own is None else parse_position(own)))
     return partitions
 
 
@@ -81,13 +95,13 @@ def names_to_ask(selectors: Sequence[TopicSelector]) -> list[str] | None:
 
 def may_grow(selectors: Sequence[TopicSelector]) -> bool:
     """Return whether partitions that do not exist yet may be selected."""
-    return any(each.is_pattern or each.partitions is None for each in selectors)
+    return any(each.is_pattern or each.partitions is None or each.takes_new for each in selectors)
 
 
 def select(
     selectors: Sequence[TopicSelector], cluster: Cluster, *, must_exist: bool = True
-) -> dict[PartitionKey, int | None]:
-    """Return the selected partitions, each with its own offset to start at, or None.
+) -> dict[PartitionKey, Position | None]:
+    """Return the selected partitions, each with its own position to start at, or None.
 
     Args:
         selectors: select topics and partitions.
@@ -98,15 +112,21 @@ def select(
         ConfigError: if a topic or a partition does not exist.
         AuthorizationError: if a topic may not be described.
     """
-    selected: dict[PartitionKey, int | None] = {}
+    selected: dict[PartitionKey, Position | None] = {}
+    unlisted: dict[PartitionKey, Position | None] = {}
     for selector in selectors:
         topics = [each for each in cluster.topics.values() if _matches(selector, each)]
         usable = [each for each in topics if not each.error_code and each.partitions]
-        if must_exist and not usable:
+        may_be_none = selector.takes_new and selector.is_pattern
+        if must_exist and not usable and not may_be_none:
             raise _refusal(selector, topics, cluster)
         for topic in usable:
-            selected.update(_partitions(selector, topic, must_exist=must_exist))
-    return selected
+            found = _partitions(selector, topic, must_exist=must_exist)
+            selected |= {key: own or selected.get(key) for key, own in found.items()}
+            if selector.takes_new:
+                keys = [PartitionKey(topic.name, each.partition_index) for each in topic.partitions]
+                unlisted.update(dict.fromkeys(keys, Position(At.BEGINNING)))
+    return unlisted | {key: own or unlisted.get(key) for key, own in selected.items()}
 
 
 def _matches(selector: TopicSelector, topic: Topic) -> bool:
@@ -119,7 +139,7 @@ def _matches(selector: TopicSelector, topic: Topic) -> bool:
 
 def _partitions(
     selector: TopicSelector, topic: Topic, *, must_exist: bool
-) -> dict[PartitionKey, int | None]:
+) -> dict[PartitionKey, Position | None]:
     there = [each.partition_index for each in topic.partitions]
     wanted = dict.fromkeys(there) if selector.partitions is None else selector.partitions
     missing = sorted(set(wanted) - set(there))
@@ -127,8 +147,8 @@ def _partitions(
         why = f"the topic has partitions 0 to {max(there)}"
         raise ConfigError(f"{topic.name}:{missing[0]}", _ORIGIN, why)
     return {
-        PartitionKey(topic.name, number): offset
-        for number, offset in wanted.items()
+        PartitionKey(topic.name, number): own
+        for number, own in wanted.items()
         if number in set(there)
     }
 

@@ -21,6 +21,12 @@ from kdiag.net.foreign import foreign_protocol
         (b"E\0\0\0\x8eSFATAL\0VFATAL\0", "PostgreSQL", "PostgreSQL"),
         (b"J\0\0\0\n8.0.36\0", "MySQL", "MySQL"),
         (b"HTTP", "HTTP", "a web server answered"),
+        (
+            b"It looks like you are trying to access MongoDB over HTTP",
+            "MongoDB",
+            "a MongoDB server",
+        ),
+        (b"ruok is not executed because it is not in the whitelist.\n", "text", '"ruok is not ex'),
     ],
 )
 def test_a_protocol_is_known_by_its_first_bytes(first: bytes, protocol: str, said: str) -> None:

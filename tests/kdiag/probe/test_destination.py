@@ -73,7 +73,7 @@ def test_a_text_names_a_destination(text: str, destination: Destination) -> None
 )
 def test_anything_else_is_refused_with_the_forms_that_there_are(text: str) -> None:
     """Whoever mistypes sees what to type."""
-    with pytest.raises(ValueError, match="is no destination: give a broker's id, any, all"):
+    with pytest.raises(ValueError, match="is not a destination: give a broker's id, any, all"):
         parse_destination(text)
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.errors import AuthorizationError, ProbeError
-from kdiag.probe.topic import PREFIX, ProbeTopicSettings, probe_topic
+from kdiag.probe import PROBE_PREFIX
+from kdiag.probe.topic import ProbeTopicSettings, probe_topic
 from scripted_kafka.topic_cluster import TopicCluster
 
 
@@ -22,7 +23,7 @@ def test_each_partition_is_led_by_the_broker_that_was_asked_for(cluster: TopicCl
     settings = ProbeTopicSettings([3, 1], {"retention.ms": "60000"})
     with cluster.client() as client:
         with probe_topic(client, settings) as topic:
-            assert topic.name.startswith(PREFIX)
+            assert topic.name.startswith(PROBE_PREFIX)
             assert topic.leaders == {0: 3, 1: 1}
             assert [each.name for each in cluster.topics] == [topic.name]
         assert cluster.topics == []

@@ -148,6 +148,39 @@ def test_tokens_come_from_files_and_commands_or_are_made(
 
 
 @pytest.mark.parametrize(
+    "properties",
+    [
+        [
+            "sasl.oauthbearer.client.credentials.client.id=kdiag",
+            "sasl.oauthbearer.client.credentials.client.secret=s3cret",
+            "sasl.oauthbearer.scope=a b",
+        ],
+        [
+            "sasl.oauthbearer.method=oidc",
+            "sasl.oauthbearer.client.id=kdiag",
+            "sasl.oauthbearer.client.secret=s3cret",
+            "sasl.oauthbearer.scope=a b",
+        ],
+        [f"sasl.jaas.config={OAUTH} required clientId=kdiag clientSecret='s3cret' scope='a b';"],
+    ],
+)
+def test_an_identity_provider_is_asked_with_client_credentials(properties: list[str]) -> None:
+    """As Kafka names them since 4.1, as librdkafka does, or in JAAS as Kafka did before."""
+    endpoint = "sasl.oauthbearer.token.endpoint.url=https://idp/token"
+    expected = SaslConfig(
+        "OAUTHBEARER",
+        token_endpoint="https://idp/token",
+        client_id="kdiag",
+        client_secret=Secret("s3cret"),
+        scope="a b",
+        https_ca_file="/ca.pem",
+    )
+    found = sasl("OAUTHBEARER", endpoint, "https.ca.location=/ca.pem", *properties)
+    assert found == expected
+    assert "s3cret" not in repr(found)
+
+
+@pytest.mark.parametrize(
     ("mechanism", "properties", "why"),
     [
         ("GSSAPI", [], "GSSAPI (Kerberos) is not supported"),
@@ -164,7 +197,23 @@ def test_tokens_come_from_files_and_commands_or_are_made(
         (
             "OAUTHBEARER",
             ["sasl.oauthbearer.token.endpoint.url=https://idp/token"],
-            "kdiag itself asks no identity provider",
+            "needs the client's id as well",
+        ),
+        (
+            "OAUTHBEARER",
+            [
+                "sasl.oauthbearer.token.endpoint.url=https://idp/token",
+                "sasl.oauthbearer.client.id=kdiag",
+            ],
+            "needs the client's secret as well",
+        ),
+        (
+            "OAUTHBEARER",
+            [
+                "sasl.oauthbearer.token.endpoint.url=https://idp/token",
+                "sasl.oauthbearer.grant.type=urn:ietf:params:oauth:grant-type:jwt-bearer",
+            ],
+            "client credentials alone",
         ),
         ("OAUTHBEARER", ["sasl.oauthbearer.extensions=x"], "expected name=value"),
     ],

@@ -93,6 +93,7 @@ def test_a_node_is_timed_out_when_any_of_its_requests_is() -> None:
     assert flying.timed_out_nodes(100) == []
     assert flying.timed_out_nodes(101) == ["2"]
     assert flying.timed_out_nodes(151) == ["1", "2"]
+    assert flying.timed_out("2", 101).request is not None
     assert InFlightRequests(1).next_deadline_ns() == FOREVER_NS
 
 

@@ -25,16 +25,19 @@ def test_settings_name_a_mechanism(settings: SaslSettings, made: str) -> None:
 
 
 def test_the_first_source_of_a_token_counts() -> None:
-    """A token goes before a file, a file before a command, a command before an unsecured token."""
+    """Token, file, command, identity provider, unsecured token."""
     unsecured = SaslSettings("OAUTHBEARER", unsecured={"unsecuredLoginStringClaim_sub": "bob"})
-    command = unsecured._replace(token_command="get-token")
+    endpoint = unsecured._replace(token_endpoint="https://idp:8443/token?key=x", client_id="me")
+    command = endpoint._replace(token_command="get-token")
     file = command._replace(token_file="/run/token")
     token = file._replace(token="abc")
 
-    assert [repr(make_mechanism(e, ManualClock())) for e in (token, file, command, unsecured)] == [
+    sources = (token, file, command, endpoint, unsecured)
+    assert [repr(make_mechanism(each, ManualClock())) for each in sources] == [
         "<OauthBearer with <LiteralToken>>",
         "<OauthBearer with <FileToken /run/token>>",
         "<OauthBearer with <CommandToken get-token>>",
+        "<OauthBearer with <ProviderToken with <ClientCredentials of 'me' at https://idp:8443/token>>>",
         "<OauthBearer with <UnsecuredToken {'sub': 'bob'}>>",
     ]
 
@@ -55,3 +58,12 @@ def test_settings_show_no_secret() -> None:
     """Neither a password nor a token."""
     assert repr(PLAIN) == "<SaslSettings: PLAIN as 'alice'>"
     assert "abc" not in repr(SaslSettings("OAUTHBEARER", token="abc"))
+
+
+def test_an_endpoint_that_is_no_address_is_a_configuration_error() -> None:
+    """It names the setting."""
+    settings = SaslSettings("OAUTHBEARER", token_endpoint="idp/token", client_id="me")
+    with pytest.raises(ConfigError) as error:
+        make_mechanism(settings, ManualClock())
+
+    assert error.value.key == "sasl.oauthbearer.token.endpoint.url"

@@ -34,6 +34,8 @@ PLAN = ProofPlan(
     bits_per_s=1_000_000_000,
     limits=LIMITS,
 )
+BY_BYTES = PLAN._replace(max_bytes=40 << 20, time_ns=100_000 * MS, rounds=1)
+"""Its runs end when they have moved enough, however busy the machine is."""
 
 
 @pytest.fixture
@@ -107,13 +109,12 @@ def test_a_proof_tries_everything_in_turn(client: ClusterClient, cluster: Loaded
 
 def test_all_runs_share_what_may_be_moved(client: ClusterClient) -> None:
     """What one leaves the next may take."""
-    plan = PLAN._replace(max_bytes=40 << 20, time_ns=10_000 * MS, rounds=1)
-    proof = Proof(connector(client), plan, lambda _: None)
+    proof = Proof(connector(client), BY_BYTES, lambda _: None)
     (path,) = look_at_paths(client)
     proof.run(path, TARGET)
 
     assert len(proof.runs[1]) == 6
-    assert all(each.time_ns < 5_000 * MS for each in proof.runs[1])
+    assert all(each.time_ns < BY_BYTES.time_ns / 2 for each in proof.runs[1])
     assert proof.moved_bytes < 60 << 20
 
 
@@ -145,7 +146,7 @@ def test_a_run_that_fails_leaves_those_before_it(
 ) -> None:
     """Producing goes well, fetching does not."""
     cluster.errors["Fetch"] = "TOPIC_AUTHORIZATION_FAILED"
-    proof = Proof(connector(client), PLAN._replace(time_ns=300 * MS), lambda _: None)
+    proof = Proof(connector(client), BY_BYTES, lambda _: None)
     (path,) = look_at_paths(client)
     with pytest.raises(ProbeError, match="TOPIC_AUTHORIZATION_FAILED"):
         proof.run(path, TARGET)

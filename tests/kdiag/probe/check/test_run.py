@@ -23,7 +23,17 @@ from kdiag.wire.api.describe_configs import (
     DescribeConfigsResult,
 )
 from kdiag.wire.api.describe_groups import DescribedGroup, DescribeGroupsResponse
-from kdiag.wire.api.describe_quorum import DescribeQuorumResponse
+from kdiag.wire.api.describe_quorum import (
+    DescribeQuorumResponse,
+    ResponsePartitionData,
+    ResponseTopicData,
+)
+from kdiag.wire.api.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from kdiag.wire.api.list_groups import ListedGroup, ListGroupsResponse
 from kdiag.wire.api.metadata import (
     MetadataResponse,
     MetadataResponseBroker,
@@ -32,7 +42,7 @@ from kdiag.wire.api.metadata import (
 )
 from kdiag.wire.error_code import CODE_BY_NAME
 from scripted_kafka.coordinating_cluster import coordinating_cluster
-from scripted_kafka.scripted_broker import HOLD, ScriptedBroker
+from scripted_kafka.scripted_broker import HOLD, Received, ScriptedBroker
 from scripted_kafka.scripted_cluster import ScriptedCluster
 
 S_NS = 1_000_000_000
@@ -101,7 +111,7 @@ def test_every_listener_is_visited_and_everything_is_asked(cluster: ScriptedClus
     ]
     assert facts.coordinator is not None
     assert list(facts.coordinator.answers) == [OWN_GROUP]
-    assert (facts.failures, facts.group, facts.group_operations) == ({}, None, None)
+    assert (facts.failures, facts.groups, facts.group_operations) == ({}, (), {})
     assert set(facts.took_ns) == {"cluster", "topics", "quorum", "coordinator"}
 
 
@@ -117,11 +127,11 @@ def test_a_quick_check_asks_for_nothing_but_metadata(cluster: ScriptedCluster) -
 
 def test_a_group_and_topics_are_asked_about_by_name(cluster: ScriptedCluster) -> None:
     """The group's coordinator tells what the user may do with it."""
-    facts = checked(first(cluster), CheckPlan(topics=["orders", "nosuch"], group="orders"))
+    facts = checked(first(cluster), CheckPlan(topics=["orders", "nosuch"], groups=["orders"]))
 
     assert facts.wanted is not None
     assert [each.name for each in facts.wanted.topics] == ["orders", "nosuch"]
-    assert (facts.group, facts.group_operations) == ("orders", 8)
+    assert (facts.groups, facts.group_operations) == (["orders"], {"orders": 8})
     assert [number for number, each in cluster.brokers.items() if each.asked("DescribeGroups")] == [
         2
     ]
@@ -131,7 +141,7 @@ def test_a_group_that_cannot_be_described_leaves_its_error(cluster: ScriptedClus
     """Its coordinator may still be loading."""
     group = DescribedGroup(error_code=LOADING)
     cluster.on("DescribeGroups", DescribeGroupsResponse(groups=[group]))
-    facts = checked(first(cluster), CheckPlan(group="orders"))
+    facts = checked(first(cluster), CheckPlan(groups=["orders"]))
     assert facts.failures == {"group": "COORDINATOR_LOAD_IN_PROGRESS"}
 
 
@@ -216,3 +226,68 @@ def test_what_is_not_answered_in_time_is_left_open(cluster: ScriptedCluster) -> 
     assert facts.is_quorum_silent
     assert facts.failures == {"quorum": "no answer in time"}
     assert facts.topics is not None
+
+
+def test_what_probes_have_left_is_found(cluster: ScriptedCluster) -> None:
+    """Topics among all, groups on whichever broker lists them."""
+    names = ["orders", "_kdiag_probe_12ab", "my_kdiag_probe_"]
+    cluster.topics += [MetadataResponseTopic(name=each) for each in names]
+    groups = [ListedGroup("_kdiag_probe_34cd", "consumer"), ListedGroup("orders", "consumer")]
+    cluster.brokers[3].on("ListGroups", ListGroupsResponse(groups=groups))
+    facts = checked(first(cluster))
+    assert facts.probe_topics == ["_kdiag_probe_12ab"]
+    assert facts.probe_groups == ["_kdiag_probe_34cd"]
+
+
+def test_several_groups_are_asked_about(cluster: ScriptedCluster) -> None:
+    """Each has its coordinator, and what the user may do with it."""
+    facts = checked(first(cluster), CheckPlan(groups=["orders", "billing"]))
+    assert facts.coordinator is not None
+    assert list(facts.coordinator.answers) == ["orders", "billing"]
+    assert facts.group_operations == {"orders": 8, "billing": 8}
+
+
+def test_a_coordinator_whose_listener_failed_is_not_reachable(cluster: ScriptedCluster) -> None:
+    """The others name it, and it is the one that could not be connected to."""
+    ports = {number: each.port for number, each in cluster.brokers.items()}
+    ports[2] = closed_port()
+    advertise(cluster, *(("127.0.0.1", ports[n]) for n in (1, 2, 3)))
+    facts = checked(first(cluster), CheckPlan(groups=["orders"]))
+    assert facts.coordinator is not None
+    assert set(facts.coordinator.unreachable) == {2}
+
+
+def test_an_internal_topic_that_cannot_be_created_is_a_fact(cluster: ScriptedCluster) -> None:
+    """The time of the check is not used up by asking again."""
+    cluster.topics = []
+    refused = CODE_BY_NAME["COORDINATOR_NOT_AVAILABLE"]
+
+    def refuse(received: Received) -> None:
+        request = received.message()
+        assert isinstance(request, FindCoordinatorRequest)
+        keys = request.coordinator_keys
+        named = [Coordinator(each, error_code=refused) for each in keys]
+        received.reply(FindCoordinatorResponse(coordinators=named))
+
+    cluster.on("FindCoordinator", refuse)
+    facts = checked(first(cluster), CheckPlan(groups=["orders"]))
+    assert "coordinator" not in facts.failures
+    assert facts.coordinator is not None
+    assert {each.error for each in facts.coordinator.answers["orders"]} == {
+        "COORDINATOR_NOT_AVAILABLE"
+    }
+
+
+def test_controllers_that_were_electing_are_asked_again(cluster: ScriptedCluster) -> None:
+    """Who leads them at the end counts."""
+    answers = [-1, 2]
+
+    def elect(received: Received) -> None:
+        partition = ResponsePartitionData(leader_id=answers.pop(0))
+        topic = ResponseTopicData("__cluster_metadata", [partition])
+        received.reply(DescribeQuorumResponse(topics=[topic]))
+
+    cluster.on("DescribeQuorum", elect)
+    facts = checked(first(cluster))
+    assert facts.quorum is not None
+    assert facts.quorum.topics[0].partitions[0].leader_id == 2

@@ -21,6 +21,7 @@ from kdiag.wire.api.list_groups import ListedGroup, ListGroupsResponse
 from kdiag.wire.api.metadata import MetadataResponsePartition, MetadataResponseTopic
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.error_code import CODE_BY_NAME
+from scripted_kafka.coordinating_cluster import describe_as_dead
 from scripted_kafka.scripted_broker import CLOSE, Received, offering
 from scripted_kafka.scripted_cluster import ScriptedCluster
 
@@ -59,6 +60,7 @@ def cluster() -> Iterator[ScriptedCluster]:
         ]
         cluster.on("FindCoordinator", name_the_second)
         cluster.on("ListGroups", ListGroupsResponse())
+        cluster.on("DescribeGroups", describe_as_dead)
         config = DescribeConfigsResourceResult(name="min.insync.replicas", value="2")
         cluster.on(
             "DescribeConfigs",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kdiag.errors import ConfigError
+from kdiag.errors import AbsentError, AuthorizationError, ProbeError
 from kdiag.probe.coordinator.share_keys import share_keys
 from kdiag.wire.api.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponse,
@@ -13,7 +13,7 @@ from kdiag.wire.api.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponseTopic,
 )
 from kdiag.wire.api.find_coordinator import Coordinator, FindCoordinatorResponse
-from kdiag.wire.api.metadata import MetadataResponseTopic
+from kdiag.wire.api.metadata import MetadataResponsePartition, MetadataResponseTopic
 from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag.wire.primitives import uuid_text
 from scripted_kafka.scripted_cluster import ScriptedCluster
@@ -26,7 +26,8 @@ TEXT = uuid_text(TOPIC_ID)
 def cluster() -> Iterator[ScriptedCluster]:
     """One broker with the topic `orders` and no share group."""
     with ScriptedCluster(1) as cluster:
-        cluster.topics = [MetadataResponseTopic(name="orders", topic_id=TOPIC_ID)]
+        there = [MetadataResponsePartition(partition_index=n) for n in range(8)]
+        cluster.topics = [MetadataResponseTopic(0, "orders", TOPIC_ID, partitions=there)]
         coordinator = Coordinator("billing", 1, "127.0.0.1", cluster.brokers[1].port)
         cluster.on("FindCoordinator", FindCoordinatorResponse(coordinators=[coordinator]))
         yield cluster
@@ -67,19 +68,25 @@ def test_a_group_that_shares_nothing_is_refused(
     """There is nothing to look for."""
     group = DescribeShareGroupOffsetsResponseGroup("billing", error_code=CODE_BY_NAME[error])
     cluster.on("DescribeShareGroupOffsets", describing(group))
-    with pytest.raises(ConfigError, match=why):
+    with pytest.raises(AbsentError, match=why):
         keys(cluster, "billing")
 
 
 def test_a_topic_that_does_not_exist_is_refused(cluster: ScriptedCluster) -> None:
     """Its id is needed for the key."""
-    with pytest.raises(ConfigError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+    with pytest.raises(AbsentError, match="UNKNOWN_TOPIC_OR_PARTITION"):
         keys(cluster, "billing:nosuch:0")
+    with pytest.raises(AbsentError, match="partition 9 of topic orders: the topic has partitions"):
+        keys(cluster, "billing:orders:9")
 
 
 def test_a_group_without_a_coordinator_is_refused(cluster: ScriptedCluster) -> None:
     """Nobody can be asked what it shares."""
     refusal = Coordinator("billing", error_code=CODE_BY_NAME["GROUP_AUTHORIZATION_FAILED"])
     cluster.on("FindCoordinator", FindCoordinatorResponse(coordinators=[refusal]))
-    with pytest.raises(ConfigError, match="GROUP_AUTHORIZATION_FAILED"):
+    with pytest.raises(AuthorizationError, match="GROUP_AUTHORIZATION_FAILED"):
+        keys(cluster, "billing")
+    refusal = Coordinator("billing", error_code=CODE_BY_NAME["COORDINATOR_NOT_AVAILABLE"])
+    cluster.on("FindCoordinator", FindCoordinatorResponse(coordinators=[refusal]))
+    with pytest.raises(ProbeError, match="no coordinator: COORDINATOR_NOT_AVAILABLE"):
         keys(cluster, "billing")

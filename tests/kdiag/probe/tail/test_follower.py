@@ -1,6 +1,6 @@
 """Following topics."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -10,8 +10,9 @@ from kdiag.client.fetch.session import FetchLimits
 from kdiag.errors import AuthorizationError, ConfigError
 from kdiag.probe.tail import follower as tail_module
 from kdiag.probe.tail.follower import Tail, TailRequest
-from kdiag.probe.tail.offset_spec import parse_offsets
+from kdiag.probe.tail.offset_spec import At, Position, parse_offsets
 from kdiag.probe.tail.topic_selection import parse_selector
+from kdiag.wire.api.describe_producers import DescribeProducersResponse
 from kdiag.wire.api.fetch import AbortedTransaction
 from kdiag.wire.records.record import ControlType
 from scripted_kafka.log_cluster import Log, LogCluster
@@ -285,7 +286,60 @@ def test_a_partition_without_a_leader_begins_where_it_should_once_it_has_one(
         log.append(b"new")
         found += values(tail, client, enough=1)
     assert sorted(found) == expected
-    assert [each.text for each in tail.take_notices()] == ["orders[0]: no leader that answers"]
+    told = [each.text for each in tail.take_notices()]
+    assert told[0] == "orders[0]: no leader that answers"
+    assert ["orders[0@3]: a leader answers" in each for each in told[1:]] == (
+        [True] if offsets in (["end"], ["-3"]) else []
+    )
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("offsets", [["end"], ["-1"]])
+def test_what_is_written_before_a_late_partition_answers_is_read(
+    client: ClusterClient, cluster: LogCluster, offsets: list[str]
+) -> None:
+    """The end is that of the start, not that of the moment in which a leader answers at last."""
+    log = cluster.logs[PartitionKey("orders", 0)]
+    log.leader = -1
+    tail = tail_of(client, offsets=offsets, ends=False)
+    assert values(tail, client, enough=1 if offsets == ["-1"] else 0) in ([], [b"12"])
+    start = tail.unplaced[PartitionKey("orders", 0)]
+    log.append(b"early", timestamp=start.value)
+    log.leader, tail._refresh_at_ns = 1, 0
+    assert values(tail, client, enough=1) == [b"early"]
+    assert tail.unplaced == {}
+    assert "orders[0@3]: a leader answers; reading" in tail.take_notices()[-1].text
+
+
+@pytest.mark.usefixtures("impatient")
+def test_partitions_that_are_not_placed_are_told_with_their_starts(
+    client: ClusterClient, cluster: LogCluster
+) -> None:
+    """Whoever goes on from there loses nothing: their own offset, or the moment of the start."""
+    for key in cluster.logs:
+        cluster.logs[key].leader = -1
+    tail = tail_of(client, "orders:0@2,1", ends=False)
+    zero, one = tail.unplaced.values()
+    assert zero == Position(At.OFFSET, 2)
+    assert one.at is At.TIMESTAMP
+    assert abs(one.value - client.clock.epoch_ns() // 1_000_000) < 60_000
+
+
+def test_partitions_with_their_own_offsets_have_no_last_records(
+    client: ClusterClient,
+) -> None:
+    """Only the others have."""
+    tail = tail_of(client, "orders:0@2,1@3", ends=False)
+    assert not tail.is_searching
+    assert values(tail, client, enough=1) == [b"02"]
+    mixed = tail_of(client, "orders:0@2,1", offsets=["-2"], ends=False)
+    assert sorted(values(mixed, client, enough=3)) == [b"02", b"11", b"12"]
+
+
+def test_what_is_new_is_read_from_its_beginning(client: ClusterClient) -> None:
+    """Partitions that nobody lists, at the start too: they were added while nobody read."""
+    tail = tail_of(client, "orders:0@3,new", "ord*:new", "none*:new", ends=False)
+    assert values(tail, client, enough=3) == [b"10", b"11", b"12"]
 
 
 @pytest.mark.usefixtures("impatient")
@@ -353,3 +407,80 @@ def test_a_tail_that_stops_at_the_end_waits_as_long_as_it_may(
     before_ns = client.clock.monotonic_ns()
     assert tail.poll(before_ns + S_NS // 20) == []
     assert client.clock.monotonic_ns() - before_ns >= S_NS // 20
+
+
+@pytest.mark.parametrize(
+    ("offsets", "told"),
+    [
+        (["4"], ["orders[0]: nothing to read: offset 4 is beyond the end of the log, 3"]),
+        (["+9"], ["orders[0]: nothing to read: offset 9 is beyond the end of the log, 3"]),
+        (["s@0000000009999"], ["nothing to read: no record is as new as the time to start at"]),
+        (["3"], []),
+        (["end"], []),
+    ],
+)
+def test_why_nothing_comes_is_told(
+    client: ClusterClient, offsets: Sequence[str], told: list[str]
+) -> None:
+    """Who goes on at the end of a log is not surprised that nothing comes."""
+    tail = tail_of(client, "orders:0", offsets=offsets)
+    assert values(tail, client) == []
+    assert [each.text for each in tail.take_notices()] == told
+
+
+def hold_back(cluster: LogCluster) -> None:
+    """Let a transaction be open from offset 3 on, of which the brokers tell nothing more."""
+    cluster.on("DescribeProducers", DescribeProducersResponse())
+    log = cluster.logs[PartitionKey("orders", 0)]
+    log.stable = log.end
+    log.append(b"open", producer_id=7, is_transactional=True)
+
+
+def test_an_open_transaction_is_told_at_once_by_who_stops_at_the_end(
+    client: ClusterClient, cluster: LogCluster
+) -> None:
+    """What comes after it is not there for this reader."""
+    hold_back(cluster)
+    tail = tail_of(client, "orders:0")
+    assert values(tail, client) == [b"00", b"01", b"02"]
+    (notice,) = tail.take_notices()
+    assert notice.text.startswith("orders[0@3]: 1 offset from here on held back by an open")
+
+
+def test_an_open_transaction_that_lasts_is_told_while_following(
+    client: ClusterClient, cluster: LogCluster
+) -> None:
+    """Once, when it is seen for the second time."""
+    hold_back(cluster)
+    tail = tail_of(client, "orders:0", offsets=["end"], ends=False)
+    told = []
+    for _ in range(3):
+        tail.poll(client.clock.monotonic_ns() + S_NS)
+        tail._refresh_at_ns = 0
+        tail.poll(0)
+        told.append([each.kind for each in tail.take_notices()])
+    assert told == [[], [NoticeKind.HELD_BACK], []]
+
+
+@pytest.mark.parametrize("offsets", [["beginning"], ["-2"]])
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_topic_that_may_be_described_but_not_read_is_refused_at_once(
+    client: ClusterClient,
+    cluster: LogCluster,
+    offsets: Sequence[str],
+    ends: bool,  # noqa: FBT001 - a parameter of pytest
+) -> None:
+    """Offsets may be asked for without the right to read."""
+    fetch = cluster.brokers[1]._replies["Fetch"]
+    assert callable(fetch)
+
+    def deny(received: Received, fetch: Callable[[Received], object] = fetch) -> None:
+        log = cluster.logs[PartitionKey("orders", 0)]
+        log.error = "TOPIC_AUTHORIZATION_FAILED"
+        fetch(received)
+        log.error = "NONE"
+
+    cluster.brokers[1].on("Fetch", deny)
+    tail = tail_of(client, offsets=offsets, ends=ends)
+    with pytest.raises(AuthorizationError, match="topic orders: not authorized to read it"):
+        values(tail, client)

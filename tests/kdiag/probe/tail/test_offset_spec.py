@@ -67,6 +67,8 @@ def test_nothing_says_nothing() -> None:
         (["e@5", ":6"], "the stop was given before"),
         (["-5", "e@now"], "no stop can be given"),
         (["-5:end"], "no stop can be given"),
+        (["5:2"], "offset to stop before is lower than the one to start at"),
+        (["s@2026-01-15", "e@2026-01-14"], "time to stop before is lower"),
         (["stored"], "joins no group"),
         (["x"], "no offset; write"),
         ([""], "no offset; write"),

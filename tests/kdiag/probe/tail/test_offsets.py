@@ -9,7 +9,9 @@ KEY = PartitionKey("orders", 0)
 S_MS = 1000
 
 
-def found(spec: OffsetSpec, *, own: int | None = None, stops_at_end: bool = False) -> StartAndStop:
+def found(
+    spec: OffsetSpec, *, own: Position | None = None, stops_at_end: bool = False
+) -> StartAndStop:
     """Return the offsets of a log that holds 5 to 8."""
     with LogCluster(1) as cluster:
         log = cluster.add("orders", 0)
@@ -29,14 +31,14 @@ def found(spec: OffsetSpec, *, own: int | None = None, stops_at_end: bool = Fals
 
 def test_without_a_word_it_is_everything_and_no_end() -> None:
     """The beginning is the oldest that is left."""
-    assert found(OffsetSpec()) == StartAndStop(5, 5, OPEN_END)
+    assert found(OffsetSpec()) == StartAndStop(5, 5, OPEN_END, end=9, high_watermark=9)
 
 
 def test_a_number_is_kept_to_be_checked_later() -> None:
     """It may lie where nothing is any more; a partition's own counts more."""
     asked = OffsetSpec(Position(At.OFFSET, 2), Position(At.OFFSET, 7))
-    assert found(asked) == StartAndStop(5, 2, 7, asked=2)
-    assert found(asked, own=6) == StartAndStop(5, 6, 7, asked=6)
+    assert found(asked) == StartAndStop(5, 2, 7, 2, 9, 9)
+    assert found(asked, own=Position(At.OFFSET, 6)) == StartAndStop(5, 6, 7, 6, 9, 9)
 
 
 def test_the_end_is_never_passed_by_who_stops_there() -> None:

@@ -5,6 +5,7 @@ import pytest
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.network.metadata import Broker, Cluster, Partition, Topic
 from kdiag.errors import AuthorizationError, ConfigError
+from kdiag.probe.tail.offset_spec import text_of
 from kdiag.probe.tail.topic_selection import (
     TopicSelector,
     may_grow,
@@ -36,10 +37,10 @@ ALL = cluster(
 )
 
 
-def selected(*texts: str) -> dict[str, int | None]:
+def selected(*texts: str) -> dict[str, str | None]:
     """Return what texts select of all topics."""
     found = select([parse_selector(each) for each in texts], ALL)
-    return {str(key): offset for key, offset in found.items()}
+    return {str(key): own and text_of(own) for key, own in found.items()}
 
 
 def test_a_name_selects_all_partitions() -> None:
@@ -50,7 +51,24 @@ def test_a_name_selects_all_partitions() -> None:
 def test_partitions_are_listed_with_commas_and_spans() -> None:
     """Each may have the offset to begin at."""
     assert parse_selector("t:0,3,5-7") == TopicSelector("t", dict.fromkeys([0, 3, 5, 6, 7]))
-    assert selected("orders:1@77") == {"orders[1]": 77}
+    assert selected("orders:1@77") == {"orders[1]": "77"}
+
+
+@pytest.mark.parametrize("own", ["0", "77", "+3", "beginning", "end", "@1767225600000"])
+def test_a_partition_has_any_position_of_its_own(own: str) -> None:
+    """Written as it is read; it counts more than a selector without one."""
+    assert selected(f"orders:1@{own}", "orders") == {"orders[0]": None, "orders[1]": own}
+
+
+def test_what_nobody_lists_is_new() -> None:
+    """It is read from its beginning; of patterns there may be none."""
+    assert selected("orders:0@3,new") == {"orders[0]": "3", "orders[1]": "beginning"}
+    assert selected("orders-dlq:0@7", "orders*:new", "none*:new") == {
+        "orders-dlq[0]": "7",
+        "orders[0]": "beginning",
+        "orders[1]": "beginning",
+    }
+    assert may_grow([parse_selector("orders:0,new")])
 
 
 def test_patterns_select_topics_that_match_but_internal_ones_only_when_meant() -> None:
@@ -68,6 +86,8 @@ def test_patterns_select_topics_that_match_but_internal_ones_only_when_meant() -
         (":1", "a topic has a name"),
         ("t:", "expected partitions such as"),
         ("t:x", "expected partitions such as"),
+        ("t:0@x", "no offset"),
+        ("t:0@-5", "counted over all partitions"),
         ("t:0-999999999", "more than"),
     ],
 )
