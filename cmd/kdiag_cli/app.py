@@ -9,6 +9,7 @@ from typer._completion_classes import completion_init
 
 import kdiag
 from kdiag_cli.lazy_command import add_commands
+from kdiag_cli.options.help_page import GroupPage
 
 COMMANDS: Final = {
     "decode": (
@@ -64,7 +65,7 @@ COMMANDS: Final = {
         "Print a script that has a shell complete what you type.",
     ),
     "config": (
-        "kdiag_cli.commands.config",
+        "kdiag_cli.commands.config.command",
         "Show the settings of the client and where each comes from.",
     ),
     "errcode": (
@@ -78,19 +79,42 @@ COMMANDS: Final = {
 }
 """The module of each command, imported when the command runs, and its line in the help."""
 
+PANELS: Final = {
+    "Captures": ("decode", "report", "query", "tables", "pipeline"),
+    "Cluster": ("check", "tail", "latency", "tune-buffers", "request", "api-versions"),
+    "Groups": ("find-coordinator",),
+    "Reference": ("help", "errcode", "config", "completion"),
+}
+"""The headings of the help, with their commands."""
+
+_EXAMPLES: Final = """\b
+Examples:
+  kdiag decode traffic.pcap
+  kdiag check -b localhost:9092
+  kdiag find-coordinator -b localhost:9092 orders
+  kdiag errcode NOT_COORDINATOR
+  kdiag decode --help
+  kdiag help
+"""
+
 _GC_THRESHOLD: Final = 20_000
 """New objects until the next search for cycles. There are hardly any cycles, and with Python's own
 700 the search takes a tenth of a run that keeps thousands of exchanges."""
 
 app = typer.Typer(
+    cls=GroupPage,
     help="Diagnostics and protocol toolkit for Apache Kafka.",
-    no_args_is_help=True,
+    epilog=_EXAMPLES,
+    no_args_is_help=True,  # on stdout, with exit code 0
     add_completion=False,  # `kdiag completion` prints better scripts
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # rich would cost three times the rest of a `--help`
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-add_commands(app, COMMANDS)
+add_commands(
+    app,
+    {name: (*COMMANDS[name], panel) for panel, names in PANELS.items() for name in names},
+)
 
 
 def _print_version(is_asked: bool) -> None:  # noqa: FBT001 - the signature of a typer callback

@@ -7,6 +7,7 @@ stdout cannot be written   one line on stderr, exit code 2; that a reader has go
 a stream is closed         stdin is empty, stdout cannot be written, stderr takes anything
 """
 
+import atexit
 import os
 import signal
 import sys
@@ -62,6 +63,14 @@ def run_to_end(program: Callable[[], None]) -> None:
     _open_closed_streams()
     signals = _Signals()
     try:
+        _run(program, signals)
+    except SystemExit as end:
+        signals.end_with(end.code)
+        raise
+
+
+def _run(program: Callable[[], None], signals: "_Signals") -> None:
+    try:
         signals.install()
         program()
         sys.stdout.flush()
@@ -100,6 +109,17 @@ class _Signals:
         was_interrupted = code == _BY_SIGNAL + signal.SIGINT
         return _BY_SIGNAL + self.first if was_interrupted and self.first is not None else code
 
+    def end_with(self, code: int | str | None) -> None:
+        """Let signals change nothing any more: all is done, only Python itself is still to end.
+
+        Until its threads have ended, a signal ends the process with the same code.
+        """
+        number = code if isinstance(code, int) else int(code is not None)
+        for each in _SIGNALS:
+            if signal.getsignal(each) is not signal.SIG_IGN:
+                signal.signal(each, lambda *_: os._exit(number))
+        atexit.register(_ignore_signals)
+
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.first is not None:
             _end_at_once(number)
@@ -109,6 +129,12 @@ class _Signals:
             on_interrupt(signal.SIGINT, frame)  # a command has its own way to be interrupted
         else:
             raise KeyboardInterrupt
+
+
+def _ignore_signals() -> None:
+    """Ignore signals while Python removes its modules: their default action would end that."""
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
 
 
 def _end_at_once(number: int) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kdiag.errors import (
+    AbsentError,
     AuthorizationError,
     CaptureError,
     ConfigError,
@@ -17,8 +18,10 @@ from kdiag.errors import (
     UnsupportedVersionError,
     WakeupError,
 )
-from kdiag.findings.finding import Finding
 from kdiag.findings.rule import Severity, is_at_least
+
+if TYPE_CHECKING:
+    from kdiag.findings.finding import Finding  # which loads all rules
 
 
 class ExitCode(IntEnum):
@@ -39,6 +42,7 @@ class ExitCode(IntEnum):
 _AUTHORIZATION: Final = "_AUTHORIZATION_FAILED"
 _CODES: Final[tuple[tuple[type[KdiagError], ExitCode], ...]] = (
     (WakeupError, ExitCode.INTERRUPTED),
+    (AbsentError, ExitCode.FINDINGS),
     (ConfigError, ExitCode.USAGE),
     (EncodeError, ExitCode.USAGE),
     (CaptureError, ExitCode.USAGE),
@@ -71,7 +75,7 @@ _MOST_TELLING: Final = (
 
 def exit_code_of(
     problems: Iterable[KdiagError | str | ExitCode],
-    findings: Iterable[Finding] = (),
+    findings: Iterable["Finding"] = (),
     fail_on: Severity = Severity.ERROR,
     *,
     is_partial: bool = False,

@@ -4,6 +4,7 @@ The module of a command `a-b` has either a function `a_b` and the text `EXAMPLES
 are commands below it, a `typer.Typer` named `app`.
 """
 
+import gc
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, ClassVar
@@ -12,17 +13,20 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
+from kdiag_cli.options.help_page import CommandPage
 
-def add_commands(app: typer.Typer, commands: Mapping[str, tuple[str, str]]) -> None:
+
+def add_commands(app: typer.Typer, commands: Mapping[str, tuple[str, str, str]]) -> None:
     """Add commands to a program without importing them.
 
     Args:
         app: the program.
-        commands: for each name the module that has the command, and its line in the program's help.
+        commands: for each name the module that has the command, its line in the program's help,
+            and the heading under which that stands.
     """
-    for name, (module, line) in commands.items():
+    for name, (module, line, panel) in commands.items():
         lazy = type("_Lazy", (_LazyCommand,), {"module": module})
-        app.command(name, cls=lazy, help=line, short_help=line)(_nothing)
+        app.command(name, cls=lazy, help=line, short_help=line, rich_help_panel=panel)(_nothing)
 
 
 def _nothing() -> None:
@@ -39,6 +43,7 @@ class _LazyCommand(TyperCommand):
     ) -> Any:
         """Return the context of the imported command, which then runs."""
         command = get_command(_typer_app(str(self.name), self.module))
+        gc.enable()
         return command.make_context(info_name, args, parent, **extra)
 
 
@@ -49,5 +54,7 @@ def _typer_app(name: str, module_name: str) -> typer.Typer:
     if isinstance(app, typer.Typer):
         return app
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, epilog=module.EXAMPLES)(getattr(module, name.replace("-", "_")))
+    app.command(name, cls=CommandPage, epilog=module.EXAMPLES)(
+        getattr(module, name.replace("-", "_"))
+    )
     return app

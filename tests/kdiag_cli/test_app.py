@@ -2,7 +2,7 @@ import pytest
 from typer.testing import CliRunner
 
 import kdiag
-from kdiag_cli.app import COMMANDS, app
+from kdiag_cli.app import COMMANDS, PANELS, app
 
 RUNNER = CliRunner()
 
@@ -20,7 +20,29 @@ def test_help_names_the_commands() -> None:
         for name, (_, line) in COMMANDS.items():
             assert f"  {name}  " in done.output
             assert line in " ".join(done.output.split())
-        assert done.exit_code == (0 if arguments else 2)
+        assert (done.exit_code, done.stderr) == (0, "")
+
+
+def test_wrong_usage_is_on_stderr() -> None:
+    """So a pipe gets nothing, and the exit code is 2."""
+    for arguments in (["nope"], ["--nope"], ["decode", "--nope"], ["pipeline", "nope"]):
+        done = RUNNER.invoke(app, arguments, prog_name="kdiag")
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert done.stderr.startswith("Usage: kdiag ")
+
+
+@pytest.mark.parametrize("name", ["pipeline", "config"])
+def test_a_group_alone_shows_its_help(name: str) -> None:
+    """As the program itself does."""
+    alone, asked = (RUNNER.invoke(app, [name, *more]) for more in ([], ["--help"]))
+
+    assert (alone.exit_code, alone.stderr) == (0, "")
+    assert alone.stdout == asked.stdout
+
+
+def test_every_command_stands_under_a_heading() -> None:
+    """Under one only."""
+    assert sorted(name for names in PANELS.values() for name in names) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

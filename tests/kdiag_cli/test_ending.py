@@ -147,3 +147,16 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
         program.send_signal(signal.SIGTERM)
         program.communicate()
     assert program.returncode == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_the_end_changes_nothing(number: int) -> None:
+    """All is printed and the exit code is known; only Python is still to end."""
+    script = (
+        "import atexit, os, sys\n"
+        "from kdiag_cli.ending import run_to_end\n"
+        f"atexit.register(lambda: os.kill(os.getpid(), {number:d}))\n"
+        "run_to_end(lambda: sys.exit(3))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (3, b"")

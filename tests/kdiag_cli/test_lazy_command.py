@@ -44,8 +44,8 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[typer.Typer
         rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
     )
     commands = {
-        "one-thing": ("kdiag_cli.one_thing", "Do one thing."),
-        "many-things": ("kdiag_cli.many_things", "Do many things."),
+        "one-thing": ("kdiag_cli.one_thing", "Do one thing.", "Things"),
+        "many-things": ("kdiag_cli.many_things", "Do many things.", "Things"),
     }
     add_commands(program, commands)
     yield program

@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Protocol
 from kdiag.exchange.summary.counts import Summary
-from kdiag.pcap.decoder import Counts
 from kdiag.pcap.encapsulation import PassedOver
-from kdiag.pcap.live import LiveCapture
+from kdiag.pcap.reader import CaptureReader
+from kdiag.pcap.tcp.counts import Counts
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag_cli.captures.source import Traffic
 
@@ -117,10 +117,10 @@ class CaptureAccount(NamedTuple):
 def account_of(traffic: Traffic, counts: Counts, keylog: KeyLog) -> CaptureAccount:
     """Return the account of what was read so far."""
     index = traffic.index
-    if isinstance(traffic, LiveCapture):
-        drops = Drops(0, traffic.dropped)
-    else:
+    if isinstance(traffic, CaptureReader):
         drops = Drops(traffic.drops.interface, traffic.drops.system)
+    else:
+        drops = Drops(0, traffic.dropped)
     return CaptureAccount(
         index.packets,
         index.tcp_packets,
@@ -135,9 +135,12 @@ def account_of(traffic: Traffic, counts: Counts, keylog: KeyLog) -> CaptureAccou
 
 
 def port_hint(summary: Summary) -> str:
-    """Return how unidentified connections can be read; empty where nothing is unidentified."""
+    """Return how connections can be read that were not; empty if there is no way."""
+    hints = []
     ports = [port for port, _ in summary.unidentified_ports.most_common(_MOST_PORTS)]
-    if not ports:
-        return ""
-    options = " or ".join(f"--port {port}" for port in ports)
-    return f"; {options} reads what nothing identified as Kafka"
+    if ports:
+        options = " or ".join(f"--port {port}" for port in ports)
+        hints.append(f"; {options} reads what nothing identified as Kafka")
+    if summary.protocols[Protocol.TLS] and not summary.troubles:
+        hints.append("; --keylog reads TLS with its keys")
+    return "".join(hints)

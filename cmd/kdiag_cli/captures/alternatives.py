@@ -78,6 +78,8 @@ class Alternatives:
     def text(self) -> str:
         """Return that no exchange matches, and what there is."""
         told = "; ".join(self._told())
+        if self._selection == Selection(errors=True):
+            return f"none of {count(self._exchanges, 'exchange')} is an error"
         return f"no exchange of {self._exchanges:,} matches{f'; {told}' if told else ''}"
 
     def _told(self) -> Iterator[str]:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from kdiag.diagnosis.recorded_faults import RecordedFaults
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import blame
 from kdiag.exchange.fetch_session import FetchSessions
-from kdiag.exchange.model import Connection, Exchange
+from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.exchange.selection import Selection, is_in_order
 from kdiag.exchange.summary.counts import Summary
 from kdiag.exchange.topic_names import (
@@ -31,6 +32,7 @@ class ExchangePipeline:
         summary: counts what was chosen.
         is_partial: whether an exchange that was chosen is cut or malformed.
         alternatives: what there is, as long as nothing was chosen.
+        recorded: the faults that the capture proves, of what was chosen.
         faults: exchanges that kdiag failed to read by a fault of its own.
     """
 
@@ -55,6 +57,7 @@ class ExchangePipeline:
         self.summary = Summary(names)
         self.is_partial = False
         self.faults = 0
+        self.recorded = RecordedFaults()
         self._names = names
         self._selection = selection
         self._printer = printer
@@ -80,9 +83,11 @@ class ExchangePipeline:
                     self._pass_on(dissection)
             elif isinstance(item, Connection):
                 self.summary.add_connection(item)
-                if self._printer is not None and self._selection.matches_connection(item):
-                    self._printer.connection(item)
-            elif self._printer is not None and self._selection.matches_connection(item.connection):
+                if self._selection.matches_connection(item):
+                    self.recorded.add_connection(item)
+                    if self._printer is not None:
+                        self._printer.connection(item)
+            elif self._printer is not None and self._selection.matches_gap(item):
                 self._printer.gap(item)
 
     def finish(self) -> None:
@@ -136,3 +141,5 @@ class ExchangePipeline:
         if self._printer is not None:
             self._printer.exchange(dissection)
         self.summary.add(dissection)
+        if dissection.exchange.pairing is not Status.OK:  # those of `add_like` are paired
+            self.recorded.add_exchange(dissection.exchange)

@@ -1,8 +1,8 @@
 """One reading of captures: packets in, exchanges to a printer, totals at the end."""
 
 import sys
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdiag.errors import CaptureError, ReportError
 from kdiag.exchange.line.phrase import count
@@ -10,11 +10,12 @@ from kdiag.exchange.model import Protocol
 from kdiag.exchange.selection import Selection
 from kdiag.exchange.summary.counts import Summary, Totals
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.pcap.decoder import CaptureDecoder
-from kdiag.pcap.live import LiveCapture
+from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
 from kdiag.pcap.packets.index import SegmentBatch
+from kdiag.pcap.reader import CaptureReader
 from kdiag_cli.captures.account import CaptureAccount, account_of, port_hint
+from kdiag_cli.captures.extract import CaptureExtract, start_extract
 from kdiag_cli.captures.pipeline import ExchangePipeline
 from kdiag_cli.captures.printer import Printer
 from kdiag_cli.captures.source import (
@@ -29,9 +30,13 @@ from kdiag_cli.captures.source import (
 )
 from kdiag_cli.ending import close_quietly
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.interruption import Interruption
 from kdiag_cli.options.captures import CaptureInputs
 from kdiag_cli.output.progress import ReadingProgress
 from kdiag_cli.output.terminal import say
+
+if TYPE_CHECKING:
+    from kdiag.findings.finding import Finding  # which loads all rules
 
 _ALL = Selection()
 
@@ -67,6 +72,7 @@ class CaptureResult(NamedTuple):
         is_interrupted: whether Ctrl-C ended the reading.
         is_partial: whether bytes are missing, malformed or cut.
         absence: that the options choose none of the exchanges, and what there is; None otherwise.
+        findings: what the connections and exchanges that were chosen prove.
     """
 
     summary: Summary
@@ -76,6 +82,7 @@ class CaptureResult(NamedTuple):
     is_interrupted: bool
     is_partial: bool
     absence: str | None = None
+    findings: "Sequence[Finding]" = ()
 
     @property
     def exit_code(self) -> ExitCode:
@@ -110,15 +117,19 @@ class CaptureReading:
         names: topic names by topic id; they grow while captures are read.
     """
 
-    def __init__(self, inputs: CaptureInputs, *, follows_tcp: bool = False) -> None:
+    def __init__(
+        self, inputs: CaptureInputs, *, follows_tcp: bool = False, shows_secrets: bool = False
+    ) -> None:
         """Open the inputs.
 
         Args:
             inputs: where packets come from.
             follows_tcp: whether connections get the facts of TCP.
+            shows_secrets: whether secrets stay in an extract of the captures.
 
         Raises:
             CaptureError: an input cannot be read.
+            typer.BadParameter: an extract cannot be made of these inputs.
         """
         self.names = TopicNames(read_topic_ids(inputs.topic_ids))
         self._inputs = inputs
@@ -135,12 +146,17 @@ class CaptureReading:
             self._decoder.link_sightings()
         if follows_tcp:
             self._decoder.follow_tcp()
+        self._extract: CaptureExtract | None = None
+        if inputs.write is not None and isinstance(self._traffic, CaptureReader):
+            self._extract = start_extract(
+                inputs, self._traffic, self._decoder, shows_secrets=shows_secrets
+            )
         self._first_ns = self._last_ns = 0
 
     @property
     def first_ns(self) -> int | None:
         """Return the time of the first packet, since 1970; None if no file tells it beforehand."""
-        return None if isinstance(self._traffic, LiveCapture) else self._traffic.first_ns
+        return self._traffic.first_ns if isinstance(self._traffic, CaptureReader) else None
 
     def read(
         self,
@@ -162,6 +178,8 @@ class CaptureReading:
             CaptureError: an input cannot be read.
         """
         look_ahead, may_wait = self._make_look_ahead(), self._inputs.live is None
+        if self._extract is not None:
+            printer = self._extract.watch(printer)
         pipeline = ExchangePipeline(self.names, selection, printer, look_ahead, may_wait=may_wait)
         progress = None
         if shows_progress and sys.stderr.isatty():
@@ -170,6 +188,8 @@ class CaptureReading:
         pipeline.finish()
         account = self.account()
         totals = self._totals(account)
+        if pipeline.recorded.left_out:
+            totals.warnings.append(f"faults left out: {pipeline.recorded.left_out:,}")
         is_partial = pipeline.is_partial or totals.gaps or self._traffic.warnings
         return CaptureResult(
             pipeline.summary,
@@ -179,6 +199,7 @@ class CaptureReading:
             is_interrupted,
             bool(is_partial) or account.is_partial(pipeline.summary),
             None if pipeline.alternatives.is_over else pipeline.alternatives.text(),
+            pipeline.recorded.findings(),
         )
 
     def _read_into(
@@ -190,23 +211,47 @@ class CaptureReading:
         """Pass the captures through the pipeline; return whether that was interrupted."""
         is_interrupted = False
         try:
-            for batch in self._traffic.read_segments():
-                self._note_times(batch)
-                self._keylog.add_secrets(self._traffic.secrets)
-                pipeline.add(self._decoder.feed(batch))
-                goes_on = after_batch()
-                if progress is not None:
-                    progress.update(self._traffic.bytes_read)
-                if not goes_on:
-                    return False
+            with Interruption() as interruption:
+                for batch in self._traffic.read_segments():
+                    with interruption.postponed():
+                        goes_on = self._pass_batch(batch, pipeline, after_batch)
+                    if progress is not None:
+                        progress.update(self._traffic.bytes_read)
+                    if not goes_on:
+                        return False
         except KeyboardInterrupt:
             is_interrupted = True
         finally:
             if progress is not None:
                 progress.clear()
-        pipeline.add(self._decoder.finish())
+        self._pass_on(self._decoder.finish(), pipeline)
         after_batch()
         return is_interrupted
+
+    def write_extract(self) -> str | None:
+        """Write the packets of the chosen connections; return what was written, for people.
+
+        Returns:
+            None if nobody asked for that.
+
+        Raises:
+            CaptureError: the file cannot be written.
+        """
+        return None if self._extract is None else self._extract.write()
+
+    def _pass_batch(
+        self, batch: SegmentBatch, pipeline: ExchangePipeline, after_batch: Callable[[], bool]
+    ) -> bool:
+        """Pass a batch of packets through the pipeline; return whether to go on."""
+        self._note_times(batch)
+        self._keylog.add_secrets(self._traffic.secrets)
+        self._pass_on(self._decoder.feed(batch), pipeline)
+        return after_batch()
+
+    def _pass_on(self, items: list[Item], pipeline: ExchangePipeline) -> None:
+        if self._extract is not None:
+            self._extract.note(items)
+        pipeline.add(items)
 
     def _make_look_ahead(self) -> Callable[[], None] | None:
         inputs = self._inputs

@@ -2,22 +2,24 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import typer
 
 from kdiag.errors import CaptureError
 from kdiag.exchange.line.phrase import count
-from kdiag.pcap.decoder import Counts
-from kdiag.pcap.live import CaptureChoice, LiveCapture
 from kdiag.pcap.memory_budget import Limits
 from kdiag.pcap.reader import CaptureReader
+from kdiag.pcap.tcp.counts import Counts
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.wire.primitives import uuid_bytes
 from kdiag_cli.options.captures import CaptureInputs
 from kdiag_cli.output.units import duration
 
-Traffic = CaptureReader | LiveCapture
+if TYPE_CHECKING:
+    from kdiag.pcap.live import LiveCapture
+
+Traffic: TypeAlias = "CaptureReader | LiveCapture"
 
 _WORDS_PER_LINE: Final = 2
 
@@ -31,6 +33,8 @@ def open_traffic(inputs: CaptureInputs) -> Traffic:
     apart, ports = inputs.separates_networks, inputs.tunnel_ports
     if inputs.live is None:
         return CaptureReader(inputs.files, separates_networks=apart, tunnel_ports=ports)
+    from kdiag.pcap.live import CaptureChoice, LiveCapture  # noqa: PLC0415 - 3 ms
+
     return LiveCapture(
         inputs.live,
         write=inputs.write,
@@ -107,7 +111,7 @@ def decoder_limits(inputs: CaptureInputs) -> Limits:
 
 def note_repeats(traffic: Traffic) -> list[str]:
     """Return a warning about packets that are in more than one capture."""
-    if isinstance(traffic, LiveCapture) or not traffic.repeats.count:
+    if not isinstance(traffic, CaptureReader) or not traffic.repeats.count:
         return []
     number, one, other = traffic.repeated
     about = f"{count(number, 'packet')} given more than once, the first in {one} and {other}"
@@ -135,8 +139,12 @@ def note_disorder(counts: Counts) -> list[str]:
 
 def note_memory(counts: Counts) -> list[str]:
     """Return a warning about connections that were ended early, so that memory suffices."""
-    if not counts.given_up:
-        return []
-    ended = f"{count(counts.given_up, 'connection')} ended early, the quietest ones"
-    why = "all together held more than --max-memory allows"
-    return [f"{ended}: {why}; what came later on them counts as other connections"]
+    found = []
+    if counts.given_up:
+        ended = f"{count(counts.given_up, 'connection')} ended early, the quietest ones"
+        why = "all together held more than --max-memory allows"
+        found.append(f"{ended}: {why}; what came later on them counts as other connections")
+    if counts.resumed:
+        which = count(counts.resumed, "connection")
+        found.append(f"{which} went on after more than an hour of silence, and count as others")
+    return found

@@ -9,6 +9,7 @@ from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS
 from kdiag.diagnosis.error_codes.known_error import KnownError
 from kdiag.diagnosis.error_codes.search import find_errors, near_names
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.help_page import CommandPage, brief
 from kdiag_cli.options.results import NoHeaders, Wide
 from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.table.layout import TableColumn
@@ -36,15 +37,15 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 def complete_errors() -> list[tuple[str, str]]:
     """Return the names of errors with their meaning, for a shell to complete."""
-    return [(each.name, each.meaning) for each in KNOWN_ERRORS]
+    return [(each.name, brief(each.meaning)) for each in KNOWN_ERRORS]
 
 
-@app.command(epilog=EXAMPLES, context_settings={"ignore_unknown_options": True})
+@app.command(cls=CommandPage, epilog=EXAMPLES, context_settings={"ignore_unknown_options": True})
 def errcode(
     errors: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="CODE|NAME",
+            metavar="[CODE|NAME]...",
             help="A code, a name or a part of one, or a Java exception.",
             autocompletion=complete_errors,
         ),

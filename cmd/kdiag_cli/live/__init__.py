@@ -3,6 +3,5 @@
 run             the frame: time limit, errors, exit code
 session         a client of the cluster, traced and recorded as options say
 destination     the nodes that `--to` names
-interruption    Ctrl-C between two pieces of output
 trace           `--trace`: each exchange as a line
 """

@@ -12,6 +12,7 @@ from kdiag.diagnosis.connection_finding import connection_finding
 from kdiag.errors import ConnectError, KdiagError
 from kdiag_cli.ending import close_quietly
 from kdiag_cli.exit_code import ExitCode, exit_code_of
+from kdiag_cli.output.document_forms import DocumentForm, chosen_form
 from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output, say
 
@@ -43,7 +44,8 @@ def run_live(
         output: whether JSON was asked for.
         cleanup_ns: how long the work may clean up once its time is up.
     """
-    is_json = output is ResultFormat.JSON
+    has_document = chosen_form() in {DocumentForm.JSON, DocumentForm.YAML}
+    is_json = output is ResultFormat.JSON and has_document  # rows have no place for failures
 
     def report_timeout() -> None:
         message = f"gave up after {(timeout_ns or 0) / 1e9:g} s (--timeout)"

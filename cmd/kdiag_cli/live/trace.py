@@ -7,7 +7,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import blame
 from kdiag.exchange.model import Exchange
 from kdiag.exchange.topic_names import TopicNames
-from kdiag_cli.output.exchange_lines import ExchangeLines
+from kdiag_cli.output.exchanges.lines import ExchangeLines
 from kdiag_cli.output.terminal import Output, say
 
 

@@ -85,7 +85,7 @@ class CaptureInputs(NamedTuple):
     Attributes:
         files: captures, and folders of captures; `-` stands for stdin.
         live: the interface to capture from instead of reading files.
-        write: the file that keeps what is captured.
+        write: the file that keeps what is captured; without `live`, what is chosen of the files.
         is_promiscuous: whether the interface also takes what is for other machines.
         filter: what the kernel lets pass, as pcap-filter(7) has it; None for everything.
         ports: those that carry Kafka whatever the bytes look like.

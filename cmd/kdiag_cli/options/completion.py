@@ -79,7 +79,7 @@ def _asked(ctx: typer.Context, ask: "Callable[[ClusterClient], Iterable[str]]") 
     def ask_cluster() -> None:
         with (
             suppress(KdiagError),
-            configured_client(client_config(_options(ctx.params)), clock) as client,
+            configured_client(client_config(_options(ctx.params), can_ask=False), clock) as client,
         ):
             client.deadline_ns = clock.monotonic_ns() + round(LIMIT_S * NS_PER_S)
             client.connect()

@@ -9,15 +9,22 @@ The condition of `--where` stays a text here: to read it takes more than `--help
 """
 
 import re
+from datetime import timedelta
 from difflib import get_close_matches
 from typing import Annotated, Final, NamedTuple
 
 import typer
 
 from kdiag.clock import NS_PER_S, SystemClock
+from kdiag.exchange.documents.document import moment_of
 from kdiag.exchange.model import Status
 from kdiag.quantities import parse_duration_ns, parse_moment_ns
 from kdiag.wire.error_code import CODE_BY_NAME
+from kdiag_cli.options.capture_completion import (
+    complete_condition,
+    complete_error_list,
+    complete_status_list,
+)
 from kdiag_cli.options.quantities import usage_errors
 
 _NS_PER_DAY: Final = 86_400 * NS_PER_S
@@ -31,18 +38,19 @@ class CaptureMoment(NamedTuple):
     Attributes:
         ns: since 1970, since the capture begins, or since midnight.
         is_from_start: whether it counts from the first packet.
-        is_of_day: whether it counts from the midnight (UTC) before the first packet.
+        is_of_day: whether it counts from the midnight before the first packet.
     """
 
     ns: int
     is_from_start: bool = False
     is_of_day: bool = False
 
-    def since_1970_ns(self, first_ns: int | None) -> int:
+    def since_1970_ns(self, first_ns: int | None, *, is_local: bool = False) -> int:
         """Return the moment since 1970.
 
         Args:
             first_ns: the time of the capture's first packet; None if it is not known.
+            is_local: whether days begin here at local midnight, not in UTC.
 
         Raises:
             typer.BadParameter: the moment needs what is not known.
@@ -54,8 +62,16 @@ class CaptureMoment(NamedTuple):
                 "a time of day, or one from the start on, needs a file; write 2026-01-15T10:30:00Z"
             )
             raise typer.BadParameter(why, param_hint="'--since' and '--until'")
-        start_ns = first_ns - first_ns % _NS_PER_DAY if self.is_of_day else first_ns
-        return start_ns + self.ns
+        if self.is_from_start:
+            return first_ns + self.ns
+        offset_ns = _local_offset_ns(first_ns) if is_local else 0
+        return first_ns - (first_ns + offset_ns) % _NS_PER_DAY + self.ns
+
+
+def _local_offset_ns(time_ns: int) -> int:
+    """Return how much local time was ahead of UTC at a time since 1970."""
+    offset = moment_of(time_ns // NS_PER_S).astimezone().utcoffset() or timedelta()
+    return (offset.days * 86_400 + offset.seconds) * NS_PER_S
 
 
 def read_moment(text: str) -> CaptureMoment:
@@ -160,6 +176,7 @@ ErrorNames = Annotated[
         metavar="NAME",
         help="Only with this Kafka error, by name or code. Repeatable.",
         parser=read_error_codes,
+        autocompletion=complete_error_list,
     ),
 ]
 StatusNames = Annotated[
@@ -169,6 +186,7 @@ StatusNames = Annotated[
         metavar="NAME",
         help="Only in this status, such as unanswered or malformed. Repeatable.",
         parser=read_statuses,
+        autocompletion=complete_status_list,
     ),
 ]
 WhereText = Annotated[
@@ -177,5 +195,6 @@ WhereText = Annotated[
         "--where",
         metavar="CONDITION",
         help='Only where this holds of the columns of the table exchanges: "latency_us > 50000".',
+        autocompletion=complete_condition,
     ),
 ]

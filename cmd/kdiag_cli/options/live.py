@@ -4,19 +4,26 @@
 """
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from enum import StrEnum
+from functools import cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import typer
 
 from kdiag.client.config.load import ClientConfig, ConfigSources, load_config
 from kdiag.client.config.profiles import profile_names, profiles_file
 from kdiag.client.config.sources import Setting
-from kdiag.errors import ConfigError, KdiagError
+from kdiag.errors import ConfigError, KdiagError, NoPasswordError
 from kdiag_cli.options.quantities import positive_ns
+from kdiag_cli.output.document_forms import DocumentForm
 from kdiag_cli.output.result import ResultFormat
+from kdiag_cli.output.terminal import harmless
+
+_SASL_KEY: Final = "sasl.password"
 
 
 def complete_profiles() -> list[str]:
@@ -32,13 +39,19 @@ BootstrapServers = Annotated[
         "--bootstrap-server",
         "--bootstrap-servers",
         "-b",
+        "-B",
         metavar="HOST:PORT",
         help="Brokers to begin with: a list with commas, or repeated.",
     ),
 ]
 Properties = Annotated[
     list[str] | None,
-    typer.Option("-X", metavar="KEY=VALUE", help="Any setting of Kafka's clients. Repeatable."),
+    typer.Option(
+        "-X",
+        "--command-property",
+        metavar="KEY=VALUE",
+        help="Any setting of Kafka's clients. Repeatable.",
+    ),
 ]
 ConfigFile = Annotated[
     Path | None,
@@ -71,11 +84,40 @@ Timeout = Annotated[
         parser=positive_ns,
     ),
 ]
+
+
+class LiveFormat(StrEnum):
+    """How a live command writes its result; `wide` is a table with all its columns."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    JSONL = "jsonl"
+    YAML = "yaml"
+    CSV = "csv"
+    TSV = "tsv"
+
+    @property
+    def result(self) -> ResultFormat:
+        """Return whether it is a table or a document."""
+        is_table = self in {LiveFormat.TABLE, LiveFormat.WIDE}
+        return ResultFormat.TABLE if is_table else ResultFormat.JSON
+
+    @property
+    def document(self) -> DocumentForm:
+        """Return the form of documents."""
+        return DocumentForm(self.value) if self.result is ResultFormat.JSON else DocumentForm.JSON
+
+
 OutputFormat = Annotated[
-    ResultFormat, typer.Option("--output", "-o", help="A table for people, or JSON for programs.")
+    LiveFormat,
+    typer.Option("--output", "-o", metavar="FORM", help=f"One of {', '.join(LiveFormat)}."),
 ]
 Trace = Annotated[
-    bool, typer.Option("--trace", help="Print each request with its response, as decode does.")
+    bool,
+    typer.Option(
+        "--trace", "--verbose", "-v", help="Print each request with its response, as decode does."
+    ),
 ]
 Write = Annotated[
     Path | None,
@@ -112,18 +154,28 @@ class LiveOptions(NamedTuple):
 
 
 def client_config(
-    options: LiveOptions, environment: Mapping[str, str] = os.environ
+    options: LiveOptions, environment: Mapping[str, str] = os.environ, *, can_ask: bool = True
 ) -> ClientConfig:
     """Return the client configuration, from the options and from what they refer to.
+
+    Who names a user and no password is asked for it, once, on a terminal.
 
     Args:
         options: as they were given.
         environment: variables by name.
+        can_ask: whether somebody may be asked for a password.
 
     Raises:
         ConfigError: if a setting is wrong, a file cannot be read, or nobody names a broker.
     """
-    config = load_config(config_sources(options, environment))
+    sources = config_sources(options, environment)
+    try:
+        config = load_config(sources)
+    except NoPasswordError as error:
+        if not (can_ask and sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        password = Setting(_SASL_KEY, _typed_password(error.username), "typed", _SASL_KEY)
+        config = load_config(sources._replace(options=[*sources.options, password]))
     if not config.bootstrap_servers:
         raise ConfigError(
             "bootstrap.servers",
@@ -131,6 +183,16 @@ def client_config(
             "give -b HOST:PORT, $KDIAG_BOOTSTRAP_SERVERS, --profile NAME or --config FILE",
         )
     return config
+
+
+@cache
+def _typed_password(username: str) -> str:
+    """Return a password that is typed unseen."""
+    from getpass import getpass  # noqa: PLC0415 - 2 ms, passwords only
+
+    with suppress(EOFError):  # Ctrl-D: no password
+        return getpass(f"Password of {harmless(username)}: ", sys.stderr)
+    return ""
 
 
 def config_sources(

@@ -14,6 +14,7 @@ from typing import Any, Final
 from kdiag_cli.options.live import (
     BootstrapServers,
     ConfigFile,
+    LiveFormat,
     LiveOptions,
     OutputFormat,
     PasswordFile,
@@ -24,7 +25,7 @@ from kdiag_cli.options.live import (
     Write,
 )
 from kdiag_cli.options.results import Wide
-from kdiag_cli.output.result import ResultFormat
+from kdiag_cli.output.document_forms import DocumentForm, choose_form
 
 NO_OPTIONS: Final = LiveOptions()
 """The default of the parameter `live`."""
@@ -50,7 +51,11 @@ def live_command(command: Command) -> Command:
     @wraps(command)
     def run(**values: Any) -> None:
         taken = {name: values.pop(name) for name in live}
-        command(**values, **{_LIVE: _live_options(**taken)})
+        choose_form(taken.get(_OUTPUT, LiveFormat.TABLE).document)
+        try:
+            command(**values, **{_LIVE: _live_options(**taken)})
+        finally:
+            choose_form(DocumentForm.JSON)
 
     kept = [each for name, each in own.parameters.items() if name != _LIVE]
     run.__signature__ = own.replace(parameters=[*kept, *live.values()])  # type: ignore[attr-defined]
@@ -67,7 +72,7 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
     timeout: Timeout = None,
     trace: Trace = False,
     write: Write = None,
-    output: OutputFormat = ResultFormat.TABLE,
+    output: OutputFormat = LiveFormat.TABLE,
     wide: Wide = False,
 ) -> LiveOptions:
     """Return the options as one value."""
@@ -78,8 +83,8 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
         profile=profile,
         password_file=password_file,
         timeout_ns=timeout,
-        output=output,
+        output=output.result,
         trace=trace,
         write=write,
-        is_wide=wide,
+        is_wide=wide or output is LiveFormat.WIDE,
     )

@@ -1,15 +1,15 @@
 """The options of commands that print tables or findings, and the extra that tables need."""
 
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from kdiag.errors import install_command
 from kdiag.findings.rule import Severity
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.output.terminal import say
-
-INSTALL: Final = "pip install 'kdiag[report]'"
 
 _LIBRARIES: Final = ("pyarrow", "duckdb", "sqlglot")
 
@@ -23,6 +23,20 @@ Wide = Annotated[
 ]
 
 
+def require_folder(file: Path | None, option: str) -> None:
+    """Refuse a file to write whose folder is not there, before anything else is done.
+
+    Args:
+        file: of the option; None if it was not given.
+        option: with its hyphens.
+
+    Raises:
+        typer.BadParameter: if there is no such folder.
+    """
+    if file is not None and not file.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {file.parent}", param_hint=option)
+
+
 def require_report_extra() -> None:
     """End the program if the libraries of the extra are missing.
 
@@ -33,5 +47,5 @@ def require_report_extra() -> None:
     """
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
     if missing:
-        say(f"this needs {', '.join(missing)}: {INSTALL}")
+        say(f"this needs {', '.join(missing)}: {install_command('report')}")
         raise typer.Exit(ExitCode.USAGE)

@@ -9,9 +9,8 @@ A finding that comes many times is told once, with how often, and examples.
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from kdiag.findings.finding import Finding
 from kdiag.findings.rule import Severity
 from kdiag_cli.output.terminal import (
     BOLD,
@@ -24,6 +23,9 @@ from kdiag_cli.output.terminal import (
     say,
 )
 
+if TYPE_CHECKING:
+    from kdiag.findings.finding import Finding  # which loads all rules
+
 _COLOURS: Final = {Severity.ERROR: RED, Severity.WARNING: YELLOW, Severity.INFO: CYAN}
 _MOST: Final = 8
 """How many findings of one kind are told one by one."""
@@ -33,9 +35,9 @@ _EXAMPLES: Final = 5
 
 
 def say_findings(
-    findings: Iterable[Finding],
+    findings: "Iterable[Finding]",
     warnings: Iterable[str] = (),
-    badness: Callable[[Finding], tuple[int, ...]] | None = None,
+    badness: "Callable[[Finding], tuple[int, ...]] | None" = None,
 ) -> None:
     """Tell on stderr what is wrong and what to do about it.
 
@@ -59,12 +61,12 @@ def say_findings(
     screen.flush()
 
 
-def _say_one(screen: Output, finding: Finding) -> None:
+def _say_one(screen: Output, finding: "Finding") -> None:
     print_paragraph(screen, f"{_name(screen, finding)}: {harmless(finding.title)}", "kdiag: ")
     print_paragraph(screen, harmless(finding.fix), "kdiag:   ")
 
 
-def _say_once(screen: Output, alike: Sequence[Finding]) -> None:
+def _say_once(screen: Output, alike: "Sequence[Finding]") -> None:
     """Tell many findings of one kind as one."""
     worst = alike[0]
     print_paragraph(screen, f"{_name(screen, worst)}: {len(alike):,} times, such as", "kdiag: ")
@@ -75,6 +77,6 @@ def _say_once(screen: Output, alike: Sequence[Finding]) -> None:
     print_paragraph(screen, harmless(worst.fix), "kdiag:   ")
 
 
-def _name(screen: Output, finding: Finding) -> str:
+def _name(screen: Output, finding: "Finding") -> str:
     colour = _COLOURS[finding.severity]
     return f"{screen.paint(finding.severity, BOLD, colour)} {screen.paint(finding.id, BOLD)}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from kdiag.errors import ConfigError
+from kdiag.errors import ConfigError, install_command
 from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart, number
 from kdiag_cli.output.terminal import harmless
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 Part: TypeAlias = str | BarChart | LineChart | Grid
 """A paragraph, a chart or a table."""
-
-INSTALL: Final = "pip install 'kdiag[html]'"
 
 _NOTHING: Final = "-"
 _NUMBERS: Final = ' class="number"'
@@ -96,7 +94,9 @@ def require_drawer() -> "ModuleType":
     try:
         import vl_convert  # noqa: PLC0415 - it is an extra
     except ImportError:
-        raise ConfigError("--html", "option", f"pages need a library: {INSTALL}") from None
+        raise ConfigError(
+            "--html", "option", f"pages need a library: {install_command('html')}"
+        ) from None
     return vl_convert
 
 

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from kdiag.clock import NS_PER_MS
-from kdiag.findings.finding import Finding
+from kdiag_cli.output.document_forms import DocumentForm, chosen_form, in_form
 from kdiag_cli.output.findings import say_findings
 from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.terminal import Output
+
+if TYPE_CHECKING:
+    from kdiag.findings.finding import Finding  # which loads all rules
 
 SCHEMA: Final = 1
 
@@ -37,7 +40,7 @@ class CommandResult(NamedTuple):
     documents: Callable[[], Sequence[Any]]
     print_text: Callable[[Output], None]
     warnings: Sequence[str] = ()
-    findings: Sequence[Finding] = ()
+    findings: "Sequence[Finding]" = ()
 
 
 def print_document(
@@ -46,9 +49,9 @@ def print_document(
     data: Sequence[Any],
     *,
     warnings: Sequence[str] = (),
-    findings: Sequence[Finding] = (),
+    findings: "Sequence[Finding]" = (),
 ) -> None:
-    """Print the one JSON document of a live command.
+    """Print the one document of a live command: JSON, or what `choose_form` has chosen.
 
     Args:
         output: where to.
@@ -64,7 +67,14 @@ def print_document(
         "warnings": warnings,
         "findings": findings,
     }
-    print_json(output, encode(document))
+    form = chosen_form()
+    if form is DocumentForm.JSON:
+        print_json(output, encode(document))
+        return
+    output.write(in_form(msgspec.json.decode(encode(document)), form).encode())
+    if form is not DocumentForm.YAML:
+        output.flush()
+        say_findings(findings, warnings)
 
 
 def print_result(result: CommandResult, form: ResultFormat, *, is_wide: bool = False) -> None:
@@ -77,7 +87,8 @@ def print_result(result: CommandResult, form: ResultFormat, *, is_wide: bool = F
     else:
         result.print_text(output)
     output.flush()
-    say_findings(result.findings if form is ResultFormat.TABLE else (), result.warnings)
+    if form is ResultFormat.TABLE or chosen_form() in {DocumentForm.JSON, DocumentForm.YAML}:
+        say_findings(result.findings if form is ResultFormat.TABLE else (), result.warnings)
 
 
 def encode(document: dict[str, Any]) -> bytes:

@@ -48,6 +48,14 @@ class TimeStyle(StrEnum):
     DELTA = "delta"
 
 
+_chosen_colour: list[bool | None] = [None]
+
+
+def choose_colour(choice: bool | None) -> None:  # noqa: FBT001 - the choice itself
+    """Decide for all outputs that are made from now on; None leaves it to the environment."""
+    _chosen_colour[0] = choice
+
+
 def harmless(text: str) -> str:
     r"""Return a text with everything that is not printable as an escape, such as `\x1b`."""
     return text if text.isprintable() else _UNPRINTABLE.sub(_escape, text)
@@ -98,7 +106,7 @@ class Output:
     def line(self, text: str) -> None:
         """Write a line of text, which must be harmless."""
         text = readable(text, self._encoding)
-        self.write(f"{text}\n".encode(self._encoding, "replace"))
+        self.write(f"{text}\n".encode(self._encoding, "backslashreplace"))
 
     def flush(self) -> None:
         """Hand over what was written.
@@ -133,8 +141,17 @@ def readable(text: str, encoding: str) -> str:
 
 
 def has_colour(stream: TextIO) -> bool:
-    """Return whether colours may be written; `NO_COLOR` forbids them (no-color.org)."""
-    return can_write_over(stream) and not os.environ.get("NO_COLOR")
+    """Return whether colours may be written, by what was chosen, the environment and the terminal.
+
+    `NO_COLOR` forbids them (no-color.org), `FORCE_COLOR` asks for them also in a pipe
+    (force-color.org). JSON in a pipe has none in any case.
+    """
+    chosen = _chosen_colour[0]
+    if chosen is not None:
+        return chosen
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or can_write_over(stream)
 
 
 def can_write_over(stream: TextIO) -> bool:

@@ -142,14 +142,16 @@ def test_the_account_is_a_document(capture: Path) -> None:
 
 
 def test_a_port_is_named_only_where_that_can_help() -> None:
-    """Not for what is encrypted or empty, and the port that helps most first."""
+    """The port that helps most first; what is encrypted takes its keys instead."""
     summary = Summary(TopicNames())
-    for protocol in (Protocol.TLS, Protocol.EMPTY):
-        summary.add_connection(make_connection(protocol=protocol))
+    summary.add_connection(make_connection(protocol=Protocol.EMPTY))
     assert port_hint(summary) == ""
+    summary.add_connection(make_connection(protocol=Protocol.TLS))
+    assert port_hint(summary) == "; --keylog reads TLS with its keys"
 
     for broker in ("10.0.0.2:7777", "10.0.0.2:9095", "10.0.0.3:9095"):
         summary.add_connection(make_connection(protocol=Protocol.UNKNOWN, broker=broker))
     assert port_hint(summary) == (
         "; --port 9095 or --port 7777 reads what nothing identified as Kafka"
+        "; --keylog reads TLS with its keys"
     )

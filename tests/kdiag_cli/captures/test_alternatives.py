@@ -53,6 +53,13 @@ def test_what_there_is_is_told_by_the_option_that_looks_at_it(
     assert alternatives.text().endswith(told)
 
 
+def test_without_errors_that_is_what_is_told() -> None:
+    """It is good news."""
+    alternatives = Alternatives(Selection(errors=True), TopicNames())
+    alternatives.note(exchanges()[1])
+    assert alternatives.text() == "none of 1 exchange is an error"
+
+
 def test_without_options_nothing_is_noted() -> None:
     """Nor are more values than people read."""
     assert Alternatives(Selection(), TopicNames()).is_over

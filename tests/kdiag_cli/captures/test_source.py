@@ -7,10 +7,10 @@ import typer
 
 from folders import CAPTURES
 from kdiag.errors import CaptureError
-from kdiag.pcap.decoder import Counts
 from kdiag.pcap.live import LiveCapture
 from kdiag.pcap.memory_budget import DEFAULT_LIMITS
 from kdiag.pcap.reader import CaptureReader
+from kdiag.pcap.tcp.counts import Counts
 from kdiag_cli.captures.source import (
     decoder_limits,
     note_disorder,
@@ -55,6 +55,12 @@ def test_connections_that_were_ended_for_memory_are_told() -> None:
     (warning,) = note_memory(Counts(given_up=3))
     assert warning.startswith("3 connections ended early, the quietest ones: ")
     assert "--max-memory" in warning
+
+
+def test_connections_that_went_on_after_a_long_silence_are_told() -> None:
+    """They are listed twice."""
+    (warning,) = note_memory(Counts(resumed=1))
+    assert warning.startswith("1 connection went on after more than an hour of silence")
 
 
 def test_responses_out_of_order_are_told_with_the_first_of_them() -> None:

@@ -72,5 +72,5 @@ def test_programs_are_told_in_the_document(capsysbinary: pytest.CaptureFixture[b
 def test_a_destination_is_read() -> None:
     """What is none is a usage error."""
     assert read_destination("leader:orders:0") == Destination(Way.LEADER, "orders", 0)
-    with pytest.raises(typer.BadParameter, match="is no destination"):
+    with pytest.raises(typer.BadParameter, match="is not a destination"):
         read_destination("nowhere")

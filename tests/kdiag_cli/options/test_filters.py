@@ -1,3 +1,5 @@
+from time import tzset
+
 import pytest
 import typer
 
@@ -27,6 +29,21 @@ FIRST_NS = DAY_NS + 5_000_000_007
 def test_a_moment_may_be_told_by_the_captures_own_time(text: str, since_1970_ns: int) -> None:
     """As the lines show it, or from the first packet on."""
     assert read_moment(text).since_1970_ns(FIRST_NS) == since_1970_ns
+
+
+def test_a_time_of_day_may_be_local(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the day before may be the capture's first one; dates stay what they are."""
+    monkeypatch.setenv("TZ", "<-03>3:30")
+    tzset()
+    try:
+        local_ns = read_moment("21:00").since_1970_ns(FIRST_NS, is_local=True)
+        assert local_ns == DAY_NS + 1_800_000_000_000
+        for text in ("2026-01-02T00:00:01Z", "+5s"):
+            moment = read_moment(text)
+            assert moment.since_1970_ns(FIRST_NS, is_local=True) == moment.since_1970_ns(FIRST_NS)
+    finally:
+        monkeypatch.undo()
+        tzset()
 
 
 @pytest.mark.parametrize("text", ["10:60", "25:00", "+", "soon", "+5", "10:30:00.1234567890"])

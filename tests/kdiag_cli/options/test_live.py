@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from kdiag.errors import ConfigError
 from kdiag_cli.options.live import (
     BootstrapServers,
     ConfigFile,
+    LiveFormat,
     LiveOptions,
     OutputFormat,
     PasswordFile,
@@ -22,6 +24,7 @@ from kdiag_cli.options.live import (
     complete_profiles,
 )
 from kdiag_cli.output.result import ResultFormat
+from programs.kdiag_program import Screen
 
 SECOND_NS = 1_000_000_000
 
@@ -38,12 +41,12 @@ def parse(*arguments: str) -> LiveOptions:
         profile: Profile = None,
         password_file: PasswordFile = None,
         timeout: Timeout = None,
-        output: OutputFormat = ResultFormat.TABLE,
+        output: OutputFormat = LiveFormat.TABLE,
         trace: Trace = False,
         write: Write = None,
     ) -> None:
         sources = (bootstrap_server, properties, config, profile, password_file)
-        found.append(LiveOptions(*sources, timeout, output, trace=trace, write=write))
+        found.append(LiveOptions(*sources, timeout, output.result, trace=trace, write=write))
 
     app = typer.Typer(add_completion=False)
     app.command()(command)
@@ -104,6 +107,41 @@ def test_files_and_profiles_are_handed_on(tmp_path: Path) -> None:
     config = client_config(options, {"XDG_CONFIG_HOME": str(tmp_path)})
 
     assert (config.bootstrap_servers, config.client_rack) == ((BootstrapServer("a"),), "r")
+
+
+USER = LiveOptions(
+    bootstrap_servers=["a"],
+    properties=["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", "sasl.username=al\x1bice"],
+)
+
+
+def test_a_password_that_nobody_gave_is_asked_for_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Once, whoever needs it; what the shell completes asks for nothing."""
+    asked: list[str] = []
+
+    def getpass(prompt: str, _: object) -> str:
+        asked.append(prompt)
+        return "s3cret"
+
+    monkeypatch.setattr("getpass.getpass", getpass)
+    monkeypatch.setattr(sys, "stderr", Screen(is_terminal=True))
+    monkeypatch.setattr(sys, "stdin", Screen(is_terminal=True))
+    with pytest.raises(ConfigError, match="needs a password"):
+        client_config(USER, {}, can_ask=False)
+    for _ in range(2):
+        sasl = client_config(USER, {}).sasl
+        assert sasl is not None
+        assert sasl.password == "s3cret"
+    assert asked == ["Password of al\\x1bice: "]
+
+
+def test_nobody_is_asked_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script gets the error at once."""
+    monkeypatch.setattr(sys, "stdin", Screen(is_terminal=False))
+    with pytest.raises(ConfigError, match=r"sasl.password.file"):
+        client_config(USER, {})
 
 
 def test_somebody_must_name_a_broker() -> None:

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
+from kdiag_cli.output.document_forms import DocumentForm, chosen_form
 from kdiag_cli.output.result import ResultFormat
 
 given: list[object] = []
@@ -53,6 +54,36 @@ def test_an_output_of_its_own_takes_the_place_of_the_usual_one() -> None:
     assert given[2] == LiveOptions(output=ResultFormat.JSON)
     assert run(pong, "--output", "mine", "--trace") == 0
     assert given == ["mine", LiveOptions(trace=True)]
+
+
+forms: list[DocumentForm] = []
+
+
+@live_command
+def ping_form(*, live: LiveOptions = NO_OPTIONS) -> None:
+    """Note how documents are written meanwhile."""
+    given[:] = [live.output, live.is_wide]
+    forms.append(chosen_form())
+
+
+def test_a_form_holds_while_the_command_runs() -> None:
+    """A table is no document; all other forms are that of JSON, written otherwise."""
+    assert run(ping_form, "-o", "wide") == 0
+    assert given == [ResultFormat.TABLE, True]
+    for form in ("json", "jsonl", "yaml", "csv", "tsv"):
+        assert run(ping_form, "-o", form) == 0
+        assert given == [ResultFormat.JSON, False]
+    assert forms == ["json", *DocumentForm]
+    assert chosen_form() is DocumentForm.JSON
+    assert run(ping_form, "-o", "xml") == 2
+
+
+def test_other_programs_names_of_options_are_known() -> None:
+    """Those of kcl and of Apache's tools; `-v` tells what crosses the wire."""
+    assert run(ping, "7", "-v") == 0
+    assert given[2] == LiveOptions(trace=True)
+    assert run(ping, "7", "-B", "a:1", "--command-property", "client.id=me") == 0
+    assert given[2] == LiveOptions(["a:1"], ["client.id=me"])
 
 
 def test_a_wrong_time_is_refused() -> None:

@@ -9,6 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from folders import CAPTURES
+from kdiag.errors import install_command
 from kdiag.findings.rule import Severity
 from kdiag_cli.options.results import FailOn, NoHeaders, Wide, require_report_extra
 
@@ -66,7 +67,7 @@ def test_what_is_not_installed_is_named_with_the_line_that_installs_it(
     )
 
     assert done.returncode == 2
-    assert done.stderr == f"kdiag: this needs {missing}: pip install 'kdiag[report]'\n"
+    assert done.stderr == f"kdiag: this needs {missing}: {install_command('report')}\n"
     assert list(tmp_path.iterdir()) == []
 
 

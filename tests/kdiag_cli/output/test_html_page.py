@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.errors import ConfigError
+from kdiag.errors import ConfigError, install_command
 from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart
 from kdiag_cli.output.html_page import Part, write_page
 
@@ -77,5 +77,5 @@ def test_who_lacks_the_library_is_told_how_to_install_it(
     """The message has the line to paste."""
     monkeypatch.setitem(sys.modules, "vl_convert", None)
 
-    with pytest.raises(ConfigError, match=r"pip install 'kdiag\[html\]'"):
+    with pytest.raises(ConfigError, match=re.escape(install_command("html"))):
         write_page(tmp_path / "page.html", "Title", [])

@@ -17,6 +17,7 @@ from kdiag_cli.output.terminal import (
     RED,
     Output,
     can_write_over,
+    choose_colour,
     clipped,
     columns_of,
     harmless,
@@ -110,6 +111,30 @@ def test_a_dumb_terminal_has_no_colours(monkeypatch: pytest.MonkeyPatch) -> None
     assert not can_write_over(screen)
 
 
+def test_the_environment_can_force_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in a pipe and on a dumb terminal; who forbids them has the last word."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    assert Output(Screen(is_terminal=False)).has_colour
+    assert Output(Screen(is_terminal=True)).has_colour
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not Output(Screen(is_terminal=True)).has_colour
+
+
+def test_what_is_chosen_counts_more_than_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until something else is chosen."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    choose_colour(choice=True)
+    assert Output(Screen(is_terminal=False)).has_colour
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    choose_colour(choice=False)
+    assert not Output(Screen(is_terminal=True)).has_colour
+    choose_colour(None)
+    assert Output(Screen(is_terminal=True)).has_colour
+
+
 def test_an_empty_text_is_not_painted() -> None:
     """An empty cell leaves no codes in the line."""
     assert Printed(80, has_colour=True).paint("", RED) == ""
@@ -121,7 +146,7 @@ def test_an_encoding_without_arrows_gets_plain_ones() -> None:
 
     output.line("1 µs a → b … 注")
 
-    assert output.text == "1 us a -> b .. ?\n"
+    assert output.text == "1 us a -> b .. \\u6ce8\n"
     assert readable("━━╸ • 1", "ascii") == "--- * 1"
     assert readable("├─ a └─ b", "ascii") == "|- a `- b"
     assert readable("━━╸ • 1", "utf-8") == "━━╸ • 1"

@@ -150,6 +150,7 @@ def _unreachable(spoken: SpokenVersions) -> list[Finding]:
             "KD3007",
             node_id=spoken.labels[node_id].text,
             address=spoken.labels[node_id].address,
+            where=f" at {spoken.labels[node_id].address}",
             why=error.why if isinstance(error, ConnectError) else str(error),
         )
         for node_id, answer in spoken.answers.items()

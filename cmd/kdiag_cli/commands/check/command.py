@@ -36,8 +36,8 @@ def check(  # noqa: PLR0913 - a parameter for each option
         typer.Option("--topic", "-t", metavar="TOPIC", help="Check this topic. Repeatable."),
     ] = None,
     group: Annotated[
-        str | None,
-        typer.Option("--group", "-g", "-G", metavar="GROUP", help="Check this group."),
+        list[str] | None,
+        typer.Option("--group", "-g", "-G", metavar="GROUP", help="Check this group. Repeatable."),
     ] = None,
     *,
     is_quick: Annotated[
@@ -55,7 +55,7 @@ def check(  # noqa: PLR0913 - a parameter for each option
 
     chosen = options.CheckOptions(
         topics=topic or (),
-        group=group,
+        groups=group or (),
         is_quick=is_quick,
         is_nagios=is_nagios,
         fail_on=fail_on,

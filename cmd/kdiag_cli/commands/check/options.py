@@ -17,7 +17,7 @@ class CheckOptions(NamedTuple):
 
     Attributes:
         topics: asked about by name.
-        group: whose coordinator to look for.
+        groups: whose coordinators to look for.
         is_quick: whether to end with the first answer.
         is_nagios: whether to print one status line instead.
         fail_on: the least severity of a finding that makes the exit code 1.
@@ -25,7 +25,7 @@ class CheckOptions(NamedTuple):
     """
 
     topics: Sequence[str]
-    group: str | None
+    groups: Sequence[str]
     is_quick: bool
     is_nagios: bool
     fail_on: Severity
@@ -42,7 +42,7 @@ def plan_of(options: CheckOptions, config: ClientConfig, timeout_ns: int | None)
     """
     return CheckPlan(
         topics=tuple(dict.fromkeys(options.topics)),
-        group=options.group,
+        groups=tuple(dict.fromkeys(options.groups)),
         is_quick=options.is_quick,
         limit_ns=_limit_ns(config, timeout_ns),
         has_tls=config.has_tls,

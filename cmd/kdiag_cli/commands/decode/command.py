@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kdiag_cli.options.apis import ApiKeys, read_api_keys
+from kdiag_cli.options.capture_completion import complete_api_list
 from kdiag_cli.options.captures import (
     CaptureInputs,
     DecodeAs,
@@ -36,6 +37,7 @@ Examples:
   kdiag decode traffic.pcap --explain 12
   kdiag decode traffic.pcap -o jsonl | jq -r 'select(.error) | .error'
   kdiag decode traffic.pcap -o parquet --out tables
+  kdiag decode traffic.pcap --errors --write errors.pcap
   kdiag decode traffic.pcap --keylog keys.log
   tcpdump -i any -U -w - 'tcp port 9092' | kdiag decode -
   kdiag decode --live lo --write traffic.pcap
@@ -60,7 +62,7 @@ class DecodeOutput(StrEnum):
 def decode(  # noqa: PLR0913 - a parameter for each option
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE", help="Captures, folders of captures, or - for stdin."),
+        typer.Argument(metavar="[FILE]...", help="Captures, folders of captures, or - for stdin."),
     ] = None,
     *,
     output: Annotated[
@@ -79,6 +81,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             metavar="NAME",
             help="Only this API, by name or key. Repeatable.",
             parser=read_api_keys,
+            autocompletion=complete_api_list,
         ),
     ] = None,
     client: Annotated[
@@ -172,7 +175,11 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     promiscuous: Promiscuous = False,
     packet_filter: PacketFilter = None,
     write: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --live: keep the packets in a pcap.")
+        Path | None,
+        typer.Option(
+            metavar="OUT.pcap",
+            help="Keep the packets: of files, those of chosen connections, secrets masked.",
+        ),
     ] = None,
     max_frame: Annotated[
         int,

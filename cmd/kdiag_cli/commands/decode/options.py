@@ -11,7 +11,6 @@ from kdiag.clock import SystemClock
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.model import Status
 from kdiag.exchange.selection import Selection
-from kdiag.pcap.live import ANY_INTERFACE
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.options.filters import CaptureMoment
 from kdiag_cli.output.terminal import TimeStyle
@@ -92,6 +91,11 @@ class DecodeOptions(NamedTuple):
         Raises:
             typer.BadParameter: `since` or `until` needs what is not known.
         """
+        is_local = self.time_style is TimeStyle.LOCAL
+        since, until = (
+            None if each is None else each.since_1970_ns(first_ns, is_local=is_local)
+            for each in (self.since, self.until)
+        )
         return Selection(
             api_keys=frozenset(self.api_keys),
             clients=tuple(self.clients),
@@ -104,8 +108,8 @@ class DecodeOptions(NamedTuple):
             brokers=tuple(self.brokers),
             error_codes=frozenset(self.error_codes),
             statuses=frozenset(self.statuses),
-            since_ns=None if self.since is None else self.since.since_1970_ns(first_ns),
-            until_ns=None if self.until is None else self.until.since_1970_ns(first_ns),
+            since_ns=since,
+            until_ns=until,
             where=None if self.where is None else read_where(self.where),
         )
 
@@ -147,6 +151,8 @@ def check(options: DecodeOptions) -> None:
     if options.summary + (options.show is not None) + (options.explain is not None) > 1:
         raise typer.BadParameter("choose one of --summary, --show and --explain")
     _check_inputs(inputs)
+    if inputs.write is not None and inputs.live is None:
+        _check_extract(options)
     if options.with_waits and options.min_latency_ns is None:
         raise typer.BadParameter("is for --min-latency", param_hint="'--with-waits'")
     is_text = options.output == "text" and options.is_listing
@@ -163,13 +169,16 @@ def check(options: DecodeOptions) -> None:
 def _check_inputs(inputs: CaptureInputs) -> None:
     if bool(inputs.files) == (inputs.live is not None):
         raise typer.BadParameter("give captures to read, or --live IFACE", param_hint="FILE")
-    if inputs.write is not None and inputs.live is None:
-        raise typer.BadParameter("is for --live: files are kept already", param_hint="'--write'")
     if (inputs.is_promiscuous or inputs.filter is not None) and inputs.live is None:
         hint = "'--promiscuous' and '--filter'"
         raise typer.BadParameter("is for --live; --where chooses exchanges", param_hint=hint)
-    if inputs.is_promiscuous and inputs.live == ANY_INTERFACE:
-        raise typer.BadParameter("is for one interface, not for any", param_hint="'--promiscuous'")
+
+
+def _check_extract(options: DecodeOptions) -> None:
+    is_single = options.show is not None or options.explain is not None
+    if is_single or options.output == "parquet":
+        why = "writes what lists and --summary choose: not with --show, --explain or parquet"
+        raise typer.BadParameter(why, param_hint="'--write'")
 
 
 def _check_tables(options: DecodeOptions) -> None:

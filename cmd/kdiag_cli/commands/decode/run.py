@@ -7,6 +7,8 @@ from os import fstat
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import DocumentEncoder, Documents
 from kdiag.exchange.documents.tcp import tcp_document
@@ -23,11 +25,12 @@ from kdiag_cli.commands.decode.printers import (
     SingleExchange,
     absence_text,
 )
-from kdiag_cli.commands.decode.summary import print_summary
+from kdiag_cli.commands.decode.summary import gaps_text, print_summary
 from kdiag_cli.commands.decode.tree import ExchangeView, explanation_document
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.results import require_report_extra
-from kdiag_cli.output.exchange_lines import ExchangeLines
+from kdiag_cli.output.exchanges.lines import ExchangeLines
+from kdiag_cli.output.findings import say_findings
 from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.tcp_text import tcp_lines
 from kdiag_cli.output.terminal import BOLD, Output, print_paragraph, require_reader, say
@@ -79,7 +82,9 @@ class _DecodeRun:
     def __init__(self, options: DecodeOptions, output: Output) -> None:
         self._options = options
         self._output = output
-        self._reading = CaptureReading(options.inputs, follows_tcp=options.tcp)
+        self._reading = CaptureReading(
+            options.inputs, follows_tcp=options.tcp, shows_secrets=options.show_secrets
+        )
         self._documents = Documents(self._reading.names, options.form)
         number = options.show or options.explain
         self._single = None if number is None else SingleExchange(number)
@@ -108,7 +113,22 @@ class _DecodeRun:
         else:
             self._output.flush()
             _say_end(result)
+            if self._options.errors and result.totals.gaps:
+                say(f"{gaps_text(result.totals)}; without --errors each gap is shown")
+        self._write_extract(result)
         return result.exit_code
+
+    def _write_extract(self, result: CaptureResult) -> None:
+        """Write the packets of the chosen connections, if that was asked for."""
+        if self._options.inputs.live is not None or self._options.inputs.write is None:
+            return
+        self._output.flush()
+        if result.is_interrupted:
+            say(f"{self._options.inputs.write} is not written: reading was interrupted")
+            return
+        written = self._reading.write_extract()
+        if written is not None:
+            say(written)
 
     def _after_batch(self) -> bool:
         """Flush what a live reader waits for; return whether there is more to look for."""
@@ -143,8 +163,11 @@ class _DecodeRun:
     def _print_summary(self, result: CaptureResult) -> None:
         if self._options.output == "text":
             print_summary(self._output, result.summary, result.totals)
+            self._output.flush()
+            say_findings(result.findings)
         else:
             document = result.summary.document(result.totals)
+            document["findings"] = [msgspec.structs.asdict(each) for each in result.findings]
             print_json(self._output, DocumentEncoder().encode(document))
 
     def _show(self, single: SingleExchange, result: CaptureResult) -> ExitCode:

@@ -54,7 +54,7 @@ def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
     if totals.duplicates:
         losses.append(f"{count(totals.duplicates, 'segment')} carried nothing new")
     if totals.gaps:
-        losses.append(f"{count(totals.gaps, 'gap')}, {size(totals.gap_bytes)} missing")
+        losses.append(gaps_text(totals))
     for loss in losses:
         output.line("")
         print_paragraph(output, output.paint(loss, YELLOW))
@@ -63,6 +63,11 @@ def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
     if totals.closing_line:
         output.line("")
         print_paragraph(output, totals.closing_line)
+
+
+def gaps_text(totals: Totals) -> str:
+    """Return how much is missing: `24 gaps, 1.7 MB missing`."""
+    return f"{count(totals.gaps, 'gap')}, {size(totals.gap_bytes)} missing"
 
 
 def _print_apis(output: Output, summary: Summary) -> None:

@@ -18,7 +18,7 @@ from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.explain import Span
 from kdiag.wire.error_code import error_name
 from kdiag.wire.frame import Frame
-from kdiag_cli.output.exchange_lines import api_text, latency_text
+from kdiag_cli.output.exchanges.text import api_text, latency_text
 from kdiag_cli.output.terminal import (
     BOLD,
     CYAN,

@@ -36,7 +36,7 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="NAME",
+            metavar="[NAME]...",
             help="Groups or other names; - reads them from stdin.",
             autocompletion=complete_groups,
         ),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from kdiag.diagnosis.coordinator import (
     NOT_AUTHORIZED,
@@ -28,6 +29,8 @@ from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.output.result import CommandResult, print_result
 
+_ROUNDS: Final = 3
+
 
 def run(options: FindCoordinatorOptions, live: LiveOptions) -> ExitCode:
     """Ask once, or go on watching, or show where all groups are; return the exit code."""
@@ -46,7 +49,7 @@ def find_once(options: FindCoordinatorOptions, live: LiveOptions) -> ExitCode:
     names = all_names(options.names)
     with live_session(live) as client:
         keys = keys_of(client, options.kind, names)
-        facts = find_coordinators(client, keys, options.kind)
+        facts = find_coordinators(client, keys, options.kind, round_ns=round_ns(live.timeout_ns))
     reports = [report_on(key, facts) for key in keys]
     findings = find(reports, facts)
     result = CommandResult(
@@ -57,6 +60,14 @@ def find_once(options: FindCoordinatorOptions, live: LiveOptions) -> ExitCode:
     )
     print_result(result, live.output, is_wide=live.is_wide)
     return exit_code(reports, facts, findings, options.fail_on)
+
+
+def round_ns(timeout_ns: int | None) -> int | None:
+    """Return how long each of the three rounds of questions may take; None for the usual time.
+
+    So that what is known is printed in time, though some broker may say nothing.
+    """
+    return None if timeout_ns is None else timeout_ns * 8 // 10 // _ROUNDS
 
 
 def exit_code(

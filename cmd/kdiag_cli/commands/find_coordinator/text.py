@@ -52,7 +52,9 @@ _COLUMNS: Final = (
     TableColumn("REPLICAS", 8),
     TableColumn("RTT-MS", 2, unit="ms"),
     TableColumn("ERROR"),
+    TableColumn("SAID-BY", 1),
 )
+_ANSWERS: Final = TableColumn("ANSWERS")
 _TYPES: Final = {"consumer": "consumer group (KIP-848)"}
 
 
@@ -68,6 +70,7 @@ def document(report: CoordinatorReport) -> dict[str, Any]:
         "agreement": report.agreement,
         "reachable": report.reachable,
         "group": report.group,
+        "group_known": report.is_group_known,
     }
 
 
@@ -79,7 +82,9 @@ def print_reports(
         _print_whole(output, reports[0])
         return
     key = TableColumn(_HEADERS[reports[0].kind] if reports else "KEY")
-    print_table(output, (key, *_COLUMNS), map(_row, reports), has_headers=has_headers)
+    columns = (key, *_COLUMNS, _ANSWERS) if output.is_wide else (key, *_COLUMNS)
+    rows = [_row(each)[: len(columns)] for each in reports]
+    print_table(output, columns, rows, has_headers=has_headers)
 
 
 def _row(report: CoordinatorReport) -> tuple[object, ...]:
@@ -97,7 +102,28 @@ def _row(report: CoordinatorReport) -> tuple[object, ...]:
         place and _ids(place.replicas, ","),
         _coordinator_rtt_ms(report),
         report.error or (None if report.agreement else "brokers disagree"),
+        _said_by(report),
+        " ".join(f"{each.node_id}:{_said(each)}" for each in report.answers),
     )
+
+
+def _said_by(report: CoordinatorReport) -> str:
+    """Return how many of the brokers that were asked say what the report says."""
+    named = report.coordinator and report.coordinator.node_id
+    agreeing = [
+        each
+        for each in report.answers
+        if each.failure is None
+        and (each.coordinator and each.coordinator.node_id, each.error) == (named, report.error)
+    ]
+    return f"{len(agreeing)}/{len(report.answers)}"
+
+
+def _said(answer: BrokerAnswer) -> str:
+    """Return what a broker said, in a word: a broker, an error, or nothing."""
+    if answer.failure is not None:
+        return "silent"
+    return answer.error or str(answer.coordinator and answer.coordinator.node_id)
 
 
 def _coordinator_rtt_ms(report: CoordinatorReport) -> float | None:
@@ -123,7 +149,9 @@ def _group_text(report: CoordinatorReport) -> str:
     group = report.group
     if report.kind is not CoordinatorKind.GROUP:
         return report.kind.noun if group is None else f"{report.kind.noun}, {group.state}"
-    return "no such group yet" if group is None else _type_and_state(group)
+    if group is not None:
+        return _type_and_state(group)
+    return "no such group yet" if report.is_group_known else "not known whether there is a group"
 
 
 def _type_and_state(group: GroupState) -> str:
@@ -158,7 +186,8 @@ def _partition_text(output: Output, place: PartitionPlace | None, kind: Coordina
 
 def _answers_text(output: Output, report: CoordinatorReport) -> str:
     answers = report.answers
-    if report.agreement and not report.silent and len(answers) > _SHOWN_ANSWERS:
+    is_much = len(answers) > _SHOWN_ANSWERS and not output.is_wide
+    if report.agreement and not report.silent and is_much:
         return f"all {len(answers)} brokers say the same, in {_span_text(answers)}"
     return "   ".join(_answer_text(output, answer) for answer in answers)
 

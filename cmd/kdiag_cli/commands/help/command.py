@@ -6,8 +6,9 @@ import typer
 from typer.core import TyperGroup
 
 from kdiag.findings.finding import RULES
+from kdiag_cli.commands.help.topics import topic_text, topic_titles
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.output.help_topics import topic_text, topic_titles
+from kdiag_cli.options.help_page import CommandPage, brief, is_paged
 from kdiag_cli.output.terminal import Output, say, table
 
 EXAMPLES = """\b
@@ -26,10 +27,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def complete_help_topics() -> list[tuple[str, str]]:
     """Return the topics and the findings with their titles, for a shell to complete."""
     findings = ((key, rule.title) for key, rule in RULES.items())
-    return [*topic_titles().items(), *findings]
+    return [(name, brief(text)) for name, text in (*topic_titles().items(), *findings)]
 
 
-@app.command(epilog=EXAMPLES)
+@app.command(cls=CommandPage, epilog=EXAMPLES)
 def show(
     context: typer.Context,
     topic: Annotated[
@@ -70,8 +71,11 @@ def _print(screen: Output, text: str) -> None:
         return
     from kdiag_cli.output.markdown import markdown_lines  # noqa: PLC0415 - rich: 40 ms, for people
 
-    for line in markdown_lines(text, screen, min(screen.width or _MOST_COLUMNS, _MOST_COLUMNS)):
-        screen.line(line)
+    width = min(screen.width or _MOST_COLUMNS, _MOST_COLUMNS)
+    lines = list(markdown_lines(text, screen, width))
+    if not is_paged("\n".join(lines)):
+        for line in lines:
+            screen.line(line)
 
 
 def _show_command(context: typer.Context, name: str) -> None:

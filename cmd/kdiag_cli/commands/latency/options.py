@@ -14,6 +14,7 @@ from kdiag.probe.latency.plan import ACKS_ALL, LEAST_RECORD_BYTES, LatencyPlan, 
 from kdiag.quantities import parse_duration_ns, parse_size_bytes
 from kdiag_cli.options.live import check_topic
 from kdiag_cli.options.quantities import size_bytes, usage_errors
+from kdiag_cli.options.results import require_folder
 
 _ACKS: Final = {"0": 0, "1": 1, "all": ACKS_ALL, "-1": ACKS_ALL}
 _MOST_PER_S: Final = 5_000
@@ -93,6 +94,7 @@ def check(options: LatencyOptions) -> None:
     Raises:
         typer.BadParameter: with the option that is wrong.
     """
+    require_folder(options.html, "--html")
     if options.reads_only and options.topic is None:
         why = "name the topic to fetch from with --topic"
         raise typer.BadParameter(why, param_hint="'--read-only'")

@@ -21,6 +21,7 @@ from kdiag.probe.latency.measure import measure
 from kdiag.probe.latency.plan import LatencyTarget
 from kdiag.probe.latency.results import LatencyResults, Series, SeriesKind
 from kdiag.probe.latency.target import chosen_nodes, existing_target, own_target
+from kdiag.probe.reach import require_reachable
 from kdiag.probe.topic import CLEANUP_NS
 from kdiag_cli.commands.latency.document import document, failures, lacking, name_of, unknown
 from kdiag_cli.commands.latency.options import LatencyOptions
@@ -110,6 +111,7 @@ class _LatencyRun:
     def _target(self, client: ClusterClient) -> Iterator[tuple[LatencyTarget, ProbeGroup | None]]:
         """Yield the topic to use, and the group that commits in it."""
         nodes = chosen_nodes(client, self._options.brokers)
+        require_reachable(client, nodes)
         with ExitStack() as opened:
             if not self._options.writes:
                 assert self._options.topic is not None

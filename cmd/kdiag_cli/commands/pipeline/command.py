@@ -13,6 +13,7 @@ from kdiag_cli.commands.pipeline.options import (
     require_spark,
     split_bytes,
 )
+from kdiag_cli.options.capture_completion import complete_reports
 from kdiag_cli.options.captures import (
     KeyLogs,
     NoBodies,
@@ -21,6 +22,7 @@ from kdiag_cli.options.captures import (
     TopicIds,
     WithRecords,
 )
+from kdiag_cli.options.help_page import CommandPage, GroupPage
 from kdiag_cli.options.quantities import OptionDefault, duration_ns, moment_ns
 from kdiag_cli.options.report import AnswerOutput, Parameters, TableQuestion, read_query
 from kdiag_cli.options.results import NoHeaders, Wide
@@ -28,6 +30,7 @@ from kdiag_cli.output.answer import AnswerFormat
 from kdiag_cli.output.result import ResultFormat
 
 app = typer.Typer(
+    cls=GroupPage,
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -84,7 +87,7 @@ class DamageMode(StrEnum):
     FAILFAST = "failfast"
 
 
-@app.command(epilog=_RUN_EXAMPLES)
+@app.command(cls=CommandPage, epilog=_RUN_EXAMPLES)
 def run(  # noqa: PLR0913 - a parameter for each option
     inputs: Annotated[
         list[str],
@@ -169,7 +172,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
     raise typer.Exit(run_job(options, spark, output))
 
 
-@app.command(epilog=_STREAM_EXAMPLES)
+@app.command(cls=CommandPage, epilog=_STREAM_EXAMPLES)
 def stream(  # noqa: PLR0913 - as above
     folder: Annotated[
         str, typer.Argument(metavar="IN_DIR", help="The folder that captures are written into.")
@@ -245,9 +248,14 @@ def stream(  # noqa: PLR0913 - as above
     raise typer.Exit(follow(options, spark))
 
 
-@app.command(epilog=_REPORT_EXAMPLES)
+@app.command(cls=CommandPage, epilog=_REPORT_EXAMPLES)
 def report(  # noqa: PLR0913 - as above
-    name: Annotated[str, typer.Argument(help="Which report; `kdiag report --list` shows them.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Which report; `kdiag report --list` shows them.", autocompletion=complete_reports
+        ),
+    ],
     folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder of tables.")],
     *,
     master: Master = None,

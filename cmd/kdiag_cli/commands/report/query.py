@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from kdiag.report.sql_report import Query
+from kdiag_cli.options.capture_completion import complete_sql
 from kdiag_cli.options.captures import (
     CaptureInputs,
     DecodeAs,
@@ -44,6 +45,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
         typer.Argument(
             metavar="CAPTURE... SQL",
             help="Captures, or a folder of tables, and then one SELECT in DuckDB's SQL.",
+            autocompletion=complete_sql,
         ),
     ],
     *,

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from kdiag_cli.commands.report.listing import print_reports, print_sql
+from kdiag_cli.options.capture_completion import complete_reports
 from kdiag_cli.options.captures import (
     CaptureInputs,
     DecodeAs,
@@ -49,10 +50,13 @@ class Dialect(StrEnum):
 
 
 def report(  # noqa: PLR0913 - a parameter for each option
-    name: Annotated[str | None, typer.Argument(help="Which report; --list shows them.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Which report; --list shows them.", autocompletion=complete_reports),
+    ] = None,
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CAPTURE...", help="Captures, or a folder of tables."),
+        typer.Argument(metavar="[CAPTURE]...", help="Captures, or a folder of tables."),
     ] = None,
     *,
     list_all: Annotated[bool, typer.Option("--list", help="List the reports.")] = False,

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from kdiag.report.engine import Database, holds_tables, open_folder, rows_of
+from kdiag.report.engine import Database, holds_tables, open_folder
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.tables import tables_of
 from kdiag_cli.exit_code import ExitCode
@@ -31,7 +31,7 @@ def run(question: TableQuestion, inputs: CaptureInputs, contents: TableContents)
         screen = Output(is_wide=question.is_wide)
         print_answer(
             screen,
-            TableAnswer(found.schema.names, rows_of(found)),
+            TableAnswer(found.schema.names, database.rows_of(found)),
             question.form,
             command=question.command,
             has_headers=question.has_headers,

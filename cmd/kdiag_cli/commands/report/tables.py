@@ -7,6 +7,7 @@ import typer
 from kdiag.report.tables.catalog import TABLES
 from kdiag.report.tables.column import Column, Table
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.capture_completion import complete_tables
 from kdiag_cli.options.results import NoHeaders, Wide
 from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.table.printer import print_table
@@ -27,7 +28,10 @@ _KEYS: Final = ("name", "type", "unit", "meaning")
 
 def tables(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="TABLE", help="Only these tables.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[TABLE]...", help="Only these tables.", autocompletion=complete_tables
+        ),
     ] = None,
     *,
     output: Annotated[

@@ -16,6 +16,10 @@ _FIRST_WITH_SOFTWARE: Final = 3
 _SOFTWARE: Final = {"clientSoftwareName": SOFTWARE_NAME, "clientSoftwareVersion": __version__}
 """Brokers refuse an ApiVersions request without these."""
 
+_FIRST_WITHOUT_CREATION: Final = 4
+_NO_CREATION: Final = {"allowAutoTopicCreation": False}
+"""The protocol's own default is to create topics: nobody who asks for metadata means that."""
+
 
 class RequestMessage(NamedTuple):
     """A request to be sent.
@@ -58,11 +62,18 @@ def read_message(api: Api, form: dict[str, Any], version: int | None) -> Request
     Raises:
         EncodeError: if no version, or not that one, can encode it; names the field and the reason.
     """
+    if api.key == api_keys.METADATA and form.get("topics") and _can_spare_topics(version):
+        form = {**_NO_CREATION, **form}
     fits = _versions_for(api, form) if version is None else Versions(version, version)
     fault = _fault(api, form, fits.high)
     if fault is not None:
         raise fault
     return RequestMessage(api, form, fits)
+
+
+def _can_spare_topics(version: int | None) -> bool:
+    """Return whether a Metadata request can ask for topics without creating them."""
+    return version is None or version >= _FIRST_WITHOUT_CREATION
 
 
 def _versions_for(api: Api, form: dict[str, Any]) -> Versions:

@@ -23,6 +23,7 @@ Examples:
   kdiag tail -b localhost:9092 orders --grep 'refused|timed out' --header region=eu
   kdiag tail -b localhost:9092 orders -e -J | jq -r '.value // .value_b64'
   kdiag tail -b localhost:9092 orders -e --output parquet --out orders.parquet
+  kdiag tail -b localhost:9092 orders -e --resume-file orders.offsets
   kdiag tail -b localhost:9092 __consumer_offsets -e
 
 \b
@@ -57,7 +58,7 @@ def tail(  # noqa: PLR0913 - a parameter for each option
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="TOPIC",
+            metavar="[TOPIC]...",
             help="A name, a pattern, or topic:0,3,5-7. Repeatable.",
             autocompletion=complete_topics,
         ),
@@ -100,6 +101,9 @@ def tail(  # noqa: PLR0913 - a parameter for each option
     ] = None,
     is_to_end: Annotated[
         bool, typer.Option("--exit", "-e", help="End where the topic ended at the start.")
+    ] = False,
+    is_wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for topics that do not exist yet.")
     ] = False,
     is_follow: Annotated[
         bool, typer.Option("--follow", "-F", help="Wait for more: the default.")
@@ -152,6 +156,12 @@ def tail(  # noqa: PLR0913 - a parameter for each option
     rack: Annotated[
         str, typer.Option("--rack", metavar="RACK", help="Fetch from replicas in this rack.")
     ] = "",
+    resume_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--resume-file", metavar="FILE", help="Go on where FILE says; keep there where it ends."
+        ),
+    ] = None,
     is_wide: Annotated[
         bool, typer.Option("--wide", "-w", help="Do not cut lines to the terminal's width.")
     ] = False,
@@ -169,10 +179,12 @@ def tail(  # noqa: PLR0913 - a parameter for each option
         offsets=[*(offsets or []), *(["beginning"] if is_from_beginning else [])],
         until_ns=until,
         stops_at_end=is_to_end,
+        waits=is_wait,
         follows=is_follow,
         limit=count,
         is_committed_only=isolation is Isolation.READ_COMMITTED,
         rack=rack,
+        resume_file=resume_file,
         filters=options.FilterOptions(
             grep,
             keys or (),

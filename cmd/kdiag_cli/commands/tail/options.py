@@ -10,6 +10,7 @@ from kdiag.probe.tail.offset_spec import At, OffsetSpec, parse_offsets, timestam
 from kdiag.probe.tail.topic_selection import TopicSelector, parse_partitions, parse_selector
 from kdiag_cli.commands.tail.filter import RecordFilter, parse_header, parse_pattern
 from kdiag_cli.commands.tail.value_format import ValueFormat
+from kdiag_cli.options.results import require_folder
 
 
 class PrintOptions(NamedTuple):
@@ -52,10 +53,12 @@ class TailOptions(NamedTuple):
         offsets: where to start and to stop.
         until_ns: when to stop.
         stops_at_end: whether to end where the logs end.
+        waits: whether to wait for topics that do not exist yet.
         follows: whether `--follow` asks for what is the default.
         limit: after how many printed records to end; None for never.
         is_committed_only: `read_committed`.
         rack: of this client, to fetch from followers; empty for the setting `client.rack`.
+        resume_file: says where to go on, and is written where the tail stops; None for none.
         filters: which records are printed.
         printing: how they are printed.
     """
@@ -65,10 +68,12 @@ class TailOptions(NamedTuple):
     offsets: Sequence[str] = ()
     until_ns: int | None = None
     stops_at_end: bool = False
+    waits: bool = False
     follows: bool = False
     limit: int | None = None
     is_committed_only: bool = True
     rack: str = ""
+    resume_file: Path | None = None
     filters: FilterOptions = FilterOptions()
     printing: PrintOptions = PrintOptions()
 
@@ -80,8 +85,10 @@ def check(options: TailOptions) -> None:
         typer.BadParameter: with what would be right.
     """
     printing = options.printing
-    if not options.topics:
+    if not options.topics and (options.resume_file is None or not options.resume_file.exists()):
         raise typer.BadParameter("give at least one", param_hint="TOPIC")
+    require_folder(options.resume_file, "--resume-file")
+    require_folder(printing.out, "--out")
     if options.follows and options.stops_at_end:
         raise typer.BadParameter("choose one of --follow and --exit")
     if options.filters.shows_aborted and not options.is_committed_only:

@@ -1,15 +1,19 @@
 """The run of `kdiag tail`: reads, prints, reports what happens and where it stopped."""
 
 import sys
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import FetchedBatch, PartitionKey
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.clock import NS_PER_MS, Clock, SystemClock
+from kdiag.errors import ConfigError
 from kdiag.probe.tail.follower import Tail, TailRequest
+from kdiag.probe.tail.offset_spec import At, Position
 from kdiag.probe.tail.record_runs import RecordRun, Unreadable, record_runs
+from kdiag.probe.tail.topic_selection import TopicSelector
+from kdiag.probe.tail.topic_wait import TopicWait
 from kdiag_cli.commands.tail.filter import RecordFilter
 from kdiag_cli.commands.tail.format_string import parse_format
 from kdiag_cli.commands.tail.json_columns import json_template
@@ -21,17 +25,19 @@ from kdiag_cli.commands.tail.printer import (
     TerminalPrinter,
     default_template,
 )
+from kdiag_cli.commands.tail.resume import ResumeFile, resume_arguments, resume_line
 from kdiag_cli.commands.tail.status import TailStatus
 from kdiag_cli.commands.tail.text_columns import TextColumns
 from kdiag_cli.ending import close_quietly
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.interruption import Interruption
+from kdiag_cli.interruption import Interruption
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions, client_config
 from kdiag_cli.output.terminal import Output, require_reader, say, widen
 
 _POLL_NS: Final = 250_000_000
+_KEEP_NS: Final = 2_000_000_000
 
 
 def run(options: TailOptions, live: LiveOptions) -> ExitCode:
@@ -49,8 +55,11 @@ def tail(options: TailOptions, live: LiveOptions) -> ExitCode:
     offsets = offsets_of(options, now_ms)
     chosen = filter_of(options.filters, offsets, now_ms)
     rack = options.rack or client_config(live).client_rack
+    selectors = selectors_of(options)
+    if options.resume_file is not None:
+        selectors += ResumeFile(options.resume_file).read(selectors)
     request = TailRequest(
-        topics=selectors_of(options),
+        topics=selectors,
         offsets=offsets,
         stops_at_end=options.stops_at_end,
         limits=FetchLimits(is_committed_only=options.is_committed_only, rack=rack),
@@ -61,8 +70,26 @@ def tail(options: TailOptions, live: LiveOptions) -> ExitCode:
     printer = make_printer(options, Output())
     widen(sys.stdout)
     with live_session(live) as client:
+        if options.waits:
+            request = request._replace(topics=await_topics(client, selectors))
         source = Tail(client, request)
         return TailReading(client.clock, source, printer, options, chosen).run()
+
+
+def await_topics(client: ClusterClient, selectors: Sequence[TopicSelector]) -> list[TopicSelector]:
+    """Wait until all topics exist, and return their selectors; say once what is waited for.
+
+    Raises:
+        KdiagError: if a topic can never exist, or the cluster cannot be asked.
+    """
+    wait = TopicWait(client, selectors)
+    told: set[str] = set()
+    while (missing := wait.look()) is not None:
+        if missing.key not in told:
+            told.add(missing.key)
+            say(f"{missing.key}: {missing.why}; waiting for it")
+        client.wait(TopicWait.INTERVAL_NS)
+    return wait.selectors
 
 
 def make_printer(options: TailOptions, output: Output) -> RecordPrinter:
@@ -112,6 +139,8 @@ class TailReading:
         self._is_partial = False
         self._only_values = printer.only_values and chosen.takes_all and options.limit is None
         self._until_ns = None if chosen.before_ms is None else chosen.before_ms * NS_PER_MS
+        self._file = None if options.resume_file is None else ResumeFile(options.resume_file)
+        self._keep_at_ns = 0
         self._status = TailStatus(clock)
         self._interruption = Interruption()
 
@@ -131,6 +160,7 @@ class TailReading:
             raise
         self._status.clear()
         self._printer.finish()
+        self._keep()
         is_partial = self._is_partial or self._source.is_partial
         return ExitCode.PARTIAL if is_partial else ExitCode.DONE
 
@@ -146,6 +176,7 @@ class TailReading:
                 break
             self._note_positions()
             if self._options.printing.out is None:
+                self._keep_now_and_then()
                 require_reader(sys.stdout)
             if not self._options.printing.is_quiet:
                 self._status.show(source.positions.values())
@@ -156,7 +187,8 @@ class TailReading:
         if sys.stderr.isatty() and not self._options.printing.is_quiet:
             topics = ", ".join(sorted({key.topic for key in self.printed}))
             isolation = "read_committed" if self._options.is_committed_only else "read_uncommitted"
-            say(f"{topics}: {len(self.printed)} partitions, {isolation}")
+            count = len(self.printed)
+            say(f"{topics}: {count} partition{'s' * (count != 1)}, {isolation}")
 
     def _stop(self, error: BaseException) -> None:
         """Report where it stopped, and finish the printer."""
@@ -164,8 +196,46 @@ class TailReading:
         if not isinstance(error, Exception):
             close_quietly()  # the reader of stdout may have paused: do not wait for it
         self._printer.finish()
-        if self.printed and not self._source.is_searching:
-            say(f"stopped; to go on from here: kdiag tail {resume_text(self.printed)}")
+        if self._source.is_searching:
+            line = resume_line(self._arguments())
+            say(f"stopped, with not all of the last records shown; to go on behind them: {line}")
+            return
+        file = self._options.resume_file
+        try:
+            self._keep()
+        except ConfigError as trouble:
+            say(str(trouble))
+            file = None
+        say(f"stopped; to go on from here: {resume_line(self._arguments(), file)}")
+
+    def _arguments(self) -> list[str]:
+        """Return the arguments that go on where everything is printed."""
+        printed = {key: Position(At.OFFSET, offset) for key, offset in self.printed.items()}
+        return resume_arguments({**self._source.unplaced, **printed}, self._source.topics)
+
+    def _keep(self) -> None:
+        """Write the file to go on from, if there is to be one.
+
+        Raises:
+            ConfigError: if it cannot be written.
+        """
+        if self._file is None:
+            return
+        if self._source.is_searching:
+            say(f"{self._options.resume_file}: not written; not all of the last records were shown")
+        else:
+            self._file.write(self._arguments())
+
+    def _keep_now_and_then(self) -> None:
+        """Write that file while reading, so that not much is read twice if the process is killed.
+
+        Raises:
+            ConfigError: if it cannot be written.
+        """
+        now_ns = self._clock.monotonic_ns()
+        if self._file is not None and not self._source.is_searching and now_ns > self._keep_at_ns:
+            self._keep_at_ns = now_ns + _KEEP_NS
+            self._keep()
 
     def _note_positions(self) -> None:
         """Note that everything read so far is printed."""
@@ -214,14 +284,3 @@ class TailReading:
             self._printer.write(chosen)
             self._status.count(len(chosen.columns), ())
         return next_offset
-
-
-def resume_text(offsets: Mapping[PartitionKey, int]) -> str:
-    """Return the arguments that make `kdiag tail` go on at these offsets.
-
-    As `orders:0@120,1@77 payments:0@5`.
-    """
-    by_topic: dict[str, list[str]] = defaultdict(list)
-    for (topic, partition), offset in sorted(offsets.items()):
-        by_topic[topic].append(f"{partition}@{offset}")
-    return " ".join(f"{topic}:{','.join(places)}" for topic, places in by_topic.items())

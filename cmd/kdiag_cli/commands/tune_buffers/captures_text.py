@@ -85,10 +85,19 @@ def document(path: CapturedPath) -> dict[str, Any]:
 
 
 def print_paths(output: Output, paths: Sequence[CapturedPath], *, has_headers: bool = True) -> None:
-    """Print a line for each direction with enough bytes to tell."""
+    """Print a line for each direction with enough bytes to tell.
+
+    People get the connections that moved most first; a pipe gets them by number.
+    """
+    if output.is_terminal:
+        paths = sorted(paths, key=_moved_bytes, reverse=True)
     rows = [row for path in paths for row in _rows(path)]
     if rows:
         print_table(output, _COLUMNS, rows, has_headers=has_headers)
+
+
+def _moved_bytes(path: CapturedPath) -> int:
+    return path.connection.request_bytes + path.connection.response_bytes
 
 
 def _rows(path: CapturedPath) -> Iterator[tuple[object, ...]]:

@@ -26,7 +26,7 @@ from kdiag_cli.options.completion import complete_topics
 from kdiag_cli.options.live import LiveOptions, check_topic
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.quantities import OptionDefault, bits_per_s, size_bytes
-from kdiag_cli.options.results import FailOn, NoHeaders
+from kdiag_cli.options.results import FailOn, NoHeaders, require_folder
 
 EXAMPLES = """\b
 Examples:
@@ -117,9 +117,11 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
     """
     rtt_ns, sizes_to_try = read_rtt_ns(rtt), read_sizes(sizes)
     if files:
-        if live.bootstrap_servers or topic or html:
-            why = "captures go with neither -b, --topic nor --html: these are for brokers"
-            raise typer.BadParameter(why, param_hint="'[CAPTURE]...'")
+        for_brokers = (("-b", live.bootstrap_servers), ("--topic", topic), ("--html", html))
+        for option, given in for_brokers:
+            if given:
+                why = "captures go with neither -b, --topic nor --html: these are for brokers"
+                raise typer.BadParameter(why, param_hint=option)
         captured = CapturedPathsOptions(
             inputs=CaptureInputs(
                 files=files,
@@ -138,6 +140,7 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
         from kdiag_cli.commands.tune_buffers import captures  # noqa: PLC0415 - 170 ms that --help spares
 
         raise typer.Exit(captures.run(captured))
+    require_folder(html, "--html")
     check_topic(topic, reads_only=is_read_only, writes_to_topic=is_writing)
     chosen = TuneBuffersOptions(
         topic=topic,

@@ -9,7 +9,7 @@ from programs.kdiag_program import kdiag
     ("arguments", "why"),
     [
         (["--api", "Produse"], "no API is called 'Produse'; did you mean Produce?"),
-        (["--to", "everywhere"], "'everywhere' is no destination"),
+        (["--to", "everywhere"], "'everywhere' is not a destination"),
         (["--timeout", "soon"], "'soon' is not a duration"),
     ],
 )

@@ -74,7 +74,7 @@ def test_a_check_that_takes_too_long_is_critical(capsys: pytest.CaptureFixture[s
 
     with quiet, other:
         assert run_plugin(hang, 50_000_000) is PluginStatus.CRITICAL
-    assert capsys.readouterr().out.startswith("KAFKA CRITICAL - no result in time | time=0.0")
+    assert capsys.readouterr().out.startswith("KAFKA CRITICAL - no result in time | time=")
 
 
 def test_the_exit_code_of_the_program_is_that_of_the_plugin() -> None:

@@ -62,4 +62,4 @@ def test_a_round_of_connections_has_its_limit(
     config = load_config(ConfigSources(properties=["bootstrap.servers=a:1", *properties]))
     plan = plan_of(OPTIONS, config, timeout_ns)
     assert plan.limit_ns == limit_ns
-    assert (plan.topics, plan.group, plan.is_quick) == (("a", "b"), "g", True)
+    assert (plan.topics, plan.groups, plan.is_quick) == (("a", "b"), ("g",), True)

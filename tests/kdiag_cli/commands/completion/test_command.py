@@ -131,6 +131,7 @@ def test_another_shell_is_wrong_usage() -> None:
         ("kdiag request Metadata --to coor", ["coordinator:"]),
         ("kdiag help exit", ["exit-codes"]),
         ("kdiag config s", ["show"]),
+        ("kdiag decode --api DescribeQ", ["DescribeQuorum"]),
     ],
 )
 def test_bash_and_fish_complete_what_kdiag_knows(
@@ -139,6 +140,22 @@ def test_bash_and_fish_complete_what_kdiag_knows(
     """Commands, options, their values and arguments, through commands that load late."""
     assert bash(line) == offered
     assert fish(line) == offered
+
+
+def test_fish_completes_sql_between_quotes(fish: Complete) -> None:
+    """The rest of the question stays."""
+    assert fish("kdiag query a.pcap 'SELECT correl") == ["SELECT correlation_id"]
+
+
+def test_bash_completes_sql_between_quotes(environment: dict[str, str]) -> None:
+    """What stands there already is not quoted once more."""
+    quoted = BASH.replace(
+        "COMP_POINT=${#1}", 'COMP_POINT=${#1} COMP_CWORD=1 COMP_WORDS=(kdiag "\'")'
+    )
+    line = "kdiag query a.pcap 'SELECT correl"
+    command = [need("bash"), "--norc", "-c", quoted, "bash", line]
+
+    assert completed(command, environment) == ["SELECT correlation_id"]
 
 
 def test_bash_completes_the_groups_of_the_cluster(bash: Complete, cluster: ScriptedCluster) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scapy.layers.inet import UDP
+from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.layers.vxlan import VXLAN
+from scapy.utils import wrpcap
 
 from folders import CAPTURES
 from programs.kdiag_program import Done, kdiag
@@ -293,6 +294,32 @@ def test_a_summary_as_text_names_apis_errors_and_clients() -> None:
         assert word in out
 
 
+def refused_connects(folder: Path) -> Path:
+    """Return a capture of three SYNs that were answered with RST."""
+    path, packets = folder / "refused.pcap", []
+    for port in range(3):
+        ends = Ether() / IP(src="10.0.0.1", dst="10.0.0.2")
+        packets.append(ends / TCP(sport=5000 + port, dport=9092, flags="S", seq=1))
+        back = Ether() / IP(src="10.0.0.2", dst="10.0.0.1")
+        packets.append(back / TCP(sport=9092, dport=5000 + port, flags="RA", ack=2))
+    wrpcap(str(path), packets)
+    return path
+
+
+def test_refused_connects_are_findings_and_errors(tmp_path: Path) -> None:
+    """With the remedy on stderr; as one line of errors, and as a document for each."""
+    file = refused_connects(tmp_path)
+    title = "nothing listens on 10.0.0.2:9092 (3 times, "
+    assert f"error KD1101: {title}" in kdiag("decode", "--summary", file).err
+    (finding,) = json.loads(kdiag("decode", "--summary", "-o", "json", file).out)["findings"]
+    assert finding["title"].startswith(title)
+    (line,) = kdiag("decode", "--errors", file).out.splitlines()
+    assert line.startswith("3 connections to 10.0.0.2:9092 ")
+    assert line.endswith(": refused: a RST answered the SYN, so nothing listens there")
+    documents = map(json.loads, kdiag("decode", "--errors", "-o", "jsonl", file).out.splitlines())
+    assert [each["close_reason"] for each in documents] == ["refused"] * 3
+
+
 def test_a_summary_counts_only_what_was_chosen() -> None:
     """Filters hold for counting as for listing."""
     arguments = ["decode", "--summary", "-o", "json", "--api", "Produce", GROUP]
@@ -408,7 +435,7 @@ def test_topic_ids_may_be_named_from_a_file(tmp_path: Path) -> None:
         (["--max-frame", "big"], "'big' is not a size"),
         (["--max-waiting", "-"], "is not a size"),
         (["--keylog", "/nowhere/keys"], "No such file"),
-        (["--write", "copy.pcap"], "--live"),
+        (["--write", "copy.pcap", "--show", "1"], "not with --show"),
         (["--live", "lo"], "--live"),
     ],
 )

@@ -10,6 +10,7 @@ from kdiag.wire.api.find_coordinator import Coordinator, FindCoordinatorResponse
 from kdiag.wire.error_code import CODE_BY_NAME
 from programs.kdiag_program import Done, kdiag
 from scripted_kafka.coordinating_cluster import coordinating_cluster
+from scripted_kafka.scripted_broker import HOLD
 from scripted_kafka.scripted_cluster import ScriptedCluster
 
 
@@ -124,3 +125,18 @@ def test_trace_prints_each_exchange_and_write_keeps_it(
     assert sum(" FindCoordinator v6 " in line for line in traced) == 3
     decoded = kdiag("decode", kept)
     assert len(decoded.out.splitlines()) == len(traced)
+
+
+def test_what_is_known_is_printed_though_the_time_is_up_for_a_broker(
+    cluster: ScriptedCluster,
+) -> None:
+    """It hangs, which is no matter of its address."""
+    cluster.brokers[3].on("FindCoordinator", HOLD)
+    done = find(cluster, "orders", "-o", "json", "--timeout", "1s")
+    (row,) = json.loads(done.out)["data"]
+    assert row["coordinator"]["node_id"] == 2
+    assert [each["node_id"] for each in row["answers"] if each["error"]] == [3]
+    (finding,) = json.loads(done.out)["findings"]
+    assert finding["id"] == "KD3007"
+    assert "it hangs or is overloaded" in finding["fix"]
+    assert done.code == 8

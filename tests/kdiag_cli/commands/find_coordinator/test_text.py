@@ -142,8 +142,9 @@ def test_several_reports_are_rows() -> None:
         "REPLICAS": "2,3,1",
         "RTT-MS": "2.0",
         "ERROR": "-",
+        "SAID-BY": "2/2",
     }
-    assert (second[0], second[5], second[-1]) == ("x\\x09y", "no", "brokers disagree")
+    assert (second[0], second[5], second[-2]) == ("x\\x09y", "no", "brokers disagree")
 
 
 def test_no_reports_are_a_table_without_rows() -> None:
@@ -178,6 +179,7 @@ def test_the_document_has_the_promised_shape() -> None:
             "agreement": True,
             "reachable": True,
             "group": {"type": "consumer", "state": "Stable"},
+            "group_known": True,
         }
     ]
 
@@ -186,3 +188,20 @@ def test_a_report_without_anything_has_nulls() -> None:
     """Absence is null, not a missing key."""
     empty = document(report(coordinator=None, partition=None, group=None, reachable=False))
     assert (empty["coordinator"], empty["partition"], empty["group"]) == (None, None, None)
+
+
+def test_a_wide_table_has_each_answer() -> None:
+    """How many agree is in every table: silence is no agreement."""
+    output = Printed(None)
+    output.is_wide = True
+    odd = [
+        *answers(1),
+        BrokerAnswer(node_id=2, error="COORDINATOR_NOT_AVAILABLE"),
+        BrokerAnswer(node_id=3, failure="refused"),
+    ]
+    print_reports(output, [report(answers=odd)] * 2)
+    head, row, _ = (line.split("\t") for line in output.lines)
+    assert (head[-2:], row[-2:]) == (
+        ["SAID-BY", "ANSWERS"],
+        ["1/3", "1:2 2:COORDINATOR_NOT_AVAILABLE 3:silent"],
+    )

@@ -1,16 +1,23 @@
 """`kdiag find-coordinator --watch` on scripted brokers."""
 
 import json
+import socket
 from collections.abc import Iterator
 
 import pytest
 
+from kdiag.clock import NS_PER_S, SystemClock
+from kdiag.wire.api.describe_groups import DescribedGroup, DescribeGroupsResponse
 from kdiag.wire.api.find_coordinator import Coordinator, FindCoordinatorResponse
+from kdiag.wire.api.list_groups import ListGroupsResponse
 from kdiag.wire.error_code import CODE_BY_NAME
+from kdiag.wire.schema import Struct
 from programs.kdiag_program import Done, kdiag
 from scripted_kafka.coordinating_cluster import coordinating_cluster
-from scripted_kafka.scripted_broker import Received
+from scripted_kafka.scripted_broker import CLOSE, Received, Reply
 from scripted_kafka.scripted_cluster import ScriptedCluster
+
+CLOCK = SystemClock()
 
 
 @pytest.fixture
@@ -22,7 +29,7 @@ def cluster() -> Iterator[ScriptedCluster]:
 
 def watch(cluster: ScriptedCluster, looks: int, *arguments: str) -> Done:
     """Look so many times, fast."""
-    options = ["--watch", "--interval", "1ms", "-n", str(looks)]
+    options = ["--watch", "--interval", "60ms", "-n", str(looks)]
     return kdiag("find-coordinator", "-b", cluster.bootstrap, "orders", *options, *arguments)
 
 
@@ -88,4 +95,80 @@ def test_brokers_that_all_go_away_are_told_and_waited_for(cluster: ScriptedClust
     done = watch(cluster, 3)
     assert done.code == 0
     assert "coordinator is broker 2" in done.out
-    assert "connection" in done.err
+    assert "brokers 1" in done.out
+    assert done.err == ""
+
+
+def in_look(cluster: ScriptedCluster, node_id: int, api: str, replies: dict[int, Reply]) -> None:
+    """Let a broker answer an API otherwise in some looks; it is asked once in each."""
+    broker = cluster.brokers[node_id]
+    usual = broker._replies[api]
+    count = 0
+
+    def answer(received: Received) -> None:
+        nonlocal count
+        count += 1
+        reply = replies.get(count, usual)
+        if callable(reply):
+            reply(received)
+        elif isinstance(reply, Struct):
+            received.reply(reply)
+        else:
+            received.connection.shutdown(socket.SHUT_RDWR)
+
+    broker.on(api, answer)
+
+
+def nothing(_: Received) -> None:
+    """Leave a request without an answer."""
+
+
+def test_a_coordinator_that_hangs_is_told_while_it_hangs(cluster: ScriptedCluster) -> None:
+    """After a second, once; what nobody can tell meanwhile has not changed."""
+    in_look(cluster, 2, "FindCoordinator", {2: nothing})
+    began_ns = CLOCK.monotonic_ns()
+    lines = told(watch(cluster, 3))
+    assert lines[3].startswith("broker 2 cannot be used: no answer within 1.")
+    assert lines[4].startswith("broker 2 can be used, after 1.")
+    assert len(lines) == 5
+    assert CLOCK.monotonic_ns() - began_ns < 6 * NS_PER_S
+
+
+@pytest.mark.parametrize(
+    ("listing", "describing"),
+    [
+        (CLOSE, "NONE"),
+        (ListGroupsResponse(error_code=CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"]), "NONE"),
+        (ListGroupsResponse(), "NOT_COORDINATOR"),
+    ],
+)
+def test_a_list_that_failed_or_is_of_another_broker_is_no_group_that_is_gone(
+    cluster: ScriptedCluster, listing: Reply, describing: str
+) -> None:
+    """Only the coordinator of a group can tell that there is none."""
+    in_look(cluster, 2, "ListGroups", {2: listing})
+    group = DescribedGroup(CODE_BY_NAME[describing], group_id="orders")
+    cluster.brokers[2].on("DescribeGroups", DescribeGroupsResponse(groups=[group]))
+    lines = told(watch(cluster, 3))
+    assert len(lines) == 3
+
+
+def test_a_group_that_is_gone_is_told(cluster: ScriptedCluster) -> None:
+    """So is one that never was, and one that comes."""
+    in_look(cluster, 2, "ListGroups", {2: ListGroupsResponse(), 3: ListGroupsResponse()})
+    assert told(watch(cluster, 3))[3:] == ["the group is gone", "consumer group is Stable"]
+    cluster.on("ListGroups", ListGroupsResponse())
+    assert told(watch(cluster, 2))[2:] == ["there is no such group"]
+
+
+def test_a_look_without_any_answer_is_one_line_for_all_brokers(cluster: ScriptedCluster) -> None:
+    """With its time, and each reason once."""
+    for number in (1, 3):
+        in_look(cluster, number, "FindCoordinator", {2: nothing})
+    in_look(cluster, 2, "FindCoordinator", {2: nothing})
+    lines = told(watch(cluster, 3))
+    assert lines[3] == "no coordinator: no broker answered"
+    assert lines[4].startswith("brokers 1, 2 and 3 do not answer: no answer within 1.")
+    assert lines[5].startswith("coordinator is broker 2 at 127.0.0.1")
+    assert " s without" in lines[5]
+    assert lines[6:] == ["brokers 1, 2 and 3 answer again"]

@@ -7,7 +7,7 @@ import pytest
 import kdiag_cli.app
 from kdiag.findings.finding import RULES
 from kdiag_cli.commands.help.command import complete_help_topics
-from kdiag_cli.output.help_topics import TOPICS, topic_text, topic_titles
+from kdiag_cli.commands.help.topics import TOPICS, topic_text, topic_titles
 from kdiag_cli.output.markdown import markdown_lines
 from kdiag_cli.output.terminal import columns_of
 from programs.kdiag_program import Printed, kdiag
@@ -120,7 +120,7 @@ def test_what_is_neither_is_wrong_usage(topic: str) -> None:
 
     assert (done.code, done.out) == (2, "")
     topics = done.err.replace("config, ", "")
-    assert "connecting, decode, exit-codes, findings, latency, output" in topics
+    assert "connecting, decode, exit-codes, findings, latency, library" in topics
 
 
 def test_a_topic_on_a_terminal_is_shown_with_colours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from programs.kdiag_program import kdiag
         (["FindCoordinater"], "no API is called 'FindCoordinater'; did you mean FindCoordinator?"),
         (["Metadata", "{", "-b", "localhost:1"], "the argument is not JSON: line 1, column 2"),
         (["Metadata", "-V", "99"], "Metadata has versions 0-13, not 99"),
-        (["Metadata", "--to", "everywhere"], "'everywhere' is no destination"),
+        (["Metadata", "--to", "everywhere"], "'everywhere' is not a destination"),
         (["Metadata", "--timeout", "soon"], "'soon' is not a duration"),
         ([], "Missing argument 'API'"),
     ],

@@ -7,6 +7,7 @@ import pytest
 from kdiag.errors import EncodeError
 from kdiag.wire.catalog import Api
 from kdiag.wire.schema import Versions
+from kdiag.wire.side_effects import effect
 from kdiag_cli.commands.request.message import (
     read_message,
 )
@@ -68,3 +69,18 @@ def test_what_no_version_can_say_is_refused(api: Api, form: dict[str, Any], why:
     """In the words of the newest."""
     with pytest.raises(EncodeError, match=why):
         read_message(api, form, None)
+
+
+def test_metadata_of_topics_creates_none_unless_asked_to() -> None:
+    """The protocol's default would; versions that cannot do without are not used by themselves."""
+    metadata = read_api("Metadata")
+    form = {"topics": [{"name": "orders"}]}
+    message = read_message(metadata, form, None)
+    assert message.versions.low == 4
+    newest = message.versions.high
+    assert effect(metadata, message.build(newest), newest) is None
+    asked = read_message(metadata, {**form, "allowAutoTopicCreation": True}, None)
+    assert effect(metadata, asked.build(newest), newest) is not None
+    old = read_message(metadata, form, 1)
+    assert effect(metadata, old.build(1), 1) is not None
+    assert read_message(metadata, {}, None).versions.low == 0

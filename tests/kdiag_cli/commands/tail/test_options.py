@@ -23,6 +23,7 @@ NOW_MS = 1_800_000_000_000
     ("options", "why"),
     [
         (TailOptions([]), "give at least one"),
+        (TailOptions(["t"], resume_file=Path("no/f")), "there is no folder no"),
         (TailOptions(["t"], follows=True, stops_at_end=True), "--follow and --exit"),
         (
             TailOptions(["t"], is_committed_only=False, filters=FilterOptions(shows_aborted=True)),

@@ -13,9 +13,9 @@ import pytest
 from pyarrow import parquet
 
 from kdiag.client.fetch.position import PartitionKey
+from kdiag.probe.tail import follower
 from kdiag.wire.api.fetch import AbortedTransaction
 from kdiag.wire.records.record import ControlType
-from kdiag_cli.commands.tail.run import resume_text
 from programs.kdiag_program import Done, kdiag, start_kdiag
 from scripted_kafka.log_cluster import LogCluster
 
@@ -169,11 +169,54 @@ def test_an_interrupted_tail_says_how_to_go_on(cluster: LogCluster) -> None:
     assert program.returncode == 130
     assert len(lines) == 6
     said = err.decode().splitlines()[-1]
-    assert said == "kdiag: stopped; to go on from here: kdiag tail orders:0@3,1@3"
+    assert said == "kdiag: stopped; to go on from here: kdiag tail orders:0@3,1@3,new"
 
     cluster.logs[PartitionKey("orders", 0)].append(b"new")
+    cluster.add("orders", 2).append(b"added")
 
-    assert tail(cluster, said.rpartition(" ")[2], "-e").out == "new\n"
+    resumed = tail(cluster, said.rpartition(" ")[2], "-n", "2")
+    assert sorted(resumed.out.split()) == ["added", "new"]
+
+
+def test_partitions_that_nobody_leads_are_to_be_gone_on_with(
+    cluster: LogCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whoever does reads them, too, from where this one would have."""
+    monkeypatch.setattr(follower, "PATIENCE_NS", 0)
+    cluster.logs[PartitionKey("orders", 1)].leader = -1
+    file = tmp_path / "orders.offsets"
+    done = tail(cluster, "orders", "-o", "beginning", "-n", "3", "--resume-file", file)
+    assert done == Done(0, "00\n01\n02\n", "kdiag: orders[1]: no leader that answers\n")
+    assert file.read_text() == "orders:0@3,1@beginning,new\n"
+
+
+def test_a_file_says_where_to_go_on(cluster: LogCluster, tmp_path: Path) -> None:
+    """The same command over and over prints each record once, also of partitions that are added."""
+    file = tmp_path / "orders.offsets"
+    command = ["orders", "-e", "--resume-file", file]
+    assert len(tail(cluster, *command).out.split()) == 6
+    assert file.read_text() == "orders:0@3,1@3,new\n"
+    cluster.logs[PartitionKey("orders", 0)].append(b"new")
+    cluster.add("orders", 2).append(b"added")
+    assert tail(cluster, *command, "-n", "1").out in {"new\n", "added\n"}
+    assert tail(cluster, *command[1:]).out in {"new\n", "added\n"}
+    assert tail(cluster, *command) == Done(0, "", "")
+    assert file.read_text() == "orders:0@4,1@3,2@1,new\n"
+
+
+def test_a_file_that_is_of_no_use_is_told(cluster: LogCluster, tmp_path: Path) -> None:
+    """It is about other topics, is none, or cannot be written."""
+    file = tmp_path / "offsets"
+    file.write_text("payments:0@3\n")
+    done = tail(cluster, "orders", "-e", "--resume-file", file)
+    assert (done.code, done.out) == (2, "")
+    assert "it is about payments, which is not among the topics" in done.err
+    file.write_bytes(b"\xff")
+    assert "cannot be read" in tail(cluster, "orders", "--resume-file", file).err
+    nowhere = tmp_path / "not there" / "offsets"
+    done = tail(cluster, "orders", "--resume-file", nowhere)
+    assert (done.code, done.out) == (2, "")
+    assert "there is no folder" in done.err
 
 
 def test_a_reader_who_has_paused_does_not_keep_it_from_ending(cluster: LogCluster) -> None:
@@ -229,7 +272,12 @@ def test_values_alone_load_no_numpy(cluster: LogCluster) -> None:
     assert done.stderr == b"False"
 
 
-def test_where_it_stopped_is_an_argument() -> None:
-    """Sorted by topic and partition."""
-    offsets = {PartitionKey("b", 1): 7, PartitionKey("b", 0): 3, PartitionKey("a", 10): 1}
-    assert resume_text(offsets) == "a:10@1 b:0@3,1@7"
+def test_a_topic_to_come_is_waited_for(cluster: LogCluster) -> None:
+    """It is said once; what the topic has when it comes is printed."""
+    with start_tail(cluster, "soon", "--wait", "-n", "1") as program:
+        assert program.stderr is not None
+        said = program.stderr.readline()
+        cluster.add("soon", 0).append(b"first")
+        out, err = program.communicate(timeout=60)
+    assert said == b"kdiag: soon: the topic does not exist; waiting for it\n"
+    assert (program.returncode, out, err) == (0, b"first\n", b"")

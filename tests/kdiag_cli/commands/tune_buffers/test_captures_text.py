@@ -37,6 +37,18 @@ def test_a_pipe_gets_a_row_for_each_direction_that_carries_data() -> None:
     assert (cells["CLIENT-ID"], cells["RETRANSMITS"]) == ("app", "20")
 
 
+def test_a_person_gets_the_connections_first_that_moved_most() -> None:
+    """A pipe gets them in the order of their numbers."""
+    paths = [path_of(direction(held_ns=SPAN_MS * MS)) for _ in range(2)]
+    for number, path in enumerate(paths, 1):
+        path.connection.number, path.connection.request_bytes = number, number * 1000
+    terminal, pipe = Printed(200), Printed()
+    print_paths(terminal, paths)
+    print_paths(pipe, paths)
+    assert [line.split()[0] for line in terminal.lines[1:3]] == ["2", "1"]
+    assert [line.split()[0] for line in pipe.lines[1:3]] == ["1", "2"]
+
+
 def test_headers_can_be_left_out() -> None:
     """As for every table."""
     output = Printed()

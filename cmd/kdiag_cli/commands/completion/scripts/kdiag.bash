@@ -10,7 +10,9 @@ _kdiag_completion() {
     COMPREPLY=()
     while IFS=$'\t' read -r value _; do
         [[ -n $value ]] || continue
-        printf -v value %q "${value#"$cut"}"
+        value="${value#"$cut"}"
+        # Between quotes, as SQL is, a value stands as it is.
+        [[ ${COMP_WORDS[COMP_CWORD]-} == [\"\']* ]] || printf -v value %q "$value"
         COMPREPLY+=("$value")
     done < <(_KDIAG_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args \
         _TYPER_COMPLETE_ARGS="$line" "$1" 2>/dev/null)

@@ -3,7 +3,7 @@ import signal
 
 import pytest
 
-from kdiag_cli.live.interruption import Interruption
+from kdiag_cli.interruption import Interruption
 
 
 def interrupt() -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from kdiag.findings.finding import RULES
 
-TOPICS: Final = Path(__file__).parents[1] / "help"
+TOPICS: Final = Path(__file__).parents[2] / "help"
 """The folder of the topics, a file of Markdown for each."""
 
 FINDINGS: Final = "findings"

@@ -26,16 +26,20 @@ from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.model import (
     FAULTY_REASONS,
     Connection,
-    Exchange,
     Gap,
     Protocol,
-    Sighting,
     Status,
-    UnansweredReason,
 )
 from kdiag.exchange.summary.counts import add_trouble
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.wire.catalog import API_BY_KEY
+from kdiag_cli.output.exchanges.text import (
+    api_text,
+    connection_text,
+    others_text,
+    sighting_text,
+    timing_text,
+    unanswered_text,
+)
 from kdiag_cli.output.tcp_text import tcp_phrase
 from kdiag_cli.output.terminal import (
     BOLD,
@@ -50,14 +54,21 @@ from kdiag_cli.output.terminal import (
     columns_of,
     harmless,
     padded,
+    print_paragraph,
 )
-from kdiag_cli.output.units import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_WAITING: Final = 5_000
 """How many lines wait for earlier ones at most, after which they are printed as they are."""
+
+_MOST_LINES: Final = 4
+"""How many lines of a terminal a row takes at most: what an exchange came to stands last in it."""
+
+_TRANSFER: Final = " +"
+_OFTEN: Final = 5
+"""The column of latencies has room for transfers where every fifth row has one."""
 
 _MAX_ABOUT: Final = 1_000
 """The most characters of what a line says of an exchange: hostile names are no longer."""
@@ -76,10 +87,6 @@ _LATENCY_WIDTH: Final = 7
 _LEAST_ABOUT: Final = 40
 """With fewer columns left for what a row is about, who took part goes below it."""
 
-_NOTABLE_TRANSFER_NS: Final = 1_000_000
-_NOTABLE_SHARE: Final = 10
-"""A transfer is shown from a millisecond and a tenth of the latency on."""
-
 _DAY_S: Final = 86_400
 _LAST: Final = 1 << 62  # behind the exchanges of the same moment
 _TITLES: Final = ("CLIENT-ID", "CLIENT→BROKER")
@@ -90,26 +97,9 @@ _NOTABLE: Final = {
     Status.UNDECODED: YELLOW,
     Status.UNMATCHED: YELLOW,
     Status.UNANSWERED: YELLOW,
-    Status.NO_RESPONSE: DIM,
     Status.OPAQUE: DIM,
 }
 _MOST_TROUBLES: Final = 20
-_REASONS: Final = {
-    UnansweredReason.IN_FLIGHT: "in flight at the end of the capture",
-    UnansweredReason.CLIENT_CLOSED: "client closed first",
-    UnansweredReason.BROKER_RESET: "reset by broker",
-    UnansweredReason.BROKER_CLOSED: "closed by broker",
-    UnansweredReason.SKIPPED: "broker answered later requests only",
-    UnansweredReason.ANSWER_NOT_CAPTURED: "answer not captured",
-    UnansweredReason.RESPONSES_NOT_CAPTURED: "responses not captured",
-    UnansweredReason.END_NOT_CAPTURED: "end of the connection not captured",
-    UnansweredReason.GIVEN_UP: "given up, too many wait",
-}
-_CLOSED: Final = {
-    UnansweredReason.CLIENT_CLOSED,
-    UnansweredReason.BROKER_RESET,
-    UnansweredReason.BROKER_CLOSED,
-}
 
 
 Parts: TypeAlias = "Sequence[tuple[str, int | None]]"
@@ -189,6 +179,13 @@ class _Times:
             return f"{self._text}.{rest // 1_000_000:03}"
         return f"{self._text}.{rest // NS_PER_US:06}"
 
+    def span(self, first_ns: int, last_ns: int) -> str:
+        """Return from when to when, or at which time; empty where times count from each other."""
+        if self._style is TimeStyle.DELTA:
+            return ""
+        first, last = (self.text(each).strip() for each in (first_ns, last_ns))
+        return f" at {first}" if first == last else f" from {first} to {last}"
+
     def _since(self, time_ns: int) -> str:
         origin_ns = time_ns if self._origin_ns is None else self._origin_ns
         if self._origin_ns is None or self._style is TimeStyle.DELTA:
@@ -226,6 +223,7 @@ class ExchangeLines:
         self._day = -1
         self._others: Counter[str] = Counter()
         self._troubles: Counter[tuple[str, str]] = Counter()
+        self._spans: dict[tuple[str, str], tuple[int, int]] = {}
 
     def exchange(self, dissection: Dissection) -> None:
         """Print an exchange."""
@@ -259,12 +257,17 @@ class ExchangeLines:
             self._take(_Row(connection.last_ns, _LAST, "", "", "TCP", about, "", connection))
         trouble = connection.trouble
         if trouble is not None:
-            add_trouble(self._troubles, connection.broker, trouble)
+            key = add_trouble(self._troubles, connection.broker, trouble)
+            if key in self._troubles:
+                first_ns, last_ns = self._spans.get(key, (connection.first_ns,) * 2)
+                span = min(first_ns, connection.first_ns), max(last_ns, connection.first_ns)
+                self._spans[key] = span
         if trouble is None and connection.protocol in {Protocol.KAFKA, Protocol.EMPTY}:
             return
         if self._lists_all:
             is_known = connection.protocol in {Protocol.KAFKA, Protocol.EMPTY, Protocol.TLS}
             kind = connection.protocol.value.upper() if is_known else "not Kafka"
+            kind = "connect" if connection.protocol is Protocol.EMPTY else kind
             about = [(connection_text(connection), DIM if trouble is None else YELLOW)]
             self._take(_Row(connection.first_ns, 0, "", "", kind, about, "", connection))
         elif connection.protocol in {Protocol.KAFKA, Protocol.EMPTY}:
@@ -277,31 +280,22 @@ class ExchangeLines:
         self._rows.sort(key=_place)
         self._print_rows(self._rows)
         self._rows.clear()
-        width = self._output.width
-        for (broker, trouble), number in self._troubles.most_common(_MOST_TROUBLES):
-            text = harmless(f"{count(number, 'connection')} to {broker}: {trouble}")
-            shown = text if width is None else clipped(text, width)
-            self._output.line(self._output.paint(shown, YELLOW))
+        for key, number in self._troubles.most_common(_MOST_TROUBLES):
+            broker, trouble = key
+            when = self._times.span(*self._spans[key])
+            text = harmless(f"{count(number, 'connection')} to {broker}{when}: {trouble}")
+            print_paragraph(self._output, self._output.paint(text, YELLOW))
+        more = len(self._troubles) - _MOST_TROUBLES
+        if more > 0:
+            self._output.line(f"and {count(more, 'other such kind')} (--summary counts them)")
         self._troubles.clear()
+        self._spans.clear()
         if self._others:
-            text = others_text(self._others)
-            shown = text if width is None else clipped(text, width)
-            self._output.line(self._output.paint(shown, DIM))
+            print_paragraph(self._output, self._output.paint(others_text(self._others), DIM))
             self._others.clear()
 
     def _about(self, dissection: Dissection) -> list[tuple[str, int | None]]:
         parts: list[tuple[str, int | None]] = []
-        status = dissection.status
-        reason = dissection.exchange.unanswered_reason
-        if status is Status.UNANSWERED and reason is not None:
-            colour = YELLOW if reason in FAULTY_REASONS else DIM
-            parts.append((unanswered_text(dissection.exchange, reason), colour))
-        elif dissection.exchange.is_violation:
-            parts.append(("answers no request: protocol violation", RED))
-        elif status in _NOTABLE:
-            parts.append((status.value.replace("_", " "), _NOTABLE[status]))
-        if dissection.exchange.guessed:
-            parts.append(("guessed", YELLOW))
         error = dissection.error
         if error is not None:
             parts.append((error, RED))
@@ -310,6 +304,10 @@ class ExchangeLines:
             subject = f"{subject[:_MAX_ABOUT]}…"
         if subject:
             parts.append((subject, None))
+        mark = _mark(dissection)
+        if mark is not None:
+            text, colour = mark
+            parts.insert(0, (f"{text};" if parts else text, colour))
         return parts
 
     def _take(self, row: _Row) -> None:
@@ -329,14 +327,19 @@ class ExchangeLines:
             return
         if self._widths is None:
             self._widths = self._settled(rows)
-        print_row = self._print if self._output.width is not None else self._print_whole
+        print_row = self._print
+        if self._output.width is None:
+            print_row = self._paint_whole if self._output.has_colour else self._print_whole
         for row in rows:
             print_row(row, self._widths)
 
     def _settled(self, rows: "Sequence[_Row]") -> _Widths:
         """Return the widths of the columns that suit rows and terminal."""
         width = self._output.width
-        latency = max(_LATENCY_WIDTH, *(len(row.latency) for row in rows))
+        long = sum(_TRANSFER in row.latency for row in rows)
+        is_frequent = width is None or long * _OFTEN >= len(rows)
+        latencies = (row.latency if is_frequent else _brief(row.latency) for row in rows)
+        latency = max(_LATENCY_WIDTH, *map(len, latencies))
         api = min(_API_WIDTH, max(columns_of(row.api) for row in rows))
         number = max(3, *(len(row.number) for row in rows))
         if width is None:
@@ -370,13 +373,28 @@ class ExchangeLines:
     def _print_whole(self, row: _Row, widths: _Widths) -> None:
         """Print a row where lines may be as long as they like."""
         connection = row.connection
-        who = f"{connection.client} → {connection.broker}"
-        if row.client_id:
-            who = f"{row.client_id}  {who}"
+        who = f"{row.client_id}  " if row.client_id else ""
+        who += f"{connection.client} → {connection.broker}"
         about = " ".join([text for text, _ in row.about])
         self._output.line(
             f"{row.number:>{widths.number}} {self._times.text(row.time_ns)}"
             f" {row.latency:>{widths.latency}} {row.api:<{widths.api}} {about}  {who}"
+        )
+
+    def _paint_whole(self, row: _Row, widths: _Widths) -> None:
+        """Print such a row in colours."""
+        parts = (*self._cells(row, widths, row.api.ljust(widths.api)), *row.about)
+        ends = f"{row.connection.client} → {row.connection.broker}"
+        who = [(row.client_id, CYAN), ("", None)] if row.client_id else []
+        self._output.line(self._painted((*parts, ("", None), *who, (ends, DIM)), 1 << 30))
+
+    def _cells(self, row: _Row, widths: _Widths, api: str) -> Parts:
+        """Return the first columns of a row."""
+        return (
+            (row.number.rjust(widths.number), DIM),
+            (self._times.text(row.time_ns), DIM),
+            (row.latency.rjust(widths.latency), None),
+            (api, BOLD),
         )
 
     def _print(self, row: _Row, widths: _Widths) -> None:
@@ -385,15 +403,16 @@ class ExchangeLines:
         if day != self._day:
             self._day = day
             self._print_header(row, widths)
-        cells = (
-            (row.number.rjust(widths.number), DIM),
-            (self._times.text(row.time_ns), DIM),
-            (row.latency.rjust(widths.latency), None),
-            (_api_cell(row.api, widths.api), BOLD),
-        )
+        about = row.about
+        if len(row.latency) > widths.latency:
+            latency, _, transfer = row.latency.partition(_TRANSFER)
+            row = row._replace(latency=latency)
+            if transfer:
+                about = [(f"+{transfer} transfer;", None), *about]
+        cells = self._cells(row, widths, _api_cell(row.api, widths.api))
         client_id = padded(clipped(row.client_id, widths.client_id), widths.client_id)
         ends = padded(_ends_within(row, widths.ends), widths.ends)
-        self._print_cells(cells, row.about, ((client_id, CYAN), (ends, DIM)), widths)
+        self._print_cells(cells, about, ((client_id, CYAN), (ends, DIM)), widths)
 
     def _print_cells(self, cells: Parts, about: Parts, who: Parts, widths: _Widths) -> None:
         """Print what happened and who took part, as the layout has it."""
@@ -403,21 +422,31 @@ class ExchangeLines:
             for parts in (cells, about, who):
                 output.line(self._painted(parts, width).rstrip())
             return
+        rest: Parts
         first, rest = _split_at(about, widths.about)
         top = f"{self._painted(cells, width)} {self._filled(first, widths.about)}"
+        left = _MOST_LINES - 1
         if widths.layout is _RowLayout.BESIDE:
             output.line(f"{top}  {self._painted(who, width)}".rstrip())
-            indent, below = _columns(cells), ""
-            if not rest:
-                return
         else:
             output.line(top.rstrip())
             indent = widths.number + 1
-            below = f"{self._painted(who, width)} "
-            room = _columns(cells) - indent - _columns(who)
-            below += " " * max(0, room)
-            widths = widths._replace(about=widths.about + min(0, room))
-        output.line(f"{' ' * indent}{below}{self._painted(rest, widths.about)}".rstrip())
+            spare = _columns(cells) - indent - _columns(who)
+            second, rest = _cut_at(rest, widths.about + min(0, spare))
+            below = f"{' ' * indent}{self._painted(who, width)} {' ' * max(0, spare)}"
+            output.line(f"{below}{self._painted(second, widths.about)}".rstrip())
+            left -= 1
+        self._print_rest(rest, left, _columns(cells), widths.about)
+
+    def _print_rest(self, parts: Parts, left: int, indent: int, room: int) -> None:
+        """Print what is left of a row on so many lines; the last one is cut."""
+        while parts and left:
+            left -= 1
+            if left:
+                first, parts = _cut_at(parts, room)
+            else:
+                first, parts = parts, []
+            self._output.line(f"{' ' * indent}{self._painted(first, room)}")
 
     def _filled(self, parts: Parts, room: int) -> str:
         """Return parts as a cell of some columns."""
@@ -449,6 +478,20 @@ class ExchangeLines:
         self._print_cells(cells, [("ABOUT", GREEN)], who, widths)
 
 
+def _mark(dissection: Dissection) -> tuple[str, int] | None:
+    """Return what is notable about the state of an exchange; None of one that is in order."""
+    status, exchange = dissection.status, dissection.exchange
+    reason = exchange.unanswered_reason
+    if status is Status.UNANSWERED and reason is not None:
+        return unanswered_text(exchange, reason), YELLOW if reason in FAULTY_REASONS else DIM
+    if exchange.is_violation:
+        return "answers no request: protocol violation", RED
+    if status not in _NOTABLE:
+        return None
+    guessed = ", guessed" if exchange.guessed else ""
+    return f"{status.value}{guessed}", _NOTABLE[status]
+
+
 def _place(row: _Row) -> tuple[int, int]:
     return row[:2]
 
@@ -470,12 +513,28 @@ def _split_at(
             room -= columns + 1
             continue
         cut = clipped(text, room + 2)[:-1].rpartition(" ")[0] if room > 0 else ""
-        cut = cut.removesuffix(" →")
+        cut = "" if cut == "→" else cut.removesuffix(" →")
         if cut:
             first.append((cut, colour))
         rest = text[len(cut) + 1 :] if cut else text
         return first, [(rest, colour), *parts[position + 1 :]]
     return first, []
+
+
+def _cut_at(parts: Parts, room: int) -> "tuple[Parts, Parts]":
+    """Return the parts that fit into some columns, and the rest; a longer word breaks."""
+    first, rest = _split_at(parts, room)
+    if first or not rest:
+        return first, rest
+    (text, colour), *others = rest
+    cut = clipped(text, room + 1)[:-1]
+    cut = cut[: cut.rfind(",") + 1] or cut
+    return [(cut, colour)], [(text[len(cut) :], colour), *others]
+
+
+def _brief(latency: str) -> str:
+    """Return a latency without the transfer behind it."""
+    return latency.partition(_TRANSFER)[0]
 
 
 def _shrunk(client_id: int, ends: int, least_ends: int, room: int) -> tuple[int, int]:
@@ -517,72 +576,3 @@ def _api_cell(text: str, width: int) -> str:
     name, space, version = text.rpartition(" ")
     room = width - len(space + version)
     return padded(f"{clipped(name, room)}{space}{version}", width)
-
-
-def others_text(protocols: "Counter[str]") -> str:
-    """Return how many connections were not Kafka's, with their protocols."""
-    number = sum(protocols.values())
-    kinds = ", ".join(f"{each:,} {name}" for name, each in protocols.most_common())
-    return f"{count(number, 'other connection')}: {kinds} (--all lists them)"
-
-
-def api_text(exchange: Exchange) -> str:
-    """Return API and version: `Fetch v13`."""
-    if exchange.api_key is None:
-        return "SASL token" if exchange.pairing is Status.OPAQUE else "?"
-    api = API_BY_KEY.get(exchange.api_key)
-    name = f"API {exchange.api_key}" if api is None else api.name
-    return f"{name} v{exchange.version}"
-
-
-def latency_text(latency_ns: int | None) -> str:
-    """Return a latency with three digits: `812 µs`, `3.21 ms`, `1.50 s`."""
-    return "-" if latency_ns is None else duration(latency_ns)
-
-
-def timing_text(exchange: Exchange) -> str:
-    """Return latency and, if it takes notably long, transfer: `6.00 ms +4.07 s`."""
-    latency_ns, transfer_ns = exchange.latency_ns, exchange.transfer_ns
-    text = latency_text(latency_ns)
-    if transfer_ns is None or transfer_ns < _NOTABLE_TRANSFER_NS:
-        return text
-    if latency_ns is not None and transfer_ns * _NOTABLE_SHARE < latency_ns:
-        return text
-    return f"{text} +{duration(transfer_ns)}"
-
-
-def sighting_text(sighting: Sighting) -> str:
-    """Return with which other addresses a connection was seen, and how far away in time."""
-    text = f"as {sighting.client} → {sighting.broker}"
-    hops = [(sighting.request_hop_ns, "requests"), (sighting.response_hop_ns, "responses")]
-    known = [f"{hop_text(each)} for {name}" for each, name in hops if each is not None]
-    return f"{text}; between the two {', '.join(known)}" if known else text
-
-
-def hop_text(hop_ns: int) -> str:
-    """Return the time between two sightings; negative where clocks differ."""
-    return f"{'-' if hop_ns < 0 else ''}{duration(abs(hop_ns))}"
-
-
-def unanswered_text(exchange: Exchange, reason: UnansweredReason) -> str:
-    """Return why a request was not answered: `unanswered: reset by broker after 1.20 s`."""
-    text = f"unanswered: {_REASONS[reason]}"
-    closed_ns = exchange.connection.closed_ns
-    if reason not in _CLOSED or closed_ns is None or exchange.request is None:
-        return text
-    return f"{text} after {duration(max(0, closed_ns - exchange.request.last_byte_ns))}"
-
-
-def connection_text(connection: Connection) -> str:
-    """Return what a connection that could not be read as Kafka carried."""
-    if connection.trouble is not None:
-        tls = connection.tls_version or ""
-        return harmless(f"{tls}{tls and ': '}{connection.trouble}")
-    total = size(connection.request_bytes + connection.response_bytes)
-    if connection.protocol is Protocol.TLS:
-        version = connection.tls_version or "TLS"
-        name = f", server name {harmless(connection.sni)}" if connection.sni else ""
-        return f"{version}{name}, {total}: encrypted, not read"
-    if connection.protocol is Protocol.UNKNOWN:
-        return f"unknown protocol, {total}"
-    return f"{connection.protocol.value.upper()}, {total}"

@@ -1,6 +1,7 @@
 """`kdiag config`: the settings in force, and the origin of each."""
 
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -8,13 +9,14 @@ import typer
 from kdiag.client.config.load import Settings, read_settings, typed_config
 from kdiag.client.config.sources import Setting
 from kdiag.errors import ConfigError
+from kdiag_cli.commands.config.profile_import import import_profiles
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.run import run_live
+from kdiag_cli.options.help_page import CommandPage, GroupPage
 from kdiag_cli.options.live import (
     BootstrapServers,
     ConfigFile,
     LiveOptions,
-    OutputFormat,
     PasswordFile,
     Profile,
     Properties,
@@ -43,7 +45,23 @@ KCAT_CONFIG.
 Exit codes: 0 done, 2 a setting is wrong or a file cannot be read.
 """
 
+_IMPORT_EXAMPLES = """\b
+Examples:
+  kdiag config import ~/.config/kcl/config.toml
+  kdiag config import ~/.config/rpk/rpk.yaml --profile prod
+  kdiag config import ~/.config/kafkactl/config.yml --write
+  kdiag config import client.properties --profile test --write
+
+\b
+The name of the file says of which program it is: .toml of kcl, .yaml or .yml of rpk or kafkactl,
+.properties of Java's clients, anything else of kcat. What is printed has no secrets.
+
+\b
+Exit codes: 0 done, 2 the file cannot be read, or a profile is there already.
+"""
+
 app = typer.Typer(
+    cls=GroupPage,
     help="Show the settings of the client and where each comes from.",
     add_completion=False,
     no_args_is_help=True,
@@ -51,12 +69,7 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def _config() -> None:
-    """Make `show` a command of its own, though it is the only one."""
-
-
-@app.command(epilog=EXAMPLES)
+@app.command(cls=CommandPage, epilog=EXAMPLES)
 def show(  # noqa: PLR0913 - a parameter for each option
     *,
     origin: Annotated[
@@ -70,7 +83,10 @@ def show(  # noqa: PLR0913 - a parameter for each option
     config: ConfigFile = None,
     profile: Profile = None,
     password_file: PasswordFile = None,
-    output: OutputFormat = ResultFormat.TABLE,
+    output: Annotated[
+        ResultFormat,
+        typer.Option("--output", "-o", help="A table for people, or JSON for programs."),
+    ] = ResultFormat.TABLE,
     wide: Wide = False,
 ) -> None:
     """Show the settings that live commands would use with these options.
@@ -86,6 +102,24 @@ def show(  # noqa: PLR0913 - a parameter for each option
         return _print(screen, settings, output, has_origin=origin, has_defaults=defaults)
 
     raise typer.Exit(run_live(work))
+
+
+@app.command("import", cls=CommandPage, epilog=_IMPORT_EXAMPLES)
+def import_file(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The configuration of another program.")
+    ],
+    *,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only this profile, or the name of the only one."),
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Add them to ~/.config/kdiag/config.toml.")
+    ] = False,
+) -> None:
+    """Make profiles of the configuration of kcl, rpk, kafkactl, kcat or Java's clients."""
+    raise typer.Exit(run_live(lambda: import_profiles(file, profile, writes=write)))
 
 
 def _print(

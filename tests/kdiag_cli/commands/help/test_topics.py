@@ -1,5 +1,5 @@
 from kdiag.findings.finding import RULES
-from kdiag_cli.output.help_topics import finding_text, findings_text
+from kdiag_cli.commands.help.topics import finding_text, findings_text
 
 
 def test_all_findings_are_a_table() -> None:

@@ -1,0 +1,1 @@
+"""`kdiag config`."""

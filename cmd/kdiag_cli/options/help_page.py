@@ -1,0 +1,287 @@
+"""The pages of `--help`: examples first, options under headings, through a pager where long.
+
+    usage, purpose, examples
+    arguments
+    options by heading             `_HEADINGS`, whatever order the command declares them in
+    what else the command says     behind the first blank line of its epilog
+
+In a pipe a page is text; on a terminal that it does not fit on, `$PAGER` or less shows it.
+"""
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from enum import StrEnum
+from functools import partial
+from typing import Annotated, Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+_HEADINGS: Final[Mapping[str, frozenset[str]]] = {
+    heading: frozenset(names.split())
+    for heading, names in {
+        "Choose": """--api --broker --client --connection --count --error --errors --exit --explain
+            --follow --from --from-beginning --grep --group --header --isolation --key
+            --min-latency --moves --offset --parameter --partition --port --quick --resume-file
+            --share --show --since --status --to --topic --txn --until --wait --where
+            --with-waits""",
+        "Show": """--all --bytes --color --defaults --fail-on --features --fields --format
+            --help-json --html --json --key-format --list --nagios --no-bodies --no-headers
+            --origin --out --output --quiet --raw --show-aborted --show-control --show-secrets
+            --sort --sql
+            --summary --tcp --template --time --trace --value-format --values --wide --write""",
+        "Read": """--decode-as --each-interface --filter --keylog --live --promiscuous
+            --separate-networks --topic-ids""",
+        "Measure": """--acks --batch-records --duration --end-to-end --interval --max-wait
+            --min-bytes --num-headers --num-records --prove --rate --read-only
+            --record-header-key-size --record-header-size --record-key-size --rounds --rtt
+            --seconds --size --sizes --sweep
+            --warm-up --watch --write-to-topic""",
+        "Spark": """--checkpoint --close --conf --every --idle --master --mode --most-files --name
+            --once --parts --shuffle-payloads --split-mb""",
+        "Limits": "--max-bytes --max-frame --max-memory --max-waiting --timeout",
+        "Connection": """--as-version --bootstrap-server --config --debug --password --password-file
+            --profile --rack --verbose -X""",
+    }.items()
+}
+_REST: Final = "Options"
+_MOST_COLUMNS: Final = 60
+"""How much typer puts in one line beside what a shell may complete."""
+
+_MARGIN: Final = 2
+"""Lines that a terminal needs beside the page: the prompt, and the one that is being typed."""
+
+_PAGER: Final = "less"
+_LESS: Final = "FRX"
+"""Like git: end at once if all fits, keep colours, leave the page on the screen."""
+
+
+class Colour(StrEnum):
+    """When to write colours: where a person looks on, everywhere, nowhere."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class CommandPage(TyperCommand):
+    """A command whose page is laid out as above, with the options that every command has."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, with those that every command has before `--help`."""
+        *own, last = super().get_params(ctx)
+        return [*own, *_COMMON, last]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the page."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        examples, _, rest = (self.epilog or "").partition("\n\n")
+        _write_block(formatter, examples)
+        _write_parameters(self.get_params(ctx), ctx, formatter)
+        _write_block(formatter, rest)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option `--help`, which shows the page."""
+        return _showing(super().get_help_option(ctx))
+
+
+class GroupPage(TyperGroup):
+    """A program, or a command with others below it, by the headings of their `rich_help_panel`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, with `--help-json` before `--help`."""
+        *own, last = super().get_params(ctx)
+        return [*own, *(each for each in _COMMON if each.name == "help_json"), last]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the page."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        _write_block(formatter, self.epilog or "")
+        self.format_commands(ctx, formatter)
+        _write_parameters(self.get_params(ctx), ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, as wide a column of names under each heading."""
+        del ctx
+        shown = [each for each in self.commands.values() if not each.hidden]
+        width = max(len(each.name or "") for each in shown)
+        by_panel: dict[str, list[tuple[str, str]]] = {}
+        for each in shown:
+            panel = getattr(each, "rich_help_panel", None) or "Commands"
+            line = each.get_short_help_str(formatter.width)
+            by_panel.setdefault(panel, []).append(((each.name or "").ljust(width), line))
+        for panel, rows in by_panel.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option `--help`, which shows the page."""
+        return _showing(super().get_help_option(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments; who gives none wants to see the page, and that is no mistake."""
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            show_page(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+def _read_colour(ctx: typer.Context, value: Colour) -> None:
+    """Decide on colours while a command runs."""
+    if value is not Colour.AUTO:
+        from kdiag_cli.output.terminal import choose_colour  # noqa: PLC0415 - 2 ms, not for --help
+
+        choose_colour(value is Colour.ALWAYS)
+        ctx.find_root().call_on_close(partial(choose_colour, None))
+
+
+def _show_document(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 - as above
+    if value and not ctx.resilient_parsing:
+        from kdiag_cli.options.help_json import help_document  # noqa: PLC0415 - 3 ms, few ask for it
+
+        typer.echo(help_document(ctx, _heading))
+        raise typer.Exit
+
+
+def _declare(
+    *,
+    color: Annotated[
+        Colour,
+        typer.Option(
+            callback=_read_colour,
+            expose_value=False,
+            is_eager=True,
+            help="Colours where a terminal is, also elsewhere, or nowhere.",
+        ),
+    ] = Colour.AUTO,
+    help_json: Annotated[
+        bool,
+        typer.Option(
+            "--help-json",
+            callback=_show_document,
+            expose_value=False,
+            is_eager=True,
+            help="Show what it takes as JSON, for programs.",
+        ),
+    ] = False,
+) -> None:
+    """Declare the options that every command has."""
+
+
+def _declared() -> list[Any]:
+    app = typer.Typer(add_completion=False)
+    app.command()(_declare)
+    return get_command(app).params
+
+
+_COMMON: Final = _declared()
+
+
+def brief(meaning: str) -> str:
+    """Return what fits of the meaning of an offer: a second line would be another offer."""
+    from kdiag_cli.output.terminal import clipped  # noqa: PLC0415 - 2 ms, not for --help
+
+    return clipped(meaning, _MOST_COLUMNS)
+
+
+def heading_of(option: str) -> str:
+    """Return the heading under which an option stands, by its long name."""
+    return next((name for name, options in _HEADINGS.items() if option in options), _REST)
+
+
+def show_page(text: str) -> None:
+    """Print a text, through a pager if it is longer than the terminal."""
+    if not is_paged(text):
+        typer.echo(text)
+
+
+def is_paged(text: str, height: int | None = None) -> bool:
+    """Show a text in a pager if it is longer than the terminal; return whether it was.
+
+    `$PAGER` names another pager than less; if it is empty or `cat`, there is none.
+
+    Args:
+        text: without the end of its last line.
+        height: of the terminal; as it says itself by default.
+    """
+    pager = _pager() if sys.stdout.isatty() and sys.stdin.isatty() else []
+    lines = text.count("\n") + 1 + _MARGIN
+    if not pager or lines <= (height or shutil.get_terminal_size().lines):
+        return False
+    import subprocess  # noqa: PLC0415 - 5 ms, on terminals only
+
+    environment = {"LESS": _LESS, **os.environ}
+    try:
+        process = subprocess.Popen(pager, stdin=subprocess.PIPE, env=environment)  # noqa: S603 - the person's own
+    except OSError:
+        return False
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pager
+    try:
+        process.communicate(f"{text}\n".encode(errors="replace"))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return True
+
+
+def _pager() -> Sequence[str]:
+    """Return the command of the pager; empty for none."""
+    import shlex  # noqa: PLC0415 - 1 ms, on terminals only
+
+    if os.environ.get("TERM") == "dumb":
+        return []
+    words: list[str] = []
+    with suppress(ValueError):  # a quotation mark that is not closed
+        words = shlex.split(os.environ.get("PAGER", _PAGER))
+    return words if words and words[0] != "cat" and shutil.which(words[0]) else []
+
+
+def _showing(option: Any) -> Any:
+    """Return the option `--help` with a callback that uses a pager."""
+    if option is not None:
+        option.callback = _show_help
+    return option
+
+
+def _show_help(ctx: Any, param: Any, value: bool) -> None:  # noqa: FBT001 - the signature of a callback
+    del param
+    if value and not ctx.resilient_parsing:
+        show_page(ctx.get_help())
+        ctx.exit()
+
+
+def _write_block(formatter: Any, text: str) -> None:
+    """Write a part of an epilog, which may begin with a backspace: its lines stay as they are."""
+    if text.strip():
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(text.strip("\n"))
+
+
+def _write_parameters(params: Iterable[Any], ctx: Any, formatter: Any) -> None:
+    """Write arguments, and options under their headings."""
+    sections: dict[str, list[tuple[str, str]]] = {
+        name: [] for name in ("Arguments", *_HEADINGS, _REST)
+    }
+    for each in params:
+        record = each.get_help_record(ctx)
+        if record is not None:
+            is_option = each.param_type_name == "option"
+            name = _heading(each) if is_option else "Arguments"
+            sections.setdefault(name, []).append(record)
+    for name, rows in sections.items():
+        if rows:
+            with formatter.section(name):
+                formatter.write_dl(rows)
+
+
+def _heading(option: Any) -> str:
+    named: str | None = getattr(option, "rich_help_panel", None)
+    headings = (*map(heading_of, option.opts), _REST)
+    return named or next((each for each in headings if each != _REST), _REST)

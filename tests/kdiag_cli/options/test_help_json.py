@@ -1,0 +1,40 @@
+import json
+from typing import Any
+
+from kdiag_cli.app import COMMANDS
+from programs.kdiag_program import kdiag
+
+
+def described(*arguments: str) -> dict[str, Any]:
+    """Return the document."""
+    done = kdiag(*arguments, "--help-json")
+    assert (done.code, done.err) == (0, "")
+    document: dict[str, Any] = json.loads(done.out)
+    return document
+
+
+def test_a_command_is_described_with_all_that_it_takes() -> None:
+    """Arguments and options, each with what it means and what it may be."""
+    document = described("decode")
+
+    assert document["schema"] == 1
+    assert document["command"].endswith(" decode")
+    assert "kdiag decode traffic.pcap" in document["examples"]
+    assert document["notes"].startswith("Exit codes: 0 done")
+    assert document["arguments"][0]["name"] == "[FILE]..."
+    options = {names: each for each in document["options"] for names in each["names"]}
+    assert options["-o"]["choices"] == ["text", "jsonl", "json", "csv", "parquet"]
+    assert options["--topic"]["multiple"]
+    assert options["--topic"]["heading"] == "Choose"
+    assert options["--max-frame"]["default"] == "100M"
+    assert options["--summary"]["is_flag"]
+
+
+def test_the_program_describes_every_command() -> None:
+    """Also those below others, whose modules are not loaded otherwise."""
+    document = described()
+
+    names = [each["command"].split()[-1] for each in document["commands"]]
+    assert sorted(names) == sorted(COMMANDS)
+    [pipeline] = (each for each in document["commands"] if each["command"].endswith("pipeline"))
+    assert {"run", "stream"} <= {each["command"].split()[-1] for each in pipeline["commands"]}
