@@ -35,6 +35,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As in a shell's background job: programs that tests start, and interrupt, would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+os.environ.pop("FORCE_COLOR", None)  # of whoever runs the tests; they set their own
+
 SPARK_CONF = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",

@@ -40,8 +40,8 @@ MAX_LINES = {"kdiag": 600, "cmd": 600, "tests": 800}
 MAX_ENTRIES = 15
 MIN_LINES = 40
 SHORT = {
+    "kdiag/__main__.py": "it hands over to the program",
     "cmd/kdiag_cli/__main__.py": "what begins before anything else is loaded loads nothing else",
-    "cmd/kdiag_cli/options/results.py": "options that commands of all kinds share",
 }
 """Modules of fewer lines than `MIN_LINES`, each with the reason why it stands alone."""
 MEASURED_OR_EXTRA = re.compile(r"# noqa: PLC0415 - (.*(\d ms|extra)|as above)")
@@ -172,11 +172,11 @@ def test_names_tell_what_is_inside() -> None:
 
 
 def test_a_package_imports_nothing_by_itself() -> None:
-    """`import kdiag.wire` costs nothing: no `__init__.py` imports anything."""
+    """`import kdiag.wire` costs nothing: `__init__.py` imports nothing, `kdiag`'s when asked."""
     importing = [
         path
         for path in python_files("kdiag", "cmd")
-        if path.name == "__init__.py"
+        if path.name == "__init__.py" and path.parent.name != "kdiag"
         for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
         if isinstance(node, ast.Import | ast.ImportFrom)
     ]
@@ -197,6 +197,15 @@ def loaded_by(*arguments: str) -> set[str]:
     )
     _, _, loaded = done.stdout.partition("loaded: ")
     return set(loaded.split())
+
+
+def test_the_front_door_of_the_library_imports_nothing() -> None:
+    """`import kdiag` loads one module, whatever `__all__` offers."""
+    program = "import sys; before = {*sys.modules}; import kdiag; print(*{*sys.modules} - before)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["kdiag"]
 
 
 def test_help_imports_no_heavy_library() -> None:

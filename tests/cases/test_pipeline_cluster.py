@@ -41,7 +41,7 @@ def test_a_cluster_gives_the_rows_of_one_process_though_an_executor_is_killed(
     from spark_runs.spark_cluster import spark_cluster  # noqa: PLC0415 - pyspark may be missing
 
     sets = [each for each in recorded_sets() if not each.keylog]
-    drawn = sample("captures on a cluster", sets, 20)
+    drawn = sample("captures on a cluster", sets, 12)
     files = [file for each in drawn for file in each.files]
     (tmp_path / "cluster").mkdir()
     with spark_cluster(tmp_path / "cluster", 2) as cluster:

@@ -1,21 +1,24 @@
 """However a run is divided, its rows are those of one process, value for value."""
 
+import random
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from made_values import packet_damage
 from recordings.capture_sets import CaptureSet, recorded_sets, write_hard_cases
 from spark_runs.pipeline_parts import TABLE_NAMES, comparable, in_one_process, in_parts
-from tiers.sampling import sample
+from tiers.sampling import IS_CI, IS_EXHAUSTIVE, SEED, sample
 
 DIVISIONS: Final = ((1, 64 << 20), (2, 64 << 10), (7, 4 << 10))
 """Parts of the connections, and bytes of a split."""
 LARGE_BYTES: Final = 1 << 20
+DAMAGED: Final = 2_000 if IS_EXHAUSTIVE else 20 if IS_CI else 5
 
 
 def divisions_of(capture: CaptureSet) -> tuple[tuple[int, int], ...]:
-    """Return how to partition_by_weight a capture: a large one not into thousands of splits."""
+    """Return how to divide a capture: a large one not into thousands of splits."""
     size = sum(file.stat().st_size for file in capture.files)
     return DIVISIONS if size < LARGE_BYTES else DIVISIONS[:2]
 
@@ -46,3 +49,17 @@ def test_hard_cases_give_the_same_rows(tmp_path: Path) -> None:
     """Loss, reordering, reuse, cut packets: the state machines are the same, and what they see."""
     for capture in sample("hard cases in parts", list(write_hard_cases(tmp_path)), 8):
         check(capture)
+
+
+def test_damaged_captures_give_the_same_rows(tmp_path: Path) -> None:
+    """Packets lost, cut, doubled, moved and changed cost no part what the others have."""
+    file = tmp_path / "damaged.pcap"
+    for number in range(DAMAGED):
+        capture = packet_damage.damaged_piece(random.Random(f"{SEED}-{number}"))
+        file.write_bytes(capture.data)
+        expected = in_one_process([file], capture.keylog)
+        for parts, split_bytes in (DIVISIONS[0], DIVISIONS[-1]):
+            found = in_parts([file], parts, split_bytes, capture.keylog)
+            for table in TABLE_NAMES:
+                is_same = comparable(found[table]) == comparable(expected[table])
+                assert is_same, f"input {number} of seed {SEED}, {capture.name}: {table}, {parts}"

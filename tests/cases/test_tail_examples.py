@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kdiag.clock import NS_PER_MS, SystemClock
 from kdiag.wire.records.record import Record
+from kdiag_cli.commands.help.topics import topic_text
 from kdiag_cli.commands.tail.command import EXAMPLES
-from kdiag_cli.output.help_topics import topic_text
 from programs.kdiag_program import kdiag
 from scripted_kafka.log_cluster import LogCluster
 
@@ -19,11 +20,13 @@ OFFSET_KEY = bytes.fromhex("0001 0001 67 0001 74 00000002")
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LogCluster]:
-    """The topics that the examples name."""
+    """The topics that the examples name, with records of now."""
+    now_ms = SystemClock().epoch_ns() // NS_PER_MS
     with LogCluster(1) as cluster:
         for topic, partitions in [("orders", 2), ("orders-eu", 1), ("payments", 8)]:
             for partition in range(partitions):
-                cluster.add(topic, partition).append(b'{"refused": true}', b"\xff")
+                log = cluster.add(topic, partition)
+                log.append(b'{"refused": true}', b"\xff", timestamp=now_ms)
         log = cluster.add("__consumer_offsets", 0)
         log._add([Record(0, 1000, OFFSET_KEY, None)])
         yield cluster

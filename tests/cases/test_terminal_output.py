@@ -15,9 +15,9 @@ from kdiag.diagnosis.buffers.report import report as buffer_report
 from kdiag.diagnosis.check.report import NOT_COME_TO, CheckRow, CheckStage, CheckStatus
 from kdiag.report.sql_report import report_names
 from kdiag_cli.commands.check.text import print_rows
+from kdiag_cli.commands.help.topics import topic_titles
 from kdiag_cli.commands.latency.text import print_results
 from kdiag_cli.commands.tune_buffers.text import print_reports as print_buffers
-from kdiag_cli.output.help_topics import topic_titles
 from kdiag_cli.output.terminal import columns_of
 from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, make_path, make_run
 from made_values.latency_run_maker import made_results

@@ -247,7 +247,7 @@ def test_a_broker_that_is_gone_is_told_by_what_is_missing(
     by_id = {each["id"]: each for each in done.document["findings"]}
     assert by_id["KD1101"]["severity"] == "warning"  # another bootstrap server answers
     assert by_id["KD2001"]["evidence"]["partitions"] == "alone[0]"
-    assert "brokers 3" in by_id["KD2001"]["fix"]
+    assert "broker 3 running" in by_id["KD2001"]["fix"]
     assert "payments[0]" in by_id["KD2002"]["evidence"]["partitions"]
     assert "orders[0]" in by_id["KD2003"]["evidence"]["partitions"]
     assert by_id["KD2007"]["evidence"] == {"node_id": 3}

@@ -252,5 +252,5 @@ def test_an_interrupt_ends_a_tail_at_once_while_all_brokers_hang(cluster: KafkaC
         for number in (1, 2, 3):
             cluster.resume(number)
     assert process.returncode == 130
-    assert b"to go on from here: kdiag tail interrupted:0@1" in told
+    assert b"to go on from here: kdiag tail interrupted:0@1,new" in told
     assert took_ns < 10 * S_NS, "a request would be waited for much longer"

@@ -19,10 +19,10 @@ R = TypeVar("R", bound=Struct)
 class BrokerSocket:
     """One connection; a question is answered before the next is asked."""
 
-    def __init__(self, address: str) -> None:
-        """Connect to `host:port`."""
+    def __init__(self, address: str, timeout_s: float = _TIMEOUT_S) -> None:
+        """Connect to `host:port`; nothing may take longer than the timeout."""
         host, port = address.split(":")
-        self._socket = socket.create_connection((host, int(port)), _TIMEOUT_S)
+        self._socket = socket.create_connection((host, int(port)), timeout_s)
         self._answers = self._socket.makefile("rb")
         self._correlation_id = 0
 

@@ -4,6 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kdiag.wire.api.describe_configs import DescribeConfigsResponse
+from kdiag.wire.api.describe_groups import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
 from kdiag.wire.api.describe_transactions import DescribeTransactionsResponse
 from kdiag.wire.api.find_coordinator import (
     Coordinator,
@@ -14,6 +19,14 @@ from kdiag.wire.api.list_groups import ListedGroup, ListGroupsResponse
 from kdiag.wire.api.metadata import MetadataResponsePartition, MetadataResponseTopic
 from scripted_kafka.scripted_broker import Received
 from scripted_kafka.scripted_cluster import ScriptedCluster
+
+
+def describe_as_dead(received: Received) -> None:
+    """Answer that there is no such group, as a broker that coordinates it."""
+    request = received.message()
+    assert isinstance(request, DescribeGroupsRequest)
+    groups = [DescribedGroup(group_id=each, group_state="Dead") for each in request.groups]
+    received.reply(DescribeGroupsResponse(groups=groups))
 
 
 @contextmanager
@@ -45,6 +58,7 @@ def coordinating_cluster(count: int = 3) -> Iterator[ScriptedCluster]:
         cluster.on("DescribeConfigs", DescribeConfigsResponse())
         cluster.on("DescribeTransactions", DescribeTransactionsResponse())
         cluster.on("ListGroups", ListGroupsResponse())
+        cluster.on("DescribeGroups", describe_as_dead)
         groups = [ListedGroup("orders", "consumer", "Stable", "Consumer")]
         second.on("ListGroups", ListGroupsResponse(groups=groups))
         yield cluster

@@ -84,14 +84,18 @@ class Log(msgspec.Struct, kw_only=True):
         self.end = after
 
     def read(self, offset: int, max_batches: int | None = None) -> bytes:
-        """Return the batches from the one that holds an offset."""
-        found = [data for _, after, data in self.batches if after > offset]
+        """Return the batches from the one that holds an offset, up to the last stable offset."""
+        found = [
+            data
+            for _, after, data in self.batches
+            if offset < after and (self.stable is None or after <= self.stable)
+        ]
         return b"".join(found[:max_batches])
 
-    def offset_at(self, timestamp: int) -> int:
+    def offset_at(self, timestamp: int, *, is_committed_only: bool) -> int:
         """Return what ListOffsets answers."""
         if timestamp == LATEST:
-            return self.end if self.stable is None else self.stable
+            return self.end if self.stable is None or not is_committed_only else self.stable
         if timestamp == EARLIEST:
             return self.start
         for _, _, data in self.batches:
@@ -211,7 +215,10 @@ class LogCluster(ScriptedCluster):
             for each in topic.partitions:
                 log = self.logs.get(PartitionKey(topic.name, each.partition_index))
                 error = self._refusal(number, log)
-                found = log.offset_at(each.timestamp) if log and error == "NONE" else -1
+                found = -1
+                if log is not None and error == "NONE":
+                    is_committed_only = bool(request.isolation_level)
+                    found = log.offset_at(each.timestamp, is_committed_only=is_committed_only)
                 answered.partitions.append(
                     ListOffsetsPartitionResponse(
                         each.partition_index, CODE_BY_NAME[error], offset=found

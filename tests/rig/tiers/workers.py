@@ -12,6 +12,7 @@ from xdist.scheduler import LoadFileScheduling
 _GROUPS: Final = {
     "timing": (
         "tests/cases/test_limited_connections.py",
+        "tests/interop/coordinators/test_watch_truth.py",
         "tests/interop/speed/",
         "tests/kdiag/net/test_tcp_info.py",
         "tests/kdiag/probe/latency/test_measure.py",
@@ -21,7 +22,7 @@ _GROUPS: Final = {
         "tests/interop/test_broker.py",
         "tests/interop/test_check",
         "tests/interop/test_client_configuration.py",
-        "tests/interop/test_find_coordinator.py",
+        "tests/interop/coordinators/test_find_coordinator.py",
         "tests/interop/test_live_tls.py",
         "tests/interop/test_request.py",
         "tests/interop/test_sasl.py",

@@ -1,0 +1,137 @@
+"""The wheel and the sdist are built, installed into fresh environments, and used there."""
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from folders import CAPTURES, ROOT
+from tiers.sampling import IS_EXHAUSTIVE
+
+pytestmark = pytest.mark.real
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+TOPIC = ROOT / "cmd" / "kdiag_cli" / "help" / "library.md"
+CAPTURE = str(CAPTURES / "produce_consume_group.pcap")
+IMPORT_EVERYTHING = """\
+import importlib, pkgutil, kdiag, kdiag_cli
+for package in (kdiag, kdiag_cli):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if "pipeline" not in module.name:  # Spark is not here
+            importlib.import_module(module.name)
+"""
+
+
+def lowest(extras: tuple[str, ...]) -> Iterator[str]:
+    """Yield the requirements with the lowest version that each allows."""
+    for each in (
+        *PROJECT["dependencies"],
+        *(dependency for name in extras for dependency in PROJECT["optional-dependencies"][name]),
+    ):
+        if found := re.match(r"([\w-]+)>=([\d.]+)", each):
+            yield f"{found[1]}=={found[2]}"
+
+
+def run(*command: object, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run a program outside the repository; it ends with this exit code."""
+    done = subprocess.run(
+        list(map(str, command)),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(folder)},
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+class Environment:
+    """A virtual environment of its own."""
+
+    def __init__(self, folder: Path, *requirements: str) -> None:
+        self.folder = folder
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        self.install(*requirements)
+
+    def install(self, *requirements: str) -> None:
+        """Install packages."""
+        pip = [str(self.folder / "bin" / "pip"), "install", "-q", *requirements]
+        done = subprocess.run(pip, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    def run(self, program: str, *arguments: object, code: int = 0) -> str:
+        """Run a program that is installed here, and return what it prints on both streams."""
+        done = run(self.folder / "bin" / program, *arguments, folder=self.folder, code=code)
+        return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return the wheel and the sdist."""
+    folder = tmp_path_factory.mktemp("packages")
+    builder = Environment(folder / "builder", "hatchling")
+    build = [str(builder.folder / "bin" / "hatchling"), "build", "-d", str(folder)]
+    subprocess.run(build, check=True, cwd=ROOT, capture_output=True)
+    [wheel], [sdist] = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    again = folder / "again"
+    builder.run("pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", again, sdist)
+    return wheel, again / wheel.name
+
+
+def test_both_hold_every_file_of_the_program(packages: tuple[Path, Path]) -> None:
+    """A wheel that is made of the sdist is the same; SQL, help and scripts are in both."""
+    names = [sorted(zipfile.ZipFile(each).namelist()) for each in packages]
+    files = [
+        path.relative_to(folder).as_posix()
+        for folder, package in ((ROOT, "kdiag"), (ROOT / "cmd", "kdiag_cli"))
+        for path in (folder / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+
+    assert names[0] == names[1]
+    assert set(files) <= set(names[0])
+    assert "kdiag/py.typed" in names[0]
+
+
+def test_what_is_installed_works(packages: tuple[Path, Path], tmp_path: Path) -> None:
+    """The script, the module and, checked by mypy in strict mode, the library's examples."""
+    environment = Environment(tmp_path, str(packages[0]))
+
+    assert environment.run("kdiag", "--version") == environment.run(
+        "python", "-m", "kdiag", "--version"
+    )
+    assert "JoinGroup" in environment.run("kdiag", "decode", CAPTURE)
+    lacking = environment.run("kdiag", "report", "clients", CAPTURE, code=2)
+    assert lacking.endswith("pip install 'kdiag[report]'\n")
+
+    environment.install(f"{packages[0]}[report]", "mypy")
+    assert "order-reader" in environment.run("kdiag", "report", "clients", CAPTURE)
+    examples = re.findall(r"^```python\n(.*?)^```$", TOPIC.read_text(), re.DOTALL | re.MULTILINE)
+    for number, example in enumerate(examples):
+        file = tmp_path / f"example_{number}.py"
+        file.write_text(example.replace("captures/", f"{CAPTURES}/"))
+        assert "Success" in environment.run("mypy", "--strict", file)
+        if "localhost" not in example:
+            assert environment.run("python", file)
+
+
+@pytest.mark.skipif(not IS_EXHAUSTIVE, reason="KDIAG_EXHAUSTIVE=1 installs the lowest versions")
+def test_the_lowest_versions_of_everything_are_enough(
+    packages: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """What `pyproject.toml` promises: every module loads, tables are made, records unpacked."""
+    extras = ("html", "latency", "report", "scapy")
+    environment = Environment(tmp_path, f"{packages[0]}[{','.join(extras)}]", *lowest(extras))
+
+    environment.run("python", "-c", IMPORT_EVERYTHING)
+    for capture in ("acks", "old_versions", "produce_consume_group"):
+        environment.run("kdiag", "decode", CAPTURES / f"{capture}.pcap", "--values", "-o", "jsonl")
+    assert "order-reader" in environment.run("kdiag", "report", "clients", CAPTURE)
+    assert "error KD1101" in environment.run("kdiag", "check", "-b", "127.0.0.1:1", code=3)
