@@ -97,7 +97,7 @@ Examples:
   kdiag help
 """
 
-_GC_THRESHOLD: Final = 20_000
+_GC_THRESHOLD: Final = 50_000
 """New objects until the next search for cycles. There are hardly any cycles, and with Python's own
 700 the search takes a tenth of a run that keeps thousands of exchanges."""
 

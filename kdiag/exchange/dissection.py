@@ -131,6 +131,11 @@ class Dissection:
         """Return the topic ids of both sides, in Kafka's text form."""
         return (self._topics or self._find_topics())[1]
 
+    @property
+    def all_topics(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Return `topics` and `topic_ids`."""
+        return self._topics or self._find_topics()
+
     def _find_topics(self) -> tuple[frozenset[str], frozenset[str]]:
         names: set[Any] = set()
         ids: set[bytes] = set()
@@ -138,14 +143,20 @@ class Dissection:
             mentions = None if side is None else side.mentions
             if side is not None and mentions is not None and mentions.topics is not None:
                 mentions.topics(side.message, names, ids)
-        names -= _NO_NAMES
         ids.discard(ZERO_UUID)
-        texts = {uuid_text(each) for each in ids} if ids else set()
         if self.session_topics:
-            by_id = (self.exchange.version or 0) >= FIRST_FETCH_BY_ID
-            (texts if by_id else names).update(topic for topic, _ in self.session_topics)
-        self._topics = frozenset(names), frozenset(texts)
+            self._topics = self._with_session(names - _NO_NAMES, set(map(uuid_text, ids)))
+        else:
+            self._topics = frozenset(names - _NO_NAMES), frozenset(map(uuid_text, ids))
         return self._topics
+
+    def _with_session(
+        self, names: set[str], ids: set[str]
+    ) -> tuple[frozenset[str], frozenset[str]]:
+        """Return topics and ids with those of the fetch session."""
+        by_id = (self.exchange.version or 0) >= FIRST_FETCH_BY_ID
+        (ids if by_id else names).update(topic for topic, _ in self.session_topics or ())
+        return frozenset(names), frozenset(ids)
 
     @property
     def groups(self) -> set[str]:

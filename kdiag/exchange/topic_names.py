@@ -165,7 +165,7 @@ class DeferredNames:
 
     def add(self, dissection: Dissection) -> list[Dissection]:
         """Add the next exchange; return the exchanges that are released, in order."""
-        ready = self._release()
+        ready = self._release() if self._waiting else []
         if self._has_looked_ahead or self._names.has_all(dissection.topic_ids):
             ready.append(dissection)
         elif self._look_ahead is not None:
@@ -190,7 +190,7 @@ class DeferredNames:
 
     def _release(self) -> list[Dissection]:
         """Return the waiting exchanges whose names are complete now."""
-        if not self._waiting or len(self._names) == self._known:
+        if len(self._names) == self._known:
             return []
         self._known = len(self._names)
         ready: list[Dissection] = []

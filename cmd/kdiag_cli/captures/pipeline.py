@@ -99,11 +99,13 @@ class ExchangePipeline:
             self._printer.finish()
 
     def _add_exchange(self, exchange: Exchange) -> None:
-        if self._counts_all and not may_tell_names(exchange) and self.summary.add_like(exchange):
+        tells_names = may_tell_names(exchange)
+        if self._counts_all and not tells_names and self.summary.add_like(exchange):
             return
         dissection = Dissection(exchange)
-        self._names.learn(dissection)
-        if self._sessions is not None:
+        if tells_names:
+            self._names.learn(dissection)
+        if self._sessions is not None and exchange.api_key == api_keys.FETCH:
             self._sessions.follow(dissection)
         if not self._chooses_all:
             if not self.alternatives.is_over:

@@ -46,6 +46,7 @@ SCALARS: Final = (
 )
 """The keys of an exchange with a plain value: the columns of the CSV output."""
 
+_NAME_BY_KEY: Final[dict[int | None, str]] = {key: api.name for key, api in API_BY_KEY.items()}
 _MAX_KEPT_BYTES: Final = 16 << 20
 _PLACE: Final = b"\0"  # occurs in no JSON: bytes below a space are escaped
 
@@ -85,10 +86,7 @@ def in_us(time_ns: int | None) -> int | float | None:
 
 def api_name(exchange: Exchange) -> str | None:
     """Return Kafka's name of the exchange's API; None if it is not known."""
-    if exchange.api_key is None:
-        return None
-    api = API_BY_KEY.get(exchange.api_key)
-    return None if api is None else api.name
+    return _NAME_BY_KEY.get(exchange.api_key)
 
 
 class Documents:
@@ -118,11 +116,11 @@ class Documents:
             "broker": connection.broker,
             "client_id": exchange.client_id,
             "api_key": exchange.api_key,
-            "api": api_name(exchange),
+            "api": _NAME_BY_KEY.get(exchange.api_key),
             "version": exchange.version,
             "correlation_id": exchange.correlation_id,
             "status": dissection.status,
-            "latency_us": in_us(latency_ns),
+            "latency_us": None if latency_ns is None else in_us(latency_ns),
             "error": dissection.error,
             "transfer_us": in_us(transfer_ns) if transfer_ns else transfer_ns,
             "end_time": self._clock.text(end_ns),
@@ -147,12 +145,12 @@ class Documents:
         """Return the document of an exchange."""
         return self._exchange(dissection, self._bodies)
 
-    def exchange_text(self, dissection: Dissection) -> Iterable[bytes]:
-        """Return the document of an exchange as one line of JSON in pieces, without line feed.
+    def exchange_text(self, dissection: Dissection, end: bytes = b"") -> Iterable[bytes]:
+        """Return the document of an exchange as one line of JSON in pieces, and `end` behind it.
 
         It needs less memory than `exchange`; read all pieces before the next call.
         """
-        return self._encoder.pieces(self._exchange(dissection, self._text_bodies))
+        return self._encoder.pieces(self._exchange(dissection, self._text_bodies), end)
 
     def _exchange(self, dissection: Dissection, bodies: Bodies) -> dict[str, Any]:
         document = self.scalars(dissection)
@@ -317,9 +315,9 @@ class DocumentEncoder:
         """Return a document as one line of JSON, without the line feed."""
         return b"".join(self.pieces(document))
 
-    def pieces(self, document: Any) -> list[bytes] | Iterator[bytes]:
-        """Return a document as one line of JSON in several pieces, without the line feed."""
-        text = self._encode_plainly(document)
+    def pieces(self, document: Any, end: bytes = b"") -> list[bytes] | Iterator[bytes]:
+        """Return a document as one line of JSON in several pieces, and `end` behind it."""
+        text = self._encode_plainly(document) + end
         if not self._texts:
             return [text]
         return self._joined(text)

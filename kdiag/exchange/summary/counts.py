@@ -39,6 +39,7 @@ class _Alike(NamedTuple):
 class _Tally(msgspec.Struct):
     """The number of exchanges with equal attributes, and the measures of their kind."""
 
+    alike: _Alike
     measures: Measures
     count: int = 0
 
@@ -96,26 +97,26 @@ class Summary:
         self.unidentified_ports: Counter[int] = Counter()
         self.measures: dict[Kind, Measures] = {}
         self._names = names
-        self._alike: dict[_Alike, _Tally] = {}
+        self._alike: dict[tuple[object, ...], _Tally] = {}
         self._tallies: FingerprintCache[_Tally] | None = None
 
     def add(self, dissection: Dissection) -> None:
         """Count an exchange; its bodies are decoded for status, error and topics."""
         exchange = dissection.exchange
-        alike = _Alike(
+        attributes = (  # those of an `_Alike`, which takes five times as long to make
             (exchange.api_key, exchange.version),
             exchange.request is not None,
             exchange.response is not None,
             exchange.client_id,
             dissection.status,
             dissection.error_code,
-            dissection.topics,
-            dissection.topic_ids,
+            *dissection.all_topics,
         )
-        tally = self._alike.get(alike)
+        tally = self._alike.get(attributes)
         if tally is None:
+            alike = _Alike(*attributes)
             measures = self.measures.setdefault(alike.kind, Measures())
-            tally = self._alike[alike] = _Tally(measures)
+            tally = self._alike[attributes] = _Tally(alike, measures)
         tally.count += 1
         tally.measures.add(exchange)
         if self._tallies is not None:
@@ -179,7 +180,8 @@ class Summary:
     def topics(self) -> Counter[str]:
         """Return exchanges by topic; by its id where no name is known."""
         topics: Counter[str] = Counter()
-        for alike, tally in self._alike.items():
+        for tally in self._alike.values():
+            alike = tally.alike
             named = {self._names.name(topic_id) or topic_id for topic_id in alike.topic_ids}
             for topic in alike.topics | named:
                 topics[topic] += tally.count
@@ -188,8 +190,8 @@ class Summary:
     def _by(self, key: Callable[[_Alike], K | None]) -> Counter[K]:
         """Return counts by the result of `key`; None is left out."""
         counts: Counter[K] = Counter()
-        for alike, tally in self._alike.items():
-            value = key(alike)
+        for tally in self._alike.values():
+            value = key(tally.alike)
             if value is not None:
                 counts[value] += tally.count
         return counts

@@ -19,15 +19,16 @@ from typing import Final, NamedTuple
 MAX_PREAMBLE_BYTES: Final = 4096
 
 _V1: Final = b"PROXY "
-_V1_LINE: Final = re.compile(rb"PROXY (?:UNKNOWN[^\r\n]*|TCP[46] (\S+) \S+ (\d+) \d+)\r\n")
+# Patterns are compiled at their first use, by `re`: that takes 4 ms, and proxies are rare.
+_V1_LINE: Final = rb"PROXY (?:UNKNOWN[^\r\n]*|TCP[46] (\S+) \S+ (\d+) \d+)\r\n"
 _V1_BYTES: Final = 107
 _V2: Final = b"\r\n\r\n\0\r\nQUIT\n"
 _V2_HEAD_BYTES: Final = 16
 _V2_ADDRESS_BYTES: Final = {0x11: 4, 0x21: 16}  # TCP over IPv4, TCP over IPv6
-_CONNECT: Final = re.compile(rb"CONNECT (\S{1,261}) HTTP/1\.[01]\r\n(?:[^\r\n]+\r\n)*\r\n")
-_CONNECTED: Final = re.compile(rb"HTTP/1\.[01] 2\d\d[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n")
-_AUTHORIZATION: Final = re.compile(
-    rb"\r\n(?:proxy-)?(?:authorization|authenticate|cookie)[ \t]*:[ \t]*([^\r\n]+)", re.IGNORECASE
+_CONNECT: Final = rb"CONNECT (\S{1,261}) HTTP/1\.[01]\r\n(?:[^\r\n]+\r\n)*\r\n"
+_CONNECTED: Final = rb"HTTP/1\.[01] 2\d\d[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n"
+_AUTHORIZATION: Final = (
+    rb"(?i)\r\n(?:proxy-)?(?:authorization|authenticate|cookie)[ \t]*:[ \t]*([^\r\n]+)"
 )
 _SOCKS: Final = 5
 _PASSWORD_METHOD: Final = 2
@@ -72,7 +73,7 @@ def read_preamble(client: bytes, server: bytes) -> Preamble | None:
 
 
 def _read_v1(client: bytes) -> Preamble | None:
-    match = _V1_LINE.match(client)
+    match = re.match(_V1_LINE, client)
     if match is None:
         return UNDECIDED if len(client) < _V1_BYTES and b"\n" not in client else None
     source = b":".join(match.groups()).decode(errors="replace") if match[1] else "unknown"
@@ -95,14 +96,14 @@ def _read_v2(client: bytes) -> Preamble | None:
 
 
 def _read_connect(client: bytes, server: bytes) -> Preamble | None:
-    asked = _CONNECT.match(client)
+    asked = re.match(_CONNECT, client)
     if asked is None:
         return None if b"\r\n\r\n" in client else UNDECIDED
-    answered = _CONNECTED.match(server)
+    answered = re.match(_CONNECTED, server)
     if answered is None:
         return None if b"\r\n\r\n" in server else UNDECIDED
     name = asked[1].decode(errors="replace")
-    secrets = tuple(each.span(1) for each in _AUTHORIZATION.finditer(client, 0, asked.end()))
+    secrets = tuple(each.span(1) for each in re.finditer(_AUTHORIZATION, asked[0]))
     return Preamble(f"HTTP CONNECT to {name}", asked.end(), answered.end(), secrets)
 
 

@@ -23,8 +23,7 @@ class JsonLines:
 
     def exchange(self, dissection: Dissection) -> None:
         """Print an exchange."""
-        write_pieces(self._output, self._documents.exchange_text(dissection))
-        self._output.write(b"\n")
+        write_pieces(self._output, self._documents.exchange_text(dissection, b"\n"))
 
     def gap(self, gap: Gap) -> None:
         """Print a gap."""

@@ -26,10 +26,8 @@ from kdiag_cli.commands.decode.printers import (
     absence_text,
 )
 from kdiag_cli.commands.decode.summary import gaps_text, print_summary
-from kdiag_cli.commands.decode.tree import ExchangeView, explanation_document
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.results import require_report_extra
-from kdiag_cli.output.exchanges.lines import ExchangeLines
 from kdiag_cli.output.findings import say_findings
 from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.tcp_text import tcp_lines
@@ -145,6 +143,8 @@ class _DecodeRun:
             return None
         printer: Printer
         if options.output == "text":
+            from kdiag_cli.output.exchanges.lines import ExchangeLines  # noqa: PLC0415 - 5 ms
+
             printer = ExchangeLines(
                 self._output,
                 self._reading.names,
@@ -187,10 +187,13 @@ class _DecodeRun:
             document = self._documents.exchange(dissection)
             facts = dissection.exchange.connection.tcp
             return document if facts is None else document | {"tcp": tcp_document(facts)}
-        show_secrets = self._options.show_secrets
-        return explanation_document(dissection, show_secrets=show_secrets)
+        from kdiag_cli.commands.decode.tree import explanation_document  # noqa: PLC0415 - 8 ms
+
+        return explanation_document(dissection, show_secrets=self._options.show_secrets)
 
     def _show_text(self, dissection: Dissection) -> None:
+        from kdiag_cli.commands.decode.tree import ExchangeView  # noqa: PLC0415 - 8 ms
+
         view = ExchangeView(self._output, self._reading.names, self._documents)
         if self._options.show is not None:
             view.show(dissection)
