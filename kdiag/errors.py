@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 _LIBRARIES: Final = {
+    "aws": "botocore",
     "html": "vl_convert",
     "latency": "hdrh",
     "report": "duckdb",

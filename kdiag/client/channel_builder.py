@@ -38,7 +38,7 @@ def channel_maker(
     make_transport = _transports(config)
     make_authenticator = _authenticators(config, clock, on_sasl_exchange)
     return lambda channel_id, sock, peer, host: Channel(
-        channel_id, make_transport(sock, peer, host), make_authenticator(channel_id), clock
+        channel_id, make_transport(sock, peer, host), make_authenticator(channel_id, host), clock
     )
 
 
@@ -57,21 +57,21 @@ def _authenticators(
     config: ClientConfig,
     clock: Clock,
     on_sasl_exchange: "Callable[[SaslExchange], None] | None",
-) -> Callable[[str], Authenticator]:
-    """Return a function from the id of a channel to its authenticator."""
+) -> Callable[[str, str], Authenticator]:
+    """Return a function from the id of a channel and its host to its authenticator."""
     if config.sasl is None:
-        return lambda _: NoAuthenticator()
+        return lambda *_: NoAuthenticator()
     from kdiag.net.sasl.authenticator import SaslAuthenticator  # noqa: PLC0415 - 16 ms, SASL only
-    from kdiag.net.sasl.settings import SaslSettings, make_mechanism  # noqa: PLC0415 - as above
+    from kdiag.net.sasl.settings import SaslSettings, mechanism_maker  # noqa: PLC0415 - as above
 
     settings = SaslSettings(
         **config.sasl._asdict(),
         timeout_ns=config.request_timeout_ms * NS_PER_MS,
         origins=_origins(config),
     )
-    mechanism = make_mechanism(settings, clock)
-    return lambda channel_id: SaslAuthenticator(
-        mechanism, clock, channel_id, config.client_id, on_sasl_exchange
+    mechanism_for = mechanism_maker(settings, clock)
+    return lambda channel_id, host: SaslAuthenticator(
+        mechanism_for(host), clock, channel_id, config.client_id, on_sasl_exchange
     )
 
 

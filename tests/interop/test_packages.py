@@ -26,6 +26,12 @@ for package in (kdiag, kdiag_cli):
         if "pipeline" not in module.name:  # Spark is not here
             importlib.import_module(module.name)
 """
+SIGN = """\
+import os
+os.environ |= {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+from kdiag.net.sasl.aws_iam import AwsMskIam, AwsSigner
+assert b"x-amz-signature" in next(AwsMskIam(AwsSigner(region="eu-west-1"), "kafka1").tokens())
+"""
 
 
 def lowest(extras: tuple[str, ...]) -> Iterator[str]:
@@ -127,10 +133,11 @@ def test_the_lowest_versions_of_everything_are_enough(
     packages: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """What `pyproject.toml` promises: every module loads, tables are made, records unpacked."""
-    extras = ("html", "latency", "report", "scapy")
+    extras = ("aws", "html", "latency", "report", "scapy")
     environment = Environment(tmp_path, f"{packages[0]}[{','.join(extras)}]", *lowest(extras))
 
     environment.run("python", "-c", IMPORT_EVERYTHING)
+    environment.run("python", "-c", SIGN)
     for capture in ("acks", "old_versions", "produce_consume_group"):
         environment.run("kdiag", "decode", CAPTURES / f"{capture}.pcap", "--values", "-o", "jsonl")
     assert "order-reader" in environment.run("kdiag", "report", "clients", CAPTURE)

@@ -58,7 +58,7 @@ def test_an_environment_of_one_program_keeps_the_extras_that_it_has(
     """They are made anew with all that is asked for."""
     (tmp_path / file).touch()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    for missing in ("vl_convert", "hdrh", "pyspark", "scapy", "duckdb"):
+    for missing in ("botocore", "vl_convert", "hdrh", "pyspark", "scapy", "duckdb"):
         monkeypatch.setitem(sys.modules, missing, None)
 
     assert install_command("scapy") == f"{command}'kdiag[scapy]'"

@@ -64,7 +64,8 @@ CHOICES: Final[dict[str, ChoiceKey]] = {
     ),
     "isolation.level": ChoiceKey("read_uncommitted", ("read_uncommitted", "read_committed")),
     "sasl.mechanism": ChoiceKey(
-        "GSSAPI", ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
+        "GSSAPI",
+        ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI"),
     ),
     "security.protocol": ChoiceKey("PLAINTEXT", ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")),
     "ssl.endpoint.identification.algorithm": ChoiceKey("https", ("https", ""), {"none": ""}),
@@ -82,6 +83,8 @@ LISTS: Final[dict[str, tuple[str, ...]]] = {
 TEXTS: Final[dict[str, str]] = {
     "client.id": f"kdiag-{kdiag.__version__}",
     "client.rack": "",
+    "sasl.aws.profile": "",
+    "sasl.aws.region": "",
     "sasl.oauthbearer.client.credentials.client.id": "",
     "sasl.oauthbearer.config": "",
     "sasl.oauthbearer.extensions": "",

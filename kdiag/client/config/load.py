@@ -32,7 +32,13 @@ from kdiag.client.config.keys import (
 )
 from kdiag.client.config.profiles import profiles_file, read_profile
 from kdiag.client.config.providers import provider_kinds, replaced
-from kdiag.client.config.sasl import SaslConfig, mismatch, read_credentials, sasl_config
+from kdiag.client.config.sasl import (
+    AWS_HANDLERS,
+    SaslConfig,
+    mismatch,
+    read_credentials,
+    sasl_config,
+)
 from kdiag.client.config.servers import BootstrapServer, parse_bootstrap_server
 from kdiag.client.config.sources import (
     CONFIG_VARIABLE,
@@ -48,8 +54,8 @@ from kdiag.client.config.tls import TlsConfig, tls_config
 from kdiag.client.config.values import ConfigValues
 
 _X: Final = "-X"
-_KNOWN_HANDLERS: Final = (".OAuthBearerLoginCallbackHandler",)
-"""Classes of Kafka's own that do what kdiag does."""
+_KNOWN_HANDLERS: Final = (".OAuthBearerLoginCallbackHandler", *AWS_HANDLERS)
+"""Classes of Kafka's own, and of AWS's, that do what kdiag does."""
 
 _NEVER: Final = -1
 """Java's value for librdkafka's 0 of `connections.max.idle.ms`."""

@@ -4,7 +4,8 @@ Credentials are in `sasl.jaas.config` (Java), in `sasl.username` and `sasl.passw
 in the file that `sasl.password.file` names; for each of the two the source that counts most wins.
 
 Source: `OAuthBearerUnsecuredLoginCallbackHandler`, `OAuthBearerSaslClientCallbackHandler` and
-`FileJwtRetriever` of Kafka 4.4.0; KIP-48 (delegation tokens), KIP-342 (extensions).
+`FileJwtRetriever` of Kafka 4.4.0; KIP-48 (delegation tokens), KIP-342 (extensions); README of
+aws-msk-iam-auth.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,10 +18,16 @@ from kdiag.errors import NoPasswordError
 if TYPE_CHECKING:
     from kdiag.client.config.jaas import JaasEntry
 
+AWS_HANDLERS: Final = (".IAMClientCallbackHandler", ".IAMOAuthBearerLoginCallbackHandler")
+"""Classes of AWS's Java library, without their package: the second makes tokens of OAUTHBEARER."""
+
+_AWS_MSK_IAM: Final = "AWS_MSK_IAM"
+_LOGIN_HANDLER: Final = "sasl.login.callback.handler.class"
 _MODULES: Final = {
     "PlainLoginModule": ("PLAIN",),
     "ScramLoginModule": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
     "OAuthBearerLoginModule": ("OAUTHBEARER",),
+    "IAMLoginModule": (_AWS_MSK_IAM,),
 }
 """The mechanisms of each login module, by its class without the package."""
 _KERBEROS: Final = "Krb5LoginModule"
@@ -38,7 +45,7 @@ class SaslConfig(NamedTuple):
     """How a client proves who it is; the fields are those of `SaslSettings`.
 
     Attributes:
-        mechanism: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512` or `OAUTHBEARER`.
+        mechanism: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, `OAUTHBEARER` or `AWS_MSK_IAM`.
         username: the user's name, or the id of a delegation token; empty for OAUTHBEARER.
         password: the password, or the HMAC of a delegation token; empty for OAUTHBEARER.
         is_delegation_token: whether these are a delegation token's (SCRAM only).
@@ -51,6 +58,8 @@ class SaslConfig(NamedTuple):
         unsecured: if there is no endpoint either, Java's options for an unsecured token, such as
             `unsecuredLoginStringClaim_sub`.
         extensions: SASL extensions to send with the token.
+        is_aws: whether the credentials are AWS's, for either of the last two mechanisms.
+        aws_profile, aws_region: the names of these; empty for AWS's usual ones.
     """
 
     mechanism: str
@@ -67,6 +76,9 @@ class SaslConfig(NamedTuple):
     https_ca_file: str | None = None
     unsecured: Mapping[str, str] = {}
     extensions: Mapping[str, str] = {}
+    is_aws: bool = False
+    aws_profile: str = ""
+    aws_region: str = ""
 
 
 class Credentials(NamedTuple):
@@ -129,6 +141,8 @@ def sasl_config(values: ConfigValues, jaas: "JaasEntry | None") -> SaslConfig:
         known = ", ".join(_MODULES)
         raise values.wrong("sasl.jaas.config", f"expected one of the login modules {known}")
     options = {} if jaas is None else jaas.options
+    if mechanism == _AWS_MSK_IAM:
+        return _with_aws(mechanism, values, options)
     if mechanism == "OAUTHBEARER":
         return _oauthbearer(values, options)
     username, password = values.text("sasl.username"), values.secret("sasl.password")
@@ -166,6 +180,9 @@ def _oauthbearer(values: ConfigValues, options: Mapping[str, str]) -> SaslConfig
         config = config._replace(token_file="/" + url.removeprefix("file:").lstrip("/"))
     if config.token or config.token_file or config.token_command:
         return config
+    handler = values.setting(_LOGIN_HANDLER)
+    if handler is not None and handler.value.strip().endswith(AWS_HANDLERS[1]):
+        return _with_aws("OAUTHBEARER", values, options)
     if url:
         return _with_provider(config, values, options)
     if config.unsecured:
@@ -175,6 +192,23 @@ def _oauthbearer(values: ConfigValues, options: Mapping[str, str]) -> SaslConfig
         "sasl.oauthbearer.token.file or sasl.oauthbearer.token.command"
     )
     raise values.wrong("sasl.mechanism", why)
+
+
+def _with_aws(mechanism: str, values: ConfigValues, options: Mapping[str, str]) -> SaslConfig:
+    """Return how to log in with credentials of AWS."""
+    for option in options:
+        if option.startswith("awsRole"):
+            why = (
+                f"{option} is not supported; name the role in a profile of ~/.aws/config"
+                " (role_arn), and that profile in awsProfileName"
+            )
+            raise values.wrong("sasl.jaas.config", why)
+    return SaslConfig(
+        mechanism,
+        is_aws=True,
+        aws_profile=values.text("sasl.aws.profile") or options.get("awsProfileName", ""),
+        aws_region=values.text("sasl.aws.region"),
+    )
 
 
 def _with_provider(

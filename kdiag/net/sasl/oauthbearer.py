@@ -21,6 +21,9 @@ from kdiag.net.sasl.tokens import TokenSource, expiry_ns
 _SEPARATOR: Final = "\x01"
 _NAME: Final = re.compile(r"[A-Za-z]+")
 _VALUE: Final = re.compile(r"[\x21-\x7e \t\r\n]+")
+_REFUSED_FIX: Final = (
+    "Compare the token's issuer, audience and scope with sasl.oauthbearer.* of the broker"
+)
 
 
 class OauthBearer:
@@ -29,7 +32,11 @@ class OauthBearer:
     name = "OAUTHBEARER"
 
     def __init__(
-        self, source: TokenSource, clock: Clock, extensions: Mapping[str, str] | None = None
+        self,
+        source: TokenSource,
+        clock: Clock,
+        extensions: Mapping[str, str] | None = None,
+        refused_fix: str = _REFUSED_FIX,
     ) -> None:
         """Keep the source.
 
@@ -37,6 +44,7 @@ class OauthBearer:
             source: where tokens come from; it is asked for each authentication.
             clock: decides whether a refused token had expired.
             extensions: SASL extensions, which a broker's validator may need.
+            refused_fix: what to do about a token that is refused and had not expired.
 
         Raises:
             ValueError: if an extension is not allowed; names it.
@@ -49,6 +57,7 @@ class OauthBearer:
         self._source = source
         self._clock = clock
         self._extensions = dict(extensions or {})
+        self._refused_fix = refused_fix
         self._expires_ns: int | None = None
 
     def __repr__(self) -> str:
@@ -79,10 +88,7 @@ class OauthBearer:
                 expired = f"it expired at {when:%Y-%m-%dT%H:%M:%SZ}, {late_s} s before now"
                 return Refusal(f"{why}; {expired}", "Get a new token")
             why = f"{why}; it says that it holds until {when:%Y-%m-%dT%H:%M:%SZ}"
-        return Refusal(
-            why,
-            "Compare the token's issuer, audience and scope with sasl.oauthbearer.* of the broker",
-        )
+        return Refusal(why, self._refused_fix)
 
 
 def _status(message: str) -> str:

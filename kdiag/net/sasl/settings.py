@@ -1,7 +1,8 @@
 """SASL settings: Kafka's `sasl.` settings, and the mechanism that they name.
 
-`make_mechanism` is the one place that knows every mechanism. A new one is a module of this folder
-with a class that is a `SaslMechanism`, and a line in `_MAKERS`.
+`mechanism_maker` is the one place that knows every mechanism. A new one is a module of this folder
+with a class that is a `SaslMechanism`, and a line in `_MAKERS`; AWS's signs the name of the broker,
+and so is made for each.
 
 Source: Kafka's `SaslConfigs`; KIP-48 (delegation tokens), KIP-255, KIP-342 (OAUTHBEARER).
 """
@@ -13,7 +14,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S, Clock
-from kdiag.errors import ConfigError
+from kdiag.errors import ConfigError, install_command
+from kdiag.net.sasl.aws_iam import AWS_MSK_IAM, REFUSED_FIX, AwsMskIam, AwsSigner, AwsToken
 from kdiag.net.sasl.identity_provider import ClientCredentials, ProviderToken
 from kdiag.net.sasl.mechanism import Plain, SaslMechanism
 from kdiag.net.sasl.oauthbearer import OauthBearer
@@ -35,7 +37,7 @@ class SaslSettings(NamedTuple):
     """How a client proves who it is.
 
     Attributes:
-        mechanism: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512` or `OAUTHBEARER`.
+        mechanism: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, `OAUTHBEARER` or `AWS_MSK_IAM`.
         username: the user's name, or the id of a delegation token.
         password: the password, or the HMAC of a delegation token.
         is_delegation_token: whether these are a delegation token's (SCRAM only).
@@ -47,6 +49,8 @@ class SaslSettings(NamedTuple):
         https_ca_file: a PEM file of who vouches for the provider; empty for the system's.
         unsecured: the options of Kafka's login module for an unsecured token.
         extensions: SASL extensions of OAUTHBEARER.
+        is_aws: whether AWS's credentials are used: by AWS_MSK_IAM, or as OAUTHBEARER's token.
+        aws_profile, aws_region: these; empty for AWS's usual ones.
         timeout_ns: how long the command, or the provider, may take.
         origins: setting -> where it came from, for errors.
     """
@@ -65,6 +69,9 @@ class SaslSettings(NamedTuple):
     https_ca_file: str | None = None
     unsecured: Mapping[str, str] = MappingProxyType({})
     extensions: Mapping[str, str] = MappingProxyType({})
+    is_aws: bool = False
+    aws_profile: str = ""
+    aws_region: str = ""
     timeout_ns: int = 30 * NS_PER_S
     origins: Mapping[str, str] = MappingProxyType({})
 
@@ -74,6 +81,25 @@ class SaslSettings(NamedTuple):
     def error(self, key: str, why: str) -> ConfigError:
         """Return the error about a setting."""
         return ConfigError(key, self.origins.get(key, "SASL settings"), why)
+
+
+def mechanism_maker(settings: SaslSettings, clock: Clock) -> Callable[[str], SaslMechanism]:
+    """Return a function from the name of a broker to the mechanism for it.
+
+    Raises:
+        ConfigError: as `make_mechanism`, or if it needs an extra that is not installed.
+    """
+    if not settings.is_aws:
+        mechanism = make_mechanism(settings, clock)
+        return lambda _: mechanism
+    try:
+        signer = AwsSigner(settings.aws_profile, settings.aws_region)
+    except ImportError:
+        why = f"credentials of AWS need botocore: {install_command('aws')}"
+        raise settings.error("sasl.mechanism", why) from None
+    if settings.mechanism == AWS_MSK_IAM:
+        return lambda host: AwsMskIam(signer, host)
+    return lambda host: OauthBearer(AwsToken(signer, host), clock, refused_fix=REFUSED_FIX)
 
 
 def make_mechanism(settings: SaslSettings, clock: Clock) -> SaslMechanism:

@@ -102,6 +102,10 @@ def test_a_store_that_cannot_be_read_is_a_configuration_error(tmp_path: Path) ->
             ),
             "<OauthBearer with <UnsecuredToken {'sub': 'bob'}>>",
         ),
+        (
+            ("sasl.mechanism=AWS_MSK_IAM", "sasl.aws.profile=dev"),
+            "<AwsMskIam of <AwsSigner with profile 'dev', not looked for yet>>",
+        ),
     ],
 )
 def test_sasl_logs_in_by_the_mechanism_that_is_configured(

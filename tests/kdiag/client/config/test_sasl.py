@@ -11,6 +11,8 @@ from kdiag.errors import ConfigError
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+IAM = "software.amazon.msk.auth.iam.IAMLoginModule"
+IAM_LOGIN = "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler"
 KERBEROS = "com.sun.security.auth.module.Krb5LoginModule"
 
 
@@ -187,7 +189,7 @@ def test_an_identity_provider_is_asked_with_client_credentials(properties: list[
         ("PLAIN", [f"sasl.jaas.config={KERBEROS} required;"], "GSSAPI (Kerberos) is not supported"),
         (
             "PLAIN",
-            ["sasl.jaas.config=a.IAMLoginModule required;"],
+            ["sasl.jaas.config=a.NtlmLoginModule required;"],
             "expected one of the login modules",
         ),
         ("PLAIN", ["sasl.jaas.config=nonsense"], "expected the word `required`"),
@@ -242,3 +244,52 @@ def test_a_login_module_for_another_mechanism_is_told() -> None:
 
     assert "sasl.jaas.config (-X): Java clients need ScramLoginModule for SCRAM-SHA-512" in warnings
     assert not any("Java" in each for each in config("PLAIN", f"sasl.jaas.config={jaas}").warnings)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "properties", "profile", "region"),
+    [
+        ("AWS_MSK_IAM", (f"sasl.jaas.config={IAM} required;",), "", ""),
+        ("aws_msk_iam", (), "", ""),
+        ("AWS_MSK_IAM", (f'sasl.jaas.config={IAM} required awsProfileName="dev";',), "dev", ""),
+        ("AWS_MSK_IAM", ("sasl.aws.profile=dev", "sasl.aws.region=eu-west-1"), "dev", "eu-west-1"),
+        (
+            "OAUTHBEARER",
+            (
+                f"sasl.jaas.config={OAUTH} required awsProfileName='dev';",
+                f"sasl.login.callback.handler.class={IAM_LOGIN}",
+            ),
+            "dev",
+            "",
+        ),
+    ],
+)
+def test_credentials_of_aws_are_used_as_by_its_java_library(
+    mechanism: str, properties: tuple[str, ...], profile: str, region: str
+) -> None:
+    """By its own mechanism, by the tokens that it makes for OAUTHBEARER, or in kdiag's words."""
+    handler = (
+        "sasl.client.callback.handler.class=software.amazon.msk.auth.iam.IAMClientCallbackHandler"
+    )
+    found = config(mechanism, handler, *properties)
+
+    assert found.sasl == SaslConfig(
+        mechanism.upper(), is_aws=True, aws_profile=profile, aws_region=region
+    )
+    secret = "everybody on this machine can read it"
+    assert [each for each in found.warnings if secret not in each] == []
+
+
+@pytest.mark.parametrize("option", ["awsRoleArn", "awsRoleSessionName"])
+def test_a_role_of_aws_belongs_into_a_profile(option: str) -> None:
+    """What kdiag does not do is refused, lest it logs in as somebody else."""
+    jaas = f'sasl.jaas.config={IAM} required {option}="arn:aws:iam::123456789012:role/reader";'
+    with pytest.raises(ConfigError, match=f"{option} is not supported; name the role in a profile"):
+        sasl("AWS_MSK_IAM", jaas)
+
+
+def test_a_token_that_is_given_is_used_before_credentials_of_aws() -> None:
+    """The handler is that of a file that serves Java clients too."""
+    handler = f"sasl.login.callback.handler.class={IAM_LOGIN}"
+
+    assert sasl("OAUTHBEARER", handler, "sasl.oauthbearer.token.file=/t").is_aws is False

@@ -65,7 +65,7 @@ def test_what_nobody_gave_is_the_default() -> None:
         (ConfigValues.number, "request.timeout.ms", "1_000", "a whole number"),
         (ConfigValues.flag, "enable.ssl.certificate.verification", "no", "true or false"),
         (ConfigValues.choice, "security.protocol", "TLS", "PLAINTEXT, SSL, .*found 'TLS'"),
-        (ConfigValues.choice, "sasl.mechanism", "AWS_MSK_IAM", "PLAIN, SCRAM-SHA-256"),
+        (ConfigValues.choice, "sasl.mechanism", "NTLM", "PLAIN, SCRAM-SHA-256"),
         (ConfigValues.path, "ssl.key.location", "~nobody.of.this.name/a", "home"),
     ],
 )

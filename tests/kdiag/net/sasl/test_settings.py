@@ -1,8 +1,11 @@
+import subprocess
+import sys
+
 import pytest
 
 from kdiag.clock import ManualClock
 from kdiag.errors import ConfigError
-from kdiag.net.sasl.settings import SaslSettings, make_mechanism
+from kdiag.net.sasl.settings import SaslSettings, make_mechanism, mechanism_maker
 
 PLAIN = SaslSettings("PLAIN", "alice", "s3cret")
 
@@ -67,3 +70,49 @@ def test_an_endpoint_that_is_no_address_is_a_configuration_error() -> None:
         make_mechanism(settings, ManualClock())
 
     assert error.value.key == "sasl.oauthbearer.token.endpoint.url"
+
+
+@pytest.mark.parametrize(
+    ("settings", "made"),
+    [
+        (SaslSettings("AWS_MSK_IAM", is_aws=True), "<AwsMskIam of {}>"),
+        (SaslSettings("OAUTHBEARER", is_aws=True), "<OauthBearer with <AwsToken of {}>>"),
+    ],
+)
+def test_credentials_of_aws_are_used_for_each_broker(settings: SaslSettings, made: str) -> None:
+    """Their name is signed; those who sign are found once."""
+    mechanism_for = mechanism_maker(settings._replace(aws_profile="dev"), ManualClock())
+    first, second = mechanism_for("b-1"), mechanism_for("b-2")
+
+    signer = "<AwsSigner with profile 'dev', not looked for yet>"
+    assert repr(first) == repr(second) == made.format(signer)
+    assert first is not second
+
+
+def test_other_mechanisms_are_the_same_for_all_brokers() -> None:
+    """A token is asked for once."""
+    mechanism_for = mechanism_maker(PLAIN, ManualClock())
+
+    assert mechanism_for("b-1") is mechanism_for("b-2")
+
+
+def test_an_extra_that_is_missing_is_named_with_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And with the setting that needs it."""
+    monkeypatch.setitem(sys.modules, "botocore.session", None)
+    origins = {"sasl.mechanism": "client.properties:3"}
+    with pytest.raises(ConfigError) as error:
+        mechanism_maker(SaslSettings("AWS_MSK_IAM", is_aws=True, origins=origins), ManualClock())
+
+    assert (error.value.key, error.value.origin) == ("sasl.mechanism", "client.properties:3")
+    assert "credentials of AWS need botocore: " in error.value.why
+    assert error.value.why.endswith("pip install 'kdiag[aws]'")
+
+
+def test_botocore_is_not_imported_for_other_mechanisms() -> None:
+    """It takes as long as all the rest."""
+    program = "import sys, kdiag.net.sasl.settings; print('botocore' in sys.modules)"
+    command = [sys.executable, "-c", program]
+
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
