@@ -2,12 +2,16 @@
 
     python tests/bench/tail.py [--rounds 5] [--kafka 4.3.1]
 
-starts a Kafka node and writes three topics: 1,000,000 records of 100 bytes, 200,000 JSON documents
-of 1 kB in lz4, and one record of 10 MB in each of 100 partitions. Each program reads the first two
-from beginning to end and writes the values into a pipe, a line each; kdiag and kcat also write
-JSON. Prints a Markdown table: the median CPU time of a record, with everything from the start of
-the program on, the median wall time and the peak memory. Ends with 1, and says why, if a program
-does not write what it should or a goal is missed:
+starts a Kafka node and writes topics: 1,000,000 records of 100 bytes, 200,000 JSON documents of
+1 kB in lz4, twice 300,000 records of 1 kB in batches of 16 KiB, as Kafka's producers write them by
+default (values of one length, and from 500 to 1500 bytes), and one record of 10 MB in each of 100
+partitions. Each program reads all but the last from beginning to end and writes the values into a
+pipe, a line each; kdiag and kcat also write JSON. Prints a Markdown table: the median CPU time of a
+record, with everything from the start of the program on, how many times kdiag's that is, the median
+wall time and the peak memory. Another table has the CPU time of following 50 partitions in which
+nothing happens, for 2 s, in which programs start, and for 20 s after that.
+
+Ends with 1, and says why, if a program does not write what it should or a goal is missed:
 
 * CPU: kafka-python takes three times as much or more, aiokafka as much or more;
 * wall time: less than kcat's, if it is installed;
@@ -20,6 +24,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -28,7 +33,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Final, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "rig"))
@@ -90,13 +95,15 @@ class Topic(NamedTuple):
         name: its name.
         title: what is in it, in words.
         records: how many.
-        value_bytes: how long each is.
+        value_bytes: how long each is, or all are on average.
+        batch_bytes: how large a producer's batches may be.
     """
 
     name: str
     title: str
     records: int
     value_bytes: int
+    batch_bytes: int = 1_000_000
 
 
 class Cost(NamedTuple):
@@ -109,9 +116,16 @@ class Cost(NamedTuple):
 
 SMALL: Final = Topic("small", "1,000,000 x 100 B", 1_000_000, 100)
 DOCUMENTS: Final = Topic("documents", "200,000 x 1 kB, lz4", 200_000, 1000)
+USUAL_BATCHES: Final = Topic("usual", "300,000 x 1 kB, batches of 16 KiB", 300_000, 1000, 16_384)
+VARIED: Final = Topic("varied", "300,000 x 0.5 to 1.5 kB, same batches", 300_000, 1000, 16_384)
 LARGE: Final = Topic("large", "100 x 10 MB, 100 partitions", LARGE_PARTITIONS, LARGE_BYTES)
 
-TOPICS: Final = (SMALL, DOCUMENTS, LARGE)
+MEASURED: Final = (SMALL, DOCUMENTS, USUAL_BATCHES, VARIED)
+TOPICS: Final = (*MEASURED, LARGE)
+IDLE: Final = "idle"
+IDLE_PARTITIONS: Final = 50
+IDLE_S: Final = (2, 22)
+"""How long programs follow them: the first is for their start."""
 
 Costs = dict[tuple[Topic, str], list[Cost]]
 
@@ -164,8 +178,12 @@ def values(topic: Topic) -> Iterator[bytes]:
         yield from (large for _ in range(topic.records))
     elif topic == DOCUMENTS:
         yield from (document(number, rng) for number in range(topic.records))
+    elif topic == VARIED:
+        for number in range(topic.records // 2):
+            more = number * 379 % 1001
+            yield from (b"%0*d" % (length, number) for length in (500 + more, 1500 - more))
     else:
-        yield from (b"%0100d" % number for number in range(topic.records))
+        yield from (b"%0*d" % (topic.value_bytes, number) for number in range(topic.records))
 
 
 def write(servers: str, topic: Topic) -> None:
@@ -177,6 +195,7 @@ def write(servers: str, topic: Topic) -> None:
     )
     producer = Producer(
         {
+            "batch.size": topic.batch_bytes,
             "bootstrap.servers": servers,
             "compression.type": "lz4" if topic == DOCUMENTS else "none",
             "linger.ms": 0 if is_large else 20,
@@ -224,7 +243,7 @@ def measure(servers: str, rounds: int) -> Costs:
     """Run all programs in turns, after a round that only warms the caches."""
     costs: Costs = {}
     for number in range(rounds + 1):
-        for topic in (SMALL, DOCUMENTS):
+        for topic in MEASURED:
             for name, command in commands(servers, topic).items():
                 cost = run(command, topic, only_values="-J" not in command)
                 if number:
@@ -235,17 +254,47 @@ def measure(servers: str, rounds: int) -> Costs:
     return costs
 
 
+def follow_idle(servers: str) -> Iterator[tuple[str, ...]]:
+    """Return the cells of the table about partitions in which nothing happens, its head first."""
+    yield f"{IDLE_PARTITIONS} idle partitions", "start, CPU s", "20 s after it, CPU s"
+    yield "---", "---:", "---:"
+    topic_maker.create(servers, IDLE, IDLE_PARTITIONS, 1, {})
+    programs: dict[str, Sequence[str]] = {
+        VALUES: (KDIAG, "tail", "-b", servers, IDLE, "-o", "end"),
+    }
+    if shutil.which(KCAT):
+        programs[KCAT] = (KCAT, "-C", "-b", servers, "-t", IDLE, "-o", "end", "-q")
+    for name, command in programs.items():
+        start_s, all_s = (cpu_of_following(command, seconds) for seconds in IDLE_S)
+        yield name, f"{start_s:.2f}", f"{all_s - start_s:.2f}"
+
+
+def cpu_of_following(command: Sequence[str], seconds: float) -> float:
+    """Return the CPU time that a program takes until it is interrupted."""
+    quiet = subprocess.DEVNULL
+    program = subprocess.Popen(command, stdout=quiet, stderr=quiet, env=ENVIRONMENT)
+    sleep(seconds)
+    program.send_signal(signal.SIGINT)
+    _, status, usage = os.wait4(program.pid, 0)
+    program.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
+
+
 def rows(costs: Costs) -> Iterator[tuple[str, ...]]:
     """Return the cells of the table, its head first."""
-    yield "topic", "program", "CPU µs/record", "least - most", "wall s", "peak MB"
-    yield "---", "---", "---:", "---:", "---:", "---:"
+    yield "topic", "program", "CPU µs/record", "least - most", "x kdiag", "wall s", "peak MB"
+    yield "---", "---", "---:", "---:", "---:", "---:", "---:"
     for (topic, name), runs in costs.items():
         times = [cost.cpu_s / topic.records * 1e6 for cost in runs]
+        ours = costs[topic, JSON if name.endswith("-J") else VALUES]
+        pairs = zip(runs, ours, strict=True)
+        ratio = statistics.median(theirs.cpu_s / own.cpu_s for theirs, own in pairs)
         yield (
             topic.title,
             name,
             f"{statistics.median(times):.2f}",
             f"{min(times):.2f} - {max(times):.2f}" if len(times) > 1 else "",
+            "" if runs is ours else f"{ratio:.2f}",
             f"{statistics.median(cost.wall_s for cost in runs):.2f}",
             f"{max(cost.rss_mb for cost in runs):.0f}",
         )
@@ -253,7 +302,7 @@ def rows(costs: Costs) -> Iterator[tuple[str, ...]]:
 
 def missed(costs: Costs) -> Iterator[str]:
     """Return the goals that were missed, in words."""
-    for topic in (SMALL, DOCUMENTS):
+    for topic in MEASURED:
         cpu_s = statistics.median(cost.cpu_s for cost in costs[topic, VALUES])
         for rival, goal in (("kafka-python", KAFKA_PYTHON_TIMES), ("aiokafka", 1.0)):
             times = statistics.median(cost.cpu_s for cost in costs[topic, rival]) / cpu_s
@@ -296,8 +345,10 @@ def main() -> None:
         with ProcessPoolExecutor(1) as apart:  # a program's peak memory starts with its parent's
             list(apart.map(write, [cluster.bootstrap] * len(TOPICS), TOPICS))
         costs = measure(cluster.bootstrap, given.rounds)
+        idle = list(follow_idle(cluster.bootstrap))
     lines = [machine(given.kafka), ""]
     lines += [f"| {' | '.join(cells)} |" for cells in rows(costs)]
+    lines += ["", *(f"| {' | '.join(cells)} |" for cells in idle)]
     sys.stdout.write("\n".join(lines) + "\n")
     if misses := list(missed(costs)):
         raise SystemExit("\n".join(["", "missed:", *misses]))

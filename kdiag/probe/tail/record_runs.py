@@ -18,7 +18,7 @@ from kdiag.client.fetch.position import FetchedBatch, PartitionKey
 from kdiag.errors import DecodeError
 from kdiag.probe.tail.record_columns import ObjectColumns, RunColumns, checked, read_columns
 from kdiag.wire.records.batch import MAGIC_2, RecordBatch
-from kdiag.wire.records.record import Record
+from kdiag.wire.records.record import CONTROL_BIT, LOG_APPEND_TIME_BIT, Record
 
 MAX_RUN_BYTES: Final = 1 << 19
 """The most bytes of batches, as fetched, in one run, unless one batch is larger."""
@@ -101,23 +101,38 @@ def record_runs(
             yield from _read(fetched, only_values=only_values)
 
 
+_Trait = tuple[PartitionKey, int, int, int, bool, bool]
+
+_ORIGIN_BITS: Final = LOG_APPEND_TIME_BIT | CONTROL_BIT
+"""The attributes of a batch on which its `Origin` depends, beside its magic."""
+
+
 class _Grouping:
     """Returns for each batch the number of its run."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._last: tuple[Origin, bool] | None = None
+        self._last: _Trait | None = None
         self._size = self._records = self._number = 0
 
     def __call__(self, fetched: FetchedBatch) -> int:
-        trait, size = (_origin(fetched), _is_cut(fetched)), fetched.batch.size_in_bytes
-        is_full = self._records >= _ENOUGH or self._size + size > self._max_bytes
-        if trait != self._last or is_full:
+        batch, is_cut = fetched.batch, _is_cut(fetched)
+        trait = (
+            fetched.key,
+            batch.partition_leader_epoch,
+            batch.magic,
+            batch.attributes & _ORIGIN_BITS,
+            fetched.is_aborted,
+            is_cut,
+        )
+        self._size += batch.size_in_bytes
+        is_full = self._records >= _ENOUGH or self._size > self._max_bytes
+        if is_full or trait != self._last:
             self._last = trait
-            self._size = self._records = 0
+            self._size, self._records = batch.size_in_bytes, 0
             self._number += 1
-        self._size += size
-        self._records += 0 if trait[1] else fetched.batch.record_count
+        if not is_cut:
+            self._records += batch.record_count
         return self._number
 
 

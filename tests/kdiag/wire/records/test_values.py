@@ -57,3 +57,43 @@ def test_another_count_than_stated_is_refused(count: int) -> None:
     """One record is neither none nor two."""
     with pytest.raises(DecodeError):
         read_values(write_records([Record(0, 0, None, b"v")], 0, 0), count)
+
+
+alike = st.builds(
+    lambda count, length, time, step: [
+        Record(offset, time + step * offset, None, b"%0*d" % (length, offset))
+        for offset in range(count)
+    ],
+    st.integers(1, 70),
+    st.sampled_from([1, 56, 57, 64, 1000, 8184, 8185]),
+    st.integers(0, 70),
+    st.integers(0, 2),
+)
+
+
+@given(alike)
+def test_values_of_one_length_are_those_of_the_records(given_records: list[Record]) -> None:
+    """These are read at once where each record has the same form."""
+    body = write_records(given_records, 0, 0)
+
+    assert read_values(body, len(given_records)) == [each.value for each in given_records]
+
+
+@given(alike, st.data())
+def test_records_that_are_alike_are_refused_as_others_are(
+    given_records: list[Record], data: st.DataObject
+) -> None:
+    """Where a byte of the form was changed, the reader of records decides."""
+    count = len(given_records)
+    body = bytearray(write_records(given_records, 0, 0))
+    start = data.draw(st.integers(0, count - 1)) * (len(body) // count)
+    place = start + data.draw(st.integers(-1, 8))
+    body[max(0, min(len(body) - 1, place))] = data.draw(st.integers(0, 255))
+    changed = bytes(body)
+
+    fault = fault_of(lambda: read_records(changed, count, 0, 0, 10**6))
+
+    assert fault == fault_of(lambda: read_values(changed, count))
+    if fault is None:
+        values = [each.value for each in read_records(changed, count, 0, 0, 10**6)]
+        assert read_values(changed, count) == values
