@@ -54,7 +54,10 @@ DEFAULT_MAX_BYTES: Final = 64 << 20
 
 
 class TopicNames:
-    """The names of topic ids that are known by now; ids are in Kafka's text form."""
+    """The names of topic ids that are known by now; ids are in Kafka's text form.
+
+    A topic keeps its name for life: the first one counts, so that a damaged one changes none.
+    """
 
     def __init__(self, names: Mapping[str, str] | None = None) -> None:
         """Start with the names by id that are known beforehand."""
@@ -99,7 +102,7 @@ class TopicNames:
 
     def _learn(self, topic_id: bytes, name: str | None) -> None:
         if topic_id != ZERO_UUID and name:
-            self._names[uuid_text(topic_id)] = name
+            self._names.setdefault(uuid_text(topic_id), name)
 
     def _learn_from_log(self, dissection: Dissection) -> None:
         """Add the topics that a fetch from the metadata log creates."""

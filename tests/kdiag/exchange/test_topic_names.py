@@ -54,6 +54,15 @@ def test_a_metadata_response_tells_the_names_of_its_topics() -> None:
     assert len(names) == 3
 
 
+def test_a_topic_keeps_the_name_that_was_learnt_first() -> None:
+    """A damaged response tells another one, and so every row has the same."""
+    names = TopicNames()
+    for name in ("orders", "or\udcffers"):
+        answered = MetadataResponse(topics=[MetadataResponseTopic(name=name, topic_id=ID)])
+        names.learn(Dissection(make_exchange(MetadataRequest(), answered, version=12)))
+    assert names.name(TEXT) == "orders"
+
+
 def test_the_metadata_log_tells_the_names_of_topics_that_are_created() -> None:
     """A follower of the controllers reads TopicRecords with its fetches."""
     record = b"\x01\x02\x00" + encode(TopicRecord(name="invoices", topic_id=ID), 0)
