@@ -72,7 +72,9 @@ def files() -> list[Path]:
     found = [*CAPTURES.glob("*.pcap"), *TLS_CAPTURES.glob("*.pcap")]
     if "KDIAG_REFERENCE" in os.environ:
         found += Path(os.environ["KDIAG_REFERENCE"], "captures").glob("*.pcap*")
-    return sorted(path for path in found if path.read_bytes()[:4] in _MAGICS)
+    # By name first: so an input has the same number wherever the repository is.
+    captures = (path for path in found if path.read_bytes()[:4] in _MAGICS)
+    return sorted(captures, key=lambda path: (path.name, path))
 
 
 @cache
