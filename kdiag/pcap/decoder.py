@@ -24,7 +24,7 @@ from kdiag.pcap.kafka.conversation import Announcements
 from kdiag.pcap.kafka.frame_cutter import MAX_WAIT_PACKETS
 from kdiag.pcap.kafka.frame_stream import FrameLimits
 from kdiag.pcap.kafka.matching import ExchangeCollector
-from kdiag.pcap.kafka.unmatched_responses import UnmatchedResponses
+from kdiag.pcap.kafka.unmatched_responses import Turns, UnmatchedResponses
 from kdiag.pcap.memory_budget import DEFAULT_LIMITS, Limits, MemoryBudget
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader, Source
@@ -50,6 +50,7 @@ class CaptureDecoder:
     Attributes:
         counts: the counts so far.
         recording: knows the packets that other decoders are fed; None if this one gets all.
+        turns: with a recording, when it is the turn of frames and the ends of connections.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class CaptureDecoder:
             frozenset(ports),
             endpoint_text,
         )
+        self.turns = Turns(self._collector.unmatched_responses)
         self._budget = MemoryBudget(limits.max_memory_bytes)
         self._silence = SilenceWatch(limits.idle_ns)
         self._flows: dict[tuple[int, int], Flow] = {}
@@ -159,6 +161,7 @@ class CaptureDecoder:
 
     def finish(self) -> list[Item]:
         """End all connections at the end of the capture; return the items that this completes."""
+        self._now = self._now if self.recording is None else self.recording.last()
         for flow in self._all_flows():
             self._end(flow, *self._last_moment(flow))
         return self._release(None)
@@ -390,7 +393,10 @@ class CaptureDecoder:
         flows = self._flows if self._flows.get(flow.endpoints) is flow else self._displaced
         del flows[flow.endpoints]
         self._unresolved.pop(flow, None)
-        if self._closed.pop(flow, None) is not None:
+        closed = self._closed.pop(flow, None)
+        if closed is not None:
+            if self.recording is not None:
+                self.turns.expect_end(flow.connection, Moment(closed, flow.linger_until_ns))
             self._remembered[flow.endpoints] = None
             if len(self._remembered) > MAX_REMEMBERED:
                 del self._remembered[next(iter(self._remembered))]
@@ -414,7 +420,18 @@ class CaptureDecoder:
         if flow.closed_ns is None or flow not in self._closed:
             return False
         at = self._over_at(flow, batch.batch)
-        return at is not None and int(batch.batch.packet[at]) <= row.packet
+        if at is not None and int(batch.batch.packet[at]) <= row.packet:
+            return True
+        if self.recording is None:
+            return False
+        latest_ns = row.time_ns + self.recording.lag_ns(row.packet)
+        moment = self._recorded_end(flow) if latest_ns > flow.linger_until_ns else None
+        return moment is not None and moment.packet <= row.packet
+
+    def _recorded_end(self, flow: Flow) -> Moment | None:
+        """Return the first packet of the recording at which a closed connection is over."""
+        assert self.recording is not None
+        return self.recording.first_after(self._closed[flow], flow.linger_until_ns)
 
     def _over_at(self, flow: Flow, batch: SegmentBatch) -> int | None:
         """Return the first row of a batch at which a closed connection is over, if there is one.
@@ -446,26 +463,25 @@ class CaptureDecoder:
 
     def _moment_over(self, flow: Flow, batch: SegmentBatch) -> Moment:
         """Return the first packet at which a closed connection was over, of whichever it is."""
-        if self.recording is not None and not flow.is_settled:
-            moment = self.recording.first_after(self._closed[flow], flow.linger_until_ns)
+        at = self._over_at(flow, batch)
+        if self.recording is not None and (at is None or not flow.is_settled):
+            moment = self._recorded_end(flow)
             if moment is not None:
                 return moment
-        at = self._over_at(flow, batch)
         assert at is not None
         return Moment(int(batch.packet[at]), int(batch.time_ns[at]))
 
     def _last_moment(self, flow: Flow) -> tuple[Moment, str]:
         """Return when a connection that did not end is ended, and why."""
-        last = self._now if self.recording is None else self.recording.last()
-        is_silent = self._silence.is_over(flow.last_ns, last.time_ns)
+        is_silent = self._silence.is_over(flow.last_ns, self._now.time_ns)
         reason = IDLE if is_silent and flow.closed_ns is None else _END_OF_CAPTURE
         if self.recording is None or flow.is_settled:
             return self._now, reason
         if flow in self._closed:
-            moment = self.recording.first_after(self._closed[flow], flow.linger_until_ns)
+            moment = self._recorded_end(flow)
             if moment is not None:
                 return moment, ""
-        return last, reason
+        return self._now, reason
 
     def _first_unresolved(self) -> int | None:
         """Return the first packet of which it is not known yet which frames start in it."""
@@ -496,9 +512,12 @@ class CaptureDecoder:
             count = bisect_right(starts, first_unresolved, key=_ORDER)
         due = starts[:count]
         del starts[:count]
-        for _, begin, frame in due:
-            begin(frame)
         collector, around = self._collector, self._around
+        if self.recording is None:
+            for _, begin, frame in due:
+                begin(frame)
+        else:
+            self.turns.take(due, collector.exchanges, around.ended, self.recording, self._now)
         self.counts.exchanges = collector.last_number
         self.counts.overtaken, self.counts.first_overtaken = (
             collector.overtaken,

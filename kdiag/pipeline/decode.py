@@ -6,16 +6,18 @@ connection, from any number of files. The output, in batches:
     frames        exchanges with the bytes of their frames: `rows.frames.FRAMES`
     fetches       the fetches among them once more, with only the first bytes of the response: fetch
                   sessions belong to a broker, and connections of other parts use them too
-    names         topic ids with their names, which any other exchange may need
+    names         topic ids with their names, which any other exchange may need, and `order`
     connections   as in the table
     gaps          as in the table
     unsure        as frames: unmatched responses that only the requests of others can identify
     kinds         the APIs and versions of requests, by client host and broker, to identify these by
 
-The state machines are those of `kdiag decode`. Numbers are made unique over the parts of a run.
+The state machines are those of `kdiag decode`. Numbers are made unique over the parts of a run. The
+`order` of fetches, names, unsure responses and kinds is the packet at which one process, which has
+all connections, would have come to them: it tells what that would have known by then.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -30,7 +32,12 @@ from kdiag.exchange.topic_names import TopicNames, may_tell_names
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pcap.kafka.trial_decoding import RequestKind
-from kdiag.pcap.kafka.unmatched_responses import UnmatchedResponses, asked_among, hosts_of
+from kdiag.pcap.kafka.unmatched_responses import (
+    UnmatchedResponses,
+    asked_among,
+    first_asked,
+    hosts_of,
+)
 from kdiag.pcap.memory_budget import Limits
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.tcp.reassembly import Recording
@@ -38,6 +45,7 @@ from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pipeline.rows.frame_spans import LEAST_BYTES, FrameSpans
 from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges, row_bytes
 from kdiag.pipeline.rows.packets import NO_FILE, NO_FILES, MappedFiles, RowSegments
+from kdiag.pipeline.tabulate import NAMES, name_bytes
 from kdiag.report.arrow import Emit, RowBatches, TableBatches
 from kdiag.wire import api_keys
 from kdiag.wire.frame import Frame
@@ -45,19 +53,23 @@ from kdiag.wire.frame import Frame
 FETCHES: Final = FRAMES.append(pa.field("order", pa.int64()))
 """The columns of fetches; `order` sorts them over all connections by when they were complete."""
 
+FETCH_ORDER: Final = ("order", "request_first_packet", "number")
+"""Their columns to sort by."""
+
+UNSURE: Final = FETCHES
+"""The columns of unmatched responses; by `order` no more of the others' requests was waited for."""
+
 KINDS: Final = pa.schema(
     [
         ("client_host", pa.string()),
         ("broker", pa.string()),
         ("api_key", pa.int32()),
         ("version", pa.int32()),
+        ("order", pa.int64()),
     ]
 )
 
-NAMES: Final = pa.schema([("topic_id", pa.string()), ("name", pa.string())])
-
 _RESPONSE_HEAD_BYTES: Final = 64
-_AT_THE_END: Final = 1 << 62
 _MAX_ROWS: Final = 8192
 _MAX_BYTES: Final = 16 << 20
 
@@ -128,7 +140,7 @@ def decode_rows(
         rules: for reading connections.
     """
     decoder = PartDecoder(part, rules)
-    unsure: list[Exchange] = []
+    unsure: list[tuple[Exchange, int]] = []
     decoder.unmatched_responses.unsure = unsure
     decoder.feed(rows, emit, recording, MappedFiles(rules.files))
     decoder.finish(emit, recording)
@@ -183,7 +195,7 @@ class PartDecoder:
                 for file, segments in self._segments.batches(batch, files):
                     if file != NO_FILE:
                         frame_spans.add(file, segments)
-                    emitter.add(self._decoder.feed(segments))
+                    emitter.add(self._decoder.feed(segments), self._decoder.turns.of_exchanges)
         emitter.flush()
         self._decoder.recording = None
 
@@ -191,7 +203,7 @@ class PartDecoder:
         """End the connections whose last packet was before a time."""
         self._decoder.recording = recording
         emitter = _RowEmitter(self._part.emit_by(emit), self._names, self._orders)
-        emitter.add(self._decoder.end_idle(before_ns))
+        emitter.add(self._decoder.end_idle(before_ns), self._decoder.turns.of_exchanges)
         emitter.flush()
         self._decoder.recording = None
 
@@ -199,34 +211,36 @@ class PartDecoder:
         """End all connections: no more packets will come."""
         self._decoder.recording = recording
         emitter = _RowEmitter(self._part.emit_by(emit), self._names, self._orders)
-        emitter.add(self._decoder.finish())
+        emitter.add(self._decoder.finish(), self._decoder.turns.of_exchanges)
         emitter.flush()
 
 
 def resolve_unsure(
     unsure: Iterable[pa.RecordBatch], kinds: Iterable[pa.RecordBatch], emit: Emit
 ) -> None:
-    """Identify unmatched responses by all requests between the same hosts.
+    """Identify unmatched responses by all requests between the same hosts that came in time.
 
     Args:
         unsure: the responses, as `decode_rows` emits them.
         kinds: the requests of all parts.
         emit: called with names and batches of rows, as by `decode_rows`.
     """
-    asked: dict[tuple[str, str], dict[RequestKind, None]] = {}
+    asked: dict[tuple[str, str], dict[RequestKind, int]] = {}
     for batch in kinds:
-        for host, broker, api_key, version in _rows_of(batch.select(KINDS.names)):
-            asked.setdefault((host, broker), {})[api_key, version] = None
+        for host, broker, api_key, version, order in _rows_of(batch.select(KINDS.names)):
+            between = asked.setdefault((host, broker), {})
+            between[api_key, version] = min(between.get((api_key, version), order), order)
     emitter = _RowEmitter(emit)
     for batch in unsure:
-        for exchange in read_exchanges(batch):
+        orders = batch.column("order").to_pylist()
+        for exchange, order in zip(read_exchanges(batch), orders, strict=True):
             assert exchange.response is not None
-            others = asked.get(hosts_of(exchange.connection), {})
+            others = first_asked(asked.get(hosts_of(exchange.connection), {}), order)
             found = asked_among(others, exchange.response.data)
             if found is not None:
                 exchange.api_key, exchange.version = found
                 exchange.guessed = True
-            emitter.add([exchange])
+            emitter.add([exchange], [order])
     emitter.flush()
 
 
@@ -245,43 +259,43 @@ class _RowEmitter:
         frame_spans: FrameSpans = _NO_SPANS,
     ) -> None:
         self._names = TopicNames() if names is None else names
-        self._known = self._names.known
-        self._emit = emit
         self._tables = TableBatches(emit, self._names)
         self._frames = _rows("frames", FRAMES, emit)
         self._fetches = _rows("fetches", FETCHES, emit)
-        self._unsure = _rows("unsure", FRAMES, emit)
+        self._unsure = _rows("unsure", UNSURE, emit)
+        self._new_names = _rows("names", NAMES, emit)
         self._kinds = _rows("kinds", KINDS, emit)
         self._orders = {} if orders is None else orders
         self._frame_spans = frame_spans
 
-    def add(self, items: Iterable[Item]) -> None:
-        """Add what a decoder has completed, in its order."""
+    def add(self, items: Iterable[Item], orders: Iterable[int]) -> None:
+        """Add what a decoder has completed, in its order, and the order of the exchanges."""
+        order_of_next = iter(orders)
         for item in items:
             if isinstance(item, Exchange):
+                order = next(order_of_next)
                 self._frames.add(frame_row(item, self._frame_spans.of(item)), row_bytes(item))
                 if may_tell_names(item):
-                    with suppress_faults():
-                        self._names.learn(Dissection(item))
+                    self._add_names(item, order)
                 if item.api_key == api_keys.FETCH and (item.version or 0) >= FIRST_WITH_SESSIONS:
-                    self._add_fetch(item)
+                    self._add_fetch(item, order)
             elif isinstance(item, Connection):
                 self._orders.pop(item.connection_id, None)
                 self._tables.connection(item)
             else:
                 self._tables.gap(item)
 
-    def add_unsure(self, exchanges: list[Exchange]) -> None:
+    def add_unsure(self, exchanges: list[tuple[Exchange, int]]) -> None:
         """Add responses that this part alone cannot identify, and empty the list."""
-        for each in exchanges:
-            self._unsure.add(frame_row(each), row_bytes(each))
+        for each, order in exchanges:
+            self._unsure.add((*frame_row(each), order), row_bytes(each))
         exchanges.clear()
 
-    def add_kinds(self, asked_between: Mapping[tuple[str, str], Collection[RequestKind]]) -> None:
+    def add_kinds(self, asked_between: Mapping[tuple[str, str], Mapping[RequestKind, int]]) -> None:
         """Add the kinds of clients' requests."""
         for hosts, kinds in asked_between.items():
-            for kind in kinds:
-                self._kinds.add((*hosts, *kind), 0)
+            for kind, order in kinds.items():
+                self._kinds.add((*hosts, *kind, order), 0)
 
     def flush(self) -> None:
         """Emit the rows that have not filled a batch."""
@@ -290,19 +304,23 @@ class _RowEmitter:
         self._tables.flush()
         self._frames.flush()
         self._fetches.flush()
-        names = [each for each in self._names.known.items() if each[0] not in self._known]
-        if names:
-            columns = [pa.array(column, pa.string()) for column in zip(*names, strict=True)]
-            self._emit("names", pa.RecordBatch.from_arrays(columns, schema=NAMES))
+        self._new_names.flush()
 
-    def _add_fetch(self, fetch: Exchange) -> None:
+    def _add_names(self, exchange: Exchange, order: int) -> None:
+        """Add the names in an exchange that are not known."""
+        count = len(self._names)
+        with suppress_faults():
+            self._names.learn(Dissection(exchange))
+        if len(self._names) > count:
+            new = dict(list(self._names.known.items())[count:])
+            for topic_id, name in name_bytes(new).items():
+                self._new_names.add((topic_id, name, order), 0)
+
+    def _add_fetch(self, fetch: Exchange, order: int) -> None:
         """Add a fetch; those of a connection keep their order."""
         if fetch.request is None:
             return
-        last = fetch.response or fetch.request
         connection_id = fetch.connection.connection_id
-        # A fetch without an answer is complete when its connection has ended.
-        order = last.last_packet if fetch.response else _AT_THE_END
         order = max(self._orders.get(connection_id, 0), order)
         self._orders[connection_id] = order
         response = fetch.response and _head_of(fetch.response)

@@ -13,7 +13,7 @@ frames is most of the work and is shared by all tasks, in chunks. So a connectio
 capture's bytes does not keep the other tasks waiting for long.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
@@ -27,9 +27,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kdiag.errors import CaptureError
 from kdiag.exchange.fetch_session import FetchSessions
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.files.pcapng import Secrets
-from kdiag.pipeline.decode import FETCHES, FlowRules, RunPart, decode_rows, resolve_unsure
+from kdiag.pipeline.decode import (
+    FETCH_ORDER,
+    FETCHES,
+    FlowRules,
+    RunPart,
+    decode_rows,
+    resolve_unsure,
+)
 from kdiag.pipeline.input.segment_reader import ALWAYS, TimeRange
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.source import FAILFAST, PERMISSIVE, ReadOptions, read_bundles
@@ -50,7 +56,17 @@ from kdiag.pipeline.rows.packets import PACKETS, POSITIONS, MappedFiles
 from kdiag.pipeline.rows.partitioner import Partitioner, Weights, partition_by_weight
 from kdiag.pipeline.session import RUN_SETTINGS, cores_of, session_with
 from kdiag.pipeline.shared import Shared, share
-from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
+from kdiag.pipeline.tabulate import (
+    FirstNames,
+    NameBytes,
+    add_names,
+    follow_sessions,
+    name_bytes,
+    read_names,
+    read_sessions,
+    tabulate,
+    topic_names,
+)
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
 from kdiag.pipeline.uri import expand, remove_folder
 from kdiag.report.arrow import TableBatches
@@ -314,7 +330,7 @@ def follow_fetches(
     numbers = spark.range(0, len(files), 1, max(1, len(files)))
     shared = share(job.staging, files, list[Staged])
     fetches = numbers.mapInArrow(partial(_read_fetches, shared), _FETCHES_DDL)
-    ordered = fetches.repartition(parts, "broker").sortWithinPartitions("order", "number")
+    ordered = fetches.repartition(parts, "broker").sortWithinPartitions(*FETCH_ORDER)
     answer = ordered.mapInArrow(partial(_follow_brokers, job, parts, folders), RESULT_DDL)
     return outcome_of(row["result"] for row in answer.collect())
 
@@ -322,7 +338,7 @@ def follow_fetches(
 def _follow_few(job: Job, parts: int, files: list[Staged]) -> Outcome:
     """Follow a few fetches here: starting tasks would take longer."""
     fetches = pa.Table.from_batches(read_all(files), FETCHES)
-    ordered = fetches.sort_by([("order", "ascending"), ("number", "ascending")])
+    ordered = fetches.sort_by([(each, "ascending") for each in FETCH_ORDER])
     staging = Staging(job.staging, 0)
     _stage_sessions(follow_sessions(ordered.to_batches()), parts, staging)
     return Outcome(list(staging.close()), [], [])
@@ -389,12 +405,12 @@ class Chunks(NamedTuple):
     """
 
     chunks: list[Chunk]
-    names: dict[str, str]
+    names: NameBytes
     sessions: dict[int, list[Staged]]
 
 
 def tabulate_frames(
-    spark: SparkSession, job: Job, outcome: Outcome, names: Mapping[str, str] | None = None
+    spark: SparkSession, job: Job, outcome: Outcome, names: NameBytes | None = None
 ) -> Outcome:
     """Make rows of the staged frames.
 
@@ -410,36 +426,33 @@ def tabulate_frames(
     if not chunks:
         return Outcome([], [], [])
     if names is None:
-        names = {**dict(job.topic_names), **staged_names(spark, outcome)}
-    work = Chunks(chunks, dict(names), _sessions_by_part(outcome))
+        names = {**staged_names(spark, outcome), **name_bytes(dict(job.topic_names))}
+    work = Chunks(chunks, names, _sessions_by_part(outcome))
     shared = share(job.staging, work, Chunks)
     job = job._replace(topic_names=())
     return outcome_of(do_tasks(spark, len(chunks), partial(tabulate_chunk, job, shared)))
 
 
-def staged_names(spark: SparkSession, outcome: Outcome) -> dict[str, str]:
+def staged_names(spark: SparkSession, outcome: Outcome) -> NameBytes:
     """Return the names of topic ids that all parts have staged."""
     files = outcome.of("names")
     groups = [
         files[first : first + _NAMES_OF_A_TASK] for first in range(0, len(files), _NAMES_OF_A_TASK)
     ]
     if len(groups) <= 1:
-        return _read_names(files)
-    names: dict[str, str] = {}
+        return _names_of(read_names(read_all(files)))
+    names: FirstNames = {}
     for found in do_tasks(spark, len(groups), partial(_read_group_names, groups)):
-        names.update(msgspec.json.decode(found, type=dict[str, str]))
-    return names
+        add_names(names, msgspec.json.decode(found, type=FirstNames))
+    return _names_of(names)
 
 
-def _read_group_names(groups: list[list[Staged]], number: int) -> Iterator[dict[str, str]]:
-    yield _read_names(groups[number])
+def _names_of(names: FirstNames) -> NameBytes:
+    return {topic_id: name for topic_id, (_, name) in names.items()}
 
 
-def _read_names(files: Sequence[Staged]) -> dict[str, str]:
-    names: dict[str, str] = {}
-    for batch in read_all(files):
-        names.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
-    return names
+def _read_group_names(groups: list[list[Staged]], number: int) -> Iterator[FirstNames]:
+    yield read_names(read_all(groups[number]))
 
 
 def _sessions_by_part(outcome: Outcome) -> dict[int, list[Staged]]:
@@ -464,7 +477,7 @@ def tabulate_chunk(job: Job, work: Shared[Chunks], number: int) -> Iterator[Outc
     file, first, last = chunks[number]
     partitions = read_sessions(read_all(sorted(sessions.get(file.part, []))))
     files = TableFiles(job.staging, job.run, f"e{number}")
-    tables = TableBatches(files.write, TopicNames(names), job.choice)
+    tables = TableBatches(files.write, topic_names(names), job.choice)
     captures = MappedFiles(job.rules.files)
     faults = tabulate(read_staged(file.uri, first, last), partitions, tables, captures)
     yield Outcome([], files.close(), faults)

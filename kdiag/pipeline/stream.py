@@ -53,6 +53,7 @@ from kdiag.pipeline.run import (
 )
 from kdiag.pipeline.session import RUN_SETTINGS, session_with
 from kdiag.pipeline.shared import Shared, share
+from kdiag.pipeline.tabulate import NameBytes, name_bytes
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
 from kdiag.pipeline.uri import folders_in, remove_folder
 
@@ -97,7 +98,7 @@ class State(msgspec.Struct, frozen=True):
     version: str
     parts: int
     packets: int = 0
-    names: dict[str, str] = {}
+    names: NameBytes = {}
     splits: list[Split] = []
 
 
@@ -258,9 +259,8 @@ def _do_batch(
     job = _job(stream, files, f"{batch:08}")
     remove_folder(job.staging)
     walks = walk_files(spark, job)
-    new = [
-        split._replace(first_packet=state.packets + split.first_packet) for split in in_order(walks)
-    ]
+    latest_ns = max((split.last_ns for split in state.splits), default=0)
+    new = in_order(walks, state.packets, latest_ns)
     folders = states.folder(earlier), states.folder(batch)
     shared = share(job.staging, new, list[Split])
     job = job.on(shared)
@@ -285,11 +285,11 @@ def _do_batch(
 
 def _read_frames(
     spark: SparkSession, job: Job, state: State, outcome: Outcome, folders: tuple[str, str]
-) -> dict[str, str]:
+) -> NameBytes:
     """Add the rows of decoded frames to the outcome, and return all names known so far."""
     outcome.add(follow_fetches(spark, job, outcome, state.parts, folders))
-    names = {**state.names, **staged_names(spark, outcome)}
-    known = {**dict(job.topic_names), **names}
+    names = {**staged_names(spark, outcome), **state.names}
+    known = {**names, **name_bytes(dict(job.topic_names))}
     outcome.add(tabulate_frames(spark, job, outcome, known))
     return names
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import blame, suppress_faults
 from kdiag.exchange.fetch_session import FetchSessions
+from kdiag.exchange.topic_names import TopicNames
 from kdiag.pipeline.rows.frames import read_exchanges
 from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
 from kdiag.report.arrow import TableBatches
@@ -24,6 +25,15 @@ SESSIONS: Final = pa.schema(
     ]
 )
 """The partitions of incremental fetches: the exchange's number, and its session's partitions."""
+
+NAMES: Final = pa.schema([("topic_id", pa.string()), ("name", pa.binary()), ("order", pa.int64())])
+"""The names of topic ids; of several for one id that with the lowest `order` counts."""
+
+NameBytes = dict[str, bytes]
+"""The names by topic id as they crossed the wire, which may be other bytes than text."""
+
+FirstNames = dict[str, tuple[int, bytes]]
+"""The names by topic id, and their order."""
 
 _MAX_FAULTS: Final = 10
 _MAX_PARTITIONS: Final = 1_000_000
@@ -76,6 +86,32 @@ def read_sessions(rows: Iterable[pa.RecordBatch]) -> SessionTopics:
         for number, topics, partitions in zip(*columns, strict=True):
             found[number] = list(zip(topics, partitions, strict=True))
     return found
+
+
+def read_names(rows: Iterable[pa.RecordBatch]) -> FirstNames:
+    """Return the first names in `NAMES` rows by topic id."""
+    found: FirstNames = {}
+    for batch in rows:
+        columns = [batch.column(name).to_pylist() for name in NAMES.names]
+        add_names(found, {each: (order, name) for each, name, order in zip(*columns, strict=True)})
+    return found
+
+
+def add_names(names: FirstNames, others: FirstNames) -> None:
+    """Add the names of others that come before those that are known."""
+    for topic_id, first in others.items():
+        names[topic_id] = min(names.get(topic_id, first), first)
+
+
+def name_bytes(names: Mapping[str, str]) -> NameBytes:
+    """Return names as bytes."""
+    return {each: name.encode(errors="surrogateescape") for each, name in names.items()}
+
+
+def topic_names(names: NameBytes) -> TopicNames:
+    """Return the names in bytes."""
+    text = {each: name.decode(errors="surrogateescape") for each, name in names.items()}
+    return TopicNames(text)
 
 
 def tabulate(

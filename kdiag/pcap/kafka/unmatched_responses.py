@@ -14,11 +14,13 @@ must have sent that kind more than once. Where no kind of this connection fits, 
 between the same two hosts are tried; only long responses are believed then.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from kdiag.exchange.model import Connection, Exchange
+from kdiag.pcap.kafka.frame_cutter import Start
 from kdiag.pcap.kafka.trial_decoding import RequestKind, can_try, is_whole_response
+from kdiag.pcap.tcp.reassembly import Moment, Recording
 
 ENOUGH_REQUESTS: Final = 64
 """So many requests of a connection show all kinds of them: clients repeat themselves."""
@@ -46,19 +48,26 @@ class Habits:
         counts: how often it sent each kind.
     """
 
-    __slots__ = ("_others", "counts")
+    __slots__ = ("_connection", "_run", "counts")
 
-    def __init__(self, others: dict[RequestKind, None]) -> None:
-        """Start with the kinds of the other connections between the same hosts."""
+    def __init__(self, run: "UnmatchedResponses", connection: Connection) -> None:
+        """Start with the kinds of the other connections between the same hosts.
+
+        Args:
+            run: knows these.
+            connection: which one; its client is known when the first of its frames is matched.
+        """
         self.counts: dict[RequestKind, int] = {}
-        self._others = others
+        self._run = run
+        self._connection = connection
 
     def learn(self, asked: RequestKind) -> None:
         """Add a kind of request that was not seen before."""
         if len(self.counts) < _MAX_KINDS and can_try(asked):
             self.counts[asked] = 1
-            if len(self._others) < _MAX_KINDS:
-                self._others[asked] = None
+            others = self._run.kinds_between(self._connection)
+            if len(others) < _MAX_KINDS:
+                others.setdefault(asked, self._run.now)
 
     def asked_for(self, response: bytes) -> RequestKind | None:
         """Return the only kind of request that a response fits; None if none or several do."""
@@ -71,7 +80,7 @@ class Habits:
             return asked if is_told and not others else None
         if not self.counts or len(response) < _LONG:
             return None
-        return asked_among(self._others, response)
+        return asked_among(self._run.kinds_between(self._connection), response)
 
     def leaves_to_others(self, response: bytes) -> bool:
         """Return whether the requests of other connections alone can identify a response."""
@@ -83,8 +92,10 @@ class UnmatchedResponses:
 
     Attributes:
         unsure: receives, instead, those that only the requests of other connections can
-            identify; None where this run knows all other connections.
-        asked_between: the kinds of requests, by the client's host and the broker.
+            identify, and when that was; None where this run knows all other connections.
+        asked_between: the kinds of requests, by the client's host and the broker, and when each
+            was seen first.
+        now: the packet whose turn it is, for `unsure` and `asked_between`; kept by who needs them.
     """
 
     def __init__(self, identified: list[Exchange]) -> None:
@@ -93,19 +104,24 @@ class UnmatchedResponses:
         Args:
             identified: where exchanges go when they are held no more.
         """
-        self.unsure: list[Exchange] | None = None
-        self.asked_between: dict[tuple[str, str], dict[RequestKind, None]] = {}
+        self.unsure: list[tuple[Exchange, int]] | None = None
+        self.asked_between: dict[tuple[str, str], dict[RequestKind, int]] = {}
+        self.now = 0
         self._identified = identified
         self._held: dict[int, tuple[Exchange, Habits]] = {}
         self._held_bytes = 0
 
     def habits(self, connection: Connection) -> Habits:
-        """Return the habits of a new connection: those of others between the same hosts."""
+        """Return the habits of a new connection."""
+        return Habits(self, connection)
+
+    def kinds_between(self, connection: Connection) -> dict[RequestKind, int]:
+        """Return the kinds of requests between the hosts of a connection; more may be added."""
         hosts = hosts_of(connection)
-        others = self.asked_between.get(hosts, {})
+        kinds = self.asked_between.get(hosts, {})
         if len(self.asked_between) < _MAX_HOSTS:
-            self.asked_between[hosts] = others
-        return Habits(others)
+            self.asked_between[hosts] = kinds
+        return kinds
 
     def hold(self, exchange: Exchange, habits: Habits) -> None:
         """Keep the exchange of a response; what is cut stays unknown, for it could be anything."""
@@ -135,7 +151,7 @@ class UnmatchedResponses:
             self._identified.append(exchange)
             return exchange
         if self.unsure is not None and habits.leaves_to_others(exchange.response.data):
-            self.unsure.append(exchange)
+            self.unsure.append((exchange, self.now))
             return exchange
         asked = habits.asked_for(exchange.response.data)
         if asked is not None:
@@ -145,9 +161,82 @@ class UnmatchedResponses:
         return exchange
 
 
+class Turns:
+    """Takes the turns of a decoder that is fed some connections of a capture, and notes them.
+
+    What an exchange tells about others, and what they tell about it, depends on which of them was
+    complete first. So each has the packet, of all in the capture, at which that happened.
+
+    Attributes:
+        of_exchanges: those packets, of the exchanges that were complete when turns were taken last.
+    """
+
+    def __init__(self, unmatched: UnmatchedResponses) -> None:
+        """Take none yet; `unmatched` learns whose turn it is."""
+        self.of_exchanges: list[int] = []
+        self._unmatched = unmatched
+        self._ended_by: dict[str, Moment] = {}
+
+    def expect_end(self, connection: Connection, after: Moment) -> None:
+        """Note that a connection ends at the first packet behind one and later than a time.
+
+        The decoder itself may come to that only with a later packet, of those it is fed.
+        """
+        self._ended_by[connection.connection_id] = after
+
+    def take(
+        self,
+        due: Iterable[Start],
+        exchanges: list[Exchange],
+        ended: list[Connection],
+        recording: Recording,
+        now: Moment,
+    ) -> None:
+        """Match frames and end connections.
+
+        Args:
+            due: whose turn it is.
+            exchanges: gets those that are complete.
+            ended: gets the connections that end.
+            recording: knows the packets of other connections.
+            now: the packet that came last.
+        """
+        self.of_exchanges = turns = [_end_of(each, now.packet) for each in exchanges]
+        unsure = [] if self._unmatched.unsure is None else self._unmatched.unsure
+        for turn, begin, frame in due:
+            self._unmatched.now = turn
+            ended_count, unsure_count = len(ended), len(unsure)
+            begin(frame)
+            turns.extend([turn] * (len(exchanges) - len(turns)))
+            if len(ended) > ended_count:
+                after = self._ended_by.pop(ended[-1].connection_id, None)
+                if after is not None and len(unsure) > unsure_count:
+                    end = recording.first_after(*after)
+                    at = turn if end is None else min(turn, end.packet)
+                    unsure[unsure_count:] = [(each, at) for each, _ in unsure[unsure_count:]]
+
+
+def _end_of(exchange: Exchange, now: int) -> int:
+    """Return the last packet of an exchange, or `now` if the rest of it will not come."""
+    frames = [each for each in (exchange.request, exchange.response) if each is not None]
+    is_whole = all(frame.is_whole for frame in frames)
+    return max(frame.last_packet for frame in frames) if is_whole else now
+
+
 def hosts_of(connection: Connection) -> tuple[str, str]:
     """Return the host of the client, and the broker."""
     return connection.client.rpartition(":")[0], connection.broker
+
+
+def first_asked(asked: Mapping[RequestKind, int], before: int) -> list[RequestKind]:
+    """Return the kinds of requests that one run knew when it came to a packet.
+
+    Args:
+        asked: the packets at which it learnt each.
+        before: the packet.
+    """
+    first = sorted(asked, key=lambda kind: (asked[kind], kind))[:_MAX_KINDS]
+    return [kind for kind in first if asked[kind] <= before]
 
 
 def asked_among(kinds: Collection[RequestKind], response: bytes) -> RequestKind | None:

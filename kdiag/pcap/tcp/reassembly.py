@@ -71,6 +71,10 @@ class Recording(Protocol):
         """Return the last TCP segment of all."""
         ...
 
+    def lag_ns(self, packet: int) -> int:
+        """Return how much earlier than another before it a packet can be, by the clock."""
+        ...
+
 
 class _Waiting(NamedTuple):
     """Bytes that came before their predecessors, from `start` to `stop` of the stream."""

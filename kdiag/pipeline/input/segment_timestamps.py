@@ -64,6 +64,10 @@ class SegmentTimestamps:
                     break
         return self._last
 
+    def lag_ns(self, packet: int) -> int:
+        """Return how much earlier than another before it a packet can be, by the clock."""
+        return self._index.lag_ns(packet)
+
     @cached_property
     def _index(self) -> SplitIndex:
         if isinstance(self._splits, Shared):

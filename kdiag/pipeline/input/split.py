@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import BinaryIO, Final, NamedTuple, cast
 
 import msgspec
+import numpy as np
 
 from kdiag.errors import CaptureError
 from kdiag.pcap.files.block import PacketBlock
@@ -45,6 +46,7 @@ class Split(NamedTuple):
         first_packet: number of its first packet, from 1 over all inputs of the run.
         packets: how many packets it has.
         first_ns, last_ns: the earliest and the latest time of its packets, since 1970.
+        lag_ns: how much earlier, at most, one of its packets is than another before it in the run.
     """
 
     uri: str
@@ -55,6 +57,7 @@ class Split(NamedTuple):
     packets: int
     first_ns: int
     last_ns: int
+    lag_ns: int = 0
 
     def overlaps(self, from_ns: int | None, to_ns: int | None) -> bool:
         """Return whether it may hold packets from a time on (included) to another (not)."""
@@ -122,6 +125,7 @@ class _Walker:
         self._packets = 0
         self._first_packet = 1
         self._first_ns, self._last_ns = _NEVER_NS, -_NEVER_NS
+        self._latest_ns, self._lag_ns = -_NEVER_NS, 0
 
     def add(self, block: PacketBlock, preamble: bytearray) -> None:
         """Add the next packets."""
@@ -135,10 +139,14 @@ class _Walker:
             self._first_packet += self._packets
             self._packets = 0
             self._first_ns, self._last_ns = _NEVER_NS, -_NEVER_NS
+            self._lag_ns = 0
         self.sampler.add(block)
         self._packets += len(block.time_ns)
         self._first_ns = min(self._first_ns, int(block.time_ns.min()))
         self._last_ns = max(self._last_ns, int(block.time_ns.max()))
+        latest_ns = np.maximum(np.maximum.accumulate(block.time_ns), self._latest_ns)
+        self._lag_ns = max(self._lag_ns, int((latest_ns - block.time_ns).max()))
+        self._latest_ns = int(latest_ns[-1])
 
     def splits(self, size: int) -> list[Split]:
         """Return the splits of a file of so many bytes."""
@@ -154,18 +162,26 @@ class _Walker:
             self._packets,
             self._first_ns,
             self._last_ns,
+            self._lag_ns,
         )
 
 
-def in_order(walks: Sequence[Walk]) -> list[Split]:
-    """Return the splits of all files of a run, numbered through: files by their first packets."""
+def in_order(walks: Sequence[Walk], packets: int = 0, latest_ns: int = -_NEVER_NS) -> list[Split]:
+    """Return the splits of all files of a run, numbered through: files by their first packets.
+
+    Args:
+        walks: through the files.
+        packets: how many the run had before.
+        latest_ns: the latest time of these.
+    """
     splits: list[Split] = []
-    packets = 0
     for each in sorted(walks, key=lambda each: each.first_ns):
-        splits += [
-            split._replace(first_packet=packets + split.first_packet) for split in each.splits
-        ]
+        for split in each.splits:
+            lag_ns = max(split.lag_ns, latest_ns - split.first_ns)
+            first_packet = packets + split.first_packet
+            splits.append(split._replace(first_packet=first_packet, lag_ns=lag_ns))
         packets += sum(split.packets for split in each.splits)
+        latest_ns = max([latest_ns, *(split.last_ns for split in each.splits)])
     return splits
 
 

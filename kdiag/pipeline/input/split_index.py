@@ -33,9 +33,15 @@ class SplitIndex:
         self._last_packets = np.array(
             [each.first_packet + each.packets - 1 for each in splits], np.int64
         )
+        self._lag_ns = [each.lag_ns for each in splits]
         self._last_ns = np.array([each.last_ns for each in splits], np.int64)
         starts = np.arange(0, len(splits), _BLOCK)
         self._block_last_ns = np.maximum.reduceat(self._last_ns, starts) if len(splits) else starts
+
+    def lag_ns(self, packet: int) -> int:
+        """Return how much earlier than another before it a packet can be; 0 for one in no split."""
+        number = int(np.searchsorted(self._last_packets, packet))
+        return self._lag_ns[number] if number < len(self._lag_ns) else 0
 
     def later(self, packet: int, time_ns: int) -> Iterator[int]:
         """Yield the numbers of splits that may hold a packet after this one, and after this time.

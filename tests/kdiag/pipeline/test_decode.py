@@ -4,11 +4,11 @@ import pyarrow as pa
 
 from folders import CAPTURES
 from kdiag.exchange.model import Exchange, Status
-from kdiag.pipeline.decode import FlowRules, RunPart, decode_rows, resolve_unsure
+from kdiag.pipeline.decode import UNSURE, FlowRules, RunPart, decode_rows, resolve_unsure
 from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import walk
-from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges
+from kdiag.pipeline.rows.frames import frame_row, read_exchanges
 from kdiag.pipeline.rows.packets import PacketRows
 from recordings.hard_captures import base, write
 
@@ -82,7 +82,7 @@ def lone(connection_host: str) -> Exchange:
 
 
 def test_what_others_ask_tells_what_a_response_is() -> None:
-    """If they ask between the same hosts."""
+    """If they ask between the same hosts, and before one process would have given up waiting."""
     near, far = lone("10.0.0.1"), lone("10.0.0.2")
     kinds = pa.table(
         {
@@ -90,18 +90,19 @@ def test_what_others_ask_tells_what_a_response_is() -> None:
             "broker": [near.connection.broker],
             "api_key": [near.api_key],
             "version": [near.version],
+            "order": [10],
         }
     )
     for exchange in (near, far):
         exchange.api_key = exchange.version = None
-    rows = [frame_row(each) for each in (near, far)]
+    rows = [(*frame_row(each), order) for each, order in ((near, 10), (near, 9), (far, 10))]
     columns = zip(*rows, strict=True)
-    arrays = [pa.array(each, field.type) for each, field in zip(columns, FRAMES, strict=True)]
-    unsure = pa.RecordBatch.from_arrays(arrays, schema=FRAMES)
+    arrays = [pa.array(each, field.type) for each, field in zip(columns, UNSURE, strict=True)]
+    unsure = pa.RecordBatch.from_arrays(arrays, schema=UNSURE)
     found: Emitted = {}
     resolve_unsure(
         [unsure], kinds.to_batches(), lambda name, batch: found.setdefault(name, []).append(batch)
     )
 
-    assert column(found, "frames", "api_key") == [3, None]
-    assert column(found, "frames", "guessed") == [True, False]
+    assert column(found, "frames", "api_key") == [3, None, None]
+    assert column(found, "frames", "guessed") == [True, False, False]

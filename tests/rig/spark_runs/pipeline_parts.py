@@ -15,7 +15,13 @@ from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.look_ahead import learn_all_names
 from kdiag.pcap.tls.keylog import KeyLog
-from kdiag.pipeline.decode import FlowRules, RunPart, decode_rows, resolve_unsure
+from kdiag.pipeline.decode import (
+    FETCH_ORDER,
+    FlowRules,
+    RunPart,
+    decode_rows,
+    resolve_unsure,
+)
 from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order, walk
@@ -28,7 +34,13 @@ from kdiag.pipeline.rows.packets import (
     MappedFiles,
     PacketRows,
 )
-from kdiag.pipeline.tabulate import follow_sessions, read_sessions, tabulate
+from kdiag.pipeline.tabulate import (
+    follow_sessions,
+    read_names,
+    read_sessions,
+    tabulate,
+    topic_names,
+)
 from kdiag.report.arrow import TableBatches
 from kdiag.report.tables.catalog import RUN_COLUMNS, TABLES, TableChoice
 
@@ -131,10 +143,11 @@ def tabulated(outcome: Tables, files: MappedFiles = NO_FILES) -> Tables:
     fetches = outcome["fetches"]
     sessions = {}
     if fetches:
-        ordered = pa.Table.from_batches(fetches).sort_by([("order", "ascending")])
+        keys = [(each, "ascending") for each in FETCH_ORDER]
+        ordered = pa.Table.from_batches(fetches).sort_by(keys)
         sessions = read_sessions(follow_sessions(ordered.to_batches()))
-    pairs = [each for batch in outcome["names"] for each in batch.to_pylist()]
-    names = TopicNames({each["topic_id"]: each["name"] for each in pairs})
+    found = read_names(outcome["names"])
+    names = topic_names({topic_id: name for topic_id, (_, name) in found.items()})
     batches = TableBatches(lambda name, batch: tables[name].append(batch), names, CHOICE)
     tabulate(outcome["frames"], sessions, batches, files)
     return tables

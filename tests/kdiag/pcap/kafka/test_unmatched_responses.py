@@ -6,8 +6,11 @@ from kdiag.pcap.kafka.unmatched_responses import (
     MAX_HELD,
     MAX_HELD_BYTES,
     Habits,
+    Turns,
     UnmatchedResponses,
+    first_asked,
 )
+from kdiag.pcap.tcp.reassembly import Moment
 from kdiag.wire.api.end_txn import EndTxnResponse
 from kdiag.wire.api.fetch import FetchResponse
 from kdiag.wire.api.heartbeat import HeartbeatResponse
@@ -59,7 +62,7 @@ def alone(number: int, data: bytes) -> Exchange:
 
 def habits(*asked: tuple[int, int]) -> Habits:
     """Return those of a client that asked for each of these twice."""
-    found = Habits({})
+    found = UnmatchedResponses([]).habits(connection())
     for each in asked:
         found.learn(each)
         found.counts[each] += 1
@@ -94,7 +97,7 @@ def test_a_response_with_nothing_but_an_error_is_never_claimed() -> None:
 
 def test_a_short_response_needs_a_request_that_comes_again() -> None:
     """Once might be another API of the same shape."""
-    client = Habits({})
+    client = UnmatchedResponses([]).habits(connection())
     client.learn((FETCH, 16))
     empty = answer(FetchResponse(), 16)
     assert len(empty) == 17
@@ -117,6 +120,67 @@ def test_what_others_ask_between_the_same_hosts_is_tried_for_long_responses() ->
     assert silent.asked_for(response) == (LIST_OFFSETS, 7)
     assert other.asked_for(response) is None
     assert silent.asked_for(answer(ListOffsetsResponse(), 7)) is None
+
+
+def test_the_client_may_be_found_out_after_the_first_bytes() -> None:
+    """Until then its kinds would count for the wrong hosts."""
+    lone = UnmatchedResponses([])
+    turned = connection("10.0.0.2:9092")
+    turned.broker = "10.0.0.1:40000"
+    early = lone.habits(turned)
+    turned.client, turned.broker = "10.0.0.1:40000", "10.0.0.2:9092"
+    early.learn((LIST_OFFSETS, 7))
+    late = lone.habits(connection("10.0.0.1:40001"))
+    late.learn((FETCH, 16))
+
+    assert late.asked_for(answer(offsets(), 7)) == (LIST_OFFSETS, 7)
+
+
+def test_one_run_knows_the_first_kinds_that_came_before() -> None:
+    """As many as it keeps."""
+    asked = {(FETCH, version): 100 - version for version in range(40)}
+
+    assert first_asked(asked, 1_000) == [(FETCH, version) for version in range(39, 7, -1)]
+    assert first_asked(asked, 62) == [(FETCH, 39), (FETCH, 38)]
+
+
+class Clock:
+    """A recording with one more packet, of another part."""
+
+    def first_after(self, packet: int, time_ns: int) -> Moment | None:
+        """Return that packet."""
+        return Moment(50, 2_000) if packet < 50 and time_ns < 2_000 else None
+
+    def last(self) -> Moment:
+        """Return the last one."""
+        return Moment(99, 9_000)
+
+    def lag_ns(self, packet: int) -> int:
+        """Return that times never go back."""
+        return packet * 0
+
+
+def test_turns_are_those_of_a_decoder_that_gets_all_packets() -> None:
+    """What a connection leaves at its end comes when that would have been known."""
+    unmatched, ended, found = UnmatchedResponses([]), [], []
+    unmatched.unsure = []
+    turns = Turns(unmatched)
+    one, other, over = alone(1, b""), alone(2, b""), connection()
+
+    def begin(_: Frame) -> None:
+        found.append(one)
+
+    def end(_: Frame) -> None:
+        assert unmatched.unsure is not None
+        unmatched.unsure.append((other, unmatched.now))
+        ended.append(over)
+
+    turns.expect_end(over, Moment(40, 1_000))
+    frame = Frame(b"", 0, 0, 0)
+    turns.take([(41, begin, frame), (90, end, frame)], found, ended, Clock(), Moment(90, 9_000))
+
+    assert turns.of_exchanges == [41]
+    assert unmatched.unsure == [(other, 50)]
 
 
 def test_kinds_that_cannot_be_tried_and_too_many_of_them_are_not_kept() -> None:

@@ -28,6 +28,15 @@ def test_moments_are_those_of_one_reader(split_bytes: int) -> None:
     assert moments.last() == Moment(int(packets[-1]), int(times[-1]))
 
 
+def test_times_that_go_back_are_known_without_reading() -> None:
+    """By the split of the packet."""
+    (split,) = walk(str(FILES[0])).splits
+    moments = SegmentTimestamps([split._replace(lag_ns=7)])
+
+    assert moments.lag_ns(split.packets) == 7
+    assert SegmentTimestamps([split]).lag_ns(1) == 0
+
+
 def test_nothing_is_after_the_end() -> None:
     """Nor is there a last one where nothing is wanted."""
     splits = walk(str(FILES[0])).splits

@@ -56,6 +56,24 @@ def test_a_split_of_pcapng_knows_the_interfaces_of_its_section(
     assert np.concatenate([block.time_ns for block in packets]).tolist() == times_of(two_sections)
 
 
+@pytest.mark.parametrize("split_bytes", SPLIT_BYTES)
+def test_no_packet_lags_more_than_its_split_says(split_bytes: int, tmp_path: Path) -> None:
+    """Behind any other of the run: one that was moved, and those of a file that began earlier."""
+    data = (CAPTURES / "acks.pcap").read_bytes()
+    first_end = 40 + int.from_bytes(data[32:36], "little")
+    moved = tmp_path / "moved.pcap"
+    moved.write_bytes(data[:24] + data[first_end:] + data[24:first_end])
+    assert {each.lag_ns for each in walk(str(CAPTURES / "acks.pcap"), split_bytes).splits} == {0}
+
+    splits = in_order([walk(str(moved), split_bytes)] * 2)
+    times = [block.time_ns for split in splits for _, block in read_positioned(split)]
+    lag = np.maximum.accumulate(np.concatenate(times)) - np.concatenate(times)
+    edges = np.cumsum([0, *(each.packets for each in splits)]).tolist()
+    for split, first, last in zip(splits, edges, edges[1:], strict=False):
+        assert split.lag_ns >= lag[first:last].max()
+    assert splits[-1].lag_ns == lag.max() > 0
+
+
 def test_what_is_compressed_is_one_split(tmp_path: Path) -> None:
     """It cannot be entered in the middle."""
     file = tmp_path / "a.pcap.gz"

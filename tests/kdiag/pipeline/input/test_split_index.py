@@ -95,6 +95,13 @@ def test_dividing_connections_grows_with_the_parts() -> None:
     )
 
 
+def test_a_packet_lags_as_much_as_its_split_says() -> None:
+    """One that is in none does not lag."""
+    index = SplitIndex([each._replace(lag_ns=each.first_packet) for each in splits_of(3)])
+
+    assert [index.lag_ns(packet) for packet in (1, 1000, 1001, 3000, 3001)] == [1, 1, 1001, 2001, 0]
+
+
 def test_what_a_task_is_sent_does_not_grow_at_all(tmp_path: Path) -> None:
     """Neither splits, nor files, nor parts, nor chunks, nor names travel with a task."""
     sizes = []
@@ -112,7 +119,7 @@ def test_what_a_task_is_sent_does_not_grow_at_all(tmp_path: Path) -> None:
         reader = CaptureSourceReader(BUNDLES.names, options)
         groups = reader.partitions()
         staged = [Staged("frames", part, f"{folder}/{part}", 1, 1, 1) for part in range(count // 2)]
-        names = {f"id-{number}": "n" for number in range(count)}
+        names = {f"id-{number}": b"n" for number in range(count)}
         work = Chunks([Chunk(each, 0, 1) for each in staged], names, {})
         functions = (
             reader.read,
