@@ -18,6 +18,7 @@ from kdiag.pcap.decoder import CaptureDecoder, Item, decode_capture
 from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pcap.memory_budget import Limits
 from kdiag.pcap.reader import CaptureReader
+from kdiag.pcap.tcp.reassembly import Moment
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.wire.catalog import API_BY_KEY
 from recordings.capture_writer import Section
@@ -25,9 +26,11 @@ from recordings.segment_tape import (
     ACK,
     BROKER,
     CLIENT,
+    START_NS,
     SYN,
     Segment,
     Talk,
+    batch_of,
     batches,
     request,
     response,
@@ -60,6 +63,25 @@ def plain(items: Iterable[Item]) -> list[Any]:
     """Return everything as plain values in one order, whichever order it came in."""
     values = [(type(item).__name__, msgspec.to_builtins(item)) for item in items]
     return sorted(values, key=lambda value: json.dumps(value, default=repr))
+
+
+class OtherPart:
+    """A recording with a packet of another part, two seconds after the first one's time."""
+
+    def __init__(self, packet: int) -> None:
+        self._late = Moment(packet, START_NS + 2 * NS_PER_S)
+
+    def first_after(self, packet: int, time_ns: int) -> Moment | None:
+        """Return that packet."""
+        return self._late if self._late.packet > packet and self._late.time_ns > time_ns else None
+
+    def last(self) -> Moment:
+        """Return it, too."""
+        return self._late
+
+    def lag_ns(self, packet: int) -> int:
+        """Return how much earlier than it those behind it are."""
+        return 2 * NS_PER_S if packet > self._late.packet else 0
 
 
 def chatter(seed: int, requests: int = 8) -> list[Segment]:
@@ -264,6 +286,21 @@ def test_a_reset_ends_the_connection_and_its_payload_is_no_stream() -> None:
     assert [each.pairing for each in exchanges(found)] == [Status.OK, Status.UNANSWERED]
     assert [each.close_reason for each in connections(found)] == ["rst"]
     assert connections(found)[0].response_bytes == len(response(1))
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_packets_of_other_parts_say_when_a_closed_connection_is_over(*, is_before: bool) -> None:
+    """Also one that comes before a packet with an early time."""
+    segments = Talk().open().ask(request(1)).tell(response(1)).close().segments
+    count = len(segments)
+    other = OtherPart(count + 1 if is_before else count + 3)
+    decoder = CaptureDecoder(hex, recording=other)
+    found = decoder.feed(batch_of(segments))
+    found += decoder.feed(batch_of([segments[3]], count + 2))
+    found += decoder.finish()
+
+    assert [each.requests for each in connections(found)] == ([1, 1] if is_before else [1])
+    assert connections(found)[0].duplicates == (not is_before)
 
 
 def test_bytes_in_a_fin_segment_count() -> None:
