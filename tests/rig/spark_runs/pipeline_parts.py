@@ -1,7 +1,7 @@
 """Runs the pipeline's functions in this process, with the parts that Spark would make of a run."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 from unittest.mock import patch
@@ -12,8 +12,9 @@ import pyarrow as pa
 from pyarrow import dataset
 
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.pcap.decoder import decode_capture
+from kdiag.pcap.decoder import CaptureDecoder, Item, decode_capture
 from kdiag.pcap.look_ahead import learn_all_names
+from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pipeline.decode import (
     FETCH_ORDER,
@@ -50,17 +51,43 @@ TABLE_NAMES: Final = ("exchanges", "batches", "records", "connections", "gaps")
 Tables = dict[str, list[pa.RecordBatch]]
 
 
-def in_one_process(files: Sequence[Path], keylog: bytes = b"") -> Tables:
-    """Return the tables that one decoder makes of captures, read one by one as on Spark."""
+def in_one_process(
+    files: Sequence[Path], keylog: bytes = b"", *, links_sightings: bool = True
+) -> Tables:
+    """Return the tables that one decoder makes of captures, read one by one as on Spark.
+
+    Args:
+        files: the captures.
+        keylog: the TLS secrets.
+        links_sightings: whether a connection that is seen between other ends again counts once,
+            which takes all connections: the pipeline lists it each time.
+    """
+    decode = decode_capture if links_sightings else decode_unlinked
     tables: Tables = defaultdict(list)
     names = TopicNames()
     learn_all_names(names, files, keylog=KeyLog.parse(keylog))
     batches = TableBatches(lambda name, batch: tables[name].append(batch), names, CHOICE)
     with patch("kdiag.pcap.files.merge.MAX_MERGED", 1):
-        for item in decode_capture(files, keylog=KeyLog.parse(keylog)):
+        for item in decode(files, keylog=KeyLog.parse(keylog)):
             batches.add(item)
     batches.flush()
     return tables
+
+
+def decode_unlinked(files: Sequence[Path], *, keylog: KeyLog) -> Iterator[Item]:
+    """Yield what captures hold, each connection as often as it is seen."""
+    reader = CaptureReader(files)
+    keylog.look_ahead = reader.find_secrets
+    decoder = CaptureDecoder(reader.addresses.endpoint_text, keylog=keylog)
+    for batch in reader.read_segments():
+        keylog.add_secrets(reader.secrets)
+        yield from decoder.feed(batch)
+    yield from decoder.finish()
+
+
+def has_sightings(tables: Tables) -> bool:
+    """Return whether a connection counts once that was seen more than once."""
+    return any(batch["sightings"].null_count < batch.num_rows for batch in tables["connections"])
 
 
 def in_parts(
