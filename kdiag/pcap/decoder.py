@@ -161,7 +161,8 @@ class CaptureDecoder:
 
     def finish(self) -> list[Item]:
         """End all connections at the end of the capture; return the items that this completes."""
-        self._now = self._now if self.recording is None else self.recording.last()
+        if self.recording is not None:
+            self._now = self.turns.end_at(self.recording.last())
         for flow in self._all_flows():
             self._end(flow, *self._last_moment(flow))
         return self._release(None)
@@ -517,7 +518,7 @@ class CaptureDecoder:
             for _, begin, frame in due:
                 begin(frame)
         else:
-            self.turns.take(due, collector.exchanges, around.ended, self.recording, self._now)
+            self.turns.take(due, collector.exchanges, around.ended, self.recording)
         self.counts.exchanges = collector.last_number
         self.counts.overtaken, self.counts.first_overtaken = (
             collector.overtaken,

@@ -176,6 +176,12 @@ class Turns:
         self.of_exchanges: list[int] = []
         self._unmatched = unmatched
         self._ended_by: dict[str, Moment] = {}
+        self._last_packet: int | None = None
+
+    def end_at(self, last: Moment) -> Moment:
+        """Take the last turns from now on: no bytes will come; return the last packet of all."""
+        self._last_packet = last.packet
+        return last
 
     def expect_end(self, connection: Connection, after: Moment) -> None:
         """Note that a connection ends at the first packet behind one and later than a time.
@@ -190,7 +196,6 @@ class Turns:
         exchanges: list[Exchange],
         ended: list[Connection],
         recording: Recording,
-        now: Moment,
     ) -> None:
         """Match frames and end connections.
 
@@ -199,9 +204,8 @@ class Turns:
             exchanges: gets those that are complete.
             ended: gets the connections that end.
             recording: knows the packets of other connections.
-            now: the packet that came last.
         """
-        self.of_exchanges = turns = [_end_of(each, now.packet) for each in exchanges]
+        self.of_exchanges = turns = [self._end_of(each) for each in exchanges]
         unsure = [] if self._unmatched.unsure is None else self._unmatched.unsure
         for turn, begin, frame in due:
             self._unmatched.now = turn
@@ -215,12 +219,12 @@ class Turns:
                     at = turn if end is None else min(turn, end.packet)
                     unsure[unsure_count:] = [(each, at) for each, _ in unsure[unsure_count:]]
 
-
-def _end_of(exchange: Exchange, now: int) -> int:
-    """Return the last packet of an exchange, or `now` if the rest of it will not come."""
-    frames = [each for each in (exchange.request, exchange.response) if each is not None]
-    is_whole = all(frame.is_whole for frame in frames)
-    return max(frame.last_packet for frame in frames) if is_whole else now
+    def _end_of(self, exchange: Exchange) -> int:
+        """Return the packet with which an exchange was complete before its turn."""
+        frames = [each for each in (exchange.request, exchange.response) if each is not None]
+        if self._last_packet is not None and not all(frame.is_whole for frame in frames):
+            return self._last_packet
+        return max(frame.last_packet for frame in frames)
 
 
 def hosts_of(connection: Connection) -> tuple[str, str]:

@@ -177,7 +177,7 @@ def test_turns_are_those_of_a_decoder_that_gets_all_packets() -> None:
 
     turns.expect_end(over, Moment(40, 1_000))
     frame = Frame(b"", 0, 0, 0)
-    turns.take([(41, begin, frame), (90, end, frame)], found, ended, Clock(), Moment(90, 9_000))
+    turns.take([(41, begin, frame), (90, end, frame)], found, ended, Clock())
 
     assert turns.of_exchanges == [41]
     assert unmatched.unsure == [(other, 50)]
