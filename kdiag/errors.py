@@ -144,6 +144,8 @@ class Fault(StrEnum):
     CONTROLLER = "controller"
     BROKEN_PROTOCOL = "broken protocol"
     CLOSED = "closed"
+    HUNG_UP = "hung up"
+    """It closed before it said anything, as some TLS listeners do that hear plaintext."""
 
 
 class ConnectError(KdiagError):

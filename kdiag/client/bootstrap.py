@@ -14,12 +14,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
-from kdiag.client.network.failure import most_telling, no_metadata
+from kdiag.client.network.failure import asked_in_tls, most_telling, no_metadata
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.network_client import NetworkClient
 from kdiag.clock import NS_PER_MS
-from kdiag.errors import ConnectError
+from kdiag.errors import ConnectError, Fault
 from kdiag.net.address import Resolve, look_up_all
+from kdiag.net.tls.question import LIMIT_NS, speaks_tls
 from kdiag.wire.api.metadata import MetadataResponse
 
 ASK_ANOTHER_AFTER_NS: Final = 300 * NS_PER_MS
@@ -64,7 +65,9 @@ class Bootstrap:
                 body = future.value().body
                 assert isinstance(body, MetadataResponse)
                 return node, Cluster.from_response(body)
-        raise most_telling([*self.errors, *map(self._why_not, self.nodes)])
+        raise most_telling(
+            [*self.errors, *(self._why_not(each, deadline_ns) for each in self.nodes)]
+        )
 
     def _find_nodes(self, servers: Iterable[tuple[str, int]], deadline_ns: int) -> None:
         """Look the servers up, all at once."""
@@ -108,11 +111,25 @@ class Bootstrap:
             return future.failed
         return self._network.connection_failed(node.id)
 
-    def _why_not(self, node: Node) -> ConnectError:
+    def _why_not(self, node: Node, deadline_ns: int) -> ConnectError:
         """Return why a node did not help."""
         error = self._network.connection_error(node.id) or self._network.silence(node.id)
         if error is not None:
-            return error
+            left_ns = deadline_ns - self._network.clock.monotonic_ns()
+            return explained(error, node, left_ns)
         future = self._asked.get(node.id)
         is_failed = future is not None and future.failed
         return no_metadata(node.endpoint, future.error() if future and is_failed else None)
+
+
+def explained(error: ConnectError, node: Node, left_ns: int) -> ConnectError:
+    """Return an error of a node; a port that hung up on plaintext is asked whether it wants TLS.
+
+    Args:
+        error: as the connection ended.
+        node: the node.
+        left_ns: how long that may take at most.
+    """
+    if error.fault is not Fault.HUNG_UP or node.address is None:
+        return error
+    return asked_in_tls(error, speaks_tls=speaks_tls(node.address, min(left_ns, LIMIT_NS)))

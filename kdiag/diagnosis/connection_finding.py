@@ -27,6 +27,7 @@ _BY_FAULT: Final = {
     Fault.NOT_KAFKA: "KD1403",
     Fault.BROKEN_PROTOCOL: "KD1404",
     Fault.CLOSED: "KD1405",
+    Fault.HUNG_UP: "KD1408",
     Fault.CONTROLLER: "KD1406",
 }
 _BY_LAYER: Final = {

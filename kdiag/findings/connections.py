@@ -126,7 +126,8 @@ RULES: Final = {
     "KD1401": Rule(
         _ERROR,
         "{address} wants TLS",
-        "The listener hung up on a request without TLS, or answered it with a TLS alert.",
+        "The listener answered a request without TLS with a TLS alert, or hung up on it and "
+        "answered a TLS handshake.",
         "Set security.protocol=SSL (or SASL_SSL), or use the port of the plaintext listener.",
     ),
     "KD1402": Rule(
@@ -171,6 +172,14 @@ RULES: Final = {
         "first, or when it stops.",
         "See the broker's log at that time for the client's address; kdiag report compat tells "
         "which clients speak versions that Kafka 4.0 removed.",
+    ),
+    "KD1408": Rule(
+        _ERROR,
+        "{address} hangs up before it answers anything",
+        "The connection was made, and the first request on it was answered by its end, whether in "
+        "plaintext or, where that was asked, in TLS. So does a proxy or load balancer without a "
+        "broker behind it, and a broker before Kafka 0.10 that is asked for its versions.",
+        "Check host and port, what is behind them, and the broker's log at that time.",
     ),
     "KD1501": Rule(
         _ERROR,

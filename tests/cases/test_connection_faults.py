@@ -8,9 +8,19 @@ import pytest
 
 from client_ends.client_peers import closed_port, full_server, silent_server
 from programs.json_run import said, settings
-from scripted_kafka.foreign_server import CUT_SHORT, HTTP, TOO_LONG, saying
+from scripted_kafka.foreign_server import (
+    CUT_SHORT,
+    HTTP,
+    SERVER_HELLO,
+    TOO_LONG,
+    hanging_up,
+    saying,
+)
 
 TLS: Final = settings(security_protocol="SSL")
+LOGIN: Final = settings(
+    security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN", sasl_username="a", sasl_password="b"
+)
 
 
 @contextmanager
@@ -36,6 +46,13 @@ FAULTS: Final = {
     "silent to TLS": Fault(silent_server, TLS, "TLS", "KD1402", "did not answer the TLS handshake"),
     "HTTP": Fault(lambda: saying(HTTP), [], "ApiVersions", "KD1403", "a web server answered"),
     "HTTP to TLS": Fault(lambda: saying(HTTP), TLS, "TLS", "KD1403", "a web server answered"),
+    "it hangs up": Fault(hanging_up, [], "ApiVersions", "KD1408", "a TLS handshake either"),
+    "it hangs up on a login": Fault(
+        hanging_up, LOGIN, "ApiVersions", "KD1408", "TLS handshake either"
+    ),
+    "it hangs up on plaintext": Fault(
+        lambda: hanging_up(SERVER_HELLO), [], "TLS", "KD1401", "hung up on plaintext"
+    ),
     "a length that lies": Fault(
         lambda: saying(TOO_LONG), [], "ApiVersions", "KD1404", "7f ff ff ff, which is 2147483647"
     ),

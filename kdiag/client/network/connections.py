@@ -37,6 +37,7 @@ class NodeConnections:
         self._nodes: dict[str, Node] = {}
         self._stages: dict[str, ConnectionStage] = {}
         self._has_sasl: dict[str, bool] = {}
+        self._has_tls: dict[str, bool] = {}
         self._failures: dict[str, ConnectError] = {}
 
     def error(self, node_id: str) -> ConnectError | None:
@@ -62,6 +63,7 @@ class NodeConnections:
         assert address is not None
         self._negotiation.begin(node_id)
         self._stages[node_id] = _stage_of(channel)
+        self._has_tls[node_id] = not channel.transport.is_ready  # plaintext is so from the start
         self._has_sasl[node_id] = not isinstance(channel.authenticator, NoAuthenticator)
         try:
             return ends_of(channel.transport.fileno())
@@ -92,7 +94,9 @@ class NodeConnections:
     def handle_disconnection(self, node_id: str, disconnection: Disconnection) -> ConnectError:
         """Handle the end of a connection; return why it ended."""
         stage = self._stages[node_id]
-        return self._end(node_id, failure(self.address(node_id), stage, disconnection.error))
+        has_tls = self._has_tls.get(node_id, False)
+        why = failure(self.address(node_id), stage, disconnection.error, has_tls=has_tls)
+        return self._end(node_id, why)
 
     def refuse(self, node_id: str, error: ConnectError) -> ConnectError:
         """End a connection for an error of the other end, and return that error."""

@@ -9,7 +9,14 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
-from kdiag.errors import ConnectError, Fault, KdiagError, Layer, UnsupportedVersionError
+from kdiag.errors import (
+    AuthenticationError,
+    ConnectError,
+    Fault,
+    KdiagError,
+    Layer,
+    UnsupportedVersionError,
+)
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.transport import EndOfStreamError
 
@@ -104,10 +111,10 @@ _ADVICE: Final = {
     ConnectionStage.API_VERSIONS: _StageAdvice(
         Layer.KAFKA,
         "If the port is a TLS listener, use security.protocol SSL or SASL_SSL; a broker before "
-        "Kafka 0.10 closes as well",
+        "Kafka 0.10 closes as well, and so does a proxy without a broker behind it",
         "If the port is a TLS listener, use security.protocol SSL or SASL_SSL; if it is a broker, "
         "it hangs or is overloaded",
-        Fault.WANTS_TLS,
+        Fault.HUNG_UP,
     ),
     ConnectionStage.FIRST_REQUEST: _StageAdvice(
         Layer.KAFKA,
@@ -127,22 +134,29 @@ _CONTROLLER_FIX: Final = (
     "Give the port of a listener for clients: one in `listeners` of the broker that is not in its "
     "controller.listener.names"
 )
+_NO_TLS_EITHER_FIX: Final = (
+    "Check what listens there: a proxy without a broker behind it hangs up, and so does a broker "
+    "before Kafka 0.10, or one that refuses this machine; see its log"
+)
 _CUT_SHORT_FIX: Final = (
     "Check that the port is a Kafka listener's; if it is, something on the way loses packets: look "
     "for a too large MTU, or a proxy that cuts"
 )
 
 
-def failure(address: str, stage: ConnectionStage, error: Exception | None) -> ConnectError:
+def failure(
+    address: str, stage: ConnectionStage, error: Exception | None, *, has_tls: bool = False
+) -> ConnectError:
     """Return why a connection broke.
 
     Args:
         address: `host:port`, with the IP address where the host is a name.
         stage: how far it had come.
         error: the selector's cause; None if it was closed for being idle.
+        has_tls: whether it was encrypted.
     """
     if isinstance(error, ConnectError):
-        return error
+        return _from_below(error, has_tls=has_tls)
     broken = getattr(error, "connect_error", None)  # HandshakeBrokenError: plaintext never loads it
     if isinstance(broken, ConnectError):
         return broken
@@ -157,7 +171,25 @@ def failure(address: str, stage: ConnectionStage, error: Exception | None) -> Co
     elif isinstance(error, EndOfStreamError):
         how = "closed the connection"
     why = f"the other end accepted, then {how} during {stage.value}"
+    if has_tls and advice.closed_fault is Fault.HUNG_UP:
+        fix = _ADVICE[ConnectionStage.READY].closed_fix
+        return ConnectError(address, advice.layer, why, fix, Fault.CLOSED)
     return ConnectError(address, advice.layer, why, advice.closed_fix, advice.closed_fault)
+
+
+def asked_in_tls(error: ConnectError, *, speaks_tls: bool) -> ConnectError:
+    """Return the error of a port that hung up on plaintext, after it was asked whether it has TLS.
+
+    Args:
+        error: of the fault `HUNG_UP`.
+        speaks_tls: whether it answered a ClientHello in TLS.
+    """
+    if speaks_tls:
+        why = "the port speaks TLS: it hung up on plaintext, and answered a TLS handshake"
+        fix = "Use security.protocol SSL, or SASL_SSL"
+        return ConnectError(error.address, Layer.TLS, why, fix, Fault.WANTS_TLS)
+    why = f"{error.why}; it does not answer a TLS handshake either"
+    return ConnectError(error.address, Layer.KAFKA, why, _NO_TLS_EITHER_FIX, Fault.HUNG_UP)
 
 
 def silence(address: str, stage: ConnectionStage, waited_ns: int) -> ConnectError:
@@ -210,6 +242,18 @@ def no_metadata(address: str, problem: KdiagError | None) -> ConnectError:
         why = f"this is a controller's listener, as it seems: {problem}"
         return ConnectError(address, Layer.KAFKA, why, _CONTROLLER_FIX, Fault.CONTROLLER)
     return ConnectError(address, Layer.KAFKA, str(problem), "See the broker's log", Fault.CLOSED)
+
+
+def _from_below(error: ConnectError, *, has_tls: bool) -> ConnectError:
+    """Return the error of a transport or an authenticator.
+
+    An authenticator takes a broker that closes when a login begins for one that wants TLS; nothing
+    has said so.
+    """
+    if not (isinstance(error, AuthenticationError) and error.fault is Fault.WANTS_TLS):
+        return error
+    fault = Fault.CLOSED if has_tls else Fault.HUNG_UP
+    return AuthenticationError(error.address, Layer.KAFKA, error.why, error.fix, fault)
 
 
 def _not_connected(address: str, error: Exception | None) -> ConnectError:

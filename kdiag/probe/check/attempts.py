@@ -7,6 +7,7 @@ every step. One that fails is not repeated.
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from kdiag.client.bootstrap import explained
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.consumer_network_client import ResponseFuture
 from kdiag.client.network.failure import no_metadata
@@ -98,6 +99,8 @@ class ConnectionAttempts:
             took_ns[CheckStep.METADATA] = ended_ns - last_ns
         address = attempt.node.address
         assert address is not None
+        if error is not None:
+            error = explained(error, attempt.node, self._client.deadline_ns - now_ns)
         return Visit(
             node_id=node_id,
             address=address,

@@ -5,6 +5,7 @@ import pytest
 
 from kdiag.client.network.failure import (
     ConnectionStage,
+    asked_in_tls,
     failure,
     most_telling,
     no_metadata,
@@ -83,6 +84,25 @@ def test_a_connection_that_is_closed_early_is_of_the_wrong_kind(
     assert error.layer is layer
     assert error.why == f"the other end accepted, then closed the connection during {stage.value}"
     assert fix in error.fix
+
+
+def test_whoever_hangs_up_does_not_say_that_it_wants_tls() -> None:
+    """Only an answer to a ClientHello does, and over TLS the question makes no sense."""
+    login = AuthenticationError(WHERE, Layer.TLS, "closed", "Check", Fault.WANTS_TLS)
+    for stage, cause in ((ConnectionStage.API_VERSIONS, CLOSED), (ConnectionStage.SASL, login)):
+        assert failure(WHERE, stage, cause).fault is Fault.HUNG_UP
+        encrypted = failure(WHERE, stage, cause, has_tls=True)
+        assert (encrypted.layer, encrypted.fault) == (Layer.KAFKA, Fault.CLOSED)
+
+
+def test_a_port_that_hung_up_was_asked_in_tls() -> None:
+    """What it said to that counts."""
+    hung_up = failure(WHERE, ConnectionStage.API_VERSIONS, CLOSED)
+    yes, no = (asked_in_tls(hung_up, speaks_tls=each) for each in (True, False))
+    assert (yes.layer, yes.fault) == (Layer.TLS, Fault.WANTS_TLS)
+    assert yes.why == "the port speaks TLS: it hung up on plaintext, and answered a TLS handshake"
+    assert (no.layer, no.fault) == (Layer.KAFKA, Fault.HUNG_UP)
+    assert no.why == f"{hung_up.why}; it does not answer a TLS handshake either"
 
 
 def test_how_a_connection_ended_is_told() -> None:
