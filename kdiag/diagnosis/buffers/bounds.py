@@ -62,10 +62,7 @@ def bounds(
     held = None if full is None else bound_of(full, path)
     sentences = []
     if java is not None:
-        sentences.append(
-            f"Java with its defaults {_VERBS[direction]} at most {java.mb_per_s:.3g} MB/s over "
-            f"this path, held by {_named(java.bound_by, direction)}."
-        )
+        sentences.append(_of_java(java))
     if full is not None and held is not None:
         sentences.append(
             f"With its buffers left to the kernel and enough on its way, a client "
@@ -93,6 +90,20 @@ def bound_of(trial: Trial, path: BrokerPath) -> Bound:
     return Bound.PATH
 
 
+def _of_java(ceiling: Ceiling) -> str:
+    """Return what Java's client reaches with its defaults; `--rate` is no limit of the path."""
+    verb = _VERBS[ceiling.direction]
+    if ceiling.bound_by is Bound.RATE:
+        return (
+            f"Java with its defaults {verb} the {ceiling.mb_per_s:.3g} MB/s to make room for "
+            "(--rate) over this path: what it could do beyond that was not looked at."
+        )
+    return (
+        f"Java with its defaults {verb} at most {ceiling.mb_per_s:.3g} MB/s over this path, held "
+        f"by {_named(ceiling.bound_by, ceiling.direction)}."
+    )
+
+
 def _left_to_kernel(trials: Sequence[Trial], load: LoadKind) -> Trial | None:
     """Return the trial whose buffers were left to the kernel."""
     found = (e for e in trials if e.load is load and e.size_bytes == LEFT_TO_KERNEL)
@@ -118,6 +129,6 @@ def _named(bound: Bound, direction: LoadDirection) -> str:
         Bound.BROKER_BUFFER: f"the broker's {'receive' if is_produce else 'send'} buffer",
         Bound.BATCHES_IN_FLIGHT: "batch.size x max.in.flight in each round trip",
         Bound.FETCH_SIZE: "what one fetch brings in each round trip",
-        Bound.RATE: "the rate to make room for alone",
+        Bound.RATE: "the rate to make room for (--rate)",
         Bound.PATH: "none of the buffers, but the network, the broker or this machine",
     }[bound]

@@ -40,6 +40,8 @@ RECEIVE_FACTOR: Final = 1.12
 
 _BBR: Final = "bbr"
 _PACED_ROUND_TRIPS: Final = 0.45
+_NEAR_THE_RATE: Final = 0.95
+"""From which part of the rate on the rate holds a cycle, whose bytes take time to send."""
 _BITS: Final = 8
 _DIGITS: Final = 2
 _KIB: Final = 1 << 10
@@ -179,6 +181,8 @@ def ceiling(
         for bound, size in bounds
     ]
     mb_per_s, bound, size = min([*held, (rate, Bound.RATE, None)], key=lambda each: each[0])
+    if mb_per_s >= _NEAR_THE_RATE * rate:
+        bound, size = Bound.RATE, None
     return Ceiling(
         client.client,
         client.direction,

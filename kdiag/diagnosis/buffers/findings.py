@@ -33,12 +33,14 @@ class Measured(NamedTuple):
         runs: the runs of the proof; may be empty.
         limits: the limits of this machine's kernel.
         bits_per_s: the rate to make room for.
+        sizes: the buffers that were to be tried.
     """
 
     path: BrokerPath
     runs: Sequence[ProofRun]
     limits: KernelLimits
     bits_per_s: int
+    sizes: Sequence[int] = ()
 
 
 def find(measured: Measured, ceilings: Iterable[Ceiling]) -> list[Finding]:

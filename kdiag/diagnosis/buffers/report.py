@@ -5,9 +5,14 @@ from typing import NamedTuple
 from kdiag.diagnosis.buffers.advice import BufferAdvice, BufferPlan, advise
 from kdiag.diagnosis.buffers.bounds import Bounds, bounds
 from kdiag.diagnosis.buffers.ceiling import Ceiling, ceilings
-from kdiag.diagnosis.buffers.facts import BrokerPath, KernelLimits, LoadDirection
+from kdiag.diagnosis.buffers.facts import (
+    LEFT_TO_KERNEL,
+    BrokerPath,
+    KernelLimits,
+    LoadDirection,
+)
 from kdiag.diagnosis.buffers.findings import Measured, find
-from kdiag.diagnosis.buffers.trials import BufferChoice, Trial, choose, summarize
+from kdiag.diagnosis.buffers.trials import BufferChoice, Trial, choose, choose_for_short, summarize
 from kdiag.findings.finding import Finding
 
 
@@ -44,7 +49,7 @@ def report(measured: Measured) -> BufferReport:
     path, limits = measured.path, measured.limits
     predicted = ceilings(path, limits, measured.bits_per_s)
     trials = summarize(measured.runs, limits)
-    send, receive = (choose(trials, each, measured.bits_per_s) for each in LoadDirection)
+    send, receive = (_choice(measured, trials, each) for each in LoadDirection)
     bdp_bytes = path.bdp_bytes(measured.bits_per_s)
     plan = BufferPlan(send, receive, bdp_bytes or 0, path.config, limits)
     return BufferReport(
@@ -59,3 +64,11 @@ def report(measured: Measured) -> BufferReport:
         advice=advise(plan) if path.rtt_ns else [],
         findings=find(measured, predicted),
     )
+
+
+def _choice(measured: Measured, trials: list[Trial], direction: LoadDirection) -> BufferChoice:
+    """Return the recommended size for one direction; over a short path no size is better."""
+    choice = choose(trials, direction, measured.bits_per_s, measured.sizes)
+    if measured.path.is_short and choice.size_bytes != LEFT_TO_KERNEL:
+        return choose_for_short(direction)
+    return choice

@@ -84,6 +84,15 @@ class BufferChoice(NamedTuple):
     is_proven: bool
 
 
+def choose_for_short(direction: LoadDirection) -> BufferChoice:
+    """Return the recommended size over a path so short that none makes a difference.
+
+    Runs over it differ, too, above all where they were interrupted; that proves nothing.
+    """
+    reason = f"{direction}: on so short a path buffers make no difference"
+    return BufferChoice(LEFT_TO_KERNEL, reason, within_noise=True, is_proven=False)
+
+
 def summarize(runs: Iterable[ProofRun], limits: KernelLimits) -> list[Trial]:
     """Return the trials of some runs, by direction and size, the kernel's own size last.
 
@@ -146,13 +155,19 @@ def _median(numbers: Iterable[int | None]) -> int | None:
     return round(median(known)) if known else None
 
 
-def choose(trials: Sequence[Trial], direction: LoadDirection, bits_per_s: int) -> BufferChoice:
+def choose(
+    trials: Sequence[Trial],
+    direction: LoadDirection,
+    bits_per_s: int,
+    planned: Sequence[int] = (),
+) -> BufferChoice:
     """Return the recommended size for one direction.
 
     Args:
         trials: the trials; may be empty.
         direction: the direction.
         bits_per_s: the rate to make room for.
+        planned: the sizes that were to be tried, before an interruption.
     """
     tried = [each for each in trials if each.direction is direction and each.load is LoadKind.FULL]
     if not tried:
@@ -166,6 +181,15 @@ def choose(trials: Sequence[Trial], direction: LoadDirection, bits_per_s: int) -
         reason = _reason_for_kernel(direction, kernel, fastest)
         within_noise = is_noise(kernel, fastest)
         return BufferChoice(LEFT_TO_KERNEL, reason, within_noise=within_noise, is_proven=True)
+    if kernel is None and LEFT_TO_KERNEL in planned:
+        return BufferChoice(
+            LEFT_TO_KERNEL,
+            f"{direction}: of the sizes that were tried {size_text(fastest.size_bytes)} was the "
+            f"fastest, {_rates(fastest)}; it ended before left to the kernel was tried, which is "
+            "right unless it is proven wrong",
+            within_noise=False,
+            is_proven=False,
+        )
     smallest = min(as_good, key=lambda each: each.size_bytes)
     reason = f"{direction}: {size_text(smallest.size_bytes)} is the smallest as good as the fastest"
     reason += f", {_rates(smallest)}"

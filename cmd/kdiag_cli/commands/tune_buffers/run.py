@@ -161,7 +161,13 @@ class TuningRun:
         runs = {} if self._proof is None else self._proof.runs
         reports = [
             report(
-                Measured(path, runs.get(path.node_id, ()), self._limits, self._options.bits_per_s)
+                Measured(
+                    path,
+                    runs.get(path.node_id, ()),
+                    self._limits,
+                    self._options.bits_per_s,
+                    self._options.sizes,
+                )
             )
             for path in self._paths
         ]

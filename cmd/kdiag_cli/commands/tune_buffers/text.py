@@ -10,6 +10,7 @@ NODE-ID  CLIENT  DIRECTION  MB/S  BOUND-BY ...
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from kdiag.diagnosis.buffers.ceiling import Bound
 from kdiag.diagnosis.buffers.facts import LoadDirection, LoadKind
 from kdiag.diagnosis.buffers.report import BufferReport
 from kdiag.diagnosis.buffers.trials import Trial, size_text
@@ -54,6 +55,8 @@ RUN_COLUMNS: Final = (
 )
 
 _DIGITS: Final = 2
+_RATE: Final = "--rate"
+"""What holds a ceiling that nothing else holds."""
 _COMMENT: Final = "  # "
 """How comments begin in lines to paste; they must stay comments on every line."""
 
@@ -112,7 +115,7 @@ def ceiling_rows(report: BufferReport) -> Iterator[tuple[object, ...]]:
             each.client,
             each.direction,
             each.mb_per_s,
-            each.bound_by,
+            _RATE if each.bound_by is Bound.RATE else each.bound_by,
             each.setting,
         )
 

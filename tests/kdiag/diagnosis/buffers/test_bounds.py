@@ -54,6 +54,13 @@ def test_all_three_are_told_in_sentences() -> None:
     assert "33 MB/s: what one fetch brings in each round trip holds it then" in following
 
 
+def test_a_ceiling_that_is_the_rate_asked_for_says_so() -> None:
+    """No property of the path, and nothing that was measured."""
+    path = make_path(0.1, send=KERNEL, receive=KERNEL)
+    (said,) = bounds(FETCH, (), ceilings(path, LIMITS, GBIT // 10), path).sentences
+    assert said.startswith("Java with its defaults fetches the 12.5 MB/s to make room for (--rate)")
+
+
 def test_defaults_that_are_as_fast_hold_nothing() -> None:
     """There is no next limit to name."""
     path = make_path()

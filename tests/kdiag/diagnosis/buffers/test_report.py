@@ -22,6 +22,18 @@ def test_all_that_is_to_be_told_comes_from_what_was_measured() -> None:
     assert [each.id for each in told.findings] == ["KD6010", "KD6011", "KD6012"]
 
 
+def test_advice_over_a_short_path_does_not_contradict_its_finding() -> None:
+    """Whatever a few runs over it have shown, as after an interruption."""
+    runs = [make_run(LoadDirection.PRODUCE, 64 * KIB, 350)]
+    told = report(Measured(make_path(0.1), runs, LIMITS, GBIT, (64 * KIB, KERNEL)))
+
+    assert [each.id for each in told.findings] == ["KD6016"]
+    assert (told.send.size_bytes, told.send.is_proven) == (KERNEL, False)
+    lines = [line for each in told.advice for line in each.lines]
+    assert "send.buffer.bytes=-1" in lines
+    assert not [line for line in lines if "65536" in line]
+
+
 def test_a_broker_that_cannot_be_reached_has_nothing_to_tell() -> None:
     """Neither a ceiling nor a line to paste."""
     told = report(Measured(BrokerPath(1, "far:9092"), (), LIMITS, GBIT))

@@ -119,6 +119,16 @@ def test_sizes_can_be_compared_without_the_kernels_choice() -> None:
     assert chosen({64 * KIB: (4,), MIB: (50,)}).size_bytes == MIB
 
 
+def test_an_interruption_before_the_kernels_choice_recommends_no_size() -> None:
+    """Nothing proves then that it is better than the kernel's."""
+    runs = [make_run(PRODUCE, size, rate) for size, rate in ((64 * KIB, 4), (MIB, 50))]
+    choice = choose(summarize(runs, LIMITS), PRODUCE, GBIT, (64 * KIB, MIB, KERNEL))
+
+    assert (choice.size_bytes, choice.is_proven) == (KERNEL, False)
+    assert "1M was the fastest" in choice.reason
+    assert "ended before left to the kernel was tried" in choice.reason
+
+
 def test_what_was_not_tried_is_left_to_the_kernel() -> None:
     """Clients' defaults prove nothing about sizes."""
     run = make_run(LoadDirection.FETCH, KERNEL, 3, load=LoadKind.DEFAULTS)

@@ -156,4 +156,6 @@ def test_ctrl_c_removes_the_topic_and_tells_what_was_measured(cluster: LoadedClu
     told = json.loads(out)
     assert told["warnings"] == ["interrupted: fewer runs than planned"]
     assert told["data"][0]["runs"]
+    assert told["findings"][0]["id"] == "KD6016"
+    assert told["data"][0]["recommendation"]["send_buffer_bytes"] == -1
     assert cluster.topics == []

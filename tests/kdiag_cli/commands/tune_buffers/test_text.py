@@ -34,6 +34,13 @@ def test_a_pipe_gets_tables_sentences_and_lines_to_paste() -> None:
     assert lines[lines.index("broker, for broker 1:") + 1] == "  socket.send.buffer.bytes=-1"
 
 
+def test_a_ceiling_that_comes_from_an_option_names_it() -> None:
+    """It is no ceiling of the path."""
+    path = make_path(0.1, send=KERNEL, receive=KERNEL)
+    lines = printed(report(Measured(path, (), LIMITS, GBIT // 100)))
+    assert any(line.startswith("1\tlibrdkafka\tproduce\t1.25\t--rate\t") for line in lines)
+
+
 def test_headers_can_be_left_out() -> None:
     """Of all tables."""
     assert not [line for line in printed(REPORT, has_headers=False) if "NODE-ID" in line]
