@@ -18,7 +18,7 @@ from kdiag.client.network.failure import asked_in_tls, most_telling, no_metadata
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.network_client import NetworkClient
 from kdiag.clock import NS_PER_MS
-from kdiag.errors import ConnectError, Fault
+from kdiag.errors import ConnectError, Fault, RequestTimeoutError
 from kdiag.net.address import Resolve, look_up_all
 from kdiag.net.tls.question import LIMIT_NS, speaks_tls
 from kdiag.wire.api.metadata import MetadataResponse
@@ -54,6 +54,7 @@ class Bootstrap:
 
         Raises:
             ConnectError: the most telling of all if nobody answered.
+            RequestTimeoutError: if there is no time to ask.
         """
         self._find_nodes(servers, deadline_ns)
         for node in self.nodes:
@@ -72,7 +73,9 @@ class Bootstrap:
     def _find_nodes(self, servers: Iterable[tuple[str, int]], deadline_ns: int) -> None:
         """Look the servers up, all at once."""
         clock = self._network.clock
-        limit_ns = max(0, min(DNS_LIMIT_NS, deadline_ns - clock.monotonic_ns()))
+        limit_ns = min(DNS_LIMIT_NS, deadline_ns - clock.monotonic_ns())
+        if limit_ns <= 0:
+            raise RequestTimeoutError("the time was up before a bootstrap server could be asked")
         for (host, port), found in look_up_all(servers, self._lookup, clock, limit_ns).items():
             if found.error is not None:
                 self.errors.append(found.error)

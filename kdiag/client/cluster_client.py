@@ -22,7 +22,7 @@ from kdiag.client.network.network_client import NetworkClient
 from kdiag.client.network.observer import ExchangeObserver
 from kdiag.client.network.request import RequestBuilder, builder_of
 from kdiag.client.network.settings import IMPATIENT, NetworkSettings
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_S, Clock
 from kdiag.errors import ConnectError, DisconnectedError, KdiagError, RequestTimeoutError
 from kdiag.net.selector.selector import MakeChannel, Selector, SelectorSettings
 from kdiag.net.tcp_info import SocketFacts
@@ -130,6 +130,7 @@ class ClusterClient:
 
         Raises:
             ConnectError: the most telling of all if none answers.
+            RequestTimeoutError: if there is no time to ask.
         """
         bootstrap = Bootstrap(self._network, self.client, self.settings.network.lookup)
         until_ns = self.deadline_ns if deadline_ns is None else deadline_ns
@@ -262,7 +263,7 @@ class ClusterClient:
         ]
         self.client.await_condition(lambda: all(each.is_done for each in futures), until_ns)
         return [
-            self._answer(node_id, future, answer)
+            self._answer(node_id, future, answer, allowed_ns)
             for (node_id, _), future in zip(questions, futures, strict=True)
         ]
 
@@ -365,7 +366,9 @@ class ClusterClient:
             return node
         return next(each for each in self._updater.known if each.id not in tried)
 
-    def _answer(self, node_id: int, future: ResponseFuture, answer: type[R]) -> Answer[R]:
+    def _answer(
+        self, node_id: int, future: ResponseFuture, answer: type[R], allowed_ns: int
+    ) -> Answer[R]:
         """Return how a request ended."""
         if future.succeeded:
             response = future.value()
@@ -373,13 +376,14 @@ class ClusterClient:
             assert body is None or isinstance(body, answer)
             number = response.request.correlation_id
             return Answer(body, None, response.rtt_ns, response.version, number)
-        return Answer(None, self._why_not(node_id, future))
+        return Answer(None, self._why_not(node_id, future, allowed_ns))
 
-    def _why_not(self, node_id: int, future: ResponseFuture) -> KdiagError:
+    def _why_not(self, node_id: int, future: ResponseFuture, allowed_ns: int) -> KdiagError:
         """Return why a request was not answered; the connection's own reason says most."""
         node = self.node(node_id)
         if not future.is_done:
-            late = RequestTimeoutError(f"{node.endpoint}: no answer in time")
+            within = f"within {allowed_ns / NS_PER_S:.3g} s"
+            late = RequestTimeoutError(f"{node.endpoint}: no answer {within}")
             return self._network.silence(node.id) or late
         error = future.error()
         if isinstance(error, DisconnectedError):

@@ -21,6 +21,7 @@ def live_session(
     *,
     on_exchange: OnExchange | None = None,
     connects: bool = True,
+    is_endless: bool = False,
 ) -> Iterator[ClusterClient]:
     """Open a client that knows its cluster.
 
@@ -29,6 +30,8 @@ def live_session(
         clock: all times are its own; the system's by default.
         on_exchange: receives every exchange.
         connects: whether it asks for its cluster; else it knows only the bootstrap servers.
+        is_endless: whether results are printed as they come; others end a tenth before the time
+            is up, so that what is known by then is printed.
 
     Raises:
         ConfigError: if the settings are wrong.
@@ -43,7 +46,8 @@ def live_session(
         configured_client(config, clock, receiver) as client,
     ):
         if options.timeout_ns is not None:
-            client.deadline_ns = clock.monotonic_ns() + options.timeout_ns
+            tenths = 10 if is_endless else 9
+            client.deadline_ns = clock.monotonic_ns() + options.timeout_ns * tenths // 10
         if connects:
             client.connect()
         yield client

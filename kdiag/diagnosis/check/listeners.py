@@ -35,7 +35,7 @@ from kdiag.diagnosis.check.report import (
 )
 from kdiag.diagnosis.check.tls import expiring
 from kdiag.diagnosis.connection_finding import connection_finding, sentence
-from kdiag.errors import ConnectError, Layer
+from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.findings.finding import Finding, found
 
 _DOCKER: Final = IPv4Network("172.17.0.0/16")
@@ -176,6 +176,8 @@ def _of_listener(endpoint: CheckedEndpoint, facts: CheckFacts, start: Reach) -> 
 def _unusable(endpoint: CheckedEndpoint, special: str | None) -> Finding:
     """Return the finding that an advertised address is not usable from here."""
     error = endpoint.errors[0]
+    if error.fault is Fault.SILENT and special is None:
+        return _hanging(endpoint, error)
     finding = found(
         "KD1501",
         node_id=endpoint.node_id,
@@ -187,6 +189,12 @@ def _unusable(endpoint: CheckedEndpoint, special: str | None) -> Finding:
     if error.layer in _ADDRESS or not error.fix:
         return finding
     return msgspec.structs.replace(finding, fix=sentence(error.fix))
+
+
+def _hanging(endpoint: CheckedEndpoint, error: ConnectError) -> Finding:
+    """Return the finding that a broker says nothing: its address leads to it."""
+    fix = f"See the log of broker {endpoint.node_id}: it hangs or is overloaded."
+    return msgspec.structs.replace(connection_finding(error), fix=fix)
 
 
 def _row(endpoint: CheckedEndpoint, findings: list[Finding]) -> CheckRow:

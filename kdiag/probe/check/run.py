@@ -203,8 +203,9 @@ class _Check:
 
     def _left_ns(self) -> int:
         """Return how long a round may take: the rest of the limit, but not too little."""
-        passed_ns = self._client.clock.monotonic_ns() - self._began_ns
-        return max(_LEAST_NS, self._plan.limit_ns - passed_ns)
+        now_ns = self._client.clock.monotonic_ns()
+        least_ns = max(_LEAST_NS, self._plan.limit_ns - (now_ns - self._began_ns))
+        return max(0, min(least_ns, self._client.deadline_ns - now_ns))
 
     def _begin(
         self, named: Sequence[tuple[str, int, int | None]], limit_ns: int

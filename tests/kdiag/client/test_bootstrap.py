@@ -17,7 +17,7 @@ from kdiag.client.bootstrap import Bootstrap
 from kdiag.client.consumer_network_client import ConsumerNetworkClient
 from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.metadata import Cluster, Node
-from kdiag.errors import ConnectError, Fault, Layer
+from kdiag.errors import ConnectError, Fault, Layer, RequestTimeoutError
 from kdiag.net.address import Address, resolve
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
 from scripted_kafka.scripted_broker import CLOSE, HOLD, ScriptedBroker, offering
@@ -47,6 +47,12 @@ def why_not(servers: Sequence[tuple[str, int]]) -> ConnectError:
     with pytest.raises(ConnectError) as raised:
         run(servers)
     return raised.value
+
+
+def test_who_has_no_time_is_not_told_that_names_are_unknown() -> None:
+    """Nobody was asked."""
+    with pytest.raises(RequestTimeoutError, match="the time was up before a bootstrap server"):
+        run([("127.0.0.1", 9092)], 0)
 
 
 def test_a_server_tells_what_the_cluster_is_made_of() -> None:

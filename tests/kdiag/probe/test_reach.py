@@ -9,6 +9,7 @@ from kdiag.errors import AdvertisedAddressError
 from kdiag.probe.reach import require_reachable
 from programs.kdiag_program import kdiag
 from scripted_kafka.log_cluster import LogCluster
+from scripted_kafka.scripted_broker import HOLD
 from scripted_kafka.scripted_cluster import ScriptedCluster
 
 
@@ -36,6 +37,16 @@ def test_one_broker_that_can_be_used_is_enough(closed_port: int) -> None:
             require_reachable(client)
             with pytest.raises(AdvertisedAddressError):
                 require_reachable(client, [1])
+
+
+def test_a_broker_that_hangs_leaves_time_for_the_others() -> None:
+    """It takes no more than a third of what there is."""
+    with ScriptedCluster(2) as cluster, cluster.client() as client:
+        cluster.brokers[2].on("ApiVersions", HOLD)
+        began_ns = client.clock.monotonic_ns()
+        client.deadline_ns = began_ns + 300_000_000
+        require_reachable(client)
+        assert client.clock.monotonic_ns() < client.deadline_ns
 
 
 def test_all_that_cannot_be_used_are_named(closed_port: int) -> None:

@@ -15,13 +15,15 @@ S = 1_000_000_000
 
 
 def test_a_session_has_learnt_of_its_cluster() -> None:
-    """Its deadline is that of the whole command."""
+    """Its deadline leaves time to print, but for those who print all along."""
     with ScriptedCluster(2) as cluster:
         options = LiveOptions([cluster.bootstrap], timeout_ns=20 * S)
         clock = ManualClock()
         began_ns = clock.monotonic_ns()
         with live_session(options, clock) as client:
             assert [each.id for each in client.brokers] == [1, 2]
+            assert client.deadline_ns == began_ns + 18 * S
+        with live_session(options, clock, is_endless=True) as client:
             assert client.deadline_ns == began_ns + 20 * S
 
 

@@ -14,11 +14,13 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple
 
+from msgspec import structs
+
 from kdiag import __version__
 from kdiag.client.cluster_client import Answer, ClusterClient
 from kdiag.client.network.api_versions import SOFTWARE_NAME
 from kdiag.diagnosis.broker_versions import ApiRow, api_rows, feature_rows, find
-from kdiag.errors import ConnectError
+from kdiag.errors import ConnectError, Fault, KdiagError, RequestTimeoutError
 from kdiag.findings.finding import Finding, found
 from kdiag.findings.rule import Severity
 from kdiag.probe.destination import Destination, broker_id, find_nodes
@@ -146,16 +148,24 @@ def _ask(client: ClusterClient, node_ids: Sequence[int]) -> SpokenVersions:
 def _unreachable(spoken: SpokenVersions) -> list[Finding]:
     """Return a finding for each node without an answer."""
     return [
-        found(
-            "KD3007",
-            node_id=spoken.labels[node_id].text,
-            address=spoken.labels[node_id].address,
-            where=f" at {spoken.labels[node_id].address}",
-            why=error.why if isinstance(error, ConnectError) else str(error),
-        )
+        _missing(spoken.labels[node_id], error)
         for node_id, answer in spoken.answers.items()
         if (error := answer.error) is not None
     ]
+
+
+def _missing(label: NodeLabel, error: KdiagError) -> Finding:
+    """Return the finding that a node did not answer."""
+    why = error.why if isinstance(error, ConnectError) else str(error)
+    place = {"address": label.address, "where": f" at {label.address}"}
+    finding = found("KD3007", node_id=label.text, **place, why=why)
+    is_hanging = isinstance(error, RequestTimeoutError)
+    if isinstance(error, ConnectError):
+        is_hanging = error.fault is Fault.SILENT
+    if not is_hanging:
+        return finding
+    fix = f"See the log of broker {label.text}: it hangs or is overloaded."
+    return structs.replace(finding, fix=fix)
 
 
 def _apis(

@@ -55,9 +55,8 @@ def watch(options: FindCoordinatorOptions, live: LiveOptions) -> ExitCode:
     names = all_names(options.names)
     output = Output()
     output.is_prompt = True
-    with live_session(
-        live._replace(properties=[_SHORT_BACKOFF, *(live.properties or [])])
-    ) as client:
+    impatient = live._replace(properties=[_SHORT_BACKOFF, *(live.properties or [])])
+    with live_session(impatient, is_endless=True) as client:
         keys = keys_of(client, options.kind, names)
         changes = _ChangePrinter(output, client.clock, is_json=live.output is ResultFormat.JSON)
         looks = _Looks(client, options.kind, keys)

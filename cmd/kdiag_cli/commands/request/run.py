@@ -16,7 +16,7 @@ from typing import Any, Final
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.config.load import load_config
 from kdiag.client.network.request import request_parts
-from kdiag.errors import ConnectError
+from kdiag.errors import ConnectError, KdiagError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.model import Connection, Exchange
@@ -183,6 +183,7 @@ def _print(replies: Sequence[Reply], options: RequestOptions, live: LiveOptions)
                 say(each.title)
             _print_reply(output, each, options)
         output.flush()
+        _say_fixes(replies)
         refused = [each.finding for each in replies if each.error_name is not None]
         say_findings((each for each in refused if each is not None), warnings)
     output.flush()
@@ -199,9 +200,20 @@ def _print_reply(output: Output, reply: Reply, options: RequestOptions) -> None:
         output.write(shown(output, pretty(reply.body)) + b"\n")
         return
     if reply.error is not None:
-        say(f"{reply.asked}: {reply.error}")
-        if isinstance(reply.error, ConnectError) and reply.error.fix:
-            say(f"  {reply.error.fix}")
+        say(f"{reply.asked}: {_why(reply.error)}")
+
+
+def _why(error: KdiagError) -> str:
+    """Return why a node did not answer; its address is told already."""
+    return f"{error.layer}: {error.why}" if isinstance(error, ConnectError) else str(error)
+
+
+def _say_fixes(replies: Sequence[Reply]) -> None:
+    """Say what to do about connections, each remedy once."""
+    errors = (each.error for each in replies)
+    fixes = (each.fix for each in errors if isinstance(each, ConnectError) and each.fix)
+    for fix in dict.fromkeys(fixes):
+        say(f"  {fix}")
 
 
 def _print_frame(output: Output, reply: Reply, options: RequestOptions) -> None:

@@ -69,7 +69,7 @@ def tail(options: TailOptions, live: LiveOptions) -> ExitCode:
     )
     printer = make_printer(options, Output())
     widen(sys.stdout)
-    with live_session(live) as client:
+    with live_session(live, is_endless=True) as client:
         if options.waits:
             request = request._replace(topics=await_topics(client, selectors))
         source = Tail(client, request)

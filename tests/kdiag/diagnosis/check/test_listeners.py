@@ -60,6 +60,17 @@ def test_a_name_that_does_not_resolve_here_may_be_that_of_a_container() -> None:
     assert part.rows[0].took_ns == 4_000_000
 
 
+def test_a_broker_that_hangs_is_not_told_to_change_its_address() -> None:
+    """The address led to it."""
+    error = ConnectError("8.8.8.8:9092", Layer.KAFKA, "no answer", "If TLS ...", Fault.SILENT)
+    part = judged(endpoint("8.8.8.8", visit("8.8.8.8", error=error), node_id=3))
+
+    (finding,) = part.findings
+    assert finding.title == "8.8.8.8:9092 accepts connections but says nothing"
+    assert finding.fix == "See the log of broker 3: it hangs or is overloaded."
+    assert part.errors == [error]
+
+
 def test_a_login_that_fails_there_has_its_own_advice() -> None:
     """The address is not to blame."""
     error = AuthenticationError(
