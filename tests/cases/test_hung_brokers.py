@@ -18,7 +18,7 @@ KNOWN: Final = {
     "api-versions -a Fetch": (8, "1\tFetch\t0-18", "KD3007: broker 3"),
     "request ListGroups --to all": (8, '"groupId": "orders"', "broker 3 (127.0.0.1"),
     "find-coordinator orders": (8, "orders\t", "KD3007: broker 3"),
-    "find-coordinator --moves": (8, "2\t", "KD3007: broker 3"),
+    "find-coordinator --moves": (8, "2\t127.0.0.1", "did not answer the ApiVersions"),
     "tune-buffers --no-prove": (8, "1\t127.0.0.1", "accepts connections but says nothing"),
 }
 """Exit code, a result of a broker that answers, and what is said of the one that does not."""
