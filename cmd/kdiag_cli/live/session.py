@@ -8,6 +8,7 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.configured_client import configured_client
 from kdiag.clock import Clock, SystemClock
 from kdiag.exchange.model import Exchange
+from kdiag_cli.live.debug_log import debug_log
 from kdiag_cli.options.live import LiveOptions, client_config
 from kdiag_cli.output.terminal import Output, say
 
@@ -67,6 +68,8 @@ def observing(
         CaptureError: if the file for `--write` cannot be written.
     """
     with ExitStack() as opened:
+        if options.debug:
+            opened.enter_context(debug_log())
         listeners = [*_listeners(options, opened), *([on_exchange] if on_exchange else [])]
 
         def hand_on(exchange: Exchange) -> None:
@@ -86,3 +89,5 @@ def _listeners(options: LiveOptions, opened: ExitStack) -> Iterator[OnExchange]:
         from kdiag_cli.live.trace import Trace  # noqa: PLC0415 - 20 ms
 
         yield opened.enter_context(Trace(Output(sys.stderr))).exchange
+    if options.debug:
+        yield lambda _: None  # so that logins are observed, and logged

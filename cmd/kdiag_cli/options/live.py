@@ -119,6 +119,14 @@ Trace = Annotated[
         "--trace", "--verbose", "-v", help="Print each request with its response, as decode does."
     ),
 ]
+Debug = Annotated[
+    bool,
+    typer.Option(
+        "--debug",
+        help="Log connections, requests and responses to stderr as they happen: names, sizes and "
+        "times, never contents.",
+    ),
+]
 Write = Annotated[
     Path | None,
     typer.Option("--write", metavar="FILE.pcap", help="Keep what was said as a capture."),
@@ -139,6 +147,7 @@ class LiveOptions(NamedTuple):
         trace: whether to print each exchange.
         write: the capture file that keeps the exchanges.
         is_wide: whether tables show all their columns.
+        debug: whether the log of the library is printed.
     """
 
     bootstrap_servers: Sequence[str] | None = None
@@ -151,6 +160,7 @@ class LiveOptions(NamedTuple):
     trace: bool = False
     write: Path | None = None
     is_wide: bool = False
+    debug: bool = False
 
 
 def client_config(

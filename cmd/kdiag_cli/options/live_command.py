@@ -14,6 +14,7 @@ from typing import Any, Final
 from kdiag_cli.options.live import (
     BootstrapServers,
     ConfigFile,
+    Debug,
     LiveFormat,
     LiveOptions,
     OutputFormat,
@@ -71,6 +72,7 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
     password_file: PasswordFile = None,
     timeout: Timeout = None,
     trace: Trace = False,
+    debug: Debug = False,
     write: Write = None,
     output: OutputFormat = LiveFormat.TABLE,
     wide: Wide = False,
@@ -85,6 +87,7 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
         timeout_ns=timeout,
         output=output.result,
         trace=trace,
+        debug=debug,
         write=write,
         is_wide=wide or output is LiveFormat.WIDE,
     )

@@ -3,8 +3,13 @@
 It keeps three things in step for each node: the channel in the selector, the state with its
 backoffs, and the stage, which says in which layer a connection was when it broke.
 
+It logs each step for DEBUG.
+
 Source: Kafka's `NetworkClient` (the part about connections).
 """
+
+import logging
+from typing import Final
 
 from kdiag.client.network.api_versions import VersionNegotiation
 from kdiag.client.network.connection_states import ClusterConnectionStates
@@ -18,6 +23,8 @@ from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel, Disconnection
 from kdiag.net.selector.selector import Selector
 from kdiag.net.tcp import ends_of
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 class NodeConnections:
@@ -49,6 +56,7 @@ class NodeConnections:
         now_ns = self._clock.monotonic_ns()
         self._nodes[node.id] = node
         self._stages[node.id] = ConnectionStage.TCP
+        _LOG.debug("node %s: connecting to %s", node.id, node.endpoint)
         try:
             self._selector.connect(node.id, self._states.connecting(node, now_ns))
         except (OSError, ConnectError) as error:
@@ -66,9 +74,11 @@ class NodeConnections:
         self._has_tls[node_id] = not channel.transport.is_ready  # plaintext is so from the start
         self._has_sasl[node_id] = not isinstance(channel.authenticator, NoAuthenticator)
         try:
-            return ends_of(channel.transport.fileno())
+            ends = ends_of(channel.transport.fileno())
         except OSError:  # the other end has reset it already
-            return UNKNOWN_END, host_and_port(address.ip, address.port)
+            ends = UNKNOWN_END, host_and_port(address.ip, address.port)
+        _LOG.debug("node %s: connected, %s to %s", node_id, *ends)
+        return ends
 
     def ready_for_api_versions(self) -> list[str]:
         """Return the nodes that still need an ApiVersions request and can be sent one."""
@@ -82,6 +92,7 @@ class NodeConnections:
     def ready(self, node_id: str) -> None:
         """Record that a node can be sent any request."""
         self._states.ready(node_id)
+        _LOG.debug("node %s: ready for requests", node_id)
         self._failures.pop(node_id, None)
         has_sasl = self._has_sasl[node_id]
         self._stages[node_id] = ConnectionStage.READY if has_sasl else ConnectionStage.FIRST_REQUEST
@@ -153,6 +164,7 @@ class NodeConnections:
     def _end(self, node_id: str, error: ConnectError) -> ConnectError:
         """Keep why a connection ended; if the host has more addresses, try the next at once."""
         now_ns = self._clock.monotonic_ns()
+        _LOG.debug("node %s: the connection ended: %s", node_id, error)
         self._negotiation.forget(node_id)
         self._failures[node_id] = error
         if isinstance(error, AuthenticationError):

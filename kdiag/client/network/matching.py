@@ -6,9 +6,12 @@
 A response belongs to the oldest request in flight on its connection and repeats its correlation id.
 Anything else breaks the protocol, and then nothing on that connection can be trusted any more.
 
+Each is logged for DEBUG by name, size and time; what it says is not, for it may be secret.
+
 Source: Kafka's `NetworkClient` (the part about requests), `AbstractResponse.shouldClientThrottle`.
 """
 
+import logging
 from struct import Struct as Layout
 from typing import Final
 
@@ -32,6 +35,7 @@ from kdiag.wire.codec.messages import decode
 from kdiag.wire.header import RESERVED_FOR_SASL, read_response_header
 from kdiag.wire.schema import Struct, fields_of
 
+_LOG: Final = logging.getLogger(__name__)
 _ERROR_CODE: Final = Layout(">h")
 _THROTTLE: Final = "throttle_time_ms"
 _LAST_KEY_BEFORE_KIP_219: Final = 42
@@ -78,6 +82,8 @@ class RequestMatcher:
             number=self._observer.next_number() if self._observer else 0,
         )
         self._in_flight.add(in_flight)
+        if _LOG.isEnabledFor(logging.DEBUG):
+            _LOG.debug("%s: sent, %d bytes", _name(in_flight), len(send.payload))
 
     def complete_send(self, send: NetworkSend, now_ns: int) -> ClientResponse | None:
         """Handle a send that was written; return the response if the request expects none."""
@@ -111,6 +117,8 @@ class RequestMatcher:
             body = read_response(sent, receive.payload)
         except DecodeError as wrong:
             error = wrong
+        if _LOG.isEnabledFor(logging.DEBUG):
+            _log_answer(sent, receive, error)
         return ClientResponse(
             request=sent.request,
             version=sent.version,
@@ -129,6 +137,7 @@ class RequestMatcher:
         responses = []
         for sent in self._in_flight.clear(node_id):
             self._observe_unanswered(sent)
+            _LOG.debug("%s: not answered: %s", _name(sent), error)
             response = ClientResponse(
                 request=sent.request,
                 version=sent.version,
@@ -201,6 +210,18 @@ def _rtt_ns(send: NetworkSend, receive: NetworkReceive) -> int | None:
     if send.last_write_ns is None or receive.first_byte_ns is None:
         return None
     return max(0, receive.first_byte_ns - send.last_write_ns)
+
+
+def _name(sent: InFlightRequest) -> str:
+    """Return which request it is, for the log."""
+    asked = sent.request
+    return f"node {asked.node_id}: {asked.api.name} v{sent.version} {asked.correlation_id}"
+
+
+def _log_answer(sent: InFlightRequest, receive: NetworkReceive, error: DecodeError | None) -> None:
+    size, rtt_ns = len(receive.payload), _rtt_ns(sent.send, receive) or 0
+    wrong = "" if error is None else f", which cannot be read: {error}"
+    _LOG.debug("%s: answered in %.3f ms, %d bytes%s", _name(sent), rtt_ns / NS_PER_MS, size, wrong)
 
 
 def _is_unsupported(payload: bytes, offset: int) -> bool:

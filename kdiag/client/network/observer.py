@@ -2,19 +2,25 @@
 
 Exchanges are numbered in the order of their requests and handed out in the order in which they
 ended. A request of which no byte was written is not an exchange.
+
+Logins are logged here, for DEBUG: by name, size and time, without what they say.
 """
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from kdiag.client.network.in_flight import InFlightRequest
+from kdiag.clock import NS_PER_MS
 from kdiag.exchange.model import Connection, Exchange, Protocol, Status
 from kdiag.net.receive import NetworkReceive
+from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.frame import LENGTH_BYTES, Frame
 
 if TYPE_CHECKING:  # only who authenticates with SASL needs to load it
     from kdiag.net.sasl.authenticator import SaslExchange
 
+_LOG: Final = logging.getLogger(__name__)
 UNKNOWN_END: Final = "?"
 """Stands for an end of a connection whose address was not known in time."""
 
@@ -82,6 +88,8 @@ class ExchangeObserver:
         if connection is None:  # it broke before the selector reported it
             connection = self.connect(sasl.channel_id, (UNKNOWN_END, UNKNOWN_END), now_ns)
         _count(connection, sasl.request, sasl.response)
+        if _LOG.isEnabledFor(logging.DEBUG):
+            _log_authentication(sasl)
         has_header = sasl.api_key is not None
         pairing = Status.OK if has_header else Status.OPAQUE
         exchange = Exchange(
@@ -116,6 +124,15 @@ class ExchangeObserver:
             pairing=pairing,
         )
         self._on_exchange(exchange)
+
+
+def _log_authentication(sasl: "SaslExchange") -> None:
+    name = "a token" if sasl.api_key is None else API_BY_KEY[sasl.api_key].name
+    came = "not answered"
+    if sasl.response is not None:
+        waited_ns = max(0, sasl.response.first_byte_ns - sasl.request.last_byte_ns)
+        came = f"answered in {waited_ns / NS_PER_MS:.3f} ms, {sasl.response.size} bytes"
+    _LOG.debug("node %s: %s, %d bytes: %s", sasl.channel_id, name, sasl.request.size, came)
 
 
 def _count(connection: Connection, request: Frame, response: Frame | None) -> None:
