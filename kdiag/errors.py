@@ -235,7 +235,8 @@ class ConfigError(KdiagError):
         self.why = why
 
     def __str__(self) -> str:
-        place = f"{self.key} ({self.origin})" if self.key else self.origin
+        is_known = self.key not in {"", self.origin}
+        place = f"{self.key} ({self.origin})" if is_known else self.origin
         return f"{place}: {self.why}"
 
 

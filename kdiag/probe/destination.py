@@ -30,6 +30,7 @@ FORMS: Final = (
 
 _RETRY_NS: Final = 100 * NS_PER_MS
 _NOT_AVAILABLE: Final = "COORDINATOR_NOT_AVAILABLE"
+_NO_BROKER: Final = "BROKER_NOT_AVAILABLE"
 _KINDS: Final = {
     "group": CoordinatorKind.GROUP,
     "txn": CoordinatorKind.TRANSACTION,
@@ -118,7 +119,8 @@ def find_nodes(client: ClusterClient, destination: Destination) -> Nodes:
             return _coordinator(client, destination)
         case Way.ANY:
             return Nodes([client.any_node()])
-    return Nodes(list(client.cluster.brokers))  # before `connect` these are the bootstrap servers
+    known = list(client.cluster.brokers)  # before `connect` these are the bootstrap servers
+    return Nodes(known) if known else Nodes([], "the cluster names no broker", _NO_BROKER)
 
 
 def broker_id(client: ClusterClient, node_id: int) -> int | None:

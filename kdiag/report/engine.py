@@ -20,6 +20,9 @@ T = TypeVar("T")
 DEFAULT_BATCH_ROWS: Final = 10_000
 
 _WILDCARD: Final = re.compile(r"[*?\[]")
+_NO_TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
+_DRAWING: Final = re.compile(r"^\s*\^[\^\s~]*$", re.MULTILINE)
+"""The line below a quoted query that points at a place in it."""
 _ONLY_SELECT: Final = "expected one SELECT: a query reads the tables and changes nothing"
 
 
@@ -222,7 +225,14 @@ def _without_wildcards(file: Path) -> str:
 
 
 def _refusal(error: duckdb.Error) -> ReportError:
+    """Return DuckDB's refusal in one line, without its drawing and its guesses at tables."""
     why = str(error)
-    if "Table with name records does not exist" in why:
-        why = f"there is no table records: it is written only when asked for (--values)\n{why}"
-    return ReportError("query", why)
+    missing = _NO_TABLE.search(why)
+    if missing is None:
+        lines = (line.strip() for line in _DRAWING.sub("", why).splitlines())
+        return ReportError("query", "; ".join(line for line in lines if line))
+    if missing[1] == "records":
+        what = "it is written only when asked for (--values)"
+    else:
+        what = "kdiag tables lists what there is"
+    return ReportError("query", f"there is no table {missing[1]}: {what}")

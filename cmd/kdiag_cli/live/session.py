@@ -46,11 +46,13 @@ def live_session(
         observing(options, on_exchange) as receiver,
         configured_client(config, clock, receiver) as client,
     ):
+        early_ns = None
         if options.timeout_ns is not None:
-            tenths = 10 if is_endless else 9
-            client.deadline_ns = clock.monotonic_ns() + options.timeout_ns * tenths // 10
+            now_ns = clock.monotonic_ns()
+            early_ns = now_ns + options.timeout_ns * 9 // 10
+            client.deadline_ns = now_ns + options.timeout_ns if is_endless else early_ns
         if connects:
-            client.connect()
+            client.connect(early_ns)
         yield client
 
 

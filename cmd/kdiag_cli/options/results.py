@@ -24,17 +24,21 @@ Wide = Annotated[
 
 
 def require_folder(file: Path | None, option: str) -> None:
-    """Refuse a file to write whose folder is not there, before anything else is done.
+    """Refuse a file to write that is a folder, or in none, before anything else is done.
 
     Args:
         file: of the option; None if it was not given.
         option: with its hyphens.
 
     Raises:
-        typer.BadParameter: if there is no such folder.
+        typer.BadParameter: if it cannot be written there.
     """
-    if file is not None and not file.parent.is_dir():
+    if file is None:
+        return
+    if not file.parent.is_dir():
         raise typer.BadParameter(f"there is no folder {file.parent}", param_hint=option)
+    if file.is_dir():
+        raise typer.BadParameter(f"{file} is a folder, not a file", param_hint=option)
 
 
 def require_report_extra() -> None:

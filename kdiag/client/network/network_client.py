@@ -360,7 +360,9 @@ class NetworkClient:
                 receive.close()
             if response.body is None:
                 self._complete(response)
-                self._refuse(node_id, f"its answer is no {response.request.api.name} response")
+                self._refuse(
+                    node_id, f"its answer is not a response to {response.request.api.name}"
+                )
             else:
                 self._throttle(node_id, response)
                 self._complete(response)

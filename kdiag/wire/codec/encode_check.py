@@ -100,4 +100,4 @@ def _primitive_fault(kind: Kind, value: object) -> str:
     if not isinstance(value, int):
         return f"expected {kind.value}, got {type(value).__name__}"
     low, high = bounds
-    return "" if low <= value <= high else f"{value} is no {kind.value} ({low} to {high})"
+    return "" if low <= value <= high else f"{value} is not of type {kind.value} ({low} to {high})"

@@ -157,7 +157,8 @@ def _unreachable(spoken: SpokenVersions) -> list[Finding]:
 def _missing(label: NodeLabel, error: KdiagError) -> Finding:
     """Return the finding that a node did not answer."""
     why = error.why if isinstance(error, ConnectError) else str(error)
-    place = {"address": label.address, "where": f" at {label.address}"}
+    where = "" if label.number is None else f" at {label.address}"
+    place = {"address": label.address, "where": where}
     finding = found("KD3007", node_id=label.text, **place, why=why)
     is_hanging = isinstance(error, RequestTimeoutError)
     if isinstance(error, ConnectError):

@@ -3,6 +3,8 @@
 from functools import partial
 from typing import Final
 
+import typer
+
 from kdiag.client.configured_client import timed_client
 from kdiag.clock import Clock, SystemClock
 from kdiag.diagnosis.check.judgement import judge
@@ -22,7 +24,14 @@ COMMAND: Final = "check"
 
 
 def run(options: CheckOptions, live: LiveOptions) -> int:
-    """Check, print, and return the exit code of the program."""
+    """Check, print, and return the exit code of the program.
+
+    Raises:
+        typer.BadParameter: if a name is empty.
+    """
+    for option, names in (("'--topic'", options.topics), ("'--group'", options.groups)):
+        if not all(names):
+            raise typer.BadParameter("a name is not empty", param_hint=option)
     if options.is_nagios:
         return run_plugin(lambda: check_cluster(options, live), live.timeout_ns)
     return run_live(

@@ -35,6 +35,8 @@ def import_profiles(
         ConfigError: if the file cannot be read, or a profile is there already.
     """
     profiles = _chosen(read_other_file(file), name, file)
+    if not any(each.settings for each in profiles):
+        raise ConfigError("", str(file), "holds no setting of a client")
     for each in profiles:
         if each.left_out:
             say(f"profile {each.name}: no place for {', '.join(each.left_out)}")

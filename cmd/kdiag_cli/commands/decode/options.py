@@ -13,6 +13,7 @@ from kdiag.exchange.model import Status
 from kdiag.exchange.selection import Selection
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.options.filters import CaptureMoment
+from kdiag_cli.options.results import require_folder
 from kdiag_cli.output.terminal import TimeStyle
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ def check(options: DecodeOptions) -> None:
     if options.summary + (options.show is not None) + (options.explain is not None) > 1:
         raise typer.BadParameter("choose one of --summary, --show and --explain")
     _check_inputs(inputs)
+    require_folder(inputs.write, "'--write'")
     if inputs.write is not None and inputs.live is None:
         _check_extract(options)
     if options.with_waits and options.min_latency_ns is None:
@@ -172,6 +174,8 @@ def _check_inputs(inputs: CaptureInputs) -> None:
     if (inputs.is_promiscuous or inputs.filter is not None) and inputs.live is None:
         hint = "'--promiscuous' and '--filter'"
         raise typer.BadParameter("is for --live; --where chooses exchanges", param_hint=hint)
+    if inputs.max_frame_bytes == 0:
+        raise typer.BadParameter("no frame is as small", param_hint="'--max-frame'")
 
 
 def _check_extract(options: DecodeOptions) -> None:

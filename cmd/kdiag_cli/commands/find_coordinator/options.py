@@ -60,6 +60,10 @@ def check(options: FindCoordinatorOptions) -> None:
         raise typer.BadParameter("choose one of --txn and --share")
     if bool(options.names) == options.shows_moves:
         raise typer.BadParameter("give names, or --moves alone", param_hint="NAME")
+    if not all(options.names):
+        raise typer.BadParameter("a name is not empty", param_hint="NAME")
+    if options.looks is not None and not options.is_watching:
+        raise typer.BadParameter("is for --watch", param_hint="'--count'")
 
 
 def all_names(names: Sequence[str]) -> list[str]:

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
+import typer
+
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.config.load import load_config
 from kdiag.client.network.request import request_parts
@@ -47,6 +49,8 @@ def run(options: RequestOptions, live: LiveOptions) -> ExitCode:
     Raises:
         typer.BadParameter: if an option is wrong.
     """
+    if options.lists_fields and options.is_template:
+        raise typer.BadParameter("choose one of --fields and --template")
     check_version(options.api, options.version)
     destination = read_destination(options.to)
     if options.lists_fields:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import typer
 
+from kdiag.errors import ConfigError
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, parse_offsets, timestamp
 from kdiag.probe.tail.topic_selection import TopicSelector, parse_partitions, parse_selector
 from kdiag_cli.commands.tail.filter import RecordFilter, parse_header, parse_pattern
@@ -110,6 +111,9 @@ def selectors_of(options: TailOptions) -> list[TopicSelector]:
     if options.partitions is None:
         return selectors
     partitions = parse_partitions(options.partitions)
+    if not partitions:
+        why = "names no partition; write them such as 0,3,5-7"
+        raise ConfigError(options.partitions, "--partition", why)
     return [
         each._replace(partitions=partitions) if each.partitions is None else each
         for each in selectors

@@ -283,7 +283,7 @@ def test_a_set_field_that_the_version_lacks_is_refused_unless_ignorable() -> Non
     ("message", "version", "why"),
     [
         (FindCoordinatorRequest(key=None), 0, "key: null is not allowed in version 0"),  # type: ignore[arg-type]
-        (FindCoordinatorRequest(key_type=300), 1, "keyType: 300 is no int8"),
+        (FindCoordinatorRequest(key_type=300), 1, "keyType: 300 is not of type int8"),
         (FindCoordinatorRequest(key="x" * 40000), 1, "key: 40000 bytes are more than"),
         (FindCoordinatorRequest(key=b"g"), 1, "key: expected str, got bytes"),  # type: ignore[arg-type]
         (

@@ -60,7 +60,7 @@ def test_the_version_that_is_given_is_the_only_one() -> None:
             {"keytype": 0},
             "keytype: version 6 has no such field; did you mean keyT",
         ),
-        (FIND_COORDINATOR, {"keyType": 300}, "keyType: 300 is no int8"),
+        (FIND_COORDINATOR, {"keyType": 300}, "keyType: 300 is not of type int8"),
         (FIND_COORDINATOR, {"key": "a", "coordinatorKeys": []}, "key: version 6 has no such field"),
         (read_api("Metadata"), {"topics": [{"name": 5}]}, r"topics\[0\].name: expected string"),
     ],
