@@ -349,6 +349,15 @@ class ClusterClient:
         """Return the system's facts of the connection to a node; None without one."""
         return self._network.socket_facts(str(node_id))
 
+    def hang_up(self) -> None:
+        """End every connection; the next request makes a new one.
+
+        A signal comes between any two steps: a request may be written and not be noted, or an
+        answer be read and not be handled. What follows on such a connection does not match.
+        """
+        for node in self._updater.known:
+            self._network.close_node(node.id)
+
     def close(self) -> None:
         """Close every connection."""
         self.client.close()

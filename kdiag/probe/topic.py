@@ -12,6 +12,7 @@ Source: Kafka's CreateTopics and DeleteTopics; KIP-516 (topic ids), KIP-590 (any
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from kdiag.client.cluster_client import ClusterClient
@@ -98,12 +99,21 @@ def probe_topic(client: ClusterClient, settings: ProbeTopicSettings) -> Iterator
     with ExitStack() as ending:
         # The topic may exist even if no answer comes.
         ending.callback(_remove, client, name)
+        ending.push(partial(_hang_up_if_interrupted, client))
         try:
             _create(client, name, settings, until_ns)
         except (AuthorizationError, ProbeError):
             ending.pop_all()
             raise
         yield _led(client, name, len(settings.partition_leaders), until_ns)
+
+
+def _hang_up_if_interrupted(
+    client: ClusterClient, kind: type[BaseException] | None, *_: object
+) -> None:
+    """Give the removal new connections after an interruption in the middle of a request."""
+    if kind is not None and not issubclass(kind, Exception):
+        client.hang_up()
 
 
 def _create(client: ClusterClient, name: str, settings: ProbeTopicSettings, until_ns: int) -> None:

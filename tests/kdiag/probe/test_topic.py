@@ -58,6 +58,25 @@ def test_the_topic_goes_however_the_probe_ends(
         assert cluster.topics == []
 
 
+def test_an_interruption_in_the_middle_of_a_request_removes_the_topic(
+    cluster: TopicCluster,
+) -> None:
+    """The removal goes over connections that are new."""
+
+    def probe(client: ClusterClient) -> None:
+        with probe_topic(client, ProbeTopicSettings([1])):
+            before[:] = [each.connections for each in cluster.brokers.values()]
+            raise KeyboardInterrupt
+
+    before: list[int] = []
+    with cluster.client() as client:
+        with pytest.raises(KeyboardInterrupt):
+            probe(client)
+        assert cluster.topics == []
+        after = [each.connections for each in cluster.brokers.values()]
+        assert sum(after) > sum(before)
+
+
 def test_who_may_not_create_topics_is_told_so(cluster: TopicCluster) -> None:
     """Then there is nothing to remove."""
     cluster.refusals = ["TOPIC_AUTHORIZATION_FAILED"]
