@@ -3,16 +3,19 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.configured_client import configured_client
-from kdiag.clock import Clock, SystemClock
+from kdiag.clock import NS_PER_MS, Clock, SystemClock
 from kdiag.exchange.model import Exchange
 from kdiag_cli.live.debug_log import debug_log
 from kdiag_cli.options.live import LiveOptions, client_config
 from kdiag_cli.output.terminal import Output, say
 
 OnExchange = Callable[[Exchange], None]
+
+_TO_PRINT_NS: Final = 200 * NS_PER_MS
 
 
 @contextmanager
@@ -31,8 +34,8 @@ def live_session(
         clock: all times are its own; the system's by default.
         on_exchange: receives every exchange.
         connects: whether it asks for its cluster; else it knows only the bootstrap servers.
-        is_endless: whether results are printed as they come; others end a tenth before the time
-            is up, so that what is known by then is printed.
+        is_endless: whether results are printed as they come; others end before the time is up, so
+            that what is known by then is printed.
 
     Raises:
         ConfigError: if the settings are wrong.
@@ -49,11 +52,19 @@ def live_session(
         early_ns = None
         if options.timeout_ns is not None:
             now_ns = clock.monotonic_ns()
-            early_ns = now_ns + options.timeout_ns * 9 // 10
+            early_ns = now_ns + asking_ns(options.timeout_ns)
             client.deadline_ns = now_ns + options.timeout_ns if is_endless else early_ns
         if connects:
             client.connect(early_ns)
         yield client
+
+
+def asking_ns(timeout_ns: int) -> int:
+    """Return for how long brokers are asked; the rest of the time is for printing.
+
+    That is a tenth, and 200 ms at least where there are so many: modules are loaded, too.
+    """
+    return timeout_ns - max(timeout_ns // 10, min(_TO_PRINT_NS, timeout_ns // 2))
 
 
 @contextmanager

@@ -88,4 +88,4 @@ def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     """The exit code is 2, and the name is told."""
     done = kdiag("decode", SASL, "--summary", "--write", tmp_path / "no" / "out.pcap")
     assert done.code == 2
-    assert "cannot be written" in done.err
+    assert "there is no folder" in done.err

@@ -7,7 +7,7 @@ import pytest
 from kdiag.clock import ManualClock
 from kdiag.errors import ConfigError
 from kdiag.exchange.model import Exchange
-from kdiag_cli.live.session import live_session, observing
+from kdiag_cli.live.session import asking_ns, live_session, observing
 from kdiag_cli.options.live import LiveOptions
 from scripted_kafka.scripted_cluster import ScriptedCluster
 
@@ -25,6 +25,16 @@ def test_a_session_has_learnt_of_its_cluster() -> None:
             assert client.deadline_ns == began_ns + 18 * S
         with live_session(options, clock, is_endless=True) as client:
             assert client.deadline_ns == began_ns + 20 * S
+
+
+def test_time_is_left_to_print() -> None:
+    """A tenth, or 200 ms, or half of what there is."""
+    assert [asking_ns(each * S // 10) for each in (1, 3, 10, 100)] == [
+        S // 20,
+        S * 3 // 20,
+        S * 8 // 10,
+        S * 9,
+    ]
 
 
 def test_a_session_may_know_the_bootstrap_servers_alone() -> None:

@@ -16,7 +16,7 @@ from kdiag_cli.commands.check.options import CheckOptions, plan_of
 from kdiag_cli.commands.check.text import document, print_rows
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
-from kdiag_cli.live.session import observing
+from kdiag_cli.live.session import asking_ns, observing
 from kdiag_cli.options.live import LiveOptions, client_config
 from kdiag_cli.output.result import CommandResult, print_result
 
@@ -58,7 +58,7 @@ def check_cluster(
         client, timed = timed_client(config, clock, on_exchange)
         with client:
             if live.timeout_ns is not None:  # so that there is time left to report what was seen
-                client.deadline_ns = clock.monotonic_ns() + live.timeout_ns * 9 // 10
+                client.deadline_ns = clock.monotonic_ns() + asking_ns(live.timeout_ns)
             report = judge(check(client, timed, plan))
     report.warnings[:0] = config.warnings
     return report

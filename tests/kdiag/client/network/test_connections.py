@@ -196,7 +196,7 @@ def test_an_answer_that_is_none_ends_the_attempt(answer: Callable[[Received], No
         error = failed(client, broker.node())
 
     assert error.layer is Layer.KAFKA
-    assert error.why == "its answer is no ApiVersions response"
+    assert error.why == "its answer is not a response to ApiVersions"
     assert "address of a Kafka broker" in error.fix
 
 
