@@ -60,6 +60,9 @@ from kdiag.pipeline.uri import folders_in, remove_folder
 DEFAULT_PARTS: Final = 8
 DEFAULT_IDLE_S: Final = 3600
 _NO_BATCH: Final = -1
+_STARTS: Final = 3
+_WORKER_IS_LATE: Final = "Python worker failed to connect back"
+"""Spark's words where the process that lists the folder took more than 10 s to start."""
 
 
 class StreamJob(NamedTuple):
@@ -146,6 +149,35 @@ def start(
         .trigger(processingTime=stream.every)
         .start()
     )
+
+
+def run_stream(
+    spark: SparkSession,
+    stream: StreamJob,
+    is_over: Callable[[StreamingQuery], None],
+    say: Say = lambda _: None,
+    warn: Say = lambda _: None,
+) -> None:
+    """Follow a folder until `is_over` returns; start again where a busy machine made Spark fail.
+
+    Args:
+        spark: the session to run on.
+        stream: the folder and the tables.
+        is_over: waits for the end of a stream, such as `drain`.
+        say: called with the name of each step.
+        warn: called with what could not be read, and why the stream is started again.
+
+    Raises:
+        ReportError: as `start` and `is_over` do.
+    """
+    for _ in range(_STARTS - 1):
+        try:
+            return is_over(start(spark, stream, say, warn))
+        except ReportError as error:
+            if _WORKER_IS_LATE not in str(error):
+                raise
+            warn("Spark's worker did not start within 10 s: the stream is started again")
+    return is_over(start(spark, stream, say, warn))
 
 
 def wait(query: StreamingQuery) -> None:

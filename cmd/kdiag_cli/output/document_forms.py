@@ -8,7 +8,6 @@ A row or a line has no place for warnings and findings, which go to stderr then.
 """
 
 import io
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
@@ -28,9 +27,8 @@ class DocumentForm(StrEnum):
     TSV = "tsv"
 
 
-_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_WORDS: Final = frozenset(["true", "false", "yes", "no", "on", "off", "null", "y", "n"])
-"""What YAML reads as something else than text; in capitals as well."""
+_NO_BREAK: Final = 1 << 30
+"""Columns: a line of YAML holds a value, however long."""
 
 _chosen = [DocumentForm.JSON]
 
@@ -53,7 +51,7 @@ def in_form(document: Mapping[str, Any], form: DocumentForm) -> str:
         form: any but JSON.
     """
     if form is DocumentForm.YAML:
-        return "\n".join(_yaml(document)) + "\n"
+        return _yaml(document)
     if form is DocumentForm.JSONL:
         head = {key: document[key] for key in ("schema", "command")}
         lines = (msgspec.json.encode(head | _as_object(each)) for each in document["data"])
@@ -97,41 +95,10 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _yaml(value: Any, indent: str = "") -> Iterator[str]:
-    """Yield the lines of an object or a list that is not empty."""
-    if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _yaml_entry(f"{indent}{_yaml_text(str(key))}:", each, indent)
-    else:
-        for each in value:
-            lines = list(_yaml(each, f"{indent}  ")) if each and _is_nested(each) else []
-            if not lines:
-                yield f"{indent}- {_yaml_scalar(each)}"
-                continue
-            yield f"{indent}- {lines[0].strip(' ')}"
-            yield from lines[1:]
+def _yaml(document: Mapping[str, Any]) -> str:
+    """Return a document as YAML in ASCII; what is not printable is escaped in quotation marks."""
+    import yaml  # noqa: PLC0415 - 10 ms, YAML only
 
-
-def _yaml_entry(head: str, value: Any, indent: str) -> Iterator[str]:
-    if value and _is_nested(value):
-        yield head
-        yield from _yaml(value, f"{indent}  ")
-    else:
-        yield f"{head} {_yaml_scalar(value)}"
-
-
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, Mapping | list)
-
-
-def _yaml_scalar(value: Any) -> str:
-    """Return what holds nothing else; numbers and the like are written as in JSON."""
-    return _yaml_text(value) if isinstance(value, str) else _json(value)
-
-
-def _yaml_text(text: str) -> str:
-    """Return text, in quotation marks where YAML would take it for something else."""
-    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
-        return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{harmless(escaped)}"'
+    plain = msgspec.to_builtins(document)
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # in C where libyaml is there
+    return str(yaml.dump(plain, Dumper=dumper, sort_keys=False, width=_NO_BREAK))

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from kdiag.client.config.sources import read_settings_file, read_small_file
-from kdiag.client.config.yaml_subset import read_yaml
 from kdiag.errors import ConfigError
 
 _MECHANISMS: Final = {
@@ -36,6 +35,7 @@ _INSECURE: Final = frozenset({"insecure", "insecure_skip_verify", "tlsInsecure"}
 _USERS: Final = frozenset({"user", "username"})
 _SECRETS: Final = frozenset({"pass", "password"})
 _BROKERS: Final = frozenset({"brokers", "seed_brokers"})
+_NOTHING: Final = ("", "null", "~")
 
 
 class ImportedProfile(NamedTuple):
@@ -78,12 +78,25 @@ def _toml(file: Path) -> Any:
         raise ConfigError("", str(file), f"expected TOML: {error}") from None
 
 
-def _of_yaml(file: Path) -> Iterator[ImportedProfile]:
+def _yaml(file: Path) -> Any:
+    """Return the mapping in a file, its values as text: a password may look like a number."""
+    import yaml  # noqa: PLC0415 - 10 ms, these files only
+
     try:
-        document = read_yaml(read_small_file(file).decode())
-    except ValueError as error:
-        raise ConfigError("", str(file), str(error)) from None
-    document = document if isinstance(document, dict) else {}
+        text = read_small_file(file).decode()
+        for event in yaml.parse(text, yaml.BaseLoader):
+            if isinstance(event, yaml.AliasEvent):  # a few of them can stand for gigabytes
+                line = event.start_mark.line + 1
+                raise ConfigError("", str(file), f"line {line}: aliases are not supported")
+        document = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - it makes text, lists, mappings
+    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        why = " ".join(str(error).split())
+        raise ConfigError("", str(file), f"expected YAML: {why}") from None
+    return document if isinstance(document, dict) else {}
+
+
+def _of_yaml(file: Path) -> Iterator[ImportedProfile]:
+    document = _yaml(file)
     contexts, profiles = document.get("contexts"), document.get("profiles")
     if isinstance(contexts, dict):
         current = document.get("current-context")
@@ -128,7 +141,7 @@ def _profile(name: str, given: Any, *, is_current: bool) -> ImportedProfile:
 def _is_on(given: Mapping[str, Any], part: str) -> bool:
     """Return whether TLS or SASL is asked for: the part is there, and does not say otherwise."""
     value = given.get(part, False)
-    enabled = value.get("enabled", True) if isinstance(value, dict) else value is None
+    enabled = value.get("enabled", True) if isinstance(value, dict) else value in _NOTHING
     return str(enabled).lower() == "true"
 
 

@@ -118,7 +118,13 @@ def judge_partitions(facts: CheckFacts) -> CheckPart:
         detail=_detail(placed, len(topics)),
         facts=_counts(placed, facts),
     )
-    return CheckPart(rows=[row], findings=[*_of_brokers(placed, facts), *findings])
+    unlisted = [
+        f"broker {node_id} was not searched for groups that kdiag may have left: {why}"
+        for node_id, why in sorted(facts.unlisted.items())
+    ]
+    return CheckPart(
+        rows=[row], findings=[*_of_brokers(placed, facts), *findings], warnings=unlisted
+    )
 
 
 def _of_probes(facts: CheckFacts) -> Iterator[Finding]:

@@ -133,6 +133,7 @@ class CheckFacts(msgspec.Struct, kw_only=True):
         group_operations: the user's operations on each group, as bits, as far as they are known.
         probe_topics: the topics of kdiag's probes that the user may see.
         probe_groups: the groups of kdiag's probes that the reachable brokers list.
+        unlisted: why a reachable broker did not list its groups, by its id.
         failures: why a question could not be asked, by the name of its stage.
         took_ns: the duration of each question, by the name of its stage.
     """
@@ -155,5 +156,6 @@ class CheckFacts(msgspec.Struct, kw_only=True):
     group_operations: Mapping[str, int] = {}
     probe_topics: Sequence[str] = ()
     probe_groups: Sequence[str] = ()
+    unlisted: Mapping[int, str] = {}
     failures: Mapping[str, str] = {}
     took_ns: Mapping[str, int] = {}

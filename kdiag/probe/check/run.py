@@ -334,10 +334,15 @@ class _Check:
             ListGroupsResponse,
             timeout_ns=self._plan.limit_ns,
         )
+        listed = {node: each.body for node, each in answers.items() if each.body is not None}
+        self._facts.unlisted = {
+            **{node: str(each.error) for node, each in answers.items() if each.body is None},
+            **{n: error_name(each.error_code) for n, each in listed.items() if each.error_code},
+        }
         self._facts.probe_groups = [
             group.group_id
-            for answer in answers.values()
-            for group in (answer.body.groups if answer.body is not None else ())
+            for each in listed.values()
+            for group in each.groups
             if group.group_id.startswith(PROBE_PREFIX)
         ]
 

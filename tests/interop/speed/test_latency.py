@@ -236,7 +236,11 @@ def test_a_listener_with_tls_and_a_login_is_measured_too(
 ) -> None:
     """Each connection logs in by itself."""
     options = [*log_in("alice", "SCRAM-SHA-512", "SASL_SSL"), *trusting(secure, "SASL_SSL")]
-    found = latency(secure.address(Listener.SASL_SSL), *options)
-    assert found.code == 0
-    assert found.row("end_to_end", "all")["count"] in {99, 100, 101}
-    assert 0 < found.median("produce", "1")["parts_ms"]["network"] < 1
+
+    def log_in_and_measure() -> None:
+        found = latency(secure.address(Listener.SASL_SSL), *options)
+        assert found.code == 0
+        assert found.row("end_to_end", "all")["count"] in {99, 100, 101}
+        assert 0 < found.median("produce", "1")["parts_ms"]["network"] < 1
+
+    measure_again(log_in_and_measure, ATTEMPTS)

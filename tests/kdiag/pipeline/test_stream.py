@@ -11,12 +11,13 @@ import pytest
 from folders import CAPTURES
 from kdiag.errors import ReportError
 from kdiag.pipeline.run import Job
-from kdiag.pipeline.stream import State, StreamJob, close, drain, start
+from kdiag.pipeline.stream import State, StreamJob, close, drain, run_stream, start
 from programs.kdiag_program import start_kdiag
 from spark_runs.pipeline_parts import Tables, comparable, in_one_process, read_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 TABLES: Final = ("exchanges", "batches", "connections", "gaps")
 KILLS: Final = int(os.environ.get("KDIAG_STREAM_KILLS", "1"))
@@ -68,7 +69,7 @@ def job_of(folder: Path, most_files: int) -> StreamJob:
 
 
 def test_a_stream_gives_the_rows_of_one_process(spark: "SparkSession", folder: Path) -> None:
-    """Also if it is stopped and started again; captures that come later are read later."""
+    """Also if it is stopped and started again, by itself too; later captures are read later."""
     later = folder.parent / "later"
     later.mkdir()
     for number in (3, 4, 5):
@@ -78,8 +79,17 @@ def test_a_stream_gives_the_rows_of_one_process(spark: "SparkSession", folder: P
     drain(start(spark, stream, said.append))
     for file in later.iterdir():
         shutil.move(file, folder)
-    drain(start(spark, stream, said.append))
+    late = [ReportError("stream", "Python worker failed to connect back.")]
+    warned: list[str] = []
+
+    def is_over(query: "StreamingQuery") -> None:
+        drain(query)
+        if late:
+            raise late.pop()
+
+    run_stream(spark, stream, is_over, said.append, warned.append)
     close(spark, stream)
+    assert len(warned) == 1
 
     check(read_tables(folder.parent / "out"), folder)
     assert said == [

@@ -36,23 +36,23 @@ def test_rows_have_a_column_for_each_value_that_any_of_them_has() -> None:
 
 def test_yaml_nests_by_indentation() -> None:
     """Text that YAML would read as something else stands in quotation marks."""
-    document = {"schema": 1, "data": [ROW, ["no", "10", 'say "a"\n'], []], "none": {}}
+    document = {"schema": 1, "data": [ROW, ["no", "10", "\x1b[2J\u202e\u00e9"], []], "none": {}}
 
     assert in_form(document, DocumentForm.YAML).splitlines() == [
         "schema: 1",
         "data:",
-        "  - node: 1",
-        "    rack: null",
-        "    at:",
-        '      host: "b,1"',
-        "      ports:",
-        "        - 9092",
-        "        - 9093",
-        "    ok: true",
-        '  - - "no"',
-        '    - "10"',
-        '    - "say \\"a\\"\\x0a"',
-        "  - []",
+        "- node: 1",
+        "  rack: null",
+        "  at:",
+        "    host: b,1",
+        "    ports:",
+        "    - 9092",
+        "    - 9093",
+        "  ok: true",
+        "- - 'no'",
+        "  - '10'",
+        '  - "\\e[2J\\u202E\\xE9"',
+        "- []",
         "none: {}",
     ]
 

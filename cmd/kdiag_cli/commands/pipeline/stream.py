@@ -7,7 +7,7 @@ from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import ReportError
 from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.run import Job
-from kdiag.pipeline.stream import StreamJob, close, drain, start, wait
+from kdiag.pipeline.stream import StreamJob, close, drain, run_stream, wait
 from kdiag.report.tables.catalog import TableChoice
 from kdiag_cli.commands.pipeline.options import PipelineStreamOptions, SparkOptions
 from kdiag_cli.commands.pipeline.spark import progress, with_spark
@@ -23,10 +23,7 @@ def follow(options: PipelineStreamOptions, spark: SparkOptions) -> ExitCode:
 
     def do(session: "Session") -> ExitCode:
         job = _stream_job(options)
-        query = start(session, job, progress(), say)
-        if not options.is_once:
-            wait(query)
-        drain(query)
+        run_stream(session, job, drain if options.is_once else wait, progress(), say)
         if options.is_closing:
             close(session, job)
         return ExitCode.DONE

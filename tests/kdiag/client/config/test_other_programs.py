@@ -52,7 +52,7 @@ contexts:
     tls:
       enabled: true
       insecure: true
-    clientID: me
+    clientID: 0123
     avro:
       schemaRegistry: r
 current-context: off
@@ -102,7 +102,7 @@ def test_kafkactl_has_contexts(tmp_path: Path) -> None:
     assert off.settings == {"bootstrap.servers": "b:9092"}
     assert off.is_current
     assert public.settings["enable.ssl.certificate.verification"] == "false"
-    assert (public.settings["client.id"], public.left_out) == ("me", ["avro"])
+    assert (public.settings["client.id"], public.left_out) == ("0123", ["avro"])
 
 
 def test_files_of_settings_become_profiles_by_their_name(tmp_path: Path) -> None:
@@ -122,7 +122,10 @@ def test_files_of_settings_become_profiles_by_their_name(tmp_path: Path) -> None
     [
         ("a.yaml", "x: 1\n", "expected `contexts`"),
         ("a.yaml", "", "expected `contexts`"),
-        ("a.yaml", "a: |\n", "line 1"),
+        ("a.yaml", "a: [b\n", "expected YAML: .* line 2"),
+        ("a.yaml", "a: &x [b]\nc: *x\n", "line 2: aliases are not supported"),
+        ("a.yaml", "[" * 2000 + "]" * 2000, "expected YAML: maximum recursion"),
+        ("a.yaml", "a: \0", "expected YAML: unacceptable character"),
         ("a.toml", "x", "expected TOML"),
     ],
 )

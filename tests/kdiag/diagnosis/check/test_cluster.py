@@ -189,6 +189,15 @@ def test_whoever_may_not_ask_and_clusters_without_a_quorum_have_no_row() -> None
         assert judge_quorum(seen).rows == []
 
 
+def test_brokers_that_list_no_groups_are_told() -> None:
+    """Nothing was found there because nobody could look."""
+    part = judged({"orders": partition()}, unlisted={2: "no answer within 2 s"})
+    assert (part.findings, part.is_partial) == ([], False)
+    assert part.warnings == [
+        "broker 2 was not searched for groups that kdiag may have left: no answer within 2 s"
+    ]
+
+
 def test_what_probes_have_left_is_a_warning_with_what_removes_it() -> None:
     """The commands stand as they are typed; the cluster is as well as without it."""
     part = judged({"orders": partition()}, probe_topics=["_kdiag_probe_1"], probe_groups=["_g"])

@@ -234,9 +234,11 @@ def test_what_probes_have_left_is_found(cluster: ScriptedCluster) -> None:
     cluster.topics += [MetadataResponseTopic(name=each) for each in names]
     groups = [ListedGroup("_kdiag_probe_34cd", "consumer"), ListedGroup("orders", "consumer")]
     cluster.brokers[3].on("ListGroups", ListGroupsResponse(groups=groups))
+    cluster.brokers[2].on("ListGroups", ListGroupsResponse(error_code=LOADING))
     facts = checked(first(cluster))
     assert facts.probe_topics == ["_kdiag_probe_12ab"]
     assert facts.probe_groups == ["_kdiag_probe_34cd"]
+    assert facts.unlisted == {2: "COORDINATOR_LOAD_IN_PROGRESS"}
 
 
 def test_several_groups_are_asked_about(cluster: ScriptedCluster) -> None:
