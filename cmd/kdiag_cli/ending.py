@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Final
+from typing import Final, TextIO
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _BY_SIGNAL: Final = 128
@@ -47,10 +47,14 @@ def left_on_cluster() -> Iterator[list[str]]:
         del _left[count:]
 
 
-def close_quietly() -> None:
-    """Give up stdout, so that nothing complains at the end about what could not be written."""
+def close_quietly(stream: TextIO | None = None) -> None:
+    """Give up stdout, so that nothing complains at the end about what could not be written.
+
+    Args:
+        stream: another one to give up.
+    """
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, (stream or sys.stdout).fileno())
     os.close(nowhere)
 
 
@@ -65,6 +69,10 @@ def run_to_end(program: Callable[[], None]) -> None:
     try:
         _run(program, signals)
     except SystemExit as end:
+        try:
+            sys.stderr.flush()
+        except OSError:  # Python would try once more, and end with 120
+            close_quietly(sys.stderr)
         signals.end_with(end.code)
         raise
 

@@ -93,8 +93,12 @@ def test_a_reader_that_has_gone_is_no_fault(arguments: tuple[str, ...]) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_an_error_is_told_by_its_code_where_stderr_is_full() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_error_is_told_by_its_code_where_stderr_is_full(
+    unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A message that nobody can read costs nothing else."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     assert run_with(("decode", "nosuch.pcap"), "2>/dev/full").returncode == 2
 
 
