@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
@@ -70,7 +70,9 @@ class ConsumerNetworkClient:
         self._clock = client.clock
         self._request_timeout_ns = request_timeout_ns
         self._retry_backoff_ns = retry_backoff_ns
-        self._lock = Lock()
+        # Reentrant: Ctrl-C may come when a thread has it and is not inside `try` yet; it is the one
+        # that closes the client then.
+        self._lock = RLock()
         self._turn = Lock()
         self._sent: deque[_Unsent] = deque()
         self._unsent: dict[str, deque[_Unsent]] = {}

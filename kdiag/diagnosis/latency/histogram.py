@@ -6,6 +6,7 @@ percentile comes with its parts, which add up to it.
 """
 
 from collections.abc import Iterator
+from operator import add
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kdiag.clock import NS_PER_US
@@ -60,12 +61,10 @@ class LatencyHistogram:
         self._least: LatencySplit | None = None
         self._most: LatencySplit | None = None
         self._histogram = _new_histogram()
-        self._buckets: dict[int, list[int]] = {}
+        self._buckets: dict[int, tuple[int, ...]] = {}
 
     def add(self, split: LatencySplit) -> None:
-        """Add a latency."""
-        self.count += 1
-        self.total = joined(self.total, split)
+        """Add a latency; after Ctrl-C in the middle of it, those before are whole."""
         total_ns = split.total_ns
         if self._least is None or total_ns < self._least.total_ns:
             self._least = split
@@ -74,10 +73,10 @@ class LatencyHistogram:
         value_us = min(total_ns // NS_PER_US, _HIGHEST_US)
         self._histogram.record_value(value_us)
         bucket = self._histogram.get_lowest_equivalent_value(value_us)
-        sums = self._buckets.setdefault(bucket, [0] * (1 + len(split)))
-        sums[0] += 1
-        for number, part_ns in enumerate(split, 1):
-            sums[number] += part_ns
+        sums = self._buckets.get(bucket, (0,) * (1 + len(split)))
+        self._buckets[bucket] = tuple(map(add, sums, (1, *split)))
+        self.total = joined(self.total, split)
+        self.count += 1
 
     @property
     def least(self) -> LatencySplit:
@@ -136,7 +135,7 @@ class LatencyHistogram:
                 break
         return total
 
-    def _from(self, rank: int) -> Iterator[list[int]]:
+    def _from(self, rank: int) -> Iterator[tuple[int, ...]]:
         """Yield the buckets from that of a rank on: count of latencies, sums of their parts."""
         before = 0
         for bucket in sorted(self._buckets):

@@ -393,3 +393,12 @@ def test_the_network_client_is_lent_to_one_thread_at_a_time(
         assert not counted.is_set()
     thread.join()
     assert counted.is_set()
+
+
+@pytest.mark.timeout(30)
+def test_the_thread_that_has_the_network_client_can_close_it(
+    client: ConsumerNetworkClient,
+) -> None:
+    """Ctrl-C may leave it with the main thread, which closes everything then."""
+    with client.network():
+        client.close()

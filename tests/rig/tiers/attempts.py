@@ -7,16 +7,18 @@ can only make it worse. So a measurement that holds once holds, and one that nev
 from collections.abc import Callable
 
 
-def measure_again(measure: Callable[[], None], attempts: int) -> None:
-    """Measure until that raises no AssertionError, so many times at the most.
+def measure_again(
+    measure: Callable[[], None], attempts: int, spoiled_by: type[Exception] = AssertionError
+) -> None:
+    """Measure until that raises no such error, so many times at the most.
 
     Raises:
-        AssertionError: as the last attempt did.
+        AssertionError: or what `spoiled_by` names, as the last attempt did.
     """
     for _ in range(attempts - 1):
         try:
             measure()
-        except AssertionError:
+        except spoiled_by:
             continue
         return
     measure()

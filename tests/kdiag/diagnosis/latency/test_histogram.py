@@ -1,5 +1,6 @@
 import re
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hdrh.histogram import HdrHistogram
@@ -63,6 +64,29 @@ def test_a_percentile_is_within_a_thousandth_of_the_exact_one(
     not_above = sum(each <= found_ns + max(US, found_ns // 1000) for each in totals_ns)
     assert below <= quantile * len(totals_ns) + 1
     assert not_above >= quantile * len(totals_ns) - 1e-9 or max(totals_ns) > 3600 * 1000 * MS
+
+
+class InterruptedSplit(LatencySplit):
+    """Parts of a latency during which Ctrl-C comes."""
+
+    @property
+    def total_ns(self) -> int:
+        """Return as much as the others of the test."""
+        return 1_000_000
+
+    def __iter__(self) -> Iterator[int]:
+        """Be interrupted."""
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_leaves_the_latencies_before_it_whole() -> None:
+    """Each percentile is there; the one that was being added does not count."""
+    histogram = LatencyHistogram()
+    histogram.add(LatencySplit(path_ns=1_000_000))
+    with pytest.raises(KeyboardInterrupt):
+        histogram.add(InterruptedSplit())
+    assert histogram.count == 1
+    assert histogram.percentile(0.999).split == LatencySplit(path_ns=1_000_000)
 
 
 def test_other_tools_can_read_the_histogram() -> None:
