@@ -13,6 +13,7 @@ import pytest
 from folders import CAPTURES
 from programs.complaint import complaint
 from programs.kdiag_program import kdiag
+from tiers.sampling import IS_CI
 
 OFFLINE: Final = (
     ("nosuch", "No such command 'nosuch'."),
@@ -172,9 +173,12 @@ OFFLINE: Final = (
 )
 
 
+@pytest.mark.sampled(120)
 @pytest.mark.parametrize(("line", "words"), OFFLINE, ids=[line for line, _ in OFFLINE])
 def test_wrong_usage_is_told_in_one_line(line: str, words: str, folder: Path) -> None:
     """On stderr; the program has done nothing."""
+    if line.startswith("pipeline run nosuch") and not IS_CI:
+        pytest.importorskip("pyspark")
     stands = {"acks.pcap": str(CAPTURES / "acks.pcap"), "TMP": str(folder)}
     arguments = shlex.split(line)
     for short, text in stands.items():
