@@ -52,6 +52,12 @@ def connection_finding(error: ConnectError) -> Finding:
     return msgspec.structs.replace(finding, fix=sentence(error.fix)) if error.fix else finding
 
 
+def of_hanging_broker(finding: Finding, broker: object) -> Finding:
+    """Return a finding about a broker that accepts connections and says nothing, with its fix."""
+    fix = f"See the log of broker {broker}: it hangs or is overloaded."
+    return msgspec.structs.replace(finding, fix=fix)
+
+
 def sentence(text: str) -> str:
     """Return a text with a full stop at its end."""
     return text if text.endswith(".") else f"{text}."

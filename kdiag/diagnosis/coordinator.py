@@ -18,8 +18,8 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 import msgspec
-from msgspec import structs
 
+from kdiag.diagnosis.connection_finding import of_hanging_broker
 from kdiag.findings.finding import Finding, found
 from kdiag.net.address import host_and_port
 from kdiag.wire.coordinator_partition import CoordinatorKind, coordinator_partition
@@ -261,10 +261,7 @@ def _of_brokers(reports: Sequence[CoordinatorReport], facts: CoordinatorFacts) -
 
 def _with_fix(finding: Finding, node_id: int, facts: CoordinatorFacts) -> Finding:
     """Return a finding about a broker; one that hangs has no wrong address."""
-    if node_id not in facts.hanging:
-        return finding
-    fix = f"See the log of broker {node_id}: it hangs or is overloaded."
-    return structs.replace(finding, fix=fix)
+    return of_hanging_broker(finding, node_id) if node_id in facts.hanging else finding
 
 
 def _of_key(report: CoordinatorReport, facts: CoordinatorFacts) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from kdiag.exchange.mentions import all_errors_of
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.side import Side, closed_by_fault, read_request, read_response
 from kdiag.wire import api_keys
-from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.catalog import API_NAMES
 from kdiag.wire.error_code import error_name
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID, Struct
@@ -58,8 +58,7 @@ class Dissection:
     @property
     def api(self) -> str | None:
         """Return Kafka's name of the API; None if it is not known."""
-        api = API_BY_KEY.get(-1 if self.exchange.api_key is None else self.exchange.api_key)
-        return None if api is None else api.name
+        return API_NAMES.get(self.exchange.api_key)
 
     @property
     def request(self) -> Side | None:

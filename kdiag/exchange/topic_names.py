@@ -14,6 +14,7 @@ names are known, so that what is printed has names from the first line on.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from typing import Final
 
 from kdiag.errors import DecodeError
@@ -70,6 +71,10 @@ class TopicNames:
     def known(self) -> dict[str, str]:
         """Return all names by id."""
         return dict(self._names)
+
+    def newest(self, count: int) -> dict[str, str]:
+        """Return so many of the names by id that were learnt last, the last one first."""
+        return dict(islice(reversed(self._names.items()), count))
 
     def name(self, topic_id: str) -> str | None:
         """Return the name of a topic id; None if it is not known."""

@@ -36,6 +36,7 @@ from kdiag.pcap.files.block import PacketBlock
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.capture_filter import INSTRUCTION_BYTES, compile_filter
 from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
+from kdiag.pcap.writer.packet_file import pcap_headers
 from kdiag.pcap.writer.savefile import LINKTYPE_RAW, file_header
 
 if TYPE_CHECKING:
@@ -225,8 +226,7 @@ class LiveCapture:
         if not self._has_header:
             self._has_header = True
             self._file.write(file_header(int(block.link_type[0])))
-        seconds, rest = np.divmod(block.time_ns, 10**9)
-        columns = np.column_stack([seconds, rest, block.captured, block.original])
+        columns = pcap_headers(block.time_ns, block.captured, block.original)
         headers = columns.astype("<u4").tobytes()
         data, width = block.data.tobytes(), columns.shape[1] * 4
         spans = zip(block.offset.tolist(), block.captured.tolist(), strict=True)

@@ -311,10 +311,9 @@ class _RowEmitter:
         count = len(self._names)
         with suppress_faults():
             self._names.learn(Dissection(exchange))
-        if len(self._names) > count:
-            new = dict(list(self._names.known.items())[count:])
-            for topic_id, name in name_bytes(new).items():
-                self._new_names.add((topic_id, name, order), 0)
+        new = self._names.newest(len(self._names) - count)
+        for topic_id, name in name_bytes(new).items():
+            self._new_names.add((topic_id, name, order), 0)
 
     def _add_fetch(self, fetch: Exchange, order: int) -> None:
         """Add a fetch; those of a connection keep their order."""

@@ -83,6 +83,9 @@ APIS: Final = tuple(_api(*row) for row in table.ROWS)
 API_BY_KEY: Final = {api.key: api for api in APIS}
 """The API of each key."""
 
+API_NAMES: Final[dict[int | None, str]] = {api.key: api.name for api in APIS}
+"""Kafka's name of the API of each key; `.get` takes an unknown key, or none, too."""
+
 _API_BY_NAME: Final = {api.name.lower(): api for api in APIS}
 
 

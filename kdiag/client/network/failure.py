@@ -245,15 +245,10 @@ def no_metadata(address: str, problem: KdiagError | None) -> ConnectError:
 
 
 def _from_below(error: ConnectError, *, has_tls: bool) -> ConnectError:
-    """Return the error of a transport or an authenticator.
-
-    An authenticator takes a broker that closes when a login begins for one that wants TLS; nothing
-    has said so.
-    """
-    if not (isinstance(error, AuthenticationError) and error.fault is Fault.WANTS_TLS):
+    """Return the error of a transport or an authenticator, which does not know of TLS."""
+    if not has_tls or error.fault is not Fault.HUNG_UP:
         return error
-    fault = Fault.CLOSED if has_tls else Fault.HUNG_UP
-    return AuthenticationError(error.address, Layer.KAFKA, error.why, error.fix, fault)
+    return AuthenticationError(error.address, error.layer, error.why, error.fix, Fault.CLOSED)
 
 
 def _not_connected(address: str, error: Exception | None) -> ConnectError:

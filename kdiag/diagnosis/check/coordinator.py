@@ -47,8 +47,7 @@ def _row(
         status=status,
         target="a group of kdiag's own" if is_own else f"group {key}",
         took_ns=facts.took_ns.get("coordinator"),
-        detail=_detail(report, found)
-        + ("; there is no such group" if is_absent and not is_own else ""),
+        detail=detail,
         facts={
             "key": key,
             "node_id": None if report.coordinator is None else report.coordinator.node_id,

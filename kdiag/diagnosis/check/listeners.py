@@ -34,7 +34,11 @@ from kdiag.diagnosis.check.report import (
     status_of,
 )
 from kdiag.diagnosis.check.tls import expiring
-from kdiag.diagnosis.connection_finding import connection_finding, sentence
+from kdiag.diagnosis.connection_finding import (
+    connection_finding,
+    of_hanging_broker,
+    sentence,
+)
 from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.findings.finding import Finding, found
 
@@ -177,7 +181,7 @@ def _unusable(endpoint: CheckedEndpoint, special: str | None) -> Finding:
     """Return the finding that an advertised address is not usable from here."""
     error = endpoint.errors[0]
     if error.fault is Fault.SILENT and special is None:
-        return _hanging(endpoint, error)
+        return of_hanging_broker(connection_finding(error), endpoint.node_id)
     finding = found(
         "KD1501",
         node_id=endpoint.node_id,
@@ -189,12 +193,6 @@ def _unusable(endpoint: CheckedEndpoint, special: str | None) -> Finding:
     if error.layer in _ADDRESS or not error.fix:
         return finding
     return msgspec.structs.replace(finding, fix=sentence(error.fix))
-
-
-def _hanging(endpoint: CheckedEndpoint, error: ConnectError) -> Finding:
-    """Return the finding that a broker says nothing: its address leads to it."""
-    fix = f"See the log of broker {endpoint.node_id}: it hangs or is overloaded."
-    return msgspec.structs.replace(connection_finding(error), fix=fix)
 
 
 def _row(endpoint: CheckedEndpoint, findings: list[Finding]) -> CheckRow:

@@ -15,10 +15,10 @@ from kdiag.exchange.dissection import SEVERITY, Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.records import records_json
 from kdiag.exchange.documents.tcp import tcp_document
-from kdiag.exchange.model import Connection, Exchange, Gap, Sighting, Status
+from kdiag.exchange.model import Connection, Gap, Sighting, Status
 from kdiag.exchange.side import Side, Why
 from kdiag.exchange.topic_names import TopicNames
-from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.catalog import API_NAMES
 from kdiag.wire.frame import Frame
 from kdiag.wire.records.batch import RecordBatch
 
@@ -46,7 +46,6 @@ SCALARS: Final = (
 )
 """The keys of an exchange with a plain value: the columns of the CSV output."""
 
-_NAME_BY_KEY: Final[dict[int | None, str]] = {key: api.name for key, api in API_BY_KEY.items()}
 _MAX_KEPT_BYTES: Final = 16 << 20
 _PLACE: Final = b"\0"  # occurs in no JSON: bytes below a space are escaped
 
@@ -84,11 +83,6 @@ def in_us(time_ns: int | None) -> int | float | None:
     return time_ns / NS_PER_US if rest else whole
 
 
-def api_name(exchange: Exchange) -> str | None:
-    """Return Kafka's name of the exchange's API; None if it is not known."""
-    return _NAME_BY_KEY.get(exchange.api_key)
-
-
 class Documents:
     """Makes the documents of one run."""
 
@@ -116,7 +110,7 @@ class Documents:
             "broker": connection.broker,
             "client_id": exchange.client_id,
             "api_key": exchange.api_key,
-            "api": _NAME_BY_KEY.get(exchange.api_key),
+            "api": API_NAMES.get(exchange.api_key),
             "version": exchange.version,
             "correlation_id": exchange.correlation_id,
             "status": dissection.status,

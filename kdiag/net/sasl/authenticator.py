@@ -237,4 +237,4 @@ class SaslAuthenticator:
         why = f"the connection was closed when {asked} was asked, where an answer was expected"
         if self._response_count:
             return ConnectError(peer, Layer.SASL, why, BROKER_LOG, Fault.CLOSED)
-        return AuthenticationError(peer, Layer.TLS, why, _ANOTHER_LISTENER, Fault.WANTS_TLS)
+        return AuthenticationError(peer, Layer.KAFKA, why, _ANOTHER_LISTENER, Fault.HUNG_UP)

@@ -69,9 +69,8 @@ def is_whole_response(frame: bytes, asked: RequestKind) -> bool:
     api_key, version = asked
     if not can_try(asked):
         return False
-    try:
-        offset = read_response_header(frame, api_key, version).body_offset
-    except DecodeError:
+    offset = _body_offset(frame, asked)
+    if offset is None:
         return False
     cls = API_BY_KEY[api_key].response_class()
     if api_key == api_keys.API_VERSIONS:
@@ -82,6 +81,26 @@ def is_whole_response(frame: bytes, asked: RequestKind) -> bool:
             return False
     message = try_decode(cls, version, frame, offset)
     return message is not None and is_sane(message)
+
+
+def decodes_as_response(frame: bytes, asked: RequestKind) -> bool:
+    """Return whether a frame may be the response to such a request, whatever its values are.
+
+    Args:
+        frame: its bytes without the length.
+        asked: the kind of the request, with a known layout.
+    """
+    offset = _body_offset(frame, asked)
+    cls = API_BY_KEY[asked[0]].response_class()
+    return offset is not None and try_decode(cls, asked[1], frame, offset) is not None
+
+
+def _body_offset(frame: bytes, asked: RequestKind) -> int | None:
+    """Return where the body of a response begins; None if the frame ends before."""
+    try:
+        return read_response_header(frame, *asked).body_offset
+    except DecodeError:
+        return None
 
 
 def is_sane(message: Struct) -> bool:

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from struct import Struct
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ import numpy.typing as npt
 from kdiag.clock import NS_PER_S
 from kdiag.errors import CaptureError
 from kdiag.pcap.files.block import PacketBlock
-from kdiag.pcap.writer.savefile import file_header
+from kdiag.pcap.writer.savefile import CaptureFile, file_header
 
 PCAPNG_SUFFIX: Final = ".pcapng"
 
@@ -32,39 +31,24 @@ _PACKET_FRAME_BYTES: Final = 32
 _TSRESOL: Final = 9
 
 
-class PacketFile:
-    """A capture file; a context manager, which closes it, and removes one that is not complete.
+class PacketFile(CaptureFile):
+    """A capture file of either kind; one that is not complete at the end is removed.
 
     Attributes:
         packets: how many were written.
-
-    Raises:
-        CaptureError: from any method, when the file cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
         """Start a file; one of that name is lost. It is a pcapng if its name ends with that."""
+        super().__init__(path)
         self.packets = 0
-        self._path = path
         self._is_pcapng = path.suffix == PCAPNG_SUFFIX
         self._interfaces: dict[int, int] = {}
         self._largest = 0
-        try:
-            self._file = path.open("wb")
-        except OSError as error:
-            raise self._error(error) from error
         if self._is_pcapng:
             self._write(_SECTION)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
             return
@@ -111,10 +95,7 @@ class PacketFile:
             elif self._largest > _SNAPLEN:
                 self._file.seek(_SNAPLEN_AT)
                 self._write(_UINT32.pack(self._largest))
-        try:
-            self._file.close()
-        except OSError as error:
-            raise self._error(error) from error
+        super().close()
 
     def _interfaces_of(self, link_types: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the number of each packet's interface, and write the headers of new ones."""
@@ -148,18 +129,16 @@ class PacketFile:
         time_ns, captured = block.time_ns[rows], block.captured[rows]
         original = block.original[rows]
         if not self._is_pcapng:
-            seconds, rest = np.divmod(time_ns, NS_PER_S)
-            return np.column_stack([seconds, rest, captured, original])
+            return pcap_headers(time_ns, captured, original)
         size = captured + -captured % 4 + _PACKET_FRAME_BYTES
         kind = np.full(len(rows), _PACKET)
         high, low = time_ns >> 32, time_ns & 0xFFFFFFFF
         return np.column_stack([kind, size, interfaces, high, low, captured, original])
 
-    def _write(self, data: bytes) -> None:
-        try:
-            self._file.write(data)
-        except OSError as error:
-            raise self._error(error) from error
 
-    def _error(self, error: OSError) -> CaptureError:
-        return CaptureError(str(self._path), f"cannot be written: {error.strerror}")
+def pcap_headers(
+    time_ns: npt.NDArray[np.int64], captured: npt.NDArray[np.int64], original: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return the headers of packets in a pcap with nanoseconds, as rows of numbers of 32 bits."""
+    seconds, rest = np.divmod(time_ns, NS_PER_S)
+    return np.column_stack([seconds, rest, captured, original])

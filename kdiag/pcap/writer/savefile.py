@@ -6,7 +6,6 @@ Source: pcap-savefile(5) of libpcap.
 from contextlib import suppress
 from pathlib import Path
 from struct import Struct
-from types import TracebackType
 from typing import Final, Self
 
 from kdiag.clock import NS_PER_S
@@ -26,43 +25,31 @@ def file_header(link_type: int) -> bytes:
     return _FILE_HEADER.pack(_MAGIC_NS, 2, 4, 0, 0, _SNAPLEN, link_type)
 
 
-class SavefileWriter:
-    """A capture file that packets are appended to; a context manager, which closes it.
+class CaptureFile:
+    """A capture file that is written; a context manager, which closes it.
 
     Raises:
         CaptureError: from any method, when the file cannot be written.
     """
 
-    def __init__(self, path: Path, link_type: int) -> None:
+    def __init__(self, path: Path) -> None:
         """Start a file; one of that name is lost."""
         self._path = path
         try:
             self._file = path.open("wb")
         except OSError as error:
             raise self._error(error) from error
-        self._write(file_header(link_type))
-        self.flush()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close()
 
     @property
     def is_closed(self) -> bool:
         """Return whether it was closed, or could not be written."""
         return self._file.closed
-
-    def packet(self, data: bytes, time_ns: int) -> None:
-        """Append a packet that was seen at a time since 1970."""
-        head = _PACKET_HEADER.pack(*divmod(time_ns, NS_PER_S), len(data), len(data))
-        self._write(head + data)
 
     def flush(self) -> None:
         """Flush the appended packets to the file."""
@@ -92,3 +79,18 @@ class SavefileWriter:
 
     def _error(self, error: OSError) -> CaptureError:
         return CaptureError(str(self._path), f"cannot be written: {error.strerror}")
+
+
+class SavefileWriter(CaptureFile):
+    """A classic capture file that packets are appended to."""
+
+    def __init__(self, path: Path, link_type: int) -> None:
+        """Start a file; one of that name is lost."""
+        super().__init__(path)
+        self._write(file_header(link_type))
+        self.flush()
+
+    def packet(self, data: bytes, time_ns: int) -> None:
+        """Append a packet that was seen at a time since 1970."""
+        head = _PACKET_HEADER.pack(*divmod(time_ns, NS_PER_S), len(data), len(data))
+        self._write(head + data)

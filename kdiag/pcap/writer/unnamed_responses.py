@@ -8,16 +8,17 @@ whole.
 from functools import cache
 from typing import Final
 
-from kdiag.errors import DecodeError
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.secrets.masking import Mask, frame_masks
 from kdiag.exchange.secrets.redaction import has_secrets
-from kdiag.pcap.kafka.trial_decoding import RequestKind, is_whole_response
+from kdiag.pcap.kafka.trial_decoding import (
+    RequestKind,
+    decodes_as_response,
+    is_whole_response,
+)
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY
-from kdiag.wire.codec.messages import try_decode
 from kdiag.wire.frame import Frame
-from kdiag.wire.header import read_response_header
 
 _MOST: Final = 2_000
 """So many responses are tried; a capture of one direction may have millions."""
@@ -46,7 +47,9 @@ class UnnamedResponses:
         if not likely:
             return None
         # Of what is secret also that counts which no sane broker sends.
-        kinds = dict.fromkeys(likely + [kind for kind in secret if _decodes(frame.data, kind)])
+        kinds = dict.fromkeys(
+            likely + [kind for kind in secret if decodes_as_response(frame.data, kind)]
+        )
         return [
             mask
             for kind in kinds
@@ -63,16 +66,6 @@ def _kinds() -> tuple[list[RequestKind], list[RequestKind]]:
         kinds = secret if has_secrets(key) or key == api_keys.ENVELOPE else harmless
         kinds += ((key, version) for version in range(api.versions.low, api.versions.high + 1))
     return harmless, secret
-
-
-def _decodes(frame: bytes, kind: RequestKind) -> bool:
-    """Return whether a frame may be the response to such a request, whatever its values are."""
-    api_key, version = kind
-    try:
-        offset = read_response_header(frame, api_key, version).body_offset
-    except DecodeError:
-        return False
-    return try_decode(API_BY_KEY[api_key].response_class(), version, frame, offset) is not None
 
 
 def _named(exchange: Exchange, kind: RequestKind) -> Exchange:

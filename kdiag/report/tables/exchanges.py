@@ -16,7 +16,7 @@ from kdiag.clock import NS_PER_US
 from kdiag.errors import DecodeError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
-from kdiag.exchange.documents.document import DocumentEncoder, api_name
+from kdiag.exchange.documents.document import DocumentEncoder
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.side import Side, Why
 from kdiag.exchange.topic_names import TopicNames
@@ -133,7 +133,7 @@ API: Final[Column[ExchangeFacts]] = Column(
     "api",
     STRING,
     "Kafka's name of the API, such as `Fetch`; null if unknown.",
-    lambda of: api_name(of.exchange),
+    lambda of: of.dissection.api,
 )
 VERSION: Final[Column[ExchangeFacts]] = Column(
     "version", INT, "Version of the API; null if unknown.", lambda of: of.exchange.version

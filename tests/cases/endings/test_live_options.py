@@ -4,15 +4,12 @@ Each ends with 2 and one line, which says what would be right; nothing is printe
 acks.pcap stands for that capture, TMP for the folder; nobody listens on port 1.
 """
 
-import shlex
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from folders import CAPTURES
-from programs.complaint import complaint
-from programs.kdiag_program import kdiag
+from programs.complaint import assert_refused
 
 LIVE: Final = (
     ("check", "bootstrap.servers (not set): give -b HOST:PORT"),
@@ -307,11 +304,4 @@ LIVE: Final = (
 @pytest.mark.parametrize(("line", "words"), LIVE, ids=[line for line, _ in LIVE])
 def test_wrong_usage_is_told_in_one_line(line: str, words: str, folder: Path) -> None:
     """On stderr; the program has done nothing."""
-    stands = {"acks.pcap": str(CAPTURES / "acks.pcap"), "TMP": str(folder)}
-    arguments = shlex.split(line)
-    for short, text in stands.items():
-        arguments = [each.replace(short, text) for each in arguments]
-        words = words.replace(short, text)
-    done = kdiag(*arguments)
-    assert (done.code, done.out) == (2, "")
-    assert words in complaint(done)
+    assert_refused(line, words, folder)

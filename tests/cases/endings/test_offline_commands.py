@@ -4,15 +4,12 @@ Each ends with 2 and one line, which says what would be right; nothing is printe
 acks.pcap stands for that capture, TMP for the folder.
 """
 
-import shlex
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from folders import CAPTURES
-from programs.complaint import complaint
-from programs.kdiag_program import kdiag
+from programs.complaint import assert_refused
 from tiers.sampling import IS_CI
 
 OFFLINE: Final = (
@@ -173,17 +170,9 @@ OFFLINE: Final = (
 )
 
 
-@pytest.mark.sampled(120)
 @pytest.mark.parametrize(("line", "words"), OFFLINE, ids=[line for line, _ in OFFLINE])
 def test_wrong_usage_is_told_in_one_line(line: str, words: str, folder: Path) -> None:
     """On stderr; the program has done nothing."""
     if line.startswith("pipeline run nosuch") and not IS_CI:
         pytest.importorskip("pyspark")
-    stands = {"acks.pcap": str(CAPTURES / "acks.pcap"), "TMP": str(folder)}
-    arguments = shlex.split(line)
-    for short, text in stands.items():
-        arguments = [each.replace(short, text) for each in arguments]
-        words = words.replace(short, text)
-    done = kdiag(*arguments)
-    assert (done.code, done.out) == (2, "")
-    assert words in complaint(done)
+    assert_refused(line, words, folder)

@@ -9,9 +9,12 @@ kdiag: nosuch.pcap: cannot be opened: No such file or directory      anything el
 kdiag:   what to do about it is indented
 """
 
+import shlex
+from pathlib import Path
 from typing import Final
 
-from programs.kdiag_program import Done
+from folders import CAPTURES
+from programs.kdiag_program import Done, kdiag
 
 _USAGE: Final = "Usage: "
 _ERROR: Final = "Error: "
@@ -30,3 +33,21 @@ def complaint(done: Done) -> str:
     assert line.startswith((_ERROR, _OWN))
     assert line.removeprefix(_OWN).removeprefix(_ERROR).strip()
     return line
+
+
+def assert_refused(line: str, words: str, folder: Path) -> None:
+    """Run a command line that is wrong: it has done nothing, and says why in one line.
+
+    Args:
+        line: the arguments; `acks.pcap` is a capture in it, and `TMP` the folder.
+        words: of the line on stderr, with the same names.
+        folder: an empty one.
+    """
+    stands = {"acks.pcap": str(CAPTURES / "acks.pcap"), "TMP": str(folder)}
+    arguments = shlex.split(line)
+    for short, text in stands.items():
+        arguments = [each.replace(short, text) for each in arguments]
+        words = words.replace(short, text)
+    done = kdiag(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert words in complaint(done)

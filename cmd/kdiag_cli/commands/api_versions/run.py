@@ -14,12 +14,11 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple
 
-from msgspec import structs
-
 from kdiag import __version__
 from kdiag.client.cluster_client import Answer, ClusterClient
 from kdiag.client.network.api_versions import SOFTWARE_NAME
 from kdiag.diagnosis.broker_versions import ApiRow, api_rows, feature_rows, find
+from kdiag.diagnosis.connection_finding import of_hanging_broker
 from kdiag.errors import ConnectError, Fault, KdiagError, RequestTimeoutError
 from kdiag.findings.finding import Finding, found
 from kdiag.findings.rule import Severity
@@ -163,10 +162,7 @@ def _missing(label: NodeLabel, error: KdiagError) -> Finding:
     is_hanging = isinstance(error, RequestTimeoutError)
     if isinstance(error, ConnectError):
         is_hanging = error.fault is Fault.SILENT
-    if not is_hanging:
-        return finding
-    fix = f"See the log of broker {label.text}: it hangs or is overloaded."
-    return structs.replace(finding, fix=fix)
+    return of_hanging_broker(finding, label.text) if is_hanging else finding
 
 
 def _apis(

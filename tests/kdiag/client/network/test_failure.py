@@ -88,7 +88,7 @@ def test_a_connection_that_is_closed_early_is_of_the_wrong_kind(
 
 def test_whoever_hangs_up_does_not_say_that_it_wants_tls() -> None:
     """Only an answer to a ClientHello does, and over TLS the question makes no sense."""
-    login = AuthenticationError(WHERE, Layer.TLS, "closed", "Check", Fault.WANTS_TLS)
+    login = AuthenticationError(WHERE, Layer.KAFKA, "closed", "Check", Fault.HUNG_UP)
     for stage, cause in ((ConnectionStage.API_VERSIONS, CLOSED), (ConnectionStage.SASL, login)):
         assert failure(WHERE, stage, cause).fault is Fault.HUNG_UP
         encrypted = failure(WHERE, stage, cause, has_tls=True)

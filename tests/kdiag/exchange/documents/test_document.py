@@ -8,7 +8,6 @@ from kdiag.exchange.documents.document import (
     Clockface,
     DocumentEncoder,
     Documents,
-    api_name,
     in_us,
 )
 from kdiag.exchange.model import Exchange, Gap, Protocol, Sighting, Status, TlsAlert
@@ -303,4 +302,4 @@ def test_an_api_that_is_not_known_has_no_name() -> None:
     """Its key is all that is told."""
     exchange = make_exchange(FindCoordinatorRequest(), version=1)
     exchange.api_key = 999
-    assert api_name(exchange) is None
+    assert Dissection(exchange).api is None
