@@ -38,12 +38,12 @@ from scapy.layers.inet import TCP
 from scapy.packet import Packet, bind_layers, split_layers
 
 from kdiag.errors import DecodeError, EncodeError
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.document import without_surrogates
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.secrets.redaction import redact_body
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, APIS, Api
 from kdiag.wire.codec.json_form import from_json, to_json

@@ -6,8 +6,8 @@
 * a **dissection** (`dissection`) is an exchange with both sides, decoded on demand;
 * **mentions** (`mentions`) are the topics, groups and errors in a message, **embedded** messages
   (`embedded`) lie inside others;
-* **topic names** (`topic_names`) are learnt from exchanges, **fetch sessions** (`fetch_session`)
-  followed over them;
+* what they tell of one another (`context`): **topic names** and **broker ids** are learnt, **fetch
+  sessions** followed;
 * a **selection** (`selection`) is a filter.
 
 Forms for readers: `line` (one line), `documents` (JSON and the byte view), `summary` (counts);

@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import SEVERITY, Dissection
 from kdiag.exchange.model import FAULTY_REASONS, Connection, Exchange, Gap, Status
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.exchange.waits import net_latency_ns
 
 _WRONG = {Status.MALFORMED, Status.PARTIAL}

@@ -10,10 +10,10 @@ happens when clients connect within the capture, are read once.
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import suppress_faults
 from kdiag.exchange.model import Exchange
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.encapsulation import NO_PORTS
 from kdiag.pcap.files.window import STDIN

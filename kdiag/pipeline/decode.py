@@ -24,11 +24,11 @@ import msgspec
 import pyarrow as pa
 from pyarrow import compute
 
+from kdiag.exchange.context.fetch_session import FIRST_WITH_SESSIONS
+from kdiag.exchange.context.topic_names import TopicNames, may_tell_names
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import suppress_faults
-from kdiag.exchange.fetch_session import FIRST_WITH_SESSIONS
 from kdiag.exchange.model import Connection, Exchange
-from kdiag.exchange.topic_names import TopicNames, may_tell_names
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pcap.kafka.trial_decoding import RequestKind

@@ -26,7 +26,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from kdiag.errors import CaptureError
-from kdiag.exchange.fetch_session import FetchSessions
+from kdiag.exchange.context.fetch_session import FetchSessions
 from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pipeline.decode import (
     FETCH_ORDER,

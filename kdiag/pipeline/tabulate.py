@@ -9,10 +9,10 @@ from typing import Final
 
 import pyarrow as pa
 
+from kdiag.exchange.context.fetch_session import FetchSessions
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import blame, suppress_faults
-from kdiag.exchange.fetch_session import FetchSessions
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pipeline.rows.frames import read_exchanges
 from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
 from kdiag.report.arrow import TableBatches

@@ -15,11 +15,11 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
+from kdiag.exchange.context.fetch_session import FetchSessions
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import without_surrogates
-from kdiag.exchange.fetch_session import FetchSessions
 from kdiag.exchange.model import Connection, Exchange, Gap
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import Item
 from kdiag.report.tables.batches import (
     batch_cells,

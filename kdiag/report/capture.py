@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kdiag.errors import CaptureError, ReportError, install_command
+from kdiag.exchange.context.fetch_session import FetchSessions
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.fetch_session import FetchSessions
 from kdiag.exchange.model import Exchange
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import Item, decode_reader
 from kdiag.pcap.reader import CaptureReader, Source
 from kdiag.pcap.tls.keylog import KeyLog

@@ -8,9 +8,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from kdiag.errors import ReportError
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Connection, Gap
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.report.arrow import TableBatches, arrow_schema
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TABLES, TableChoice
 

@@ -30,10 +30,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
+from kdiag.exchange.context.fetch_session import FetchSessions
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.fetch_session import FetchSessions
 from kdiag.exchange.model import Connection, Exchange
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pipeline.run import Job, run
 from kdiag.pipeline.session import open_session

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.model import Connection, Exchange
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.report.arrow import TableBatches, arrow_schema
 from kdiag.report.sql_report import load_report, report_names
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse

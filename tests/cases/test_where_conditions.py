@@ -3,9 +3,9 @@
 import pytest
 
 from folders import CAPTURES
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.report.sql_report import Query
 from kdiag.report.where import Where

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Exchange
 from kdiag.exchange.selection import Selection, topics_of
 from kdiag.exchange.summary.counts import api_text_of_key
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.error_code import error_name
 from kdiag_cli.output.units import duration
 

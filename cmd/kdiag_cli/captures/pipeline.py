@@ -4,18 +4,19 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from kdiag.diagnosis.recorded_faults import RecordedFaults
-from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.fence import blame
-from kdiag.exchange.fetch_session import FetchSessions
-from kdiag.exchange.model import Connection, Exchange, Status
-from kdiag.exchange.selection import Selection, is_in_order
-from kdiag.exchange.summary.counts import Summary
-from kdiag.exchange.topic_names import (
+from kdiag.exchange.context.broker_ids import TELLING_RESPONSES, BrokerIds
+from kdiag.exchange.context.fetch_session import FetchSessions
+from kdiag.exchange.context.topic_names import (
     DEFAULT_MAX_EXCHANGES,
     DeferredNames,
     TopicNames,
     may_tell_names,
 )
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.fence import blame
+from kdiag.exchange.model import Connection, Exchange, Status
+from kdiag.exchange.selection import Selection, is_in_order
+from kdiag.exchange.summary.counts import Summary
 from kdiag.pcap.decoder import Item
 from kdiag.wire import api_keys
 from kdiag_cli.captures.alternatives import Alternatives
@@ -33,6 +34,7 @@ class ExchangePipeline:
         is_partial: whether an exchange that was chosen is cut or malformed.
         alternatives: what there is, as long as nothing was chosen.
         recorded: the faults that the capture proves, of what was chosen.
+        brokers: node ids by address, which grow too; None if nobody shows them.
         faults: exchanges that kdiag failed to read by a fault of its own.
     """
 
@@ -57,6 +59,7 @@ class ExchangePipeline:
         self.summary = Summary(names)
         self.is_partial = False
         self.faults = 0
+        self.brokers: BrokerIds | None = None
         self.recorded = RecordedFaults()
         self._names = names
         self._selection = selection
@@ -105,6 +108,8 @@ class ExchangePipeline:
         dissection = Dissection(exchange)
         if tells_names:
             self._names.learn(dissection)
+        if self.brokers is not None and exchange.api_key in TELLING_RESPONSES:
+            self.brokers.learn(dissection)
         if self._sessions is not None and exchange.api_key == api_keys.FETCH:
             self._sessions.follow(dissection)
         if not self._chooses_all:

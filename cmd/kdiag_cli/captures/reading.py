@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdiag.errors import CaptureError, ReportError
+from kdiag.exchange.context.broker_ids import BrokerIds
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Protocol
 from kdiag.exchange.selection import Selection
 from kdiag.exchange.summary.counts import Summary, Totals
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
 from kdiag.pcap.packets.index import SegmentBatch
@@ -115,6 +116,7 @@ class CaptureReading:
 
     Attributes:
         names: topic names by topic id; they grow while captures are read.
+        brokers: node ids by address, which grow likewise.
     """
 
     def __init__(
@@ -132,6 +134,7 @@ class CaptureReading:
             typer.BadParameter: an extract cannot be made of these inputs.
         """
         self.names = TopicNames(read_topic_ids(inputs.topic_ids))
+        self.brokers = BrokerIds()
         self._inputs = inputs
         self._keylog = read_keylogs(inputs.keylogs)
         self._traffic = open_traffic(inputs)
@@ -181,6 +184,7 @@ class CaptureReading:
         if self._extract is not None:
             printer = self._extract.watch(printer)
         pipeline = ExchangePipeline(self.names, selection, printer, look_ahead, may_wait=may_wait)
+        pipeline.brokers = None if printer is None else self.brokers
         progress = None
         if shows_progress and sys.stderr.isatty():
             progress = ReadingProgress(self._traffic.total_bytes)

@@ -3,10 +3,11 @@
 from types import TracebackType
 from typing import Self
 
+from kdiag.exchange.context.broker_ids import TELLING_RESPONSES, BrokerIds
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import blame
 from kdiag.exchange.model import Exchange
-from kdiag.exchange.topic_names import TopicNames
 from kdiag_cli.output.exchanges.lines import ExchangeLines
 from kdiag_cli.output.terminal import Output, say
 
@@ -19,7 +20,8 @@ class Trace:
         output.is_prompt = True
         self._output = output
         self._names = TopicNames()
-        self._lines = ExchangeLines(output, self._names)
+        self._brokers = BrokerIds()
+        self._lines = ExchangeLines(output, self._names, self._brokers)
 
     def __enter__(self) -> Self:
         return self
@@ -38,6 +40,8 @@ class Trace:
         dissection = Dissection(exchange)
         try:
             self._names.learn(dissection)
+            if exchange.api_key in TELLING_RESPONSES:
+                self._brokers.learn(dissection)
             self._lines.exchange(dissection)
         except Exception as error:  # noqa: BLE001 - the fence: it costs this line alone
             say(blame(dissection, error))

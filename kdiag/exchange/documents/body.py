@@ -10,6 +10,7 @@ from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kdiag.errors import DecodeError
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.large_body import CHUNK, LARGE_BYTES, Defer, LargeForm, RecordFields
 from kdiag.exchange.documents.records import batch_json, records_json, replace
@@ -24,7 +25,6 @@ from kdiag.exchange.embedded import (
 )
 from kdiag.exchange.secrets.redaction import CONFIGS, REDACTED, SECRETS, has_secrets, redact_body
 from kdiag.exchange.side import Side, Why
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire import api_keys
 from kdiag.wire.codec.json_form import json_former, to_json
 from kdiag.wire.records.batch import RecordBatch

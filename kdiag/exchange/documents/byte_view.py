@@ -18,11 +18,11 @@ from struct import Struct as Layout
 from typing import Final
 
 from kdiag.errors import DecodeError
+from kdiag.exchange.context.topic_names import CLUSTER_METADATA_ID
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.secrets.redaction import REDACTED, has_secrets, redact_spans
 from kdiag.exchange.side import Side
-from kdiag.exchange.topic_names import CLUSTER_METADATA_ID
 from kdiag.wire import api_keys
 from kdiag.wire.api.request_header import RequestHeader
 from kdiag.wire.api.response_header import ResponseHeader

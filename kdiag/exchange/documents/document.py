@@ -11,13 +11,14 @@ from typing import Any, Final
 import msgspec
 
 from kdiag.clock import NS_PER_S, NS_PER_US
+from kdiag.exchange.context.broker_ids import BrokerIds
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import SEVERITY, Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.records import records_json
 from kdiag.exchange.documents.tcp import tcp_document
 from kdiag.exchange.model import Connection, Gap, Sighting, Status
 from kdiag.exchange.side import Side, Why
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_NAMES
 from kdiag.wire.frame import Frame
 from kdiag.wire.records.batch import RecordBatch
@@ -86,8 +87,10 @@ def in_us(time_ns: int | None) -> int | float | None:
 class Documents:
     """Makes the documents of one run."""
 
-    def __init__(self, names: TopicNames, form: BodyForm) -> None:
+    def __init__(self, names: TopicNames, form: BodyForm, brokers: BrokerIds | None = None) -> None:
+        """Start without documents; names, and node ids of brokers, may become more at any time."""
         self._names = names
+        self._brokers = BrokerIds() if brokers is None else brokers
         self._bodies = Bodies(names, form)
         self._encoder = DocumentEncoder()
         encoder = self._encoder
@@ -209,6 +212,7 @@ class Documents:
             "closed_by": connection.closed_by,
             "closed_time": self._closed_time(connection),
             "client_software": None if software is None else " ".join(software).strip(),
+            **self._broker_id(connection),
             **_sasl(connection),
             **preamble,
             **({"sightings": sightings} if sightings else {}),
@@ -216,6 +220,11 @@ class Documents:
             **_tls(connection),
             **tcp,
         }
+
+    def _broker_id(self, connection: Connection) -> dict[str, int]:
+        """Return the key of a connection whose broker's node id is known."""
+        broker_id = self._brokers.of(connection)
+        return {} if broker_id is None else {"broker_id": broker_id}
 
     def _closed_time(self, connection: Connection) -> str | None:
         """Return when an end closed a connection; None if nobody saw that."""

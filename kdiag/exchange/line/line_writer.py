@@ -11,6 +11,7 @@ line as they are: whoever prints it must make them harmless.
 from collections.abc import Callable
 from typing import Any, Final
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.line.administration import ADMINISTRATION
 from kdiag.exchange.line.cluster import CLUSTER
@@ -21,7 +22,6 @@ from kdiag.exchange.line.topics import UNKNOWN, Topics
 from kdiag.exchange.line.transactions import TRANSACTIONS
 from kdiag.exchange.model import Status
 from kdiag.exchange.side import Side
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID, Kind, Struct, fields_of
 

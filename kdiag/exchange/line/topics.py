@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.line.phrase import listed
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kdiag.errors import DecodeError, EncodeError
+from kdiag.exchange.context.topic_names import CLUSTER_METADATA_ID
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.secrets.redaction import (
     RECORD_SECRETS,
@@ -20,7 +21,6 @@ from kdiag.exchange.secrets.redaction import (
     is_secret_config,
     redact_body,
 )
-from kdiag.exchange.topic_names import CLUSTER_METADATA_ID
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.codec.explain import Explanation, Span, explain

@@ -7,13 +7,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from kdiag.clock import NS_PER_S
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import SCHEMA, in_us
 from kdiag.exchange.documents.tcp import tcp_document
 from kdiag.exchange.model import Connection, Exchange, Protocol, Status
 from kdiag.exchange.summary.fingerprint import FingerprintCache
 from kdiag.exchange.summary.measures import Measures
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
 

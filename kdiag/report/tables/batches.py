@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple, Protocol
 from msgspec import Struct
 
 from kdiag.errors import DecodeError
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.documents.document import DocumentEncoder
 from kdiag.exchange.documents.records import batch_json, records_json
 from kdiag.exchange.side import Side
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.report.tables.column import (
     BIGINT,
     BOOLEAN,

@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from kdiag.clock import NS_PER_US
 from kdiag.errors import DecodeError
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.document import DocumentEncoder
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.side import Side, Why
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.report.tables.column import (
     API_RANGES,
     BIGINT,

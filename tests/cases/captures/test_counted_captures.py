@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from folders import CAPTURES
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.exchange.selection import Selection
 from kdiag.exchange.summary.counts import Summary, Totals
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import Item, decode_capture
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag_cli.captures.pipeline import ExchangePipeline

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from folders import TLS_CAPTURES
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.byte_view import view_side
 from kdiag.exchange.documents.document import DocumentEncoder, Documents
 from kdiag.exchange.model import Connection, Exchange, Gap, Protocol, Status
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.wire.records.batches import read_batches

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from folders import CAPTURES, ORACLE
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.byte_view import view_side
@@ -20,7 +21,6 @@ from kdiag.exchange.documents.document import DocumentEncoder, Documents
 from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.exchange.summary.counts import Summary
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader

@@ -2,6 +2,7 @@ import pytest
 import typer
 
 from kdiag.errors import CaptureError, DecodeError
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.document import DocumentEncoder, Documents
@@ -9,7 +10,6 @@ from kdiag.exchange.fence import blame, suppress_faults
 from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.model import Status
 from kdiag.exchange.summary.counts import Summary
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from recordings.exchange_maker import make_exchange
 

@@ -1,9 +1,9 @@
 import pytest
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import FAULTY_REASONS, Exchange, Gap, Status, UnansweredReason
 from kdiag.exchange.selection import Selection, address_names, is_in_order
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import CaptureError
-from kdiag.exchange.topic_names import TopicNames
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.pcap.files.window import STDIN
 from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic

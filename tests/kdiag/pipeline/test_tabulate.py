@@ -1,7 +1,7 @@
 import pyarrow as pa
 
 from folders import CAPTURES
-from kdiag.exchange.topic_names import TopicNames
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.pipeline.tabulate import (
     NAMES,
     SESSIONS,

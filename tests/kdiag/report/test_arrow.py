@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from folders import CAPTURES
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.model import Gap
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.report.arrow import RowBatches, TableBatches, arrow_schema
 from kdiag.report.tables.catalog import TABLES, TableChoice

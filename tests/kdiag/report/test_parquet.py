@@ -7,8 +7,8 @@ import pytest
 from pyarrow import parquet
 
 from kdiag.errors import ReportError
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.report.arrow import arrow_schema
 from kdiag.report.parquet import ParquetTables, table_file
 from kdiag.report.tables.catalog import TABLES, TableChoice

@@ -1,8 +1,8 @@
 import pytest
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, Status
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.report.where import ExpressionError, Where
 from kdiag.wire.api.fetch import FetchRequest, FetchTopic
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse

@@ -8,9 +8,9 @@ from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet as ScapyPacket
 from scapy.packet import Raw
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.model import Protocol
 from kdiag.exchange.summary.counts import Summary
-from kdiag.exchange.topic_names import TopicNames
 from kdiag_cli.captures.account import port_hint
 from kdiag_cli.captures.reading import CaptureReading, CaptureResult
 from kdiag_cli.exit_code import ExitCode

@@ -1,9 +1,9 @@
 import pytest
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.selection import Selection
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic
 from kdiag_cli.captures.alternatives import Alternatives

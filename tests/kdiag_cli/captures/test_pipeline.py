@@ -1,9 +1,9 @@
 import pytest
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Connection, Gap, Status
 from kdiag.exchange.selection import Selection
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag_cli.captures.pipeline import ExchangePipeline

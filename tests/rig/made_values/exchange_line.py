@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.line.line_writer import LineWriter
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import api_named
 from recordings.exchange_maker import make_exchange
 

@@ -12,16 +12,16 @@ from typing import Final
 
 from folders import CAPTURES, ORACLE
 from kdiag.errors import CaptureError, DecodeError
+from kdiag.exchange.context.fetch_session import FetchSessions
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.byte_view import view_side
 from kdiag.exchange.documents.document import DocumentEncoder, Documents
-from kdiag.exchange.fetch_session import FetchSessions
 from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.exchange.secrets.masking import mask_secrets
 from kdiag.exchange.summary.counts import Summary
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.kafka.trial_decoding import is_whole_response
 from kdiag.pcap.reader import CaptureReader

@@ -15,7 +15,7 @@ from kdiag.client.config import keys
 from kdiag.diagnosis import broker_versions
 from kdiag.diagnosis.check import acls
 from kdiag.diagnosis.error_codes import catalog as error_advice
-from kdiag.exchange import topic_names
+from kdiag.exchange.context import topic_names
 from kdiag.exchange.documents import body
 from kdiag.exchange.line import administration, groups, records
 from kdiag.exchange.mentions import mentions_of
@@ -367,7 +367,7 @@ HAND_KEPT: Final = (
         "kdiag/exchange/line/records.py: _ACKNOWLEDGEMENTS",
         _of_enumeration("AcknowledgeType", records._ACKNOWLEDGEMENTS),
     ),
-    HandKept("kdiag/exchange/topic_names.py: NAMING_REQUESTS, NAMING_RESPONSES", _naming),
+    HandKept("kdiag/exchange/context/topic_names.py: NAMING_REQUESTS, NAMING_RESPONSES", _naming),
     HandKept("kdiag/exchange/secrets/redaction.py: SECRETS, CONFIGS", _bytes_in_messages),
     HandKept("kdiag/exchange/secrets/redaction.py: RECORD_SECRETS", _bytes_in_records),
     HandKept(

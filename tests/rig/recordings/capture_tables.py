@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kdiag.exchange.topic_names import TopicNames
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.report.arrow import TableBatches, arrow_schema

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import dataset
 
-from kdiag.exchange.topic_names import TopicNames
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.pcap.decoder import CaptureDecoder, Item, decode_capture
 from kdiag.pcap.look_ahead import learn_all_names
 from kdiag.pcap.reader import CaptureReader

@@ -83,7 +83,7 @@ class _DecodeRun:
         self._reading = CaptureReading(
             options.inputs, follows_tcp=options.tcp, shows_secrets=options.show_secrets
         )
-        self._documents = Documents(self._reading.names, options.form)
+        self._documents = Documents(self._reading.names, options.form, self._reading.brokers)
         number = options.show or options.explain
         self._single = None if number is None else SingleExchange(number)
         is_stored = can_read_twice(options.inputs.files) or _is_file(sys.stdin)
@@ -143,14 +143,17 @@ class _DecodeRun:
             return None
         printer: Printer
         if options.output == "text":
-            from kdiag_cli.output.exchanges.lines import ExchangeLines  # noqa: PLC0415 - 5 ms
+            from kdiag_cli.output.exchanges.lines import (  # noqa: PLC0415 - 5 ms
+                ExchangeLines,
+                LineTimes,
+            )
 
             printer = ExchangeLines(
                 self._output,
                 self._reading.names,
+                self._reading.brokers,
                 lists_all=options.lists_all or bool(options.connections),
-                style=options.time_style,
-                first_ns=self._reading.first_ns,
+                times=LineTimes(self._output, options.time_style, self._reading.first_ns),
             )
         elif options.output == "json":
             printer = JsonDocument(

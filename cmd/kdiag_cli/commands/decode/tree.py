@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.byte_view import view_side
 from kdiag.exchange.documents.document import SCHEMA, Clockface, Documents
@@ -13,7 +14,6 @@ from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection
 from kdiag.exchange.side import Side
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.explain import Span
 from kdiag.wire.error_code import error_name

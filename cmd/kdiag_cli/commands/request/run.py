@@ -19,10 +19,10 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.config.load import load_config
 from kdiag.client.network.request import request_parts
 from kdiag.errors import ConnectError, KdiagError
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.model import Connection, Exchange
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.probe.destination import Destination, broker_id, find_nodes
 from kdiag.wire.frame import Frame
 from kdiag.wire.primitives import uuid_text

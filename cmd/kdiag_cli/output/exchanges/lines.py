@@ -19,6 +19,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from kdiag.clock import NS_PER_S, NS_PER_US
+from kdiag.exchange.context.broker_ids import BrokerIds
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import moment_of
 from kdiag.exchange.line.line_writer import LineWriter
@@ -31,7 +33,6 @@ from kdiag.exchange.model import (
     Status,
 )
 from kdiag.exchange.summary.counts import add_trouble
-from kdiag.exchange.topic_names import TopicNames
 from kdiag_cli.output.exchanges.text import (
     api_text,
     connection_text,
@@ -139,10 +140,13 @@ class _Widths(NamedTuple):
     layout: _RowLayout = _RowLayout.BESIDE
 
 
-class _Times:
+class LineTimes:
     """Writes the times of lines; the text of the last second is kept."""
 
-    def __init__(self, output: Output, style: TimeStyle, first_ns: int | None) -> None:
+    def __init__(
+        self, output: Output, style: TimeStyle = TimeStyle.UTC, first_ns: int | None = None
+    ) -> None:
+        """Write for an output; relative times count from `first_ns`, None for the first line."""
         self._style = style
         self._is_dated = not output.is_terminal
         self._is_short = output.is_terminal and (output.width or 0) < _WIDE
@@ -200,24 +204,25 @@ class ExchangeLines:
         self,
         output: Output,
         names: TopicNames,
+        brokers: BrokerIds,
         *,
         lists_all: bool = False,
-        style: TimeStyle = TimeStyle.UTC,
-        first_ns: int | None = None,
+        times: LineTimes | None = None,
     ) -> None:
         """Start without lines.
 
         Args:
             output: where to.
             names: topic names by topic id.
+            brokers: node ids by address.
             lists_all: whether each connection that is not Kafka's gets a line.
-            style: how to tell the time.
-            first_ns: what relative times count from; None for the first line.
+            times: writes the times; None for those of the day.
         """
         self._output = output
         self._line_writer = LineWriter(names)
+        self._brokers = brokers
         self._lists_all = lists_all
-        self._times = _Times(output, style, first_ns)
+        self._times = times or LineTimes(output)
         self._rows: list[_Row] = []
         self._widths: _Widths | None = None
         self._day = -1
@@ -348,7 +353,7 @@ class ExchangeLines:
             api = min(_NARROW_API_WIDTH, api)
         client_id = max(columns_of(_TITLES[0]), *(columns_of(row.client_id) for row in rows))
         client_id = min(_WIDE_CLIENT_ID_WIDTH if width >= _WIDE else _CLIENT_ID_WIDTH, client_id)
-        ends = max(columns_of(_TITLES[1]), *(columns_of(_ends(row)) for row in rows))
+        ends = max(columns_of(_TITLES[1]), *(columns_of(self._ends(row)) for row in rows))
         ends = min(_ENDS_WIDTH, ends)
         if self._output.is_prompt:  # there is one row to go by
             number, api = number + 2, max(_NARROW_API_WIDTH, api)
@@ -374,7 +379,7 @@ class ExchangeLines:
         """Print a row where lines may be as long as they like."""
         connection = row.connection
         who = f"{row.client_id}  " if row.client_id else ""
-        who += f"{connection.client} → {connection.broker}"
+        who += f"{connection.client} → {connection.broker}{self._id_text(connection)}"
         about = " ".join([text for text, _ in row.about])
         self._output.line(
             f"{row.number:>{widths.number}} {self._times.text(row.time_ns)}"
@@ -384,7 +389,8 @@ class ExchangeLines:
     def _paint_whole(self, row: _Row, widths: _Widths) -> None:
         """Print such a row in colours."""
         parts = (*self._cells(row, widths, row.api.ljust(widths.api)), *row.about)
-        ends = f"{row.connection.client} → {row.connection.broker}"
+        connection = row.connection
+        ends = f"{connection.client} → {connection.broker}{self._id_text(connection)}"
         who = [(row.client_id, CYAN), ("", None)] if row.client_id else []
         self._output.line(self._painted((*parts, ("", None), *who, (ends, DIM)), 1 << 30))
 
@@ -411,8 +417,28 @@ class ExchangeLines:
                 about = [(f"+{transfer} transfer;", None), *about]
         cells = self._cells(row, widths, _api_cell(row.api, widths.api))
         client_id = padded(clipped(row.client_id, widths.client_id), widths.client_id)
-        ends = padded(_ends_within(row, widths.ends), widths.ends)
+        ends = padded(self._ends_within(row, widths.ends), widths.ends)
         self._print_cells(cells, about, ((client_id, CYAN), (ends, DIM)), widths)
+
+    def _id_text(self, connection: Connection) -> str:
+        """Return the broker's node id behind its address, once something told it."""
+        broker_id = self._brokers.of(connection)
+        return "" if broker_id is None else f" (id {broker_id})"
+
+    def _ends(self, row: _Row) -> str:
+        connection = row.connection
+        return f"{connection.client}→{_short_broker(connection)}{self._id_text(connection)}"
+
+    def _ends_within(self, row: _Row, width: int) -> str:
+        """Return both addresses; the broker's loses nothing.
+
+        Where they are too long the node id goes, then the client's port, then the client's end.
+        """
+        client, broker = row.connection.client, _short_broker(row.connection)
+        for text in (self._ends(row), f"{client}→{broker}"):
+            if columns_of(text) <= width:
+                return text
+        return f"{clipped(client.rpartition(':')[0], width - columns_of(broker) - 1)}→{broker}"
 
     def _print_cells(self, cells: Parts, about: Parts, who: Parts, widths: _Widths) -> None:
         """Print what happened and who took part, as the layout has it."""
@@ -555,20 +581,6 @@ def _short_broker(connection: Connection) -> str:
     client_host = connection.client.rpartition(":")[0]
     broker_host, _, broker_port = connection.broker.rpartition(":")
     return f":{broker_port}" if broker_host == client_host else connection.broker
-
-
-def _ends(row: _Row) -> str:
-    return f"{row.connection.client}→{_short_broker(row.connection)}"
-
-
-def _ends_within(row: _Row, width: int) -> str:
-    """Return both addresses; the client's loses its port and then its end, the broker's nothing."""
-    text = _ends(row)
-    if columns_of(text) <= width:
-        return text
-    broker = _short_broker(row.connection)
-    room = width - columns_of(broker) - 1
-    return f"{clipped(row.connection.client.rpartition(':')[0], room)}→{broker}"
 
 
 def _api_cell(text: str, width: int) -> str:

@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.model import Exchange
 from kdiag.exchange.side import Why
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kdiag.wire.api.create_partitions import CreatePartitionsRequest
 from kdiag.wire.api.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse

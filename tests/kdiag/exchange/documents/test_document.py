@@ -1,6 +1,8 @@
 import json
 from typing import Any
 
+from kdiag.exchange.context.broker_ids import BrokerIds
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.document import (
@@ -11,10 +13,14 @@ from kdiag.exchange.documents.document import (
     in_us,
 )
 from kdiag.exchange.model import Exchange, Gap, Protocol, Sighting, Status, TlsAlert
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
+from kdiag.wire.api.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponseTopic,
+)
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from recordings.exchange_maker import (
     BROKER,
@@ -303,3 +309,15 @@ def test_an_api_that_is_not_known_has_no_name() -> None:
     exchange = make_exchange(FindCoordinatorRequest(), version=1)
     exchange.api_key = 999
     assert Dissection(exchange).api is None
+
+
+def test_a_broker_s_node_id_is_told_where_it_is_known() -> None:
+    """By the connection, at its end."""
+    told = MetadataResponseBroker(node_id=7, host="10.0.0.2", port=9092)
+    answer = MetadataResponse(brokers=[told])
+    exchange = make_exchange(MetadataRequest(), version=9, response=answer)
+    brokers = BrokerIds()
+    documents = Documents(TopicNames(), BodyForm(), brokers)
+    assert "broker_id" not in documents.connection(exchange.connection)
+    brokers.learn(Dissection(exchange))
+    assert documents.connection(exchange.connection)["broker_id"] == 7

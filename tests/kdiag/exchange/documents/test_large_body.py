@@ -4,13 +4,13 @@ from pathlib import Path
 import pytest
 
 from folders import CAPTURES
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents import body, large_body
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.document import DocumentEncoder, Documents
 from kdiag.exchange.documents.large_body import LargeForm
 from kdiag.exchange.model import Exchange
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.pcap.decoder import decode_capture
 from kdiag.wire.api.fetch import (
     AbortedTransaction,

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from folders import ORACLE
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.line.line_writer import PHRASES, LineWriter
 from kdiag.exchange.model import Exchange, Status
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kdiag.wire.catalog import API_BY_KEY, APIS, api_named

@@ -1,5 +1,5 @@
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.line.topics import Topics, index_of
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchPartition, FetchTopic
 from kdiag.wire.api.metadata import MetadataRequestTopic
 from kdiag.wire.primitives import uuid_text

@@ -1,9 +1,9 @@
 from collections import Counter
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Protocol, Status
 from kdiag.exchange.summary.counts import Summary, Totals, add_trouble, kind_text
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic

@@ -4,11 +4,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.summary.counts import Summary, Totals
 from kdiag.exchange.summary.fingerprint import FingerprintCache
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.fetch import (
     FetchableTopicResponse,
     FetchPartition,

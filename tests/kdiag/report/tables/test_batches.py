@@ -1,8 +1,8 @@
 from typing import Any
 
+from kdiag.exchange.context.topic_names import CLUSTER_METADATA_ID, TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange
-from kdiag.exchange.topic_names import CLUSTER_METADATA_ID, TopicNames
 from kdiag.report.tables.batches import (
     BATCHES,
     RECORDS,

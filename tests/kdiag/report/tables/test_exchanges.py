@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import SCALARS
 from kdiag.exchange.model import Exchange
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.report.tables.exchanges import EXCHANGES, BodyTexts, exchange_row, facts_of
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.fetch import (

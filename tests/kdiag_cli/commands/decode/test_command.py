@@ -46,7 +46,7 @@ def test_each_exchange_is_a_line() -> None:
     assert "\x1b" not in done.out
     assert re.fullmatch(
         r" +20 2026-11-21 13:45:45\.733603 5\.38 ms Produce v10 +orders\[0\] 1 record 158 B, "
-        r"acks all → at 10  acks-all  127\.0\.0\.1:52314 → 127\.0\.0\.1:35043",
+        r"acks all → at 10  acks-all  127\.0\.0\.1:52314 → 127\.0\.0\.1:35043 \(id 1\)",
         lines[19],
     )
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.document import SCALARS, Documents
 from kdiag.exchange.model import Gap
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag_cli.captures.printer import Printer
 from kdiag_cli.commands.decode.printers import (

@@ -1,7 +1,7 @@
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Protocol
 from kdiag.exchange.summary.counts import Summary, Totals
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag_cli.commands.decode.summary import print_summary
 from programs.kdiag_program import Printed

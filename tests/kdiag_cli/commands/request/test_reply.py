@@ -2,8 +2,8 @@
 
 from kdiag.client.cluster_client import Answer
 from kdiag.errors import ConnectError, Fault, Layer, RequestTimeoutError
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.documents.body import Bodies, BodyForm
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.frame import Frame
 from kdiag_cli.commands.request.reply import AskedNode, Reply, frame_hex, reply_of
 from kdiag_cli.output.result import milliseconds

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from kdiag.exchange.context.broker_ids import BrokerIds
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import (
     Connection,
@@ -14,10 +16,10 @@ from kdiag.exchange.model import (
     Status,
     UnansweredReason,
 )
-from kdiag.exchange.topic_names import TopicNames
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from kdiag_cli.output.exchanges.lines import ExchangeLines
+from kdiag_cli.output.exchanges.lines import ExchangeLines, LineTimes
 from kdiag_cli.output.terminal import Output, TimeStyle, columns_of
 from recordings.exchange_maker import START_NS, make_batch, make_connection, make_exchange
 
@@ -43,7 +45,10 @@ def lines_of(
     output.width = width
     output.has_colour = False
     output.is_prompt = options.pop("is_prompt", False)
-    lines = ExchangeLines(output, TopicNames(), **options)
+    style, first_ns = options.pop("style", TimeStyle.UTC), options.pop("first_ns", None)
+    times = LineTimes(output, style, first_ns)
+    brokers = options.pop("brokers", BrokerIds())
+    lines = ExchangeLines(output, TopicNames(), brokers, times=times, **options)
     for item in items:
         if isinstance(item, Exchange):
             lines.exchange(Dissection(item))
@@ -152,6 +157,33 @@ def test_neither_broker_nor_latency_are_ever_cut(width: int) -> None:
     assert "→192.168.100.222:19092" in text
     assert "→10.0.0.2:9092" in text
     assert "a-client" in text
+
+
+@pytest.mark.parametrize(
+    ("width", "ends"),
+    [(None, "10.0.0.1:40000 → 10.0.0.2:9092 (id 7)"), (150, "10.0.0.1:40000→10.0.0.2:9092 (id 7)")],
+)
+def test_the_broker_s_node_id_stands_beside_its_address(width: int | None, ends: str) -> None:
+    """Once Metadata told it; lines that wait have it too."""
+    told = MetadataResponseBroker(node_id=7, host="10.0.0.2", port=9092)
+    answer = MetadataResponse(brokers=[told])
+    brokers = BrokerIds()
+    assert ends not in lines_of(heartbeat(), width=width, brokers=brokers)[-1]
+    brokers.learn(Dissection(make_exchange(MetadataRequest(), version=9, response=answer)))
+    assert lines_of(heartbeat(), width=width, brokers=brokers)[-1].endswith(ends)
+
+
+def test_the_node_id_goes_first_where_there_is_no_room() -> None:
+    """Addresses are worth more."""
+    told = MetadataResponseBroker(node_id=7, host="10.0.0.2", port=9092)
+    brokers = BrokerIds()
+    exchange = make_exchange(
+        MetadataRequest(), version=9, response=MetadataResponse(brokers=[told])
+    )
+    brokers.learn(Dissection(exchange))
+    *_, below = lines_of(heartbeat(), width=80, brokers=brokers)
+    assert "→10.0.0.2:9092 " in below
+    assert "(id 7)" not in below
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 79, 80, 100, 130])
@@ -360,7 +392,7 @@ def printed(connections: list[Connection], *, lists_all: bool = False) -> list[s
     """Return what is printed of connections in a pipe."""
     stream = Stream(is_terminal=False)
     output = Output(stream)
-    lines = ExchangeLines(output, TopicNames(), lists_all=lists_all)
+    lines = ExchangeLines(output, TopicNames(), BrokerIds(), lists_all=lists_all)
     for connection in connections:
         lines.connection(connection)
     lines.finish()

@@ -1,5 +1,5 @@
+from kdiag.exchange.context.fetch_session import FetchSessions
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.fetch_session import FetchSessions
 from kdiag.wire.api.fetch import (
     FetchPartition,
     FetchRequest,

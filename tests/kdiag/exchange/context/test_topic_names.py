@@ -1,6 +1,4 @@
-from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.mentions import mentions_of
-from kdiag.exchange.topic_names import (
+from kdiag.exchange.context.topic_names import (
     CLUSTER_METADATA_ID,
     NAMING_REQUESTS,
     NAMING_RESPONSES,
@@ -8,6 +6,8 @@ from kdiag.exchange.topic_names import (
     TopicNames,
     may_tell_names,
 )
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.mentions import mentions_of
 from kdiag.wire.api.fetch import (
     FetchableTopicResponse,
     FetchRequest,
