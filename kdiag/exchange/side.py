@@ -18,7 +18,7 @@ from kdiag.exchange.mentions import Mentions, mentions_of
 from kdiag.exchange.model import Exchange, Status
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, NEWEST_KAFKA
-from kdiag.wire.codec.explain import Explanation, explain
+from kdiag.wire.codec.explain import MOST_ELEMENTS, Explanation, explain
 from kdiag.wire.codec.json_form import from_json
 from kdiag.wire.codec.messages import decode_prefix
 from kdiag.wire.error_code import CODE_BY_NAME
@@ -215,7 +215,8 @@ def _read_cut(cls: type[Struct], side: Side) -> None:
     if stop.path.endswith("records") and found.spans and found.spans[-1].path == stop.path:
         _place(found.body, stop.path, frame.data[stop.offset :])
     side.status = Status.PARTIAL
-    side.why = Why(stop.offset, stop.path, _loss(frame))
+    rest = f"; {stop.why}" if found.is_limited else ""
+    side.why = Why(stop.offset, stop.path, _loss(frame) + rest)
     _keep_readable_part(cls, side, found)
 
 
@@ -223,7 +224,13 @@ def _explain(cls: type[Struct], side: Side) -> Explanation:
     """Read a body again, field by field, to find where it breaks or where its `records` are."""
     frame = side.frame
     return explain(
-        cls, side.version, frame.data, side.body_offset, whole_bytes=frame.size, only="records"
+        cls,
+        side.version,
+        frame.data,
+        side.body_offset,
+        whole_bytes=frame.size,
+        only="records",
+        most_elements=MOST_ELEMENTS,
     )
 
 

@@ -27,6 +27,9 @@ _LAYOUTS: Final = {kind: Layout(f">{letters}") for kind, letters in FORMATS.item
 NO_SPAN: Final = "\0"
 """Ends no path: for `only`, to keep no span."""
 
+MOST_ELEMENTS: Final = 100_000
+"""So many elements of arrays are read to tell what is wrong; three bytes can be one."""
+
 
 class Span(msgspec.Struct, frozen=True, gc=False):
     """Bytes that belong to one field.
@@ -55,6 +58,7 @@ class Explanation(msgspec.Struct):
         end: the position after the last field that was read.
         needs: the position up to which reading would have needed bytes that are not here, where
             it stopped for want of them; else 0.
+        is_limited: whether it stopped behind `most_elements`.
     """
 
     spans: list[Span]
@@ -62,9 +66,10 @@ class Explanation(msgspec.Struct):
     error: DecodeError | None
     end: int
     needs: int = 0
+    is_limited: bool = False
 
 
-def explain(  # noqa: PLR0913 - the last two only tune it
+def explain(  # noqa: PLR0913 - the last three only tune it
     cls: type[Struct],
     version: int,
     data: bytes,
@@ -72,6 +77,7 @@ def explain(  # noqa: PLR0913 - the last two only tune it
     *,
     whole_bytes: int | None = None,
     only: str | None = None,
+    most_elements: int | None = None,
 ) -> Explanation:
     """Return the field of every byte of the message at `offset`; never raises for wrong bytes.
 
@@ -84,6 +90,7 @@ def explain(  # noqa: PLR0913 - the last two only tune it
             present elements of a cut array are still read.
         only: keep only the spans whose path ends with this. All spans together, one for each
             element of an array, are many times the size of the message.
+        most_elements: stop behind so many elements of arrays, with an error that says so.
 
     Raises:
         ValueError: if the class has no such version.
@@ -92,6 +99,7 @@ def explain(  # noqa: PLR0913 - the last two only tune it
     reader = _Reader(data, offset, version, flexible=is_flexible(cls, version))
     reader.whole_bytes = max(len(data), whole_bytes or 0)
     reader.only = only
+    reader.most_elements = most_elements
     body: dict[str, Any] = {}
     error = None
     try:
@@ -99,7 +107,7 @@ def explain(  # noqa: PLR0913 - the last two only tune it
     except DecodeError as found:
         # Its traceback would keep the frames of all callers, and their values, alive.
         error = found.with_traceback(None)
-    return Explanation(reader.spans, body, error, reader.position, reader.needs)
+    return Explanation(reader.spans, body, error, reader.position, reader.needs, reader.is_limited)
 
 
 class _Reader:
@@ -112,6 +120,9 @@ class _Reader:
         self.flexible = flexible
         self.whole_bytes = len(data)
         self.only: str | None = None
+        self.most_elements: int | None = None
+        self.elements = 0
+        self.is_limited = False
         self.spans: list[Span] = []
         self.needs = 0
 
@@ -243,6 +254,11 @@ class _Reader:
         keep(elements)
         element = field._replace(is_array=False, nullable=())
         for index in range(count):
+            if self.elements == self.most_elements:
+                self.is_limited = True
+                why = f"only the first {self.elements:,} elements were read"
+                raise DecodeError(f"{path}[{index}]", self.position, why)
+            self.elements += 1
             self._read_value(element, f"{path}[{index}]", elements.append)
 
     @property

@@ -23,7 +23,7 @@ from kdiag.errors import DecodeError, EncodeError
 from kdiag.wire.codec.decoder import DecoderSource
 from kdiag.wire.codec.encode_check import find_fault
 from kdiag.wire.codec.encoder import REFUSALS, EncoderSource
-from kdiag.wire.codec.explain import NO_SPAN, explain
+from kdiag.wire.codec.explain import MOST_ELEMENTS, NO_SPAN, explain
 from kdiag.wire.codec.layout import check_version
 from kdiag.wire.primitives import RefusedError
 from kdiag.wire.schema import Struct
@@ -69,7 +69,7 @@ def decode_prefix(
             lenient = decoder(cls, version, "surrogateescape", views)
             return lenient(data, offset, len(data))  # type: ignore[return-value]
     except _WRONG_BYTES as error:
-        found = explain(cls, version, data, offset, only=NO_SPAN).error
+        found = explain(cls, version, data, offset, only=NO_SPAN, most_elements=MOST_ELEMENTS).error
         if found is None:
             raise AssertionError(f"{cls.__name__} v{version} refused {data.hex()}") from error
         raise found from None

@@ -147,6 +147,31 @@ def test_a_cut_frame_is_partial_and_keeps_what_precedes_the_hole() -> None:
     assert side.message.coordinator_keys == ["orders"]
 
 
+def test_the_start_of_a_long_body_that_is_wrong_is_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Three bytes can be an element, and in a form for readers a thousand."""
+    for module in ("exchange.side", "wire.codec.messages"):
+        monkeypatch.setattr(f"kdiag.{module}.MOST_ELEMENTS", 3)
+    keys = [f"group-{number}" for number in range(9)]
+    exchange = make_exchange(FindCoordinatorRequest(coordinator_keys=keys), version=4)
+    assert exchange.request is not None
+    whole = exchange.request
+    assert request_side(exchange).status is Status.OK
+
+    exchange.request = cut_frame(whole.data, whole.size - 2)
+    side = request_side(exchange)
+    assert (side.status, why_of(side).path) == (Status.PARTIAL, "coordinatorKeys[3]")
+    assert why_of(side).reason.endswith("; only the first 3 elements were read")
+    assert side.message.coordinator_keys == keys[:3]
+
+    exchange.request = whole_frame(whole.data[:-1] + b"\x07")
+    side = request_side(exchange)
+    assert (side.status, why_of(side).path) == (Status.MALFORMED, "coordinatorKeys[3]")
+    assert why_of(side).reason == "only the first 3 elements were read"
+    assert side.message.coordinator_keys == keys[:3]
+
+
 def test_a_cut_behind_the_last_field_is_partial_too() -> None:
     """A body that ends where the hole begins still misses bytes."""
     data = request_bytes(HeartbeatRequest(group_id="g"), 0)
