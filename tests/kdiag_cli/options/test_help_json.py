@@ -38,3 +38,13 @@ def test_the_program_describes_every_command() -> None:
     assert sorted(names) == sorted(COMMANDS)
     [pipeline] = (each for each in document["commands"] if each["command"].endswith("pipeline"))
     assert {"run", "stream"} <= {each["command"].split()[-1] for each in pipeline["commands"]}
+
+
+def test_no_command_has_an_option_twice() -> None:
+    """The second would hide the first."""
+    waiting = [described()]
+    while waiting:
+        command = waiting.pop()
+        waiting += command["commands"]
+        names = [name for each in command["options"] for name in each["names"]]
+        assert sorted(names) == sorted(set(names)), command["command"]

@@ -162,7 +162,7 @@ def tail(  # noqa: PLR0913 - a parameter for each option
             "--resume-file", metavar="FILE", help="Go on where FILE says; keep there where it ends."
         ),
     ] = None,
-    is_wide: Annotated[
+    wide: Annotated[
         bool, typer.Option("--wide", "-w", help="Do not cut lines to the terminal's width.")
     ] = False,
     is_quiet: Annotated[
@@ -198,7 +198,7 @@ def tail(  # noqa: PLR0913 - a parameter for each option
             form,
             key_format,
             value_format,
-            is_wide=is_wide,
+            is_wide=wide,
             is_quiet=is_quiet,
         ),
     )
