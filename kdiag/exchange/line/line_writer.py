@@ -8,6 +8,7 @@ API without phrases gets its topics, groups and first plain values. Texts from t
 line as they are: whoever prints it must make them harmless.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -121,7 +122,7 @@ class LineWriter:
             return f"{name} {listed(value)}"
         if value and isinstance(value[0], Struct) and self._topics.name(value[0]) != UNKNOWN:
             return self._topics.partitions(value).replace("[]", "")
-        return count(len(value), name.removesuffix("s"))
+        return count(len(value), re.sub("ies$", "y", name).removesuffix("s"))
 
 
 def _why_text(side: Side) -> str:

@@ -14,9 +14,11 @@ _KAFKA_UUID: Final = r"[0-9A-Za-z_-]{22}"
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 record`, `12 records`, `2 batches`."""
+    """Return a number with its noun: `1 record`, `12 records`, `2 batches`, `3 entries`."""
     if number == 1:
         return f"1 {noun}"
+    if noun.endswith("ry"):
+        return f"{number:,} {noun[:-1]}ies"
     return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's')) else 's'}"
 
 

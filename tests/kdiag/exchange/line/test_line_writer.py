@@ -89,6 +89,13 @@ def test_an_api_without_a_sentence_lists_strings_and_sizes_bytes() -> None:
     assert written_line("RenewDelegationToken", 2, token) == "hmac 11 B, renewPeriodMs 7"
 
 
+@pytest.mark.parametrize(("number", "text"), [(1, "1 entry"), (2, "2 entries")])
+def test_an_api_without_a_sentence_counts_what_it_lists(number: int, text: str) -> None:
+    """In the words of Kafka's schema."""
+    quota = {"entity": [], "ops": []}
+    assert text in written_line("AlterClientQuotas", 1, {"entries": [quota] * number})
+
+
 @pytest.mark.parametrize("api_name", [api.name for api in APIS])
 def test_every_version_of_every_api_can_be_told_in_a_line(api_name: str) -> None:
     """No message, however empty, is too odd for its sentence."""

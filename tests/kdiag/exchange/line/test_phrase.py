@@ -26,6 +26,7 @@ def test_an_ipv6_address_has_brackets() -> None:
         (1, "record", "1 record"),
         (1, "batch", "1 batch"),
         (2, "batch", "2 batches"),
+        (3, "entry", "3 entries"),
         (2, "replica status", "2 replica statuses"),
         (12345, "record", "12,345 records"),
     ],
