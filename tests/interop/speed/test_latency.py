@@ -92,15 +92,20 @@ def left_over(bootstrap: str) -> set[str]:
 
 def test_everything_is_measured_and_nothing_is_left(proxied: ProxiedCluster) -> None:
     """Records with each acks, their way to a consumer, commits, and fetches of several kinds."""
-    found = latency(proxied.bootstrap, "--sweep", "--min-bytes", "1,100000", "--max-wait", "100")
-    assert (found.code, found.document["findings"]) == (0, [])
-    for acks in ("0", "1", "all"):
-        assert found.row("produce", acks)["count"] in {99, 100, 101}
-        assert found.row("end_to_end", acks)["count"] in {99, 100, 101}
-    assert found.row("commit")["count"] > 100
-    waits = [each for each in found.document["data"] if each["kind"] == "fetch_wait"]
-    assert waits[0]["returned"]["early_with_data"] > 0.9 * waits[0]["count"] > 0
-    assert waits[1]["returned"]["at_wait_with_data"] == waits[1]["count"] > 0
+    options = ["--sweep", "--min-bytes", "1,100000", "--max-wait", "100"]
+
+    def measure() -> None:
+        found = latency(proxied.bootstrap, *options)
+        assert (found.code, found.document["findings"]) == (0, [])
+        for acks in ("0", "1", "all"):
+            assert found.row("produce", acks)["count"] in {99, 100, 101}
+            assert found.row("end_to_end", acks)["count"] in {99, 100, 101}
+        assert found.row("commit")["count"] > 100
+        waits = [each for each in found.document["data"] if each["kind"] == "fetch_wait"]
+        assert waits[0]["returned"]["early_with_data"] > 0.9 * waits[0]["count"] > 0
+        assert waits[1]["returned"]["at_wait_with_data"] == waits[1]["count"] > 0
+
+    measure_again(measure, ATTEMPTS)
     assert left_over(proxied.bootstrap) == set()
 
 
@@ -141,15 +146,19 @@ def test_answers_in_two_small_writes_are_a_finding(
     proxied: ProxiedCluster, arguments: list[str], stalled: set[str]
 ) -> None:
     """A proxy that never set TCP_NODELAY; kdiag says who is to blame, once."""
+
+    def find() -> None:
+        found = latency(proxied.bootstrap, *arguments, "--fail-on", "warning")
+        assert found.code == 1
+        (finding,) = (each for each in found.document["findings"] if each["id"] == "KD7001")
+        assert finding["evidence"]["stall_ms"] == 40
+        assert set(finding["evidence"]["what"].split(", ")) >= stalled
+
     proxied.proxy.is_split = True
     try:
-        found = latency(proxied.bootstrap, *arguments, "--fail-on", "warning")
+        measure_again(find, ATTEMPTS, (AssertionError, ValueError))
     finally:
         proxied.proxy.is_split = False
-    assert found.code == 1
-    (finding,) = (each for each in found.document["findings"] if each["id"] == "KD7001")
-    assert finding["evidence"]["stall_ms"] == 40
-    assert set(finding["evidence"]["what"].split(", ")) >= stalled
 
 
 def kafkas_own_median_ms(proxied: ProxiedCluster, acks: str) -> int:

@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 
 def measure_again(
-    measure: Callable[[], None], attempts: int, spoiled_by: type[Exception] = AssertionError
+    measure: Callable[[], None],
+    attempts: int,
+    spoiled_by: type[Exception] | tuple[type[Exception], ...] = AssertionError,
 ) -> None:
     """Measure until that raises no such error, so many times at the most.
 

@@ -92,7 +92,7 @@ def test_an_api_without_a_sentence_lists_strings_and_sizes_bytes() -> None:
 @pytest.mark.parametrize(("number", "text"), [(1, "1 entry"), (2, "2 entries")])
 def test_an_api_without_a_sentence_counts_what_it_lists(number: int, text: str) -> None:
     """In the words of Kafka's schema."""
-    quota = {"entity": [], "ops": []}
+    quota: dict[str, Any] = {"entity": [], "ops": []}
     assert text in written_line("AlterClientQuotas", 1, {"entries": [quota] * number})
 
 
