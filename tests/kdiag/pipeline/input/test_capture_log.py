@@ -88,10 +88,13 @@ def test_a_log_that_cannot_be_read_is_an_error(folder: Path) -> None:
         poll(folder)
 
 
-def test_forty_thousand_known_captures_are_polled_in_a_second(folder: Path) -> None:
+def test_forty_thousand_known_captures_are_polled_in_a_second(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """None of them is opened; only their names, sizes and times are looked at."""
+    monkeypatch.chdir(folder)  # short names are made three times as fast
     for number in range(40_000):
-        (folder / f"{number}.pcap").touch()
+        Path(f"{number}.pcap").touch()
     log = log_of(folder)
     now_ns = time.time_ns() + 2 * MINUTE_NS
     assert len(log.poll(now_ns)) == 40_000

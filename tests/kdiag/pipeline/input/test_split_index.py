@@ -91,7 +91,7 @@ def test_dividing_connections_grows_with_the_parts() -> None:
     """There is a part for each two splits."""
     heaviest = {bytes([number]): 1000 for number in range(200)}
     check_growth(
-        lambda count: partial(partition_by_weight, count // 2, [Weights(heaviest, 10**9)] * 100)
+        lambda count: partial(partition_by_weight, count // 2, [Weights(heaviest, 10**9)] * 20)
     )
 
 
