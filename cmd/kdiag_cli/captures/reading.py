@@ -33,6 +33,7 @@ from kdiag_cli.ending import close_quietly
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.interruption import Interruption
 from kdiag_cli.options.captures import CaptureInputs
+from kdiag_cli.output.exchanges.text import protocol_text
 from kdiag_cli.output.progress import ReadingProgress
 from kdiag_cli.output.terminal import say
 
@@ -102,7 +103,7 @@ class CaptureResult(NamedTuple):
                 say(self.absence)
             return
         protocols = self.summary.protocols.most_common()
-        found = ", ".join(f"{number} {each.value}" for each, number in protocols)
+        found = ", ".join(f"{number} {protocol_text(each)}" for each, number in protocols)
         say(
             f"no {'readable ' if self.summary.protocols[Protocol.TLS] else ''}Kafka in "
             f"{count(self.totals.packets, 'packet')}, "

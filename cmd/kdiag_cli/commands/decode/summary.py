@@ -8,6 +8,7 @@ from kdiag.clock import NS_PER_S
 from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.summary.counts import Summary, Totals, kind_text
 from kdiag.exchange.summary.measures import Measures
+from kdiag_cli.output.exchanges.text import protocol_text
 from kdiag_cli.output.table.layout import TableColumn, headers_of
 from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.tcp_text import TCP_COLUMNS, tcp_row
@@ -35,14 +36,14 @@ def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
         f"{count(totals.connections, 'connection')}, {count(summary.exchanges, 'exchange')}",
     )
     _print_apis(output, summary)
-    protocols = Counter({each.value: number for each, number in summary.protocols.items()})
+    protocols = Counter({protocol_text(each): n for each, n in summary.protocols.items()})
     for title, counts in (
         ("STATUS", Counter({each.value: number for each, number in summary.status.items()})),
         ("ERROR", summary.errors),
         ("CLIENT-ID", Counter({name or "-": n for name, n in summary.clients.items()})),
         ("CLIENT SOFTWARE", summary.software),
         ("TOPIC", summary.topics),
-        ("PROTOCOL", protocols if set(protocols) - {"kafka"} else Counter()),
+        ("PROTOCOL", protocols if set(protocols) - {"Kafka"} else Counter()),
         ("TROUBLE", Counter({f"{at}: {why}": n for (at, why), n in summary.troubles.items()})),
     ):
         _print_counts(output, title, counts)

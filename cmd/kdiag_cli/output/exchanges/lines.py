@@ -37,6 +37,7 @@ from kdiag_cli.output.exchanges.text import (
     api_text,
     connection_text,
     others_text,
+    protocol_text,
     sighting_text,
     timing_text,
     unanswered_text,
@@ -91,7 +92,6 @@ _LEAST_ABOUT: Final = 40
 _DAY_S: Final = 86_400
 _LAST: Final = 1 << 62  # behind the exchanges of the same moment
 _TITLES: Final = ("CLIENT-ID", "CLIENT→BROKER")
-_NOT_KAFKA: Final = {Protocol.HTTP: "HTTP", Protocol.REDIS: "Redis", Protocol.TLS: "TLS"}
 _NOTABLE: Final = {
     Status.MALFORMED: RED,
     Status.PARTIAL: YELLOW,
@@ -271,14 +271,14 @@ class ExchangeLines:
             return
         if self._lists_all:
             is_known = connection.protocol in {Protocol.KAFKA, Protocol.EMPTY, Protocol.TLS}
-            kind = connection.protocol.value.upper() if is_known else "not Kafka"
+            kind = protocol_text(connection.protocol) if is_known else "not Kafka"
             kind = "connect" if connection.protocol is Protocol.EMPTY else kind
             about = [(connection_text(connection), DIM if trouble is None else YELLOW)]
             self._take(_Row(connection.first_ns, 0, "", "", kind, about, "", connection))
         elif connection.protocol in {Protocol.KAFKA, Protocol.EMPTY}:
             return
         else:
-            self._others[_NOT_KAFKA.get(connection.protocol, "unknown")] += 1
+            self._others[protocol_text(connection.protocol)] += 1
 
     def finish(self) -> None:
         """Print what waits, and how many connections were not Kafka's."""

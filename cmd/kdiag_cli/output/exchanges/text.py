@@ -25,6 +25,12 @@ _NOTABLE_TRANSFER_NS: Final = 1_000_000
 _NOTABLE_SHARE: Final = 10
 """A transfer is shown from a millisecond and a tenth of the latency on."""
 
+_PROTOCOLS: Final = {
+    Protocol.HTTP: "HTTP",
+    Protocol.KAFKA: "Kafka",
+    Protocol.REDIS: "Redis",
+    Protocol.TLS: "TLS",
+}
 _REASONS: Final = {
     UnansweredReason.IN_FLIGHT: "in flight at the end of the capture",
     UnansweredReason.CLIENT_CLOSED: "client closed first",
@@ -41,6 +47,11 @@ _CLOSED: Final = {
     UnansweredReason.BROKER_RESET,
     UnansweredReason.BROKER_CLOSED,
 }
+
+
+def protocol_text(protocol: Protocol) -> str:
+    """Return the name of a protocol as people write it."""
+    return _PROTOCOLS.get(protocol, protocol.value)
 
 
 def others_text(protocols: "Counter[str]") -> str:
@@ -112,4 +123,4 @@ def connection_text(connection: Connection) -> str:
         return f"{version}{name}, {total}: encrypted, not read"
     if connection.protocol is Protocol.UNKNOWN:
         return f"unknown protocol, {total}"
-    return f"{connection.protocol.value.upper()}, {total}"
+    return f"{protocol_text(connection.protocol)}, {total}"

@@ -91,8 +91,8 @@ def test_protocols_are_told_if_there_is_more_than_kafka() -> None:
 
     assert printed(summary, Totals())[-3:] == [
         "PROTOCOL  COUNT",
-        "kafka         1",
-        "tls           1",
+        "Kafka         1",
+        "TLS           1",
     ]
 
 

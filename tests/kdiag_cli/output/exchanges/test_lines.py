@@ -315,7 +315,7 @@ def test_connections_of_other_protocols_are_one_line_unless_each_is_asked_for() 
     ]
     assert lines_of(redis, width=30) == ["1 other connection: Redis", "(--all lists it)"]
     (line,) = lines_of(redis, lists_all=True)
-    assert "not Kafka REDIS, 0 B" in line
+    assert "not Kafka Redis, 0 B" in line
 
 
 def test_hostile_names_do_not_make_endless_lines() -> None:
