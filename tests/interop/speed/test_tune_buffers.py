@@ -61,10 +61,11 @@ def test_what_is_recommended_is_as_good_as_the_best_of_kafkas_own_tools(
     properties = dict.fromkeys(sockets, str(broker_bytes))
     link = ("--delay-ms", str(delay_ms))
     with make_wan_cluster(releases.USUAL, *link, properties=properties) as wan:
+        perf = PerfTools(wan, get_kafka_jars(releases.USUAL), TOPIC)
 
         def compare() -> None:
             told = tune(wan)
-            rates = brute_force(PerfTools(wan, get_kafka_jars(releases.USUAL), TOPIC), told)
+            rates = brute_force(perf, told)
             clients = [client_rate(wan, told, *each) for each in CLIENTS]
             measured = {"told": told, "rates": rates, "clients": clients}
             print(json.dumps(measured))  # noqa: T201 - the table, for whoever looks
