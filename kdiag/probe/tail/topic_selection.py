@@ -24,6 +24,9 @@ from kdiag.wire.error_code import error_name
 
 _ORIGIN: Final = "TOPIC"
 _PARTITION: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9})|@(.+))?")
+_NAME: Final = re.compile(
+    r"[a-zA-Z0-9._-]{1,249}"
+)  # Kafka's org.apache.kafka.common.internals.Topic
 _NEW: Final = "new"
 _MAX_PARTITIONS: Final = 100_000
 _GLOB: Final = frozenset("*?[")
@@ -53,11 +56,15 @@ def parse_selector(text: str) -> TopicSelector:
     """Return the selector of a text.
 
     Raises:
-        ConfigError: if the text after the colon is not a list of partitions.
+        ConfigError: if the name has other characters than Kafka allows, or the text after the colon is not a list of
+            partitions.
     """
     pattern, colon, listed = text.partition(":")
     if not pattern:
         raise ConfigError(text, _ORIGIN, "a topic has a name")
+    if not (_GLOB & set(pattern) or _NAME.fullmatch(pattern)):
+        why = "names of topics have letters, digits, dots, _ and -; patterns also *, ? and [...]"
+        raise ConfigError(text, _ORIGIN, why)
     if not colon:
         return TopicSelector(pattern)
     parts = listed.split(",")

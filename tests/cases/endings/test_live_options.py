@@ -167,6 +167,7 @@ LIVE: Final = (
     ("tail", "give at least one"),
     ("tail -b 127.0.0.1:1", "give at least one"),
     ('tail -b 127.0.0.1:1 ""', "TOPIC: a topic has a name"),
+    ("tail -b 127.0.0.1:1 '^('", "^( (TOPIC): names of topics have letters, digits"),
     ("tail -b 127.0.0.1:1 t -o x", "x (--offset): no offset; write beginning, end, 42, +42"),
     ('tail -b 127.0.0.1:1 t -o ""', "--offset: no offset; write beginning, end, 42, +42, -42"),
     ("tail -b 127.0.0.1:1 t -o 5:2", "5:2 (--offset): the offset to stop before is lower than"),
