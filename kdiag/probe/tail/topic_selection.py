@@ -56,8 +56,8 @@ def parse_selector(text: str) -> TopicSelector:
     """Return the selector of a text.
 
     Raises:
-        ConfigError: if the name has other characters than Kafka allows, or the text after the colon is not a list of
-            partitions.
+        ConfigError: if the name has other characters than Kafka allows, or the text after the
+            colon is not a list of partitions.
     """
     pattern, colon, listed = text.partition(":")
     if not pattern:

@@ -204,7 +204,7 @@ LIVE: Final = (
     ("tail -b 127.0.0.1:1 t --resume-file folder", "folder is a folder, not a file"),
     (
         "tail -b 127.0.0.1:1 t --resume-file text",
-        "text (--resume-file): it is about hello world, which is",
+        "text (--resume-file): it holds hello world: names of topics have letters",
     ),
     ("tail -b 127.0.0.1:1 t --resume-file TMP/no/x", "there is no folder TMP/no"),
     ("tail -b 127.0.0.1:1 t:x", "x (TOPIC): expected partitions such as 0,3,5-7 or 0@120"),

@@ -89,7 +89,10 @@ class ResumeFile:
             return []
         except (OSError, UnicodeDecodeError) as error:
             raise self._refusal(f"it cannot be read: {_why(error)}") from None
-        found = [parse_selector(line) for line in lines if line.strip()]
+        try:
+            found = [parse_selector(line) for line in lines if line.strip()]
+        except ConfigError as error:
+            raise self._refusal(f"it holds {error.key}: {error.why}") from None
         for each in found:
             if selectors and not any(_covers(chosen, each) for chosen in selectors):
                 raise self._refusal(f"it is about {each.pattern}, which is not among the topics")
