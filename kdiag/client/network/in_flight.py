@@ -54,10 +54,6 @@ class InFlightRequests:
         """Add a request that is being sent."""
         self._by_node.setdefault(request.request.node_id, deque()).append(request)
 
-    def oldest(self, node_id: str) -> InFlightRequest:
-        """Return the request whose response comes next."""
-        return self._requests(node_id)[0]
-
     def newest(self, node_id: str) -> InFlightRequest:
         """Return the request that was sent last."""
         return self._requests(node_id)[-1]

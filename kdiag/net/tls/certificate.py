@@ -98,11 +98,6 @@ class Certificate(NamedTuple):
     sha256: str
 
     @property
-    def is_self_signed(self) -> bool:
-        """Return whether it states that its owner signed it; the signature is not checked."""
-        return self.subject == self.issuer
-
-    @property
     def host_names(self) -> tuple[str, ...]:
         """Return the names and addresses that a client may connect to."""
         return (self.dns_names or self.common_names) + self.ip_addresses

@@ -6,13 +6,10 @@ bytes decide.
 Source: Kafka's `DefaultSslEngineFactory`; OpenJDK's `TrustStoreUtil` (which entries are trusted).
 """
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from kdiag.net.tls.jks import MAGIC, read_jks, reveal
 from kdiag.net.tls.pem import certificate_pem, key_pem, read_pem
-
-if TYPE_CHECKING:
-    from kdiag.net.tls.pkcs12 import Pkcs12
 
 PEM: Final = "PEM"
 TYPES: Final = frozenset(("JKS", "PKCS12", PEM))
@@ -154,9 +151,3 @@ def _pkcs12_key(data: bytes, password: str | None) -> tuple[bytes, tuple[bytes, 
     if pkcs12.key is None:
         raise ValueError("no private key is in it")
     return pkcs12.key, pkcs12.chain
-
-
-def _pkcs12(data: bytes, password: str | None) -> "Pkcs12":
-    from kdiag.net.tls.pkcs12 import read_pkcs12  # noqa: PLC0415 - 24 ms, and most stores are PEM
-
-    return read_pkcs12(data, password)

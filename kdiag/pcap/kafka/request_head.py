@@ -1,7 +1,6 @@
 """The head of a request: how likely bytes are one, and its few fields that matching needs.
 
-Three answers in the order of their cost: `request_likeness` looks at the first bytes alone,
-`is_whole_request` decodes the frame to its last byte, and `read_acks`, `read_client_software` and
+`request_likeness` looks at the first bytes alone; `read_acks`, `read_client_software` and
 `note_client` read single fields of frames that are known to be requests, without decoding the rest.
 """
 
@@ -17,7 +16,7 @@ from kdiag.wire import api_keys
 from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest
 from kdiag.wire.api.sasl_handshake import SaslHandshakeRequest
 from kdiag.wire.catalog import API_BY_KEY
-from kdiag.wire.codec.messages import decode, decode_prefix
+from kdiag.wire.codec.messages import decode_prefix
 from kdiag.wire.frame import Frame
 from kdiag.wire.header import REQUEST_START, read_request_header, skip_tags
 from kdiag.wire.primitives import RefusedError, read_uvarint
@@ -88,25 +87,6 @@ def request_likeness(head: bytes, size: int) -> RequestLikeness:
 def is_request(head: bytes, size: int) -> bool:
     """Return whether a frame between SASL tokens is a request again."""
     return request_likeness(head, size) >= RequestLikeness.WEAK
-
-
-def is_whole_request(frame: bytes) -> bool:
-    """Return whether a frame is a request to its last byte.
-
-    Of versions that kdiag does not know, only ApiVersions is believed: it is what a newer client
-    sends first, while small numbers in other bytes look like versions of API 0.
-    """
-    try:
-        header = read_request_header(frame)
-        api = API_BY_KEY.get(header.api_key)
-        if api is None:
-            return False
-        if not api.versions.covers(header.version):
-            return header.api_key == api_keys.API_VERSIONS
-        decode(api.request_class(), header.version, frame, header.body_offset)
-    except DecodeError:
-        return False
-    return True
 
 
 def _client_id_likeness(text: bytes, length: int) -> RequestLikeness:

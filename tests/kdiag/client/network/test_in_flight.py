@@ -59,7 +59,6 @@ def test_the_oldest_request_is_completed_by_an_answer() -> None:
     first, second = request(1), request(2)
     flying = in_flight(first, second)
 
-    assert flying.oldest("1") is first
     assert flying.complete_next("1") is first
     assert flying.complete_next("1") is second
 
@@ -69,7 +68,7 @@ def test_a_node_without_requests_completes_none() -> None:
     flying = in_flight(request(1))
     flying.complete_next("1")
 
-    for complete in (flying.complete_next, flying.complete_last_sent, flying.oldest):
+    for complete in (flying.complete_next, flying.complete_last_sent):
         with pytest.raises(RuntimeError, match="no request is in flight to node 1"):
             complete("1")
 

@@ -38,12 +38,6 @@ def test_everything_agrees_with_what_was_put_in() -> None:
     }
 
 
-def test_a_certificate_that_names_itself_as_issuer_is_self_signed() -> None:
-    """The root is; what it issued is not."""
-    assert read_certificate(AUTHORITY.der).is_self_signed
-    assert not read_certificate(AUTHORITY.issue("broker").der).is_self_signed
-
-
 def test_the_common_name_counts_where_no_dns_name_is() -> None:
     """A client looks at the CN only in a certificate without DNS names, and at addresses always."""
     old = read_certificate(AUTHORITY.issue("old.test", ips=["10.0.0.1"]).der)

@@ -10,7 +10,6 @@ from folders import ORACLE
 from kdiag.pcap.kafka.request_head import (
     RequestLikeness,
     is_request,
-    is_whole_request,
     note_client,
     read_acks,
     read_client_software,
@@ -86,15 +85,6 @@ def test_controlled_shutdown_v0_has_no_client_id_but_one_size() -> None:
     assert request_likeness(head + b"\0", 13) is RequestLikeness.NO
 
 
-def test_a_whole_request_is_one_to_its_last_byte() -> None:
-    """Its body must fit its version; of newer versions only ApiVersions is believed."""
-    assert is_whole_request(request(1, b"\xff\xff\xff\xff", version=1)[4:])
-    assert not is_whole_request(request(1, b"\xff\xff\xff\xff\0", version=1)[4:])
-    assert is_whole_request(request(1, b"\0?", api_key=18, version=9)[4:])
-    assert not is_whole_request(request(1, b"\0?", api_key=3, version=99)[4:])
-    assert not is_whole_request(b"")
-
-
 @pytest.mark.parametrize(
     "token", [b"\0alice\0secret", b"n,,n=alice,r=fyko", b"", b"\x60\x82\x02\x5a"]
 )
@@ -107,7 +97,6 @@ def test_sasl_tokens_are_no_requests(token: bytes) -> None:
 def test_any_bytes_get_a_verdict(head: bytes, size: int) -> None:
     """Nothing escapes."""
     assert request_likeness(head, size) in set(RequestLikeness)
-    assert is_whole_request(head) in {True, False}
 
 
 def produce(
