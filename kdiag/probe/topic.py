@@ -16,12 +16,14 @@ from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.network.request import RequestBuilder, builder_of
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import (
     AuthorizationError,
     KdiagError,
     ProbeError,
     RequestTimeoutError,
+    UnsupportedVersionError,
 )
 from kdiag.probe import PROBE_PREFIX
 from kdiag.wire.api.create_topics import (
@@ -45,6 +47,8 @@ CLEANUP_NS: Final = 5 * NS_PER_S
 """How long the removal may take beyond the time of the command."""
 
 _CREATION_NS: Final = 30 * NS_PER_S
+_DELETE_TOPICS: Final = builder_of(DeleteTopicsRequest())
+_FIRST_WITH_STATES: Final = 6
 _RETRY_NS: Final = 100 * NS_PER_MS
 _NONE: Final = "NONE"
 _GONE: Final = frozenset((_NONE, "UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"))
@@ -91,6 +95,7 @@ def probe_topic(client: ClusterClient, settings: ProbeTopicSettings) -> Iterator
     Raises:
         AuthorizationError: if this user may not create topics.
         ProbeError: if the cluster refuses for another reason, or the topic cannot be removed.
+        UnsupportedVersionError: if the client and the broker share no version of CreateTopics.
         RequestTimeoutError: if its partitions have no leaders in time.
         KdiagError: if no broker answers.
     """
@@ -102,7 +107,7 @@ def probe_topic(client: ClusterClient, settings: ProbeTopicSettings) -> Iterator
         ending.push(partial(_hang_up_if_interrupted, client))
         try:
             _create(client, name, settings, until_ns)
-        except (AuthorizationError, ProbeError):
+        except (AuthorizationError, ProbeError, UnsupportedVersionError):
             ending.pop_all()
             raise
         yield _led(client, name, len(settings.partition_leaders), until_ns)
@@ -161,11 +166,7 @@ def _led(client: ClusterClient, name: str, partitions: int, until_ns: int) -> Pr
 def _remove(client: ClusterClient, name: str) -> None:
     until_ns = client.clock.monotonic_ns() + CLEANUP_NS
     client.deadline_ns = max(client.deadline_ns, until_ns)
-    request = DeleteTopicsRequest(
-        topics=[DeleteTopicState(name, ZERO_UUID)],
-        topic_names=[name],
-        timeout_ms=CLEANUP_NS // NS_PER_MS,
-    )
+    request = _DELETE_TOPICS._replace(build=partial(_deletion, name))
 
     def delete() -> tuple[str, str | None]:
         result = _ask_controller(client, request, DeleteTopicsResponse, until_ns).responses[0]
@@ -180,6 +181,12 @@ def _remove(client: ClusterClient, name: str) -> None:
         raise ProbeError(f"topic {name}", why)
 
 
+def _deletion(name: str, version: int) -> DeleteTopicsRequest:
+    """Return the request that deletes a topic; its names are elsewhere since version 6."""
+    states = [DeleteTopicState(name, ZERO_UUID)] if version >= _FIRST_WITH_STATES else []
+    return DeleteTopicsRequest(states, [name], CLEANUP_NS // NS_PER_MS)
+
+
 def _repeated(
     client: ClusterClient, do: Callable[[], tuple[str, str | None]], until_ns: int
 ) -> tuple[str, str | None]:
@@ -192,7 +199,9 @@ def _repeated(
         client.refresh()
 
 
-def _ask_controller(client: ClusterClient, request: Struct, answer: type[A], until_ns: int) -> A:
+def _ask_controller(
+    client: ClusterClient, request: Struct | RequestBuilder, answer: type[A], until_ns: int
+) -> A:
     """Return the controller's answer; with KRaft any broker forwards the request to it."""
     timeout_ns = max(0, until_ns - client.clock.monotonic_ns())
     controller = client.cluster.controller_id

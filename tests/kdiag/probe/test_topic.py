@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.errors import AuthorizationError, ProbeError
+from kdiag.errors import AuthorizationError, ProbeError, UnsupportedVersionError
 from kdiag.probe import PROBE_PREFIX
 from kdiag.probe.topic import ProbeTopicSettings, probe_topic
+from scripted_kafka.scripted_broker import offering
 from scripted_kafka.topic_cluster import TopicCluster
 
 
@@ -116,3 +117,23 @@ def test_a_topic_that_stays_is_named(cluster: TopicCluster) -> None:
         probe_topic(client, ProbeTopicSettings([1])),
     ):
         cluster.refusals = ["TOPIC_AUTHORIZATION_FAILED"]
+
+
+@pytest.mark.parametrize("newest", [1, 5, 6])
+def test_brokers_of_any_age_remove_the_topic(cluster: TopicCluster, newest: int) -> None:
+    """Before version 6 of DeleteTopics its names are elsewhere."""
+    cluster.on("ApiVersions", offering(DeleteTopics=(0, newest)))
+    with cluster.client() as client, probe_topic(client, ProbeTopicSettings([1])):
+        assert len(cluster.topics) == 1
+    assert cluster.topics == []
+
+
+def test_a_topic_that_cannot_be_asked_for_need_not_be_removed(cluster: TopicCluster) -> None:
+    """Nothing was sent."""
+    cluster.on("ApiVersions", offering(CreateTopics=(0, -1)))
+    with (
+        cluster.client() as client,
+        pytest.raises(UnsupportedVersionError, match="does not offer CreateTopics"),
+        probe_topic(client, ProbeTopicSettings([1])),
+    ):
+        pytest.fail("there is no topic")
