@@ -1,8 +1,8 @@
 """Write the message classes from the schemas inside Kafka's jars.
 
-To add the next Kafka, name it last and read the diff:
+To add the next Kafka, add it to CLIENTS in client_table.py, name it last here and read the diff:
 
-    PYTHONPATH=.:cmd python -m kdiag_schema --kafka 3.9.1 --kafka 4.3.1 --kafka 4.4.0
+    PYTHONPATH=.:cmd python -m kdiag_schema --kafka 3.9.1 --kafka 4.3.1 --kafka 4.4.0 --clients
 
 Maven fetches the jars; `--jars DIR` names a folder that has them. Releases are named oldest first:
 3.9.1 for the versions that 4.0 removed, then 4.x. The program stops at what a person has to
@@ -11,7 +11,9 @@ a line in release.py. Then add the release to tests/rig/real_kafka/releases.py, 
 tests/test_new_release.py lists every table that has to follow.
 
 Written are kdiag/wire/api, kdiag/wire/internal and kdiag/wire/api_keys.py; files of messages that
-are gone are removed. Nothing there is edited by hand; ruff (of the dev extra) formats it.
+are gone are removed. `--clients` writes kdiag/wire/client_table.py as well, of the releases that
+client_table.py here names; Maven and Java take two minutes to fetch them and to ask them.
+Nothing there is edited by hand; ruff (of the dev extra) formats it.
 """
 
 import argparse
@@ -20,6 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from kdiag_schema.client_table import CLIENT_TABLE, client_table
 from kdiag_schema.maven import fetch_jars
 from kdiag_schema.release import read_release
 from kdiag_schema.tree import tree_of, write_tree
@@ -31,11 +34,14 @@ def main(arguments: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         fetched = [fetch_jars(version, Path(folder)) for version in options.kafka]
         releases = [read_release(jars) for jars in [*options.jars, *fetched]]
-    write_tree(tree_of(releases), options.into)
+    tree = tree_of(releases)
+    if options.clients:
+        tree[CLIENT_TABLE] = client_table()
+    write_tree(tree, options.into)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    """Return the options `kafka`, `jars` and `into`."""
+    """Return the options `kafka`, `jars`, `clients` and `into`."""
     parser = argparse.ArgumentParser(
         prog="kdiag_schema", description="Write the message classes from Kafka's jars."
     )
@@ -53,6 +59,11 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         type=Path,
         metavar="DIR",
         help="a folder with a release's jars; these are older than those of --kafka",
+    )
+    parser.add_argument(
+        "--clients",
+        action="store_true",
+        help="write as well what the clients of each release speak",
     )
     parser.add_argument(
         "--into",

@@ -13,7 +13,7 @@ POM: Final = """\
   <groupId>kdiag</groupId><artifactId>kafka-jars</artifactId><version>1</version>
   <dependencies>
     <dependency>
-      <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId>
+      <groupId>org.apache.kafka</groupId><artifactId>{artifact}</artifactId>
       <version>{version}</version>
       <exclusions>
         <exclusion>
@@ -37,14 +37,24 @@ def fetch_jars(version: str, into: Path) -> Path:
         FileNotFoundError: if there is no Maven.
         subprocess.CalledProcessError: if Maven fails; it has said why.
     """
+    return _copy_dependencies("kafka_2.13", version, "org.apache.kafka", into / version)
+
+
+def fetch_clients(version: str, into: Path) -> Path:
+    """Copy the jars of a release's clients, as far as `ApiKeys` needs them; the rest as above."""
+    groups = "org.apache.kafka,org.slf4j"
+    return _copy_dependencies("kafka-clients", version, groups, into / version)
+
+
+def _copy_dependencies(artifact: str, version: str, groups: str, target: Path) -> Path:
+    """Copy a jar of Kafka, and what it needs of some groups, into a folder; return the folder."""
     maven = shutil.which("mvn")
     if maven is None:
         raise FileNotFoundError("mvn is not on the PATH: install Maven, or name folders by --jars")
-    target = into / version
     with tempfile.TemporaryDirectory() as folder:
         pom = Path(folder) / "pom.xml"
-        pom.write_text(POM.format(version=version))
+        pom.write_text(POM.format(artifact=artifact, version=version))
         command = [maven, "-q", "-B", f"-f={pom}", "dependency:copy-dependencies"]
-        command += ["-DincludeGroupIds=org.apache.kafka", f"-DoutputDirectory={target.absolute()}"]
+        command += [f"-DincludeGroupIds={groups}", f"-DoutputDirectory={target.absolute()}"]
         subprocess.run(command, check=True)  # noqa: S603 - the maintainer names the version
     return target

@@ -71,7 +71,12 @@ def _authenticators(
     )
     mechanism_for = mechanism_maker(settings, clock)
     return lambda channel_id, host: SaslAuthenticator(
-        mechanism_for(host), clock, channel_id, config.client_id, on_sasl_exchange
+        mechanism_for(host),
+        clock,
+        channel_id,
+        config.client_id,
+        on_sasl_exchange,
+        release=config.as_version,
     )
 
 

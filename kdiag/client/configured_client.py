@@ -65,6 +65,7 @@ def cluster_settings(config: ClientConfig) -> ClusterSettings:
             times=_times(config),
             request_timeout_ns=config.request_timeout_ms * NS_PER_MS,
             max_in_flight=config.max_in_flight_requests_per_connection,
+            release=config.as_version,
             lookup=addresses,
         ),
         selector=SelectorSettings(

@@ -16,6 +16,7 @@ from kdiag.findings.finding import Finding, found
 from kdiag.wire import api_keys
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.client_release import ClientRelease, spoken_versions
 from kdiag.wire.schema import NO_VERSIONS, Versions
 
 METADATA_VERSION: Final = "metadata.version"
@@ -48,7 +49,8 @@ class ApiRow(msgspec.Struct, kw_only=True):
 
     Attributes:
         api: Kafka's name; None for a key that kdiag does not know.
-        known: the versions that kdiag speaks; None for an unknown key.
+        known: the versions that kdiag speaks; None for an unknown key, and where the clients as
+            which it speaks do not know the API.
         brokers: the versions that each broker advertises, by its id; None if it lacks the API.
         refused: the versions among them that brokers advertise but refuse; None if none.
     """
@@ -91,11 +93,18 @@ class FeatureRow(msgspec.Struct, kw_only=True):
     brokers: Mapping[int, Versions | None]
 
 
-def api_rows(answers: Mapping[int, ApiVersionsResponse]) -> list[ApiRow]:
-    """Return a row for each API that any broker speaks, in the order of keys."""
+def api_rows(
+    answers: Mapping[int, ApiVersionsResponse], release: ClientRelease | None = None
+) -> list[ApiRow]:
+    """Return a row for each API that any broker speaks, in the order of keys.
+
+    Args:
+        answers: of the brokers, by their ids.
+        release: kdiag speaks as its clients; None for itself.
+    """
     spoken = {node: _spoken(answer) for node, answer in sorted(answers.items())}
     keys = sorted({key for ranges in spoken.values() for key in ranges})
-    return [_api_row(key, spoken) for key in keys]
+    return [_api_row(key, spoken, release) for key in keys]
 
 
 def feature_rows(answers: Mapping[int, ApiVersionsResponse]) -> list[FeatureRow]:
@@ -156,12 +165,15 @@ def _spoken(answer: ApiVersionsResponse) -> dict[int, Versions]:
     return {each.api_key: Versions(each.min_version, each.max_version) for each in answer.api_keys}
 
 
-def _api_row(key: int, spoken: Mapping[int, Mapping[int, Versions]]) -> ApiRow:
+def _api_row(
+    key: int, spoken: Mapping[int, Mapping[int, Versions]], release: ClientRelease | None
+) -> ApiRow:
     api = API_BY_KEY.get(key)
+    known = NO_VERSIONS if api is None else spoken_versions(api, release)
     return ApiRow(
         api_key=key,
         api=None if api is None else api.name,
-        known=None if api is None else api.versions,
+        known=None if known == NO_VERSIONS else known,
         brokers={node: ranges.get(key) for node, ranges in spoken.items()},
         refused=_PRODUCE_SINCE_4_0 if key == api_keys.PRODUCE and _hides_produce(spoken) else None,
     )

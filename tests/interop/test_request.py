@@ -3,11 +3,13 @@
 import json
 from base64 import b64encode
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.client_release import client_release
 from kdiag.wire.error_code import error_name
 from kdiag.wire.records.record import Record
 from kdiag.wire.records.writer import write_batch
@@ -210,3 +212,24 @@ def test_a_controller_tells_its_versions(cluster: SecureCluster) -> None:
     rows = spoken(controller(cluster), "--to", "bootstrap")
     assert "Vote" in rows
     assert "Metadata" not in rows
+
+
+def test_an_older_client_is_answered_in_its_own_versions(
+    cluster: SecureCluster, log_in: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    """What was sent is what the clients of that release know, in the login as well."""
+    released = client_release("2.2")
+    assert released is not None
+    capture = tmp_path / "old.pcap"
+    login = log_in("alice", "SCRAM-SHA-256", "SASL_PLAINTEXT")
+    address = cluster.address(Listener.SASL_PLAINTEXT)
+    asked = ("request", "ListGroups", "-b", address, "--as-version", "2.2", *login)
+    done = kdiag(*asked, "--write", capture)
+    assert done.code == 0, done.err
+    lines = kdiag("decode", capture, "-o", "jsonl").out.splitlines()
+    exchanges = [each for each in map(json.loads, lines) if "api_key" in each]
+    sent = {each["api"]: each["version"] for each in exchanges}
+    assert (sent["SaslAuthenticate"], sent["Metadata"], sent["ListGroups"]) == (1, 7, 2)
+    assert all(
+        released.versions(API_BY_KEY[each["api_key"]]).covers(each["version"]) for each in exchanges
+    )

@@ -38,6 +38,16 @@ def test_the_program_writes_the_modules_and_the_tables(tmp_path: Path) -> None:
     assert 'mechanism: String = ""' in module
 
 
+def test_what_clients_speak_is_written_if_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Fetching all of them takes minutes."""
+    write_release(tmp_path / "jars")
+    monkeypatch.setattr("kdiag_schema.__main__.client_table", lambda: "RELEASES  = ()\n")
+    main(["--jars", str(tmp_path / "jars"), "--into", str(tmp_path / "tree"), "--clients"])
+    assert (tmp_path / "tree/kdiag/wire/client_table.py").read_text() == "RELEASES = ()\n"
+
+
 def test_a_program_without_a_release_says_what_it_wants(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -100,4 +100,5 @@ def _options(params: dict[str, Any]) -> LiveOptions:
         config_file=params.get("config"),
         profile=params.get("profile"),
         password_file=params.get("password_file"),
+        as_version=params.get("as_version"),
     )

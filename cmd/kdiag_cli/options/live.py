@@ -18,6 +18,7 @@ from kdiag.client.config.load import ClientConfig, ConfigSources, load_config
 from kdiag.client.config.profiles import profile_names, profiles_file
 from kdiag.client.config.sources import Setting
 from kdiag.errors import ConfigError, KdiagError, NoPasswordError
+from kdiag.wire.client_release import CLIENT_RELEASES
 from kdiag_cli.options.quantities import positive_ns
 from kdiag_cli.output.document_forms import DocumentForm
 from kdiag_cli.output.result import ResultFormat
@@ -31,6 +32,11 @@ def complete_profiles() -> list[str]:
     with suppress(KdiagError):
         return profile_names(profiles_file(os.environ))
     return []
+
+
+def complete_releases() -> list[str]:
+    """Return the releases of Kafka whose clients are known, for a shell to complete."""
+    return list(CLIENT_RELEASES)
 
 
 BootstrapServers = Annotated[
@@ -75,6 +81,14 @@ Profile = Annotated[
 PasswordFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="A file with the SASL password, and nothing else."),
+]
+AsVersion = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RELEASE",
+        help="Speak as the clients of that Kafka would, such as 2.8: no newer version of an API.",
+        autocompletion=complete_releases,
+    ),
 ]
 Timeout = Annotated[
     int | None,
@@ -148,6 +162,7 @@ class LiveOptions(NamedTuple):
         write: the capture file that keeps the exchanges.
         is_wide: whether tables show all their columns.
         debug: whether the log of the library is printed.
+        as_version: the Kafka release as the clients of which it speaks.
     """
 
     bootstrap_servers: Sequence[str] | None = None
@@ -161,6 +176,7 @@ class LiveOptions(NamedTuple):
     write: Path | None = None
     is_wide: bool = False
     debug: bool = False
+    as_version: str | None = None
 
 
 def client_config(
@@ -227,6 +243,9 @@ def _settings(options: LiveOptions) -> list[Setting]:
     if options.password_file:
         option, file = "--password-file", str(options.password_file)
         found.append(Setting("sasl.password.file", file, option, option))
+    if options.as_version is not None:
+        option = "--as-version"
+        found.append(Setting("as.version", options.as_version, option, option))
     return found
 
 

@@ -12,6 +12,7 @@ from inspect import Parameter, signature
 from typing import Any, Final
 
 from kdiag_cli.options.live import (
+    AsVersion,
     BootstrapServers,
     ConfigFile,
     Debug,
@@ -70,6 +71,7 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
     config: ConfigFile = None,
     profile: Profile = None,
     password_file: PasswordFile = None,
+    as_version: AsVersion = None,
     timeout: Timeout = None,
     trace: Trace = False,
     debug: Debug = False,
@@ -84,6 +86,7 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
         config_file=config,
         profile=profile,
         password_file=password_file,
+        as_version=as_version,
         timeout_ns=timeout,
         output=output.result,
         trace=trace,

@@ -81,6 +81,7 @@ LISTS: Final[dict[str, tuple[str, ...]]] = {
 """Settings that are lists of words with commas, with their defaults."""
 
 TEXTS: Final[dict[str, str]] = {
+    "as.version": "",
     "client.id": f"kdiag-{kdiag.__version__}",
     "client.rack": "",
     "sasl.aws.profile": "",

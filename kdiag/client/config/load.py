@@ -52,6 +52,7 @@ from kdiag.client.config.sources import (
 )
 from kdiag.client.config.tls import TlsConfig, tls_config
 from kdiag.client.config.values import ConfigValues
+from kdiag.wire.client_release import CLIENT_RELEASES, ClientRelease, client_release
 
 _X: Final = "-X"
 _KNOWN_HANDLERS: Final = (".OAuthBearerLoginCallbackHandler", *AWS_HANDLERS)
@@ -89,6 +90,7 @@ class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
         security_protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
         tls: for `SSL` and `SASL_SSL`.
         sasl: for `SASL_PLAINTEXT` and `SASL_SSL`, else None.
+        as_version: the Kafka release as the clients of which kdiag speaks; None for no such limit.
         connections_max_idle_ms: -1 for never.
         send_buffer_bytes, receive_buffer_bytes: -1 leaves it to the kernel.
         profile: the name of the profile in force.
@@ -101,6 +103,7 @@ class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
     tls: TlsConfig
     sasl: SaslConfig | None
     client_id: str
+    as_version: ClientRelease | None
     client_rack: str
     client_dns_lookup: str
     isolation_level: str
@@ -270,6 +273,7 @@ def typed_config(settings: Settings) -> ClientConfig:
         tls=tls_config(values),
         sasl=sasl,
         client_id=values.text("client.id"),
+        as_version=client_version(values),
         client_rack=values.text("client.rack"),
         client_dns_lookup=values.choice("client.dns.lookup"),
         isolation_level=values.choice("isolation.level"),
@@ -291,6 +295,20 @@ def _sasl(settings: Settings, warnings: list[str]) -> SaslConfig:
             f"{jaas.name} ({jaas.origin}): Java clients need {expected} for {sasl.mechanism}"
         )
     return sasl
+
+
+def client_version(values: ConfigValues) -> ClientRelease | None:
+    """Return the release as the clients of which kdiag speaks; None if no setting names one.
+
+    Raises:
+        ConfigError: if the release is not known.
+    """
+    text = values.text("as.version").strip()
+    release = client_release(text)
+    if text and release is None:
+        known = ", ".join(CLIENT_RELEASES)
+        raise values.wrong("as.version", f"expected a release of Kafka ({known}), found {text!r}")
+    return release
 
 
 def _bootstrap_servers(values: ConfigValues, protocol: str) -> tuple[BootstrapServer, ...]:

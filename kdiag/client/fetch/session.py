@@ -5,7 +5,8 @@
     ...
     error, or a broken connection                         start again with a full request
 
-`record_versions` are the versions that a Fetch may have, and Produce and OffsetCommit with it.
+`record_versions` are the versions that a Fetch may have, and Produce and OffsetCommit with it;
+`require_record_batches` tells those whose clients have none of them.
 
 Source: KIP-227, KIP-516 (topic ids); Kafka's `FetchSessionHandler`.
 """
@@ -15,8 +16,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from kdiag.client.fetch.position import UNKNOWN_EPOCH, FetchPosition, PartitionKey
+from kdiag.client.network.api_versions import wanted_versions
+from kdiag.wire import api_keys
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.client_release import ClientRelease
 from kdiag.wire.schema import Versions
 
 _NO_SESSION: Final = 0
@@ -148,3 +152,13 @@ def record_versions(api_key: int, *, has_topic_ids: bool) -> Versions:
     """
     newest = API_BY_KEY[api_key].versions.high if has_topic_ids else _NEWEST_BY_NAME[api_key]
     return Versions(_OLDEST[api_key], newest)
+
+
+def require_record_batches(release: ClientRelease | None) -> None:
+    """Check that the clients of a release, if there is one, know record batches as they are today.
+
+    Raises:
+        UnsupportedVersionError: if they do not: before Kafka 0.11.
+    """
+    by_name = record_versions(api_keys.FETCH, has_topic_ids=False)
+    wanted_versions(API_BY_KEY[api_keys.FETCH], by_name, release)

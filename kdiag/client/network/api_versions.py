@@ -5,6 +5,8 @@
     then                ApiVersions again, in the newest of those, or else in version 0
     a request           the newest version that the request allows, and node and kdiag know
 
+Who speaks as the clients of a Kafka release uses no version that these do not know.
+
 Source: Kafka's `NetworkClient.handleApiVersionsResponse`; KIP-35, KIP-511.
 """
 
@@ -16,8 +18,9 @@ from kdiag.errors import UnsupportedVersionError
 from kdiag.wire import api_keys
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.catalog import API_BY_KEY, Api
+from kdiag.wire.client_release import ClientRelease, spoken_versions
 from kdiag.wire.error_code import CODE_BY_NAME, error_name
-from kdiag.wire.schema import Versions
+from kdiag.wire.schema import NO_VERSIONS, Versions
 
 SOFTWARE_NAME: Final = "kdiag"
 UNSUPPORTED_VERSION: Final = CODE_BY_NAME["UNSUPPORTED_VERSION"]
@@ -32,8 +35,9 @@ class NodeApiVersions:
         response: its ApiVersions response, with features.
     """
 
-    def __init__(self, response: ApiVersionsResponse) -> None:
+    def __init__(self, response: ApiVersionsResponse, release: ClientRelease | None = None) -> None:
         self.response = response
+        self._release = release
         self._by_key = {
             each.api_key: Versions(each.min_version, each.max_version) for each in response.api_keys
         }
@@ -43,7 +47,7 @@ class NodeApiVersions:
         return self._by_key.get(api.key)
 
     def usable_version(self, builder: RequestBuilder) -> int:
-        """Return the newest version that the request allows, and node and kdiag know.
+        """Return the newest version that the request allows, and node and client know.
 
         The newest is never one of those that Kafka 4 advertises and refuses (Produce 0-2, kept
         for librdkafka's sake), unless the request allows nothing else.
@@ -51,15 +55,17 @@ class NodeApiVersions:
         Raises:
             UnsupportedVersionError: if there is none.
         """
+        wanted = wanted_versions(builder.api, builder.versions, self._release)
         offered = self._by_key.get(builder.api.key)
         if offered is None:
             raise UnsupportedVersionError(f"the broker does not offer {builder.api.name}")
-        wanted = intersection(builder.versions, builder.api.versions)
         version = intersection(wanted, offered)
         if version.low > version.high:
+            wants = f"versions {wanted} are wanted"
+            if self._release is not None:
+                wants = f"{_who(self._release)} wants versions {wanted}"
             raise UnsupportedVersionError(
-                f"the broker speaks versions {offered} of {builder.api.name}, "
-                f"versions {wanted} are wanted"
+                f"the broker speaks versions {offered} of {builder.api.name}, {wants}"
             )
         return version.high
 
@@ -67,13 +73,15 @@ class NodeApiVersions:
 class VersionNegotiation:
     """The negotiation with each node: in which version to ask it next, or its response."""
 
-    def __init__(self) -> None:
+    def __init__(self, release: ClientRelease | None = None) -> None:
+        """Begin without nodes; kdiag speaks as the clients of `release`, if one is given."""
+        self._release = release
         self._pending: dict[str, int] = {}
         self._known: dict[str, NodeApiVersions] = {}
 
     def begin(self, node_id: str) -> None:
         """Queue version negotiation for a new connection."""
-        self._pending[node_id] = _FIRST_VERSION
+        self._pending[node_id] = min(_FIRST_VERSION, spoken_versions(_API, self._release).high)
 
     def forget(self, node_id: str) -> None:
         """Forget a node whose connection has ended."""
@@ -91,7 +99,9 @@ class VersionNegotiation:
             UnsupportedVersionError: if there is none.
         """
         known = self._known.get(node_id)
-        return newest_version(builder) if known is None else known.usable_version(builder)
+        if known is None:
+            return wanted_versions(builder.api, builder.versions, self._release).high
+        return known.usable_version(builder)
 
     def pending(self) -> list[str]:
         """Return the nodes that still need an ApiVersions request."""
@@ -117,7 +127,7 @@ class VersionNegotiation:
         if response.error_code:
             name = error_name(response.error_code)
             raise UnsupportedVersionError(f"ApiVersions version {asked} was answered with {name}")
-        self._known[node_id] = NodeApiVersions(response)
+        self._known[node_id] = NodeApiVersions(response, self._release)
         return True
 
 
@@ -126,19 +136,32 @@ def intersection(first: Versions, second: Versions) -> Versions:
     return Versions(max(first.low, second.low), min(first.high, second.high))
 
 
-def newest_version(builder: RequestBuilder) -> int:
-    """Return the newest version that the request allows and kdiag knows, whatever a node speaks.
+def wanted_versions(api: Api, allowed: Versions, release: ClientRelease | None = None) -> Versions:
+    """Return the versions that a request allows and kdiag speaks, whatever a node does.
+
+    Args:
+        api: of the request.
+        allowed: the versions that can express it.
+        release: kdiag speaks as its clients; None for itself.
 
     Raises:
-        UnsupportedVersionError: if there is none.
+        UnsupportedVersionError: if there are none.
     """
-    version = intersection(builder.versions, builder.api.versions)
-    if version.low > version.high:
-        known = builder.api.versions
-        raise UnsupportedVersionError(
-            f"kdiag knows versions {known} of {builder.api.name}, {builder.versions} are wanted"
-        )
-    return version.high
+    spoken = spoken_versions(api, release)
+    wanted = intersection(allowed, spoken)
+    if wanted.low <= wanted.high:
+        return wanted
+    who = _who(release)
+    if spoken == NO_VERSIONS:
+        raise UnsupportedVersionError(f"{who} does not know {api.name}")
+    raise UnsupportedVersionError(
+        f"{who} knows versions {spoken} of {api.name}, {allowed} are wanted"
+    )
+
+
+def _who(release: ClientRelease | None) -> str:
+    """Return the name of whoever speaks as the clients of a release."""
+    return "kdiag" if release is None else f"a client of Kafka {release.name}"
 
 
 def _lower_version(asked: int, response: ApiVersionsResponse) -> int:

@@ -92,7 +92,7 @@ class NetworkClient:
         self._states = ClusterConnectionStates(
             lambda node: node.resolve(settings.lookup), settings.times
         )
-        self._versions = VersionNegotiation()
+        self._versions = VersionNegotiation(settings.release)
         self._in_flight = InFlightRequests(settings.max_in_flight)
         self._ended: list[ClientResponse] = []
         self._connections = NodeConnections(selector, self._states, self._versions, clock)

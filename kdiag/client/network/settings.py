@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from kdiag.client.config.keys import NUMBERS, default_ns
 from kdiag.clock import NS_PER_S
 from kdiag.net.address import Resolve, resolve
+from kdiag.wire.client_release import ClientRelease
 
 
 class ConnectionTimes(NamedTuple):
@@ -41,6 +42,7 @@ class NetworkSettings(NamedTuple):
         request_timeout_ns: `request.timeout.ms`.
         max_in_flight: `max.in.flight.requests.per.connection`.
         discovers_versions: whether each connection begins with ApiVersions.
+        release: Kafka's, as the clients of which it speaks; None for no such limit.
         lookup: finds the addresses of a host.
     """
 
@@ -49,6 +51,7 @@ class NetworkSettings(NamedTuple):
     request_timeout_ns: int = default_ns("request.timeout.ms")
     max_in_flight: int = NUMBERS["max.in.flight.requests.per.connection"].default
     discovers_versions: bool = True
+    release: ClientRelease | None = None
     lookup: Resolve = resolve
 
 

@@ -21,6 +21,7 @@ from kdiag.net.sasl.mechanism import SaslError, SaslMechanism
 from kdiag.net.send import NetworkSend
 from kdiag.net.transport import EndOfStreamError, Transport
 from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.client_release import ClientRelease
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES, Frame
 
 MAX_SASL_FRAME_BYTES: Final = 512 * 1024
@@ -69,13 +70,15 @@ class SaslAuthenticator:
         draw: returns a number from 0 to 1: when within a tenth of the session that is.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last two have one caller
         self,
         mechanism: SaslMechanism,
         clock: Clock,
         channel_id: str,
         client_id: str | None,
         on_exchange: Callable[[SaslExchange], None] | None = None,
+        *,
+        release: ClientRelease | None = None,
     ) -> None:
         """Prepare a conversation.
 
@@ -86,6 +89,7 @@ class SaslAuthenticator:
             client_id: the client's name for itself in request headers.
             on_exchange: is called with each exchange when its response is complete, or once the
                 connection has ended without it.
+            release: Kafka's, as the clients of which it speaks; None for no such limit.
         """
         self.is_complete = False
         self.reauthenticate_at_ns: int | None = None
@@ -94,7 +98,7 @@ class SaslAuthenticator:
         self._channel_id = channel_id
         self._on_exchange = on_exchange
         self._mechanism = mechanism
-        self._conversation = SaslConversation(mechanism, client_id)
+        self._conversation = SaslConversation(mechanism, client_id, release)
         self._response_count = 0
         self._is_renewal = False
         self._failure: ConnectError | None = None

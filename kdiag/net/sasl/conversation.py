@@ -20,11 +20,12 @@ from typing import Final, NamedTuple, TypeVar
 from kdiag.errors import DecodeError, Fault
 from kdiag.net.sasl.mechanism import SaslError, SaslMechanism, shortened
 from kdiag.wire import api_keys
-from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.request_header import RequestHeader
 from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kdiag.wire.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.client_release import ClientRelease, spoken_versions
 from kdiag.wire.codec.messages import decode, encode
 from kdiag.wire.error_code import CODE_BY_NAME, ERROR_BY_CODE, error_name
 from kdiag.wire.header import RESERVED_FOR_SASL, read_response_header
@@ -71,9 +72,15 @@ class _Versions(NamedTuple):
 class SaslConversation:
     """All requests of a client on one connection: at first, and in each re-authentication."""
 
-    def __init__(self, mechanism: SaslMechanism, client_id: str | None) -> None:
+    def __init__(
+        self,
+        mechanism: SaslMechanism,
+        client_id: str | None,
+        release: ClientRelease | None = None,
+    ) -> None:
         self._mechanism = mechanism
         self._client_id = client_id
+        self._release = release
         self._versions: _Versions | None = None
         self._next_correlation_id = RESERVED_FOR_SASL[0]
 
@@ -113,8 +120,7 @@ class SaslConversation:
         response = yield from self._ask(ApiVersionsRequest(), 0, ApiVersionsResponse)
         offered = {each.api_key: each for each in response.api_keys}
         if response.error_code == _UNSUPPORTED_VERSION and api_keys.API_VERSIONS in offered:
-            newest = API_BY_KEY[api_keys.API_VERSIONS].versions.high
-            version = max(0, min(newest, offered[api_keys.API_VERSIONS].max_version))
+            version = max(0, self._newest(offered[api_keys.API_VERSIONS]))
             response = yield from self._ask(ApiVersionsRequest(), version, ApiVersionsResponse)
             offered = {each.api_key: each for each in response.api_keys}
         if response.error_code != _NONE:
@@ -129,11 +135,15 @@ class SaslConversation:
             )
         if (
             api_keys.SASL_AUTHENTICATE not in offered
-            or offered[api_keys.SASL_HANDSHAKE].max_version < 1
+            or self._newest(offered[api_keys.SASL_HANDSHAKE]) < 1
         ):
             return _Versions(0, None)
-        newest = API_BY_KEY[api_keys.SASL_AUTHENTICATE].versions.high
-        return _Versions(1, max(0, min(newest, offered[api_keys.SASL_AUTHENTICATE].max_version)))
+        return _Versions(1, max(0, self._newest(offered[api_keys.SASL_AUTHENTICATE])))
+
+    def _newest(self, offered: ApiVersion) -> int:
+        """Return the newest version of an API that the broker offers and the client knows."""
+        known = spoken_versions(API_BY_KEY[offered.api_key], self._release)
+        return min(known.high, offered.max_version)
 
     def _shake_hands(self, version: int) -> Generator[SaslRequest, bytes, SaslHandshakeResponse]:
         """Choose the mechanism."""

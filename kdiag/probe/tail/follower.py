@@ -29,7 +29,7 @@ from kdiag.client.fetch.position import (
     PartitionKey,
 )
 from kdiag.client.fetch.recovery import ASK_NS
-from kdiag.client.fetch.session import FetchLimits
+from kdiag.client.fetch.session import FetchLimits, require_record_batches
 from kdiag.client.network.metadata import Cluster
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import AuthorizationError, ConfigError, DecodeError, KdiagError
@@ -92,8 +92,10 @@ class Tail:
             ConfigError: if a topic or partition does not exist.
             AuthorizationError: if a topic may not be read.
             AdvertisedAddressError: if no broker can be used at the address that it advertises.
+            UnsupportedVersionError: if the client speaks as one that cannot read such topics.
             KdiagError: if the cluster cannot be asked.
         """
+        require_record_batches(client.settings.network.release)
         self.is_partial = False
         self._client = client
         self._request = request

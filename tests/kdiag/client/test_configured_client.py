@@ -5,6 +5,7 @@ from kdiag.client.network.settings import IMPATIENT, NetworkSettings
 from kdiag.clock import ManualClock, SystemClock
 from kdiag.net.address import resolve
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
+from kdiag.wire.client_release import client_release
 from scripted_kafka.scripted_broker import ScriptedBroker
 
 MS_NS = 1_000_000
@@ -52,6 +53,12 @@ def test_settings_arrive_in_nanoseconds() -> None:
     assert (times.setup_timeout_ns, times.setup_timeout_max_ns) == (4 * MS_NS, 5 * MS_NS)
     assert made.selector.max_idle_ns == 6 * MS_NS
     assert (made.selector.send_buffer_bytes, made.selector.receive_buffer_bytes) == (8, 9)
+
+
+def test_a_release_to_speak_as_limits_the_network() -> None:
+    """It is the one that was named."""
+    assert settings("as.version=2.8.1").network.release == client_release("2.8")
+    assert settings().network.release is None
 
 
 def test_idle_connections_may_be_kept() -> None:

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from kdiag.client.config.servers import BootstrapServer
 from kdiag.errors import ConfigError
+from kdiag.wire.client_release import client_release
 from kdiag_cli.options.live import (
     BootstrapServers,
     ConfigFile,
@@ -22,6 +23,7 @@ from kdiag_cli.options.live import (
     check_topic,
     client_config,
     complete_profiles,
+    complete_releases,
 )
 from kdiag_cli.output.result import ResultFormat
 from programs.kdiag_program import Screen
@@ -95,6 +97,13 @@ def test_options_count_more_than_everything_else(tmp_path: Path) -> None:
     assert config.sasl is not None
     assert (config.sasl.username, config.sasl.password) == ("alice", "s3cret")
     assert config.client_id == "me"
+
+
+def test_a_release_to_speak_as_is_an_option() -> None:
+    """A shell completes those that are known."""
+    config = client_config(LiveOptions(["a"], as_version="2.8"), {"KDIAG_AS_VERSION": "3.7"})
+    assert config.as_version == client_release("2.8")
+    assert complete_releases()[-3:] == ["4.2", "4.3", "4.4"]
 
 
 def test_files_and_profiles_are_handed_on(tmp_path: Path) -> None:

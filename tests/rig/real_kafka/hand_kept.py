@@ -24,6 +24,7 @@ from kdiag.pcap.kafka import frame_heuristics
 from kdiag.report.sql_report import load_report
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import APIS, NEWEST_KAFKA, Api
+from kdiag.wire.client_release import client_release
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.error_code import ERROR_BY_CODE
 from kdiag.wire.record_catalog import CONTROL_RECORDS, MODULE_BY_NAME, message_class
@@ -139,7 +140,12 @@ def _looked_at(release: str, question: str) -> Callable[[Kafka], Iterable[str]]:
 def _generated(kafka: Kafka) -> Iterable[str]:
     if kafka.version != NEWEST_KAFKA:
         releases = " ".join(f"--kafka {each}" for each in VERSIONS)
-        yield f"made from {NEWEST_KAFKA}; run python -m kdiag_schema {releases}"
+        yield f"made from {NEWEST_KAFKA}; run python -m kdiag_schema {releases} --clients"
+
+
+def _clients(kafka: Kafka) -> Iterable[str]:
+    if client_release(kafka.version) is None:
+        yield f"{kafka.version}: add it to CLIENTS, and run python -m kdiag_schema ... --clients"
 
 
 def _oracle(kafka: Kafka) -> Iterable[str]:
@@ -150,7 +156,7 @@ def _oracle(kafka: Kafka) -> Iterable[str]:
 def _texts(kafka: Kafka) -> Iterable[str]:
     if f"shipped up to {kafka.version}" not in (ROOT / "README.md").read_text():
         yield f"README.md: `every version that Kafka shipped up to {kafka.version}`"
-    command = " ".join(f"--kafka {each}" for each in VERSIONS)
+    command = " ".join(f"--kafka {each}" for each in VERSIONS) + " --clients"
     for path in ("README.md", "cmd/kdiag_schema/__main__.py"):
         if command not in (ROOT / path).read_text():
             yield f"{path}: `kdiag_schema {command}`"
@@ -317,6 +323,7 @@ def is_file(place: str) -> bool:
 
 HAND_KEPT: Final = (
     HandKept("kdiag/wire/api/table.py", _generated),
+    HandKept("cmd/kdiag_schema/client_table.py: CLIENTS", _clients),
     HandKept("tests/data/oracle: README.md says how", _oracle),
     HandKept("README.md", _texts),
     HandKept("captures: record_captures.py records them", _looked_at("4.4.0", "in no capture")),

@@ -18,12 +18,14 @@ Examples:
   kdiag api-versions -b localhost:9092 --wide
   kdiag api-versions -b localhost:9092 --api Produce --api fetch
   kdiag api-versions -b localhost:9092 --features
+  kdiag api-versions -b localhost:9092 --as-version 2.8
   kdiag api-versions -b localhost:9093 --to bootstrap
   kdiag api-versions -b localhost:9092 -o json | jq '.data[] | select(.mixed)'
 
 \b
 Where all brokers agree there is one column for them; where they do not, as during an upgrade, a
-column for each. USABLE is what every broker and kdiag speak.
+column for each. USABLE is what every broker and kdiag speak; with --as-version, what they share
+with the clients of that Kafka.
 
 \b
 Exit codes: 0 done, 1 a finding (--fail-on), 2 wrong usage, 3 cannot connect, 4 authentication,

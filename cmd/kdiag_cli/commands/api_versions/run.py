@@ -112,12 +112,13 @@ def _print(options: ApiVersionsOptions, destination: Destination, live: LiveOpti
         if not nodes.ids:
             return report_nowhere(COMMAND, nodes, live.output)
         spoken = _ask(client, nodes.ids)
+        release = client.settings.network.release
     findings = _unreachable(spoken)
     if options.is_features:
         table = _features(spoken, options)
     else:
         apis = options.api_keys
-        rows = [row for row in api_rows(spoken.bodies) if not apis or row.api_key in apis]
+        rows = [row for row in api_rows(spoken.bodies, release) if not apis or row.api_key in apis]
         findings = [*find(rows), *findings]
         table = _apis(spoken, rows, options)
     output = Output(is_wide=options.is_wide)
@@ -221,7 +222,8 @@ def _note(row: ApiRow) -> str | None:
     """Return the remarks about an API."""
     notes = []
     if row.known is None:
-        notes.append("not known to kdiag")
+        who = "kdiag" if row.api is None else "clients of that release"
+        notes.append(f"not known to {who}")
     if row.is_mixed:
         notes.append("mixed")
     if row.refused is not None:

@@ -14,6 +14,7 @@ from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.run import run_live
 from kdiag_cli.options.help_page import CommandPage, GroupPage
 from kdiag_cli.options.live import (
+    AsVersion,
     BootstrapServers,
     ConfigFile,
     LiveOptions,
@@ -83,6 +84,7 @@ def show(  # noqa: PLR0913 - a parameter for each option
     config: ConfigFile = None,
     profile: Profile = None,
     password_file: PasswordFile = None,
+    as_version: AsVersion = None,
     output: Annotated[
         ResultFormat,
         typer.Option("--output", "-o", help="A table for people, or JSON for programs."),
@@ -94,7 +96,9 @@ def show(  # noqa: PLR0913 - a parameter for each option
     Passwords, keys and JAAS configurations are redacted. Likely mistakes are reported
     on stderr.
     """
-    options = LiveOptions(bootstrap_server, properties, config, profile, password_file)
+    options = LiveOptions(
+        bootstrap_server, properties, config, profile, password_file, as_version=as_version
+    )
 
     def work() -> ExitCode:
         settings = read_settings(config_sources(options))

@@ -11,6 +11,7 @@ from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.configured_client import configured_client
+from kdiag.client.fetch.session import require_record_batches
 from kdiag.clock import SteadyClock
 from kdiag.diagnosis.latency.findings import JudgedSeries, NodeLatency, find
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
@@ -110,6 +111,7 @@ class _LatencyRun:
     @contextmanager
     def _target(self, client: ClusterClient) -> Iterator[tuple[LatencyTarget, ProbeGroup | None]]:
         """Yield the topic to use, and the group that commits in it."""
+        require_record_batches(client.settings.network.release)
         nodes = chosen_nodes(client, self._options.brokers)
         require_reachable(client, nodes)
         with ExitStack() as opened:

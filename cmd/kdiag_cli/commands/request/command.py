@@ -20,6 +20,7 @@ Examples:
   kdiag request -b localhost:9092 DescribeGroups '{"groups": ["orders"]}' --to coordinator:orders
   kdiag request -b localhost:9092 ListOffsets @offsets.json --to leader:orders:0
   kdiag request -b localhost:9093 DescribeQuorum @quorum.json --to bootstrap
+  kdiag request -b localhost:9092 Metadata --as-version 2.8
   kdiag request Fetch --template -V 12 > fetch.json
   kdiag request Fetch --fields
   kdiag request DeleteTopics '{"topicNames": ["orders"]}' -V 5 --dry-run --bytes

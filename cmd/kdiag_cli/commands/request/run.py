@@ -16,7 +16,8 @@ from typing import Any, Final
 import typer
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.client.config.load import load_config
+from kdiag.client.config.load import client_version, load_config, read_settings
+from kdiag.client.network.api_versions import wanted_versions
 from kdiag.client.network.request import request_parts
 from kdiag.errors import ConnectError, KdiagError
 from kdiag.exchange.context.topic_names import TopicNames
@@ -24,8 +25,10 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.probe.destination import Destination, broker_id, find_nodes
+from kdiag.wire.client_release import ClientRelease
 from kdiag.wire.frame import Frame
 from kdiag.wire.primitives import uuid_text
+from kdiag.wire.schema import ALL_VERSIONS, Versions
 from kdiag.wire.side_effects import effect
 from kdiag_cli.commands.request.forms import pretty, print_fields, print_template
 from kdiag_cli.commands.request.message import RequestMessage, read_message
@@ -54,12 +57,33 @@ def run(options: RequestOptions, live: LiveOptions) -> ExitCode:
     check_version(options.api, options.version)
     destination = read_destination(options.to)
     if options.lists_fields:
-        work = partial(print_fields, options.api, options.version, live.output)
+        work = partial(_print_fields, options, live)
     elif options.is_template:
-        work = partial(print_template, options.api, options.version)
+        work = partial(_print_template, options, live)
     else:
         work = partial(_ask, options, read_json(options.body), destination, live)
     return run_live(work, live.timeout_ns, command=COMMAND, output=live.output)
+
+
+def _print_fields(options: RequestOptions, live: LiveOptions) -> ExitCode:
+    return print_fields(options.api, _version(options, live), live.output)
+
+
+def _print_template(options: RequestOptions, live: LiveOptions) -> ExitCode:
+    return print_template(options.api, _version(options, live))
+
+
+def _version(options: RequestOptions, live: LiveOptions) -> int | None:
+    """Return the version that the options name, or the newest of the release that they name."""
+    if live.as_version is None:
+        return options.version
+    asked = ALL_VERSIONS if options.version is None else Versions(options.version, options.version)
+    return wanted_versions(options.api, asked, _release(live)).high
+
+
+def _release(live: LiveOptions) -> ClientRelease | None:
+    """Return the release as the clients of which the request is sent."""
+    return client_version(read_settings(config_sources(live)).values)
 
 
 def _ask(
@@ -67,6 +91,9 @@ def _ask(
 ) -> ExitCode:
     """Send a request and print the replies; without leave to send it, print the request."""
     message = read_message(options.api, form, options.version)
+    message = message._replace(
+        versions=wanted_versions(message.api, message.versions, _release(live))
+    )
     newest = message.versions.high
     change = effect(message.api, message.build(newest), newest)
     if options.is_dry_run:

@@ -243,3 +243,21 @@ def test_the_repr_shows_no_secret() -> None:
     assert config.has_tls
     assert "s3cret" not in repr(config)
     assert "s3cret" not in repr(config.values.in_force())
+
+
+def test_a_release_to_speak_as_is_given_like_any_setting(home: Path) -> None:
+    """On the command line, in a variable, in a profile or a file."""
+    release = load(home, KDIAG_AS_VERSION="2.8.1").as_version
+    assert release is not None
+    assert release.name == "2.8"
+    assert load(home).as_version is None
+    assert load(home, NOTHING._replace(properties=["as.version="])).as_version is None
+
+
+def test_an_unknown_release_is_refused_with_those_that_are_known(home: Path) -> None:
+    """By whoever named it."""
+    with pytest.raises(ConfigError) as error:
+        load(home, NOTHING._replace(properties=["as.version=9.9"]))
+    text = str(error.value)
+    assert text.startswith("as.version (-X): expected a release of Kafka (0.10.0, 0.10.1, ")
+    assert text.endswith(", 4.4), found '9.9'")

@@ -3,9 +3,16 @@
 import pytest
 
 from kdiag.client.fetch.position import FetchPosition, PartitionKey
-from kdiag.client.fetch.session import FetchLimits, FetchSession, record_versions
+from kdiag.client.fetch.session import (
+    FetchLimits,
+    FetchSession,
+    record_versions,
+    require_record_batches,
+)
+from kdiag.errors import UnsupportedVersionError
 from kdiag.wire.api.fetch import FetchRequest
 from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.client_release import client_release
 from kdiag.wire.codec.messages import encode
 
 ID = bytes(15) + b"\1"
@@ -114,3 +121,11 @@ def test_topics_without_ids_are_named_which_the_newest_versions_cannot(
     newest = API_BY_KEY[api_key].versions.high
     assert newest > by_name
     assert record_versions(api_key, has_topic_ids=True) == (oldest, newest)
+
+
+def test_clients_before_kafka_0_11_cannot_read_record_batches() -> None:
+    """All others can, and kdiag itself."""
+    for release in ("", "0.11.0", "4.4"):
+        require_record_batches(client_release(release))
+    with pytest.raises(UnsupportedVersionError, match="knows versions 0-3 of Fetch"):
+        require_record_batches(client_release("0.10.2"))

@@ -5,15 +5,18 @@ from kdiag.client.network.api_versions import (
     NodeApiVersions,
     VersionNegotiation,
     intersection,
-    newest_version,
+    wanted_versions,
 )
 from kdiag.client.network.request import builder_of
 from kdiag.errors import UnsupportedVersionError
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from kdiag.wire.api.describe_cluster import DescribeClusterRequest
+from kdiag.wire.api.fetch import FetchRequest
 from kdiag.wire.api.metadata import MetadataRequest
 from kdiag.wire.api.produce import ProduceRequest
 from kdiag.wire.catalog import API_BY_KEY
-from kdiag.wire.schema import Versions
+from kdiag.wire.client_release import client_release
+from kdiag.wire.schema import ALL_VERSIONS, Versions
 from scripted_kafka.scripted_broker import offering
 
 
@@ -129,10 +132,10 @@ def test_versions_that_kafka_4_advertises_and_refuses_are_not_chosen() -> None:
 
 def test_without_an_answer_the_newest_that_kdiag_knows_is_used() -> None:
     """Of those that the request allows."""
-    assert newest_version(METADATA) == 13
-    assert newest_version(METADATA._replace(versions=Versions(0, 3))) == 3
+    assert wanted_versions(API_BY_KEY[3], ALL_VERSIONS).high == 13
+    assert wanted_versions(API_BY_KEY[3], Versions(0, 3)).high == 3
     with pytest.raises(UnsupportedVersionError, match="kdiag knows versions 0-13 of Metadata"):
-        newest_version(METADATA._replace(versions=Versions(14, 20)))
+        wanted_versions(API_BY_KEY[3], Versions(14, 20))
 
 
 def test_an_intersection_may_be_empty() -> None:
@@ -140,3 +143,48 @@ def test_an_intersection_may_be_empty() -> None:
     assert intersection(Versions(0, 5), Versions(3, 9)) == Versions(3, 5)
     nothing = intersection(Versions(0, 2), Versions(3, 9))
     assert nothing.low > nothing.high
+
+
+OLD = client_release("2.3")
+"""Its clients know Metadata 0 to 8 and ApiVersions 0 to 2."""
+
+
+def test_who_speaks_as_old_clients_uses_no_newer_version() -> None:
+    """Whatever the broker offers, and also before that is known."""
+    assert NodeApiVersions(offering(), OLD).usable_version(METADATA) == 8
+    assert NodeApiVersions(offering(Metadata=(0, 7)), OLD).usable_version(METADATA) == 7
+    assert VersionNegotiation(OLD).version_for("1", METADATA) == 8
+
+
+def test_old_clients_ask_for_versions_in_one_that_they_know() -> None:
+    """And learn what the broker offers."""
+    negotiation = VersionNegotiation(OLD)
+    negotiation.begin("1")
+    assert negotiation.next_request("1").versions == (2, 2)
+    assert negotiation.handle_response("1", 2, offering())
+    assert negotiation.version_for("1", METADATA) == 8
+
+
+@pytest.mark.parametrize("offer", [None, offering()], ids=["not asked yet", "offered"])
+def test_what_old_clients_do_not_know_is_named(offer: ApiVersionsResponse | None) -> None:
+    """The API, or the versions that were wanted."""
+    negotiation = VersionNegotiation(OLD)
+    if offer is not None:
+        negotiation.handle_response("1", 2, offer)
+    unknown = builder_of(DescribeClusterRequest())
+    with pytest.raises(UnsupportedVersionError) as error:
+        negotiation.version_for("1", unknown)
+    assert str(error.value) == "a client of Kafka 2.3 does not know DescribeCluster"
+    with pytest.raises(UnsupportedVersionError) as error:
+        negotiation.version_for("1", builder_of(MetadataRequest(), 9))
+    why = "a client of Kafka 2.3 knows versions 0-8 of Metadata, 9 are wanted"
+    assert str(error.value) == why
+
+
+def test_a_broker_that_left_old_clients_behind_is_told_apart() -> None:
+    """As Kafka 4 did (KIP-896)."""
+    fetch = NodeApiVersions(offering(Fetch=(4, 18)), client_release("0.10.2"))
+    with pytest.raises(UnsupportedVersionError) as error:
+        fetch.usable_version(builder_of(FetchRequest()))
+    why = "the broker speaks versions 4-18 of Fetch, a client of Kafka 0.10.2 wants versions 0-3"
+    assert str(error.value) == why

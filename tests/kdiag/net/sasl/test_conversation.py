@@ -13,6 +13,7 @@ from kdiag.net.sasl.mechanism import Plain, SaslError
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsResponse
 from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kdiag.wire.api.sasl_handshake import SaslHandshakeResponse
+from kdiag.wire.client_release import client_release
 from kdiag.wire.codec.messages import decode
 from kdiag.wire.header import read_request_header
 from kdiag.wire.schema import Struct
@@ -30,9 +31,9 @@ NOT_COORDINATOR, UNSUPPORTED_MECHANISM, ILLEGAL_STATE, UNSUPPORTED_VERSION, REFU
 Talk = Generator[SaslRequest, bytes, int]
 
 
-def conversation() -> SaslConversation:
+def conversation(release: str = "") -> SaslConversation:
     """Return the conversation of alice, who has a password."""
-    return SaslConversation(Plain("alice", "s3cret"), "kdiag-test")
+    return SaslConversation(Plain("alice", "s3cret"), "kdiag-test", client_release(release))
 
 
 def versions(*offered: tuple[int, int, int], error_code: int = 0) -> ApiVersionsResponse:
@@ -103,6 +104,26 @@ def test_an_old_broker_is_sent_bare_tokens(offer: ApiVersionsResponse) -> None:
     with pytest.raises(StopIteration) as ended:
         talk.send(b"")
     assert ended.value.value == 0
+
+
+@pytest.mark.parametrize(
+    ("release", "used"), [("0.11.0", (0, None)), ("1.0", (1, 0)), ("2.2", (1, 1))]
+)
+def test_who_speaks_as_old_clients_logs_in_as_they_do(
+    release: str, used: tuple[int, int | None]
+) -> None:
+    """Clients before 1.0 know no SaslAuthenticate (KIP-152): their tokens are bare."""
+    talk = conversation(release).requests()
+    request = answer(talk, next(talk), NEWEST)
+    handshake = request.version
+    assert (handshake, answer(talk, request, SaslHandshakeResponse()).version) == used
+
+
+def test_old_clients_ask_for_versions_again_in_one_that_they_know() -> None:
+    """Though the broker has a newer one."""
+    talk = conversation("2.4").requests()
+    request = answer(talk, next(talk), versions((18, 3, 4), error_code=UNSUPPORTED_VERSION))
+    assert (request.api_key, request.version) == (18, 3)
 
 
 def test_a_broker_is_asked_for_its_versions_in_the_version_that_it_wants() -> None:

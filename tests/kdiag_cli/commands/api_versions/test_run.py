@@ -75,6 +75,16 @@ def test_the_trap_of_kip_896_is_told(cluster: ScriptedCluster) -> None:
     assert "info KD5002: Produce v0-2 is advertised but refused" in done.err
 
 
+def test_an_old_client_can_use_less(cluster: ScriptedCluster) -> None:
+    """The versions that it shares with the brokers."""
+    apis = ("--api", "Metadata", "--api", "DescribeTopicPartitions")
+    done = versions(cluster, *apis, "--as-version", "2.8")
+    assert cells(done)[1:] == [
+        ["3", "Metadata", "0-13", "0-11", "-"],
+        ["75", "DescribeTopicPartitions", "0", "none", "not known to clients of that release"],
+    ]
+
+
 def test_apis_that_kdiag_does_not_know_are_listed_by_number(cluster: ScriptedCluster) -> None:
     """A broker may be newer."""
     keys = [ApiVersion(18, 0, 4), ApiVersion(3, 0, 13), ApiVersion(999, 0, 1)]

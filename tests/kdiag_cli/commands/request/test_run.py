@@ -268,3 +268,51 @@ def test_trace_shows_the_request_among_the_others(cluster: ScriptedCluster) -> N
     """In the line format of decode."""
     done = request(cluster, "DescribeCluster", "--trace")
     assert sum(" DescribeCluster v2 " in line for line in done.err.splitlines()) == 1
+
+
+def versions_asked(cluster: ScriptedCluster) -> set[tuple[str, int]]:
+    """Return the APIs that brokers were asked for, with the versions."""
+    return {
+        (each.name, each.header.version)
+        for broker in cluster.brokers.values()
+        for each in broker.requests
+    }
+
+
+def test_an_old_client_sends_no_newer_version(cluster: ScriptedCluster) -> None:
+    """In no request, whatever it is for."""
+    done = request(cluster, "DescribeCluster", "--as-version", "2.8.1")
+    assert done.code == 0, done.err
+    assert versions_asked(cluster) == {("ApiVersions", 3), ("Metadata", 11), ("DescribeCluster", 0)}
+
+
+def test_what_an_old_client_does_not_know_is_not_sent(cluster: ScriptedCluster) -> None:
+    """Nobody is connected to for that."""
+    done = request(cluster, "DescribeTopicPartitions", "--as-version", "2.8")
+    assert done.code == 7
+    assert done.err == "kdiag: a client of Kafka 2.8 does not know DescribeTopicPartitions\n"
+    done = request(cluster, "Fetch", "-V", "13", "--as-version", "2.8", "-o", "json")
+    assert done.code == 7
+    why = "a client of Kafka 2.8 knows versions 0-12 of Fetch, 13 are wanted"
+    assert json.loads(done.out)["warnings"] == [why]
+    assert versions_asked(cluster) == set()
+
+
+def test_an_unknown_release_is_wrong_usage(cluster: ScriptedCluster) -> None:
+    """Those that are known are listed."""
+    done = request(cluster, "Metadata", "--as-version", "9.9")
+    assert done.code == 2
+    assert done.err.startswith("kdiag: --as-version: expected a release of Kafka (0.10.0, ")
+    assert done.err.endswith(", 4.4), found '9.9'\n")
+
+
+def test_what_is_only_shown_is_that_of_an_old_client() -> None:
+    """A template, the fields, and the frame of a request."""
+    old = ("--as-version", "2.0")
+    assert "rackId" not in run_kdiag("request", "Fetch", "--template", *old).out
+    assert "rackId" in run_kdiag("request", "Fetch", "--template", "--as-version", "2.3").out
+    assert "rackId" not in run_kdiag("request", "Fetch", "--fields", *old).out
+    frame = run_kdiag("request", "Heartbeat", "--dry-run", "--bytes", *old).out
+    assert frame[8:16] == "000c0002"
+    done = run_kdiag("request", "DescribeTopicPartitions", "--template", *old)
+    assert (done.code, done.out) == (7, "")
