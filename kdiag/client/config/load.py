@@ -52,9 +52,11 @@ from kdiag.client.config.sources import (
 )
 from kdiag.client.config.tls import TlsConfig, tls_config
 from kdiag.client.config.values import ConfigValues
+from kdiag.errors import ConfigError
 from kdiag.wire.client_release import CLIENT_RELEASES, ClientRelease, client_release
 
 _X: Final = "-X"
+_OF_LOGINS: Final = ("sasl.mechanism", "sasl.password.file")
 _KNOWN_HANDLERS: Final = (".OAuthBearerLoginCallbackHandler", *AWS_HANDLERS)
 """Classes of Kafka's own, and of AWS's, that do what kdiag does."""
 
@@ -261,10 +263,10 @@ def typed_config(settings: Settings) -> ClientConfig:
     sasl = None
     if protocol.startswith("SASL_"):
         sasl = _sasl(settings, warnings)
-    elif unused := settings.by_key.get("sasl.mechanism"):
-        warnings.append(
-            f"{unused.name} ({unused.origin}): not used, since security.protocol is {protocol}"
-        )
+    else:
+        unused = [settings.by_key[key] for key in _OF_LOGINS if key in settings.by_key]
+        why = f"not used, since security.protocol is {protocol}"
+        warnings += [str(ConfigError(each.name, each.origin, why)) for each in unused]
     numbers: dict[str, Any] = {key.replace(".", "_"): values.number(key) for key in NUMBERS}
     numbers["connections_max_idle_ms"] = numbers["connections_max_idle_ms"] or _NEVER
     return ClientConfig(

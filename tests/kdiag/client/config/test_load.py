@@ -197,6 +197,13 @@ def test_what_is_likely_a_mistake_is_told(home: Path) -> None:
     ]
 
 
+def test_a_password_that_nobody_asks_for_is_told() -> None:
+    """It does not keep a connection in the clear from being made."""
+    file = Setting("sasl.password.file", "secret.txt", "--password-file", "--password-file")
+    warnings = load_config(ConfigSources(options=[file])).warnings
+    assert warnings == ("--password-file: not used, since security.protocol is PLAINTEXT",)
+
+
 def test_unknown_settings_are_kept() -> None:
     """They are listed with the others."""
     config = load_config(ConfigSources(properties=["colour=red"]))
