@@ -1,4 +1,7 @@
-"""The wheel and the sdist are built, installed into fresh environments, and used there."""
+"""The wheel and the sdist are built, installed into fresh environments, and used there.
+
+Also with the other interpreters that the machine has.
+"""
 
 import re
 import subprocess
@@ -12,6 +15,7 @@ from typing import Any
 import pytest
 
 from folders import CAPTURES, ROOT
+from programs.interpreters import find_interpreter
 from tiers.sampling import IS_EXHAUSTIVE
 
 pytestmark = pytest.mark.real
@@ -26,6 +30,22 @@ for package in (kdiag, kdiag_cli):
         if "pipeline" not in module.name:  # Spark is not here
             importlib.import_module(module.name)
 """
+OTHER_PYTHONS = [each for each in ("3.12", "3.13", "3.14") if each != f"3.{sys.version_info[1]}"]
+TESTERS = re.compile(r"(pytest|hypothesis|cryptography)\b.*")
+"""What the tests below need to run."""
+
+OF_PYTHON = (
+    "kdiag/client/network",
+    "kdiag/net/sasl/test_identity_provider.py::test_a_provider_is_trusted_by_its_certificate",
+    "kdiag/net/tls",
+    "kdiag/wire/codec/test_decoder.py",
+    "kdiag/wire/codec/test_encoder.py",
+    "kdiag/wire/codec/test_json_form.py",
+    "kdiag_cli/options/test_help_page.py",
+    "kdiag_cli/options/test_live_command.py",
+)
+"""Tests of what depends on Python most: TLS, code that is compiled, typer's options."""
+
 SIGN = """\
 import os
 os.environ |= {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
@@ -61,14 +81,16 @@ def run(*command: object, folder: Path, code: int = 0) -> subprocess.CompletedPr
 class Environment:
     """A virtual environment of its own."""
 
-    def __init__(self, folder: Path, *requirements: str) -> None:
+    def __init__(
+        self, folder: Path, *requirements: str, python: Path = Path(sys.executable)
+    ) -> None:
         self.folder = folder
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        subprocess.run([str(python), "-m", "venv", str(folder)], check=True)
         self.install(*requirements)
 
     def install(self, *requirements: str) -> None:
         """Install packages."""
-        pip = [str(self.folder / "bin" / "pip"), "install", "-q", *requirements]
+        pip = [str(self.folder / "bin" / "pip"), "install", "-q", "--no-compile", *requirements]
         done = subprocess.run(pip, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 
@@ -126,6 +148,23 @@ def test_what_is_installed_works(packages: tuple[Path, Path], tmp_path: Path) ->
         assert "Success" in environment.run("mypy", "--strict", file)
         if "localhost" not in example:
             assert environment.run("python", file)
+
+
+@pytest.mark.parametrize("minor", OTHER_PYTHONS)
+def test_what_is_installed_works_with_other_pythons(
+    packages: tuple[Path, Path], minor: str, tmp_path: Path
+) -> None:
+    """README's first example, and the tests of what depends on Python most."""
+    python = find_interpreter(minor)
+    if python is None:
+        pytest.skip(f"this machine has no Python {minor}")
+    testers = filter(TESTERS.fullmatch, PROJECT["optional-dependencies"]["test"])
+    environment = Environment(tmp_path, str(packages[0]), *testers, python=python)
+
+    assert environment.run("python", "--version").startswith(f"Python {minor}.")
+    assert "JoinGroup" in environment.run("kdiag", "decode", CAPTURE)
+    settings = ("-c", ROOT / "pyproject.toml", "--rootdir", ROOT, "-p", "no:cacheprovider")
+    environment.run("pytest", *settings, *(ROOT / "tests" / each for each in OF_PYTHON))
 
 
 @pytest.mark.skipif(not IS_EXHAUSTIVE, reason="KDIAG_EXHAUSTIVE=1 installs the lowest versions")

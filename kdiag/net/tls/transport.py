@@ -117,9 +117,11 @@ class TlsTransport:
         They are known as soon as they have arrived, accepted or not.
         """
         if sys.version_info >= (3, 13):
-            return self._tls.get_unverified_chain()
-        chain = self._tls._sslobj.get_unverified_chain()  # type: ignore[attr-defined] # noqa: SLF001 - public since 3.13
-        return [one.public_bytes(_DER) for one in chain or ()]
+            chain = self._tls.get_unverified_chain()
+        else:
+            found = self._tls._sslobj.get_unverified_chain()  # type: ignore[attr-defined] # noqa: SLF001 - public since 3.13
+            chain = [one.public_bytes(_DER) for one in found or ()]
+        return chain
 
     def fileno(self) -> int:
         """Return the socket's file descriptor; -1 once closed."""
