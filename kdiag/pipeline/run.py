@@ -6,7 +6,7 @@
     resolve    rarely, one task           -> frames identified by other requests (staged)
     follow     a task for some brokers    -> partitions of fetch sessions        (staged)
     tabulate   a task for each chunk      -> exchanges, batches, records         (tables)
-    commit     the driver                 -> all files at their targets
+    commit     the driver                 -> all files at their targets, and in the log
 
 One task decodes a connection, which needs its bytes in order, but reads none of its frames. Reading
 frames is most of the work and is shared by all tasks, in chunks. So a connection with most of a
@@ -25,6 +25,8 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
+import kdiag
+from kdiag.clock import SystemClock
 from kdiag.errors import CaptureError
 from kdiag.exchange.context.fetch_session import FetchSessions
 from kdiag.pcap.files.pcapng import Secrets
@@ -49,7 +51,8 @@ from kdiag.pipeline.input.split import (
 )
 from kdiag.pipeline.input.split_index import CaptureUris
 from kdiag.pipeline.output.checkpoint import load_state, save_state
-from kdiag.pipeline.output.partitions import RUNS, Manifest, TableFiles, commit
+from kdiag.pipeline.output.partitions import TableFiles
+from kdiag.pipeline.output.run_log import commit, staging_folder, sweep
 from kdiag.pipeline.output.staging import Staged, Staging, read_all, read_staged
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import PACKETS, POSITIONS, MappedFiles
@@ -70,6 +73,7 @@ from kdiag.pipeline.tabulate import (
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
 from kdiag.pipeline.uri import expand, remove_folder
 from kdiag.report.arrow import TableBatches
+from kdiag.report.run_log import LoggedRun
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TableChoice
 
 DEFAULT_PART_BYTES: Final = 128 << 20
@@ -147,7 +151,11 @@ class Job(NamedTuple):
     @property
     def staging(self) -> str:
         """Return the folder of the run's staged files."""
-        return f"{self.out}/{RUNS}/{self.run}.staging"
+        return staging_folder(self.out, self.run)
+
+    def entry(self, warnings: list[str]) -> LoggedRun:
+        """Return the entry of the run in the log of its folder, but for files and rows."""
+        return LoggedRun(self.run, warnings=warnings, kdiag=kdiag.__version__)
 
     def on(self, splits: Shared[list[Split]], secrets: tuple[Secrets, ...] = ()) -> "Job":
         """Return the job for the splits and the secrets of its captures, small enough to send."""
@@ -156,7 +164,7 @@ class Job(NamedTuple):
         return self._replace(inputs=(), name=self.run, rules=rules)
 
 
-def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
+def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
     """Make tables of captures.
 
     Args:
@@ -170,6 +178,7 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
     """
     spark = session_with(spark, RUN_SETTINGS)
     remove_folder(job.staging)
+    sweep(job.out, SystemClock().epoch_ns())
     say("finding the packets")
     walks = walk_files(spark, job)
     warnings = [each.warning for each in walks if each.warning]
@@ -193,9 +202,9 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> Manifest:
     say("reading frames")
     outcome.add(tabulate_frames(spark, job, outcome))
     say("putting the tables into place")
-    manifest = commit(job.out, job.run, outcome.written, [*warnings, *outcome.faults])
+    entry = commit(job.out, job.entry([*warnings, *outcome.faults]), outcome.written)
     remove_folder(job.staging)
-    return manifest
+    return entry
 
 
 def parts_of(spark: SparkSession, job: Job, splits: Sequence[Split]) -> int:

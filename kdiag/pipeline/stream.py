@@ -28,7 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import kdiag
-from kdiag.clock import NS_PER_S
+from kdiag.clock import NS_PER_S, SystemClock
 from kdiag.errors import ReportError
 from kdiag.pcap.memory_budget import Limits
 from kdiag.pipeline.decode import PartDecoder, RunPart
@@ -37,7 +37,7 @@ from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order
 from kdiag.pipeline.output.checkpoint import load_state, read_whole, save_state, write_whole
-from kdiag.pipeline.output.partitions import commit
+from kdiag.pipeline.output.run_log import commit, sweep
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.rows.partitioner import partition_evenly
@@ -123,6 +123,7 @@ def start(
     if states.is_closed:
         raise ReportError(stream.checkpoint, "is closed: begin another with a folder of its own")
     states.last(None)
+    sweep(stream.job.out, SystemClock().epoch_ns())
     spark = session_with(spark, RUN_SETTINGS)
     spark.dataSource.register(FolderSource)
     captures = (
@@ -228,7 +229,7 @@ def close(spark: SparkSession, stream: StreamJob) -> None:
     end = partial(_end_part, job, splits, state.parts, before)
     outcome = outcome_of(do_tasks(spark, state.parts, end))
     _read_frames(spark, job, state, outcome, (before, f"{before}/end"))
-    commit(job.out, job.run, outcome.written, [])
+    commit(job.out, job.entry([]), outcome.written)
     remove_folder(job.staging)
     states.mark_closed()
 
@@ -306,7 +307,7 @@ def _do_batch(
     outcome = outcome_of(row["result"] for row in bundles.mapInArrow(feed, RESULT_DDL).collect())
     warnings = [each.warning for each in walks if each.warning]
     names = _read_frames(spark, job, state, outcome, folders)
-    commit(job.out, job.run, outcome.written, [*warnings, *outcome.faults])
+    commit(job.out, job.entry([*warnings, *outcome.faults]), outcome.written)
     remove_folder(job.staging)
     total = state.packets + sum(split.packets for split in new)
     last = [*state.splits[-1:], *new]

@@ -9,9 +9,11 @@ from typing import Any, Final, Protocol, Self, TypeVar
 
 import duckdb
 import pyarrow as pa
+from pyarrow import fs
 
 from kdiag.errors import ReportError
 from kdiag.report.parquet import table_file
+from kdiag.report.run_log import LoggedRun, files_of, read_log
 from kdiag.report.sql_report import SPARK, Query
 from kdiag.report.tables.catalog import TABLES
 
@@ -156,19 +158,22 @@ def open_folder(folder: Path, memory_limit: str | None = None) -> Database:
 
     Args:
         folder: has `exchanges.parquet` and so on, or folders `exchanges` and so on with Parquet
-            files at any depth, also partitioned as `key=value`.
+            files at any depth, also partitioned as `key=value`. If it has a log of runs, only files
+            of runs that are complete count.
         memory_limit: DuckDB's limit, such as `2GB`; by default 80 % of the machine.
 
     Raises:
         ReportError: if there are no tables.
     """
     folder = folder.resolve()
-    if not holds_tables(folder):
-        raise ReportError(str(folder), "holds no tables: there is no exchanges.parquet")
+    runs = _logged_runs(folder)
+    files_by_name = {name: _files(folder, name, runs) for name in TABLES}
+    if not files_by_name["exchanges"]:
+        why = "there is no exchanges.parquet" if runs is None else "no run has written exchanges"
+        raise ReportError(str(folder), f"holds no tables: {why}")
     database = Database(memory_limit)
     try:
-        for name in TABLES:
-            files = _files(folder, name)
+        for name, files in files_by_name.items():
             if files:
                 is_whole = files == [table_file(folder, name)]
                 database.add_files(name, files, are_partitions=not is_whole)
@@ -179,8 +184,9 @@ def open_folder(folder: Path, memory_limit: str | None = None) -> Database:
 
 
 def holds_tables(folder: Path) -> bool:
-    """Return whether `open_folder` finds tables in a folder."""
-    return bool(_files(folder, "exchanges"))
+    """Return whether a folder is one of tables, for `open_folder`."""
+    runs = _logged_runs(folder)
+    return runs is not None or bool(_files(folder, "exchanges", runs))
 
 
 def open_tables(tables: Mapping[str, pa.Table], memory_limit: str | None = None) -> Database:
@@ -212,10 +218,16 @@ def ask_spark(session: SqlSession, query: Query) -> Any:
     return session.sql(query.text(SPARK), args=query.values)
 
 
-def _files(folder: Path, name: str) -> list[Path]:
-    """Return the file of a table, or its partitions."""
+def _logged_runs(folder: Path) -> list[LoggedRun] | None:
+    return read_log(fs.LocalFileSystem(), str(folder))
+
+
+def _files(folder: Path, name: str, runs: list[LoggedRun] | None) -> list[Path]:
+    """Return the file of a table, or its partitions: if there is a log of runs, those in it."""
     if table_file(folder, name).is_file():
         return [table_file(folder, name)]
+    if runs is not None:
+        return [folder / file for file in files_of(runs, name)]
     return sorted(file for file in (folder / name).rglob("*.parquet") if file.is_file())
 
 

@@ -11,8 +11,9 @@ from pyspark.sql.types import StringType
 
 from kdiag.errors import ReportError
 from kdiag.pipeline.session import QUERY_SETTINGS, session_with
-from kdiag.pipeline.uri import is_folder
+from kdiag.pipeline.uri import is_folder, resolve
 from kdiag.report.engine import ask_spark
+from kdiag.report.run_log import files_of, read_log
 from kdiag.report.sql_report import Query
 from kdiag.report.tables.catalog import TABLES
 from kdiag.report.tables.column import Table
@@ -24,27 +25,37 @@ _STACK: Final = "\n\tat "
 def open_tables(spark: SparkSession, folder: str) -> None:
     """Create a view of each table in a folder, by its name.
 
-    A table without rows in any run is empty; columns that older files lack are null.
+    Of a folder with a log of runs, only files of complete runs are read. A table without rows in
+    any run is empty; columns that older files lack are null.
 
     Raises:
         ReportError: if there are no tables.
     """
     root = folder.rstrip("/")
-    if not is_folder(f"{root}/exchanges"):
-        raise ReportError(folder, "holds no tables: there is no folder exchanges")
+    files_by_name = _files_by_name(root)
+    if not files_by_name["exchanges"]:
+        raise ReportError(folder, "holds no tables: no run has written exchanges")
+    root = root.replace("s3://", "s3a://", 1)  # Hadoop's scheme, through which Spark reads
     for table in TABLES.values():
-        uri = f"{root}/{table.name}"
-        if is_folder(uri):
-            _open(spark, table, uri)
+        files = files_by_name[table.name]
+        if files:
+            _open(spark, table, f"{root}/{table.name}", [f"{root}/{file}" for file in files])
         else:
             spark.createDataFrame([], table.ddl).createOrReplaceTempView(table.name)
 
 
-def _open(spark: SparkSession, table: Table, uri: str) -> None:
-    uri = uri.replace("s3://", "s3a://", 1)  # Hadoop's scheme, through which Spark reads
+def _files_by_name(root: str) -> dict[str, list[str]]:
+    """Return the files of each table, or its folder if all of them count, as paths in the root."""
+    runs = read_log(*resolve(root))
+    if runs is None:
+        return {name: [name] if is_folder(f"{root}/{name}") else [] for name in TABLES}
+    return {name: files_of(runs, name) for name in TABLES}
+
+
+def _open(spark: SparkSession, table: Table, uri: str, files: list[str]) -> None:
     reader = spark.read.option("basePath", uri).option("mergeSchema", "true")
     try:
-        rows = reader.parquet(uri)
+        rows = reader.parquet(*files)
     except (PySparkException, Py4JError) as error:
         raise ReportError(uri, _why_unread(str(error))) from error
     known = {*rows.columns}

@@ -1,7 +1,9 @@
+import os
+import random
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -9,13 +11,17 @@ from folders import CAPTURES
 from kdiag.errors import CaptureError
 from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.run import Job, run
+from kdiag.report.engine import open_folder
+from kdiag.report.sql_report import Query
 from recordings.capture_sets import recorded_sets, write_hard_cases
+from spark_runs.killed_driver import is_killed
 from spark_runs.pipeline_parts import CHOICE, TABLE_NAMES, comparable, in_one_process, read_tables
 from tiers.sampling import sample
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+KILLS: Final = int(os.environ.get("KDIAG_RUN_KILLS", "1"))
 
 pytestmark = pytest.mark.real
 
@@ -81,11 +87,42 @@ def test_a_run_that_is_repeated_replaces_itself(spark: "SparkSession", tmp_path:
     said: list[str] = []
     first, second = (run(spark, job, said.append) for _ in range(2))
 
-    assert first == second
+    assert first.rows == second.rows
     assert first.rows["exchanges"] == sum(
         batch.num_rows for batch in read_tables(tmp_path / "out")["exchanges"]
     )
     assert said[0] == "finding the packets"
+
+
+def test_a_driver_that_is_killed_leaves_the_tables_as_they_were(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """Or as they are to be; a run that is begun again completes them."""
+    captures = [CAPTURES / name for name in ("acks.pcap", "transaction.pcap")]
+    out = tmp_path / "out"
+    before = run(spark, Job((str(captures[0]),), str(out), name="r", parts=2))
+    chance = random.Random(7)
+    arguments: list[object] = ["pipeline", "run", *captures, "--out", out, "--name", "r"]
+    arguments += ["--parts", 2, "--master", "local[2]", "--conf", "spark.driver.memory=1g"]
+    arguments += ["--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1"]
+    seen = {count_exchanges(out)}
+    for _ in range(KILLS):
+        is_killed(arguments, out, chance.randint(0, 60))
+        seen.add(count_exchanges(out))
+    after = run(spark, Job(tuple(map(str, captures)), str(out), name="r", parts=2))
+
+    assert seen <= {before.rows["exchanges"], after.rows["exchanges"]}
+    assert count_exchanges(out) == after.rows["exchanges"]
+    assert {str(each.relative_to(out)) for each in out.glob("exchanges/**/*.parquet")} == {
+        file for file in after.files if file.startswith("exchanges/")
+    }
+
+
+def count_exchanges(out: Path) -> int:
+    """Return how many exchanges a query finds."""
+    with open_folder(out) as database:
+        (answer,) = database.ask(Query("SELECT count(*) AS rows FROM exchanges", {}))
+    return int(answer.to_pylist()[0]["rows"])
 
 
 def test_what_is_no_capture_is_refused(spark: "SparkSession", tmp_path: Path) -> None:

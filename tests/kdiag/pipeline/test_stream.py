@@ -1,7 +1,6 @@
 import os
 import random
 import shutil
-import signal
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +12,7 @@ from kdiag.errors import ReportError
 from kdiag.pipeline.run import Job
 from kdiag.pipeline.stream import State, StreamJob, close, drain, run_stream, start
 from programs.kdiag_program import start_kdiag
+from spark_runs.killed_driver import is_killed
 from spark_runs.pipeline_parts import Tables, comparable, in_one_process, read_tables
 
 if TYPE_CHECKING:
@@ -156,19 +156,3 @@ def test_a_stream_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     is_closed = (folder.parent / "checkpoint" / "state.closed").exists()  # killed as it ended
     assert is_closed or start_kdiag(*arguments).wait() == 0
     check(read_tables(folder.parent / "out"), folder)
-
-
-def is_killed(arguments: list[object], folder: Path, files: int) -> bool:
-    """Start the program, and kill it when it has written so many files; false if it ends before."""
-    most = files + count_files(folder)
-    process = start_kdiag(*arguments, start_new_session=True)
-    if not process.lasts_until(lambda: count_files(folder) > most):
-        return False
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    return True
-
-
-def count_files(folder: Path) -> int:
-    """Return how many files there are below a folder, of which some may be about to go."""
-    return sum(len(files) for _, _, files in os.walk(folder))

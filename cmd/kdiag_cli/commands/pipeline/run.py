@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from kdiag.errors import CaptureError
 from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.input.segment_reader import TimeRange
-from kdiag.pipeline.output.partitions import Manifest
 from kdiag.pipeline.output.views import ask
 from kdiag.pipeline.run import Job, run
+from kdiag.report.run_log import LoggedRun
 from kdiag.report.tables.catalog import TableChoice
 from kdiag_cli.captures.source import read_topic_ids
 from kdiag_cli.commands.pipeline.options import PipelineRunOptions, SparkOptions
@@ -44,10 +44,10 @@ def run_job(options: PipelineRunOptions, spark: SparkOptions, output: ResultForm
             is_indexed=options.is_indexed,
             separates_networks=options.separates_networks,
         )
-        manifest = run(session, job, progress())
-        say(*manifest.warnings)
-        _print_manifest(manifest, output)
-        return ExitCode.PARTIAL if manifest.warnings else ExitCode.DONE
+        done = run(session, job, progress())
+        say(*done.warnings)
+        _print_run(done, output)
+        return ExitCode.PARTIAL if done.warnings else ExitCode.DONE
 
     return with_spark(spark, do)
 
@@ -72,13 +72,13 @@ def report_tables(question: TableQuestion, folder: str, spark: SparkOptions) -> 
     return with_spark(spark, do)
 
 
-def _print_manifest(manifest: Manifest, output: ResultFormat) -> None:
+def _print_run(done: LoggedRun, output: ResultFormat) -> None:
     screen = Output()
     if output is ResultFormat.JSON:
-        data = [{"run": manifest.run, "rows": manifest.rows, "files": len(manifest.files)}]
-        print_document(screen, "pipeline run", data, warnings=manifest.warnings)
+        data = [{"run": done.run, "rows": done.rows, "files": len(done.files)}]
+        print_document(screen, "pipeline run", data, warnings=done.warnings)
     else:
-        print_table(screen, ("TABLE", "ROWS"), list(manifest.rows.items()))
+        print_table(screen, ("TABLE", "ROWS"), list(done.rows.items()))
     screen.flush()
 
 

@@ -1,0 +1,108 @@
+"""How runs enter the log of a folder of tables, see `kdiag.report.run_log`.
+
+Tasks write into the staging folder of their run. When all have finished, the driver moves their
+files to their targets, where no file was before, and then writes the run's entry, which replaces
+that of an earlier run of the same name. A driver that is killed before has changed nothing for
+readers. What it leaves is swept by the next run.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from pyarrow import fs
+
+from kdiag.clock import NS_PER_S
+from kdiag.pipeline.output.checkpoint import write_whole
+from kdiag.pipeline.output.partitions import Written
+from kdiag.pipeline.uri import create_parent, resolve
+from kdiag.report.run_log import RUNS, LoggedRun, entry_path, read_log, read_run
+from kdiag.report.tables.catalog import TABLES
+
+_STAGING: Final = ".staging"
+_FORGOTTEN_NS: Final = 86_400 * NS_PER_S
+"""How long nothing is written into the staging folder of a run that will not go on."""
+_OWN_FILE: Final = re.compile(r"-[ce]\d+-[0-9a-f]{12}-\d+\.parquet$")
+"""How `TableFiles` names a file: nothing else is ever removed."""
+
+
+def staging_folder(folder: str, run: str) -> str:
+    """Return the folder of a run's files until its commit."""
+    return f"{folder}/{RUNS}/{run}{_STAGING}"
+
+
+def commit(folder: str, run: LoggedRun, written: Sequence[Written]) -> LoggedRun:
+    """Move the files of a run to their targets, enter it, and remove those that it replaces.
+
+    Args:
+        folder: of the tables.
+        run: its entry, but for files and rows.
+        written: the files.
+
+    Returns:
+        The entry as it is in the log.
+    """
+    system, root = resolve(folder)
+    earlier = read_run(system, root, run.run)
+    rows: dict[str, int] = {}
+    for each in written:
+        rows[each.table] = rows.get(each.table, 0) + each.rows
+        _, source = resolve(each.uri)
+        target = f"{root}/{each.target}"
+        create_parent(system, target)
+        system.move(source, target)
+    files = [each.target for each in written]
+    run = msgspec.structs.replace(run, rows=rows, files=files)
+    write_whole(entry_path(folder, run.run), msgspec.json.encode(run))
+    if earlier is not None:
+        _remove(system, [f"{root}/{file}" for file in earlier.files if file not in {*files}])
+    return run
+
+
+def sweep(folder: str, now_ns: int) -> None:
+    """Remove what runs have left that were killed: files that no entry names.
+
+    Other runs may write into the folder at the same time: their files stay, as long as they write.
+    So files are listed first, then what is under way, then the log: a run enters the log before it
+    removes its staging folder.
+
+    Args:
+        folder: of the tables.
+        now_ns: the time since 1970.
+    """
+    system, root = resolve(folder)
+    selectors = [
+        fs.FileSelector(f"{root}/{table}", allow_not_found=True, recursive=True) for table in TABLES
+    ]
+    found = [each for selector in selectors for each in system.get_file_info(selector)]
+    under_way = _under_way(system, root, now_ns)
+    named = {f"{root}/{file}" for run in read_log(system, root) or () for file in run.files}
+    orphans = [
+        str(each.path)
+        for each in found
+        if _OWN_FILE.search(each.base_name)
+        and each.path not in named
+        and not each.base_name.startswith(under_way)
+    ]
+    _remove(system, orphans)
+
+
+def _under_way(system: fs.FileSystem, root: str, now_ns: int) -> tuple[str, ...]:
+    """Return how files of runs under way begin; remove what those have staged that are not."""
+    beginnings = []
+    for each in system.get_file_info(fs.FileSelector(f"{root}/{RUNS}", allow_not_found=True)):
+        if not each.base_name.endswith(_STAGING):
+            continue
+        staged = system.get_file_info(fs.FileSelector(each.path, allow_not_found=True))
+        if max((file.mtime_ns or 0 for file in staged), default=0) < now_ns - _FORGOTTEN_NS:
+            system.delete_dir(each.path)
+        else:
+            beginnings.append(f"{each.base_name.removesuffix(_STAGING)}-")
+    return tuple(beginnings)
+
+
+def _remove(system: fs.FileSystem, paths: Sequence[str]) -> None:
+    for path in paths:
+        if system.get_file_info(path).type == fs.FileType.File:
+            system.delete_file(path)

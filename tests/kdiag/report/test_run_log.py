@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+from pyarrow import fs, parquet
+
+from folders import CAPTURES
+from kdiag.errors import ReportError
+from kdiag.report.engine import holds_tables, open_folder
+from kdiag.report.run_log import files_of, read_log, read_run
+from kdiag.report.sql_report import Query
+from recordings.capture_tables import tables_of
+
+LOCAL = fs.LocalFileSystem()
+EXCHANGES = tables_of([CAPTURES / "acks.pcap"])["exchanges"]
+NAMES = ("exchanges/date=2026-11-21/a.parquet", "exchanges/date=2026-11-21/b.parquet")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with two files of a table, and a log without entries."""
+    for name in NAMES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(EXCHANGES, tmp_path / name)
+    (tmp_path / "_runs").mkdir()
+    return tmp_path
+
+
+def enter(folder: Path, entry: str) -> None:
+    """Write the entry of run `r`."""
+    (folder / "_runs" / "r.json").write_text(entry)
+
+
+def counted(folder: Path) -> int:
+    """Return how many exchanges a query finds."""
+    with open_folder(folder) as database:
+        (answer,) = database.ask(Query("SELECT count(*) AS rows FROM exchanges", {}))
+    return int(answer.to_pylist()[0]["rows"])
+
+
+def test_only_files_that_the_log_names_are_read(folder: Path) -> None:
+    """Those of a run under way, or of one that was killed, are there and do not count."""
+    enter(folder, f'{{"run": "r", "files": ["{NAMES[0]}"]}}')
+
+    assert counted(folder) == EXCHANGES.num_rows
+    assert files_of(read_log(LOCAL, str(folder)) or [], "exchanges") == [NAMES[0]]
+    assert files_of(read_log(LOCAL, str(folder)) or [], "gaps") == []
+
+
+def test_a_folder_whose_first_run_was_killed_holds_nothing(folder: Path) -> None:
+    """That is said, and it is not taken for a capture."""
+    assert holds_tables(folder)
+    assert read_log(LOCAL, str(folder)) == []
+    with pytest.raises(ReportError, match="no run has written exchanges"):
+        open_folder(folder)
+
+
+def test_without_a_log_all_files_are_read(folder: Path) -> None:
+    """Other programs write tables too."""
+    (folder / "_runs").rmdir()
+
+    assert read_log(LOCAL, str(folder)) is None
+    assert counted(folder) == 2 * EXCHANGES.num_rows
+
+
+def test_a_run_of_an_older_release_that_broke_off_does_not_count(folder: Path) -> None:
+    """It named its files before they were there; what is unreadable is an error."""
+    enter(folder, f'{{"run": "r", "files": ["{NAMES[0]}"], "is_complete": false}}')
+    assert read_log(LOCAL, str(folder)) == []
+    enter(folder, "{")
+    with pytest.raises(ReportError, match=r"r\.json: is no entry"):
+        read_run(LOCAL, str(folder), "r")
+    assert read_run(LOCAL, str(folder), "s") is None
