@@ -47,7 +47,7 @@ SPARKS_FILES = [
     f"kdiag/pipeline/{name}.py"
     for name in (
         *("input/test_folder_source", "input/test_source", "output/test_views"),
-        *("test_run", "test_stream", "test_tasks"),
+        *("test_captures", "test_run", "test_stream", "test_tasks"),
         "input/test_split_index",
     )
 ]

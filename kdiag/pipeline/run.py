@@ -13,7 +13,7 @@ frames is most of the work and is shared by all tasks, in chunks. So a connectio
 capture's bytes does not keep the other tasks waiting for long.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
@@ -30,6 +30,7 @@ from kdiag.clock import SystemClock
 from kdiag.errors import CaptureError
 from kdiag.exchange.context.fetch_session import FetchSessions
 from kdiag.pcap.files.pcapng import Secrets
+from kdiag.pipeline.captures import Wanted, find_captures, find_new_captures, note_changes
 from kdiag.pipeline.decode import (
     FETCH_ORDER,
     FETCHES,
@@ -47,16 +48,16 @@ from kdiag.pipeline.input.split import (
     Walk,
     in_order,
     note_overlap,
-    walk,
 )
 from kdiag.pipeline.input.split_index import CaptureUris
 from kdiag.pipeline.output.checkpoint import load_state, save_state
 from kdiag.pipeline.output.partitions import TableFiles
-from kdiag.pipeline.output.run_log import commit, staging_folder, sweep
+from kdiag.pipeline.output.read_captures import ReadCaptures, refuse_doubles, refuse_losses
+from kdiag.pipeline.output.run_log import commit, open_log, staging_folder, sweep
 from kdiag.pipeline.output.staging import Staged, Staging, read_all, read_staged
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import PACKETS, POSITIONS, MappedFiles
-from kdiag.pipeline.rows.partitioner import Partitioner, Weights, partition_by_weight
+from kdiag.pipeline.rows.partitioner import Partitioner, partition_by_weight
 from kdiag.pipeline.session import RUN_SETTINGS, cores_of, session_with
 from kdiag.pipeline.shared import Shared, share
 from kdiag.pipeline.tabulate import (
@@ -71,14 +72,13 @@ from kdiag.pipeline.tabulate import (
     topic_names,
 )
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
-from kdiag.pipeline.uri import expand, remove_folder
+from kdiag.pipeline.uri import canonical, remove_folder
 from kdiag.report.arrow import TableBatches
 from kdiag.report.run_log import LoggedRun
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TableChoice
 
 DEFAULT_PART_BYTES: Final = 128 << 20
 DEFAULT_CHUNK_BYTES: Final = 1 << 30
-_WALKS_PER_CORE: Final = 8
 _READS_PER_CORE: Final = 4
 _NAMES_OF_A_TASK: Final = 256
 _SESSIONS: Final = "sessions"
@@ -120,6 +120,7 @@ class Job(NamedTuple):
             decoded, which saves their shuffle; all machines must reach them.
         separates_networks: whether the same addresses in different VLANs or VXLAN networks are
             different.
+        is_new: whether captures are left out that the log of the folder has already.
     """
 
     inputs: tuple[str, ...]
@@ -135,13 +136,19 @@ class Job(NamedTuple):
     chunk_bytes: int = DEFAULT_CHUNK_BYTES
     is_indexed: bool = True
     separates_networks: bool = False
+    is_new: bool = False
 
     @property
     def run(self) -> str:
         """Return the name of the run."""
         if self.name:
             return self.name
-        return sha256("\n".join(sorted(self.inputs)).encode()).hexdigest()[:_RUN_NAME_DIGITS]
+        return self.named_after(map(canonical, self.inputs)).name
+
+    @property
+    def wanted(self) -> Wanted:
+        """Return what is wanted of the captures."""
+        return Wanted(self.inputs, self.split_bytes, self.times)
 
     @property
     def packet_schema(self) -> pa.Schema:
@@ -153,9 +160,26 @@ class Job(NamedTuple):
         """Return the folder of the run's staged files."""
         return staging_folder(self.out, self.run)
 
-    def entry(self, warnings: list[str]) -> LoggedRun:
-        """Return the entry of the run in the log of its folder, but for files and rows."""
-        return LoggedRun(self.run, warnings=warnings, kdiag=kdiag.__version__)
+    def named_after(self, facts: Iterable[object]) -> "Job":
+        """Return the job with a name that is made of facts about its captures, and its times."""
+        text = "\n".join([*sorted(map(str, facts)), *map(str, self.times)])
+        return self._replace(name=sha256(text.encode()).hexdigest()[:_RUN_NAME_DIGITS])
+
+    def entry(self, walks: Sequence[Walk], warnings: list[str]) -> LoggedRun:
+        """Return the entry of the run in the log of its folder, but for files and rows.
+
+        Args:
+            walks: through the captures that it reads.
+            warnings: about them.
+        """
+        return LoggedRun(
+            self.run,
+            warnings=warnings,
+            captures=[each.capture for each in walks],
+            from_ns=self.times.from_ns,
+            to_ns=self.times.to_ns,
+            kdiag=kdiag.__version__,
+        )
 
     def on(self, splits: Shared[list[Split]], secrets: tuple[Secrets, ...] = ()) -> "Job":
         """Return the job for the splits and the secrets of its captures, small enough to send."""
@@ -175,16 +199,27 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
     Raises:
         CaptureError: if an input is not a capture or cannot be opened; with `failfast`, also if it
             is damaged.
+        ReportError: if captures are in the tables already, or rows of others would be lost.
     """
     spark = session_with(spark, RUN_SETTINGS)
+    log = open_log(job.out)
+    say("finding the packets")
+    if job.is_new:
+        walks, warnings = find_new_captures(spark, job.wanted, ReadCaptures(log.runs()))
+        if not walks:
+            return LoggedRun("", warnings=warnings)
+        job = job.named_after(each.capture for each in walks)
+    else:
+        walks, warnings = find_captures(spark, job.wanted), []
+    refuse_doubles(log.runs(), job.entry(walks, []))
+    if not job.name:
+        refuse_losses(log.runs(), job.entry(walks, []))
     remove_folder(job.staging)
     sweep(job.out, SystemClock().epoch_ns())
-    say("finding the packets")
-    walks = walk_files(spark, job)
-    warnings = [each.warning for each in walks if each.warning]
-    if warnings and job.mode == FAILFAST:
-        raise CaptureError(warnings[0], f"is damaged, and the mode is {FAILFAST}")
-    warnings += note_overlap(walks)
+    damage = [each.warning for each in walks if each.warning]
+    if damage and job.mode == FAILFAST:
+        raise CaptureError(damage[0], f"is damaged, and the mode is {FAILFAST}")
+    warnings += [*damage, *note_overlap(walks)]
     splits = in_order(walks)
     secrets = tuple(each for found in walks for each in found.secrets)
     shared = share(job.staging, splits, list[Split])
@@ -202,7 +237,8 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
     say("reading frames")
     outcome.add(tabulate_frames(spark, job, outcome))
     say("putting the tables into place")
-    entry = commit(job.out, job.entry([*warnings, *outcome.faults]), outcome.written)
+    entry = job.entry(walks, [*warnings, *note_changes(walks), *outcome.faults])
+    entry = commit(job.out, log, entry, outcome.written)
     remove_folder(job.staging)
     return entry
 
@@ -214,37 +250,6 @@ def parts_of(spark: SparkSession, job: Job, splits: Sequence[Split]) -> int:
     size = sum(split.end - split.start for split in splits)
     cores = cores_of(spark)
     return cores * max(1, -(-size // (DEFAULT_PART_BYTES * cores)))
-
-
-def walk_files(spark: SparkSession, job: Job) -> list[Walk]:
-    """Find the splits of a job's inputs.
-
-    Raises:
-        CaptureError: if an input is not a capture or cannot be opened, or a folder holds none.
-    """
-    files = list(expand([*job.inputs]))
-    walks: list[Walk] = []
-    if files:
-        tasks = min(len(files), _WALKS_PER_CORE * cores_of(spark))
-        found = do_tasks(spark, len(files), partial(_walk_file, files, job.split_bytes), tasks)
-        walks = [msgspec.json.decode(each, type=Walk) for each in found]
-    refused = next((each for each in walks if not each.splits), None)
-    if refused is not None:
-        raise CaptureError(refused.uri, refused.warning)
-    known = [each for each in walks if each.splits[0].end]
-    if not known:
-        raise CaptureError(", ".join(job.inputs), "holds no capture file")
-    return known
-
-
-def _walk_file(files: list[tuple[str, bool]], split_bytes: int, number: int) -> Iterator[Walk]:
-    uri, is_in_folder = files[number]
-    try:
-        yield walk(uri, split_bytes)
-    except CaptureError as error:
-        # A folder may hold other files too; a file that is named must be a capture.
-        nothing = [Split(uri, 0, 0, b"", 1, 0, 0, 0)]
-        yield Walk(uri, 0, nothing if is_in_folder else [], error.why, [], Weights())
 
 
 def _decode(

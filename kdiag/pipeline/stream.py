@@ -31,13 +31,15 @@ import kdiag
 from kdiag.clock import NS_PER_S, SystemClock
 from kdiag.errors import ReportError
 from kdiag.pcap.memory_budget import Limits
+from kdiag.pipeline.captures import find_new_captures
 from kdiag.pipeline.decode import PartDecoder, RunPart
 from kdiag.pipeline.input.capture_log import CaptureContent
 from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order
 from kdiag.pipeline.output.checkpoint import load_state, read_whole, save_state, write_whole
-from kdiag.pipeline.output.run_log import commit, sweep
+from kdiag.pipeline.output.read_captures import ReadCaptures
+from kdiag.pipeline.output.run_log import commit, open_log, sweep
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.rows.partitioner import partition_evenly
@@ -49,7 +51,6 @@ from kdiag.pipeline.run import (
     follow_fetches,
     staged_names,
     tabulate_frames,
-    walk_files,
 )
 from kdiag.pipeline.session import RUN_SETTINGS, session_with
 from kdiag.pipeline.shared import Shared, share
@@ -229,15 +230,20 @@ def close(spark: SparkSession, stream: StreamJob) -> None:
     end = partial(_end_part, job, splits, state.parts, before)
     outcome = outcome_of(do_tasks(spark, state.parts, end))
     _read_frames(spark, job, state, outcome, (before, f"{before}/end"))
-    commit(job.out, job.entry([]), outcome.written)
+    commit(job.out, states.log, job.entry([], []), outcome.written)
     remove_folder(job.staging)
     states.mark_closed()
 
 
 class _States:
-    """The states of a stream, a folder for each batch."""
+    """The states of a stream, a folder for each batch.
+
+    Attributes:
+        log: of the folder of tables.
+    """
 
     def __init__(self, stream: StreamJob) -> None:
+        self.log = open_log(stream.job.out)
         self._folder = f"{stream.checkpoint}/state"
         self._parts = stream.job.parts or DEFAULT_PARTS
 
@@ -291,7 +297,14 @@ def _do_batch(
     earlier, state = states.last(batch)
     job = _job(stream, files, f"{batch:08}")
     remove_folder(job.staging)
-    walks = walk_files(spark, job)
+    log = states.log
+    others = ReadCaptures(each for each in log.runs() if each.run != job.run)
+    walks, warnings = find_new_captures(spark, job.wanted, others)
+    known = len(files) - len(walks) - len(warnings)
+    if known:
+        warnings.append(f"{known} of {len(files)} captures are in the tables already: left out")
+    if not walks:
+        return warnings
     latest_ns = max((split.last_ns for split in state.splits), default=0)
     new = in_order(walks, state.packets, latest_ns)
     folders = states.folder(earlier), states.folder(batch)
@@ -305,9 +318,9 @@ def _do_batch(
     batch_of_parts = _Batch(state.parts, folders, recorded, idle_before_ns)
     feed = partial(_feed_part, job, batch_of_parts)
     outcome = outcome_of(row["result"] for row in bundles.mapInArrow(feed, RESULT_DDL).collect())
-    warnings = [each.warning for each in walks if each.warning]
+    warnings += [each.warning for each in walks if each.warning]
     names = _read_frames(spark, job, state, outcome, folders)
-    commit(job.out, job.entry([*warnings, *outcome.faults]), outcome.written)
+    commit(job.out, log, job.entry(walks, [*warnings, *outcome.faults]), outcome.written)
     remove_folder(job.staging)
     total = state.packets + sum(split.packets for split in new)
     last = [*state.splits[-1:], *new]

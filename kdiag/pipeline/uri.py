@@ -5,9 +5,11 @@ What is called a URI here is a local path, or a URI such as `s3://bucket/folder/
 """
 
 import io
+import re
 from collections.abc import Iterator
+from os.path import realpath
 from pathlib import PurePosixPath
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, Final, NamedTuple, cast
 
 import pyarrow as pa
 from pyarrow import fs
@@ -15,6 +17,7 @@ from pyarrow import fs
 from kdiag.errors import CaptureError
 
 _LOCAL: Final = fs.LocalFileSystem()
+_SLASHES: Final = re.compile("/+")
 
 
 def resolve(uri: str) -> tuple[fs.FileSystem, str]:
@@ -69,8 +72,15 @@ def is_local(uri: str) -> bool:
     return isinstance(system, fs.LocalFileSystem)
 
 
-def size_of(uri: str) -> int:
-    """Return how many bytes a file has.
+class FileState(NamedTuple):
+    """What changes when a file is written to: its size in bytes, and when that was, since 1970."""
+
+    size: int
+    mtime_ns: int
+
+
+def state_of(uri: str) -> FileState:
+    """Return the state of a file.
 
     Raises:
         CaptureError: if there is no such file.
@@ -79,7 +89,25 @@ def size_of(uri: str) -> int:
     info = system.get_file_info(path)
     if info.type != fs.FileType.File:
         raise CaptureError(uri, "cannot be opened: there is no such file")
-    return int(info.size)
+    return FileState(int(info.size), int(info.mtime_ns or 0))
+
+
+def size_of(uri: str) -> int:
+    """Return how many bytes a file has.
+
+    Raises:
+        CaptureError: if there is no such file.
+    """
+    return state_of(uri).size
+
+
+def canonical(uri: str) -> str:
+    """Return the one name of a file or folder, however it is spelled: of a link, its target."""
+    scheme, separator, rest = uri.partition("://")
+    if separator and scheme != "file":
+        return f"{scheme}://{_SLASHES.sub('/', rest).removesuffix('/')}"
+    _, path = resolve(uri)
+    return realpath(path)
 
 
 def is_folder(uri: str) -> bool:

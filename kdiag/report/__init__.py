@@ -4,7 +4,7 @@
     rows             of each table, beside its columns        `tables/`
     TableBatches     rows as Arrow batches of bounded size    `arrow`
     ParquetTables    a Parquet file for each table            `parquet`
-    LoggedRun        a run in the log of a folder: its files  `run_log`
+    RunLog           the runs that wrote into a folder        `run_log`
     RecordFile       the records of `kdiag tail` as Parquet   `record_file`
     Report           a question with its answer in SQL        `sql_report`, `sql/*.sql`
     Database         the tables in DuckDB, where SQL runs     `engine`

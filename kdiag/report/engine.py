@@ -13,7 +13,7 @@ from pyarrow import fs
 
 from kdiag.errors import ReportError
 from kdiag.report.parquet import table_file
-from kdiag.report.run_log import LoggedRun, files_of, read_log
+from kdiag.report.run_log import LoggedRun, RunLog, files_of
 from kdiag.report.sql_report import SPARK, Query
 from kdiag.report.tables.catalog import TABLES
 
@@ -219,7 +219,8 @@ def ask_spark(session: SqlSession, query: Query) -> Any:
 
 
 def _logged_runs(folder: Path) -> list[LoggedRun] | None:
-    return read_log(fs.LocalFileSystem(), str(folder))
+    log = RunLog(fs.LocalFileSystem(), str(folder))
+    return log.runs() if log.exists else None
 
 
 def _files(folder: Path, name: str, runs: list[LoggedRun] | None) -> list[Path]:

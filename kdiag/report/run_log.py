@@ -21,6 +21,24 @@ RUNS: Final = "_runs"
 _ENTRY: Final = ".json"
 
 
+class ReadCapture(msgspec.Struct, frozen=True):
+    """A capture that a run has read.
+
+    Attributes:
+        uri: of the file, the same however it was spelled.
+        size: in bytes, before it was read.
+        mtime_ns: when it was written last, then.
+        first_ns, last_ns: the earliest and the latest time of its packets; the former is the larger
+            if it has none.
+    """
+
+    uri: str
+    size: int
+    mtime_ns: int
+    first_ns: int
+    last_ns: int
+
+
 class LoggedRun(msgspec.Struct, frozen=True):
     """An entry of the log: a run that is complete.
 
@@ -29,6 +47,8 @@ class LoggedRun(msgspec.Struct, frozen=True):
         rows: how many of each table.
         files: their paths in the folder of tables.
         warnings: about captures that could not be read completely.
+        captures: what it has read; none in entries of older releases.
+        from_ns, to_ns: the times that packets were wanted from; None for no limit.
         kdiag: the version that has written it.
         is_complete: false in entries of older releases whose run broke off while they moved files.
         schema: number of this document's shape.
@@ -38,36 +58,55 @@ class LoggedRun(msgspec.Struct, frozen=True):
     rows: dict[str, int] = {}
     files: list[str] = []
     warnings: list[str] = []
+    captures: list[ReadCapture] = []
+    from_ns: int | None = None
+    to_ns: int | None = None
     kdiag: str = ""
     is_complete: bool = True
     schema: int = 2
 
 
-def read_log(system: fs.FileSystem, root: str) -> list[LoggedRun] | None:
-    """Return the complete runs of a folder of tables by name; None if it has no log.
+class RunLog:
+    """The log of a folder of tables. An entry is read once, and again if it was replaced."""
 
-    Raises:
-        ReportError: if an entry cannot be read.
-    """
-    folder = f"{root}/{RUNS}"
-    if system.get_file_info(folder).type != fs.FileType.Directory:
-        return None
-    found = system.get_file_info(fs.FileSelector(folder))
-    paths = sorted(str(each.path) for each in found if each.base_name.endswith(_ENTRY))
-    runs = [_read_entry(system, path) for path in paths]
-    return [each for each in runs if each.is_complete]
+    def __init__(self, system: fs.FileSystem, root: str) -> None:
+        """Read nothing yet.
 
+        Args:
+            system: where the folder is.
+            root: its path there.
+        """
+        self._system = system
+        self._folder = f"{root}/{RUNS}"
+        self._entries: dict[tuple[str, int, int], LoggedRun] = {}
 
-def read_run(system: fs.FileSystem, root: str, run: str) -> LoggedRun | None:
-    """Return the entry of a run; None if it has none.
+    @property
+    def exists(self) -> bool:
+        """Return whether the folder has a log, though it may be empty."""
+        return bool(self._system.get_file_info(self._folder).type == fs.FileType.Directory)
 
-    Raises:
-        ReportError: if it cannot be read.
-    """
-    path = entry_path(root, run)
-    if system.get_file_info(path).type != fs.FileType.File:
-        return None
-    return _read_entry(system, path)
+    def runs(self) -> list[LoggedRun]:
+        """Return the complete runs by name.
+
+        Raises:
+            ReportError: if an entry cannot be read.
+        """
+        found = self._system.get_file_info(fs.FileSelector(self._folder, allow_not_found=True))
+        entries = {}
+        for each in found:
+            if each.base_name.endswith(_ENTRY):
+                key = str(each.path), int(each.size or 0), int(each.mtime_ns or 0)
+                entries[key] = self._entries.get(key) or self._read(key[0])
+        self._entries = entries
+        return [entries[key] for key in sorted(entries) if entries[key].is_complete]
+
+    def _read(self, path: str) -> LoggedRun:
+        with self._system.open_input_stream(path) as stream:
+            data = stream.read()
+        try:
+            return msgspec.json.decode(data, type=LoggedRun)
+        except msgspec.DecodeError as error:
+            raise ReportError(path, f"is no entry of a run of this release: {error}") from error
 
 
 def entry_path(root: str, run: str) -> str:
@@ -78,12 +117,3 @@ def entry_path(root: str, run: str) -> str:
 def files_of(runs: Sequence[LoggedRun], table: str) -> list[str]:
     """Return the files of a table that runs have written, as paths in the folder of tables."""
     return [file for each in runs for file in each.files if file.startswith(f"{table}/")]
-
-
-def _read_entry(system: fs.FileSystem, path: str) -> LoggedRun:
-    with system.open_input_stream(path) as stream:
-        data = stream.read()
-    try:
-        return msgspec.json.decode(data, type=LoggedRun)
-    except msgspec.DecodeError as error:
-        raise ReportError(path, f"is no entry of a run of this release: {error}") from error

@@ -43,7 +43,7 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
             --seconds --size --sizes --sweep
             --warm-up --watch --write-to-topic""",
         "Spark": """--checkpoint --close --conf --every --idle --master --mode --most-files --name
-            --once --parts --shuffle-payloads --split-mb""",
+            --new --once --parts --shuffle-payloads --split-mb""",
         "Limits": "--max-bytes --max-frame --max-memory --max-waiting --timeout",
         "Connection": """--as-version --bootstrap-server --config --debug --password --password-file
             --profile --rack --verbose -X""",

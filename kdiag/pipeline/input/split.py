@@ -26,7 +26,8 @@ from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.files.window import BLOCK_BYTES, Window, open_window
 from kdiag.pcap.reader import read_blocks
 from kdiag.pipeline.rows.partitioner import Weights, WeightSampler
-from kdiag.pipeline.uri import open_file, size_of
+from kdiag.pipeline.uri import FileState, canonical, open_file, size_of, state_of
+from kdiag.report.run_log import ReadCapture
 
 DEFAULT_SPLIT_BYTES: Final = 64 << 20
 _MAX_PREAMBLE_BYTES: Final = 1 << 20
@@ -76,6 +77,7 @@ class Walk(NamedTuple):
         warning: the error that ended the walk before the end of the file; empty without one.
         secrets: the TLS key logs in it.
         weights: of its connections, by a sample.
+        state: of the file before the walk.
     """
 
     uri: str
@@ -84,6 +86,14 @@ class Walk(NamedTuple):
     warning: str
     secrets: list[Secrets]
     weights: Weights
+    state: FileState = FileState(0, 0)
+
+    @property
+    def capture(self) -> ReadCapture:
+        """Return the file as the log of a run has it."""
+        first_ns = min((split.first_ns for split in self.splits), default=_NEVER_NS)
+        last_ns = max((split.last_ns for split in self.splits), default=-_NEVER_NS)
+        return ReadCapture(canonical(self.uri), *self.state, first_ns, last_ns)
 
 
 def walk(uri: str, split_bytes: int = DEFAULT_SPLIT_BYTES) -> Walk:
@@ -92,10 +102,10 @@ def walk(uri: str, split_bytes: int = DEFAULT_SPLIT_BYTES) -> Walk:
     Raises:
         CaptureError: if it cannot be opened, is empty or not a capture.
     """
-    size = size_of(uri)
+    state = state_of(uri)
     secrets: list[Secrets] = []
     preamble = bytearray()
-    with _open_split(uri, 0, size, b"", min(split_bytes, BLOCK_BYTES)) as window:
+    with _open_split(uri, 0, state.size, b"", min(split_bytes, BLOCK_BYTES)) as window:
         walker = _Walker(uri, window, split_bytes)
         blocks = read_blocks(window, secrets, preamble)
         warning = ""
@@ -104,10 +114,10 @@ def walk(uri: str, split_bytes: int = DEFAULT_SPLIT_BYTES) -> Walk:
                 walker.add(block, preamble)
         except CaptureError as error:
             warning = str(CaptureError(uri, error.why, offset=error.offset))
-        splits = walker.splits(size)
+        splits = walker.splits(state.size)
     first_ns = walker.file_first_ns
     keys = [each for each in secrets if each.kind == TLS_KEY_LOG]
-    return Walk(uri, first_ns, splits, warning, keys, walker.sampler.weights)
+    return Walk(uri, first_ns, splits, warning, keys, walker.sampler.weights, state)
 
 
 class _Walker:

@@ -16,8 +16,9 @@ from pyarrow import fs
 from kdiag.clock import NS_PER_S
 from kdiag.pipeline.output.checkpoint import write_whole
 from kdiag.pipeline.output.partitions import Written
+from kdiag.pipeline.output.read_captures import refuse_doubles
 from kdiag.pipeline.uri import create_parent, resolve
-from kdiag.report.run_log import RUNS, LoggedRun, entry_path, read_log, read_run
+from kdiag.report.run_log import RUNS, LoggedRun, RunLog, entry_path
 from kdiag.report.tables.catalog import TABLES
 
 _STAGING: Final = ".staging"
@@ -32,19 +33,30 @@ def staging_folder(folder: str, run: str) -> str:
     return f"{folder}/{RUNS}/{run}{_STAGING}"
 
 
-def commit(folder: str, run: LoggedRun, written: Sequence[Written]) -> LoggedRun:
+def open_log(folder: str) -> RunLog:
+    """Return the log of a folder of tables."""
+    return RunLog(*resolve(folder))
+
+
+def commit(folder: str, log: RunLog, run: LoggedRun, written: Sequence[Written]) -> LoggedRun:
     """Move the files of a run to their targets, enter it, and remove those that it replaces.
 
     Args:
         folder: of the tables.
+        log: of the folder.
         run: its entry, but for files and rows.
         written: the files.
 
     Returns:
         The entry as it is in the log.
+
+    Raises:
+        ReportError: if another run has read the same captures in the meantime.
     """
     system, root = resolve(folder)
-    earlier = read_run(system, root, run.run)
+    runs = log.runs()
+    refuse_doubles(runs, run)
+    earlier = [file for each in runs if each.run == run.run for file in each.files]
     rows: dict[str, int] = {}
     for each in written:
         rows[each.table] = rows.get(each.table, 0) + each.rows
@@ -55,8 +67,7 @@ def commit(folder: str, run: LoggedRun, written: Sequence[Written]) -> LoggedRun
     files = [each.target for each in written]
     run = msgspec.structs.replace(run, rows=rows, files=files)
     write_whole(entry_path(folder, run.run), msgspec.json.encode(run))
-    if earlier is not None:
-        _remove(system, [f"{root}/{file}" for file in earlier.files if file not in {*files}])
+    _remove(system, [f"{root}/{file}" for file in earlier if file not in {*files}])
     return run
 
 
@@ -77,7 +88,7 @@ def sweep(folder: str, now_ns: int) -> None:
     ]
     found = [each for selector in selectors for each in system.get_file_info(selector)]
     under_way = _under_way(system, root, now_ns)
-    named = {f"{root}/{file}" for run in read_log(system, root) or () for file in run.files}
+    named = {f"{root}/{file}" for run in open_log(folder).runs() for file in run.files}
     orphans = [
         str(each.path)
         for each in found

@@ -13,7 +13,7 @@ from kdiag.errors import ReportError
 from kdiag.pipeline.session import QUERY_SETTINGS, session_with
 from kdiag.pipeline.uri import is_folder, resolve
 from kdiag.report.engine import ask_spark
-from kdiag.report.run_log import files_of, read_log
+from kdiag.report.run_log import RunLog, files_of
 from kdiag.report.sql_report import Query
 from kdiag.report.tables.catalog import TABLES
 from kdiag.report.tables.column import Table
@@ -46,9 +46,10 @@ def open_tables(spark: SparkSession, folder: str) -> None:
 
 def _files_by_name(root: str) -> dict[str, list[str]]:
     """Return the files of each table, or its folder if all of them count, as paths in the root."""
-    runs = read_log(*resolve(root))
-    if runs is None:
+    log = RunLog(*resolve(root))
+    if not log.exists:
         return {name: [name] if is_folder(f"{root}/{name}") else [] for name in TABLES}
+    runs = log.runs()
     return {name: files_of(runs, name) for name in TABLES}
 
 

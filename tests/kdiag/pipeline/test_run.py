@@ -1,5 +1,6 @@
 import os
 import random
+import shutil
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from folders import CAPTURES
-from kdiag.errors import CaptureError
+from kdiag.errors import CaptureError, ReportError
 from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.run import Job, run
 from kdiag.report.engine import open_folder
@@ -92,6 +93,26 @@ def test_a_run_that_is_repeated_replaces_itself(spark: "SparkSession", tmp_path:
         batch.num_rows for batch in read_tables(tmp_path / "out")["exchanges"]
     )
     assert said[0] == "finding the packets"
+
+
+def test_captures_by_another_spelling_double_nothing(spark: "SparkSession", tmp_path: Path) -> None:
+    """They are the same run; of one that is in another run, nothing is read a second time."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    shutil.copy(CAPTURES / "acks.pcap", folder)
+    (tmp_path / "link").symlink_to("in")
+    first = run(spark, Job((str(folder),), str(out), parts=2))
+    assert run(spark, Job((f"{tmp_path}/link/",), str(out), parts=2)).run == first.run
+    assert count_exchanges(out) == first.rows["exchanges"]
+    one = Job((str(folder / "acks.pcap"),), str(out), parts=2)
+    with pytest.raises(ReportError, match=f"in the tables already, by run {first.run}: --new"):
+        run(spark, one)
+    assert run(spark, one._replace(is_new=True)).captures == []
+    shutil.copy(CAPTURES / "transaction.pcap", folder)
+    new = run(spark, Job((str(folder),), str(out), parts=2, is_new=True))
+
+    assert [Path(each.uri).name for each in new.captures] == ["transaction.pcap"]
+    assert count_exchanges(out) == first.rows["exchanges"] + new.rows["exchanges"]
 
 
 def test_a_driver_that_is_killed_leaves_the_tables_as_they_were(

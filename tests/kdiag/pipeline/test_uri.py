@@ -1,9 +1,19 @@
+import os
 from pathlib import Path
 
 import pytest
 
 from kdiag.errors import CaptureError
-from kdiag.pipeline.uri import expand, is_folder, open_file, remove_folder, resolve, size_of
+from kdiag.pipeline.uri import (
+    canonical,
+    expand,
+    is_folder,
+    open_file,
+    remove_folder,
+    resolve,
+    size_of,
+    state_of,
+)
 
 
 def test_a_path_and_a_uri_are_the_same_file(tmp_path: Path) -> None:
@@ -17,6 +27,30 @@ def test_a_path_and_a_uri_are_the_same_file(tmp_path: Path) -> None:
         with open_file(uri) as opened:
             opened.seek(1)
             assert opened.read() == b"bc"
+
+
+def test_a_file_has_one_name_however_it_is_spelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relative, absolute, by a link, as a URI, with slashes too many."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "link").symlink_to("in")
+    monkeypatch.chdir(tmp_path)
+    spellings = ("in", "in/", "./in//", "link", f"{tmp_path}/in", (tmp_path / "in").as_uri())
+
+    assert {canonical(each) for each in spellings} == {str(tmp_path / "in")}
+    assert canonical("s3://bucket//in/a.pcap/") == "s3://bucket/in/a.pcap"
+
+
+def test_a_file_that_is_written_to_is_in_another_state(tmp_path: Path) -> None:
+    """Whether it is longer, or only newer."""
+    file = tmp_path / "a.pcap"
+    file.write_bytes(b"abc")
+    before = state_of(str(file))
+    os.utime(file, ns=(1, 1))
+
+    assert state_of(str(file)) == (3, 1)
+    assert before.mtime_ns > 1
 
 
 def test_a_folder_stands_for_the_files_in_it(tmp_path: Path) -> None:

@@ -6,11 +6,10 @@ from pyarrow import fs, parquet
 from folders import CAPTURES
 from kdiag.errors import ReportError
 from kdiag.report.engine import holds_tables, open_folder
-from kdiag.report.run_log import files_of, read_log, read_run
+from kdiag.report.run_log import RunLog, files_of
 from kdiag.report.sql_report import Query
 from recordings.capture_tables import tables_of
 
-LOCAL = fs.LocalFileSystem()
 EXCHANGES = tables_of([CAPTURES / "acks.pcap"])["exchanges"]
 NAMES = ("exchanges/date=2026-11-21/a.parquet", "exchanges/date=2026-11-21/b.parquet")
 
@@ -30,6 +29,11 @@ def enter(folder: Path, entry: str) -> None:
     (folder / "_runs" / "r.json").write_text(entry)
 
 
+def log_of(folder: Path) -> RunLog:
+    """Return the log."""
+    return RunLog(fs.LocalFileSystem(), str(folder))
+
+
 def counted(folder: Path) -> int:
     """Return how many exchanges a query finds."""
     with open_folder(folder) as database:
@@ -42,14 +46,15 @@ def test_only_files_that_the_log_names_are_read(folder: Path) -> None:
     enter(folder, f'{{"run": "r", "files": ["{NAMES[0]}"]}}')
 
     assert counted(folder) == EXCHANGES.num_rows
-    assert files_of(read_log(LOCAL, str(folder)) or [], "exchanges") == [NAMES[0]]
-    assert files_of(read_log(LOCAL, str(folder)) or [], "gaps") == []
+    runs = log_of(folder).runs()
+    assert files_of(runs, "exchanges") == [NAMES[0]]
+    assert files_of(runs, "gaps") == []
 
 
 def test_a_folder_whose_first_run_was_killed_holds_nothing(folder: Path) -> None:
     """That is said, and it is not taken for a capture."""
     assert holds_tables(folder)
-    assert read_log(LOCAL, str(folder)) == []
+    assert log_of(folder).exists
     with pytest.raises(ReportError, match="no run has written exchanges"):
         open_folder(folder)
 
@@ -58,15 +63,15 @@ def test_without_a_log_all_files_are_read(folder: Path) -> None:
     """Other programs write tables too."""
     (folder / "_runs").rmdir()
 
-    assert read_log(LOCAL, str(folder)) is None
+    assert not log_of(folder).exists
     assert counted(folder) == 2 * EXCHANGES.num_rows
 
 
 def test_a_run_of_an_older_release_that_broke_off_does_not_count(folder: Path) -> None:
     """It named its files before they were there; what is unreadable is an error."""
     enter(folder, f'{{"run": "r", "files": ["{NAMES[0]}"], "is_complete": false}}')
-    assert read_log(LOCAL, str(folder)) == []
+    log = log_of(folder)
+    assert log.runs() == []
     enter(folder, "{")
     with pytest.raises(ReportError, match=r"r\.json: is no entry"):
-        read_run(LOCAL, str(folder), "r")
-    assert read_run(LOCAL, str(folder), "s") is None
+        log.runs()

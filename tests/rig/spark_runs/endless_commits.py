@@ -10,7 +10,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Final
 
-from kdiag.pipeline.output.run_log import commit, staging_folder, sweep
+from kdiag.pipeline.output.run_log import commit, open_log, staging_folder, sweep
 from kdiag.pipeline.uri import remove_folder
 from kdiag.report.run_log import LoggedRun
 from spark_runs.written_tables import stage
@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
         remove_folder(staging_folder(str(folder), _RUN))
         sweep(str(folder), 0)
         written = stage(folder, _RUN, *((1, f"b:{port}", "a") for port in range(rows)))
-        commit(str(folder), LoggedRun(_RUN), written)
+        commit(str(folder), open_log(str(folder)), LoggedRun(_RUN), written)
 
 
 if __name__ == "__main__":

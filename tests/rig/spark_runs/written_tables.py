@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from kdiag.pipeline.output.partitions import TableFiles, Written
-from kdiag.pipeline.output.run_log import commit, staging_folder
+from kdiag.pipeline.output.run_log import commit, open_log, staging_folder
 from kdiag.report.arrow import arrow_schema
 from kdiag.report.run_log import LoggedRun
 from kdiag.report.tables.catalog import TABLES
@@ -36,7 +36,8 @@ def stage(folder: Path, run: str, *rows: Row) -> list[Written]:
 
 def write(folder: Path, run: str, *rows: Row) -> list[str]:
     """Write rows as a run, and commit it; return the files that are there then."""
-    commit(str(folder), LoggedRun(run, warnings=["a warning"]), stage(folder, run, *rows))
+    written, entry = stage(folder, run, *rows), LoggedRun(run, warnings=["a warning"])
+    commit(str(folder), open_log(str(folder)), entry, written)
     return files_in(folder)
 
 

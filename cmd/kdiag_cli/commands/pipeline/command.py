@@ -11,6 +11,7 @@ from kdiag_cli.commands.pipeline.options import (
     SparkOptions,
     read_conf,
     require_spark,
+    run_name,
     split_bytes,
 )
 from kdiag_cli.options.capture_completion import complete_reports
@@ -40,6 +41,7 @@ app = typer.Typer(
 _RUN_EXAMPLES: Final = """\b
 Examples:
   kdiag pipeline run captures/ --out tables
+  kdiag pipeline run captures/ --out tables --new
   kdiag pipeline run s3://bucket/captures --out s3://bucket/tables --master spark://host:7077
   kdiag pipeline run a.pcap b.pcap.gz --out tables --conf spark.driver.memory=4g
   kdiag pipeline report clients tables
@@ -102,8 +104,14 @@ def run(  # noqa: PLR0913 - a parameter for each option
     master: Master = None,
     conf: Conf = None,
     name: Annotated[
-        str, typer.Option(help="Of the run: it replaces what a run of this name has written.")
+        str,
+        typer.Option(
+            help="Of the run: it replaces what a run of this name has written.", callback=run_name
+        ),
     ] = "",
+    new: Annotated[
+        bool, typer.Option("--new", help="Read only captures that are not in the tables yet.")
+    ] = False,
     parts: Annotated[
         int, typer.Option(min=0, help="Parts that connections are divided into; 0 to choose.")
     ] = 0,
@@ -147,7 +155,10 @@ def run(  # noqa: PLR0913 - a parameter for each option
     """Write the tables of captures as Parquet, by date and broker.
 
     A connection that is seen before and after NAT counts each time here, unlike in kdiag decode.
+    The same captures and times again replace what they gave; those of another run are refused.
     """
+    if new and name:
+        raise typer.BadParameter("adds a run, and --name replaces one", param_hint="'--new'")
     options = PipelineRunOptions(
         inputs=inputs,
         out=out,
@@ -164,6 +175,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
         topic_ids=topic_ids,
         keylogs=keylog or (),
         separates_networks=separate_networks,
+        is_new=new,
     )
     spark = SparkOptions(master, read_conf(conf or []))
     require_spark()
@@ -186,7 +198,9 @@ def stream(  # noqa: PLR0913 - as above
     ],
     master: Master = None,
     conf: Conf = None,
-    name: Annotated[str, typer.Option(help="Of the stream; its files bear it.")] = "stream",
+    name: Annotated[
+        str, typer.Option(help="Of the stream; its files bear it.", callback=run_name)
+    ] = "stream",
     parts: Annotated[
         int, typer.Option(min=1, help="Parts of the connections; fixed by the first batch.")
     ] = 8,

@@ -1,5 +1,6 @@
 """The options of `kdiag pipeline`, validated: of its runs, its streams, and of Spark."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,6 +14,7 @@ from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.quantities import parsed
 from kdiag_cli.output.terminal import say
 
+_NAME: Final = re.compile(r"\w[\w.-]*")
 _LEAST_SPLIT_BYTES: Final = 1 << 20
 _MOST_SPLIT_BYTES: Final = 1 << 30
 
@@ -47,6 +49,7 @@ class PipelineRunOptions(NamedTuple):
         topic_ids: the file with names of topic ids.
         keylogs: files with the secrets of TLS connections.
         separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
+        is_new: whether captures that are in the tables already are left out.
     """
 
     inputs: Sequence[str]
@@ -64,6 +67,7 @@ class PipelineRunOptions(NamedTuple):
     topic_ids: Path | None
     keylogs: Sequence[Path]
     separates_networks: bool
+    is_new: bool
 
 
 class PipelineStreamOptions(NamedTuple):
@@ -122,6 +126,17 @@ def require_spark() -> None:
     except ReportError as error:
         say(str(error))
         raise typer.Exit(ExitCode.USAGE) from None
+
+
+def run_name(name: str) -> str:
+    """Return the name of a run, which is part of the names of files.
+
+    Raises:
+        typer.BadParameter: it cannot be.
+    """
+    if name and not _NAME.fullmatch(name):
+        raise typer.BadParameter(f"{name!r} is not of letters, digits, dots, _ and -")
+    return name
 
 
 def split_bytes(given: str | int) -> int:

@@ -43,9 +43,12 @@ def run_job(options: PipelineRunOptions, spark: SparkOptions, output: ResultForm
             split_bytes=options.split_bytes,
             is_indexed=options.is_indexed,
             separates_networks=options.separates_networks,
+            is_new=options.is_new,
         )
         done = run(session, job, progress())
         say(*done.warnings)
+        if not done.captures:
+            say("no capture is new: all are in the tables already")
         _print_run(done, output)
         return ExitCode.PARTIAL if done.warnings else ExitCode.DONE
 

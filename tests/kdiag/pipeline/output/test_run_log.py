@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyarrow import fs, parquet
+from pyarrow import parquet
 
 from kdiag.clock import SystemClock
-from kdiag.pipeline.output.run_log import commit, staging_folder, sweep
-from kdiag.report.run_log import LoggedRun, files_of, read_log
+from kdiag.pipeline.output.run_log import commit, open_log, staging_folder, sweep
+from kdiag.report.run_log import LoggedRun, files_of
 from programs.child_program import ChildProgram
 from spark_runs.endless_commits import ROWS
 from spark_runs.written_tables import files_in, stage, write
@@ -21,7 +21,7 @@ TWO_DAYS = ((1, "b:1", "a"), (DAY_NS, "b:1", "b"))
 
 def logged(folder: Path) -> dict[str, LoggedRun]:
     """Return the log by the names of runs."""
-    return {each.run: each for each in read_log(fs.LocalFileSystem(), str(folder)) or ()}
+    return {each.run: each for each in open_log(str(folder)).runs()}
 
 
 def test_a_run_replaces_itself_and_no_other(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_commit_that_breaks_off_changes_nothing_for_readers(tmp_path: Path) ->
     written = stage(tmp_path, "r", *TWO_DAYS)
     Path(written[1].uri).unlink()
     with pytest.raises(OSError, match="No such file"):
-        commit(str(tmp_path), LoggedRun("r"), written)
+        commit(str(tmp_path), open_log(str(tmp_path)), LoggedRun("r"), written)
 
     assert logged(tmp_path)["r"].files == before
     assert len(files_in(tmp_path)) == 2

@@ -27,3 +27,11 @@ def test_only_a_stream_that_ends_can_be_closed() -> None:
 
     assert done.code == 2
     assert "needs --once" in done.err
+
+
+def test_a_run_of_new_captures_replaces_none() -> None:
+    """So it has no name that could be another's."""
+    done = kdiag("pipeline", "run", "a.pcap", "--out", "t", "--new", "--name", "x")
+
+    assert done.code == 2
+    assert "adds a run, and --name replaces one" in done.err

@@ -1,7 +1,7 @@
 import pytest
 import typer
 
-from kdiag_cli.commands.pipeline.options import read_conf, require_spark, split_bytes
+from kdiag_cli.commands.pipeline.options import read_conf, require_spark, run_name, split_bytes
 from kdiag_cli.exit_code import ExitCode
 
 
@@ -31,3 +31,11 @@ def test_a_split_is_given_in_megabytes() -> None:
     for text in ("0", "2000", "64K"):
         with pytest.raises(typer.BadParameter, match="not between 1M and 1G"):
             split_bytes(text)
+
+
+def test_the_name_of_a_run_can_be_that_of_a_file() -> None:
+    """It is part of one."""
+    assert [run_name(text) for text in ("", "day-1.a_b")] == ["", "day-1.a_b"]
+    for text in ("a/b", "..", "-a", "a b"):
+        with pytest.raises(typer.BadParameter, match="letters, digits"):
+            run_name(text)
