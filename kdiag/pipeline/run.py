@@ -53,7 +53,7 @@ from kdiag.pipeline.input.split_index import CaptureUris
 from kdiag.pipeline.output.checkpoint import load_state, save_state
 from kdiag.pipeline.output.partitions import TableFiles
 from kdiag.pipeline.output.read_captures import ReadCaptures, refuse_doubles, refuse_losses
-from kdiag.pipeline.output.run_log import commit, open_log, staging_folder, sweep
+from kdiag.pipeline.output.run_log import commit, open_log, refuse_others, staging_folder, sweep
 from kdiag.pipeline.output.staging import Staged, Staging, read_all, read_staged
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import PACKETS, POSITIONS, MappedFiles
@@ -211,6 +211,7 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
         job = job.named_after(each.capture for each in walks)
     else:
         walks, warnings = find_captures(spark, job.wanted), []
+    refuse_others(log.runs(), job.entry(walks, []))
     refuse_doubles(log.runs(), job.entry(walks, []))
     if not job.name:
         refuse_losses(log.runs(), job.entry(walks, []))

@@ -16,9 +16,11 @@ TLS is not decrypted. Names of topic ids are known from the batch in which they 
 unmatched response is identified by the requests of its own part alone.
 """
 
-from collections.abc import Callable, Iterator
-from functools import partial
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from typing import Final, NamedTuple
+from uuid import uuid4
 
 import msgspec
 import pyarrow as pa
@@ -36,10 +38,10 @@ from kdiag.pipeline.decode import PartDecoder, RunPart
 from kdiag.pipeline.input.capture_log import CaptureContent
 from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
-from kdiag.pipeline.input.split import Split, in_order
+from kdiag.pipeline.input.split import Split, Walk, in_order
 from kdiag.pipeline.output.checkpoint import load_state, read_whole, save_state, write_whole
 from kdiag.pipeline.output.read_captures import ReadCaptures
-from kdiag.pipeline.output.run_log import commit, open_log, sweep
+from kdiag.pipeline.output.run_log import commit, open_log, refuse_others, sweep
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.rows.partitioner import partition_evenly
@@ -56,11 +58,14 @@ from kdiag.pipeline.session import RUN_SETTINGS, session_with
 from kdiag.pipeline.shared import Shared, share
 from kdiag.pipeline.tabulate import NameBytes, name_bytes
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
-from kdiag.pipeline.uri import folders_in, remove_folder
+from kdiag.pipeline.uri import canonical, folders_in, remove_folder
+from kdiag.report.run_log import LoggedRun
 
 DEFAULT_PARTS: Final = 8
 DEFAULT_IDLE_S: Final = 3600
+_NAME: Final = "stream"
 _NO_BATCH: Final = -1
+_END: Final = "end"
 _STARTS: Final = 3
 _WORKER_IS_LATE: Final = "Python worker failed to connect back"
 """Spark's words where the process that lists the folder took more than 10 s to start."""
@@ -118,12 +123,14 @@ def start(
         warn: called with what could not be read.
 
     Raises:
-        ReportError: if the checkpoint is closed or of another release.
+        ReportError: if the checkpoint is closed or of another release, or the tables have batches
+            of this name from another checkpoint.
     """
     states = _States(stream)
     if states.is_closed:
         raise ReportError(stream.checkpoint, "is closed: begin another with a folder of its own")
     states.last(None)
+    states.refuse_others()
     sweep(stream.job.out, SystemClock().epoch_ns())
     spark = session_with(spark, RUN_SETTINGS)
     spark.dataSource.register(FolderSource)
@@ -223,14 +230,14 @@ def close(spark: SparkSession, stream: StreamJob) -> None:
     if batch == _NO_BATCH:
         return
     spark = session_with(spark, RUN_SETTINGS)
-    job = _job(stream, (), "end")
+    job = _job(stream, (), _END)
     remove_folder(job.staging)
     before = states.folder(batch)
     splits = share(job.staging, state.splits, list[Split])
     end = partial(_end_part, job, splits, state.parts, before)
     outcome = outcome_of(do_tasks(spark, state.parts, end))
     _read_frames(spark, job, state, outcome, (before, f"{before}/end"))
-    commit(job.out, states.log, job.entry([], []), outcome.written)
+    commit(job.out, states.log, states.entry(job, [], []), outcome.written)
     remove_folder(job.staging)
     states.mark_closed()
 
@@ -244,8 +251,37 @@ class _States:
 
     def __init__(self, stream: StreamJob) -> None:
         self.log = open_log(stream.job.out)
+        self._checkpoint = stream.checkpoint
+        self._name = stream.job.name or _NAME
         self._folder = f"{stream.checkpoint}/state"
         self._parts = stream.job.parts or DEFAULT_PARTS
+
+    @cached_property
+    def id(self) -> str:
+        """Return what tells this stream from all others; it is in the checkpoint from the start."""
+        uri = f"{self._checkpoint}/id"
+        if (known := read_whole(uri)) is not None:
+            return known.decode()
+        made = uuid4().hex
+        write_whole(uri, made.encode())
+        return made
+
+    def entry(self, job: Job, walks: Sequence[Walk], warnings: list[str]) -> LoggedRun:
+        """Return the entry of a batch in the log, but for files and rows."""
+        checkpoint = canonical(self._checkpoint)
+        entry = job.entry(walks, warnings)
+        return msgspec.structs.replace(entry, stream=self.id, checkpoint=checkpoint)
+
+    def refuse_others(self) -> None:
+        """Refuse to replace batches of another stream, whose names are the same.
+
+        Raises:
+            ReportError: with what to do.
+        """
+        batch = re.compile(rf"{re.escape(self._name)}-(\d{{8}}|{_END})")
+        for each in self.log.runs():
+            if batch.fullmatch(each.run):
+                refuse_others([each], LoggedRun(each.run, stream=self.id))
 
     @property
     def is_closed(self) -> bool:
@@ -283,7 +319,7 @@ class _States:
 
 
 def _job(stream: StreamJob, files: tuple[str, ...], batch: str) -> Job:
-    name, rules = stream.job.name or "stream", stream.job.rules
+    name, rules = stream.job.name or _NAME, stream.job.rules
     idle_ns = stream.idle_s * NS_PER_S
     limits = msgspec.structs.replace(rules.limits or Limits(), idle_ns=idle_ns)
     rules = rules._replace(limits=limits)
@@ -320,7 +356,8 @@ def _do_batch(
     outcome = outcome_of(row["result"] for row in bundles.mapInArrow(feed, RESULT_DDL).collect())
     warnings += [each.warning for each in walks if each.warning]
     names = _read_frames(spark, job, state, outcome, folders)
-    commit(job.out, log, job.entry(walks, [*warnings, *outcome.faults]), outcome.written)
+    entry = states.entry(job, walks, [*warnings, *outcome.faults])
+    commit(job.out, log, entry, outcome.written)
     remove_folder(job.staging)
     total = state.packets + sum(split.packets for split in new)
     last = [*state.splits[-1:], *new]

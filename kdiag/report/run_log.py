@@ -49,6 +49,8 @@ class LoggedRun(msgspec.Struct, frozen=True):
         warnings: about captures that could not be read completely.
         captures: what it has read; none in entries of older releases.
         from_ns, to_ns: the times that packets were wanted from; None for no limit.
+        stream: the id of the stream that it is a batch of; empty if it is none.
+        checkpoint: the folder of that stream's state.
         kdiag: the version that has written it.
         is_complete: false in entries of older releases whose run broke off while they moved files.
         schema: number of this document's shape.
@@ -61,6 +63,8 @@ class LoggedRun(msgspec.Struct, frozen=True):
     captures: list[ReadCapture] = []
     from_ns: int | None = None
     to_ns: int | None = None
+    stream: str = ""
+    checkpoint: str = ""
     kdiag: str = ""
     is_complete: bool = True
     schema: int = 2

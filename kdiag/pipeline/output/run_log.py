@@ -7,13 +7,14 @@ readers. What it leaves is swept by the next run.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 from pyarrow import fs
 
 from kdiag.clock import NS_PER_S
+from kdiag.errors import ReportError
 from kdiag.pipeline.output.checkpoint import write_whole
 from kdiag.pipeline.output.partitions import Written
 from kdiag.pipeline.output.read_captures import refuse_doubles
@@ -51,10 +52,12 @@ def commit(folder: str, log: RunLog, run: LoggedRun, written: Sequence[Written])
         The entry as it is in the log.
 
     Raises:
-        ReportError: if another run has read the same captures in the meantime.
+        ReportError: if another run has read the same captures in the meantime, or the entry is of
+            another stream.
     """
     system, root = resolve(folder)
     runs = log.runs()
+    refuse_others(runs, run)
     refuse_doubles(runs, run)
     earlier = [file for each in runs if each.run == run.run for file in each.files]
     rows: dict[str, int] = {}
@@ -69,6 +72,19 @@ def commit(folder: str, log: RunLog, run: LoggedRun, written: Sequence[Written])
     write_whole(entry_path(folder, run.run), msgspec.json.encode(run))
     _remove(system, [f"{root}/{file}" for file in earlier if file not in {*files}])
     return run
+
+
+def refuse_others(runs: Iterable[LoggedRun], run: LoggedRun) -> None:
+    """Refuse to replace a batch of a stream by anything but the same stream.
+
+    Raises:
+        ReportError: with what to do.
+    """
+    for each in runs:
+        if each.run == run.run and each.stream != run.stream:
+            owner = f"the stream with checkpoint {each.checkpoint}" if each.stream else "another"
+            todo = "go on with that one, or give --name another name"
+            raise ReportError(f"run {run.run}", f"is of {owner}, and would be replaced: {todo}")
 
 
 def sweep(folder: str, now_ns: int) -> None:

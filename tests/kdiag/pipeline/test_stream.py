@@ -9,7 +9,7 @@ import pytest
 
 from folders import CAPTURES
 from kdiag.errors import ReportError
-from kdiag.pipeline.run import Job
+from kdiag.pipeline.run import Job, run
 from kdiag.pipeline.stream import State, StreamJob, close, drain, run_stream, start
 from programs.kdiag_program import start_kdiag
 from spark_runs.killed_driver import is_killed
@@ -140,6 +140,27 @@ def test_a_checkpoint_of_another_release_is_refused(spark: "SparkSession", folde
     assert State("0.0.0", 2).names == {}
     with pytest.raises(ReportError, match=r"is of kdiag 0\.0\.0"):
         start(spark, stream)
+
+
+def test_a_second_stream_replaces_no_batch_of_the_first(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """By the same name it is refused; by another it leaves out what the first has read."""
+    folder = rotated(tmp_path, 2)
+    first = job_of(folder, most_files=2)
+    drain(start(spark, first))
+    before = sorted((tmp_path / "out").rglob("*"))
+    second = first._replace(checkpoint=str(tmp_path / "other"))
+    with pytest.raises(ReportError, match=f"stream with checkpoint {tmp_path}/checkpoint, and"):
+        start(spark, second)
+    warned: list[str] = []
+    third = second._replace(job=second.job._replace(name="t"), checkpoint=str(tmp_path / "third"))
+    drain(start(spark, third, warn=warned.append))
+    with pytest.raises(ReportError, match="would be replaced"):
+        run(spark, Job((str(folder),), str(tmp_path / "out"), name="s-00000000", parts=2))
+
+    assert warned == ["2 of 2 captures are in the tables already: left out"]
+    assert sorted((tmp_path / "out").rglob("*")) == before
 
 
 def test_a_stream_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
