@@ -52,7 +52,12 @@ from kdiag.pipeline.input.split import (
 from kdiag.pipeline.input.split_index import CaptureUris
 from kdiag.pipeline.output.checkpoint import load_state, save_state
 from kdiag.pipeline.output.partitions import TableFiles
-from kdiag.pipeline.output.read_captures import ReadCaptures, refuse_doubles, refuse_losses
+from kdiag.pipeline.output.read_captures import (
+    ReadCaptures,
+    note_border,
+    refuse_doubles,
+    refuse_losses,
+)
 from kdiag.pipeline.output.run_log import commit, open_log, refuse_others, staging_folder, sweep
 from kdiag.pipeline.output.staging import Staged, Staging, read_all, read_staged
 from kdiag.pipeline.rows.bundles import unbundle
@@ -211,16 +216,17 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
         job = job.named_after(each.capture for each in walks)
     else:
         walks, warnings = find_captures(spark, job.wanted), []
-    refuse_others(log.runs(), job.entry(walks, []))
-    refuse_doubles(log.runs(), job.entry(walks, []))
+    runs, entry = log.runs(), job.entry(walks, [])
+    refuse_others(runs, entry)
+    refuse_doubles(runs, entry)
     if not job.name:
-        refuse_losses(log.runs(), job.entry(walks, []))
+        refuse_losses(runs, entry)
     remove_folder(job.staging)
     sweep(job.out, SystemClock().epoch_ns())
     damage = [each.warning for each in walks if each.warning]
     if damage and job.mode == FAILFAST:
         raise CaptureError(damage[0], f"is damaged, and the mode is {FAILFAST}")
-    warnings += [*damage, *note_overlap(walks)]
+    warnings += [*damage, *note_overlap(walks), *note_border(runs, entry)]
     splits = in_order(walks)
     secrets = tuple(each for found in walks for each in found.secrets)
     shared = share(job.staging, splits, list[Split])

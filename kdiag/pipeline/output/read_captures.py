@@ -8,10 +8,12 @@ by its size, its first and its last packet. A file whose name was reused is anot
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
+from kdiag.clock import NS_PER_S
 from kdiag.errors import ReportError
-from kdiag.pipeline.input.segment_reader import TimeRange
+from kdiag.pipeline.input.segment_reader import ALWAYS, TimeRange
 from kdiag.report.run_log import LoggedRun, ReadCapture
 
 
@@ -76,6 +78,20 @@ class ReadCaptures:
         found = (each for each in self._readings(capture) if wanted.overlaps(each.span))
         return next((each.run for each in found), None)
 
+    def neighbour(self, capture: ReadCapture, times: TimeRange) -> tuple[LoggedRun, int] | None:
+        """Return a run that has read a capture up to where it is wanted from, or on from its end.
+
+        Returns:
+            The run, and the time of the border; None if there is no such run.
+        """
+        wanted = span_of(capture, times)
+        whole = span_of(capture, ALWAYS)
+        for each in self._readings(capture):
+            for border_ns, other_ns in zip(wanted, reversed(each.span), strict=True):
+                if border_ns == other_ns and whole.start_ns < border_ns < whole.end_ns:
+                    return each.run, border_ns
+        return None
+
     def has(self, uri: str, size: int, mtime_ns: int, times: TimeRange) -> bool:
         """Return whether a file that nobody has opened yet is known, and its wanted times read."""
         capture = self._by_file.get((uri, size, mtime_ns))
@@ -120,3 +136,20 @@ def refuse_losses(runs: Sequence[LoggedRun], run: LoggedRun) -> None:
                 why = f"is in the tables by run {run.run}, and is not read now"
                 todo = f"--new keeps it and adds what is new, --name {run.run} gives it up"
                 raise ReportError(capture.uri, f"{why}: {todo}")
+
+
+def note_border(runs: Sequence[LoggedRun], run: LoggedRun) -> list[str]:
+    """Return a warning if another run ends amid a capture where this one begins, or begins there.
+
+    A request before the border whose response is behind it is a row in both.
+    """
+    others = ReadCaptures(each for each in runs if each.run != run.run)
+    times = TimeRange(run.from_ns, run.to_ns)
+    for capture in run.captures:
+        found = others.neighbour(capture, times)
+        if found is not None:
+            neighbour, border_ns = found
+            moment = datetime.fromtimestamp(border_ns / NS_PER_S, UTC).isoformat()
+            why = f"meets run {neighbour.run} at {moment}: what was in flight then is in both"
+            return [f"{capture.uri}: {why}, as an unanswered request and an unmatched response"]
+    return []

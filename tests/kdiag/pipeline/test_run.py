@@ -1,6 +1,7 @@
 import os
 import random
 import shutil
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,10 @@ import pytest
 from folders import CAPTURES
 from kdiag.errors import CaptureError, ReportError
 from kdiag.pipeline.decode import FlowRules
+from kdiag.pipeline.input.segment_reader import TimeRange
+from kdiag.pipeline.output.run_log import staging_folder
 from kdiag.pipeline.run import Job, run
+from kdiag.pipeline.uri import remove_folder
 from kdiag.report.engine import open_folder
 from kdiag.report.sql_report import Query
 from recordings.capture_sets import recorded_sets, write_hard_cases
@@ -22,6 +26,8 @@ from tiers.sampling import sample
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+IN_FLIGHT_NS: Final = 1_795_268_752_472_193_000
+"""When four of the 53 requests of `rebalance.pcap` had no response yet."""
 KILLS: Final = int(os.environ.get("KDIAG_RUN_KILLS", "1"))
 
 pytestmark = pytest.mark.real
@@ -115,6 +121,23 @@ def test_captures_by_another_spelling_double_nothing(spark: "SparkSession", tmp_
     assert count_exchanges(out) == first.rows["exchanges"] + new.rows["exchanges"]
 
 
+def test_a_run_up_to_a_time_and_one_from_it_on_lose_nothing(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """Each request is there once; those that were in flight then are told."""
+    capture, out = str(CAPTURES / "rebalance.pcap"), str(tmp_path)
+    parted = [TimeRange(to_ns=IN_FLIGHT_NS), TimeRange(from_ns=IN_FLIGHT_NS)]
+    before, after = (run(spark, Job((capture,), out, times=times, parts=1)) for times in parted)
+    batches = read_tables(tmp_path)["exchanges"]
+    states = Counter(state for batch in batches for state in batch.column("status").to_pylist())
+
+    assert before.run != after.run
+    assert states == {"ok": 49, "unanswered": 4, "unmatched": 4}
+    assert before.warnings == []
+    (warning,) = after.warnings
+    assert f"meets run {before.run} at 2026-11-21T13:45:52" in warning
+
+
 def test_a_driver_that_is_killed_leaves_the_tables_as_they_were(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
@@ -128,7 +151,8 @@ def test_a_driver_that_is_killed_leaves_the_tables_as_they_were(
     arguments += ["--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1"]
     seen = {count_exchanges(out)}
     for _ in range(KILLS):
-        is_killed(arguments, out, chance.randint(0, 60))
+        remove_folder(staging_folder(str(out), "r"))
+        assert is_killed(arguments, out, chance.randint(0, 8))
         seen.add(count_exchanges(out))
     after = run(spark, Job(tuple(map(str, captures)), str(out), name="r", parts=2))
 

@@ -47,8 +47,8 @@ Examples:
   kdiag pipeline report clients tables
 
 \b
-Exit codes: 0 done, 2 wrong usage, an unreadable file, or no Spark, 8 partial (a file is damaged
-or cut), 130 interrupted.
+Exit codes: 0 done, 2 wrong usage, an unreadable file, captures that another run has read, or no
+Spark, 8 partial (what is missing is said), 130 interrupted.
 """
 
 _STREAM_EXAMPLES: Final = """\b

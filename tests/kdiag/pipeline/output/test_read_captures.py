@@ -5,6 +5,7 @@ from kdiag.pipeline.input.segment_reader import ALWAYS, TimeRange
 from kdiag.pipeline.output.read_captures import (
     CaptureSpan,
     ReadCaptures,
+    note_border,
     refuse_doubles,
     refuse_losses,
     span_of,
@@ -45,6 +46,19 @@ def test_times_that_adjoin_are_read_and_such_that_overlap_are_not() -> None:
     refuse_doubles(runs, entry("y", A, times=TimeRange(150, None)))
     with pytest.raises(ReportError, match="by run x"):
         refuse_doubles(runs, entry("y", A, times=TimeRange(149, None)))
+
+
+def test_a_border_between_two_runs_is_told() -> None:
+    """Where packets lie on both sides of it; whichever run came first."""
+    early, late = TimeRange(None, 150), TimeRange(150, None)
+    for first, second in ((early, late), (late, early)):
+        (told,) = note_border([entry("x", B, A, times=first)], entry("y", B, A, times=second))
+        assert told.startswith("/in/a.pcap: meets run x at 1970-01-01T00:00:00")
+    assert note_border([entry("x", A)], entry("y", A, times=TimeRange(200, None))) == []
+    assert (
+        note_border([entry("x", A, times=early)], entry("y", A, times=TimeRange(151, None))) == []
+    )
+    assert note_border([entry("x", A, times=early)], entry("x", A, times=early)) == []
 
 
 def test_a_run_that_lacks_captures_of_itself_is_refused() -> None:
