@@ -76,9 +76,19 @@ def find_new_captures(
 
 
 def note_changes(walks: Sequence[Walk]) -> list[str]:
-    """Return a warning for each capture that was written to since it was walked through."""
-    why = "was written to while it was read: run this again when it is complete"
-    return [f"{each.uri}: {why}" for each in walks if state_of(each.uri) != each.state]
+    """Return a warning for each capture that was written to since it was walked through.
+
+    One that was removed since then, as a ring buffer does, was read before or failed its task.
+    """
+    why = "was written to while it was read: what was added is not in the tables"
+    return [f"{each.uri}: {why}" for each in walks if _has_changed(each)]
+
+
+def _has_changed(walk: Walk) -> bool:
+    try:
+        return state_of(walk.uri) != walk.state
+    except CaptureError:
+        return False
 
 
 def _files(inputs: Sequence[str]) -> list[tuple[str, bool]]:

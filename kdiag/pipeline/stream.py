@@ -33,7 +33,7 @@ import kdiag
 from kdiag.clock import NS_PER_S, SystemClock
 from kdiag.errors import ReportError
 from kdiag.pcap.memory_budget import Limits
-from kdiag.pipeline.captures import find_new_captures
+from kdiag.pipeline.captures import find_new_captures, note_changes
 from kdiag.pipeline.decode import PartDecoder, RunPart
 from kdiag.pipeline.input.capture_log import CaptureContent
 from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
@@ -356,6 +356,7 @@ def _do_batch(
     outcome = outcome_of(row["result"] for row in bundles.mapInArrow(feed, RESULT_DDL).collect())
     warnings += [each.warning for each in walks if each.warning]
     names = _read_frames(spark, job, state, outcome, folders)
+    warnings += note_changes(walks)
     entry = states.entry(job, walks, [*warnings, *outcome.faults])
     commit(job.out, log, entry, outcome.written)
     remove_folder(job.staging)

@@ -25,6 +25,9 @@ _WILDCARD: Final = re.compile(r"[*?\[]")
 _NO_TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
 _DRAWING: Final = re.compile(r"^\s*\^[\^\s~]*$", re.MULTILINE)
 """The line below a quoted query that points at a place in it."""
+_MISSING: Final = (
+    "is missing, and a run in the log (_runs) has written it: repeat that run, or remove its entry"
+)
 _ONLY_SELECT: Final = "expected one SELECT: a query reads the tables and changes nothing"
 
 
@@ -163,7 +166,7 @@ def open_folder(folder: Path, memory_limit: str | None = None) -> Database:
         memory_limit: DuckDB's limit, such as `2GB`; by default 80 % of the machine.
 
     Raises:
-        ReportError: if there are no tables.
+        ReportError: if there are no tables, or a file in the log is missing.
     """
     folder = folder.resolve()
     runs = _logged_runs(folder)
@@ -185,8 +188,7 @@ def open_folder(folder: Path, memory_limit: str | None = None) -> Database:
 
 def holds_tables(folder: Path) -> bool:
     """Return whether a folder is one of tables, for `open_folder`."""
-    runs = _logged_runs(folder)
-    return runs is not None or bool(_files(folder, "exchanges", runs))
+    return _logged_runs(folder) is not None or bool(_files(folder, "exchanges", None))
 
 
 def open_tables(tables: Mapping[str, pa.Table], memory_limit: str | None = None) -> Database:
@@ -228,7 +230,10 @@ def _files(folder: Path, name: str, runs: list[LoggedRun] | None) -> list[Path]:
     if table_file(folder, name).is_file():
         return [table_file(folder, name)]
     if runs is not None:
-        return [folder / file for file in files_of(runs, name)]
+        files = [folder / file for file in files_of(runs, name)]
+        for missing in (file for file in files if not file.is_file()):
+            raise ReportError(str(missing), _MISSING)
+        return files
     return sorted(file for file in (folder / name).rglob("*.parquet") if file.is_file())
 
 

@@ -75,3 +75,12 @@ def test_a_run_of_an_older_release_that_broke_off_does_not_count(folder: Path) -
     enter(folder, "{")
     with pytest.raises(ReportError, match=r"r\.json: is no entry"):
         log.runs()
+
+
+def test_a_file_that_is_missing_is_named(folder: Path) -> None:
+    """Its rows are not left out in silence."""
+    enter(folder, f'{{"run": "r", "files": ["{NAMES[0]}", "{NAMES[1]}"]}}')
+    (folder / NAMES[1]).unlink()
+
+    with pytest.raises(ReportError, match=r"b\.parquet: is missing, and a run in the log"):
+        open_folder(folder)
