@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Protocol, Self, TypeVar
@@ -169,7 +169,7 @@ def open_folder(folder: Path, memory_limit: str | None = None) -> Database:
         ReportError: if there are no tables, or a file in the log is missing.
     """
     folder = folder.resolve()
-    runs = _logged_runs(folder)
+    runs = _readable_runs(folder)
     files_by_name = {name: _files(folder, name, runs) for name in TABLES}
     if not files_by_name["exchanges"]:
         why = "there is no exchanges.parquet" if runs is None else "no run has written exchanges"
@@ -220,6 +220,25 @@ def ask_spark(session: SqlSession, query: Query) -> Any:
     return session.sql(query.text(SPARK), args=query.values)
 
 
+def _readable_runs(folder: Path) -> list[LoggedRun] | None:
+    """Return the runs of a folder, as `_logged_runs`, whose files are all there.
+
+    Raises:
+        ReportError: if one is not, and that was not because its run was replaced meanwhile.
+    """
+    runs = _logged_runs(folder)
+    for missing in _missing_files(folder, runs):
+        if (replaced := _logged_runs(folder)) == runs:
+            raise ReportError(str(missing), _MISSING)
+        return replaced
+    return runs
+
+
+def _missing_files(folder: Path, runs: Iterable[LoggedRun] | None) -> Iterator[Path]:
+    files = (folder / file for run in runs or () for file in run.files)
+    return (file for file in files if not file.is_file())
+
+
 def _logged_runs(folder: Path) -> list[LoggedRun] | None:
     log = RunLog(fs.LocalFileSystem(), str(folder))
     return log.runs() if log.exists else None
@@ -230,10 +249,7 @@ def _files(folder: Path, name: str, runs: list[LoggedRun] | None) -> list[Path]:
     if table_file(folder, name).is_file():
         return [table_file(folder, name)]
     if runs is not None:
-        files = [folder / file for file in files_of(runs, name)]
-        for missing in (file for file in files if not file.is_file()):
-            raise ReportError(str(missing), _MISSING)
-        return files
+        return [folder / file for file in files_of(runs, name)]
     return sorted(file for file in (folder / name).rglob("*.parquet") if file.is_file())
 
 
