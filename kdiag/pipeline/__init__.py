@@ -3,7 +3,8 @@
     URI            a file, local or in an object store                          `uri`
     input/         splits of captures, and their TCP segments as a data source
     rows/          packets and frames as rows on their way between tasks
-    output/        tables as Parquet, what tasks hand on, checkpoints, views
+    output/        tables as Parquet, the log of runs, what tasks hand on, checkpoints, views
+    captures       inputs of a run -> captures, walked through, and new ones    `captures`
     decode         packets of some connections -> exchanges as they crossed     `decode`
     tabulate       exchanges -> rows of the tables, in any order                `tabulate`
     task           a function of a number, run by Spark                         `tasks`
@@ -11,6 +12,7 @@
     run            all of it, once, for given captures                          `run`, `session`
     stream         the same, batch by batch, for a folder that grows            `stream`
 
-Only `run`, `stream`, `session`, `tasks`, the sources in `input/` and `output/views` import PySpark.
-Everything else is functions over Arrow batches and files, which make the same rows in one process.
+Only `run`, `stream`, `captures`, `session`, `tasks`, the sources in `input/` and `output/views`
+import PySpark. Everything else is functions over Arrow batches and files, which make the same rows
+in one process.
 """
