@@ -1,6 +1,7 @@
 """The runs of `kdiag pipeline run` and `report`, with Spark; they need the extra `spark`."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ def run_job(options: PipelineRunOptions, spark: SparkOptions, output: ResultForm
         _print_run(done, output)
         return ExitCode.PARTIAL if done.warnings else ExitCode.DONE
 
-    return with_spark(spark, do)
+    return with_spark(spark, do, partial(_require_files, options.inputs))
 
 
 def report_tables(question: TableQuestion, folder: str, spark: SparkOptions) -> ExitCode:
@@ -73,6 +74,17 @@ def report_tables(question: TableQuestion, folder: str, spark: SparkOptions) -> 
         return ExitCode.DONE
 
     return with_spark(spark, do)
+
+
+def _require_files(inputs: Sequence[str]) -> None:
+    """Check that the captures in folders of this machine are there: Spark takes seconds to start.
+
+    Raises:
+        CaptureError: if one is not.
+    """
+    for each in inputs:
+        if "://" not in each and not Path(each).exists():
+            raise CaptureError(each, "cannot be opened: No such file or directory")
 
 
 def _print_run(done: LoggedRun, output: ResultFormat) -> None:

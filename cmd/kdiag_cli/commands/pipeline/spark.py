@@ -34,7 +34,7 @@ def with_spark(
     Args:
         options: where Spark runs.
         do: receives the session.
-        check: raises ReportError, before Spark starts, if it cannot work.
+        check: raises a KdiagError, before Spark starts, if it cannot work.
     """
 
     def work() -> ExitCode:
