@@ -16,6 +16,8 @@ from spark_runs.written_tables import files_in, stage, write
 
 DAY_NS = 86_400_000_000_000
 KILLS = int(os.environ.get("KDIAG_COMMIT_KILLS", "4"))
+WHERE = {"PYTHONPATH": os.pathsep.join(sys.path)}
+"""Where a program of the rig finds what it imports."""
 TWO_DAYS = ((1, "b:1", "a"), (DAY_NS, "b:1", "b"))
 
 
@@ -85,7 +87,7 @@ def test_a_driver_that_is_killed_leaves_the_run_before_or_the_run_after(tmp_path
     chance = random.Random(7)
     program = [sys.executable, "-m", "spark_runs.endless_commits", str(tmp_path)]
     for _ in range(KILLS):
-        with ChildProgram(program) as process:
+        with ChildProgram(program, env={**os.environ, **WHERE}) as process:
             assert process.lasts_until(lambda: "r" in logged(tmp_path))
             assert process.lasts_until(after(chance.randint(1, 60)))
             process.kill()
