@@ -38,7 +38,10 @@ _SHORT_BACKOFF: Final = "reconnect.backoff.max.ms=200"
 """A broker that is back is to be seen at once; a setting of the user's counts more."""
 
 _FIRST_ROUND_NS: Final = 2 * NS_PER_S
-"""How long the first look may wait for a broker, with all its connections to make; no look more."""
+"""How long the first look may wait for a broker, with all its connections to make."""
+
+_MOST_ROUND_NS: Final = 7 * NS_PER_S // 4
+"""How long others may at the most: with a second between looks, a loss is told within three."""
 
 _ROUND_NS: Final = NS_PER_S
 _SILENT_ROUND_NS: Final = NS_PER_S // 2
@@ -99,7 +102,7 @@ class _Looks:
         self._rtt_ns = max([self._rtt_ns * 7 // 8, *times_ns])
         self.is_any_silent = any(each.failure is not None for each in answers)
         least_ns = _SILENT_ROUND_NS if self.is_any_silent else _ROUND_NS
-        self._round_ns = min(least_ns + _TRIPS * self._rtt_ns, _FIRST_ROUND_NS)
+        self._round_ns = min(least_ns + _TRIPS * self._rtt_ns, _MOST_ROUND_NS)
         return reports
 
 
