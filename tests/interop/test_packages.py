@@ -150,6 +150,7 @@ def test_what_is_installed_works(packages: tuple[Path, Path], tmp_path: Path) ->
             assert environment.run("python", file)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("minor", OTHER_PYTHONS)
 def test_what_is_installed_works_with_other_pythons(
     packages: tuple[Path, Path], minor: str, tmp_path: Path

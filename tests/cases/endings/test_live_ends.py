@@ -103,7 +103,7 @@ def test_a_server_that_is_of_no_use_is_told_in_one_line(
     assert folder.is_dir()
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("end", MUTE)
 def test_a_server_that_does_not_answer_is_told_in_one_line(

@@ -8,13 +8,16 @@ import ssl
 from base64 import b64decode
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from urllib.parse import parse_qs
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_LOOK_S: Final = 0.01
+"""How often the server looks whether it is to end."""
 
 
 class Asked(NamedTuple):
@@ -57,7 +60,7 @@ class TokenIssuer:
         self._scheme = "http" if context is None else "https"
         if context is not None:
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self._thread = Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = Thread(target=self._server.serve_forever, args=[_LOOK_S], daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
