@@ -92,15 +92,6 @@ def state_of(uri: str) -> FileState:
     return FileState(int(info.size), int(info.mtime_ns or 0))
 
 
-def size_of(uri: str) -> int:
-    """Return how many bytes a file has.
-
-    Raises:
-        CaptureError: if there is no such file.
-    """
-    return state_of(uri).size
-
-
 def canonical(uri: str) -> str:
     """Return the one name of a file or folder, however it is spelled: of a link, its target."""
     scheme, separator, rest = uri.partition("://")

@@ -1,10 +1,9 @@
 """From the decoder to the printer: exchanges are followed, chosen and named on the way."""
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kdiag.diagnosis.recorded_faults import RecordedFaults
-from kdiag.exchange.context.broker_ids import TELLING_RESPONSES, BrokerIds
 from kdiag.exchange.context.fetch_session import FetchSessions
 from kdiag.exchange.context.topic_names import (
     DEFAULT_MAX_EXCHANGES,
@@ -22,6 +21,9 @@ from kdiag.wire import api_keys
 from kdiag_cli.captures.alternatives import Alternatives
 from kdiag_cli.captures.printer import Printer
 from kdiag_cli.output.terminal import say
+
+if TYPE_CHECKING:
+    from kdiag.exchange.context.broker_ids import BrokerIds
 
 _MAX_FAULTS: Final = 10
 
@@ -108,7 +110,7 @@ class ExchangePipeline:
         dissection = Dissection(exchange)
         if tells_names:
             self._names.learn(dissection)
-        if self.brokers is not None and exchange.api_key in TELLING_RESPONSES:
+        if self.brokers is not None:
             self.brokers.learn(dissection)
         if self._sessions is not None and exchange.api_key == api_keys.FETCH:
             self._sessions.follow(dissection)

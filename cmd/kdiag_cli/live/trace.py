@@ -3,7 +3,7 @@
 from types import TracebackType
 from typing import Self
 
-from kdiag.exchange.context.broker_ids import TELLING_RESPONSES, BrokerIds
+from kdiag.exchange.context.broker_ids import BrokerIds
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import blame
@@ -40,8 +40,7 @@ class Trace:
         dissection = Dissection(exchange)
         try:
             self._names.learn(dissection)
-            if exchange.api_key in TELLING_RESPONSES:
-                self._brokers.learn(dissection)
+            self._brokers.learn(dissection)
             self._lines.exchange(dissection)
         except Exception as error:  # noqa: BLE001 - the fence: it costs this line alone
             say(blame(dissection, error))

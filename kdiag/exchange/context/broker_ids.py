@@ -12,10 +12,11 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.line.phrase import address_text
 from kdiag.exchange.model import Connection
 from kdiag.wire import api_keys
 
-TELLING_RESPONSES: Final = frozenset(
+_TELLING: Final = frozenset(
     {api_keys.METADATA, api_keys.FIND_COORDINATOR, api_keys.DESCRIBE_CLUSTER}
 )
 """The APIs whose responses have node ids with addresses."""
@@ -23,7 +24,7 @@ TELLING_RESPONSES: Final = frozenset(
 MAX_ADDRESSES: Final = 65_536
 """So many addresses are remembered; more than any cluster has."""
 
-_LOOPBACK: Final = ("127.0.0.1", "[::1]")
+_LOOPBACK: Final = ("127.0.0.1", "::1")
 
 
 class BrokerIds:
@@ -33,7 +34,9 @@ class BrokerIds:
         self._ids: dict[str, int | None] = {}
 
     def learn(self, dissection: Dissection) -> None:
-        """Add the node ids in an exchange whose API is one of `TELLING_RESPONSES`."""
+        """Add the node ids in an exchange; of most APIs there are none, and nothing is decoded."""
+        if dissection.exchange.api_key not in _TELLING:
+            return
         side = dissection.response
         if side is None or side.message is None or side.why is not None:
             return
@@ -73,10 +76,9 @@ def _nodes(message: Any) -> Iterator[tuple[int, str, int]]:
 
 def _addresses(host: str, port: int) -> Iterable[str]:
     """Return the forms in which an address may stand on a connection."""
+    if host == "localhost":
+        return [address_text(each, port) for each in _LOOPBACK]
     try:
-        address = ip_address(host)
+        return [address_text(str(ip_address(host)), port)]
     except ValueError:
-        if host == "localhost":
-            return [f"{each}:{port}" for each in _LOOPBACK]
         return [f"{host.lower()}:{port}"]
-    return [f"{address}:{port}" if address.version == 4 else f"[{address}]:{port}"]  # noqa: PLR2004 - the version

@@ -26,7 +26,7 @@ from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.files.window import BLOCK_BYTES, Window, open_window
 from kdiag.pcap.reader import read_blocks
 from kdiag.pipeline.rows.partitioner import Weights, WeightSampler
-from kdiag.pipeline.uri import FileState, canonical, open_file, size_of, state_of
+from kdiag.pipeline.uri import FileState, canonical, open_file, state_of
 from kdiag.report.run_log import ReadCapture
 
 DEFAULT_SPLIT_BYTES: Final = 64 << 20
@@ -225,7 +225,7 @@ def whole(uri: str) -> Split:
     Raises:
         CaptureError: if there is no such file.
     """
-    return Split(uri, 0, size_of(uri), b"", 1, _NEVER_NS, -_NEVER_NS, _NEVER_NS)
+    return Split(uri, 0, state_of(uri).size, b"", 1, _NEVER_NS, -_NEVER_NS, _NEVER_NS)
 
 
 def splits_text(splits: Sequence[Split]) -> str:

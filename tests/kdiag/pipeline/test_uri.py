@@ -11,7 +11,6 @@ from kdiag.pipeline.uri import (
     open_file,
     remove_folder,
     resolve,
-    size_of,
     state_of,
 )
 
@@ -22,7 +21,7 @@ def test_a_path_and_a_uri_are_the_same_file(tmp_path: Path) -> None:
     file.write_bytes(b"abc")
 
     for uri in (str(file), file.as_uri()):
-        assert size_of(uri) == 3
+        assert state_of(uri).size == 3
         assert not is_folder(uri)
         with open_file(uri) as opened:
             opened.seek(1)
@@ -73,7 +72,7 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="missing: cannot be opened"):
         list(expand([missing]))
     with pytest.raises(CaptureError, match="no such file"):
-        size_of(missing)
+        state_of(missing)
     with pytest.raises(CaptureError, match="No such file"):
         open_file(missing)
     with pytest.raises(CaptureError, match="nosuch://host/a: cannot be opened"):
