@@ -24,6 +24,7 @@ from real_kafka import kafka_jars, kafka_oracle
 from real_kafka.secure_cluster import SecureCluster
 from real_kafka.wan_cluster import WanCluster
 from tiers import sampling
+from tiers.collection import Collection
 from tiers.cpu_budget import CpuBudget
 from tiers.sampling import IS_CI, IS_EXHAUSTIVE
 from tiers.workers import ByFileOrGroup
@@ -68,7 +69,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Measure the CPU time of the run."""
+    """Collect quickly, and measure the CPU time of the run."""
+    config.pluginmanager.register(Collection())
     config.pluginmanager.register(CpuBudget(config.getoption("--cpu-budget")))
 
 

@@ -18,6 +18,7 @@ from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pcap.files.window import open_window
 from kdiag.pcap.reader import CaptureReader, Source, read_blocks
 from recordings.capture_writer import NS_PER_S, Packet, Section, savefile, tcp_frame
+from tiers.sampling import IS_EXHAUSTIVE
 
 
 def capture(*payloads: bytes, second: int = 0) -> bytes:
@@ -313,7 +314,7 @@ def test_damaged_files_give_segments_or_capture_errors(form: str) -> None:
             content += section.packet(block.data[start : start + size].tobytes())
     content = gzip.compress(content) if form == "gzip" else content
     chance = random.Random(form)
-    for _ in range(1000):
+    for _ in range(5000 if IS_EXHAUSTIVE else 400):
         reader = CaptureReader([io.BytesIO(damaged(content, chance))])
         with suppress(CaptureError):
             for batch in reader.read_segments():

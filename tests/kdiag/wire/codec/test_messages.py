@@ -27,6 +27,7 @@ from kdiag.wire.schema import Struct, info_of
 from made_values.message_values import message_pairs, messages
 from real_kafka.oracle_tables import spoken_pairs
 from real_kafka.releases import OLDEST, VERSIONS
+from tiers.sampling import IS_EXHAUSTIVE
 
 # Where the newest release says a thing otherwise than the release that wrote the vector.
 RENAMED = {
@@ -209,7 +210,7 @@ def test_a_message_cut_anywhere_names_the_place(
         assert 0 <= caught.value.offset <= size
 
 
-@settings(max_examples=300)
+@settings(max_examples=1000 if IS_EXHAUSTIVE else 150)
 @given(pair=st.sampled_from(PAIRS), data=st.data())
 def test_wrong_bytes_raise_decode_error_alone(
     pair: tuple[type[Struct], int], data: st.DataObject

@@ -235,10 +235,10 @@ def test_a_reader_who_has_paused_does_not_keep_it_from_ending(cluster: LogCluste
 
 def test_time_that_is_up_is_told(cluster: LogCluster) -> None:
     """Exit code 6; how to go on is told as after Ctrl-C, if there is time for that."""
-    with start_tail(cluster, "orders", "-o", "end", "--timeout", "3s") as program:
+    with start_tail(cluster, "orders", "-o", "end", "--timeout", "2s") as program:
         out, err = program.communicate(timeout=60)
     assert (program.returncode, out) == (6, b"")
-    assert b"gave up after 3 s" in err
+    assert b"gave up after 2 s" in err
 
 
 @pytest.mark.parametrize("value_bytes", [10, 20_000])
