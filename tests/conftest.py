@@ -23,6 +23,7 @@ from programs import browser
 from real_kafka import kafka_jars, kafka_oracle
 from real_kafka.secure_cluster import SecureCluster
 from real_kafka.wan_cluster import WanCluster
+from spark_runs import class_archive
 from tiers import sampling
 from tiers.collection import Collection
 from tiers.cpu_budget import CpuBudget
@@ -37,10 +38,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.pop("FORCE_COLOR", None)  # of whoever runs the tests; they set their own
+class_archive.use()
 
 SPARK_CONF = {
     "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
 }
 

@@ -148,7 +148,6 @@ def test_a_driver_that_is_killed_leaves_the_tables_as_they_were(
     chance = random.Random(7)
     arguments: list[object] = ["pipeline", "run", *captures, "--out", out, "--name", "r"]
     arguments += ["--parts", 2, "--master", "local[2]", "--conf", "spark.driver.memory=1g"]
-    arguments += ["--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1"]
     seen = {count_exchanges(out)}
     for _ in range(KILLS):
         remove_folder(staging_folder(str(out), "r"))
