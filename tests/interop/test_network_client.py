@@ -166,24 +166,21 @@ def leaders(client: ClusterClient) -> dict[int, int]:
             return found
 
 
-def long_fetch(partition: int) -> FetchRequest:
-    """Return a request that a broker answers after a minute, as there are no records."""
+def fetch(partition: int, max_wait_ms: int) -> FetchRequest:
+    """Return a request that a broker answers only then, as there are no records."""
     wanted = FetchPartition(partition=partition, partition_max_bytes=1_000)
-    return FetchRequest(
-        max_wait_ms=60_000, min_bytes=1, topics=[FetchTopic(topic=TOPIC, partitions=[wanted])]
-    )
+    topic = FetchTopic(topic=TOPIC, partitions=[wanted])
+    return FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, topics=[topic])
 
 
 def hold(client: ClusterClient, number: int, partition: int) -> ResponseFuture:
-    """Return the future of a fetch that a broker holds, once it knows that it leads."""
-    while True:
-        future = client.send(number, long_fetch(partition), version=12)
-        soon_ns = client.clock.monotonic_ns() + S // 4
-        if not client.client.await_future(future, soon_ns):
-            return future
-        body = future.result().body
-        assert isinstance(body, FetchResponse)
-        assert error_name(body.responses[0].partitions[0].error_code) in NOT_READY
+    """Return the future of a fetch that a broker holds for a minute, once it knows it leads."""
+    error = ""
+    while error != "NONE":
+        body = client.ask(number, fetch(partition, 0), FetchResponse, version=12)
+        error = error_name(body.responses[0].partitions[0].error_code)
+        assert error in {"NONE", *NOT_READY}
+    return client.send(number, fetch(partition, 60_000), version=12)
 
 
 def test_a_broker_that_is_killed_fails_what_is_in_flight_to_it_alone(
