@@ -109,6 +109,7 @@ def test_everything_is_measured_and_nothing_is_left(proxied: ProxiedCluster) -> 
     assert left_over(proxied.bootstrap) == set()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("delay_ms", [5, 20, 100])
 def test_the_delay_of_a_broker_is_recovered_and_blamed_on_the_broker(
     proxied: ProxiedCluster, delay_ms: int
