@@ -18,14 +18,12 @@ _GROUPS: Final = {
         "tests/kdiag/probe/latency/test_measure.py",
     ),
     "Kafka": (
+        "tests/interop/check/",
+        "tests/interop/coordinators/test_find_coordinator.py",
+        "tests/interop/security/",
         "tests/interop/tail/test_tail_program.py",
         "tests/interop/test_broker.py",
-        "tests/interop/test_check",
-        "tests/interop/test_client_configuration.py",
-        "tests/interop/coordinators/test_find_coordinator.py",
-        "tests/interop/test_live_tls.py",
         "tests/interop/test_request.py",
-        "tests/interop/test_sasl.py",
     ),
     "Spark": ("tests/kdiag/pipeline/",),
 }
