@@ -58,7 +58,9 @@ def test_every_encapsulation_that_is_read_is_in_the_help(encapsulation: Encapsul
     """Its number stands in a row that says by what it is read."""
     if encapsulation in {Encapsulation(ETHERTYPE, 4), Encapsulation("IP protocol", 17)}:
         pytest.skip("the help calls it LLC or UDP")
-    topic = (ROOT / "cmd" / "kdiag_cli" / "help" / "packets.md").read_text(encoding="utf-8")
+    topic = (ROOT / "cmd" / "kdiag_cli" / "help" / "captures" / "packets.md").read_text(
+        encoding="utf-8"
+    )
     number = str(encapsulation).rpartition(" ")[2]
     rows = [line for line in topic.splitlines() if re.search(rf"\b{number}\b", line)]
 

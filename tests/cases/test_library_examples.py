@@ -9,7 +9,7 @@ import kdiag
 from folders import ROOT
 from scripted_kafka.scripted_cluster import ScriptedCluster
 
-TOPIC = (ROOT / "cmd" / "kdiag_cli" / "help" / "library.md").read_text(encoding="utf-8")
+TOPIC = (ROOT / "cmd" / "kdiag_cli" / "help" / "library" / "library.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", TOPIC, re.DOTALL | re.MULTILINE)
 
 

@@ -21,7 +21,7 @@ from tiers.sampling import IS_EXHAUSTIVE
 pytestmark = pytest.mark.real
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TOPIC = ROOT / "cmd" / "kdiag_cli" / "help" / "library.md"
+TOPIC = ROOT / "cmd" / "kdiag_cli" / "help" / "library" / "library.md"
 CAPTURE = str(CAPTURES / "produce_consume_group.pcap")
 IMPORT_EVERYTHING = """\
 import importlib, pkgutil, kdiag, kdiag_cli

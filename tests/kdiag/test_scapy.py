@@ -373,7 +373,9 @@ def test_the_examples_of_the_help_run(
 ) -> None:
     """What `kdiag help scapy` shows does what it says."""
     monkeypatch.chdir(ROOT)
-    topic = (ROOT / "cmd" / "kdiag_cli" / "help" / "scapy.md").read_text(encoding="utf-8")
+    topic = (ROOT / "cmd" / "kdiag_cli" / "help" / "library" / "scapy.md").read_text(
+        encoding="utf-8"
+    )
     examples = re.findall(r"```python\n(.*?)```", topic, re.DOTALL)
     for example in examples:
         exec(example, {})

@@ -6,7 +6,7 @@ from typing import Final
 from kdiag.findings.finding import RULES
 
 TOPICS: Final = Path(__file__).parents[2] / "help"
-"""The folder of the topics, a file of Markdown for each."""
+"""The folder of the topics: a file of Markdown for each, some in folders inside."""
 
 FINDINGS: Final = "findings"
 """The topic that is made of the table of findings."""
@@ -21,11 +21,16 @@ Each kind of finding has an id that never changes its meaning. `kdiag help KD120
 """
 
 
+def topic_files() -> dict[str, Path]:
+    """Return the file of each topic that has one, by its name."""
+    return {path.stem: path for path in TOPICS.rglob("*.md")}
+
+
 def topic_titles() -> dict[str, str]:
     """Return the title of each topic by its name, in alphabetical order."""
     titles = {FINDINGS: _title(_HEAD)}
-    for path in TOPICS.glob("*.md"):
-        titles[path.stem] = _title(path.read_text(encoding="utf-8"))
+    for name, path in topic_files().items():
+        titles[name] = _title(path.read_text(encoding="utf-8"))
     return dict(sorted(titles.items()))
 
 
@@ -34,9 +39,8 @@ def topic_text(topic: str) -> str | None:
     name = topic.lower()
     if name == FINDINGS or name.startswith("kd"):
         return findings_text() if name == FINDINGS else finding_text(topic.upper())
-    if name not in topic_titles():
-        return None
-    return (TOPICS / f"{name}.md").read_text(encoding="utf-8")
+    path = topic_files().get(name)
+    return None if path is None else path.read_text(encoding="utf-8")
 
 
 def findings_text() -> str:

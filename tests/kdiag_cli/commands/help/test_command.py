@@ -7,12 +7,12 @@ import pytest
 import kdiag_cli.app
 from kdiag.findings.finding import RULES
 from kdiag_cli.commands.help.command import complete_help_topics
-from kdiag_cli.commands.help.topics import TOPICS, topic_text, topic_titles
+from kdiag_cli.commands.help.topics import topic_files, topic_text, topic_titles
 from kdiag_cli.output.markdown import markdown_lines
 from kdiag_cli.output.terminal import columns_of
 from programs.kdiag_program import Printed, kdiag
 
-FILES = sorted(path.stem for path in TOPICS.glob("*.md"))
+FILES = sorted(topic_files())
 
 
 def code_lines(text: str) -> Iterator[str]:
@@ -48,7 +48,7 @@ def test_a_topic_in_a_pipe_is_its_markdown(topic: str) -> None:
     done = kdiag("help", topic)
 
     assert (done.code, done.err) == (0, "")
-    assert done.out == (TOPICS / f"{topic}.md").read_text(encoding="utf-8")
+    assert done.out == topic_files()[topic].read_text(encoding="utf-8")
     assert done.out.startswith(f"# {topic_titles()[topic]}\n")
 
 
