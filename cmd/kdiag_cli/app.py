@@ -52,6 +52,10 @@ COMMANDS: Final = {
         "kdiag_cli.commands.find_coordinator.command",
         "Ask every broker who coordinates a group, and if that is healthy.",
     ),
+    "rebalance": (
+        "kdiag_cli.commands.rebalance.command",
+        "Say why groups rebalance: who, why, how long, who was slowest.",
+    ),
     "request": (
         "kdiag_cli.commands.request.command",
         "Send any request of Kafka's protocol, and print the answer.",
@@ -82,7 +86,7 @@ COMMANDS: Final = {
 PANELS: Final = {
     "Captures": ("decode", "report", "query", "tables", "pipeline"),
     "Cluster": ("check", "tail", "latency", "tune-buffers", "request", "api-versions"),
-    "Groups": ("find-coordinator",),
+    "Groups": ("find-coordinator", "rebalance"),
     "Reference": ("help", "errcode", "config", "completion"),
 }
 """The headings of the help, with their commands."""

@@ -8,7 +8,16 @@ from typing import Any, Final
 
 import msgspec
 
-from kdiag.findings import buffers, clients, clusters, connections, coordinators, latency, tcp
+from kdiag.findings import (
+    buffers,
+    clients,
+    clusters,
+    connections,
+    coordinators,
+    latency,
+    rebalances,
+    tcp,
+)
 from kdiag.findings.rule import Rule, Severity, is_at_least, worst_of
 
 __all__ = ["RULES", "Finding", "Rule", "Severity", "found", "is_at_least", "worst"]
@@ -17,6 +26,7 @@ RULES: Final[dict[str, Rule]] = {
     **connections.RULES,
     **clusters.RULES,
     **coordinators.RULES,
+    **rebalances.RULES,
     **clients.RULES,
     **tcp.RULES,
     **buffers.RULES,

@@ -26,17 +26,17 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
     heading: frozenset(names.split())
     for heading, names in {
         "Choose": """--api --broker --client --connection --count --error --errors --exit --explain
-            --follow --from --from-beginning --grep --group --header --isolation --key
-            --min-latency --moves --offset --parameter --partition --port --quick --resume-file
-            --share --show --since --status --to --topic --txn --until --wait --where
+            --follow --from --from-beginning --generation --grep --group --header --isolation
+            --key --min-latency --moves --offset --parameter --partition --port --quick
+            --resume-file --share --show --since --status --to --topic --txn --until --wait --where
             --with-waits""",
         "Show": """--all --bytes --color --defaults --fail-on --features --fields --format
             --help-json --html --json --key-format --list --nagios --no-bodies --no-headers
             --origin --out --output --quiet --raw --show-aborted --show-control --show-secrets
             --sort --sql
             --summary --tcp --template --time --trace --value-format --values --wide --write""",
-        "Read": """--decode-as --each-interface --filter --keylog --live --promiscuous
-            --separate-networks --topic-ids""",
+        "Read": """--broker-log --decode-as --each-interface --filter --keylog --live
+            --log-zone --promiscuous --separate-networks --topic-ids""",
         "Measure": """--acks --batch-records --duration --end-to-end --interval --max-wait
             --min-bytes --num-headers --num-records --prove --rate --read-only
             --record-header-key-size --record-header-size --record-key-size --rounds --rtt

@@ -56,6 +56,7 @@ ARGUMENTS: Final = {
     "tail": ("orders",),
     "request": ("Metadata",),
     "find-coordinator": ("orders",),
+    "rebalance explain": ("missing.pcap",),
     "tune-buffers": ("missing.pcap",),
     "pipeline run": ("missing.pcap", "--out", "tables", "--topic-ids", "missing"),
     "pipeline stream": ("captures", "--out", "tables", "--checkpoint", "kept", "--close"),

@@ -1,5 +1,6 @@
+from group_stories.cause_table import cause_table
 from kdiag.findings.finding import RULES
-from kdiag_cli.commands.help.topics import finding_text, findings_text
+from kdiag_cli.commands.help.topics import finding_text, findings_text, topic_text
 
 
 def test_all_findings_are_a_table() -> None:
@@ -24,3 +25,11 @@ def test_a_finding_is_explained() -> None:
 def test_what_is_no_finding_has_no_text() -> None:
     """An id is never taken for another."""
     assert finding_text("KD9999") is None
+
+
+def test_the_table_of_causes_is_what_the_sources_tell() -> None:
+    """Whoever changes a verdict changes the topic: `python -m group_stories.cause_table`."""
+    text = topic_text("rebalance")
+
+    assert text is not None
+    assert "\n".join(cause_table()) in text

@@ -1,0 +1,1 @@
+"""`kdiag rebalance`: why groups rebalance."""

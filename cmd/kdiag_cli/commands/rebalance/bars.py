@@ -1,0 +1,101 @@
+"""A bar for each member of a rebalance: what it waited for, and when, beside the others.
+
+member           █ waits for JoinGroup  ▒ for SyncGroup
+app …0f3e2b81    ████████████████▒▒······  join 2.1 s, sync 0.3 s
+app …77d1c04a    ···············█▒▒······  join 12 ms, sync 0.3 s  slowest, 2.0 s
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from kdiag.diagnosis.rebalance.model import GroupType, Phases, Rebalance
+from kdiag_cli.output.terminal import CYAN, YELLOW, Output, columns_of, harmless, padded
+from kdiag_cli.output.units import duration
+
+_COLUMNS: Final = 40
+_TIMES_COLUMNS: Final = 50
+_SHORT_ID: Final = 12
+_FIRST, _SECOND, _IDLE = "█", "▒", "·"
+_CLASSIC: Final = ("waits for JoinGroup", "for SyncGroup", "join", "sync")
+_BY_EPOCHS: Final = ("is told the epoch", "until it has its partitions", "told", "settled")
+"""What the two parts of a bar are, and their names behind it."""
+
+
+def bars(output: Output, group_type: GroupType, rebalance: Rebalance) -> list[str]:
+    """Return the lines of a rebalance's bars; none if nobody was seen to ask for anything."""
+    phases = [each for each in rebalance.phases.values() if each.asked_ns is not None]
+    if not phases:
+        return []
+    first_ns, last_ns = _span(rebalance, phases)
+    first, second, *names = _CLASSIC if group_type is GroupType.CLASSIC else _BY_EPOCHS
+    members = [harmless(name_of(each)) for each in phases]
+    widest = max(columns_of(each) for each in members)
+    most = (output.width or widest + _COLUMNS + _TIMES_COLUMNS) - _COLUMNS - _TIMES_COLUMNS
+    room = max(min(widest, most), _SHORT_ID + 1)
+    lines = [f"  {padded('member', room)}  {_FIRST} {first}  {_SECOND} {second}"]
+    for member, each in zip(members, phases, strict=True):
+        bar = output.paint(_bar(each, first_ns, last_ns), CYAN)
+        name = padded(_fitted(member, room), room)
+        lines.append(f"  {name}  {bar}  {_times(each, names)}{_mark(output, rebalance, each)}")
+    return lines
+
+
+def name_of(phases: Phases) -> str:
+    """Return a member's client id, and what tells it from others of the same."""
+    short = short_id(phases.member_id)
+    return f"{phases.client_id} {short}" if phases.client_id else short
+
+
+def short_id(member_id: str) -> str:
+    """Return the end of a member id, which tells members of one program apart."""
+    return f"…{member_id[-_SHORT_ID:]}" if len(member_id) > _SHORT_ID else member_id
+
+
+def _fitted(name: str, room: int) -> str:
+    """Return a member's name, its front cut off where it is too long: the end tells it apart."""
+    while columns_of(name) > room:
+        name = f"…{name.removeprefix('…')[1:]}"
+    return name
+
+
+def _span(rebalance: Rebalance, phases: Sequence[Phases]) -> tuple[int, int]:
+    """Return the first moment of a rebalance and of its members, and the last one."""
+    moments = [
+        moment
+        for each in phases
+        for moment in (each.asked_ns, each.joined_ns, each.synced_ns, rebalance.started_ns)
+        if moment is not None
+    ]
+    return min(moments), max(moments)
+
+
+def _bar(phases: Phases, first_ns: int, last_ns: int) -> str:
+    span_ns = max(last_ns - first_ns, 1)
+
+    def column(time_ns: int | None, least: int) -> int:
+        if time_ns is None:
+            return least
+        return max(least, min(_COLUMNS, (time_ns - first_ns) * _COLUMNS // span_ns))
+
+    asked = min(column(phases.asked_ns, 0), _COLUMNS - 1)
+    joined = column(phases.joined_ns, asked + 1)
+    synced = column(phases.synced_ns, joined)
+    bar = _IDLE * asked + _FIRST * (joined - asked) + _SECOND * (synced - joined)
+    return bar.ljust(_COLUMNS, _IDLE)
+
+
+def _times(phases: Phases, names: Sequence[str]) -> str:
+    first = _between(phases.asked_ns, phases.joined_ns)
+    second = _between(phases.joined_ns, phases.synced_ns)
+    return f"{names[0]} {first}, {names[1]} {second}"
+
+
+def _between(first_ns: int | None, last_ns: int | None) -> str:
+    return "-" if first_ns is None or last_ns is None else duration(last_ns - first_ns)
+
+
+def _mark(output: Output, rebalance: Rebalance, phases: Phases) -> str:
+    slowest = rebalance.slowest
+    if slowest is None or slowest.phases is not phases or slowest.wait_ns <= 0:
+        return ""
+    return output.paint(f"  slowest, {duration(slowest.wait_ns)}", YELLOW)

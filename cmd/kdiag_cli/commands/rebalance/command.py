@@ -1,0 +1,131 @@
+"""`kdiag rebalance`: its commands, their arguments and options."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kdiag.findings.rule import Severity
+from kdiag_cli.options.captures import (
+    CaptureInputs,
+    DecodeAs,
+    EachInterface,
+    KeyLogs,
+    Ports,
+    SeparateNetworks,
+    TopicIds,
+    read_decode_as,
+)
+from kdiag_cli.options.help_page import CommandPage, GroupPage
+from kdiag_cli.options.results import FailOn, NoHeaders, Wide
+from kdiag_cli.output.result import ResultFormat
+
+EXAMPLES = """\b
+Examples:
+  kdiag rebalance explain traffic.pcap
+  kdiag rebalance explain traffic.pcap --group orders --generation 7
+  kdiag rebalance explain --broker-log server.log --broker-log server.log.2.gz
+  kdiag rebalance explain traffic.pcap --broker-log logs --log-zone +02:00
+  kdiag rebalance explain traffic.pcap -o json
+
+\b
+A cause is `certain` where a broker or a client said so in bytes, `likely` where it was worked out
+from what was seen (a member fell silent for its session timeout), else `unknown`. A capture knows
+who waited for whom; a broker's log knows every cause. See `kdiag help rebalance`.
+
+\b
+Exit codes: 0 done, 1 a finding (--fail-on), 2 wrong usage or an unreadable file, 8 partial (bytes
+are missing, malformed or the file is cut), 130 interrupted.
+"""
+
+app = typer.Typer(
+    cls=GroupPage,
+    help="Say why groups rebalance: who, why, how long, who was slowest.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _rebalance() -> None:
+    """Keep `explain` a command of its own; others will stand beside it."""
+
+
+@app.command("explain", cls=CommandPage, epilog=EXAMPLES)
+def explain(  # noqa: PLR0913 - a parameter for each option
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[CAPTURE]...", help="Captures, and folders of captures."),
+    ] = None,
+    *,
+    broker_log: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--broker-log",
+            metavar="FILE",
+            help="A broker's server.log, also gzipped, or a folder of them. Repeatable.",
+        ),
+    ] = None,
+    log_zone: Annotated[
+        str,
+        typer.Option(
+            "--log-zone", metavar="+HH:MM", help="Offset from UTC of times in the brokers' logs."
+        ),
+    ] = "Z",
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", "-g", "-G", metavar="NAME", help="Only this group. Repeatable."),
+    ] = None,
+    generation: Annotated[
+        int | None,
+        typer.Option(
+            "--generation",
+            metavar="N",
+            min=0,
+            help="Show the rebalance that made this generation or epoch in full.",
+        ),
+    ] = None,
+    output: Annotated[
+        ResultFormat, typer.Option("--output", "-o", help="A table for people, or a document.")
+    ] = ResultFormat.TABLE,
+    fail_on: FailOn = Severity.ERROR,
+    no_headers: NoHeaders = False,
+    wide: Wide = False,
+    port: Ports = None,
+    topic_ids: TopicIds = None,
+    keylog: KeyLogs = None,
+    separate_networks: SeparateNetworks = False,
+    decode_as: DecodeAs = None,
+    each_interface: EachInterface = False,
+) -> None:
+    """Say why groups rebalanced, from captures and from brokers' logs.
+
+    Every change of generation or epoch with its cause, how sure that is, who waited for whom and
+    what moved. Several sources become one timeline; what they contradict each other in is told.
+    """
+    from kdiag_cli.commands.rebalance import options, run  # noqa: PLC0415 - 90 ms, not for --help
+
+    if not files and not broker_log:
+        raise typer.BadParameter("give captures, or --broker-log", param_hint="CAPTURE...")
+    inputs = CaptureInputs(
+        files=files or (),
+        ports=frozenset(port or ()),
+        keylogs=keylog or (),
+        topic_ids=topic_ids,
+        separates_networks=separate_networks,
+        tunnel_ports=read_decode_as(decode_as),
+        each_interface=each_interface,
+    )
+    chosen = options.ExplainOptions(
+        inputs=inputs,
+        logs=broker_log or (),
+        log_zone=options.read_zone(log_zone),
+        groups=frozenset(group or ()),
+        generation=generation,
+        output=output,
+        fail_on=fail_on,
+        has_headers=not no_headers,
+        is_wide=wide,
+    )
+    raise typer.Exit(run.run(chosen))

@@ -1,0 +1,142 @@
+"""The sources of `kdiag rebalance explain`: captures and logs of brokers become histories."""
+
+import gzip
+from collections.abc import Iterator, Sequence
+from io import BufferedReader
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kdiag.diagnosis.rebalance.capture_events import CaptureEvents
+from kdiag.diagnosis.rebalance.histories import histories_of
+from kdiag.diagnosis.rebalance.log_histories import histories_of_log
+from kdiag.diagnosis.rebalance.log_lines import LogLine, read_lines
+from kdiag.diagnosis.rebalance.model import GroupHistory
+from kdiag.errors import CaptureError
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.line.phrase import count
+from kdiag.exchange.model import Connection, Gap
+from kdiag_cli.captures.reading import CaptureReading, CaptureResult
+from kdiag_cli.commands.rebalance.options import ExplainOptions
+from kdiag_cli.output.progress import ReadingProgress
+
+_GZIP: Final = b"\x1f\x8b"
+_LONGEST_LINE: Final = 1 << 16
+"""Longer lines are read in pieces; no line about groups is that long."""
+
+
+class Explained(NamedTuple):
+    """What the sources tell.
+
+    Attributes:
+        histories: of the groups, from each source.
+        warnings: what could not be read.
+        capture: how the reading of the captures ended; None without captures.
+        is_partial: whether anything of a log is missing.
+    """
+
+    histories: list[GroupHistory]
+    warnings: list[str]
+    capture: CaptureResult | None
+    is_partial: bool
+
+
+def read_sources(options: ExplainOptions) -> Explained:
+    """Read all sources.
+
+    Raises:
+        CaptureError: a capture or a log cannot be read.
+    """
+    histories: list[GroupHistory] = []
+    warnings: list[str] = []
+    result, is_partial = None, False
+    if options.inputs.files:
+        reading = CaptureReading(options.inputs)
+        events = CaptureEvents(reading.names.name)
+        result = reading.read(_GroupPrinter(events))
+        histories += histories_of(events.in_order(), "capture")
+        warnings += _missing(events)
+    if options.logs:
+        lines, cut = _read_logs(options)
+        histories += histories_of_log(lines)
+        warnings += cut
+        is_partial = bool(cut)
+        if not lines:
+            files = count(len(options.logs), "log")
+            warnings.append(f"no line about the rebalances of a group in {files}")
+    return Explained(histories, warnings, result, is_partial)
+
+
+def _missing(events: CaptureEvents) -> Iterator[str]:
+    """Yield what a capture holds about groups, or may hold, and could not tell."""
+    if events.unread_count:
+        requests = count(events.unread_count, "request")
+        yield f"{requests} about groups could not be read: what they would tell is missing"
+    if events.orphan_count:
+        responses = count(events.orphan_count, "response")
+        yield f"the requests of {responses} are not in the capture; they may be about groups"
+
+
+def _read_logs(options: ExplainOptions) -> tuple[list[LogLine], list[str]]:
+    """Return the lines about groups, and why logs could not be read to their end."""
+    lines: list[LogLine] = []
+    warnings: list[str] = []
+    files = list(_files_of(options.logs))
+    progress = ReadingProgress(sum(file.stat().st_size for file in files))
+    done_bytes = 0
+    for file in files:
+        try:
+            with _opened(file) as stream:
+                lines += read_lines(str(file), _lines_of(stream), zone=options.log_zone)
+        except (EOFError, gzip.BadGzipFile) as error:
+            warnings.append(f"{file}: cut or damaged, read up to there: {error}")
+        except OSError as error:
+            raise CaptureError(str(file), f"cannot be read: {error.strerror or error}") from error
+        done_bytes += file.stat().st_size
+        progress.update(done_bytes)
+    progress.clear()
+    return lines, warnings
+
+
+def _files_of(logs: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files; of a folder those named `*.log*`."""
+    for log in logs:
+        if log.is_dir():
+            inside = sorted(each for each in log.glob("*.log*") if each.is_file())
+            if not inside:
+                raise CaptureError(str(log), "no file named *.log* in this folder")
+            yield from inside
+        elif log.is_file():
+            yield log
+        else:
+            raise CaptureError(str(log), "no such file")
+
+
+def _opened(file: Path) -> gzip.GzipFile | BufferedReader:
+    with file.open("rb") as stream:
+        is_packed = stream.read(2) == _GZIP
+    return gzip.open(file, "rb") if is_packed else file.open("rb")
+
+
+def _lines_of(stream: gzip.GzipFile | BufferedReader) -> Iterator[str]:
+    while line := stream.readline(_LONGEST_LINE):
+        yield line.decode("utf-8", "replace")
+
+
+class _GroupPrinter:
+    """Hands the exchanges of captures on to the events of groups."""
+
+    def __init__(self, events: CaptureEvents) -> None:
+        self._events = events
+
+    def exchange(self, dissection: Dissection) -> None:
+        """Take an exchange."""
+        self._events.add(dissection)
+
+    def gap(self, _: Gap) -> None:
+        """Take a gap: what it hides is missing in the events."""
+
+    def connection(self, _: Connection) -> None:
+        """Take a connection, which tells nothing of groups."""
+
+    def finish(self) -> None:
+        """Take the end."""

@@ -1,0 +1,204 @@
+"""The rebalances of groups, for people: a table for each group, or one rebalance in full.
+
+    grp-crash: classic group (consumer), 4 rebalances, 2 members, from the capture
+    GENERATION  TIME          TOOK     CAUSE          SURE     WHO              MEMBERS  MOVED
+             3  10:40:56.572  2.65 ms  member failed  likely   rdkafka-4bbd...  1        2 of 4
+
+In full, each member has a bar: its wait for JoinGroup, then for SyncGroup.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from kdiag.diagnosis.rebalance.model import (
+    CauseKind,
+    Confidence,
+    EvidencePlace,
+    GroupHistory,
+    GroupType,
+    Rebalance,
+    RebalanceCause,
+)
+from kdiag.exchange.line.phrase import count
+from kdiag_cli.commands.rebalance.bars import bars, name_of, short_id
+from kdiag_cli.output.result import milliseconds
+from kdiag_cli.output.table.layout import TableColumn
+from kdiag_cli.output.table.printer import print_table
+from kdiag_cli.output.terminal import (
+    BOLD,
+    GREEN,
+    RED,
+    YELLOW,
+    Output,
+    harmless,
+    print_paragraph,
+)
+from kdiag_cli.output.units import duration
+
+_SURE: Final = {Confidence.CERTAIN: GREEN, Confidence.LIKELY: YELLOW, Confidence.UNKNOWN: RED}
+_COLUMNS: Final = (
+    TableColumn("GENERATION"),
+    TableColumn("TIME", 2),
+    TableColumn("TOOK-MS", unit="ms"),
+    TableColumn("CAUSE"),
+    TableColumn("SURE", 1, colours={str(key): value for key, value in _SURE.items()}),
+    TableColumn("WHO"),
+    TableColumn("HOST", 4),
+    TableColumn("REASON", 5),
+    TableColumn("MEMBERS", 6),
+    TableColumn("MOVED", 3),
+    TableColumn("SLOWEST", 7),
+    TableColumn("WAIT-MS", 7, unit="ms"),
+)
+_KINDS: Final = {
+    GroupType.CLASSIC: "classic group",
+    GroupType.CONSUMER: "consumer group (KIP-848)",
+    GroupType.SHARE: "share group (KIP-932)",
+    GroupType.STREAMS: "streams group (KIP-1071)",
+}
+_MOST_MOVES: Final = 20
+
+
+def print_histories(
+    output: Output,
+    histories: Sequence[GroupHistory],
+    generation: int | None,
+    *,
+    has_headers: bool = True,
+) -> None:
+    """Print groups: one rebalance of each in full, or all in tables.
+
+    In a pipe there is one table of all groups.
+    """
+    if generation is not None:
+        for history in histories:
+            for rebalance in history.rebalances:
+                if rebalance.generation == generation:
+                    _print_whole(output, history, rebalance)
+    elif output.is_terminal:
+        for number, history in enumerate(histories):
+            if number:
+                output.line("")
+            print_paragraph(output, _heading(output, history))
+            rows = [_row(history, each) for each in history.rebalances]
+            print_table(output, _COLUMNS, rows, has_headers=has_headers)
+    else:
+        rows = [
+            (history.group, history.type, *_row(history, each))
+            for history in histories
+            for each in history.rebalances
+        ]
+        columns = (TableColumn("GROUP"), TableColumn("TYPE"), *_COLUMNS)
+        print_table(output, columns, rows, has_headers=has_headers)
+
+
+def _heading(output: Output, history: GroupHistory) -> str:
+    protocol = history.protocol_type
+    kind = _KINDS[history.type] + (f" ({harmless(protocol)})" if protocol else "")
+    name = output.paint(harmless(history.group), BOLD)
+    rebalances = count(len(history.rebalances), "rebalance")
+    members = count(len(history.members), "member")
+    return f"{name}: {kind}, {rebalances}, {members}, from the {history.source}"
+
+
+def _row(history: GroupHistory, rebalance: Rebalance) -> tuple[object, ...]:
+    cause, slowest, moved = rebalance.cause, rebalance.slowest, rebalance.moved
+    is_slow = slowest is not None and slowest.wait_ns > 0
+    return (
+        rebalance.generation,
+        _clock_text(rebalance.started_ns),
+        milliseconds(rebalance.duration_ns),
+        words(cause.cause) + _more(rebalance),
+        cause.confidence,
+        _who(history, cause),
+        cause.client_host,
+        cause.reason or cause.note,
+        rebalance.member_count,
+        None if moved is None else f"{len(moved.moves)} of {moved.partition_count}",
+        name_of(slowest.phases) if slowest is not None and is_slow else None,
+        milliseconds(slowest.wait_ns) if slowest is not None and is_slow else None,
+    )
+
+
+def _more(rebalance: Rebalance) -> str:
+    """Return how many causes follow the first; that the group is empty then is said."""
+    others = rebalance.causes[1:]
+    if not others:
+        return ""
+    if [each.cause for each in others] == [CauseKind.GROUP_EMPTIED]:
+        return ", empty"
+    return f" +{len(others)}"
+
+
+def words(kind: CauseKind) -> str:
+    """Return a cause as people read it."""
+    return kind.replace("_", " ")
+
+
+def _who(history: GroupHistory, cause: RebalanceCause) -> str | None:
+    if cause.instance_id is not None:
+        return f"instance {cause.instance_id}"
+    if cause.member_id is None:
+        return None
+    known = history.members.get(cause.member_id)
+    client = cause.client_id or (known and known.client_id)
+    return f"{client} {short_id(cause.member_id)}" if client else short_id(cause.member_id)
+
+
+def _clock_text(time_ns: int | None) -> str | None:
+    if time_ns is None:
+        return None
+    moment = datetime.fromtimestamp(time_ns // 1_000_000_000, UTC)
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{time_ns // 1_000_000 % 1000:03}"
+
+
+def _print_whole(output: Output, history: GroupHistory, rebalance: Rebalance) -> None:
+    """Print one rebalance: its causes with their evidence, its members' phases, what moved."""
+    before = "" if rebalance.previous is None else f" after {rebalance.previous}"
+    took = "" if rebalance.duration_ns is None else f", took {duration(rebalance.duration_ns)}"
+    when = _clock_text(rebalance.started_ns) or "beginning not seen"
+    name = output.paint(harmless(history.group), BOLD)
+    print_paragraph(output, f"{name}: generation {rebalance.generation}{before}, {when}{took}")
+    for cause in rebalance.causes:
+        print_paragraph(output, _cause_text(output, history, cause), "  cause    ")
+    for line in bars(output, history.type, rebalance):
+        output.line(line)
+    if rebalance.moved is not None:
+        _print_moves(output, rebalance)
+
+
+def _cause_text(output: Output, history: GroupHistory, cause: RebalanceCause) -> str:
+    parts = [output.paint(f"{words(cause.cause)} ({cause.confidence})", _SURE[cause.confidence])]
+    who = _who(history, cause)
+    if who is not None:
+        at = f" at {cause.client_host}" if cause.client_host else ""
+        software = f", {cause.software}" if cause.software else ""
+        parts.append(harmless(f"{who}{at}{software}"))
+    if cause.reason is not None:
+        parts.append(f"said: {harmless(cause.reason)}")
+    if cause.note is not None:
+        parts.append(harmless(cause.note))
+    seen = ", ".join(_evidence_text(each) for each in cause.evidence)
+    return "; ".join([*parts, *([seen] if seen else [])])
+
+
+def _evidence_text(evidence: EvidencePlace) -> str:
+    where = f" of {harmless(evidence.file)}" if evidence.file else ""
+    return f"{evidence.kind} {evidence.at}{where}"
+
+
+def _print_moves(output: Output, rebalance: Rebalance) -> None:
+    moved = rebalance.moved
+    assert moved is not None
+    print_paragraph(
+        output, f"{len(moved.moves)} of {count(moved.partition_count, 'partition')}", "  moved    "
+    )
+    for move in moved.moves[:_MOST_MOVES]:
+        source = "nobody" if move.source is None else short_id(move.source)
+        target = "nobody" if move.target is None else short_id(move.target)
+        place = harmless(f"{move.topic}[{move.partition}]: {source} → {target}")
+        print_paragraph(output, place, "           ")
+    rest = len(moved.moves) - _MOST_MOVES
+    if rest > 0:
+        output.line(f"           and {count(rest, 'partition')} more (-o json has all)")

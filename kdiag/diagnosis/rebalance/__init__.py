@@ -1,0 +1,1 @@
+"""Why groups rebalance: events in order in, rebalances with causes and evidence out."""

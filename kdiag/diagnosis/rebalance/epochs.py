@@ -1,0 +1,313 @@
+"""The state machine of consumer, share and streams groups: heartbeats become rebalances.
+
+The coordinator raises the epoch of the group for each thing that changes it (KIP-848, KIP-932,
+KIP-1071), and members are told the epoch when they have what it gives them. So an epoch is known as
+soon as the first member is told it; those between that nobody was told are listed, too.
+"""
+
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from kdiag.diagnosis.rebalance.events import (
+    Beat,
+    CoordinatorFound,
+    EpochBeat,
+    Event,
+    FetchBegan,
+    PartitionsSeen,
+)
+from kdiag.diagnosis.rebalance.model import (
+    CauseKind,
+    Confidence,
+    GroupHistory,
+    GroupMember,
+    GroupType,
+    Phases,
+    Rebalance,
+    RebalanceCause,
+)
+from kdiag.diagnosis.rebalance.moves import moved_between
+
+_JOINS, _LEAVES = 0, -1
+_FIRST_EPOCHS: Final = 2
+"""A group begins with epoch 1, or 2 where its first member also sets its topics' metadata."""
+
+_COMES: Final = frozenset({CauseKind.MEMBER_JOINED, CauseKind.STATIC_MEMBER_RETURNED})
+_PASSED: Final = "not all epochs were told, so it may be the cause of another of them"
+_FENCED: Final = frozenset({"FENCED_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID"})
+_MOST_UNSEEN: Final = 50
+
+
+class _Untold(NamedTuple):
+    """A cause whose epoch was not told yet.
+
+    Attributes:
+        cause: what happened.
+        answered: the epoch that who came was told in answer; None for other causes.
+    """
+
+    cause: RebalanceCause
+    answered: int | None
+
+
+class EpochGroup:
+    """One consumer, share or streams group; takes its events in the order of time.
+
+    Attributes:
+        history: its rebalances so far; whole after `finish`.
+    """
+
+    def __init__(self, group: str, kind: GroupType, source: str) -> None:
+        self.history = GroupHistory(group=group, type=kind, source=source)
+        self._epoch: int | None = None
+        self._waiting: list[_Untold] = []
+        self._present: dict[str, str | None] = {}
+        self._topics: dict[str, frozenset[str]] = {}
+        self._assignors: dict[str, str] = {}
+        self._told: dict[str, int] = {}
+        self._shares: dict[str, frozenset[tuple[str, int]]] = {}
+        self._before: dict[str, frozenset[tuple[str, int]]] = {}
+        self._is_complete = False
+
+    def take(self, event: Event) -> None:
+        """Take the next event."""
+        match event:
+            case EpochBeat():
+                self._beat(event)
+            case PartitionsSeen() if any(event.topic in each for each in self._topics.values()):
+                note = f"{event.topic} has {event.after} partitions, before {event.before}"
+                cause = RebalanceCause(
+                    cause=CauseKind.PARTITIONS_CHANGED,
+                    confidence=Confidence.LIKELY,
+                    at_ns=event.at_ns,
+                    note=note,
+                    evidence=(event.evidence,),
+                )
+                self._waiting.append(_Untold(cause, None))
+            case PartitionsSeen() | CoordinatorFound() | FetchBegan() | Beat():
+                pass  # they tell nothing of epochs
+            case _:
+                raise TypeError(event)
+
+    def finish(self) -> GroupHistory:
+        """Return the history, once all events were taken.
+
+        What waits has raised the epoch, but nobody was told.
+        """
+        for cause, answered in sorted(self._waiting, key=lambda each: each.cause.at_ns):
+            is_told = answered is not None or cause.cause is CauseKind.PARTITIONS_CHANGED
+            if self._epoch is not None and not is_told:
+                note = cause.note or "nobody was told the epoch that it made"
+                self._add(self._epoch + 1, [_less_sure(cause, note)], cause.at_ns)
+                self._epoch += 1
+        self._waiting = []
+        return self.history
+
+    def _beat(self, event: EpochBeat) -> None:
+        self._note_member(event)
+        if event.error is not None:
+            self._refused(event, event.error)
+            return
+        if event.sent_epoch == _JOINS:
+            self._joins(event)
+        elif event.sent_epoch == _LEAVES:
+            self._leaves(event)
+        elif event.sent_epoch > 0:
+            self._goes_on(event)
+        if event.topics is not None:
+            self._topics[event.member_id] = event.topics
+        if event.assignor:
+            self._assignors[event.member_id] = event.assignor
+        if event.epoch is not None and event.epoch >= 0:
+            self._told_epoch(event, event.epoch)
+
+    def _note_member(self, event: EpochBeat) -> None:
+        client = event.client
+        info = self.history.members.get(event.member_id)
+        if info is None:
+            info = self.history.members[event.member_id] = GroupMember(
+                member_id=event.member_id,
+                instance_id=event.instance_id,
+                client_id=client.client_id,
+                client_host=client.host,
+                software=client.software,
+                first_ns=event.sent_ns,
+                last_ns=event.at_ns,
+            )
+        info.last_ns = max(info.last_ns, event.at_ns)
+        info.software = info.software or client.software
+
+    def _refused(self, event: EpochBeat, error: str) -> None:
+        """A member that is fenced or unknown was removed before."""
+        self.history.refusals.note_lost_coordinator(error)
+        if error in _FENCED and event.member_id in self._present:
+            self._present.pop(event.member_id)
+            note = f"the coordinator answered {error}: it had removed the member"
+            self._wait(event, CauseKind.MEMBER_FAILED, Confidence.LIKELY, note)
+
+    def _joins(self, event: EpochBeat) -> None:
+        is_answered = event.epoch is not None
+        sure = Confidence.CERTAIN if is_answered else Confidence.LIKELY
+        owner = next(
+            (each for each, name in self._present.items() if name and name == event.instance_id),
+            None,
+        )
+        if owner is not None and owner != event.member_id:
+            self._present.pop(owner)
+            self._wait(event, CauseKind.STATIC_MEMBER_RETURNED, sure, None)
+        elif event.member_id in self._present:
+            self._wait(event, CauseKind.MEMBER_REJOINED, Confidence.LIKELY, "it began anew")
+        else:
+            self._wait(event, CauseKind.MEMBER_JOINED, sure, None)
+        self._present[event.member_id] = event.instance_id
+
+    def _leaves(self, event: EpochBeat) -> None:
+        sure = Confidence.CERTAIN if event.epoch is not None else Confidence.LIKELY
+        self._wait(event, CauseKind.MEMBER_LEFT, sure, None)
+        self._present.pop(event.member_id, None)
+        self._shares.pop(event.member_id, None)
+        self._told.pop(event.member_id, None)
+
+    def _goes_on(self, event: EpochBeat) -> None:
+        known = self._topics.get(event.member_id)
+        if known is not None and event.topics is not None and known != event.topics:
+            self._wait(event, CauseKind.SUBSCRIPTION_CHANGED, Confidence.CERTAIN, None)
+        former = self._assignors.get(event.member_id)
+        if former and event.assignor and former != event.assignor:
+            self._wait(event, CauseKind.ASSIGNOR_CHANGED, Confidence.CERTAIN, None)
+        self._present.setdefault(event.member_id, event.instance_id)
+
+    def _told_epoch(self, event: EpochBeat, epoch: int) -> None:
+        """A member was told an epoch: it has what that gives it."""
+        if self._epoch is None:
+            self._told_first(event, epoch)
+        elif epoch > self._epoch:
+            self._begin(epoch, event.at_ns)
+        info = self.history.members[event.member_id]
+        if not info.generations or info.generations[-1] != epoch:
+            info.generations.append(epoch)
+        if event.assigned is not None:
+            self._shares[event.member_id] = event.assigned
+        if self._told.get(event.member_id) != epoch or event.assigned is not None:
+            self._told[event.member_id] = epoch
+            self._note_phase(event, epoch)
+
+    def _told_first(self, event: EpochBeat, epoch: int) -> None:
+        """Somebody was told an epoch for the first time: the group began then, or was there.
+
+        A streams group waits for more members before it gives out tasks: its first member is then
+        told the epoch before the one that its coming makes (KIP-1071,
+        `group.streams.initial.rebalance.delay.ms`).
+        """
+        is_start = event.sent_epoch == _JOINS and epoch <= _FIRST_EPOCHS
+        waits = self.history.type is GroupType.STREAMS and not event.assigned
+        self._is_complete = is_start
+        if event.sent_epoch > 0 or (waits and is_start):
+            self._epoch = epoch
+        else:
+            if waits:
+                self._waiting.clear()  # it may be of the next epoch as well
+            self._begin(epoch, event.at_ns)
+
+    def _note_phase(self, event: EpochBeat, epoch: int) -> None:
+        rebalance = next(
+            (each for each in reversed(self.history.rebalances) if each.generation == epoch), None
+        )
+        if rebalance is None:
+            return
+        client = event.client
+        known = rebalance.phases.get(event.member_id)
+        if known is None:
+            rebalance.phases[event.member_id] = Phases(
+                member_id=event.member_id,
+                client_id=client.client_id,
+                client_host=client.host,
+                asked_ns=event.sent_ns,
+                joined_ns=event.at_ns,
+                synced_ns=event.at_ns,
+            )
+        else:
+            known.synced_ns = event.at_ns
+        rebalance.ended_ns = event.at_ns
+        is_whole = self._is_complete and self._told.keys() == self._shares.keys()
+        if is_whole and set(self._told.values()) == {epoch}:
+            rebalance.moved = moved_between(self._before, self._shares)
+            rebalance.member_count = len(self._told)
+
+    def _begin(self, epoch: int, at_ns: int) -> None:
+        """List the epochs up to one that a member was told, with the causes that wait."""
+        previous = self._epoch
+        waiting = sorted(self._waiting, key=lambda each: each.cause.at_ns)
+        self._waiting = []
+        self._before = dict(self._shares)
+        is_far = previous is not None and epoch - previous > _MOST_UNSEEN
+        first = epoch if previous is None or is_far else previous + 1
+        for number, causes in self._placed(waiting, range(first, epoch + 1)).items():
+            self._is_complete = self._is_complete and bool(causes) and not is_far
+            self._add(number, causes, at_ns)
+            self._epoch = number
+
+    def _placed(self, waiting: list[_Untold], epochs: range) -> dict[int, list[RebalanceCause]]:
+        """Return the causes of each epoch.
+
+        Who joins is told the epoch which that makes. Of the others each made one, in order; that
+        is sure only if no epoch and no cause is left over, and the group was seen from its start.
+        """
+        placed: dict[int, list[RebalanceCause]] = {number: [] for number in epochs}
+        rest = []
+        for cause, answered in waiting:
+            is_own = cause.cause in _COMES and answered in placed
+            if answered is not None and is_own:
+                placed[answered].append(cause)
+            else:
+                rest.append(cause)
+        free = [number for number in epochs if not placed[number]]
+        is_sure = self._is_complete and len(free) == len(rest)
+        for place, cause in enumerate(rest):
+            number = free[min(place, len(free) - 1)] if free else epochs[-1]
+            placed[number].append(cause if is_sure else _less_sure(cause, cause.note or _PASSED))
+        return placed
+
+    def _add(self, epoch: int, causes: list[RebalanceCause], at_ns: int) -> None:
+        if not causes:
+            note = "no cause was seen"
+            causes = [
+                RebalanceCause(
+                    cause=CauseKind.UNKNOWN, confidence=Confidence.UNKNOWN, at_ns=at_ns, note=note
+                )
+            ]
+        self.history.rebalances.append(
+            Rebalance(
+                generation=epoch,
+                previous=self._epoch,
+                causes=causes,
+                started_ns=causes[0].at_ns,
+                phases={},
+            )
+        )
+
+    def _wait(
+        self, event: EpochBeat, kind: CauseKind, confidence: Confidence, note: str | None
+    ) -> None:
+        client = event.client
+        cause = RebalanceCause(
+            cause=kind,
+            confidence=confidence,
+            at_ns=event.sent_ns,
+            member_id=event.member_id,
+            instance_id=event.instance_id,
+            client_id=client.client_id,
+            client_host=client.host,
+            software=client.software,
+            note=note,
+            evidence=(event.evidence,),
+        )
+        self._waiting.append(_Untold(cause, event.epoch if kind in _COMES else None))
+
+
+def _less_sure(cause: RebalanceCause, note: str) -> RebalanceCause:
+    """Return a cause that may belong to a neighbouring epoch."""
+    if cause.confidence is not Confidence.CERTAIN:
+        return cause
+    return replace(cause, confidence=Confidence.LIKELY, note=note)

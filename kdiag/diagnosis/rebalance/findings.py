@@ -1,0 +1,261 @@
+"""What is wrong with a group, as its rebalances show."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from kdiag.clock import NS_PER_S
+from kdiag.diagnosis.rebalance.model import (
+    CauseKind,
+    Confidence,
+    GroupHistory,
+    GroupType,
+    Rebalance,
+    RebalanceCause,
+)
+from kdiag.exchange.line.phrase import count as counted
+from kdiag.findings.finding import Finding, found
+from kdiag.findings.rule import Severity
+
+_SEVERITIES: Final = tuple(Severity)
+_STORM_COUNT: Final = 10
+_STORM_NS: Final = 300 * NS_PER_S
+_FEWEST_TO_BLAME: Final = 5
+_LONG_WAIT_NS: Final = 3 * NS_PER_S
+_FEWEST_FENCINGS: Final = 2
+_FEWEST_RESTARTS: Final = 3
+_RESTART_NS: Final = 300 * NS_PER_S
+_FEWEST_RETURNS: Final = 3
+_LATE_NS: Final = 30 * NS_PER_S
+_COMES: Final = frozenset({CauseKind.MEMBER_JOINED, CauseKind.MEMBER_RESTARTED})
+_GOES: Final = frozenset({CauseKind.MEMBER_LEFT, CauseKind.MEMBER_FAILED})
+_UNNAMED: Final = "a client without id"
+
+
+def find(history: GroupHistory) -> list[Finding]:
+    """Return what is wrong with a group, the worst first."""
+    findings = [
+        *_fenced(history),
+        *_storm(history),
+        *_culprit(history),
+        *_waits(history),
+        *_removed_alive(history),
+        *_poll_timeouts(history),
+        *_refused_commits(history),
+        *_restarts(history),
+        *_flapping(history),
+        *_lost_coordinators(history),
+        *_stuck(history),
+    ]
+    return sorted(findings, key=lambda each: _SEVERITIES.index(each.severity))
+
+
+def _storm(history: GroupHistory) -> Iterator[Finding]:
+    starts = [each.started_ns for each in history.rebalances if each.started_ns is not None]
+    spans = zip(starts, starts[_STORM_COUNT - 1 :], strict=False)
+    worst = min(((last - first, first) for first, last in spans), default=None)
+    if worst is not None and worst[0] <= _STORM_NS:
+        span_ns, first_ns = worst
+        within = [
+            each
+            for each in history.rebalances
+            if each.started_ns is not None and first_ns <= each.started_ns <= first_ns + _STORM_NS
+        ]
+        (cause, _), *_ = Counter(each.cause.cause.value for each in within).most_common()
+        yield found(
+            "KD3301",
+            group=history.group,
+            count=_STORM_COUNT,
+            span_s=round(span_ns / NS_PER_S, 1),
+            cause=cause,
+        )
+
+
+def _culprit(history: GroupHistory) -> Iterator[Finding]:
+    total = len(history.rebalances)
+    blamed = Counter(
+        (each.cause.client_id or _UNNAMED, each.cause.client_host)
+        for each in history.rebalances
+        if each.cause.member_id is not None and each.cause.client_host is not None
+    )
+    for (client, host), count in blamed.most_common(1):
+        if count >= _FEWEST_TO_BLAME and 2 * count > total and len(history.members) > count:
+            yield found(
+                "KD3302", group=history.group, client=client, host=host, count=count, total=total
+            )
+
+
+def _waits(history: GroupHistory) -> Iterator[Finding]:
+    if history.type is not GroupType.CLASSIC:
+        return  # in the others nobody waits for all to join
+    worst: tuple[int, Rebalance] | None = None
+    for rebalance in history.rebalances:
+        slowest = rebalance.slowest
+        if slowest is not None and (worst is None or slowest.wait_ns > worst[0]):
+            worst = (slowest.wait_ns, rebalance)
+    if worst is not None and worst[0] >= _LONG_WAIT_NS:
+        slowest = worst[1].slowest
+        assert slowest is not None
+        yield found(
+            "KD3303",
+            group=history.group,
+            client=slowest.phases.client_id or _UNNAMED,
+            host=slowest.phases.client_host,
+            wait_s=round(worst[0] / NS_PER_S, 1),
+            generation=worst[1].generation,
+        )
+
+
+def _fenced(history: GroupHistory) -> Iterator[Finding]:
+    for instance, count in history.refusals.fenced.items():
+        if count >= _FEWEST_FENCINGS:
+            hosts = {
+                each.client_host or "unknown"
+                for each in history.members.values()
+                if each.instance_id == instance
+            }
+            yield found(
+                "KD3304",
+                group=history.group,
+                instance_id=instance,
+                count=count,
+                hosts=", ".join(sorted(hosts)),
+            )
+
+
+def _removed_alive(history: GroupHistory) -> Iterator[Finding]:
+    failed = {
+        cause.member_id: cause
+        for rebalance in history.rebalances
+        for cause in rebalance.causes
+        if cause.cause is CauseKind.MEMBER_FAILED
+    }
+    for member_id, count in history.refusals.unknown.items():
+        cause = failed.get(member_id)
+        if cause is not None:
+            yield found(
+                "KD3305",
+                group=history.group,
+                client=cause.client_id or _UNNAMED,
+                host=cause.client_host,
+                count=count,
+                timeout_s=_timeout_s(history, member_id),
+            )
+
+
+def _timeout_s(history: GroupHistory, member_id: str) -> float | str:
+    """Return the session timeout that a member asked for, in seconds."""
+    timeout_ns = history.members[member_id].session_timeout_ns
+    return timeout_ns / NS_PER_S if timeout_ns else "unknown"
+
+
+def _poll_timeouts(history: GroupHistory) -> Iterator[Finding]:
+    causes = [
+        cause
+        for rebalance in history.rebalances
+        for cause in rebalance.causes
+        if cause.cause is CauseKind.POLL_TIMEOUT
+    ]
+    places = Counter(
+        (each.client_id or _UNNAMED, each.client_host, each.confidence) for each in causes
+    )
+    for (client, host, confidence), count in places.items():
+        is_said = confidence is Confidence.CERTAIN
+        yield found(
+            "KD3306",
+            group=history.group,
+            client=client,
+            host=host,
+            count=count,
+            times="once" if count == 1 else f"{count} times",
+            why="as" if is_said else "probably as",
+            confidence=confidence,
+        )
+
+
+def _refused_commits(history: GroupHistory) -> Iterator[Finding]:
+    commits = history.refusals.commits
+    if commits:
+        named = ", ".join(f"{error} {count}" for error, count in sorted(commits.items()))
+        yield found(
+            "KD3307",
+            group=history.group,
+            count=sum(commits.values()),
+            commits=counted(sum(commits.values()), "commit"),
+            errors=named,
+            error=max(commits, key=commits.__getitem__),
+        )
+
+
+def _restarts(history: GroupHistory) -> Iterator[Finding]:
+    """Find members that went and came back one after another, each the same client and host."""
+    causes: Sequence[RebalanceCause] = sorted(
+        (cause for rebalance in history.rebalances for cause in rebalance.causes),
+        key=lambda cause: cause.at_ns,
+    )
+    by_place: dict[tuple[str, str], list[RebalanceCause]] = {}
+    for cause in causes:
+        if cause.client_id and cause.client_host and cause.instance_id is None:
+            by_place.setdefault((cause.client_id, cause.client_host), []).append(cause)
+    restarted = sum(
+        any(
+            gone.cause in _GOES and back.cause in _COMES and back.at_ns - gone.at_ns <= _RESTART_NS
+            for gone, back in pairwise(each)
+        )
+        for each in by_place.values()
+    )
+    if restarted >= _FEWEST_RESTARTS:
+        yield found("KD3308", group=history.group, count=restarted, rebalances=2 * restarted)
+
+
+def _flapping(history: GroupHistory) -> Iterator[Finding]:
+    """Find static members that came back again and again, each time under another member id.
+
+    Two processes that fence each other do so, too; that is told already.
+    """
+    owners = Counter(
+        each.instance_id for each in history.members.values() if each.instance_id is not None
+    )
+    for instance, ids in owners.items():
+        returns = ids - 1
+        is_fenced = history.refusals.fenced.get(instance, 0) >= _FEWEST_FENCINGS
+        if returns >= _FEWEST_RETURNS and not is_fenced:
+            yield found("KD3309", group=history.group, instance_id=instance, count=returns)
+
+
+def _lost_coordinators(history: GroupHistory) -> Iterator[Finding]:
+    lost = history.refusals.coordinator
+    if lost:
+        yield found(
+            "KD3310",
+            group=history.group,
+            count=sum(lost.values()),
+            requests=counted(sum(lost.values()), "request"),
+            errors=", ".join(f"{error} {times}" for error, times in sorted(lost.items())),
+        )
+
+
+def _stuck(history: GroupHistory) -> Iterator[Finding]:
+    """Find members that heard of an epoch only long after it was made, or not at all."""
+    if history.type is not GroupType.CONSUMER:
+        return
+    for rebalance in history.rebalances:
+        started_ns = rebalance.started_ns
+        for member in history.members.values():
+            if started_ns is None or member.first_ns >= started_ns:
+                continue
+            phases = rebalance.phases.get(member.member_id)
+            is_last = rebalance is history.rebalances[-1]
+            told_ns = phases.joined_ns if phases is not None else None
+            if told_ns is None and is_last and member.generations:
+                told_ns = member.last_ns
+            if told_ns is not None and told_ns - started_ns >= _LATE_NS:
+                yield found(
+                    "KD3311",
+                    group=history.group,
+                    client=member.client_id or _UNNAMED,
+                    host=member.client_host,
+                    generation=rebalance.generation,
+                    wait_s=round((told_ns - started_ns) / NS_PER_S, 1),
+                )

@@ -1,0 +1,63 @@
+"""Events of many groups, in order, become their histories."""
+
+from collections.abc import Iterable
+
+from kdiag.diagnosis.rebalance.classic import ClassicGroup
+from kdiag.diagnosis.rebalance.epochs import EpochGroup
+from kdiag.diagnosis.rebalance.events import (
+    Beat,
+    CoordinatorFound,
+    EpochBeat,
+    Event,
+    JoinAnswered,
+    JoinAsked,
+    Leaving,
+    PartitionsSeen,
+    SyncAnswered,
+    SyncAsked,
+)
+from kdiag.diagnosis.rebalance.model import GroupHistory, GroupType
+
+_OF_CLASSIC = JoinAsked | JoinAnswered | SyncAsked | SyncAnswered | Leaving
+
+
+def histories_of(events: Iterable[Event], source: str) -> list[GroupHistory]:
+    """Return the histories of all groups that some events tell of, by name.
+
+    Args:
+        events: in the order of time.
+        source: what made them, such as `capture`.
+    """
+    groups: dict[tuple[str, GroupType], ClassicGroup | EpochGroup] = {}
+    kinds: dict[str, GroupType] = {}
+    found: dict[str, list[CoordinatorFound]] = {}
+    for event in events:
+        if isinstance(event, PartitionsSeen):
+            for group in groups.values():
+                group.take(event)
+        elif isinstance(event, CoordinatorFound) and event.group not in kinds:
+            found.setdefault(event.group, []).append(event)  # its kind is not known yet
+        elif (kind := _kind_of(event, kinds)) is not None:
+            kinds[event.group] = kind
+            key = (event.group, kind)
+            if key not in groups:
+                groups[key] = _new_group(event.group, kind, source)
+            for each in found.pop(event.group, ()):
+                groups[key].take(each)
+            groups[key].take(event)
+    return [groups[key].finish() for key in sorted(groups)]
+
+
+def _kind_of(event: Event, kinds: dict[str, GroupType]) -> GroupType | None:
+    """Return the kind of group that an event is about; commits and fetches follow the others."""
+    if isinstance(event, EpochBeat):
+        return event.type
+    if isinstance(event, _OF_CLASSIC) or (isinstance(event, Beat) and event.is_heartbeat):
+        return GroupType.CLASSIC
+    return kinds.get(event.group)
+
+
+def _new_group(name: str, kind: GroupType, source: str) -> ClassicGroup | EpochGroup:
+    if kind is GroupType.CLASSIC:
+        return ClassicGroup(name, source)
+    return EpochGroup(name, kind, source)

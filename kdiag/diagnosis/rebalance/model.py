@@ -1,0 +1,247 @@
+"""Rebalances as values: who or what caused each, how sure that is, and how it went.
+
+A rebalance is a change of generation (classic groups) or of group epoch (the others). What a source
+cannot tell is None, or the cause `unknown`; nothing is guessed and then called certain.
+"""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import msgspec
+
+from kdiag.diagnosis.rebalance.moves import Moved
+
+
+class GroupType(StrEnum):
+    """The four kinds of groups."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    SHARE = "share"
+    STREAMS = "streams"
+
+
+class CauseKind(StrEnum):
+    """What made a group rebalance."""
+
+    MEMBER_JOINED = "member_joined"
+    MEMBER_LEFT = "member_left"
+    MEMBER_FAILED = "member_failed"
+    """Its session expired."""
+    POLL_TIMEOUT = "poll_timeout"
+    """It left by itself, as its program did not poll within max.poll.interval.ms."""
+    MEMBER_RESTARTED = "member_restarted"
+    """A new member with the client id and host of one that has gone."""
+    STATIC_MEMBER_RETURNED = "static_member_returned"
+    SUBSCRIPTION_CHANGED = "subscription_changed"
+    PARTITIONS_CHANGED = "partitions_changed"
+    ASSIGNOR_CHANGED = "assignor_changed"
+    MEMBER_REJOINED = "member_rejoined"
+    """A known member joined again, for no reason in this list."""
+    COORDINATOR_MOVED = "coordinator_moved"
+    GROUP_EMPTIED = "group_emptied"
+    UNKNOWN = "unknown"
+
+
+class Confidence(StrEnum):
+    """How sure a cause is: `certain` only where a broker or a client said so in bytes."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    UNKNOWN = "unknown"
+
+
+class EvidencePlace(NamedTuple):
+    """Where a source says something.
+
+    Attributes:
+        kind: `packet` (a number from 1), `offset` (of a record) or `line` (a number from 1).
+        file: the capture or log; None where packets are numbered over several.
+        at: the number.
+    """
+
+    kind: str
+    file: str | None
+    at: int
+
+
+class RebalanceCause(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the things that happened before a rebalance was over.
+
+    Attributes:
+        cause: what happened.
+        confidence: how sure that is.
+        at_ns: when, since 1970.
+        member_id, instance_id, client_id, client_host, software: of the member that did it; None
+            where no member did, or the source does not tell.
+        reason: what the client or the broker gave as the reason, as sent (KIP-800).
+        note: why kdiag says so where nobody did, in words.
+        evidence: where the source says it.
+    """
+
+    cause: CauseKind
+    confidence: Confidence
+    at_ns: int
+    member_id: str | None = None
+    instance_id: str | None = None
+    client_id: str | None = None
+    client_host: str | None = None
+    software: str | None = None
+    reason: str | None = None
+    note: str | None = None
+    evidence: tuple[EvidencePlace, ...] = ()
+
+
+class Phases(msgspec.Struct, kw_only=True):
+    """What one member did in a rebalance, and when; None for what was not seen.
+
+    Attributes:
+        member_id, client_id, client_host: the member.
+        find_coordinator_ns: how long it took to be told the coordinator.
+        asked_ns: when its JoinGroup request was sent (or its heartbeat that first told of the
+            epoch), since 1970.
+        joined_ns: when that was answered.
+        synced_ns: when it had its assignment.
+        first_heartbeat_ns, first_fetch_ns: when it first did so behind that.
+    """
+
+    member_id: str
+    client_id: str | None = None
+    client_host: str | None = None
+    find_coordinator_ns: int | None = None
+    asked_ns: int | None = None
+    joined_ns: int | None = None
+    synced_ns: int | None = None
+    first_heartbeat_ns: int | None = None
+    first_fetch_ns: int | None = None
+
+
+class Slowest(NamedTuple):
+    """The member that joined last, and how long the others waited for it.
+
+    Attributes:
+        phases: the member.
+        wait_ns: from the join before its own to its own.
+    """
+
+    phases: Phases
+    wait_ns: int
+
+
+class Rebalance(msgspec.Struct, kw_only=True):
+    """One change of generation or group epoch.
+
+    Attributes:
+        generation: the generation or epoch that it made.
+        previous: the one before; None where the source does not tell.
+        causes: all that happened before it was over, in order; never empty.
+        started_ns: its first sign; None if that is not in the source.
+        ended_ns: when the last member that was seen had its assignment.
+        phases: by member, in the order in which they joined.
+        member_count: how many members it left; None where the source does not tell.
+        moved: None where the assignments before or after are not known.
+    """
+
+    generation: int
+    previous: int | None = None
+    causes: list[RebalanceCause]
+    started_ns: int | None = None
+    ended_ns: int | None = None
+    phases: dict[str, Phases] = {}
+    member_count: int | None = None
+    moved: Moved | None = None
+
+    @property
+    def cause(self) -> RebalanceCause:
+        """Return the first of the causes."""
+        return self.causes[0]
+
+    @property
+    def duration_ns(self) -> int | None:
+        """Return the time from its first sign to its end."""
+        if self.started_ns is None or self.ended_ns is None:
+            return None
+        return max(0, self.ended_ns - self.started_ns)
+
+    @property
+    def slowest(self) -> Slowest | None:
+        """Return the member that joined last; None unless two were seen."""
+        seen = [(each.asked_ns, each) for each in self.phases.values() if each.asked_ns is not None]
+        if len(seen) < _FEWEST_TO_COMPARE:
+            return None
+        (before_ns, _), (last_ns, last) = sorted(seen, key=lambda pair: pair[0])[-2:]
+        return Slowest(last, last_ns - before_ns)
+
+
+_FEWEST_TO_COMPARE: Final = 2
+
+
+class GroupMember(msgspec.Struct, kw_only=True):
+    """A member of a group, as far as it was seen.
+
+    Attributes:
+        member_id, instance_id, client_id, client_host, software: the member.
+        first_ns, last_ns: when it was first and last seen.
+        generations: those in which it was seen.
+        session_timeout_ns: what it asked for; 0 where the source does not tell.
+    """
+
+    member_id: str
+    instance_id: str | None = None
+    client_id: str | None = None
+    client_host: str | None = None
+    software: str | None = None
+    first_ns: int
+    last_ns: int
+    generations: list[int] = []
+    session_timeout_ns: int = 0
+
+
+class Refusals(msgspec.Struct):
+    """What the coordinator refused the members of a group.
+
+    Attributes:
+        commits: how many commits, by error.
+        fenced: how often a static member was told that another one has its instance id.
+        unknown: how often a member was told that it is none (any more), by its id.
+        coordinator: how often a broker did not coordinate the group, or not yet, by error.
+    """
+
+    commits: dict[str, int] = {}
+    fenced: dict[str, int] = {}
+    unknown: dict[str, int] = {}
+    coordinator: dict[str, int] = {}
+
+    def note_lost_coordinator(self, error: str) -> bool:
+        """Count an error if it says that the broker does not coordinate the group (yet)."""
+        is_lost = error in _NO_COORDINATOR
+        if is_lost:
+            self.coordinator[error] = self.coordinator.get(error, 0) + 1
+        return is_lost
+
+
+_NO_COORDINATOR: Final = frozenset(
+    {"NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"}
+)
+
+
+class GroupHistory(msgspec.Struct, kw_only=True):
+    """The rebalances of one group, from one source or several.
+
+    Attributes:
+        group: its id.
+        type: its kind.
+        protocol_type: `consumer`, `connect`, ...; None where the source does not tell.
+        source: `capture`, `offsets` or `log`, or several with commas.
+        rebalances: in order.
+        members: by id.
+        refusals: what its members were refused.
+    """
+
+    group: str
+    type: GroupType
+    protocol_type: str | None = None
+    source: str
+    rebalances: list[Rebalance] = []
+    members: dict[str, GroupMember] = {}
+    refusals: Refusals = msgspec.field(default_factory=Refusals)

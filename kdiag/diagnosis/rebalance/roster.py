@@ -1,0 +1,182 @@
+"""Who is in a group: its members as they are seen, and the lists that its leader is told."""
+
+from kdiag.diagnosis.rebalance.events import Client, JoinAsked, Leaving, Subscription
+from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupMember
+
+
+class Member:
+    """What is known of one member.
+
+    Attributes:
+        info: what is told of it.
+        subscription: what it last asked for; None if that was not seen.
+        joined_generation: the generation in which it asked for that.
+        session_timeout_ns, rebalance_timeout_ns: what it asked for; 0 if that was not seen.
+        last_heard_ns: its last sign of life.
+        assigned_ns: when it last got its assignment.
+        evidence: where its last heartbeat is.
+        left: how it left; None unless it did.
+        gone_ns: when the list of members had it no more.
+        connections: those that it used.
+    """
+
+    def __init__(self, info: GroupMember) -> None:
+        self.info = info
+        self.subscription: Subscription | None = None
+        self.joined_generation: int | None = None
+        self.session_timeout_ns = 0
+        self.rebalance_timeout_ns = 0
+        self.last_heard_ns = info.first_ns
+        self.assigned_ns: int | None = None
+        self.evidence: EvidencePlace | None = None
+        self.left: Leaving | None = None
+        self.gone_ns: int | None = None
+        self.connections: set[str] = set()
+
+    def wants(self, asked: JoinAsked, generation: int | None) -> None:
+        """Note what it asks for, and in which generation."""
+        self.subscription = asked.subscription
+        self.joined_generation = generation
+        self.session_timeout_ns = self.info.session_timeout_ns = asked.session_timeout_ns
+        self.rebalance_timeout_ns = asked.rebalance_timeout_ns
+
+    def in_generation(self, generation: int) -> None:
+        """Note that it is in a generation."""
+        if not self.info.generations or self.info.generations[-1] != generation:
+            self.info.generations.append(generation)
+
+
+class Roster:
+    """The members of a group: those present, and whether they are known to be all.
+
+    Attributes:
+        complete_before: instance ids by id of all members of the generation before; None where
+            that is not known.
+        is_complete: whether those present are all.
+    """
+
+    def __init__(self, infos: dict[str, GroupMember]) -> None:
+        """Begin with nobody.
+
+        Args:
+            infos: receives what is told of each member.
+        """
+        self.complete_before: dict[str, str | None] | None = None
+        self.is_complete = False
+        self._infos = infos
+        self._members: dict[str, Member] = {}
+        self._present: dict[str, str | None] = {}
+        self._given: set[str] = set()
+
+    def member(self, member_id: str) -> Member | None:
+        """Return a member that was seen itself; None if only others told of it."""
+        return self._members.get(member_id)
+
+    def seen(self, member_id: str, client: Client, at_ns: int) -> Member:
+        """Note a sign of life of a member and return it."""
+        member = self._members.get(member_id)
+        if member is None:
+            info = GroupMember(
+                member_id=member_id,
+                client_id=client.client_id,
+                client_host=client.host,
+                software=client.software,
+                first_ns=at_ns,
+                last_ns=at_ns,
+            )
+            member = self._members[member_id] = Member(info)
+            self._infos[member_id] = info
+        info = member.info
+        info.software = info.software or client.software
+        member.last_heard_ns = info.last_ns = max(at_ns, info.last_ns)
+        if client.connection is not None:
+            member.connections.add(client.connection)
+        return member
+
+    def give(self, member_id: str) -> None:
+        """Note an id that the coordinator gave to a new member (KIP-394)."""
+        self._given.add(member_id)
+
+    def is_given(self, member_id: str) -> bool:
+        """Return whether an id was given and not used yet, which makes it used."""
+        is_new = member_id in self._given
+        self._given.discard(member_id)
+        return is_new
+
+    def is_present(self, member_id: str) -> bool:
+        """Return whether a member is in the group."""
+        return member_id in self._present
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether all members were known, and all have left."""
+        return self.is_complete and not self._present
+
+    def add(self, member_id: str, instance_id: str | None) -> None:
+        """Note that a member is in the group: its id is used."""
+        self._present[member_id] = instance_id
+        self._given.discard(member_id)
+
+    def replace(self, former: str, member_id: str, instance_id: str) -> None:
+        """Note that a static member came back under another id."""
+        self._present.pop(former, None)
+        self._present[member_id] = instance_id
+
+    def id_of_instance(self, instance_id: str) -> str | None:
+        """Return the id of a static member that is in the group."""
+        found = (each for each, name in self._present.items() if name and name == instance_id)
+        return next(found, None)
+
+    def former(self, instance_id: str | None, member_id: str) -> str | None:
+        """Return the other id of a static member that comes back under a new one."""
+        known = self.id_of_instance(instance_id) if instance_id else None
+        return known if known != member_id else None
+
+    def leaves(self, member_id: str, event: Leaving) -> Member | None:
+        """Note that a member left; return it if it was seen itself."""
+        self._present.pop(member_id, None)
+        member = self._members.get(member_id)
+        if member is not None:
+            member.left = event
+            member.info.last_ns = max(member.info.last_ns, event.at_ns)
+            if event.client.connection is not None:
+                member.connections.add(event.client.connection)
+        return member
+
+    def left_on(self, client: Client, member_ids: set[str | None]) -> Member | None:
+        """Return which of some members left on a connection, without a reason."""
+        for member_id in member_ids:
+            member = self._members.get(member_id or "")
+            if member is None or member.left is None or member.left.reason is not None:
+                continue
+            if client.connection is not None and client.connection in member.connections:
+                return member
+        return None
+
+    def predecessor(self, client: Client, member_id: str) -> str | None:
+        """Return the id of a member of the same client and host that is gone without leaving."""
+        for known, member in self._members.items():
+            info = member.info
+            if known == member_id or member.gone_ns is None or member.left is not None:
+                continue
+            if (info.client_id, info.client_host) == (client.client_id, client.host):
+                return known
+        return None
+
+    def turn(self) -> None:
+        """Begin a generation: those present, if they are all, are those before it."""
+        self.complete_before = dict(self._present) if self.is_complete else None
+
+    def settle(self, members: dict[str, str | None], at_ns: int) -> None:
+        """Take the whole list of the members of a generation."""
+        for member_id in self._present.keys() - members.keys():
+            member = self._members.get(member_id)
+            if member is not None and member.gone_ns is None:
+                member.gone_ns = at_ns
+        self._present = dict(members)
+        self.is_complete = True
+
+    def forget(self) -> None:
+        """Forget who is all in the group, as generations were not seen."""
+        self.is_complete = False
+        self.complete_before = None

@@ -1,0 +1,207 @@
+from typing import Any
+
+import pytest
+
+from group_stories.story import GroupStory, client_of
+from kdiag.diagnosis.rebalance.findings import find
+from kdiag.diagnosis.rebalance.histories import histories_of
+from kdiag.findings.finding import Finding
+
+
+def findings_of(story: GroupStory) -> list[Finding]:
+    """Return what is wrong with the one group of a story."""
+    (history,) = histories_of(story.events, "capture")
+    return find(history)
+
+
+def restarts(*members: str, away_s: float = 5, **facts: Any) -> GroupStory:
+    """Return a group whose members leave and come back in turn, each as a new member."""
+    story = GroupStory()
+    story.form(1, "keeper", *members)
+    generation = 1
+    for member in members:
+        client = client_of(member)._replace(connection=f"tcp-{member}-again")
+        story.leave(member)
+        story.join(generation + 1, "keeper", *(each for each in members if each != member))
+        story.wait(away_s)
+        new = story.ask("", client=client, **facts)
+        asked = story.ask("keeper")
+        generation += 2
+        story.answer(new, generation, member_id=f"{member}-again")
+        present = ["keeper", *members, f"{member}-again"]
+        story.answer(asked, generation, members=dict.fromkeys(present))
+    return story
+
+
+def test_a_healthy_group_has_no_findings() -> None:
+    """Two members that came and stayed."""
+    story = GroupStory()
+    story.form(1, "a")
+    story.form(2, "a", "b")
+    story.beat("a", 2)
+
+    assert findings_of(story) == []
+
+
+def test_a_group_that_rebalances_again_and_again_is_a_storm() -> None:
+    """Ten times within five minutes; the commonest cause is named."""
+    for pause_s, ids in ((10, {"KD3301", "KD3302"}), (60, {"KD3302"})):
+        story = GroupStory()
+        story.form(1, *(f"m{number}" for number in range(12)))
+        for generation in range(2, 13):
+            story.wait(pause_s)
+            story.leave("culprit", client=client_of("culprit"))
+            story.form(generation, *(f"m{number}" for number in range(12)))
+        findings = {each.id: each for each in findings_of(story)}
+        assert findings.keys() == ids
+        assert findings["KD3302"].evidence["client"] == "app-culprit"
+        if "KD3301" in findings:
+            assert findings["KD3301"].evidence["cause"] == "member_left"
+
+
+def test_the_member_for_which_all_wait_is_named() -> None:
+    """It asks to join three seconds behind the others, or more."""
+    for wait_s, ids in ((3.2, ["KD3303"]), (2.5, [])):
+        story = GroupStory()
+        story.form(1, "a", "slow")
+        story.leave("gone")
+        first = story.ask("a")
+        story.wait(wait_s)
+        last = story.ask("slow")
+        story.answer(last, 2)
+        story.answer(first, 2, members={"a": None, "slow": None})
+        findings = findings_of(story)
+        assert [each.id for each in findings] == ids
+        if findings:
+            assert findings[0].evidence["client"] == "app-slow"
+            assert findings[0].evidence["wait_s"] == pytest.approx(wait_s, abs=0.1)
+
+
+def test_two_processes_with_one_instance_id() -> None:
+    """They fence each other; each is told so."""
+    story = GroupStory()
+    story.answer(story.ask("a", instance_id="pod-1"), 1, members={"a": "pod-1"})
+    story.beat("a", 1, error="FENCED_INSTANCE_ID")
+    story.beat("a", 1, error="FENCED_INSTANCE_ID")
+
+    (finding,) = findings_of(story)
+
+    assert finding.id == "KD3304"
+    assert finding.evidence["instance_id"] == "pod-1"
+    assert finding.evidence["hosts"] == client_of("a").host
+
+
+def test_a_zombie_was_removed_while_it_lived() -> None:
+    """It fell silent for its session timeout, and was told later that it is no member."""
+    story = GroupStory()
+    story.form(1, "a", "zombie")
+    story.beat("zombie", 1)
+    story.wait(12)
+    story.beat("a", 1, error="REBALANCE_IN_PROGRESS")
+    story.form(2, "a")
+    story.wait(3)
+    story.beat("zombie", 1, error="UNKNOWN_MEMBER_ID")
+
+    (finding,) = findings_of(story)
+
+    assert finding.id == "KD3305"
+    assert (finding.evidence["client"], finding.evidence["timeout_s"]) == ("app-zombie", 10)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_program_that_does_not_poll(count: int) -> None:
+    """Its client says so when it leaves."""
+    story = GroupStory()
+    story.form(1, "a", "b")
+    for number in range(count):
+        story.leave("b", reason="consumer poll timeout has expired.")
+        story.form(2 + 2 * number, "a")
+        story.form(3 + 2 * number, "a", "b")
+
+    (finding,) = findings_of(story)
+
+    assert finding.id == "KD3306"
+    assert finding.evidence["confidence"] == "certain"
+    assert ("once" in finding.title, "2 times" in finding.title) == (count == 1, count == 2)
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 commit of"), (2, "2 commits of")])
+def test_refused_commits_are_lost(count: int, said: str) -> None:
+    """By their errors."""
+    story = GroupStory()
+    story.form(1, "a")
+    for _ in range(count):
+        story.beat("a", 1, error="ILLEGAL_GENERATION", is_heartbeat=False)
+
+    (finding,) = findings_of(story)
+
+    assert finding.id == "KD3307"
+    assert finding.title.startswith(said)
+    assert finding.evidence["errors"] == f"ILLEGAL_GENERATION {count}"
+
+
+def test_a_deploy_that_restarts_members_one_by_one() -> None:
+    """Three of them, each back within five minutes, without an instance id."""
+    for story, ids in (
+        (restarts("x", "y", "z"), ["KD3308"]),
+        (restarts("x", "y"), []),
+        (restarts("x", "y", "z", away_s=400), []),
+    ):
+        assert [each.id for each in findings_of(story)] == ids
+
+
+def test_a_static_member_that_comes_back_again_and_again() -> None:
+    """Each time it is given another id; nobody rebalances, so nothing else would tell."""
+    for returns, ids in ((3, ["KD3309"]), (2, [])):
+        story = GroupStory()
+        story.answer(story.ask("", instance_id="pod-1"), 1, member_id="p0", members={"p0": "pod-1"})
+        for number in range(returns):
+            story.answer(story.ask("", instance_id="pod-1"), 1, member_id=f"p{number + 1}")
+        assert [each.id for each in findings_of(story)] == ids
+
+
+@pytest.mark.parametrize("error", ["NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"])
+def test_a_coordinator_that_moved_or_was_loading(error: str) -> None:
+    """What was refused meanwhile is counted."""
+    story = GroupStory()
+    story.form(1, "a")
+    story.beat("a", 1, error=error)
+    story.beat("a", 1, error=error, is_heartbeat=False)
+
+    (finding,) = findings_of(story)
+
+    assert finding.id == "KD3310"
+    assert finding.evidence["errors"] == f"{error} 2"
+
+
+@pytest.mark.parametrize(("seconds", "ids"), [(40, ["KD3311"]), (5, [])])
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_member_that_does_not_take_up_an_epoch(
+    seconds: float, ids: list[str], *, is_told: bool
+) -> None:
+    """It goes on with the old one; whether or not it comes round at last."""
+    story = GroupStory()
+    story.epoch("a", 0, 1, topics=frozenset({"clicks"}))
+    story.epoch("b", 0, 2, topics=frozenset({"clicks"}))
+    story.epoch("b", 2, 2)
+    story.wait(seconds)
+    story.epoch("a", 1, 2 if is_told else 1)
+
+    findings = findings_of(story)
+
+    assert [each.id for each in findings] == ids
+    if findings:
+        assert (findings[0].evidence["client"], findings[0].evidence["generation"]) == ("app-a", 2)
+
+
+def test_the_worst_stands_first() -> None:
+    """An error is above what is only to be known."""
+    story = restarts("x", "y", "z")
+    story.ask("keeper", instance_id="pod-1")
+    for _ in range(2):
+        story.beat("keeper", 7, error="FENCED_INSTANCE_ID")
+
+    severities = [each.severity for each in findings_of(story)]
+
+    assert severities == sorted(severities, key=["error", "warning", "info"].index)
+    assert {"error", "info"} <= set(severities)
