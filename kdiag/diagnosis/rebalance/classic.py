@@ -277,7 +277,7 @@ class ClassicGroup:
             for member_id in before.keys() - members.keys() - named:
                 if before[member_id] not in returned:
                     rebalance.causes.append(self._gone(member_id, since_ns))
-        self._roster.settle(members, at_ns)
+        self._roster.settle(members)
         rebalance.causes.sort(key=lambda cause: cause.at_ns)
 
     def _gone(self, member_id: str, since_ns: int) -> RebalanceCause:
@@ -421,7 +421,7 @@ class ClassicGroup:
         assert self._open is not None
         self._open.ended_ns = event.at_ns
         self._open.member_count = 0
-        self._roster.settle({}, event.at_ns)
+        self._roster.settle({})
         self._assigned = None
 
     def _judge_leave_again(self, client: Client) -> None:

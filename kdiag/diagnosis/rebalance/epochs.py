@@ -66,8 +66,10 @@ class EpochGroup:
         self._topics: dict[str, frozenset[str]] = {}
         self._assignors: dict[str, str] = {}
         self._told: dict[str, int] = {}
+        self._up_to_date: set[str] = set()
         self._shares: dict[str, frozenset[tuple[str, int]]] = {}
-        self._before: dict[str, frozenset[tuple[str, int]]] = {}
+        self._former: dict[str, frozenset[tuple[str, int]]] = {}
+        self._given_up: dict[str, frozenset[tuple[str, int]]] = {}
         self._is_complete = False
 
     def take(self, event: Event) -> None:
@@ -149,10 +151,7 @@ class EpochGroup:
     def _joins(self, event: EpochBeat) -> None:
         is_answered = event.epoch is not None
         sure = Confidence.CERTAIN if is_answered else Confidence.LIKELY
-        owner = next(
-            (each for each, name in self._present.items() if name and name == event.instance_id),
-            None,
-        )
+        owner = self._owner(event.instance_id)
         if owner is not None and owner != event.member_id:
             self._present.pop(owner)
             self._wait(event, CauseKind.STATIC_MEMBER_RETURNED, sure, None)
@@ -162,12 +161,19 @@ class EpochGroup:
             self._wait(event, CauseKind.MEMBER_JOINED, sure, None)
         self._present[event.member_id] = event.instance_id
 
+    def _owner(self, instance_id: str | None) -> str | None:
+        """Return the member that is in the group with an instance id."""
+        if instance_id is None:
+            return None
+        return next((each for each, name in self._present.items() if name == instance_id), None)
+
     def _leaves(self, event: EpochBeat) -> None:
         sure = Confidence.CERTAIN if event.epoch is not None else Confidence.LIKELY
         self._wait(event, CauseKind.MEMBER_LEFT, sure, None)
         self._present.pop(event.member_id, None)
-        self._shares.pop(event.member_id, None)
+        self._given_up[event.member_id] = self._shares.pop(event.member_id, frozenset())
         self._told.pop(event.member_id, None)
+        self._up_to_date.discard(event.member_id)
 
     def _goes_on(self, event: EpochBeat) -> None:
         known = self._topics.get(event.member_id)
@@ -188,9 +194,13 @@ class EpochGroup:
         if not info.generations or info.generations[-1] != epoch:
             info.generations.append(epoch)
         if event.assigned is not None:
+            known = self._shares.get(event.member_id, frozenset())
+            self._former.setdefault(event.member_id, known)
             self._shares[event.member_id] = event.assigned
         if self._told.get(event.member_id) != epoch or event.assigned is not None:
             self._told[event.member_id] = epoch
+            if epoch == self._epoch:
+                self._up_to_date.add(event.member_id)
             self._note_phase(event, epoch)
 
     def _told_first(self, event: EpochBeat, epoch: int) -> None:
@@ -230,9 +240,9 @@ class EpochGroup:
         else:
             known.synced_ns = event.at_ns
         rebalance.ended_ns = event.at_ns
-        is_whole = self._is_complete and self._told.keys() == self._shares.keys()
-        if is_whole and set(self._told.values()) == {epoch}:
-            rebalance.moved = moved_between(self._before, self._shares)
+        is_whole = self._is_complete and len(self._told) == len(self._shares)
+        if is_whole and epoch == self._epoch and len(self._up_to_date) == len(self._told):
+            rebalance.moved = moved_between(self._shares | self._former, self._shares)
             rebalance.member_count = len(self._told)
 
     def _begin(self, epoch: int, at_ns: int) -> None:
@@ -240,7 +250,8 @@ class EpochGroup:
         previous = self._epoch
         waiting = sorted(self._waiting, key=lambda each: each.cause.at_ns)
         self._waiting = []
-        self._before = dict(self._shares)
+        self._former, self._given_up = self._given_up, {}
+        self._up_to_date.clear()
         is_far = previous is not None and epoch - previous > _MOST_UNSEEN
         first = epoch if previous is None or is_far else previous + 1
         for number, causes in self._placed(waiting, range(first, epoch + 1)).items():

@@ -240,22 +240,28 @@ def _stuck(history: GroupHistory) -> Iterator[Finding]:
     """Find members that heard of an epoch only long after it was made, or not at all."""
     if history.type is not GroupType.CONSUMER:
         return
-    for rebalance in history.rebalances:
+    last = history.rebalances[-1:]
+    told = [
+        (rebalance, history.members[phases.member_id], phases.joined_ns)
+        for rebalance in history.rebalances
+        for phases in rebalance.phases.values()
+    ]
+    untold = [
+        (rebalance, member, member.last_ns)
+        for rebalance in last
+        for member in history.members.values()
+        if member.generations and member.member_id not in rebalance.phases
+    ]
+    for rebalance, member, told_ns in (*told, *untold):
         started_ns = rebalance.started_ns
-        for member in history.members.values():
-            if started_ns is None or member.first_ns >= started_ns:
-                continue
-            phases = rebalance.phases.get(member.member_id)
-            is_last = rebalance is history.rebalances[-1]
-            told_ns = phases.joined_ns if phases is not None else None
-            if told_ns is None and is_last and member.generations:
-                told_ns = member.last_ns
-            if told_ns is not None and told_ns - started_ns >= _LATE_NS:
-                yield found(
-                    "KD3311",
-                    group=history.group,
-                    client=member.client_id or _UNNAMED,
-                    host=member.client_host,
-                    generation=rebalance.generation,
-                    wait_s=round((told_ns - started_ns) / NS_PER_S, 1),
-                )
+        if started_ns is None or told_ns is None or member.first_ns >= started_ns:
+            continue
+        if told_ns - started_ns >= _LATE_NS:
+            yield found(
+                "KD3311",
+                group=history.group,
+                client=member.client_id or _UNNAMED,
+                host=member.client_host,
+                generation=rebalance.generation,
+                wait_s=round((told_ns - started_ns) / NS_PER_S, 1),
+            )

@@ -3,6 +3,9 @@
 from kdiag.diagnosis.rebalance.events import Client, JoinAsked, Leaving, Subscription
 from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupMember
 
+Place = tuple[str | None, str | None]
+"""A client id and a host: what a program keeps when it is restarted."""
+
 
 class Member:
     """What is known of one member.
@@ -16,7 +19,6 @@ class Member:
         assigned_ns: when it last got its assignment.
         evidence: where its last heartbeat is.
         left: how it left; None unless it did.
-        gone_ns: when the list of members had it no more.
         connections: those that it used.
     """
 
@@ -30,7 +32,6 @@ class Member:
         self.assigned_ns: int | None = None
         self.evidence: EvidencePlace | None = None
         self.left: Leaving | None = None
-        self.gone_ns: int | None = None
         self.connections: set[str] = set()
 
     def wants(self, asked: JoinAsked, generation: int | None) -> None:
@@ -67,6 +68,7 @@ class Roster:
         self._members: dict[str, Member] = {}
         self._present: dict[str, str | None] = {}
         self._given: set[str] = set()
+        self._gone: dict[Place, str] = {}
 
     def member(self, member_id: str) -> Member | None:
         """Return a member that was seen itself; None if only others told of it."""
@@ -138,6 +140,8 @@ class Roster:
         member = self._members.get(member_id)
         if member is not None:
             member.left = event
+            if self._gone.get(_place_of(member)) == member_id:
+                del self._gone[_place_of(member)]
             member.info.last_ns = max(member.info.last_ns, event.at_ns)
             if event.client.connection is not None:
                 member.connections.add(event.client.connection)
@@ -155,24 +159,19 @@ class Roster:
 
     def predecessor(self, client: Client, member_id: str) -> str | None:
         """Return the id of a member of the same client and host that is gone without leaving."""
-        for known, member in self._members.items():
-            info = member.info
-            if known == member_id or member.gone_ns is None or member.left is not None:
-                continue
-            if (info.client_id, info.client_host) == (client.client_id, client.host):
-                return known
-        return None
+        known = self._gone.get((client.client_id, client.host))
+        return known if known != member_id else None
 
     def turn(self) -> None:
         """Begin a generation: those present, if they are all, are those before it."""
         self.complete_before = dict(self._present) if self.is_complete else None
 
-    def settle(self, members: dict[str, str | None], at_ns: int) -> None:
+    def settle(self, members: dict[str, str | None]) -> None:
         """Take the whole list of the members of a generation."""
         for member_id in self._present.keys() - members.keys():
             member = self._members.get(member_id)
-            if member is not None and member.gone_ns is None:
-                member.gone_ns = at_ns
+            if member is not None and member.left is None:
+                self._gone.setdefault(_place_of(member), member_id)
         self._present = dict(members)
         self.is_complete = True
 
@@ -180,3 +179,7 @@ class Roster:
         """Forget who is all in the group, as generations were not seen."""
         self.is_complete = False
         self.complete_before = None
+
+
+def _place_of(member: Member) -> Place:
+    return member.info.client_id, member.info.client_host

@@ -52,12 +52,15 @@ def test_who_joins_makes_the_epoch_that_it_is_told() -> None:
 
 
 def test_who_leaves_makes_the_next_epoch() -> None:
-    """The others are told it with their next heartbeat."""
+    """The others are told it with their next heartbeat, and have its partitions."""
     story = two_members()
     story.epoch("b", -1, -1)
     story.epoch("a", 2, 3, assigned=share(0, 1))
+    moved = last_of(story).moved
 
     assert told(story)[3] == [("member_left", "certain", "b")]
+    assert moved is not None
+    assert [(each.partition, each.source, each.target) for each in moved.moves] == [(1, "b", "a")]
 
 
 def test_a_leave_that_nobody_saw_answered_is_likely() -> None:

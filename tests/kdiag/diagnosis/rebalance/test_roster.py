@@ -18,7 +18,7 @@ def test_a_list_of_its_leader_makes_a_group_complete() -> None:
     roster.add("a", None)
     states = [roster.is_complete]
 
-    roster.settle({"a": None, "b": None}, S)
+    roster.settle({"a": None, "b": None})
 
     assert [*states, roster.is_complete] == [False, True]
     assert roster.is_present("b")
@@ -30,7 +30,7 @@ def test_only_a_group_of_known_members_is_known_to_be_empty() -> None:
         roster = Roster({})
         roster.add("a", None)
         if complete:
-            roster.settle({"a": None}, S)
+            roster.settle({"a": None})
         roster.leaves("a", leaving("a"))
         assert roster.is_empty is empty
 
@@ -61,10 +61,10 @@ def test_who_is_gone_without_leaving_may_have_been_restarted() -> None:
     roster = Roster({})
     client = client_of("a")
     roster.seen("a-1", client, S)
-    roster.settle({"a-1": None}, S)
+    roster.settle({"a-1": None})
     assert roster.predecessor(client, "a-2") is None
 
-    roster.settle({}, 2 * S)
+    roster.settle({})
 
     assert roster.predecessor(client, "a-2") == "a-1"
     assert roster.predecessor(client_of("b"), "b-1") is None
@@ -99,7 +99,7 @@ def test_a_generation_remembers_the_members_before_it_only_if_they_were_all() ->
     roster.add("a", None)
     roster.turn()
     before = [roster.complete_before]
-    roster.settle({"a": None}, S)
+    roster.settle({"a": None})
     roster.turn()
     before.append(roster.complete_before)
     roster.forget()
