@@ -7,7 +7,7 @@ capture and a lab. Probes and the capture decoder fill in the facts.
   coordinates a group, and how that changes; `broker_versions`: brokers side by side;
 * `connection_finding`: from a failed connection to its finding; `error_codes`: Kafka's errors with
   causes and remedies;
-* `rebalance`: what made groups rebalance, from captures and from brokers' logs;
+* `rebalance`: what made groups rebalance, from captures, brokers' logs and coordinators' records;
 * `tcp`: the limit of a recorded connection; `buffers`: socket buffers on a live path; `latency`:
   where time goes.
 """

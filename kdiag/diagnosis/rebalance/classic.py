@@ -38,6 +38,8 @@ from kdiag.diagnosis.rebalance.model import (
     Phases,
     Rebalance,
     RebalanceCause,
+    less_sure,
+    unseen_rebalances,
 )
 from kdiag.diagnosis.rebalance.moves import Assignments, moved_between
 from kdiag.diagnosis.rebalance.roster import Member, Roster
@@ -45,8 +47,6 @@ from kdiag.diagnosis.rebalance.roster import Member, Roster
 _TO_JOIN_AGAIN: Final = "REBALANCE_IN_PROGRESS"
 _UNASKED: Final = "nobody told it to, and nobody came or went"
 _SKIPPED: Final = "generations between are missing, so it may be the cause of another one"
-_MOST_UNSEEN: Final = 50
-"""Generations that nobody was seen to join are listed one by one up to so many."""
 
 
 class ClassicGroup:
@@ -421,6 +421,7 @@ class ClassicGroup:
         assert self._open is not None
         self._open.ended_ns = event.at_ns
         self._open.member_count = 0
+        self._open.is_told = False
         self._roster.settle({})
         self._assigned = None
 
@@ -504,16 +505,10 @@ class ClassicGroup:
         """List the generations of which nothing was seen; what waits belongs to some of them."""
         if previous is None or generation == previous + 1:
             return
-        unseen = range(max(previous + 1, generation - _MOST_UNSEEN), generation)
-        for each in unseen:
-            note = "nobody was seen to join this generation"
-            unknown = RebalanceCause(
-                cause=CauseKind.UNKNOWN, confidence=Confidence.UNKNOWN, at_ns=at_ns, note=note
-            )
-            self.history.rebalances.append(
-                Rebalance(generation=each, previous=each - 1, causes=[unknown], phases={})
-            )
-        self._waiting = [_less_sure(cause, _SKIPPED) for cause in self._waiting]
+        unseen = range(previous + 1, generation)
+        note = "nobody was seen to join this generation"
+        self.history.rebalances += unseen_rebalances(unseen, at_ns, note)
+        self._waiting = [less_sure(cause, _SKIPPED) for cause in self._waiting]
         self._assigned = None
         self._roster.forget()
 
@@ -537,7 +532,7 @@ class ClassicGroup:
                 continue
             is_open = any(each in self._unanswered for each in cause.evidence)
             note = "the answer to its JoinGroup was not seen"
-            settled.append(_less_sure(cause, note) if is_open else cause)
+            settled.append(less_sure(cause, note) if is_open else cause)
         return settled
 
 
@@ -579,9 +574,3 @@ def _as_poll_timeout(cause: RebalanceCause, member: Member) -> RebalanceCause:
         f"of {limit_s:g} s had passed since its assignment"
     )
     return replace(cause, cause=CauseKind.POLL_TIMEOUT, confidence=Confidence.LIKELY, note=note)
-
-
-def _less_sure(cause: RebalanceCause, note: str) -> RebalanceCause:
-    if cause.confidence is not Confidence.CERTAIN:
-        return cause
-    return replace(cause, confidence=Confidence.LIKELY, note=cause.note or note)

@@ -7,8 +7,6 @@ soon as the first member is told it; those between that nobody was told are list
 
 from typing import Final, NamedTuple
 
-from msgspec.structs import replace
-
 from kdiag.diagnosis.rebalance.events import (
     Beat,
     CoordinatorFound,
@@ -26,6 +24,7 @@ from kdiag.diagnosis.rebalance.model import (
     Phases,
     Rebalance,
     RebalanceCause,
+    less_sure,
 )
 from kdiag.diagnosis.rebalance.moves import moved_between
 
@@ -35,6 +34,7 @@ _FIRST_EPOCHS: Final = 2
 
 _COMES: Final = frozenset({CauseKind.MEMBER_JOINED, CauseKind.STATIC_MEMBER_RETURNED})
 _PASSED: Final = "not all epochs were told, so it may be the cause of another of them"
+_NOTHING_SEEN: Final = "no cause was seen"
 _FENCED: Final = frozenset({"FENCED_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID"})
 _MOST_UNSEEN: Final = 50
 
@@ -78,19 +78,26 @@ class EpochGroup:
             case EpochBeat():
                 self._beat(event)
             case PartitionsSeen() if any(event.topic in each for each in self._topics.values()):
-                note = f"{event.topic} has {event.after} partitions, before {event.before}"
-                cause = RebalanceCause(
-                    cause=CauseKind.PARTITIONS_CHANGED,
-                    confidence=Confidence.LIKELY,
-                    at_ns=event.at_ns,
-                    note=note,
-                    evidence=(event.evidence,),
-                )
-                self._waiting.append(_Untold(cause, None))
+                self._partitions_seen(event)
             case PartitionsSeen() | CoordinatorFound() | FetchBegan() | Beat():
                 pass  # they tell nothing of epochs
             case _:
                 raise TypeError(event)
+
+    def _partitions_seen(self, event: PartitionsSeen) -> None:
+        """Note new partitions, which the coordinator may have seen long before a client asked."""
+        cause = RebalanceCause(
+            cause=CauseKind.PARTITIONS_CHANGED,
+            confidence=Confidence.LIKELY,
+            at_ns=event.at_ns,
+            note=f"{event.topic} has {event.after} partitions, before {event.before}",
+            evidence=(event.evidence,),
+        )
+        last = self.history.rebalances[-1:]
+        if last and last[0].cause.note == _NOTHING_SEEN:
+            last[0].causes = [cause]
+        else:
+            self._waiting.append(_Untold(cause, None))
 
     def finish(self) -> GroupHistory:
         """Return the history, once all events were taken.
@@ -101,7 +108,8 @@ class EpochGroup:
             is_told = answered is not None or cause.cause is CauseKind.PARTITIONS_CHANGED
             if self._epoch is not None and not is_told:
                 note = cause.note or "nobody was told the epoch that it made"
-                self._add(self._epoch + 1, [_less_sure(cause, note)], cause.at_ns)
+                self._add(self._epoch + 1, [less_sure(cause, note)], cause.at_ns)
+                self.history.rebalances[-1].is_told = False
                 self._epoch += 1
         self._waiting = []
         return self.history
@@ -274,18 +282,22 @@ class EpochGroup:
             else:
                 rest.append(cause)
         free = [number for number in epochs if not placed[number]]
+        if len(rest) > len(free):  # new partitions may have made an epoch before
+            rest.sort(key=lambda cause: cause.cause is CauseKind.PARTITIONS_CHANGED)
         is_sure = self._is_complete and len(free) == len(rest)
         for place, cause in enumerate(rest):
             number = free[min(place, len(free) - 1)] if free else epochs[-1]
-            placed[number].append(cause if is_sure else _less_sure(cause, cause.note or _PASSED))
+            placed[number].append(cause if is_sure else less_sure(cause, cause.note or _PASSED))
         return placed
 
     def _add(self, epoch: int, causes: list[RebalanceCause], at_ns: int) -> None:
         if not causes:
-            note = "no cause was seen"
             causes = [
                 RebalanceCause(
-                    cause=CauseKind.UNKNOWN, confidence=Confidence.UNKNOWN, at_ns=at_ns, note=note
+                    cause=CauseKind.UNKNOWN,
+                    confidence=Confidence.UNKNOWN,
+                    at_ns=at_ns,
+                    note=_NOTHING_SEEN,
                 )
             ]
         self.history.rebalances.append(
@@ -315,10 +327,3 @@ class EpochGroup:
             evidence=(event.evidence,),
         )
         self._waiting.append(_Untold(cause, event.epoch if kind in _COMES else None))
-
-
-def _less_sure(cause: RebalanceCause, note: str) -> RebalanceCause:
-    """Return a cause that may belong to a neighbouring epoch."""
-    if cause.confidence is not Confidence.CERTAIN:
-        return cause
-    return replace(cause, confidence=Confidence.LIKELY, note=note)

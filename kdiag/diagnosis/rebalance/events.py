@@ -1,10 +1,10 @@
 """What members of groups ask and are told, in order of time: what the state machines take.
 
 Adapters make these of captures; every event has the moment at which it happened, the group, and
-where the source shows it.
+where the source shows it. What coordinators wrote about groups is a `GroupRecord`.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupType
 
@@ -219,3 +219,21 @@ Event = (
     | FetchBegan
     | PartitionsSeen
 )
+
+
+class GroupRecord(NamedTuple):
+    """A record about a group in `__consumer_offsets`.
+
+    Attributes:
+        at_ns: its timestamp, since 1970.
+        name: Kafka's, such as `GroupMetadata` or `ConsumerGroupMemberMetadata`.
+        member_id: of the key; empty for what is about the whole group.
+        value: the message; None for a tombstone.
+    """
+
+    at_ns: int
+    group: str
+    evidence: EvidencePlace
+    name: str
+    member_id: str
+    value: Any

@@ -1,14 +1,17 @@
-"""Events of many groups, in order, become their histories."""
+"""Events of many groups, or what coordinators wrote of them, become their histories."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kdiag.diagnosis.rebalance.classic import ClassicGroup
+from kdiag.diagnosis.rebalance.classic_records import RecordedClassicGroup
+from kdiag.diagnosis.rebalance.epoch_records import RecordedEpochGroup
 from kdiag.diagnosis.rebalance.epochs import EpochGroup
 from kdiag.diagnosis.rebalance.events import (
     Beat,
     CoordinatorFound,
     EpochBeat,
     Event,
+    GroupRecord,
     JoinAnswered,
     JoinAsked,
     Leaving,
@@ -61,3 +64,35 @@ def _new_group(name: str, kind: GroupType, source: str) -> ClassicGroup | EpochG
     if kind is GroupType.CLASSIC:
         return ClassicGroup(name, source)
     return EpochGroup(name, kind, source)
+
+
+def histories_of_records(
+    records: Iterable[GroupRecord], topic_name: Callable[[str], str | None]
+) -> list[GroupHistory]:
+    """Return the histories of all groups that records of `__consumer_offsets` tell of, by name.
+
+    Args:
+        records: those of a group in the order of offsets.
+        topic_name: returns the name of a topic id, in Kafka's text form.
+    """
+    groups: dict[tuple[str, GroupType], RecordedClassicGroup | RecordedEpochGroup] = {}
+    for record in records:
+        kind = _KINDS[record.name.partition("Group")[0]]
+        key = (record.group, kind)
+        if key not in groups:
+            groups[key] = (
+                RecordedClassicGroup(record.group)
+                if kind is GroupType.CLASSIC
+                else RecordedEpochGroup(record.group, kind, topic_name)
+            )
+        groups[key].take(record)
+    return [groups[key].finish() for key in sorted(groups) if groups[key].history.rebalances]
+
+
+_KINDS = {
+    "": GroupType.CLASSIC,
+    "Consumer": GroupType.CONSUMER,
+    "Share": GroupType.SHARE,
+    "Streams": GroupType.STREAMS,
+}
+"""By what the names of the records begin with."""

@@ -1,6 +1,6 @@
 """Histories of the same groups from several sources become one, and contradictions are told."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -16,6 +16,8 @@ from kdiag.diagnosis.rebalance.model import (
 _REFINES = {
     CauseKind.POLL_TIMEOUT: CauseKind.MEMBER_LEFT,
     CauseKind.MEMBER_RESTARTED: CauseKind.MEMBER_JOINED,
+    CauseKind.SUBSCRIPTION_CHANGED: CauseKind.MEMBER_REJOINED,
+    CauseKind.ASSIGNOR_CHANGED: CauseKind.MEMBER_REJOINED,
     CauseKind.PARTITIONS_CHANGED: CauseKind.MEMBER_REJOINED,
     CauseKind.COORDINATOR_MOVED: CauseKind.MEMBER_REJOINED,
 }
@@ -39,42 +41,67 @@ def join_histories(
 
 
 def _joined(one: GroupHistory, other: GroupHistory, contradictions: list[str]) -> GroupHistory:
-    rebalances = {each.generation: each for each in one.rebalances}
-    for each in other.rebalances:
-        known = rebalances.get(each.generation)
+    rebalances = _by_life(one.rebalances)
+    for key, each in _by_life(other.rebalances).items():
+        known = rebalances.get(key)
         if known is None:
-            rebalances[each.generation] = each
+            rebalances[key] = each
         else:
-            _note_contradiction(one, other, known, each, contradictions)
-            rebalances[each.generation] = _merged(known, each)
+            if _contradict(known, each):
+                contradictions.append(
+                    f"group {one.group}, generation {known.generation}: the {one.source} says "
+                    f"{_told(known.cause)}, the {other.source} {_told(each.cause)}"
+                )
+            rebalances[key] = _merged(known, each)
     return GroupHistory(
         group=one.group,
         type=one.type,
         protocol_type=one.protocol_type or other.protocol_type,
         source=", ".join(dict.fromkeys([*one.source.split(", "), other.source])),
-        rebalances=[rebalances[number] for number in sorted(rebalances)],
+        rebalances=[rebalances[key] for key in sorted(rebalances)],
         members={**other.members, **one.members},
         refusals=one.refusals if one.refusals != Refusals() else other.refusals,
     )
 
 
-def _note_contradiction(
-    one: GroupHistory,
-    other: GroupHistory,
-    known: Rebalance,
-    each: Rebalance,
-    contradictions: list[str],
-) -> None:
-    first, second = known.cause, each.cause
-    if CauseKind.UNKNOWN in {first.cause, second.cause}:
-        return
-    is_same = first.cause is second.cause or refines(first, second) or refines(second, first)
-    members = {first.member_id, second.member_id} - {None}
-    if not is_same or len(members) > 1:
-        contradictions.append(
-            f"group {one.group}, generation {known.generation}: the {one.source} says "
-            f"{_told(first)}, the {other.source} {_told(second)}"
-        )
+def _by_life(rebalances: Sequence[Rebalance]) -> dict[tuple[int, int], Rebalance]:
+    """Return rebalances by the life of the group, counted back from its last, and generation.
+
+    A group that was removed and is there again counts its generations from the first.
+    """
+    found: dict[tuple[int, int], Rebalance] = {}
+    life, later = 0, None
+    for each in reversed(rebalances):
+        if later is not None and each.generation >= later:
+            life -= 1
+        later = each.generation
+        found[life, each.generation] = each
+    return found
+
+
+def _contradict(one: Rebalance, other: Rebalance) -> bool:
+    """Return whether each source names a first cause of which the other says nothing.
+
+    Where a source counted the generation on, or is not sure of more than its member, it may be of
+    another generation.
+    """
+    causes = (*one.causes, *other.causes)
+    is_open = CauseKind.UNKNOWN in {each.cause for each in causes}
+    if is_open or not (one.is_told and other.is_told):
+        return False
+    first, second = one.cause, other.cause
+    is_sure = {first.confidence, second.confidence} == {Confidence.CERTAIN}
+    if not is_sure and first.member_id != second.member_id:
+        return False
+    is_known = any(_is_same(first, each) for each in other.causes)
+    return not is_known and not any(_is_same(second, each) for each in one.causes)
+
+
+def _is_same(one: RebalanceCause, other: RebalanceCause) -> bool:
+    """Return whether two sources tell the same, though one may see it more closely."""
+    members = {one.member_id, other.member_id} - {None}
+    is_alike = one.cause is other.cause or _refines(one, other) or _refines(other, one)
+    return is_alike and len(members) <= 1
 
 
 def _told(cause: RebalanceCause) -> str:
@@ -83,27 +110,53 @@ def _told(cause: RebalanceCause) -> str:
 
 
 def refines(cause: RebalanceCause, other: RebalanceCause) -> bool:
-    """Return whether a cause is what another one says, seen more closely."""
-    return _REFINES.get(cause.cause) is other.cause and cause.member_id == other.member_id
+    """Return whether a cause is what another one says of its member, seen more closely."""
+    return _refines(cause, other) and cause.member_id == other.member_id
+
+
+def _refines(cause: RebalanceCause, other: RebalanceCause) -> bool:
+    return _REFINES.get(cause.cause) is other.cause
 
 
 def _merged(one: Rebalance, other: Rebalance) -> Rebalance:
-    """Return what both tell: the surer cause, and the phases of whichever saw them."""
-    causes = [_surer(one.cause, other.cause), *one.causes[1:]]
-    told = {(each.cause, each.member_id) for each in causes}
-    causes += [each for each in other.causes[1:] if (each.cause, each.member_id) not in told]
+    """Return what both tell: the surer causes, and the phases of whichever saw them."""
     starts = [each for each in (one.started_ns, other.started_ns) if each is not None]
     ends = [each for each in (one.ended_ns, other.ended_ns) if each is not None]
     return Rebalance(
         generation=one.generation,
         previous=one.previous if one.previous is not None else other.previous,
-        causes=causes,
+        causes=_merged_causes(one, other),
         started_ns=min(starts, default=None),
         ended_ns=max(ends, default=None),
         phases=one.phases or other.phases,
         member_count=one.member_count if one.member_count is not None else other.member_count,
         moved=one.moved or other.moved,
+        is_told=one.is_told or other.is_told,
     )
+
+
+def _merged_causes(one: Rebalance, other: Rebalance) -> list[RebalanceCause]:
+    """Return each cause once; what is unknown to one source gives way to what another tells.
+
+    Of a generation that one source counted on, only what the other one tells as well is kept.
+    """
+    if not one.is_told and other.is_told:
+        one, other = other, one
+    causes = list(one.causes)
+    for each in other.causes:
+        place = next((at for at, known in enumerate(causes) if _may_be(known, each)), None)
+        if place is not None:
+            causes[place] = _surer(causes[place], each)
+        elif other.is_told or not one.is_told:
+            causes.append(each)
+    known = [each for each in causes if each.cause is not CauseKind.UNKNOWN or each.member_id]
+    return known or causes[:1]
+
+
+def _may_be(one: RebalanceCause, other: RebalanceCause) -> bool:
+    """Return whether a cause says what another one says, or leaves it open for that member."""
+    is_open = CauseKind.UNKNOWN in {one.cause, other.cause}
+    return _is_same(one, other) or (is_open and one.member_id == other.member_id)
 
 
 def _surer(one: RebalanceCause, other: RebalanceCause) -> RebalanceCause:
@@ -113,13 +166,12 @@ def _surer(one: RebalanceCause, other: RebalanceCause) -> RebalanceCause:
     """
     best = one
     is_better = _RANKS.index(other.confidence) > _RANKS.index(one.confidence)
-    if refines(other, one) or (is_better and not refines(one, other)):
+    if _refines(other, one) or (is_better and not _refines(one, other)):
         best = other
     rest = other if best is one else one
-    if rest.member_id != best.member_id:
-        return best
     return replace(
         best,
+        member_id=best.member_id or rest.member_id,
         instance_id=best.instance_id or rest.instance_id,
         client_id=best.client_id or rest.client_id,
         client_host=best.client_host or rest.client_host,

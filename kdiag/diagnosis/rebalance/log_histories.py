@@ -66,7 +66,8 @@ class _LoggedGroup:
             if last is not None:
                 sure = Confidence.LIKELY
                 note = "the log does not tell the epoch that it made"
-                self._add(last + 1, [replace(cause, confidence=sure, note=note)], cause.at_ns)
+                causes = [replace(cause, confidence=sure, note=note)]
+                self._add(last + 1, causes, cause.at_ns).is_told = False
         self._waiting = []
         return self._history
 

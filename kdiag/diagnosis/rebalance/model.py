@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 import msgspec
+import msgspec.structs
 
 from kdiag.diagnosis.rebalance.moves import Moved
 
@@ -56,7 +57,7 @@ class EvidencePlace(NamedTuple):
 
     Attributes:
         kind: `packet` (a number from 1), `offset` (of a record) or `line` (a number from 1).
-        file: the capture or log; None where packets are numbered over several.
+        file: the capture, log or partition; None where packets are numbered over several.
         at: the number.
     """
 
@@ -140,6 +141,7 @@ class Rebalance(msgspec.Struct, kw_only=True):
         phases: by member, in the order in which they joined.
         member_count: how many members it left; None where the source does not tell.
         moved: None where the assignments before or after are not known.
+        is_told: whether the source told its generation; else that was counted on from the last one.
     """
 
     generation: int
@@ -150,6 +152,7 @@ class Rebalance(msgspec.Struct, kw_only=True):
     phases: dict[str, Phases] = {}
     member_count: int | None = None
     moved: Moved | None = None
+    is_told: bool = True
 
     @property
     def cause(self) -> RebalanceCause:
@@ -245,3 +248,30 @@ class GroupHistory(msgspec.Struct, kw_only=True):
     rebalances: list[Rebalance] = []
     members: dict[str, GroupMember] = {}
     refusals: Refusals = msgspec.field(default_factory=Refusals)
+
+
+_MOST_UNSEEN: Final = 50
+
+
+def unseen_rebalances(generations: range, at_ns: int, note: str) -> list[Rebalance]:
+    """Return rebalances of which nothing is known, one by one up to the last fifty.
+
+    Args:
+        generations: those that they made.
+        at_ns: when the next one is told.
+        note: why nothing is known.
+    """
+    cause = RebalanceCause(
+        cause=CauseKind.UNKNOWN, confidence=Confidence.UNKNOWN, at_ns=at_ns, note=note
+    )
+    return [
+        Rebalance(generation=each, previous=each - 1, causes=[cause], phases={})
+        for each in generations[-_MOST_UNSEEN:]
+    ]
+
+
+def less_sure(cause: RebalanceCause, note: str) -> RebalanceCause:
+    """Return a cause that is at most likely; the note says why unless there is one already."""
+    if cause.confidence is not Confidence.CERTAIN:
+        return cause
+    return msgspec.structs.replace(cause, confidence=Confidence.LIKELY, note=cause.note or note)

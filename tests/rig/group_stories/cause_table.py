@@ -6,12 +6,13 @@ Each cause is provoked in a story for each source; what the state machines say o
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
+from group_stories.record_story import RecordStory, shared, topic_name
 from group_stories.recorded_groups import histories_of_lines
 from group_stories.story import GroupStory, client_of
 from kdiag.diagnosis.rebalance.events import JoinAsked, PartitionsSeen, Subscription
-from kdiag.diagnosis.rebalance.histories import histories_of
+from kdiag.diagnosis.rebalance.histories import histories_of, histories_of_records
 from kdiag.diagnosis.rebalance.model import CauseKind, Confidence, GroupHistory
 
 COLUMNS: Final = (
@@ -19,6 +20,8 @@ COLUMNS: Final = (
     "capture, other groups",
     "broker's log, classic group",
     "broker's log, other groups",
+    "records, classic group",
+    "records, other groups",
 )
 _SURE: Final = (Confidence.LIKELY, Confidence.CERTAIN)
 _CLICKS: Final = frozenset({"clicks"})
@@ -42,6 +45,8 @@ def _told() -> Iterator[list[GroupHistory]]:
         yield [each for story in make() for each in histories_of(story.events, "capture")]
     for texts in (_CLASSIC_LINES, _EPOCH_LINES):
         yield [each for lines in texts for each in histories_of_lines(_dated(lines))]
+    for tell in (_classic_records, _epoch_records):
+        yield [each for story in tell() for each in histories_of_records(story.records, topic_name)]
 
 
 def _surest(histories: list[GroupHistory]) -> dict[CauseKind, str]:
@@ -134,6 +139,55 @@ def _epoch_stories() -> Iterator[GroupStory]:
 def _see_partitions(story: GroupStory) -> None:
     place = story.events[0].evidence
     story.events.append(PartitionsSeen(story.now_ns, "", place, "clicks", 6, 8))
+
+
+def _classic_records() -> Iterator[RecordStory]:
+    two = shared("a", "b")
+    tells: tuple[Callable[[RecordStory], None], ...] = (
+        lambda story: story.classic(3, shared("a")),
+        lambda story: story.classic(3, shared("a", "b", "c")),
+        lambda story: story.classic(3, two, topics=["clicks", "ads"]),
+        lambda story: story.classic(3, two, protocol="sticky"),
+        lambda story: story.classic(3, shared("a", "b", count=6)),
+        lambda story: story.classic(3, two),
+        lambda story: story.classic(3, {}, protocol=None),
+    )
+    for tell in tells:
+        story = RecordStory()
+        story.classic(1, shared("a"))
+        story.classic(2, two)
+        tell(story)
+        yield story
+    places: tuple[dict[str, Any], ...] = (
+        {"instance_id": "pod-1"},
+        {"client_id": "app", "host": "10.0.0.7"},
+    )
+    for same in places:
+        story = RecordStory()
+        story.classic(1, shared("a"), **same)
+        story.classic(2, shared("a2"), **same)
+        yield story
+
+
+def _epoch_records() -> Iterator[RecordStory]:
+    tells: tuple[Callable[[RecordStory], None], ...] = (
+        lambda story: story.gone("b"),
+        lambda story: story.member("c"),
+        lambda story: story.member("b2", instance_id="pod-b"),
+        lambda story: story.member("b", topics=("ads",), instance_id="pod-b"),
+        lambda story: story.member("a", server_assignor="range"),
+        lambda story: story.counts("clicks", 8),
+    )
+    for tell in tells:
+        story = RecordStory()
+        story.member("a")
+        story.member("b", instance_id="pod-b")
+        story.counts("clicks", 4)
+        story.epoch(2)
+        story.wait()
+        tell(story)
+        story.epoch(3)
+        yield story
 
 
 def _dated(texts: tuple[str, ...]) -> list[str]:

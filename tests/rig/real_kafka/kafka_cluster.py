@@ -9,10 +9,10 @@ Every node is broker and controller at once. A node counts as up when its own lo
 import signal
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from threading import Event, Thread
+from threading import Condition, Event, Thread
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
@@ -26,6 +26,9 @@ _JVM_OPTIONS: Final = [
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss,SSS",
+    "-Duser.timezone=UTC",
 ]
 _IS_UP: Final = "Kafka Server started"
 _formatted: dict[tuple[object, ...], dict[Path, bytes]] = {}
@@ -121,6 +124,16 @@ class KafkaCluster:
     ) -> None:
         """Stop all nodes."""
         self._running.close()
+
+    def wait_for_log(
+        self, number: int, is_enough: Callable[[Sequence[str]], bool], timeout_s: float = 60
+    ) -> list[str]:
+        """Return the log of a node so far, once it has what is waited for.
+
+        Raises:
+            TimeoutError: if that does not come; with the end of the log.
+        """
+        return self._nodes[number].wait_for_log(is_enough, timeout_s)
 
     def kill(self, number: int) -> None:
         """End a node at once, as `kill -9` does; its data stays for `restart`."""
@@ -228,6 +241,7 @@ class _Node:
 
     def __init__(self, jars: Path, config: Path, place: Place) -> None:
         self._log: list[str] = []
+        self._has_said = Condition()
         self._is_up = False
         self._up_or_ended = Event()
         self._process = subprocess.Popen(
@@ -244,7 +258,9 @@ class _Node:
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:
-                self._log.append(line)
+                with self._has_said:
+                    self._log.append(line)
+                    self._has_said.notify_all()
                 if _IS_UP in line:
                     self._is_up = True
                     self._up_or_ended.set()
@@ -259,6 +275,15 @@ class _Node:
         self._up_or_ended.wait(_START_TIMEOUT_S)
         if not self._is_up:
             raise RuntimeError("Kafka did not start:\n" + "".join(self._log[-50:]))
+
+    def wait_for_log(
+        self, is_enough: Callable[[Sequence[str]], bool], timeout_s: float
+    ) -> list[str]:
+        """Return the log so far, once it has what is waited for."""
+        with self._has_said:
+            if not self._has_said.wait_for(lambda: is_enough(self._log), timeout_s):
+                raise TimeoutError("".join(self._log[-50:]))
+            return list(self._log)
 
     def send_signal(self, number: signal.Signals) -> None:
         """Send the process a signal."""

@@ -72,6 +72,13 @@ class Log(msgspec.Struct, kw_only=True):
         ]
         self._add(records, **header)
 
+    def append_pairs(self, *pairs: tuple[bytes, bytes | None], timestamp: int = 1000) -> None:
+        """Append a batch of records with keys."""
+        records = [
+            Record(self.end + at, timestamp, key, value) for at, (key, value) in enumerate(pairs)
+        ]
+        self._add(records)
+
     def mark(self, producer_id: int, kind: ControlType) -> None:
         """Append the marker that ends a transaction."""
         record = Record(self.end, 1000, write_control_key(kind), b"\0\0\0\0\0\0")
@@ -110,12 +117,14 @@ class LogCluster(ScriptedCluster):
 
     Attributes:
         logs: by partition.
+        denied: topics that a client may not even see.
         max_batches: how many of a partition one answer holds at the most; None for all.
     """
 
     def __init__(self, count: int) -> None:
         super().__init__(count)
         self.logs: dict[PartitionKey, Log] = {}
+        self.denied: set[str] = set()
         self.max_batches: int | None = None
         self._topic_count = 0
 
@@ -159,8 +168,14 @@ class LogCluster(ScriptedCluster):
                     partition_index=key.partition, leader_id=log.leader, leader_epoch=log.epoch
                 )
             )
-        self.topics = list(topics.values())
+        self.topics = [each for name, each in topics.items() if name not in self.denied]
         super().tell(received)
+
+    def _topic(self, name: str) -> MetadataResponseTopic:
+        if name in self.denied:
+            denied = CODE_BY_NAME["TOPIC_AUTHORIZATION_FAILED"]
+            return MetadataResponseTopic(error_code=denied, name=name)
+        return super()._topic(name)
 
     def _refusal(self, number: int, log: Log | None) -> str:
         if log is None:

@@ -17,8 +17,9 @@ from kdiag_cli.options.captures import (
     read_decode_as,
 )
 from kdiag_cli.options.help_page import CommandPage, GroupPage
-from kdiag_cli.options.results import FailOn, NoHeaders, Wide
-from kdiag_cli.output.result import ResultFormat
+from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.options.live_command import NO_OPTIONS, live_command
+from kdiag_cli.options.results import FailOn, NoHeaders
 
 EXAMPLES = """\b
 Examples:
@@ -26,16 +27,20 @@ Examples:
   kdiag rebalance explain traffic.pcap --group orders --generation 7
   kdiag rebalance explain --broker-log server.log --broker-log server.log.2.gz
   kdiag rebalance explain traffic.pcap --broker-log logs --log-zone +02:00
+  kdiag rebalance explain -b localhost:9092 orders
   kdiag rebalance explain traffic.pcap -o json
 
 \b
 A cause is `certain` where a broker or a client said so in bytes, `likely` where it was worked out
 from what was seen (a member fell silent for its session timeout), else `unknown`. A capture knows
-who waited for whom; a broker's log knows every cause. See `kdiag help rebalance`.
+who waited for whom; a broker's log knows every cause; with -b, what coordinators wrote about the
+groups is read from __consumer_offsets, as far back as compaction has left it, and nobody joins.
+See `kdiag help rebalance`.
 
 \b
-Exit codes: 0 done, 1 a finding (--fail-on), 2 wrong usage or an unreadable file, 8 partial (bytes
-are missing, malformed or the file is cut), 130 interrupted.
+Exit codes: 0 done, 1 a finding (--fail-on), 2 wrong usage or an unreadable file, 3 cannot connect,
+4 authentication, 5 authorization, 6 timeout, 8 partial (bytes are missing, malformed or the file is
+cut; a partition had no leader), 130 interrupted.
 """
 
 app = typer.Typer(
@@ -53,10 +58,14 @@ def _rebalance() -> None:
 
 
 @app.command("explain", cls=CommandPage, epilog=EXAMPLES)
+@live_command
 def explain(  # noqa: PLR0913 - a parameter for each option
-    files: Annotated[
+    names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[CAPTURE]...", help="Captures, and folders of captures."),
+        typer.Argument(
+            metavar="[CAPTURE|GROUP]...",
+            help="Captures, and folders of captures; with -b also groups, by default all.",
+        ),
     ] = None,
     *,
     broker_log: Annotated[
@@ -86,30 +95,28 @@ def explain(  # noqa: PLR0913 - a parameter for each option
             help="Show the rebalance that made this generation or epoch in full.",
         ),
     ] = None,
-    output: Annotated[
-        ResultFormat, typer.Option("--output", "-o", help="A table for people, or a document.")
-    ] = ResultFormat.TABLE,
     fail_on: FailOn = Severity.ERROR,
     no_headers: NoHeaders = False,
-    wide: Wide = False,
     port: Ports = None,
     topic_ids: TopicIds = None,
     keylog: KeyLogs = None,
     separate_networks: SeparateNetworks = False,
     decode_as: DecodeAs = None,
     each_interface: EachInterface = False,
+    live: LiveOptions = NO_OPTIONS,
 ) -> None:
-    """Say why groups rebalanced, from captures and from brokers' logs.
+    """Say why groups rebalanced, from captures, brokers' logs and brokers' records.
 
     Every change of generation or epoch with its cause, how sure that is, who waited for whom and
     what moved. Several sources become one timeline; what they contradict each other in is told.
     """
     from kdiag_cli.commands.rebalance import options, run  # noqa: PLC0415 - 90 ms, not for --help
 
-    if not files and not broker_log:
-        raise typer.BadParameter("give captures, or --broker-log", param_hint="CAPTURE...")
+    named = options.read_names(names or (), live)
+    if not (named.files or broker_log or named.is_cluster_asked):
+        raise typer.BadParameter("give captures, --broker-log or -b", param_hint="CAPTURE...")
     inputs = CaptureInputs(
-        files=files or (),
+        files=named.files,
         ports=frozenset(port or ()),
         keylogs=keylog or (),
         topic_ids=topic_ids,
@@ -121,11 +128,10 @@ def explain(  # noqa: PLR0913 - a parameter for each option
         inputs=inputs,
         logs=broker_log or (),
         log_zone=options.read_zone(log_zone),
-        groups=frozenset(group or ()),
+        groups=frozenset([*named.groups, *(group or ())]),
+        is_cluster_asked=named.is_cluster_asked,
         generation=generation,
-        output=output,
         fail_on=fail_on,
         has_headers=not no_headers,
-        is_wide=wide,
     )
-    raise typer.Exit(run.run(chosen))
+    raise typer.Exit(run.run(chosen, live))

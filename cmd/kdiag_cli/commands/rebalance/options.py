@@ -10,7 +10,7 @@ import typer
 
 from kdiag.findings.rule import Severity
 from kdiag_cli.options.captures import CaptureInputs
-from kdiag_cli.output.result import ResultFormat
+from kdiag_cli.options.live import LiveOptions
 
 COMMAND = "rebalance explain"
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})")
@@ -20,26 +20,53 @@ class ExplainOptions(NamedTuple):
     """What to explain, and how.
 
     Attributes:
-        inputs: captures and how they are read; no files if only logs are.
+        inputs: captures and how they are read; no files if there are none.
         logs: of brokers.
         log_zone: of their times.
         groups: those to tell of; all if there are none.
+        is_cluster_asked: whether records of a cluster are read.
         generation: the one to show in full; None for all in a table.
-        output: the form.
         fail_on: the least severity of a finding that makes the exit code 1.
         has_headers: whether tables have lines of column names.
-        is_wide: whether tables show all columns.
     """
 
     inputs: CaptureInputs
     logs: Sequence[Path]
     log_zone: timezone
     groups: frozenset[str]
+    is_cluster_asked: bool
     generation: int | None
-    output: ResultFormat
     fail_on: Severity
     has_headers: bool
-    is_wide: bool
+
+
+class Named(NamedTuple):
+    """What the arguments of the command are.
+
+    Attributes:
+        files: captures, and folders of captures.
+        groups: of a cluster.
+        is_cluster_asked: whether the options name one.
+    """
+
+    files: Sequence[str]
+    groups: Sequence[str]
+    is_cluster_asked: bool
+
+
+def read_names(names: Sequence[str], live: LiveOptions) -> Named:
+    """Return which arguments are captures, and which are groups.
+
+    Without a cluster all are captures; with one, those that exist as files.
+    """
+    is_cluster_asked = bool(
+        live.bootstrap_servers or live.profile or live.config_file or live.properties
+    )
+    if not is_cluster_asked:
+        return Named(names, (), is_cluster_asked=False)
+    files = [each for each in names if each == "-" or Path(each).exists()]
+    groups = [each for each in names if each not in files]
+    return Named(files, groups, is_cluster_asked=True)
 
 
 def read_zone(text: str) -> timezone:

@@ -12,24 +12,30 @@ from kdiag_cli.commands.rebalance.options import COMMAND, ExplainOptions
 from kdiag_cli.commands.rebalance.sources import Explained, read_sources
 from kdiag_cli.commands.rebalance.text import print_histories
 from kdiag_cli.exit_code import ExitCode, exit_code_of
+from kdiag_cli.live.run import run_live
+from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.output.findings import say_findings
 from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output, say
 
 
-def run(options: ExplainOptions) -> ExitCode:
-    """Explain the rebalances of captures and logs; return the exit code."""
-    return run_on_captures(lambda: _run(options))
+def run(options: ExplainOptions, live: LiveOptions) -> ExitCode:
+    """Explain the rebalances of captures, logs and records; return the exit code."""
+    if not options.is_cluster_asked:
+        return run_on_captures(lambda: _run(options, live))
+    return run_live(
+        lambda: _run(options, live), live.timeout_ns, command=COMMAND, output=live.output
+    )
 
 
-def _run(options: ExplainOptions) -> ExitCode:
-    explained = read_sources(options)
+def _run(options: ExplainOptions, live: LiveOptions) -> ExitCode:
+    explained = read_sources(options, live)
     histories, contradictions = join_histories(explained.histories)
     chosen = [each for each in histories if not options.groups or each.group in options.groups]
     findings = [finding for each in chosen for finding in rebalance_findings.find(each)]
     warnings = [*explained.warnings, *contradictions, *_absences(options, histories, chosen)]
-    output = Output(sys.stdout, is_wide=options.is_wide)
-    if options.output is ResultFormat.JSON:
+    output = Output(sys.stdout, is_wide=live.is_wide)
+    if live.output is ResultFormat.JSON:
         data = [document(each, options.generation) for each in chosen]
         print_document(output, COMMAND, data, warnings=warnings, findings=findings)
     else:
@@ -37,7 +43,7 @@ def _run(options: ExplainOptions) -> ExitCode:
     output.flush()
     if explained.capture is not None:
         explained.capture.say_warnings()
-    if options.output is ResultFormat.TABLE:
+    if live.output is ResultFormat.TABLE:
         say_findings(findings, warnings)
     else:
         say(*warnings)

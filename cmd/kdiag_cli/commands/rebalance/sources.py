@@ -1,13 +1,15 @@
-"""The sources of `kdiag rebalance explain`: captures and logs of brokers become histories."""
+"""The sources of `kdiag rebalance explain`: captures, logs and records become histories."""
 
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance.capture_events import CaptureEvents
-from kdiag.diagnosis.rebalance.histories import histories_of
+from kdiag.diagnosis.rebalance.classic_records import OLDEST
+from kdiag.diagnosis.rebalance.histories import histories_of, histories_of_records
 from kdiag.diagnosis.rebalance.log_histories import histories_of_log
 from kdiag.diagnosis.rebalance.log_lines import LogLine, read_lines
 from kdiag.diagnosis.rebalance.model import GroupHistory
@@ -15,8 +17,12 @@ from kdiag.errors import CaptureError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Gap
+from kdiag.probe.group_records import TOPIC, GroupRecordsReader
 from kdiag_cli.captures.reading import CaptureReading, CaptureResult
+from kdiag_cli.commands.rebalance.document import iso_text
 from kdiag_cli.commands.rebalance.options import ExplainOptions
+from kdiag_cli.live.session import live_session
+from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.output.progress import ReadingProgress
 
 _GZIP: Final = b"\x1f\x8b"
@@ -40,11 +46,12 @@ class Explained(NamedTuple):
     is_partial: bool
 
 
-def read_sources(options: ExplainOptions) -> Explained:
+def read_sources(options: ExplainOptions, live: LiveOptions) -> Explained:
     """Read all sources.
 
     Raises:
         CaptureError: a capture or a log cannot be read.
+        KdiagError: the cluster cannot be asked.
     """
     histories: list[GroupHistory] = []
     warnings: list[str] = []
@@ -63,7 +70,40 @@ def read_sources(options: ExplainOptions) -> Explained:
         if not lines:
             files = count(len(options.logs), "log")
             warnings.append(f"no line about the rebalances of a group in {files}")
+    if options.is_cluster_asked:
+        recorded = _read_records(options, live)
+        histories += recorded.histories
+        warnings += recorded.warnings
+        is_partial = is_partial or recorded.is_partial
     return Explained(histories, warnings, result, is_partial)
+
+
+def _read_records(options: ExplainOptions, live: LiveOptions) -> Explained:
+    """Return what the coordinators of a cluster wrote about the groups."""
+    with live_session(live) as client:
+        reader = GroupRecordsReader(client, options.groups)
+        while not reader.is_done:
+            reader.poll(client.clock.monotonic_ns() + NS_PER_S)
+    histories = histories_of_records(reader.records, reader.topic_name)
+    warnings = [*reader.warnings, *_reach(histories)]
+    if not reader.has_topic:
+        warnings.append(f"the cluster has no topic {TOPIC}: nobody has used a group yet")
+    if reader.unread_count:
+        records = count(reader.unread_count, "record")
+        warnings.append(f"{records} of {TOPIC} could not be read: what they would tell is missing")
+    return Explained(histories, warnings, None, reader.is_partial)
+
+
+def _reach(histories: Iterable[GroupHistory]) -> Iterator[str]:
+    """Yield how far back the records of groups reach that do not begin with their first."""
+    for history in histories:
+        oldest = history.rebalances[0]
+        at_ns = oldest.ended_ns or oldest.started_ns
+        if oldest.cause.note == OLDEST and at_ns is not None:
+            yield (
+                f"group {history.group}: the records reach back to {iso_text(at_ns)} (generation "
+                f"{oldest.generation}); compaction has removed those before"
+            )
 
 
 def _missing(events: CaptureEvents) -> Iterator[str]:

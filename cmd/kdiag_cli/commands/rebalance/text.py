@@ -107,7 +107,7 @@ def _row(history: GroupHistory, rebalance: Rebalance) -> tuple[object, ...]:
     is_slow = slowest is not None and slowest.wait_ns > 0
     return (
         rebalance.generation,
-        _clock_text(rebalance.started_ns),
+        _clock_text(rebalance.started_ns or rebalance.ended_ns),
         milliseconds(rebalance.duration_ns),
         words(cause.cause) + _more(rebalance),
         cause.confidence,
@@ -153,11 +153,18 @@ def _clock_text(time_ns: int | None) -> str | None:
     return f"{moment:%Y-%m-%d %H:%M:%S}.{time_ns // 1_000_000 % 1000:03}"
 
 
+def _when(rebalance: Rebalance) -> str:
+    """Return when a rebalance began, or at least when it was over."""
+    if rebalance.started_ns is not None or rebalance.ended_ns is None:
+        return _clock_text(rebalance.started_ns) or "beginning not seen"
+    return f"beginning not seen, over at {_clock_text(rebalance.ended_ns)}"
+
+
 def _print_whole(output: Output, history: GroupHistory, rebalance: Rebalance) -> None:
     """Print one rebalance: its causes with their evidence, its members' phases, what moved."""
     before = "" if rebalance.previous is None else f" after {rebalance.previous}"
     took = "" if rebalance.duration_ns is None else f", took {duration(rebalance.duration_ns)}"
-    when = _clock_text(rebalance.started_ns) or "beginning not seen"
+    when = _when(rebalance)
     name = output.paint(harmless(history.group), BOLD)
     print_paragraph(output, f"{name}: generation {rebalance.generation}{before}, {when}{took}")
     for cause in rebalance.causes:

@@ -1,9 +1,11 @@
 from datetime import UTC, timedelta, timezone
+from pathlib import Path
 
 import pytest
 import typer
 
-from kdiag_cli.commands.rebalance.options import read_zone
+from kdiag_cli.commands.rebalance.options import Named, read_names, read_zone
+from kdiag_cli.options.live import LiveOptions
 
 
 @pytest.mark.parametrize(
@@ -26,3 +28,22 @@ def test_what_is_no_offset_is_said(text: str) -> None:
     """With what one may write."""
     with pytest.raises(typer.BadParameter, match=r"is no offset from UTC, such as \+02:00 or Z"):
         read_zone(text)
+
+
+def test_without_a_cluster_every_argument_is_a_capture() -> None:
+    """Whether it is there or not: that is said when it is opened."""
+    assert read_names(["orders"], LiveOptions()) == Named(["orders"], (), is_cluster_asked=False)
+
+
+def test_with_a_cluster_an_argument_is_a_group_unless_it_is_a_file(tmp_path: Path) -> None:
+    """Any option that names a cluster counts."""
+    capture = tmp_path / "traffic.pcap"
+    capture.touch()
+    for live in (
+        LiveOptions(bootstrap_servers=["h:1"]),
+        LiveOptions(profile="prod"),
+        LiveOptions(properties=["bootstrap.servers=h:1"]),
+        LiveOptions(config_file=tmp_path / "client.properties"),
+    ):
+        named = read_names([str(capture), "orders"], live)
+        assert named == Named([str(capture)], ["orders"], is_cluster_asked=True)

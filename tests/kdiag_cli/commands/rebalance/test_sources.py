@@ -1,8 +1,12 @@
 import gzip
+import json
 from pathlib import Path
 
+from group_stories.record_story import RecordStory, pair_of, shared
 from group_stories.recorded_groups import cuts, recorded_group, write_group
+from kdiag.probe.group_records import TOPIC
 from programs.kdiag_program import Done, kdiag
+from scripted_kafka.log_cluster import LogCluster
 
 NAME = "reb_crash_confluent"
 
@@ -87,3 +91,39 @@ def test_the_zone_of_a_log_moves_its_times(tmp_path: Path) -> None:
 
     assert int(here[11:13]) - int(east[11:13]) == 2
     assert here[13:] == east[13:]
+
+
+def test_records_of_a_cluster_are_a_source(tmp_path: Path) -> None:
+    """Beside captures and logs; how far back they reach is told."""
+    story = RecordStory()
+    story.classic(41, shared("a"))
+    story.classic(42, shared("a", "b"))
+    with LogCluster(1) as cluster:
+        log = cluster.add(TOPIC, 0)
+        for record in story.records:
+            log.append_pairs(pair_of(record), timestamp=record.at_ns // 1_000_000)
+        done = explain("-b", cluster.bootstrap, "orders", "-o", "json")
+        _, server_log = write_group(NAME, tmp_path)
+        both = explain("-b", cluster.bootstrap, "--broker-log", server_log)
+    document = json.loads(done.out)
+    (group,) = document["data"]
+
+    assert done.code == 0
+    assert (group["group"], group["source"]) == ("orders", "offsets")
+    assert [each["cause"] for each in group["rebalances"]] == ["unknown", "member_joined"]
+    (warning,) = document["warnings"]
+    assert "group orders: the records reach back to 1970-01-01T00:00:02" in warning
+    assert "(generation 41); compaction has removed those before" in warning
+    assert {line.split("\t")[0] for line in both.out.splitlines()[1:]} == {"orders", "grp-crash"}
+
+
+def test_a_group_that_the_cluster_does_not_know_is_said() -> None:
+    """So is a cluster that has never had a group."""
+    with LogCluster(1) as cluster:
+        none = explain("-b", cluster.bootstrap, "orders")
+        cluster.add(TOPIC, 0)
+        unknown = explain("-b", cluster.bootstrap, "orders")
+
+    assert (none.code, unknown.code) == (0, 0)
+    assert "the cluster has no topic __consumer_offsets: nobody has used a group yet" in none.err
+    assert "no sign of group orders; there is no group" in unknown.err
