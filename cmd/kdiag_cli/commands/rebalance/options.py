@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, timedelta, timezone
 from pathlib import Path
 from typing import NamedTuple
 
 import typer
 
+from kdiag.errors import ConfigError
 from kdiag.findings.rule import Severity
 from kdiag_cli.options.captures import CaptureInputs
-from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.options.live import LiveOptions, client_config
 
 COMMAND = "rebalance explain"
+_FILE_NAME = re.compile(r"/|\.(pcap|pcapng|cap)\b")
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})")
 
 
@@ -57,16 +60,20 @@ class Named(NamedTuple):
 def read_names(names: Sequence[str], live: LiveOptions) -> Named:
     """Return which arguments are captures, and which are groups.
 
-    Without a cluster all are captures; with one, those that exist as files.
+    Without a cluster all are captures; with one, those that exist as files. Where no option names a
+    cluster, the settings are asked for one only for a name that does not look like a file's.
     """
+    files = [each for each in names if each == "-" or Path(each).exists()]
+    groups = [each for each in names if each not in files]
     is_cluster_asked = bool(
         live.bootstrap_servers or live.profile or live.config_file or live.properties
     )
-    if not is_cluster_asked:
-        return Named(names, (), is_cluster_asked=False)
-    files = [each for each in names if each == "-" or Path(each).exists()]
-    groups = [each for each in names if each not in files]
-    return Named(files, groups, is_cluster_asked=True)
+    if not is_cluster_asked and groups and not any(_FILE_NAME.search(each) for each in groups):
+        with suppress(ConfigError):
+            is_cluster_asked = bool(client_config(live, can_ask=False).bootstrap_servers)
+    if is_cluster_asked:
+        return Named(files, groups, is_cluster_asked=True)
+    return Named(names, (), is_cluster_asked=False)
 
 
 def read_zone(text: str) -> timezone:

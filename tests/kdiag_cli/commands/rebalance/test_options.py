@@ -47,3 +47,12 @@ def test_with_a_cluster_an_argument_is_a_group_unless_it_is_a_file(tmp_path: Pat
     ):
         named = read_names([str(capture), "orders"], live)
         assert named == Named([str(capture)], ["orders"], is_cluster_asked=True)
+
+
+def test_settings_may_name_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But not for what looks like a capture that is not there."""
+    monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "h:1")
+
+    assert read_names(["orders"], LiveOptions()) == Named([], ["orders"], is_cluster_asked=True)
+    for name in ("missing.pcap", "there/missing", "a.pcapng.gz"):
+        assert read_names([name], LiveOptions()) == Named([name], (), is_cluster_asked=False)
