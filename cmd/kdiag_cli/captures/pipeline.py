@@ -23,6 +23,7 @@ from kdiag_cli.captures.printer import Printer
 from kdiag_cli.output.terminal import say
 
 if TYPE_CHECKING:
+    from kdiag.diagnosis.rebalance.capture_events import CaptureEvents
     from kdiag.exchange.context.broker_ids import BrokerIds
 
 _MAX_FAULTS: Final = 10
@@ -37,6 +38,7 @@ class ExchangePipeline:
         alternatives: what there is, as long as nothing was chosen.
         recorded: the faults that the capture proves, of what was chosen.
         brokers: node ids by address, which grow too; None if nobody shows them.
+        groups: what members of groups ask and are told; None if nobody counts rebalances.
         faults: exchanges that kdiag failed to read by a fault of its own.
     """
 
@@ -62,6 +64,7 @@ class ExchangePipeline:
         self.is_partial = False
         self.faults = 0
         self.brokers: BrokerIds | None = None
+        self.groups: CaptureEvents | None = None
         self.recorded = RecordedFaults()
         self._names = names
         self._selection = selection
@@ -105,7 +108,7 @@ class ExchangePipeline:
 
     def _add_exchange(self, exchange: Exchange) -> None:
         tells_names = may_tell_names(exchange)
-        if self._counts_all and not tells_names and self.summary.add_like(exchange):
+        if self._counts_all and not tells_names and self._count_like(exchange):
             return
         dissection = Dissection(exchange)
         if tells_names:
@@ -124,6 +127,11 @@ class ExchangePipeline:
         else:
             for each in self._deferred.add(dissection):
                 self._pass(each)
+
+    def _count_like(self, exchange: Exchange) -> bool:
+        """Count an exchange as others like it without reading it; return whether that will do."""
+        is_of_group = self.groups is not None and self.groups.concerns(exchange)
+        return not is_of_group and self.summary.add_like(exchange)
 
     def _pass(self, dissection: Dissection) -> None:
         """Count and print an exchange if it is chosen; if it cannot be read, as malformed."""
@@ -150,5 +158,7 @@ class ExchangePipeline:
         if self._printer is not None:
             self._printer.exchange(dissection)
         self.summary.add(dissection)
+        if self.groups is not None:
+            self.groups.add(dissection)
         if dissection.exchange.pairing is not Status.OK:  # those of `add_like` are paired
             self.recorded.add_exchange(dissection.exchange)

@@ -1,7 +1,8 @@
 """One reading of captures: packets in, exchanges to a printer, totals at the end."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdiag.errors import CaptureError, ReportError
@@ -38,6 +39,7 @@ from kdiag_cli.output.progress import ReadingProgress
 from kdiag_cli.output.terminal import say
 
 if TYPE_CHECKING:
+    from kdiag.diagnosis.rebalance.capture_events import CaptureEvents
     from kdiag.findings.finding import Finding  # which loads all rules
 
 _ALL = Selection()
@@ -75,6 +77,7 @@ class CaptureResult(NamedTuple):
         is_partial: whether bytes are missing, malformed or cut.
         absence: that the options choose none of the exchanges, and what there is; None otherwise.
         findings: what the connections and exchanges that were chosen prove.
+        rebalances: how many groups rebalanced for each cause, if that was to be counted.
     """
 
     summary: Summary
@@ -85,6 +88,7 @@ class CaptureResult(NamedTuple):
     is_partial: bool
     absence: str | None = None
     findings: "Sequence[Finding]" = ()
+    rebalances: Mapping[str, int] = {}
 
     @property
     def exit_code(self) -> ExitCode:
@@ -169,6 +173,7 @@ class CaptureReading:
         *,
         after_batch: Callable[[], bool] = lambda: True,
         shows_progress: bool = True,
+        counts_rebalances: bool = False,
     ) -> CaptureResult:
         """Read everything, or up to Ctrl-C.
 
@@ -177,6 +182,7 @@ class CaptureReading:
             selection: which exchanges are chosen.
             after_batch: is called after each batch of packets; returns whether to go on.
             shows_progress: whether a person at a terminal sees how far the reading is.
+            counts_rebalances: whether the rebalances of groups are counted.
 
         Raises:
             CaptureError: an input cannot be read.
@@ -186,6 +192,10 @@ class CaptureReading:
             printer = self._extract.watch(printer)
         pipeline = ExchangePipeline(self.names, selection, printer, look_ahead, may_wait=may_wait)
         pipeline.brokers = None if printer is None else self.brokers
+        if counts_rebalances:
+            from kdiag.diagnosis.rebalance.capture_events import CaptureEvents  # noqa: PLC0415 - 8 ms
+
+            pipeline.groups = CaptureEvents(self.names.name)
         progress = None
         if shows_progress and sys.stderr.isatty():
             progress = ReadingProgress(self._traffic.total_bytes)
@@ -205,6 +215,7 @@ class CaptureReading:
             bool(is_partial) or account.is_partial(pipeline.summary),
             None if pipeline.alternatives.is_over else pipeline.alternatives.text(),
             pipeline.recorded.findings(),
+            _count_rebalances(pipeline.groups),
         )
 
     def _read_into(
@@ -302,3 +313,15 @@ class CaptureReading:
             capture=account.document(),
             closing_line=account.closing_line(),
         )
+
+
+def _count_rebalances(groups: "CaptureEvents | None") -> dict[str, int]:
+    """Return how many rebalances of groups there were by their causes, the commonest first."""
+    events = [] if groups is None else groups.in_order()
+    if not events:
+        return {}
+    from kdiag.diagnosis.rebalance.histories import histories_of  # noqa: PLC0415 - 12 ms
+
+    histories = histories_of(events, "capture")
+    causes = (str(each.cause.cause) for history in histories for each in history.rebalances)
+    return dict(Counter(causes).most_common())

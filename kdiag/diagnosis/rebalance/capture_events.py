@@ -21,7 +21,7 @@ from kdiag.diagnosis.rebalance.events import (
 from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupType
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.embedded import read_assignment, read_subscription
-from kdiag.exchange.model import Connection, Status
+from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.wire import api_keys
 from kdiag.wire.error_code import error_name
 from kdiag.wire.frame import Frame
@@ -56,6 +56,10 @@ class CaptureEvents:
         self._rows: dict[tuple[str, str], list[int]] = {}
         self._awaited_fetches: dict[tuple[str | None, str | None], list[tuple[str, int]]] = {}
         self._partition_counts: dict[str, int] = {}
+
+    def concerns(self, exchange: Exchange) -> bool:
+        """Return whether an exchange is about membership, so that it has to be decoded."""
+        return exchange.api_key in _OF_GROUPS
 
     def add(self, dissection: Dissection) -> None:
         """Add an exchange."""

@@ -98,6 +98,7 @@ class _DecodeRun:
             self._options.selection(self._reading.first_ns),
             after_batch=self._after_batch,
             shows_progress=not is_in_the_way,
+            counts_rebalances=self._options.summary,
         )
         if self._single is not None:
             if result.is_interrupted and self._single.found is None:
@@ -165,11 +166,12 @@ class _DecodeRun:
 
     def _print_summary(self, result: CaptureResult) -> None:
         if self._options.output == "text":
-            print_summary(self._output, result.summary, result.totals)
+            print_summary(self._output, result.summary, result.totals, result.rebalances)
             self._output.flush()
             say_findings(result.findings)
         else:
             document = result.summary.document(result.totals)
+            document["rebalances"] = result.rebalances
             document["findings"] = [msgspec.structs.asdict(each) for each in result.findings]
             print_json(self._output, DocumentEncoder().encode(document))
 

@@ -1,7 +1,7 @@
 """The summary of a capture as text."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kdiag.clock import NS_PER_S
@@ -27,8 +27,20 @@ _API_COLUMNS: Final = (
 )
 
 
-def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
-    """Print what a capture holds, the most frequent first."""
+_NONE: Final[Mapping[str, int]] = {}
+
+
+def print_summary(
+    output: Output, summary: Summary, totals: Totals, rebalances: Mapping[str, int] = _NONE
+) -> None:
+    """Print what a capture holds, the most frequent first.
+
+    Args:
+        output: where to.
+        summary: of the exchanges.
+        totals: of the capture.
+        rebalances: how many groups rebalanced for each cause.
+    """
     seconds = (totals.last_ns - totals.first_ns) / NS_PER_S
     print_paragraph(
         output,
@@ -43,6 +55,7 @@ def print_summary(output: Output, summary: Summary, totals: Totals) -> None:
         ("CLIENT-ID", Counter({name or "-": n for name, n in summary.clients.items()})),
         ("CLIENT SOFTWARE", summary.software),
         ("TOPIC", summary.topics),
+        ("REBALANCE", Counter({cause.replace("_", " "): n for cause, n in rebalances.items()})),
         ("PROTOCOL", protocols if set(protocols) - {"Kafka"} else Counter()),
         ("TROUBLE", Counter({f"{at}: {why}": n for (at, why), n in summary.troubles.items()})),
     ):

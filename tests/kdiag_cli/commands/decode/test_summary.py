@@ -1,10 +1,13 @@
+import json
+
+from folders import CAPTURES
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Protocol
 from kdiag.exchange.summary.counts import Summary, Totals
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag_cli.commands.decode.summary import print_summary
-from programs.kdiag_program import Printed
+from programs.kdiag_program import Printed, kdiag
 from recordings.exchange_maker import make_connection, make_exchange
 
 REQUEST = HeartbeatRequest(group_id="g", member_id="m")
@@ -115,3 +118,26 @@ def test_the_account_of_the_packets_is_the_last_line() -> None:
     totals = Totals(closing_line="passed over 3 of 20 packets: 3 ARP")
 
     assert printed(Summary(TopicNames()), totals)[-2:] == ["", totals.closing_line]
+
+
+def test_a_summary_counts_rebalances_by_their_causes() -> None:
+    """In words; without any there is no table."""
+    output = Printed()
+    print_summary(output, summary_of(2), Totals(), {"member_joined": 3, "poll_timeout": 1})
+
+    assert output.lines[-3:] == [
+        "REBALANCE      COUNT",
+        "member joined      3",
+        "poll timeout       1",
+    ]
+    assert not any("REBALANCE " in line for line in printed(summary_of(2), Totals()))
+
+
+def test_the_summary_of_a_capture_counts_its_rebalances() -> None:
+    """As `kdiag rebalance explain` tells them, the commonest first; of what is chosen alone."""
+    capture = CAPTURES / "rebalance.pcap"
+    whole = json.loads(kdiag("decode", capture, "--summary", "-o", "json").out)
+    some = json.loads(kdiag("decode", capture, "--summary", "--api", "Fetch", "-o", "json").out)
+
+    assert whole["rebalances"] == {"member_joined": 2, "member_left": 2}
+    assert some["rebalances"] == {}
