@@ -14,6 +14,7 @@ from confluent_kafka import ConsumerGroupState
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
+from folders import ROOT
 from programs.child_program import ChildProgram
 from programs.kdiag_program import kdiag
 from real_kafka.kafka_cluster import KafkaCluster
@@ -22,6 +23,7 @@ from recordings.packet_recorder import recording
 
 pytestmark = pytest.mark.real
 
+PROGRAM: Final = ROOT / "tests" / "rig" / "group_stories" / "member_program.py"
 PROPERTIES: Final = {
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000",
@@ -99,7 +101,7 @@ class Drill:
     def join(self, name: str) -> None:
         """A member comes."""
         kind = self.kind
-        command = [sys.executable, "-m", "group_stories.member_program", kind.library]
+        command = [sys.executable, str(PROGRAM), kind.library]
         facts = [self._cluster.bootstrap, kind.group, name, f"{kind.group}-one", *kind.settings]
         member = ChildProgram([*command, *facts], stdin=subprocess.PIPE)
         self._members[name] = self._opened.enter_context(member)

@@ -1,6 +1,6 @@
 """A member of a group, in a process of its own so that it can be killed.
 
-    python -m group_stories.member_program confluent localhost:9092 orders app-a clicks,ads
+    python member_program.py confluent localhost:9092 orders app-a clicks,ads
 
 polls until stdin ends, then leaves. A line of stdin is the list of topics to subscribe to from then
 on. Further arguments are settings of the client, `key=value`.
