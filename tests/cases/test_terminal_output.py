@@ -94,6 +94,7 @@ def test_answers_to_queries_fit(sql: str, width: int, tables: Path) -> None:
         ("decode", *FILES, "--tcp"),
         ("tune-buffers", *FILES),
         ("rebalance", "explain", *FILES),
+        ("rebalance", "explain", *FILES, "--generation", "2"),
         ("tables",),
         ("report", "--list"),
         ("errcode",),

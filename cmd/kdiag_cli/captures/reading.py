@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kdiag.errors import CaptureError, ReportError
+from kdiag.errors import CaptureError, ConfigError, ReportError
 from kdiag.exchange.context.broker_ids import BrokerIds
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.line.phrase import count
@@ -55,7 +55,7 @@ def run_on_captures(work: Callable[[], ExitCode]) -> ExitCode:
     """
     try:
         return work()
-    except (CaptureError, ReportError) as error:
+    except (CaptureError, ConfigError, ReportError) as error:
         say(*str(error).splitlines())
         return ExitCode.USAGE
     except BrokenPipeError:

@@ -38,6 +38,36 @@ class BarChart(NamedTuple):
     bars: Sequence[Bar]
 
 
+class Stretch(NamedTuple):
+    """A stretch of time.
+
+    Attributes:
+        label: whose it is; several stretches of one stand in one line.
+        kind: what happened in it.
+        start: its beginning.
+        end: its end.
+    """
+
+    label: str
+    kind: str
+    start: float
+    end: float
+
+
+class SpanChart(NamedTuple):
+    """Who did what when, beside each other; for pages only.
+
+    Attributes:
+        title: what is shown.
+        unit: of the times.
+        spans: from top to bottom.
+    """
+
+    title: str
+    unit: str
+    spans: Sequence[Stretch]
+
+
 class Axis(NamedTuple):
     """One axis of a picture.
 

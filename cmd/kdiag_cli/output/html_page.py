@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kdiag.errors import ConfigError, install_command
-from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart, number
+from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart, SpanChart, number
 from kdiag_cli.output.terminal import harmless
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-Part: TypeAlias = str | BarChart | LineChart | Grid
+Part: TypeAlias = str | BarChart | LineChart | SpanChart | Grid
 """A paragraph, a chart or a table."""
 
 _NOTHING: Final = "-"
@@ -106,8 +106,14 @@ def _part(drawer: "ModuleType", part: Part) -> str:
     section = f"<h2>{_text(part.title)}</h2>\n"
     if isinstance(part, Grid):
         return section + _table(part)
-    drawing = _bars(part) if isinstance(part, BarChart) else _lines(part)
-    return f"{section}<div>{drawer.vegalite_to_svg(drawing | {'$schema': _SCHEMA})}</div>"
+    drawing = _drawing_of(part) | {"$schema": _SCHEMA}
+    return f"{section}<div>{drawer.vegalite_to_svg(drawing)}</div>"
+
+
+def _drawing_of(chart: BarChart | LineChart | SpanChart) -> dict[str, Any]:
+    if isinstance(chart, BarChart):
+        return _bars(chart)
+    return _lines(chart) if isinstance(chart, LineChart) else _spans(chart)
 
 
 def _text(text: str) -> str:
@@ -138,8 +144,7 @@ def _row(tag: str, cells: Sequence[object], kinds: Sequence[str]) -> str:
 def _bars(chart: BarChart) -> dict[str, Any]:
     """Return what draws a bar chart."""
     rows = [_bar_row(bar) for bar in chart.bars]
-    label: dict[str, Any] = {"field": "label", "type": "nominal", "sort": None, "title": None}
-    label["axis"] = {"ticks": False, "domain": False, "labelPadding": 8, "labelLimit": 240}
+    label = _labels()
     value: dict[str, Any] = {"field": "value", "type": "quantitative", "title": chart.unit}
     value["axis"] = {"tickCount": 6}
     layers: list[dict[str, Any]] = [
@@ -155,6 +160,29 @@ def _bars(chart: BarChart) -> dict[str, Any]:
     text = {"y": label, "x": {"field": "end", "type": "quantitative"}, "text": {"field": "text"}}
     layers.append({"mark": {"type": "text", "align": "left", "dx": 6}, "encoding": text})
     return _drawing(rows, layer=layers, height=_BAR_HEIGHT * len(rows))
+
+
+def _labels() -> dict[str, Any]:
+    """Return the axis of what lies below each other, in the order in which it is given."""
+    label: dict[str, Any] = {"field": "label", "type": "nominal", "sort": None, "title": None}
+    label["axis"] = {"ticks": False, "domain": False, "labelPadding": 8, "labelLimit": 240}
+    return label
+
+
+def _spans(chart: SpanChart) -> dict[str, Any]:
+    """Return what draws stretches of time."""
+    rows = [
+        {"label": harmless(each.label), "kind": each.kind, "start": each.start, "end": each.end}
+        for each in chart.spans
+    ]
+    encoding = {
+        "y": _labels(),
+        "x": {"field": "start", "type": "quantitative", "title": chart.unit},
+        "x2": {"field": "end"},
+        "color": {"field": "kind", "type": "nominal", "sort": None},
+    }
+    lines = len({each.label for each in chart.spans})
+    return _drawing(rows, mark={"type": "bar"}, encoding=encoding, height=_BAR_HEIGHT * lines)
 
 
 def _bar_row(bar: Bar) -> dict[str, Any]:

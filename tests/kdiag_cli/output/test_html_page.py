@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import ConfigError, install_command
-from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart
+from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart, SpanChart, Stretch
 from kdiag_cli.output.html_page import Part, write_page
 
 PARTS: list[Part] = [
@@ -19,6 +19,15 @@ PARTS: list[Part] = [
         Axis("percentile", is_log=True, ticks={2.0: "50 %", 1 / 0.1: "90 %", 100: "it's 99 %"}),
         Axis("ms"),
         {"acks=1": [(1, 0.3), (100, 2.5)], "acks=all": [(1, 0.5), (100, 4.5)]},
+    ),
+    SpanChart(
+        "Waits",
+        "ms",
+        [
+            Stretch("one <1>", "for others", 0, 70),
+            Stretch("one <1>", "for itself", 70, 80),
+            Stretch("two", "for itself", 60, 80),
+        ],
     ),
     Grid("Runs", ["direction", "MB/s"], [["produce", 35.2], ["\x1b[2Jfetch", None]]),
 ]
@@ -41,10 +50,12 @@ def test_a_browser_shows_texts_charts_and_tables(
 
     assert "<h1>Buffers of &lt;broker 1&gt;</h1>" in dom
     assert "<p>The path is &lt;20 ms&gt; long &amp; wide.</p>" in dom
-    assert dom.count("<svg") == 2
-    assert len(re.findall('aria-roledescription="bar"', dom)) == 2
+    assert dom.count("<svg") == 3
+    assert len(re.findall('aria-roledescription="bar"', dom)) == 2 + 3
     assert len(re.findall('aria-roledescription="line mark"', dom)) == 2
     for label in ("64K", "35 best &lt;/svg&gt;", "acks=all", "50 %", "90 %", "it's 99 %", "MB/s"):
+        assert label in dom
+    for label in ("one &lt;1&gt;", "two", "for others", "for itself"):
         assert label in dom
     assert '<td class="short">\\x1b[2Jfetch</td><td class="number">-</td>' in dom
 

@@ -13,12 +13,16 @@ from kdiag_cli.output.terminal import CYAN, YELLOW, Output, columns_of, harmless
 from kdiag_cli.output.units import duration
 
 _COLUMNS: Final = 40
-_TIMES_COLUMNS: Final = 50
+_FEWEST_COLUMNS: Final = 8
+_GAPS: Final = 6
 _SHORT_ID: Final = 12
 _FIRST, _SECOND, _IDLE = "█", "▒", "·"
 _CLASSIC: Final = ("waits for JoinGroup", "for SyncGroup", "join", "sync")
 _BY_EPOCHS: Final = ("is told the epoch", "until it has its partitions", "told", "settled")
 """What the two parts of a bar are, and their names behind it."""
+
+PHASE_NAMES: Final = {True: _CLASSIC[:2], False: _BY_EPOCHS[:2]}
+"""What a member waits for, by whether its group is a classic one."""
 
 
 def bars(output: Output, group_type: GroupType, rebalance: Rebalance) -> list[str]:
@@ -26,18 +30,28 @@ def bars(output: Output, group_type: GroupType, rebalance: Rebalance) -> list[st
     phases = [each for each in rebalance.phases.values() if each.asked_ns is not None]
     if not phases:
         return []
-    first_ns, last_ns = _span(rebalance, phases)
     first, second, *names = _CLASSIC if group_type is GroupType.CLASSIC else _BY_EPOCHS
+    ends = [(_times(each, names), _mark(rebalance, each)) for each in phases]
+    tail = max(columns_of(times + mark) for times, mark in ends)
     members = [harmless(name_of(each)) for each in phases]
     widest = max(columns_of(each) for each in members)
-    most = (output.width or widest + _COLUMNS + _TIMES_COLUMNS) - _COLUMNS - _TIMES_COLUMNS
-    room = max(min(widest, most), _SHORT_ID + 1)
+    room, columns = _share_out(output.width, widest, tail)
+    span = _span(rebalance, phases)
     lines = [f"  {padded('member', room)}  {_FIRST} {first}  {_SECOND} {second}"]
-    for member, each in zip(members, phases, strict=True):
-        bar = output.paint(_bar(each, first_ns, last_ns), CYAN)
+    for member, each, (times, mark) in zip(members, phases, ends, strict=True):
+        bar = output.paint(_bar(each, span, columns), CYAN)
         name = padded(_fitted(member, room), room)
-        lines.append(f"  {name}  {bar}  {_times(each, names)}{_mark(output, rebalance, each)}")
+        lines.append(f"  {name}  {bar}  {times}{output.paint(mark, YELLOW)}")
     return lines
+
+
+def _share_out(width: int | None, widest: int, tail: int) -> tuple[int, int]:
+    """Return how many columns names and bars have, of a terminal or of as many as they like."""
+    if width is None:
+        return widest, _COLUMNS
+    left = width - tail - _GAPS
+    room = min(widest, max(_SHORT_ID + 1, left - _COLUMNS))
+    return room, max(_FEWEST_COLUMNS, min(_COLUMNS, left - room))
 
 
 def name_of(phases: Phases) -> str:
@@ -69,19 +83,20 @@ def _span(rebalance: Rebalance, phases: Sequence[Phases]) -> tuple[int, int]:
     return min(moments), max(moments)
 
 
-def _bar(phases: Phases, first_ns: int, last_ns: int) -> str:
+def _bar(phases: Phases, span: tuple[int, int], columns: int) -> str:
+    first_ns, last_ns = span
     span_ns = max(last_ns - first_ns, 1)
 
     def column(time_ns: int | None, least: int) -> int:
         if time_ns is None:
             return least
-        return max(least, min(_COLUMNS, (time_ns - first_ns) * _COLUMNS // span_ns))
+        return max(least, min(columns, (time_ns - first_ns) * columns // span_ns))
 
-    asked = min(column(phases.asked_ns, 0), _COLUMNS - 1)
+    asked = min(column(phases.asked_ns, 0), columns - 1)
     joined = column(phases.joined_ns, asked + 1)
     synced = column(phases.synced_ns, joined)
     bar = _IDLE * asked + _FIRST * (joined - asked) + _SECOND * (synced - joined)
-    return bar.ljust(_COLUMNS, _IDLE)
+    return bar.ljust(columns, _IDLE)
 
 
 def _times(phases: Phases, names: Sequence[str]) -> str:
@@ -94,8 +109,8 @@ def _between(first_ns: int | None, last_ns: int | None) -> str:
     return "-" if first_ns is None or last_ns is None else duration(last_ns - first_ns)
 
 
-def _mark(output: Output, rebalance: Rebalance, phases: Phases) -> str:
+def _mark(rebalance: Rebalance, phases: Phases) -> str:
     slowest = rebalance.slowest
     if slowest is None or slowest.phases is not phases or slowest.wait_ns <= 0:
         return ""
-    return output.paint(f"  slowest, {duration(slowest.wait_ns)}", YELLOW)
+    return f"  slowest, {duration(slowest.wait_ns)}"

@@ -19,7 +19,7 @@ from kdiag_cli.options.captures import (
 from kdiag_cli.options.help_page import CommandPage, GroupPage
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
-from kdiag_cli.options.results import FailOn, NoHeaders
+from kdiag_cli.options.results import FailOn, NoHeaders, require_folder
 
 EXAMPLES = """\b
 Examples:
@@ -28,6 +28,7 @@ Examples:
   kdiag rebalance explain --broker-log server.log --broker-log server.log.2.gz
   kdiag rebalance explain traffic.pcap --broker-log logs --log-zone +02:00
   kdiag rebalance explain -b localhost:9092 orders
+  kdiag rebalance explain traffic.pcap --html rebalances.html
   kdiag rebalance explain traffic.pcap -o json
 
 \b
@@ -95,6 +96,9 @@ def explain(  # noqa: PLR0913 - a parameter for each option
             help="Show the rebalance that made this generation or epoch in full.",
         ),
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with pictures as well.")
+    ] = None,
     fail_on: FailOn = Severity.ERROR,
     no_headers: NoHeaders = False,
     port: Ports = None,
@@ -115,6 +119,7 @@ def explain(  # noqa: PLR0913 - a parameter for each option
     named = options.read_names(names or (), live)
     if not (named.files or broker_log or named.is_cluster_asked):
         raise typer.BadParameter("give captures, --broker-log or -b", param_hint="CAPTURE...")
+    require_folder(html, "--html")
     inputs = CaptureInputs(
         files=named.files,
         ports=frozenset(port or ()),
@@ -131,6 +136,7 @@ def explain(  # noqa: PLR0913 - a parameter for each option
         groups=frozenset([*named.groups, *(group or ())]),
         is_cluster_asked=named.is_cluster_asked,
         generation=generation,
+        html=html,
         fail_on=fail_on,
         has_headers=not no_headers,
     )

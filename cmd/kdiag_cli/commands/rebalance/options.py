@@ -29,6 +29,7 @@ class ExplainOptions(NamedTuple):
         groups: those to tell of; all if there are none.
         is_cluster_asked: whether records of a cluster are read.
         generation: the one to show in full; None for all in a table.
+        html: the page to write; None for none.
         fail_on: the least severity of a finding that makes the exit code 1.
         has_headers: whether tables have lines of column names.
     """
@@ -39,6 +40,7 @@ class ExplainOptions(NamedTuple):
     groups: frozenset[str]
     is_cluster_asked: bool
     generation: int | None
+    html: Path | None
     fail_on: Severity
     has_headers: bool
 

@@ -9,12 +9,14 @@ from kdiag.findings.finding import Finding
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.commands.rebalance.document import document
 from kdiag_cli.commands.rebalance.options import COMMAND, ExplainOptions
+from kdiag_cli.commands.rebalance.page import write_rebalance_page
 from kdiag_cli.commands.rebalance.sources import Explained, read_sources
 from kdiag_cli.commands.rebalance.text import print_histories
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.output.findings import say_findings
+from kdiag_cli.output.html_page import require_drawer
 from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output, say
 
@@ -29,6 +31,8 @@ def run(options: ExplainOptions, live: LiveOptions) -> ExitCode:
 
 
 def _run(options: ExplainOptions, live: LiveOptions) -> ExitCode:
+    if options.html is not None:
+        require_drawer()
     explained = read_sources(options, live)
     histories, contradictions = join_histories(explained.histories)
     chosen = [each for each in histories if not options.groups or each.group in options.groups]
@@ -41,6 +45,8 @@ def _run(options: ExplainOptions, live: LiveOptions) -> ExitCode:
     else:
         print_histories(output, chosen, options.generation, has_headers=options.has_headers)
     output.flush()
+    if options.html is not None:
+        write_rebalance_page(options.html, chosen, findings, warnings)
     if explained.capture is not None:
         explained.capture.say_warnings()
     if live.output is ResultFormat.TABLE:

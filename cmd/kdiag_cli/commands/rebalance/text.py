@@ -37,7 +37,7 @@ from kdiag_cli.output.terminal import (
 from kdiag_cli.output.units import duration
 
 _SURE: Final = {Confidence.CERTAIN: GREEN, Confidence.LIKELY: YELLOW, Confidence.UNKNOWN: RED}
-_COLUMNS: Final = (
+COLUMNS: Final = (
     TableColumn("GENERATION"),
     TableColumn("TIME", 2),
     TableColumn("TOOK-MS", unit="ms"),
@@ -81,28 +81,33 @@ def print_histories(
             if number:
                 output.line("")
             print_paragraph(output, _heading(output, history))
-            rows = [_row(history, each) for each in history.rebalances]
-            print_table(output, _COLUMNS, rows, has_headers=has_headers)
+            rows = [rebalance_row(history, each) for each in history.rebalances]
+            print_table(output, COLUMNS, rows, has_headers=has_headers)
     else:
         rows = [
-            (history.group, history.type, *_row(history, each))
+            (history.group, history.type, *rebalance_row(history, each))
             for history in histories
             for each in history.rebalances
         ]
-        columns = (TableColumn("GROUP"), TableColumn("TYPE"), *_COLUMNS)
+        columns = (TableColumn("GROUP"), TableColumn("TYPE"), *COLUMNS)
         print_table(output, columns, rows, has_headers=has_headers)
 
 
 def _heading(output: Output, history: GroupHistory) -> str:
+    return f"{output.paint(harmless(history.group), BOLD)}: {described(history)}"
+
+
+def described(history: GroupHistory) -> str:
+    """Return what a group is, and how much is known of it."""
     protocol = history.protocol_type
     kind = _KINDS[history.type] + (f" ({harmless(protocol)})" if protocol else "")
-    name = output.paint(harmless(history.group), BOLD)
     rebalances = count(len(history.rebalances), "rebalance")
     members = count(len(history.members), "member")
-    return f"{name}: {kind}, {rebalances}, {members}, from the {history.source}"
+    return f"{kind}, {rebalances}, {members}, from the {history.source}"
 
 
-def _row(history: GroupHistory, rebalance: Rebalance) -> tuple[object, ...]:
+def rebalance_row(history: GroupHistory, rebalance: Rebalance) -> tuple[object, ...]:
+    """Return a rebalance as a row of the table."""
     cause, slowest, moved = rebalance.cause, rebalance.slowest, rebalance.moved
     is_slow = slowest is not None and slowest.wait_ns > 0
     return (

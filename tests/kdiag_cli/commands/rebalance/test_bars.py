@@ -69,10 +69,10 @@ def test_nobody_seen_has_no_bars() -> None:
 def test_bars_fit_into_a_terminal() -> None:
     """A long name loses its front, as the end tells members apart."""
     name = "consumer-orders-1-0123456789abcdef"
-    phases = member(name, 0, 5, 9)
+    phases, slow = member(name, 0, 1005, 1009), member(f"{name}-2", 1000, 1005, 1009)
     phases.client_id = "a-very-long-name-of-a-client-indeed-注文注文"
-    for width in (110, 120, 140):
-        lines = bars(Printed(width), GroupType.CLASSIC, rebalance(phases))
+    for width in (80, 100, 120, 140):
+        lines = bars(Printed(width), GroupType.CLASSIC, rebalance(phases, slow))
         assert max(columns_of(line) for line in lines) <= width
         assert "0123456789abcdef"[-12:] in lines[1]
 
