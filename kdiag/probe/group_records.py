@@ -5,9 +5,9 @@
         reader.poll(deadline_ns)
     reader.records
 
-The partitions of the groups are read from their beginnings to where they end at the start; commits
-are passed over. Compaction keeps the newest record of each key, so what is left of old generations
-is in the part of the log that has not been compacted yet.
+The partitions of the groups are read from their beginnings to where they end at the start, or on
+and on; commits are passed over. Compaction keeps the newest record of each key, so what is left of
+old generations is in the part of the log that has not been compacted yet.
 
 Source: Kafka's GroupMetadataManager.partitionFor, CoordinatorRecordSerde.
 """
@@ -48,12 +48,15 @@ class GroupRecordsReader:
         warnings: what could not be read, with offsets.
     """
 
-    def __init__(self, client: ClusterClient, groups: Collection[str]) -> None:
+    def __init__(
+        self, client: ClusterClient, groups: Collection[str], *, follows: bool = False
+    ) -> None:
         """Find the partitions of the groups.
 
         Args:
             client: connected.
             groups: their names; all groups if there are none.
+            follows: whether to read on where the partitions ended at the start.
 
         Raises:
             AuthorizationError: if this user may not read the topic.
@@ -76,7 +79,7 @@ class GroupRecordsReader:
         request = TailRequest(
             [TopicSelector(TOPIC, chosen or None)],
             OffsetSpec(Position(At.BEGINNING)),
-            stops_at_end=True,
+            stops_at_end=not follows,
             limits=FetchLimits(is_committed_only=False),
         )
         try:
@@ -95,6 +98,12 @@ class GroupRecordsReader:
         return self._tail is None or self._tail.is_done
 
     @property
+    def is_caught_up(self) -> bool:
+        """Return whether all was read that the partitions had when they were last asked."""
+        positions = () if self._tail is None else self._tail.positions.values()
+        return all(0 <= each.high_watermark <= each.offset for each in positions)
+
+    @property
     def is_partial(self) -> bool:
         """Return whether partitions were given up."""
         return self._tail is not None and self._tail.is_partial
@@ -102,6 +111,11 @@ class GroupRecordsReader:
     def topic_name(self, topic_id: str) -> str | None:
         """Return the name of a topic by its id, in Kafka's text form; None if it is gone."""
         return self._names.get(topic_id)
+
+    def take_records(self) -> list[GroupRecord]:
+        """Return the records since the last call, and keep them no longer."""
+        taken, self.records = self.records, []
+        return taken
 
     def poll(self, deadline_ns: int) -> None:
         """Read on; returns at the deadline if nothing came.

@@ -262,8 +262,13 @@ class ClassicGroup:
         """Compare the members of a new generation with those before: who came, who is gone."""
         rebalance.member_count = len(members)
         before = self._roster.complete_before
-        named = {each.member_id for each in rebalance.causes}
         since_ns = rebalance.started_ns or at_ns
+        told = [  # who asked to join and is gone all the same did not make it rebalance
+            each for each in rebalance.causes if each.note != _UNASKED or each.member_id in members
+        ]
+        if len(told) < len(rebalance.causes):
+            rebalance.causes, since_ns = told, at_ns
+        named = {each.member_id for each in rebalance.causes}
         if before is not None and rebalance.previous == rebalance.generation - 1:
             self._is_compared = True
             returned = set(members.values()) - {None}

@@ -60,10 +60,6 @@ class RecordedClassicGroup:
         self._note_members(record)
         self._last, self._is_deleted = now, False
 
-    def finish(self) -> GroupHistory:
-        """Return the history, once all records were taken."""
-        return self.history
-
     def _add(self, record: GroupRecord, before: Any) -> None:
         """Add the rebalance that made the generation of a record."""
         now = record.value

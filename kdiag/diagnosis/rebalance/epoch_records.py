@@ -70,10 +70,6 @@ class RecordedEpochGroup:
         if taker is not None:
             taker(self, record)
 
-    def finish(self) -> GroupHistory:
-        """Return the history, once all records were taken."""
-        return self.history
-
     def _member(self, record: GroupRecord) -> None:
         before, now = self._wants.get(record.member_id), record.value
         if now is None:

@@ -75,18 +75,41 @@ def histories_of_records(
         records: those of a group in the order of offsets.
         topic_name: returns the name of a topic id, in Kafka's text form.
     """
-    groups: dict[tuple[str, GroupType], RecordedClassicGroup | RecordedEpochGroup] = {}
+    groups = RecordedGroups(topic_name)
     for record in records:
+        groups.take(record)
+    return groups.histories
+
+
+class RecordedGroups:
+    """The groups that records of `__consumer_offsets` tell of, as they come."""
+
+    def __init__(self, topic_name: Callable[[str], str | None]) -> None:
+        """Begin with none.
+
+        Args:
+            topic_name: returns the name of a topic id, in Kafka's text form.
+        """
+        self._topic_name = topic_name
+        self._groups: dict[tuple[str, GroupType], RecordedClassicGroup | RecordedEpochGroup] = {}
+
+    def take(self, record: GroupRecord) -> None:
+        """Take the next record; those of a group come in the order of offsets."""
         kind = _KINDS[record.name.partition("Group")[0]]
         key = (record.group, kind)
-        if key not in groups:
-            groups[key] = (
+        if key not in self._groups:
+            self._groups[key] = (
                 RecordedClassicGroup(record.group)
                 if kind is GroupType.CLASSIC
-                else RecordedEpochGroup(record.group, kind, topic_name)
+                else RecordedEpochGroup(record.group, kind, self._topic_name)
             )
-        groups[key].take(record)
-    return [groups[key].finish() for key in sorted(groups) if groups[key].history.rebalances]
+        self._groups[key].take(record)
+
+    @property
+    def histories(self) -> list[GroupHistory]:
+        """Return the histories so far of the groups that have rebalanced, by name."""
+        groups = [self._groups[key] for key in sorted(self._groups)]
+        return [each.history for each in groups if each.history.rebalances]
 
 
 _KINDS = {

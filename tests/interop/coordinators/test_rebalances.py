@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +16,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from folders import ROOT
 from programs.child_program import ChildProgram
-from programs.kdiag_program import kdiag
+from programs.kdiag_program import kdiag, start_kdiag
 from real_kafka.kafka_cluster import KafkaCluster
 from real_kafka.releases import OLDEST, USUAL
 from recordings.packet_recorder import recording
@@ -196,11 +196,11 @@ def test_three_sources_agree_with_what_was_done(
                 topic = f"{drill.kind.group}-{number}"
                 admin.create_topics([NewTopic(topic, 4, 1)])[topic].result()
         with recording(capture, [cluster.ports[0].plaintext]):
-            for step in STEPS:
-                for drill in drills:
-                    step(drill)
-                for drill in drills:
-                    drill.wait()
+            do(STEPS[0], drills)
+            watcher = opened.enter_context(watching(cluster.bootstrap))
+            for step in STEPS[1:]:
+                do(step, drills)
+            watched = seen_by(watcher, {(each.kind.group, [*each.done][-1]) for each in drills})
             log.write_text("".join(cluster.wait_for_log(1, bool)), encoding="utf-8")
         groups = [drill.kind.group for drill in drills]
         told = {
@@ -212,11 +212,55 @@ def test_three_sources_agree_with_what_was_done(
             ),
         }
     for drill in drills:
+        check_watched(drill, watched, told["offsets"][drill.kind.group])
         for source, each in told.items():
             problems = [*disagreements(drill, each[drill.kind.group])]
             assert problems == [], (source, drill.kind, told_shortly(each[drill.kind.group]))
         final = {each["generation"]: each for each in told["all"][drill.kind.group]["rebalances"]}
         assert "unknown" not in {final[generation]["cause"] for generation in drill.done}
+
+
+def do(step: Callable[[Drill], None], drills: Sequence[Drill]) -> None:
+    """Do something to all groups, and wait until it is over."""
+    for drill in drills:
+        step(drill)
+    for drill in drills:
+        drill.wait()
+
+
+@contextmanager
+def watching(bootstrap: str) -> Iterator[ChildProgram]:
+    """Watch all groups; yield the program once it knows what there was before."""
+    command = ("rebalance", "watch", "-b", bootstrap, "-o", "jsonl", "--timeout", "120s")
+    with start_kdiag(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watcher:
+        assert watcher.stderr is not None
+        assert b"watching" in watcher.stderr.readline()
+        yield watcher
+        watcher.kill()
+
+
+def seen_by(watcher: ChildProgram, last: set[tuple[str, int]]) -> dict[tuple[str, int], str]:
+    """Return the causes that a watcher prints up to the last generations, by group and number.
+
+    Then it ends, for the recording does not end before the wire is quiet.
+    """
+    assert watcher.stdout is not None
+    seen: dict[tuple[str, int], str] = {}
+    while not last <= seen.keys():
+        each = json.loads(watcher.stdout.readline())
+        seen[each["group"], each["generation"]] = each["cause"]
+    watcher.kill()
+    return seen
+
+
+def check_watched(drill: Drill, watched: dict[tuple[str, int], str], group: dict[str, Any]) -> None:
+    """Check that all was seen while it was watched, as it is told afterwards; and nothing else."""
+    first, *later = drill.done
+    seen = {number: cause for (name, number), cause in watched.items() if name == group["group"]}
+    told = {each["generation"]: each["cause"] for each in group["rebalances"]}
+    assert first not in seen
+    assert seen.keys() >= {*later}
+    assert seen.items() <= told.items()
 
 
 def explained(*sources: object, groups: Sequence[str]) -> dict[str, dict[str, Any]]:

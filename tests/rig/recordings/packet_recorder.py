@@ -21,6 +21,8 @@ from programs.child_program import ChildProgram
 
 _QUIET_S: Final = 2.0
 _CHUNK_BYTES: Final = 1 << 16
+_BUFFER_KIB: Final = 1 << 16
+"""In immediate mode a packet of any size takes 256 KiB of it: tcpdump's own 2 MiB hold eight."""
 _COUNTS: Final = re.compile(r"(\d+) packets? captured\n(\d+) packets? received by filter\n(\d+) ")
 
 
@@ -32,7 +34,8 @@ def recording(file: Path, ports: Collection[int]) -> Iterator[None]:
         RuntimeError: if tcpdump does not start, or did not see every packet.
     """
     expression = " or ".join(f"tcp port {port}" for port in ports)
-    command = ["tcpdump", "-i", "lo", "-s", "0", "-U", "--immediate-mode", "-w", "-", expression]
+    how = ["-U", "--immediate-mode", "-B", str(_BUFFER_KIB), "-s", "0"]
+    command = ["tcpdump", "-i", "lo", *how, "-w", "-", expression]
     with ChildProgram(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tcpdump:
         assert tcpdump.stdout is not None
         assert tcpdump.stderr is not None

@@ -16,6 +16,7 @@ from kdiag_cli.options.captures import (
     TopicIds,
     read_decode_as,
 )
+from kdiag_cli.options.completion import complete_groups
 from kdiag_cli.options.help_page import CommandPage, GroupPage
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
@@ -51,11 +52,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-
-@app.callback()
-def _rebalance() -> None:
-    """Keep `explain` a command of its own; others will stand beside it."""
 
 
 @app.command("explain", cls=CommandPage, epilog=EXAMPLES)
@@ -141,3 +137,42 @@ def explain(  # noqa: PLR0913 - a parameter for each option
         has_headers=not no_headers,
     )
     raise typer.Exit(run.run(chosen, live))
+
+
+WATCH_EXAMPLES = """\b
+Examples:
+  kdiag rebalance watch -b localhost:9092
+  kdiag rebalance watch -b localhost:9092 orders payments
+  kdiag rebalance watch -b localhost:9092 orders -o jsonl | jq -r .cause
+
+\b
+It reads what coordinators write to __consumer_offsets and joins nothing; the topic takes DESCRIBE
+and READ. A rebalance of a classic group is printed when its assignment is written, an epoch of the
+others when all members have taken it up, or after 5 s. Ctrl-C ends it.
+
+\b
+Exit codes: 0 done (--count), 2 wrong usage, 3 cannot connect, 4 authentication, 5 authorization,
+6 timeout, 130 interrupted.
+"""
+
+
+@app.command("watch", cls=CommandPage, epilog=WATCH_EXAMPLES)
+@live_command
+def watch(
+    groups: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[GROUP]...", help="By default all.", autocompletion=complete_groups
+        ),
+    ] = None,
+    *,
+    most: Annotated[
+        int | None, typer.Option("--count", "-n", min=1, help="End after so many rebalances.")
+    ] = None,
+    live: LiveOptions = NO_OPTIONS,
+) -> None:
+    """Print each rebalance as it happens: who caused it, and what moved."""
+    from kdiag_cli.commands.rebalance import watch as watching  # noqa: PLC0415 - 90 ms, not for --help
+
+    chosen = watching.WatchOptions(groups or (), most)
+    raise typer.Exit(watching.run(chosen, live))

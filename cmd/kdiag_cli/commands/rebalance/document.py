@@ -25,12 +25,13 @@ def document(history: GroupHistory, generation: int | None = None) -> dict[str, 
         "type": history.type,
         "protocol_type": history.protocol_type,
         "source": history.source,
-        "rebalances": [_rebalance(each) for each in chosen],
+        "rebalances": [rebalance_document(each) for each in chosen],
         "members": [_member(each) for each in history.members.values()],
     }
 
 
-def _rebalance(rebalance: Rebalance) -> dict[str, Any]:
+def rebalance_document(rebalance: Rebalance) -> dict[str, Any]:
+    """Return one rebalance."""
     slowest = rebalance.slowest
     first = rebalance.cause
     return {

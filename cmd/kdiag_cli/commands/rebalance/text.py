@@ -112,11 +112,11 @@ def rebalance_row(history: GroupHistory, rebalance: Rebalance) -> tuple[object, 
     is_slow = slowest is not None and slowest.wait_ns > 0
     return (
         rebalance.generation,
-        _clock_text(rebalance.started_ns or rebalance.ended_ns),
+        clock_text(rebalance.started_ns or rebalance.ended_ns),
         milliseconds(rebalance.duration_ns),
         words(cause.cause) + _more(rebalance),
         cause.confidence,
-        _who(history, cause),
+        who(history, cause),
         cause.client_host,
         cause.reason or cause.note,
         rebalance.member_count,
@@ -141,7 +141,8 @@ def words(kind: CauseKind) -> str:
     return kind.replace("_", " ")
 
 
-def _who(history: GroupHistory, cause: RebalanceCause) -> str | None:
+def who(history: GroupHistory, cause: RebalanceCause) -> str | None:
+    """Return whom a cause names; None if nobody."""
     if cause.instance_id is not None:
         return f"instance {cause.instance_id}"
     if cause.member_id is None:
@@ -151,7 +152,8 @@ def _who(history: GroupHistory, cause: RebalanceCause) -> str | None:
     return f"{client} {short_id(cause.member_id)}" if client else short_id(cause.member_id)
 
 
-def _clock_text(time_ns: int | None) -> str | None:
+def clock_text(time_ns: int | None) -> str | None:
+    """Return a moment for people, in UTC with milliseconds."""
     if time_ns is None:
         return None
     moment = datetime.fromtimestamp(time_ns // 1_000_000_000, UTC)
@@ -161,8 +163,8 @@ def _clock_text(time_ns: int | None) -> str | None:
 def _when(rebalance: Rebalance) -> str:
     """Return when a rebalance began, or at least when it was over."""
     if rebalance.started_ns is not None or rebalance.ended_ns is None:
-        return _clock_text(rebalance.started_ns) or "beginning not seen"
-    return f"beginning not seen, over at {_clock_text(rebalance.ended_ns)}"
+        return clock_text(rebalance.started_ns) or "beginning not seen"
+    return f"beginning not seen, over at {clock_text(rebalance.ended_ns)}"
 
 
 def _print_whole(output: Output, history: GroupHistory, rebalance: Rebalance) -> None:
@@ -182,11 +184,11 @@ def _print_whole(output: Output, history: GroupHistory, rebalance: Rebalance) ->
 
 def _cause_text(output: Output, history: GroupHistory, cause: RebalanceCause) -> str:
     parts = [output.paint(f"{words(cause.cause)} ({cause.confidence})", _SURE[cause.confidence])]
-    who = _who(history, cause)
-    if who is not None:
+    named = who(history, cause)
+    if named is not None:
         at = f" at {cause.client_host}" if cause.client_host else ""
         software = f", {cause.software}" if cause.software else ""
-        parts.append(harmless(f"{who}{at}{software}"))
+        parts.append(harmless(f"{named}{at}{software}"))
     if cause.reason is not None:
         parts.append(f"said: {harmless(cause.reason)}")
     if cause.note is not None:

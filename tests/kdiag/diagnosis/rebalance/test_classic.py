@@ -157,6 +157,17 @@ def test_a_silent_member_that_is_gone_has_failed() -> None:
         assert rebalance.cause.evidence == (EvidencePlace("packet", None, 10),)
 
 
+def test_a_member_that_asks_to_join_and_dies_has_failed() -> None:
+    """Its request, which nobody asked for, is not the cause."""
+    story = two_members()
+    story.ask("b")
+    story.wait(12)
+    story.beat("a", 4, error="REBALANCE_IN_PROGRESS")
+    story.join(5, "a")
+
+    assert causes(last_of(story)) == [("member_failed", "likely", "b")]
+
+
 def test_what_a_member_wants_otherwise_is_a_cause() -> None:
     """Other topics, or other assignors."""
     changes: dict[CauseKind, Subscription] = {
