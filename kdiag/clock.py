@@ -1,12 +1,27 @@
 """The one place that reads the time, so that everything else can be handed another clock."""
 
 import time
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 NS_PER_US: Final = 1_000
 NS_PER_MS: Final = 1_000_000
 NS_PER_S: Final = 1_000_000_000
 US_PER_S: Final = 1_000_000
+
+
+class TimeRange(NamedTuple):
+    """A range of time, in nanoseconds since 1970; None for no limit.
+
+    Attributes:
+        from_ns: the first time in it.
+        to_ns: the first time after it.
+    """
+
+    from_ns: int | None = None
+    to_ns: int | None = None
+
+
+ALWAYS: Final = TimeRange()
 
 
 class Clock(Protocol):

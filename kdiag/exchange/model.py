@@ -78,6 +78,7 @@ class Connection(msgspec.Struct, kw_only=True):
         client: `ip:port` of the end that sends requests (IPv6 in brackets).
         broker: `ip:port` of the end that sends responses.
         first_ns, last_ns: times of the first and last packet, since 1970.
+        first_packet: the number of the first, from 1 over all inputs; 0 if it came in none.
         protocol: what it carries.
         preamble: a proxy's preamble in front of that, such as `PROXY v2 from 10.0.0.1:51000`.
         tls_version, tls_cipher_suite, tls_alpn, sni: read from a TLS handshake, where there is one.
@@ -112,6 +113,7 @@ class Connection(msgspec.Struct, kw_only=True):
     broker: str
     first_ns: int
     last_ns: int
+    first_packet: int = 0
     protocol: Protocol = Protocol.UNKNOWN
     preamble: str | None = None
     tls_version: str | None = None

@@ -96,6 +96,7 @@ class Flow:
             broker="",
             first_ns=row.time_ns,
             last_ns=row.time_ns,
+            first_packet=row.packet,
         )
         self._around = around
         self._client: int | None = None

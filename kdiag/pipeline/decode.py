@@ -40,13 +40,13 @@ from kdiag.pcap.kafka.unmatched_responses import (
 )
 from kdiag.pcap.memory_budget import Limits
 from kdiag.pcap.packets.address import AddressBook
-from kdiag.pcap.tcp.reassembly import Recording
 from kdiag.pcap.tls.keylog import KeyLog
+from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.rows.frame_spans import LEAST_BYTES, FrameSpans
 from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges, row_bytes
 from kdiag.pipeline.rows.packets import NO_FILE, NO_FILES, MappedFiles, RowSegments
 from kdiag.pipeline.tabulate import NAMES, name_bytes
-from kdiag.report.arrow import Emit, RowBatches, TableBatches
+from kdiag.report.arrow import CaptureOf, Emit, RowBatches, TableBatches
 from kdiag.wire import api_keys
 from kdiag.wire.frame import Frame
 
@@ -127,7 +127,7 @@ def decode_rows(
     rows: Iterable[pa.RecordBatch],
     emit: Emit,
     part: RunPart,
-    recording: Recording,
+    recording: SegmentTimestamps,
     rules: FlowRules,
 ) -> None:
     """Decode the connections of a part.
@@ -136,7 +136,7 @@ def decode_rows(
         rows: their packets, in the order of the capture.
         emit: called with a name and a batch of rows.
         part: of the run.
-        recording: knows the packets of other parts.
+        recording: knows the packets of other parts, and the captures of all.
         rules: for reading connections.
     """
     decoder = PartDecoder(part, rules)
@@ -144,7 +144,7 @@ def decode_rows(
     decoder.unmatched_responses.unsure = unsure
     decoder.feed(rows, emit, recording, MappedFiles(rules.files))
     decoder.finish(emit, recording)
-    emitter = _RowEmitter(part.emit_by(emit))
+    emitter = _RowEmitter(part.emit_by(emit), recording.capture_of)
     emitter.add_unsure(unsure)
     emitter.add_kinds(decoder.unmatched_responses.asked_between)
     emitter.flush()
@@ -183,13 +183,13 @@ class PartDecoder:
         self,
         rows: Iterable[pa.RecordBatch],
         emit: Emit,
-        recording: Recording,
+        recording: SegmentTimestamps,
         files: MappedFiles = NO_FILES,
     ) -> None:
         """Decode the next packets, in the order of the capture."""
         self._decoder.recording = recording
         frame_spans = FrameSpans(self._segments.addresses, self._least_span_bytes)
-        emitter = _RowEmitter(self._part.emit_by(emit), self._names, self._orders, frame_spans)
+        emitter = self._emitter(emit, recording, frame_spans)
         for batch in rows:
             if batch.num_rows:
                 for file, segments in self._segments.batches(batch, files):
@@ -199,18 +199,24 @@ class PartDecoder:
         emitter.flush()
         self._decoder.recording = None
 
-    def end_idle(self, before_ns: int, emit: Emit, recording: Recording) -> None:
+    def _emitter(
+        self, emit: Emit, recording: SegmentTimestamps, frame_spans: FrameSpans = _NO_SPANS
+    ) -> "_RowEmitter":
+        emit = self._part.emit_by(emit)
+        return _RowEmitter(emit, recording.capture_of, self._names, self._orders, frame_spans)
+
+    def end_idle(self, before_ns: int, emit: Emit, recording: SegmentTimestamps) -> None:
         """End the connections whose last packet was before a time."""
         self._decoder.recording = recording
-        emitter = _RowEmitter(self._part.emit_by(emit), self._names, self._orders)
+        emitter = self._emitter(emit, recording)
         emitter.add(self._decoder.end_idle(before_ns), self._decoder.turns.of_exchanges)
         emitter.flush()
         self._decoder.recording = None
 
-    def finish(self, emit: Emit, recording: Recording) -> None:
+    def finish(self, emit: Emit, recording: SegmentTimestamps) -> None:
         """End all connections: no more packets will come."""
         self._decoder.recording = recording
-        emitter = _RowEmitter(self._part.emit_by(emit), self._names, self._orders)
+        emitter = self._emitter(emit, recording)
         emitter.add(self._decoder.finish(), self._decoder.turns.of_exchanges)
         emitter.flush()
 
@@ -248,18 +254,23 @@ def _rows_of(batch: pa.RecordBatch) -> Iterable[tuple[Any, ...]]:
     return zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
+def _of_no_capture(_: int) -> str | None:
+    return None
+
+
 class _RowEmitter:
     """Makes rows of exchanges, connections and gaps."""
 
     def __init__(
         self,
         emit: Emit,
+        capture_of: CaptureOf = _of_no_capture,
         names: TopicNames | None = None,
         orders: dict[str, int] | None = None,
         frame_spans: FrameSpans = _NO_SPANS,
     ) -> None:
         self._names = TopicNames() if names is None else names
-        self._tables = TableBatches(emit, self._names)
+        self._tables = TableBatches(emit, self._names, capture_of=capture_of)
         self._frames = _rows("frames", FRAMES, emit)
         self._fetches = _rows("fetches", FETCHES, emit)
         self._unsure = _rows("unsure", UNSURE, emit)

@@ -33,29 +33,30 @@ import kdiag
 from kdiag.clock import NS_PER_S, SystemClock
 from kdiag.errors import ReportError
 from kdiag.pcap.memory_budget import Limits
-from kdiag.pipeline.captures import find_new_captures, note_changes
 from kdiag.pipeline.decode import PartDecoder, RunPart
 from kdiag.pipeline.input.capture_log import CaptureContent
+from kdiag.pipeline.input.captures import find_new_captures, note_changes
 from kdiag.pipeline.input.folder_source import FORMAT, FolderSource
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, Walk, in_order
+from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import load_state, read_whole, save_state, write_whole
 from kdiag.pipeline.output.read_captures import ReadCaptures
 from kdiag.pipeline.output.run_log import commit, open_log, refuse_others, sweep
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.rows.partitioner import partition_evenly
-from kdiag.pipeline.run import (
-    Job,
-    PartWriters,
-    Say,
+from kdiag.pipeline.run import Say
+from kdiag.pipeline.session import RUN_SETTINGS, session_with
+from kdiag.pipeline.shared import Shared, share
+from kdiag.pipeline.stages import (
+    PartWriter,
     bundles_by_part,
     follow_fetches,
     staged_names,
     tabulate_frames,
+    write_tables,
 )
-from kdiag.pipeline.session import RUN_SETTINGS, session_with
-from kdiag.pipeline.shared import Shared, share
 from kdiag.pipeline.tabulate import NameBytes, name_bytes
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
 from kdiag.pipeline.uri import canonical, folders_in, remove_folder
@@ -234,7 +235,8 @@ def close(spark: SparkSession, stream: StreamJob) -> None:
     remove_folder(job.staging)
     before = states.folder(batch)
     splits = share(job.staging, state.splits, list[Split])
-    end = partial(_end_part, job, splits, state.parts, before)
+    job = job._replace(recorded=splits)
+    end = partial(_end_part, job, splits, before)
     outcome = outcome_of(do_tasks(spark, state.parts, end))
     _read_frames(spark, job, state, outcome, (before, f"{before}/end"))
     commit(job.out, states.log, states.entry(job, [], []), outcome.written)
@@ -345,9 +347,9 @@ def _do_batch(
     new = in_order(walks, state.packets, latest_ns)
     folders = states.folder(earlier), states.folder(batch)
     shared = share(job.staging, new, list[Split])
-    job = job.on(shared)
-    bundles = bundles_by_part(spark, job, shared, partition_evenly(state.parts))
     recorded = share(job.staging, [*state.splits, *new], list[Split])
+    job = job.on(shared, recorded=recorded)
+    bundles = bundles_by_part(spark, job, shared, partition_evenly(state.parts))
     idle_before_ns = None
     if stream.idle_s:
         idle_before_ns = max(split.last_ns for split in new) - stream.idle_s * NS_PER_S
@@ -375,6 +377,7 @@ def _read_frames(
     names = {**staged_names(spark, outcome), **state.names}
     known = {**names, **name_bytes(dict(job.topic_names))}
     outcome.add(tabulate_frames(spark, job, outcome, known))
+    outcome.add(write_tables(spark, job, outcome))
     return names
 
 
@@ -402,22 +405,20 @@ def _feed_part(job: Job, batch: _Batch, rows: Rows) -> Iterator[pa.RecordBatch]:
     part = RunPart(context.partitionId(), batch.parts)
     before, after = (f"{folder}/part-{part.number}" for folder in batch.folders)
     decoder = load_state(before) or PartDecoder(part, job.rules)
-    writers = PartWriters(job, part)
+    writer = PartWriter(job, part.number)
     recording = SegmentTimestamps(batch.splits, job.times)
     packets = unbundle(rows, job.packet_schema)
-    decoder.feed(packets, writers.write, recording, MappedFiles(job.rules.files))
+    decoder.feed(packets, writer.write, recording, MappedFiles(job.rules.files))
     if batch.idle_before_ns is not None:
-        decoder.end_idle(batch.idle_before_ns, writers.write, recording)
+        decoder.end_idle(batch.idle_before_ns, writer.write, recording)
     save_state(after, decoder)
-    yield writers.close().row()
+    yield writer.close().row()
 
 
-def _end_part(
-    job: Job, splits: Shared[list[Split]], parts: int, before: str, number: int
-) -> Iterator[Outcome]:
+def _end_part(job: Job, splits: Shared[list[Split]], before: str, number: int) -> Iterator[Outcome]:
     """End the connections of a part."""
     decoder = load_state(f"{before}/part-{number}")
     if decoder is not None:
-        writers = PartWriters(job, RunPart(number, parts))
-        decoder.finish(writers.write, SegmentTimestamps(splits, job.times))
-        yield writers.close()
+        writer = PartWriter(job, number)
+        decoder.finish(writer.write, SegmentTimestamps(splits, job.times))
+        yield writer.close()

@@ -50,6 +50,12 @@ DEFAULT_MAX_BYTES: Final = 32 << 20
 Emit: TypeAlias = Callable[[str, pa.RecordBatch], object]
 """Is called with a name and a batch."""
 
+CaptureOf: TypeAlias = Callable[[int], str | None]
+"""Returns the capture that holds the packet of a number; None if that is not known."""
+
+CAPTURE_FILE: Final = pa.field("capture_file", pa.string())
+"""One more column of every table where rows are of many captures."""
+
 _ARROW: Final = {
     STRING: pa.string(),
     BOOLEAN: pa.bool_(),
@@ -76,6 +82,14 @@ def arrow_schema(table: Table) -> pa.Schema:
         ],
         metadata={"comment": table.meaning},
     )
+
+
+def extended(table: Table, fields: Sequence[pa.Field]) -> pa.Schema:
+    """Return the schema of a table with more columns behind its own."""
+    schema = arrow_schema(table)
+    for each in fields:
+        schema = schema.append(each)
+    return schema
 
 
 class RowBatches:
@@ -124,12 +138,13 @@ def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
 class TableBatches:
     """Makes rows of exchanges, gaps and connections, and record batches of the rows."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last three are keywords that few callers give
         self,
         emit: Emit,
         names: TopicNames,
         choice: TableChoice = DEFAULT_CHOICE,
         *,
+        capture_of: CaptureOf | None = None,
         max_rows: int = DEFAULT_MAX_ROWS,
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> None:
@@ -139,6 +154,7 @@ class TableBatches:
             emit: called with the name of a table and a record batch of it.
             names: the names of topic ids, which `add` adds to.
             choice: of tables.
+            capture_of: gives rows the column `CAPTURE_FILE`; None for tables without it.
             max_rows: how many rows a batch has at most.
             max_bytes: from how many bytes of JSON and records on a batch gets no more rows.
         """
@@ -148,8 +164,10 @@ class TableBatches:
         self._bodies = None
         if choice.bodies:
             self._bodies = BodyTexts(names, show_secrets=choice.show_secrets)
+        self._capture_of = capture_of
+        more = [] if capture_of is None else [CAPTURE_FILE]
         self._rows = {
-            table.name: RowBatches(table.name, arrow_schema(table), emit, max_rows, max_bytes)
+            table.name: RowBatches(table.name, extended(table, more), emit, max_rows, max_bytes)
             for table in choice.tables
         }
 
@@ -173,29 +191,36 @@ class TableBatches:
         facts = facts_of(dissection, self._names)
         row = exchange_row(facts, self._bodies)
         size = 0 if self._bodies is None else len(row[_REQUEST_BODY] or b"") + len(row[-1] or b"")
-        self._add_batches(facts)
-        self._rows["exchanges"].add(row, size)
+        frame = dissection.exchange.request or dissection.exchange.response
+        place = self._place(0 if frame is None else frame.first_packet)
+        self._add_batches(facts, place)
+        self._rows["exchanges"].add(row + place, size)
 
     def gap(self, gap: Gap) -> None:
         """Add a gap."""
-        self._rows["gaps"].add(gap_row(gap), 0)
+        self._rows["gaps"].add(gap_row(gap) + self._place(gap.connection.first_packet), 0)
 
     def connection(self, connection: Connection) -> None:
         """Add a connection that has ended, or whose capture has."""
-        self._rows["connections"].add(connection_row(connection), 0)
+        place = self._place(connection.first_packet)
+        self._rows["connections"].add(connection_row(connection) + place, 0)
 
     def flush(self) -> None:
         """Emit the rows that have not filled a batch."""
         for rows in self._rows.values():
             rows.flush()
 
-    def _add_batches(self, facts: ExchangeFacts) -> None:
+    def _place(self, packet: int) -> tuple[Any, ...]:
+        """Return the cells that say where a row is from."""
+        return () if self._capture_of is None else (self._capture_of(packet),)
+
+    def _add_batches(self, facts: ExchangeFacts, place: tuple[Any, ...]) -> None:
         """Add the batches of an exchange and, if they are chosen, their records."""
         head: tuple[Any, ...] = ()
         for placed in placed_batches(facts):
             head = head or exchange_cells(facts)
-            self._rows["batches"].add(head + batch_cells(facts, placed), 0)
+            self._rows["batches"].add(head + batch_cells(facts, placed) + place, 0)
             if self._choice.records:
                 for cells in record_cells(placed, show_secrets=self._choice.show_secrets):
                     size = sum(len(each) for each in cells if isinstance(each, str | bytes))
-                    self._rows["records"].add(head + cells, size)
+                    self._rows["records"].add(head + cells + place, size)

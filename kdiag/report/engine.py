@@ -11,11 +11,13 @@ import duckdb
 import pyarrow as pa
 from pyarrow import fs
 
+from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import ReportError
+from kdiag.report.layout import by_keys, files_during
 from kdiag.report.parquet import table_file
 from kdiag.report.run_log import LoggedRun, RunLog, files_of
 from kdiag.report.sql_report import SPARK, Query
-from kdiag.report.tables.catalog import TABLES
+from kdiag.report.tables.catalog import TABLES, time_column
 
 T = TypeVar("T")
 
@@ -72,7 +74,14 @@ class Database:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def add_files(self, name: str, files: Sequence[Path], *, are_partitions: bool) -> None:
+    def add_files(
+        self,
+        name: str,
+        files: Sequence[Path],
+        *,
+        are_partitions: bool,
+        times: TimeRange = ALWAYS,
+    ) -> None:
         """Add a table of Parquet files.
 
         Args:
@@ -80,19 +89,27 @@ class Database:
             files: at least one.
             are_partitions: whether `key=value` in their paths is a column, and some files may lack
                 columns.
+            times: of the rows.
 
         Raises:
             ReportError: if they cannot be read.
         """
-        paths = [_without_wildcards(file) for file in files]
+        wanted = files_during(map(str, files), times) or [str(files[0])]
+        groups = by_keys(wanted).values() if are_partitions else [wanted]
+        views = [f"_{name}_{number}" for number in range(len(groups))]
         try:
-            self._connection.read_parquet(
-                paths, union_by_name=are_partitions, hive_partitioning=are_partitions
-            ).create_view(name)
+            for view, group in zip(views, groups, strict=True):
+                paths = [_without_wildcards(file) for file in group]
+                self._connection.read_parquet(
+                    paths, union_by_name=are_partitions, hive_partitioning=are_partitions
+                ).create_view(view)
+                # DuckDB checks a path as it was given, and again as it was expanded.
+                self._files.update(paths, group)
+            parts = " UNION ALL BY NAME ".join(f'FROM "{view}"' for view in views)
+            rows = f"FROM ({parts}) WHERE {_during(time_column(name), times)}"
+            self._connection.execute(f'CREATE VIEW "{name}" AS {rows}')
         except duckdb.Error as error:
             raise ReportError(str(files[0]), f"cannot be read: {error}") from error
-        # DuckDB checks a path as it was given, and again as it was expanded.
-        self._files.update(paths, map(str, files))
 
     def add_table(self, name: str, table: pa.Table) -> None:
         """Add a table in memory."""
@@ -156,7 +173,9 @@ class Database:
             raise _refusal(error) from error
 
 
-def open_folder(folder: Path, memory_limit: str | None = None) -> Database:
+def open_folder(
+    folder: Path, memory_limit: str | None = None, times: TimeRange = ALWAYS
+) -> Database:
     """Return the tables in a folder of Parquet; they may be larger than memory.
 
     Args:
@@ -164,6 +183,7 @@ def open_folder(folder: Path, memory_limit: str | None = None) -> Database:
             files at any depth, also partitioned as `key=value`. If it has a log of runs, only files
             of runs that are complete count.
         memory_limit: DuckDB's limit, such as `2GB`; by default 80 % of the machine.
+        times: of the rows; files of other days are not read.
 
     Raises:
         ReportError: if there are no tables, or a file in the log is missing.
@@ -179,7 +199,7 @@ def open_folder(folder: Path, memory_limit: str | None = None) -> Database:
         for name, files in files_by_name.items():
             if files:
                 is_whole = files == [table_file(folder, name)]
-                database.add_files(name, files, are_partitions=not is_whole)
+                database.add_files(name, files, are_partitions=not is_whole, times=times)
     except ReportError:
         database.close()
         raise
@@ -253,9 +273,15 @@ def _files(folder: Path, name: str, runs: list[LoggedRun] | None) -> list[Path]:
     return sorted(file for file in (folder / name).rglob("*.parquet") if file.is_file())
 
 
-def _without_wildcards(file: Path) -> str:
+def _during(column: str, times: TimeRange) -> str:
+    """Return the condition on the time of rows."""
+    bounds = zip((">=", "<"), times, strict=True)
+    return " AND ".join(f"{column} {sign} {ns}" for sign, ns in bounds if ns is not None) or "true"
+
+
+def _without_wildcards(file: str) -> str:
     """Return a path with its wildcards escaped for DuckDB."""
-    return _WILDCARD.sub(r"[\g<0>]", str(file))
+    return _WILDCARD.sub(r"[\g<0>]", file)
 
 
 def _refusal(error: duckdb.Error) -> ReportError:

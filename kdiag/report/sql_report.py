@@ -33,6 +33,7 @@ _WIDE: Final = "wide:"
 _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?")
 _BIGINT: Final = re.compile(r"-?\d{1,18}")
 _VERSION_STEP: Final = 10_000
+_ONE_SELECT: Final = "expected one SELECT: a query reads the tables and changes nothing"
 
 
 class Parameter(NamedTuple):
@@ -70,22 +71,24 @@ class Query(NamedTuple):
     """A question in SQL.
 
     Attributes:
-        sql: one SELECT in DuckDB's dialect.
+        sql: one SELECT.
         values: of its parameters, by name.
         wide: columns of the answer that make room for others, the first of them first.
+        dialect: of the statement, `duckdb` or `spark`.
     """
 
     sql: str
     values: dict[str, Any]
     wide: tuple[str, ...] = ()
+    dialect: str = DUCKDB
 
     def text(self, dialect: str) -> str:
         """Return the statement in a dialect: `duckdb` or `spark`; Spark takes `values` as `args`.
 
         Raises:
-            ReportError: if it cannot be translated.
+            ReportError: if it cannot be translated, or is not one SELECT.
         """
-        return self.sql if dialect == DUCKDB else transpile(self.sql)
+        return self.sql if dialect == DUCKDB == self.dialect else transpile(self.sql, self.dialect)
 
 
 class Report(NamedTuple):
@@ -170,21 +173,22 @@ def parse_report(name: str, text: str) -> Report:
     return Report(name, question, notes, tuple(parameters), sql, columns)
 
 
-def transpile(sql: str) -> str:
-    """Translate a statement from DuckDB's dialect to Spark's.
+def transpile(sql: str, dialect: str = DUCKDB) -> str:
+    """Translate a statement to Spark's dialect, unless it is in that.
 
     Raises:
-        ReportError: if it is not SQL, or Spark has no equivalent.
+        ReportError: if it is not one SELECT, or Spark has no equivalent.
     """
     import sqlglot  # noqa: PLC0415 - 70 ms that reports on DuckDB do without
+    from sqlglot import expressions  # noqa: PLC0415 - as above
     from sqlglot.errors import SqlglotError  # noqa: PLC0415 - as above
 
     try:
-        statements = sqlglot.transpile(
-            sql, read=DUCKDB, write=SPARK, unsupported_level=sqlglot.ErrorLevel.RAISE, pretty=True
-        )
+        statements = [each for each in sqlglot.parse(sql, read=dialect) if each is not None]
+        if len(statements) != 1 or not isinstance(statements[0], expressions.Query):
+            raise ReportError("query", _ONE_SELECT)
+        if dialect == SPARK:
+            return sql
+        return statements[0].sql(SPARK, unsupported_level=sqlglot.ErrorLevel.RAISE, pretty=True)
     except SqlglotError as error:
         raise ReportError("query", f"cannot be said in Spark SQL: {error}") from error
-    if len(statements) != 1:
-        raise ReportError("query", "expected one SELECT")
-    return statements[0]

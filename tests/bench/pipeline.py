@@ -35,7 +35,8 @@ from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.pcap.decoder import decode_capture
-from kdiag.pipeline.run import Job, run
+from kdiag.pipeline.job import Job
+from kdiag.pipeline.run import run
 from kdiag.pipeline.session import open_session
 from kdiag.report.parquet import ParquetTables
 from kdiag.report.tables.catalog import TableChoice

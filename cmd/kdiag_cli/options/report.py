@@ -1,12 +1,15 @@
 """The options of commands that answer reports: which one, with which parameters, written how."""
 
+from enum import StrEnum
 from typing import Annotated, NamedTuple
 
 import typer
 
+from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import ReportError
 from kdiag.report.sql_report import Query, load_report
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.quantities import moment_ns
 from kdiag_cli.output.answer import AnswerFormat
 from kdiag_cli.output.terminal import say
 
@@ -17,6 +20,26 @@ Parameters = Annotated[
     list[str] | None,
     typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="Set a parameter of the report."),
 ]
+RowsFrom = Annotated[
+    int | None,
+    typer.Option(
+        "--from",
+        metavar="WHEN",
+        help="Rows from then on: RFC 3339, or -1h; older days are not read.",
+        parser=moment_ns,
+    ),
+]
+RowsTo = Annotated[
+    int | None,
+    typer.Option("--to", metavar="WHEN", help="Rows from before then alone.", parser=moment_ns),
+]
+
+
+class Dialect(StrEnum):
+    """Whose SQL a query is in."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
 
 
 class TableQuestion(NamedTuple):
@@ -28,6 +51,7 @@ class TableQuestion(NamedTuple):
         command: the name that a JSON document bears.
         has_headers: whether the names of the columns are written.
         is_wide: whether a table on a terminal shows all its columns.
+        times: of the rows that are asked about.
     """
 
     query: Query
@@ -35,6 +59,7 @@ class TableQuestion(NamedTuple):
     command: str
     has_headers: bool
     is_wide: bool = False
+    times: TimeRange = ALWAYS
 
 
 def read_query(name: str, parameters: list[str]) -> Query:

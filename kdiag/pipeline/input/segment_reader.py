@@ -10,25 +10,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import CaptureError
 from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
 from kdiag.pipeline.input.split import Split, read_positioned
 from kdiag.pipeline.rows.packets import NOWHERE, BlockPosition
-
-
-class TimeRange(NamedTuple):
-    """A range of time, in nanoseconds since 1970; None for no limit.
-
-    Attributes:
-        from_ns: the first time in it.
-        to_ns: the first time after it.
-    """
-
-    from_ns: int | None = None
-    to_ns: int | None = None
-
-
-ALWAYS: Final = TimeRange()
 
 _AFTER_BYTES: Final = 1 << 20
 _LEAST_HEADER_BYTES: Final = 20

@@ -14,8 +14,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from kdiag.clock import ALWAYS, TimeRange
 from kdiag.pcap.tcp.reassembly import Moment
-from kdiag.pipeline.input.segment_reader import ALWAYS, SegmentReader, SplitRun, TimeRange
+from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.split import Split
 from kdiag.pipeline.input.split_index import SplitIndex, shared_index
 from kdiag.pipeline.shared import Shared
@@ -67,6 +68,10 @@ class SegmentTimestamps:
     def lag_ns(self, packet: int) -> int:
         """Return how much earlier than another before it a packet can be, by the clock."""
         return self._index.lag_ns(packet)
+
+    def capture_of(self, packet: int) -> str | None:
+        """Return the name of the capture that holds a packet; None if it is none of these."""
+        return self._index.capture_of(packet)
 
     @cached_property
     def _index(self) -> SplitIndex:

@@ -26,13 +26,9 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import CaptureError
-from kdiag.pipeline.input.segment_reader import (
-    ALWAYS,
-    SegmentReader,
-    SplitRun,
-    TimeRange,
-)
+from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.split import (
     DEFAULT_SPLIT_BYTES,
     Split,

@@ -7,6 +7,7 @@ A search for a packet is a bisection. A search for a later time skips whole bloc
 are not late enough: in 160,000 splits it reads about as many numbers as in 1,000.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, overload
@@ -15,6 +16,7 @@ import numpy as np
 
 from kdiag.pipeline.input.split import Split, uris_of
 from kdiag.pipeline.shared import Shared
+from kdiag.pipeline.uri import canonical
 
 _BLOCK: Final = 256
 
@@ -35,6 +37,8 @@ class SplitIndex:
         )
         self._lag_ns = [each.lag_ns for each in splits]
         self._last_ns = np.array([each.last_ns for each in splits], np.int64)
+        self._last_packet = int(self._last_packets[-1]) if len(splits) else 0
+        self._file_starts, self._captures = _files_of(splits)
         starts = np.arange(0, len(splits), _BLOCK)
         self._block_last_ns = np.maximum.reduceat(self._last_ns, starts) if len(splits) else starts
 
@@ -42,6 +46,11 @@ class SplitIndex:
         """Return how much earlier than another before it a packet can be; 0 for one in no split."""
         number = int(np.searchsorted(self._last_packets, packet))
         return self._lag_ns[number] if number < len(self._lag_ns) else 0
+
+    def capture_of(self, packet: int) -> str | None:
+        """Return the name of the capture that holds a packet; None for one in no split."""
+        number = bisect_right(self._file_starts, packet) - 1
+        return self._captures[number] if number >= 0 and packet <= self._last_packet else None
 
     def later(self, packet: int, time_ns: int) -> Iterator[int]:
         """Yield the numbers of splits that may hold a packet after this one, and after this time.
@@ -58,6 +67,19 @@ class SplitIndex:
                 late = self._last_ns[start : (block + 1) * _BLOCK] > time_ns
                 yield from (start + np.flatnonzero(late)).tolist()
             block += 1
+
+
+def _files_of(splits: Sequence[Split]) -> tuple[list[int], list[str]]:
+    """Return the first packets of files, and their names as the log of runs has them."""
+    starts: list[int] = []
+    captures: list[str] = []
+    before = ""
+    for each in splits:
+        if each.uri != before:
+            before = each.uri
+            starts.append(each.first_packet)
+            captures.append(canonical(each.uri))
+    return starts, captures
 
 
 @lru_cache(maxsize=4)

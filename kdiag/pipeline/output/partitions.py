@@ -1,20 +1,22 @@
-"""The tables as Parquet, by date and broker.
+"""The tables as Parquet, by date, and by hour on request.
 
-    DIR/exchanges/date=2026-11-01/broker=10.0.0.1%3A9092/RUN-PART-ATTEMPT-N.parquet
+    DIR/exchanges/date=2026-11-01/RUN-t0-ATTEMPT.parquet
+    DIR/exchanges/date=2026-11-01/hour=13/RUN-t1-ATTEMPT.parquet
 
-Tasks write into a folder of the run, from where `run_log` puts the files into their place. No two
-tasks ever write a file of the same name, whether they belong to the same run or to a later one.
+The tasks that make rows stage them by the folder that they belong in. Then a task for each file
+reads what others have staged, and writes it sorted by broker and time, so that whoever asks for one
+broker or one hour reads a small part of a file. There are as many files as the rows fill, and as
+cores can write at a time, however many brokers, clients and tasks there were.
 
-A file has the columns of its table except `broker`, which is in its path with `date`, the UTC day
-of its rows. Columns are only ever added to tables, by name: readers that unite the columns of all
-files by name (DuckDB's `union_by_name`, Spark's `mergeSchema`) read files of older versions with
-nulls in them.
+A file has the columns of its table, `capture_file` and `run`. Its path has `date`, the UTC day of
+its rows. Columns are only ever added to tables, by name: readers that unite the columns of all
+files by name read files of older versions with nulls in them. Those lie in folders
+`date=.../broker=...`, and lack the column `broker`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
-from urllib.parse import quote
+from typing import Final, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -22,15 +24,21 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from kdiag.clock import NS_PER_S
+from kdiag.pipeline.output.staging import Staged, StagedPiece, cut, read_staged
 from kdiag.pipeline.uri import create_parent, resolve
-from kdiag.report.arrow import arrow_schema
-from kdiag.report.tables.catalog import TABLES
+from kdiag.report.arrow import CAPTURE_FILE, extended
+from kdiag.report.tables.catalog import TABLES, time_column
+
+RUN: Final = pa.field("run", pa.string())
+"""The column with the name of the run that has written a row."""
 
 _COMPRESSION: Final = "zstd"
-_MAX_OPEN: Final = 64
-_S_PER_DAY: Final = 86_400
-_NS_PER_DAY: Final = _S_PER_DAY * NS_PER_S
-_TIME_COLUMNS: Final = ("time_ns", "first_ns")
+_ROW_GROUP_ROWS: Final = 1 << 17
+_LEAST_FILE_BYTES: Final = 16 << 20
+_MOST_FILE_BYTES: Final = 128 << 20
+_S_PER_HOUR: Final = 3_600
+_NS_PER_HOUR: Final = _S_PER_HOUR * NS_PER_S
+_HOURS_PER_DAY: Final = 24
 
 
 class Written(NamedTuple):
@@ -49,84 +57,82 @@ class Written(NamedTuple):
     rows: int
 
 
-class TableFiles:
-    """Writes rows of the tables into files by date and broker."""
+class FilePlan(NamedTuple):
+    """A file to write.
 
-    def __init__(self, folder: str, run: str, part: str) -> None:
-        """Write nothing yet.
+    Attributes:
+        folder: of the table and its date, in the folder of tables.
+        pieces: the staged rows.
+    """
 
-        Args:
-            folder: for the files until the commit.
-            run: name of the run.
-            part: name of this part of the run; no other task has the same.
-        """
-        attempt = uuid4().hex[:12]
-        self._folder = f"{folder}/{attempt}"
-        self._name = f"{run}-{part}-{attempt}"
-        self._open: dict[str, _TableFile] = {}
-        self._counts: dict[str, int] = {}
-        self._written: list[Written] = []
-
-    def write(self, table: str, batch: pa.RecordBatch) -> None:
-        """Write rows of a table."""
-        for folder, rows in _by_folder(table, batch):
-            if folder not in self._open:
-                if len(self._open) >= _MAX_OPEN:
-                    self._close(next(iter(self._open)))
-                number = self._counts[folder] = self._counts.get(folder, -1) + 1
-                target = f"{folder}/{self._name}-{number}.parquet"
-                self._open[folder] = _TableFile(table, f"{self._folder}/{target}", target)
-            self._open[folder].write(rows)
-
-    def close(self) -> list[Written]:
-        """Complete the files, and return them."""
-        for folder in list(self._open):
-            self._close(folder)
-        return self._written
-
-    def _close(self, folder: str) -> None:
-        self._written.append(self._open.pop(folder).close())
+    folder: str
+    pieces: list[StagedPiece]
 
 
-def _by_folder(table: str, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield rows by their target folder."""
-    times = next(name for name in _TIME_COLUMNS if name in batch.schema.names)
-    days = batch.column(times).to_numpy() // _NS_PER_DAY
-    brokers = batch.column("broker").dictionary_encode()
-    names = brokers.dictionary.to_pylist()
-    codes = days * len(names) + brokers.indices.to_numpy()
-    rows = batch.drop_columns(["broker"])
-    for code in np.unique(codes).tolist():
-        day, broker = divmod(code, len(names))
-        date = datetime.fromtimestamp(day * _S_PER_DAY, UTC).date()
-        folder = f"{table}/date={date}/broker={quote(names[broker], safe='')}"
-        yield folder, rows.filter(pa.array(codes == code))
+def by_folder(
+    table: str, rows: pa.RecordBatch, *, is_hourly: bool = False
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield rows by the folder that they belong in."""
+    hours = rows.column(time_column(table)).to_numpy() // _NS_PER_HOUR
+    spans = hours if is_hourly else hours // _HOURS_PER_DAY * _HOURS_PER_DAY
+    found = np.unique(spans).tolist()
+    for hour in found:
+        start = datetime.fromtimestamp(hour * _S_PER_HOUR, UTC)
+        folder = f"{table}/date={start.date()}"
+        if is_hourly:
+            folder += f"/hour={start.hour}"
+        yield folder, rows if len(found) == 1 else rows.filter(pa.array(spans == hour))
 
 
-class _TableFile:
-    """A file of a table under way."""
+def plan_files(staged: Sequence[Staged], cores: int) -> list[FilePlan]:
+    """Return the files to write: as few as keep the cores busy and fit into memory.
 
-    def __init__(self, table: str, uri: str, target: str) -> None:
-        schema = arrow_schema(TABLES[table])
-        self._written = Written(table, uri, target, 0)
-        self._stream = _create(uri)
-        self._writer = parquet.ParquetWriter(
-            self._stream,
-            schema.remove(schema.get_field_index("broker")),
-            compression=_COMPRESSION,
-        )
+    Args:
+        staged: files whose names are folders.
+        cores: how many there are.
+    """
+    total = sum(each.bytes for each in staged)
+    file_bytes = min(max(total // cores, _LEAST_FILE_BYTES), _MOST_FILE_BYTES)
+    plans: list[FilePlan] = []
+    for folder in sorted({each.name for each in staged}):
+        files = sorted(each for each in staged if each.name == folder)
+        count = max(1, round(sum(each.bytes for each in files) / file_bytes))
+        most = sum(each.bytes for each in files) / count
+        pieces: list[StagedPiece] = []
+        planned = 0.0
+        for piece in cut(files, file_bytes // 4, lambda file: file.bytes):
+            pieces.append(piece)
+            planned += piece.file.bytes * (piece.last - piece.first) / piece.file.batches
+            if planned >= most:
+                plans.append(FilePlan(folder, pieces))
+                pieces, planned = [], 0.0
+        if pieces:
+            plans.append(FilePlan(folder, pieces))
+    return plans
 
-    def write(self, rows: pa.RecordBatch) -> None:
-        self._writer.write_batch(rows)
-        self._written = self._written._replace(rows=self._written.rows + rows.num_rows)
 
-    def close(self) -> Written:
-        self._writer.close()
-        self._stream.close()
-        return self._written
+def write_file(staging: str, run: str, number: int, plan: FilePlan) -> Written:
+    """Write a file of a table.
 
-
-def _create(uri: str) -> Any:
+    Args:
+        staging: the folder for files until the commit.
+        run: name of the run.
+        number: of the file, from 0.
+        plan: what is in it.
+    """
+    table = plan.folder.partition("/")[0]
+    attempt = uuid4().hex[:12]
+    target = f"{plan.folder}/{run}-t{number}-{attempt}.parquet"
+    batches = [
+        batch for piece in plan.pieces for batch in read_staged(piece.file.uri, *piece.batches)
+    ]
+    schema = extended(TABLES[table], [CAPTURE_FILE])
+    rows = pa.Table.from_batches(batches, schema)
+    rows = rows.sort_by([("broker", "ascending"), (time_column(table), "ascending")])
+    rows = rows.append_column(RUN, pa.repeat(run, rows.num_rows))
+    uri = f"{staging}/{attempt}/{target}"
     system, path = resolve(uri)
     create_parent(system, path)
-    return system.open_output_stream(path)
+    with system.open_output_stream(path) as stream:
+        parquet.write_table(rows, stream, _ROW_GROUP_ROWS, compression=_COMPRESSION)
+    return Written(table, uri, target, rows.num_rows)

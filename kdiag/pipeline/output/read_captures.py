@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from kdiag.clock import NS_PER_S
+from kdiag.clock import ALWAYS, NS_PER_S, TimeRange
 from kdiag.errors import ReportError
-from kdiag.pipeline.input.segment_reader import ALWAYS, TimeRange
 from kdiag.report.run_log import LoggedRun, ReadCapture
 
 

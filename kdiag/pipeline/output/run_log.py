@@ -25,8 +25,8 @@ from kdiag.report.tables.catalog import TABLES
 _STAGING: Final = ".staging"
 _FORGOTTEN_NS: Final = 86_400 * NS_PER_S
 """How long nothing is written into the staging folder of a run that will not go on."""
-_OWN_FILE: Final = re.compile(r"-[ce]\d+-[0-9a-f]{12}-\d+\.parquet$")
-"""How `TableFiles` names a file: nothing else is ever removed."""
+_OWN_FILE: Final = re.compile(r"-[cet]\d+-[0-9a-f]{12}(-\d+)?\.parquet$")
+"""How `write_file` names a file, and older releases did: nothing else is ever removed."""
 
 
 def staging_folder(folder: str, run: str) -> str:
@@ -60,14 +60,17 @@ def commit(folder: str, log: RunLog, run: LoggedRun, written: Sequence[Written])
     refuse_others(runs, run)
     refuse_doubles(runs, run)
     earlier = [file for each in runs if each.run == run.run for file in each.files]
-    rows: dict[str, int] = {}
     for each in written:
-        rows[each.table] = rows.get(each.table, 0) + each.rows
         _, source = resolve(each.uri)
         target = f"{root}/{each.target}"
         create_parent(system, target)
         system.move(source, target)
     files = [each.target for each in written]
+    rows = {
+        name: sum(each.rows for each in written if each.table == name)
+        for name in TABLES
+        if any(each.table == name for each in written)
+    }
     run = msgspec.structs.replace(run, rows=rows, files=files)
     write_whole(entry_path(folder, run.run), msgspec.json.encode(run))
     _remove(system, [f"{root}/{file}" for file in earlier if file not in {*files}])

@@ -5,8 +5,9 @@ than all the work on them. A task that runs twice writes files of different name
 result count.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Final, NamedTuple
 from uuid import uuid4
 
 import pyarrow as pa
@@ -14,6 +15,8 @@ from pyarrow import fs, ipc
 
 from kdiag.pipeline.rows.frames import span_bytes
 from kdiag.pipeline.uri import create_parent, resolve
+
+_MOST_OPEN: Final = 64
 
 
 class Staged(NamedTuple):
@@ -36,26 +39,48 @@ class Staged(NamedTuple):
     bytes: int
 
 
+class StagedPiece(NamedTuple):
+    """Some batches of a staged file: from one on, to another that is not among them."""
+
+    file: Staged
+    first: int
+    last: int
+
+    @property
+    def batches(self) -> tuple[int, int]:
+        """Return which they are, for `read_staged`."""
+        return self.first, self.last
+
+
 class Staging:
-    """Writes the batches of one task, a file for each name."""
+    """Writes the batches of one task, a file for each name, or several where there are many."""
 
     def __init__(self, folder: str, part: int) -> None:
         self._folder = folder
         self._part = part
         self._attempt = uuid4().hex[:12]
         self._files: dict[str, _StagedFile] = {}
+        self._done: list[Staged] = []
+        self._count = 0
 
     def write(self, name: str, batch: pa.RecordBatch) -> None:
         """Write a batch."""
         if name not in self._files:
-            uri = f"{self._folder}/{name}-{self._part}-{self._attempt}.arrow"
+            if len(self._files) >= _MOST_OPEN:
+                self._complete(next(iter(self._files)))
+            uri = f"{self._folder}/{name}-{self._part}-{self._attempt}-{self._count}.arrow"
+            self._count += 1
             self._files[name] = _StagedFile(uri, batch.schema)
         self._files[name].write(batch)
 
-    def close(self) -> Iterator[Staged]:
-        """Complete the files, and yield them."""
-        for name, file in self._files.items():
-            yield Staged(name, self._part, *file.close())
+    def close(self) -> list[Staged]:
+        """Complete the files, and return them."""
+        for name in list(self._files):
+            self._complete(name)
+        return self._done
+
+    def _complete(self, name: str) -> None:
+        self._done.append(Staged(name, self._part, *self._files.pop(name).close()))
 
 
 class _StagedFile:
@@ -89,6 +114,23 @@ def read_staged(uri: str, first: int = 0, last: int | None = None) -> Iterator[p
         reader = ipc.open_file(file)
         for index in range(first, reader.num_record_batches if last is None else last):
             yield reader.get_batch(index)
+
+
+def cut(
+    files: Iterable[Staged], piece_bytes: float, weight: Callable[[Staged], float]
+) -> Iterator[StagedPiece]:
+    """Yield all files in pieces of about the same size, between batches.
+
+    Args:
+        files: at least a batch in each.
+        piece_bytes: how many bytes a piece is to have.
+        weight: how many bytes a file counts for.
+    """
+    for file in files:
+        count = max(1, min(file.batches, round(weight(file) / piece_bytes)))
+        edges = [file.batches * index // count for index in range(count + 1)]
+        for first, last in pairwise(edges):
+            yield StagedPiece(file, first, last)
 
 
 def read_all(files: Iterable[Staged]) -> Iterator[pa.RecordBatch]:

@@ -1,32 +1,43 @@
 """The tables of all runs as views of Spark, for queries and reports."""
 
+from functools import reduce
 from typing import Final
 
 import pyarrow as pa
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
-from pyspark.sql.types import StringType
 
+from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import ReportError
 from kdiag.pipeline.session import QUERY_SETTINGS, session_with
 from kdiag.pipeline.uri import is_folder, resolve
 from kdiag.report.engine import ask_spark
+from kdiag.report.layout import by_keys, files_during
 from kdiag.report.run_log import RunLog, files_of
 from kdiag.report.sql_report import Query
-from kdiag.report.tables.catalog import TABLES
+from kdiag.report.tables.catalog import TABLES, time_column
 from kdiag.report.tables.column import Table
 
 _HADOOP_AWS: Final = "org.apache.hadoop:hadoop-aws:3.5.0"
+_MORE: Final = (("capture_file", "string"), ("run", "string"), ("date", "date"))
+"""The columns that tables have in folders, besides their own."""
+
+_MORE_DDL: Final = ", ".join(" ".join(each) for each in _MORE)
 _STACK: Final = "\n\tat "
 
 
-def open_tables(spark: SparkSession, folder: str) -> None:
+def open_tables(spark: SparkSession, folder: str, times: TimeRange = ALWAYS) -> None:
     """Create a view of each table in a folder, by its name.
 
     Of a folder with a log of runs, only files of complete runs are read. A table without rows in
     any run is empty; columns that older files lack are null.
+
+    Args:
+        spark: the session that gets the views.
+        folder: of the tables.
+        times: of the rows; files of other days are not read.
 
     Raises:
         ReportError: if there are no tables.
@@ -37,11 +48,17 @@ def open_tables(spark: SparkSession, folder: str) -> None:
         raise ReportError(folder, "holds no tables: no run has written exchanges")
     root = root.replace("s3://", "s3a://", 1)  # Hadoop's scheme, through which Spark reads
     for table in TABLES.values():
-        files = files_by_name[table.name]
+        files = files_during(files_by_name[table.name], times)
         if files:
-            _open(spark, table, f"{root}/{table.name}", [f"{root}/{file}" for file in files])
+            rows = _rows_of(spark, table, root, files)
+            column = f.col(time_column(table.name))
+            if times.from_ns is not None:
+                rows = rows.filter(column >= times.from_ns)
+            if times.to_ns is not None:
+                rows = rows.filter(column < times.to_ns)
         else:
-            spark.createDataFrame([], table.ddl).createOrReplaceTempView(table.name)
+            rows = spark.createDataFrame([], f"{table.ddl}, {_MORE_DDL}")
+        rows.createOrReplaceTempView(table.name)
 
 
 def _files_by_name(root: str) -> dict[str, list[str]]:
@@ -53,19 +70,27 @@ def _files_by_name(root: str) -> dict[str, list[str]]:
     return {name: files_of(runs, name) for name in TABLES}
 
 
-def _open(spark: SparkSession, table: Table, uri: str, files: list[str]) -> None:
-    reader = spark.read.option("basePath", uri).option("mergeSchema", "true")
-    try:
-        rows = reader.parquet(*files)
-    except (PySparkException, Py4JError) as error:
-        raise ReportError(uri, _why_unread(str(error))) from error
-    known = {*rows.columns}
-    columns = [
-        (f.col(each.name) if each.name in known else f.lit(None)).cast(each.type).alias(each.name)
-        for each in table.columns
-    ]
-    date = f.col("date").cast(StringType()).cast("date").alias("date")
-    rows.select(*columns, date).createOrReplaceTempView(table.name)
+def _rows_of(spark: SparkSession, table: Table, root: str, files: list[str]) -> DataFrame:
+    """Return the rows of files, however they lie in their folder."""
+    uri = f"{root}/{table.name}"
+    groups = []
+    for group in by_keys(files).values():
+        reader = spark.read.option("basePath", uri).option("mergeSchema", "true")
+        try:
+            rows = reader.parquet(*(f"{root}/{file}" for file in group))
+        except (PySparkException, Py4JError) as error:
+            raise ReportError(uri, _why_unread(str(error))) from error
+        known = {*rows.columns}
+        columns = [(each.name, each.type) for each in table.columns] + list(_MORE)
+        groups.append(
+            rows.select(
+                *(
+                    (f.col(name) if name in known else f.lit(None)).cast(type_).alias(name)
+                    for name, type_ in columns
+                )
+            )
+        )
+    return reduce(DataFrame.unionAll, groups)
 
 
 def _why_unread(error: str) -> str:
@@ -75,14 +100,20 @@ def _why_unread(error: str) -> str:
     return f"Spark cannot read it: {error.partition(_STACK)[0].strip()}"
 
 
-def ask(spark: SparkSession, folder: str, query: Query) -> pa.Table:
+def ask(spark: SparkSession, folder: str, query: Query, times: TimeRange = ALWAYS) -> pa.Table:
     """Return Spark's answer to a query on the tables in a folder.
+
+    Args:
+        spark: the session to run on.
+        folder: of the tables.
+        query: what to ask.
+        times: of the rows that are asked about.
 
     Raises:
         ReportError: if there are no tables, or the query fails.
     """
     spark = session_with(spark, QUERY_SETTINGS)
-    open_tables(spark, folder)
+    open_tables(spark, folder, times)
     try:
         return ask_spark(spark, query).toArrow()
     except PySparkException as error:

@@ -20,6 +20,15 @@ RUN_COLUMNS: Final = frozenset({"connection", "number"})
 """The columns that count within one run; all others are the same in every run."""
 
 
+_TIME_COLUMNS: Final = ("time_ns", "first_ns")
+
+
+def time_column(table: str) -> str:
+    """Return the column with the time of a table's rows, in nanoseconds since 1970."""
+    names = {each.name for each in TABLES[table].columns}
+    return next(name for name in _TIME_COLUMNS if name in names)
+
+
 class TableChoice(NamedTuple):
     """The contents of the tables.
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from folders import CAPTURES
+from kdiag.clock import TimeRange
 from kdiag.errors import CaptureError, ReportError
 from kdiag.pipeline.decode import FlowRules
-from kdiag.pipeline.input.segment_reader import TimeRange
+from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.run_log import staging_folder
-from kdiag.pipeline.run import Job, run
+from kdiag.pipeline.run import run
 from kdiag.pipeline.uri import remove_folder
 from kdiag.report.engine import open_folder
 from kdiag.report.sql_report import Query

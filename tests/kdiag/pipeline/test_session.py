@@ -131,7 +131,8 @@ GUEST = """
 import sys
 from pyspark.sql import SparkSession
 from kdiag.pipeline.output.views import ask
-from kdiag.pipeline.run import Job, run
+from kdiag.pipeline.job import Job
+from kdiag.pipeline.run import run
 from kdiag.pipeline.session import open_session
 from kdiag.report.sql_report import Query
 
@@ -164,7 +165,8 @@ def test_a_session_that_is_there_keeps_its_settings(tmp_path: Path) -> None:
 
 OWN = """
 import sys
-from kdiag.pipeline.run import Job, run
+from kdiag.pipeline.job import Job
+from kdiag.pipeline.run import run
 from kdiag.pipeline.session import open_session
 
 capture, out = sys.argv[1:]

@@ -9,7 +9,8 @@ import pytest
 
 from folders import CAPTURES
 from kdiag.errors import ReportError
-from kdiag.pipeline.run import Job, run
+from kdiag.pipeline.job import Job
+from kdiag.pipeline.run import run
 from kdiag.pipeline.stream import State, StreamJob, close, drain, run_stream, start
 from programs.kdiag_program import start_kdiag
 from spark_runs.killed_driver import is_killed

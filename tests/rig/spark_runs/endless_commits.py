@@ -17,6 +17,7 @@ from spark_runs.written_tables import stage
 
 ROWS: Final = (1, 31)
 _RUN: Final = "r"
+_DAY_NS: Final = 86_400_000_000_000
 
 
 def main(folder: Path) -> None:
@@ -24,7 +25,7 @@ def main(folder: Path) -> None:
     for rows in cycle(ROWS):
         remove_folder(staging_folder(str(folder), _RUN))
         sweep(str(folder), 0)
-        written = stage(folder, _RUN, *((1, f"b:{port}", "a") for port in range(rows)))
+        written = stage(folder, _RUN, *((day * _DAY_NS, "b:1", "a") for day in range(rows)))
         commit(str(folder), open_log(str(folder)), LoggedRun(_RUN), written)
 
 

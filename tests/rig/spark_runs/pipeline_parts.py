@@ -187,10 +187,7 @@ def read_tables(folder: Path) -> Tables:
         found = folder / name
         tables[name] = []
         if found.exists():
-            partitioning = dataset.partitioning(
-                pa.schema([("date", pa.string()), ("broker", pa.string())]), flavor="hive"
-            )
-            rows = dataset.dataset(found, partitioning=partitioning).to_table()
+            rows = dataset.dataset(found, partitioning="hive").to_table()
             columns = [column.name for column in TABLES[name].columns]
             tables[name] = rows.select(columns).to_batches()
     return tables
@@ -200,6 +197,6 @@ def comparable(batches: list[pa.RecordBatch]) -> list[str]:
     """Return the rows of a table in an order of their own, without what counts within a run."""
     rows = [row for batch in batches for row in batch.to_pylist()]
     for row in rows:
-        for name in RUN_COLUMNS:
+        for name in (*RUN_COLUMNS, "capture_file"):
             row.pop(name, None)
     return sorted(repr(sorted(row.items())) for row in rows)

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kdiag.pipeline.output.partitions import TableFiles, Written
+from kdiag.pipeline.output.partitions import Written, by_folder, plan_files, write_file
 from kdiag.pipeline.output.run_log import commit, open_log, staging_folder
-from kdiag.report.arrow import arrow_schema
+from kdiag.pipeline.output.staging import Staging
+from kdiag.report.arrow import CAPTURE_FILE, extended
 from kdiag.report.run_log import LoggedRun
 from kdiag.report.tables.catalog import TABLES
 
@@ -16,7 +17,7 @@ Row = tuple[int, str, str]
 
 def connections(*rows: Row) -> pa.RecordBatch:
     """Return rows of `connections`."""
-    schema = arrow_schema(TABLES["connections"])
+    schema = extended(TABLES["connections"], [CAPTURE_FILE])
     given = {"first_ns": 0, "broker": 1, "client": 2}
     columns = {
         field.name: pa.array(
@@ -27,16 +28,20 @@ def connections(*rows: Row) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=schema)
 
 
-def stage(folder: Path, run: str, *rows: Row) -> list[Written]:
+def stage(folder: Path, run: str, *rows: Row, is_hourly: bool = False) -> list[Written]:
     """Write rows as the only task of a run."""
-    files = TableFiles(staging_folder(str(folder), run), run, "c0")
-    files.write("connections", connections(*rows))
-    return files.close()
+    uri = staging_folder(str(folder), run)
+    staging = Staging(uri, 0)
+    for name, batch in by_folder("connections", connections(*rows), is_hourly=is_hourly):
+        staging.write(name, batch)
+    plans = enumerate(plan_files(staging.close(), 1))
+    return [write_file(uri, run, number, plan) for number, plan in plans]
 
 
-def write(folder: Path, run: str, *rows: Row) -> list[str]:
+def write(folder: Path, run: str, *rows: Row, is_hourly: bool = False) -> list[str]:
     """Write rows as a run, and commit it; return the files that are there then."""
-    written, entry = stage(folder, run, *rows), LoggedRun(run, warnings=["a warning"])
+    written = stage(folder, run, *rows, is_hourly=is_hourly)
+    entry = LoggedRun(run, warnings=["a warning"])
     commit(str(folder), open_log(str(folder)), entry, written)
     return files_in(folder)
 

@@ -1,10 +1,12 @@
 """`kdiag pipeline`: the arguments and options of its commands."""
 
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, NoReturn
 
 import typer
 
+from kdiag.clock import TimeRange
+from kdiag.report.sql_report import Query
 from kdiag_cli.commands.pipeline.options import (
     PipelineRunOptions,
     PipelineStreamOptions,
@@ -25,7 +27,15 @@ from kdiag_cli.options.captures import (
 )
 from kdiag_cli.options.help_page import CommandPage, GroupPage
 from kdiag_cli.options.quantities import OptionDefault, duration_ns, moment_ns
-from kdiag_cli.options.report import AnswerOutput, Parameters, TableQuestion, read_query
+from kdiag_cli.options.report import (
+    AnswerOutput,
+    Dialect,
+    Parameters,
+    RowsFrom,
+    RowsTo,
+    TableQuestion,
+    read_query,
+)
 from kdiag_cli.options.results import NoHeaders, Wide
 from kdiag_cli.output.answer import AnswerFormat
 from kdiag_cli.output.result import ResultFormat
@@ -66,10 +76,21 @@ _REPORT_EXAMPLES: Final = """\b
 Examples:
   kdiag pipeline report compat tables
   kdiag pipeline report latency tables -p api=Produce -o csv
+  kdiag pipeline report errors tables --from 2026-11-01 --to 2026-12-01
   kdiag pipeline report clients hdfs://name:8020/tables --master spark://host:7077
 
 \b
 Exit codes: 0 done, 2 wrong usage, no tables, or no Spark, 130 interrupted.
+"""
+
+_QUERY_EXAMPLES: Final = """\b
+Examples:
+  kdiag pipeline query tables "SELECT api, count(*) AS n FROM exchanges GROUP BY api ORDER BY n"
+  kdiag pipeline query tables --from -7d "SELECT run, count(*) FROM exchanges GROUP BY run"
+  kdiag pipeline query tables --dialect spark "SELECT percentile(latency_us, 0.5) FROM exchanges"
+
+\b
+Exit codes: 0 done, 2 wrong usage or query, no tables, or no Spark, 130 interrupted.
 """
 
 Master = Annotated[
@@ -109,6 +130,9 @@ def run(  # noqa: PLR0913 - a parameter for each option
             help="Of the run: it replaces what a run of this name has written.", callback=run_name
         ),
     ] = "",
+    hourly: Annotated[
+        bool, typer.Option("--hourly", help="Divide the tables by hours, not by days alone.")
+    ] = False,
     new: Annotated[
         bool, typer.Option("--new", help="Read only captures that are not in the tables yet.")
     ] = False,
@@ -152,7 +176,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
         ResultFormat, typer.Option("--output", "-o", help="What is said at the end.")
     ] = ResultFormat.TABLE,
 ) -> None:
-    """Write the tables of captures as Parquet, by date and broker.
+    """Write the tables of captures as Parquet, by date.
 
     A connection that is seen before and after NAT counts each time here, unlike in kdiag decode.
     The same captures and times again replace what they gave; those of another run are refused.
@@ -176,6 +200,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
         keylogs=keylog or (),
         separates_networks=separate_networks,
         is_new=new,
+        is_hourly=hourly,
     )
     spark = SparkOptions(master, read_conf(conf or []))
     require_spark()
@@ -275,17 +300,54 @@ def report(  # noqa: PLR0913 - as above
     master: Master = None,
     conf: Conf = None,
     parameter: Parameters = None,
+    from_: RowsFrom = None,
+    to: RowsTo = None,
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
     wide: Wide = False,
 ) -> None:
     """Answer a question that many have, on Spark; DuckDB's is `kdiag report NAME DIR`."""
-    query = read_query(name, parameter or [])
-    spark = SparkOptions(master, read_conf(conf or []))
-    require_spark()
-    from kdiag_cli.commands.pipeline.run import report_tables  # noqa: PLC0415 - pyspark is an extra
-
     question = TableQuestion(
-        query, output, f"report {name}", has_headers=not no_headers, is_wide=wide
+        read_query(name, parameter or []),
+        output,
+        f"report {name}",
+        has_headers=not no_headers,
+        is_wide=wide,
+        times=TimeRange(from_, to),
     )
-    raise typer.Exit(report_tables(question, folder, spark))
+    _answer(question, folder, SparkOptions(master, read_conf(conf or [])))
+
+
+@app.command(cls=CommandPage, epilog=_QUERY_EXAMPLES)
+def query(  # noqa: PLR0913 - as above
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder of tables.")],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT.")],
+    *,
+    dialect: Annotated[
+        Dialect, typer.Option(help="Whose SQL it is; by default that of `kdiag query`.")
+    ] = Dialect.DUCKDB,
+    master: Master = None,
+    conf: Conf = None,
+    from_: RowsFrom = None,
+    to: RowsTo = None,
+    output: AnswerOutput = AnswerFormat.TABLE,
+    no_headers: NoHeaders = False,
+    wide: Wide = False,
+) -> None:
+    """Ask a question about tables in SQL, on Spark; DuckDB's is `kdiag query DIR SQL`."""
+    question = TableQuestion(
+        Query(sql, {}, dialect=dialect.value),
+        output,
+        "pipeline query",
+        has_headers=not no_headers,
+        is_wide=wide,
+        times=TimeRange(from_, to),
+    )
+    _answer(question, folder, SparkOptions(master, read_conf(conf or [])))
+
+
+def _answer(question: TableQuestion, folder: str, spark: SparkOptions) -> NoReturn:
+    require_spark()
+    from kdiag_cli.commands.pipeline.run import answer  # noqa: PLC0415 - pyspark is an extra
+
+    raise typer.Exit(answer(question, folder, spark))

@@ -50,6 +50,7 @@ class PipelineRunOptions(NamedTuple):
         keylogs: files with the secrets of TLS connections.
         separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
         is_new: whether captures that are in the tables already are left out.
+        is_hourly: whether the tables are divided by hours, too.
     """
 
     inputs: Sequence[str]
@@ -68,6 +69,7 @@ class PipelineRunOptions(NamedTuple):
     keylogs: Sequence[Path]
     separates_networks: bool
     is_new: bool
+    is_hourly: bool
 
 
 class PipelineStreamOptions(NamedTuple):

@@ -5,11 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kdiag.clock import TimeRange
 from kdiag.errors import CaptureError
 from kdiag.pipeline.decode import FlowRules
-from kdiag.pipeline.input.segment_reader import TimeRange
+from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.views import ask
-from kdiag.pipeline.run import Job, run
+from kdiag.pipeline.run import run
 from kdiag.report.run_log import LoggedRun
 from kdiag.report.tables.catalog import TableChoice
 from kdiag_cli.captures.source import read_topic_ids
@@ -45,6 +46,7 @@ def run_job(options: PipelineRunOptions, spark: SparkOptions, output: ResultForm
             is_indexed=options.is_indexed,
             separates_networks=options.separates_networks,
             is_new=options.is_new,
+            is_hourly=options.is_hourly,
         )
         done = run(session, job, progress())
         say(*done.warnings)
@@ -56,15 +58,15 @@ def run_job(options: PipelineRunOptions, spark: SparkOptions, output: ResultForm
     return with_spark(spark, do, partial(_require_files, options.inputs))
 
 
-def report_tables(question: TableQuestion, folder: str, spark: SparkOptions) -> ExitCode:
-    """Print the answer of Spark to a report; return the exit code."""
+def answer(question: TableQuestion, folder: str, spark: SparkOptions) -> ExitCode:
+    """Print the answer of Spark to a question; return the exit code."""
 
     def do(session: "Session") -> ExitCode:
-        answer = ask(session, folder, question.query)
+        found = ask(session, folder, question.query, question.times)
         screen = Output(is_wide=question.is_wide)
         print_answer(
             screen,
-            TableAnswer(answer.schema.names, answer.to_batches()),
+            TableAnswer(found.schema.names, found.to_batches()),
             question.form,
             command=question.command,
             has_headers=question.has_headers,

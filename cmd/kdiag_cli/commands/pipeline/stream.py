@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import ReportError
 from kdiag.pipeline.decode import FlowRules
-from kdiag.pipeline.run import Job
+from kdiag.pipeline.job import Job
 from kdiag.pipeline.stream import StreamJob, close, drain, run_stream, wait
 from kdiag.report.tables.catalog import TableChoice
 from kdiag_cli.commands.pipeline.options import PipelineStreamOptions, SparkOptions

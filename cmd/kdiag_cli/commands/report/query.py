@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from kdiag.clock import TimeRange
 from kdiag.report.sql_report import Query
 from kdiag_cli.options.capture_completion import complete_sql
 from kdiag_cli.options.captures import (
@@ -19,7 +20,7 @@ from kdiag_cli.options.captures import (
     WithRecords,
     read_decode_as,
 )
-from kdiag_cli.options.report import AnswerOutput, TableQuestion
+from kdiag_cli.options.report import AnswerOutput, RowsFrom, RowsTo, TableQuestion
 from kdiag_cli.options.results import NoHeaders, Wide, require_report_extra
 from kdiag_cli.output.answer import AnswerFormat
 
@@ -30,6 +31,7 @@ Examples:
   kdiag query --values traffic.pcap "SELECT key, value FROM records WHERE topic = 'orders'"
   kdiag decode traffic.pcap --output parquet --out tables
   kdiag query tables -o jsonl "SELECT * FROM exchanges WHERE error IS NOT NULL"
+  kdiag query tables --from 2026-11-21 "SELECT error, count(*) FROM exchanges GROUP BY error"
 
 \b
 Exit codes: 0 done, 2 wrong usage, a wrong query or an unreadable file, 8 partial (bytes are
@@ -52,6 +54,8 @@ def query(  # noqa: PLR0913 - a parameter for each option
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
     wide: Wide = False,
+    from_: RowsFrom = None,
+    to: RowsTo = None,
     values: WithRecords = False,
     no_bodies: NoBodies = False,
     port: Ports = None,
@@ -82,6 +86,11 @@ def query(  # noqa: PLR0913 - a parameter for each option
     )
     contents = TableContents(bodies=not no_bodies, records=values)
     question = TableQuestion(
-        Query(sql, {}), output, "query", has_headers=not no_headers, is_wide=wide
+        Query(sql, {}),
+        output,
+        "query",
+        has_headers=not no_headers,
+        is_wide=wide,
+        times=TimeRange(from_, to),
     )
     raise typer.Exit(run.run(question, inputs, contents))

@@ -1,10 +1,10 @@
 """`kdiag report`: its arguments and options; it answers questions that many have."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from kdiag.clock import TimeRange
 from kdiag_cli.commands.report.listing import print_reports, print_sql
 from kdiag_cli.options.capture_completion import complete_reports
 from kdiag_cli.options.captures import (
@@ -20,7 +20,10 @@ from kdiag_cli.options.captures import (
 )
 from kdiag_cli.options.report import (
     AnswerOutput,
+    Dialect,
     Parameters,
+    RowsFrom,
+    RowsTo,
     TableQuestion,
     read_query,
 )
@@ -42,13 +45,6 @@ or the file is cut), 130 interrupted.
 """
 
 
-class Dialect(StrEnum):
-    """Whose SQL a report is printed in."""
-
-    DUCKDB = "duckdb"
-    SPARK = "spark"
-
-
 def report(  # noqa: PLR0913 - a parameter for each option
     name: Annotated[
         str | None,
@@ -67,6 +63,8 @@ def report(  # noqa: PLR0913 - a parameter for each option
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
     wide: Wide = False,
+    from_: RowsFrom = None,
+    to: RowsTo = None,
     port: Ports = None,
     topic_ids: TopicIds = None,
     keylog: KeyLogs = None,
@@ -102,6 +100,11 @@ def report(  # noqa: PLR0913 - a parameter for each option
         each_interface=each_interface,
     )
     question = TableQuestion(
-        query, output, f"report {name}", has_headers=not no_headers, is_wide=wide
+        query,
+        output,
+        f"report {name}",
+        has_headers=not no_headers,
+        is_wide=wide,
+        times=TimeRange(from_, to),
     )
     raise typer.Exit(run.run(question, inputs, TableContents(bodies=False)))

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from kdiag.clock import ALWAYS, TimeRange
 from kdiag.report.engine import Database, holds_tables, open_folder
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.tables import tables_of
@@ -39,11 +40,14 @@ def run(question: TableQuestion, inputs: CaptureInputs, contents: TableContents)
         )
         screen.flush()
 
-    return ask_tables(inputs, contents, ask)
+    return ask_tables(inputs, contents, ask, question.times)
 
 
 def ask_tables(
-    inputs: CaptureInputs, contents: TableContents, ask: Callable[[Database], None]
+    inputs: CaptureInputs,
+    contents: TableContents,
+    ask: Callable[[Database], None],
+    times: TimeRange = ALWAYS,
 ) -> ExitCode:
     """Ask something of the tables of captures; return the exit code.
 
@@ -51,24 +55,28 @@ def ask_tables(
     than the memory.
 
     Args:
-        inputs: the captures, or one folder that `kdiag decode --output parquet` has written.
+        inputs: the captures, or one folder of tables.
         contents: what the tables hold.
         ask: is given the database, prints the answer.
+        times: of the rows.
     """
-    return run_on_captures(lambda: _ask(inputs, contents, ask))
+    return run_on_captures(lambda: _ask(inputs, contents, ask, times))
 
 
 def _ask(
-    inputs: CaptureInputs, contents: TableContents, ask: Callable[[Database], None]
+    inputs: CaptureInputs,
+    contents: TableContents,
+    ask: Callable[[Database], None],
+    times: TimeRange,
 ) -> ExitCode:
     if len(inputs.files) == 1 and holds_tables(Path(inputs.files[0])):
-        with open_folder(Path(inputs.files[0])) as database:
+        with open_folder(Path(inputs.files[0]), times=times) as database:
             ask(database)
         return ExitCode.DONE
     with tempfile.TemporaryDirectory(prefix="kdiag-tables-") as folder:
         result = tables_of(inputs, Path(folder), contents)
         if not result.is_interrupted:
             result.say_warnings()
-            with open_folder(Path(folder)) as database:
+            with open_folder(Path(folder), times=times) as database:
                 ask(database)
         return result.exit_code

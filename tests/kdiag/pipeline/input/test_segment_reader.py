@@ -5,14 +5,10 @@ import numpy as np
 import pytest
 from scapy.layers.inet import IP, fragment
 
+from kdiag.clock import ALWAYS, TimeRange
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
-from kdiag.pipeline.input.segment_reader import (
-    ALWAYS,
-    SegmentReader,
-    SplitRun,
-    TimeRange,
-)
+from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.split import Split, walk
 from recordings.hard_captures import base, write
 

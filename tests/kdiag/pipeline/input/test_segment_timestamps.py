@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from folders import CAPTURES
+from kdiag.clock import TimeRange
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tcp.reassembly import Moment
-from kdiag.pipeline.input.segment_reader import TimeRange
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import in_order, walk
 

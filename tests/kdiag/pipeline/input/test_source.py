@@ -5,8 +5,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 from folders import CAPTURES
+from kdiag.clock import TimeRange
 from kdiag.errors import CaptureError
-from kdiag.pipeline.input.segment_reader import TimeRange
 from kdiag.pipeline.input.source import (
     FAILFAST,
     CaptureSource,

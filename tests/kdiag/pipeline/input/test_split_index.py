@@ -13,11 +13,12 @@ from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.source import CaptureSourceReader, split_groups
 from kdiag.pipeline.input.split import Split, Walk, in_order
 from kdiag.pipeline.input.split_index import CaptureUris, SplitIndex, shared_index
-from kdiag.pipeline.output.staging import Staged
+from kdiag.pipeline.job import Job
+from kdiag.pipeline.output.staging import Staged, StagedPiece
 from kdiag.pipeline.rows.bundles import BUNDLES
 from kdiag.pipeline.rows.partitioner import Partitioner, Weights, partition_by_weight
-from kdiag.pipeline.run import Chunk, Chunks, Job, decode_part, tabulate_chunk
 from kdiag.pipeline.shared import Shared, share
+from kdiag.pipeline.stages import Chunks, decode_part, read_chunk
 
 MINUTE_NS = 60_000_000_000
 PREAMBLE = b"\xd4\xc3\xb2\xa1" + bytes(20)
@@ -95,6 +96,21 @@ def test_dividing_connections_grows_with_the_parts() -> None:
     )
 
 
+def test_a_packet_is_in_the_capture_of_its_split() -> None:
+    """By the name that the log of runs has; what no split has is in none."""
+    index = SplitIndex(splits_of(6))
+
+    assert [index.capture_of(packet) for packet in (0, 1, 4000, 4001, 6000, 6001)] == [
+        None,
+        "s3://bucket/captures/host-0.pcap",
+        "s3://bucket/captures/host-0.pcap",
+        "s3://bucket/captures/host-1.pcap",
+        "s3://bucket/captures/host-1.pcap",
+        None,
+    ]
+    assert SplitIndex([]).capture_of(1) is None
+
+
 def test_a_packet_lags_as_much_as_its_split_says() -> None:
     """One that is in none does not lag."""
     index = SplitIndex([each._replace(lag_ns=each.first_packet) for each in splits_of(3)])
@@ -120,11 +136,11 @@ def test_what_a_task_is_sent_does_not_grow_at_all(tmp_path: Path) -> None:
         groups = reader.partitions()
         staged = [Staged("frames", part, f"{folder}/{part}", 1, 1, 1) for part in range(count // 2)]
         names = {f"id-{number}": b"n" for number in range(count)}
-        work = Chunks([Chunk(each, 0, 1) for each in staged], names, {})
+        work = Chunks([StagedPiece(each, 0, 1) for each in staged], names, {})
         functions = (
             reader.read,
             partial(decode_part, job, shared, count // 2),
-            partial(tabulate_chunk, job, share(folder, work, Chunks)),
+            partial(read_chunk, job, share(folder, work, Chunks)),
             groups[len(groups) // 2],
         )
         sizes.append([sent(each) for each in functions])

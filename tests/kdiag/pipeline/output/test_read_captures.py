@@ -1,7 +1,7 @@
 import pytest
 
+from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import ReportError
-from kdiag.pipeline.input.segment_reader import ALWAYS, TimeRange
 from kdiag.pipeline.output.read_captures import (
     CaptureSpan,
     ReadCaptures,

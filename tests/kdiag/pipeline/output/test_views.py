@@ -1,21 +1,30 @@
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyarrow import parquet
 
 from folders import ROOT
+from kdiag.clock import TimeRange
 from kdiag.errors import ReportError
 from kdiag.pipeline.decode import FlowRules
-from kdiag.pipeline.output.views import _why_unread, ask
-from kdiag.pipeline.run import Job, run
+from kdiag.pipeline.job import Job
+from kdiag.pipeline.output.views import _why_unread, ask, open_tables
+from kdiag.pipeline.run import run
+from kdiag.report.arrow import arrow_schema
 from kdiag.report.engine import Database, open_folder, rows_of
 from kdiag.report.sql_report import Query, load_report, report_names
+from kdiag.report.tables.catalog import TABLES
 from recordings.capture_sets import recorded_sets
+from spark_runs.written_tables import write
 from tiers.sampling import IS_EXHAUSTIVE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+DAY_NS = 86_400_000_000_000
 
 pytestmark = pytest.mark.real
 
@@ -63,6 +72,42 @@ def test_a_table_without_rows_is_empty_and_one_without_a_column_has_nulls(
     assert ask(spark, str(folder), Query(sql, {})).to_pylist() == [{"n": 0}]
     sql = "SELECT count(DISTINCT date) > 0 AS is_dated FROM exchanges WHERE number IS NOT NULL"
     assert ask(spark, str(folder), Query(sql, {})).to_pylist() == [{"is_dated": True}]
+
+
+def test_files_of_other_days_are_not_read(spark: "SparkSession", tmp_path: Path) -> None:
+    """And of a day that is cut, other rows do not count; older layouts are read, too."""
+    write(tmp_path, "days", *((day * DAY_NS, "b:1", "a") for day in range(4)))
+    write(tmp_path, "hours", (DAY_NS + 1, "b:1", "b"), is_hourly=True)
+    files = write(tmp_path, "old", (DAY_NS + 2, "b:2", "c"))
+    old = next(file for file in files if "/old-" in file)
+    aged = str(Path(old).parent / "broker=b%3A2" / Path(old).name)
+    rows = parquet.read_table(tmp_path / old, partitioning=None)
+    (tmp_path / aged).parent.mkdir()
+    (tmp_path / old).unlink()
+    parquet.write_table(rows.drop_columns(["broker", "run", "capture_file"]), tmp_path / aged)
+    entry = tmp_path / "_runs" / "old.json"
+    entry.write_text(entry.read_text().replace(old, aged))
+    exchanges = {
+        **json.loads(entry.read_text()),
+        "files": ["exchanges/nothing.parquet"],
+        "run": "e",
+    }
+    (tmp_path / "exchanges").mkdir()
+    parquet.write_table(
+        arrow_schema(TABLES["exchanges"]).empty_table(), tmp_path / "exchanges" / "nothing.parquet"
+    )
+    (tmp_path / "_runs" / "e.json").write_text(json.dumps(exchanges))
+    times = TimeRange(DAY_NS, 2 * DAY_NS)
+    query = Query("SELECT broker, client, run FROM connections ORDER BY client", {})
+    found = [("b:1", "a", "days"), ("b:1", "b", "hours"), ("b:2", "c", None)]
+
+    with open_folder(tmp_path, times=times) as database:
+        assert [tuple(row.values()) for row in rows_here(database, query)] == found
+    assert [
+        tuple(row.values()) for row in ask(spark, str(tmp_path), query, times).to_pylist()
+    ] == found
+    open_tables(spark, str(tmp_path), times)
+    assert len(spark.table("connections").inputFiles()) == 3
 
 
 def test_what_cannot_be_answered_is_said(spark: "SparkSession", folder: Path) -> None:

@@ -46,3 +46,10 @@ def test_tables_are_written_and_asked(tmp_path: Path) -> None:
 
     assert (there.code, there.out, there.err) == (ExitCode.DONE, here.out, "")
     assert len(here.out.splitlines()) > 1
+    sql = "SELECT count(*) AS n FROM exchanges WHERE capture_file = '{}' AND run IS NOT NULL"
+    asked = ("query", out, sql.format(cut), "-o", "csv")
+    assert kdiag(*asked).out == kdiag_apart("pipeline", *asked).out != "n\n0\n"
+    later = ("pipeline", *asked, "--from", "2100-01-01", "--dialect", "spark")
+    assert kdiag_apart(*later).out == "n\n0\n"
+    refused = kdiag_apart("pipeline", "query", out, "DROP TABLE exchanges")
+    assert (refused.code, "one SELECT" in refused.err) == (ExitCode.USAGE, True)

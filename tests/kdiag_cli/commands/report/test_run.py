@@ -1,3 +1,5 @@
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,23 @@ def test_a_question_is_answered_from_captures(capsys: pytest.CaptureFixture[str]
 
         assert run(question, INPUTS, TableContents()) is ExitCode.DONE
         assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_a_question_about_a_time_is_answered_from_its_rows() -> None:
+    """Of captures, and of folders of tables."""
+    sql = "SELECT count(*) AS n, min(time_ns) AS first_ns, max(time_ns) AS last_ns FROM exchanges"
+    whole = json.loads(kdiag("query", CAPTURE, sql, "-o", "jsonl").out)
+    first, last = (
+        datetime.fromtimestamp(ns / 1e9, UTC) for ns in (whole["first_ns"], whole["last_ns"])
+    )
+    middle = (first + (last - first) / 2).isoformat()
+    parts = [
+        json.loads(kdiag("query", CAPTURE, sql, option, middle, "-o", "jsonl").out)["n"]
+        for option in ("--from", "--to")
+    ]
+
+    assert min(parts) > 0
+    assert sum(parts) == whole["n"]
 
 
 def test_a_wrong_question_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from folders import CAPTURES
-from kdiag.pipeline.captures import Wanted, find_captures, find_new_captures, note_changes
-from kdiag.pipeline.input.segment_reader import ALWAYS
+from kdiag.clock import ALWAYS
+from kdiag.pipeline.input.captures import Wanted, find_captures, find_new_captures, note_changes
 from kdiag.pipeline.input.split import Walk, walk
 from kdiag.pipeline.output.read_captures import ReadCaptures
 from kdiag.report.run_log import LoggedRun

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 import msgspec
 from pyspark.sql import SparkSession
 
+from kdiag.clock import TimeRange
 from kdiag.errors import CaptureError
-from kdiag.pipeline.input.segment_reader import TimeRange
 from kdiag.pipeline.input.split import Split, Walk, walk
 from kdiag.pipeline.output.read_captures import ReadCaptures
 from kdiag.pipeline.rows.partitioner import Weights
