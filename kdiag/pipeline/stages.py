@@ -57,6 +57,7 @@ _READS_PER_CORE: Final = 4
 _NAMES_OF_A_TASK: Final = 256
 _SESSIONS: Final = "sessions"
 _FEW_FETCHES: Final = 2000
+_FEW_BYTES: Final = 16 << 20
 _EXCHANGE_BYTES: Final = 50_000  # an exchange of any size takes as long as so many bytes
 _CHUNKS_PER_CORE: Final = 4
 _LEAST_CHUNK_BYTES: Final = 32 << 20
@@ -272,11 +273,17 @@ def tabulate_frames(
 
 
 def write_tables(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
-    """Write the staged rows of tables as the files that they are to be."""
+    """Write the staged rows of tables as the files that they are to be.
+
+    A few are written here: starting tasks would take longer.
+    """
     cores = cores_of(spark)
     plans = plan_files([each for each in outcome.staged if _is_of_table(each)], cores)
     if not plans:
         return Outcome([], [], [])
+    if sum(each.bytes for each in outcome.staged if _is_of_table(each)) <= _FEW_BYTES:
+        written = [write_file(job.staging, job.run, *each) for each in enumerate(plans)]
+        return Outcome([], written, [])
     shared = share(job.staging, plans, list[FilePlan])
     do = partial(_write_planned, job.staging, job.run, shared)
     tasks = min(len(plans), _WRITES_PER_CORE * cores)

@@ -1,14 +1,16 @@
 """Files by URI: local paths, and files in pyarrow's file systems (HDFS, S3 and so on).
 
-What is called a URI here is a local path, or a URI such as `s3://bucket/folder/a.pcap` or
-`hdfs://name:8020/folder`.
+What is called a URI here is a local path, or a URI such as `s3://bucket/folder/a.pcap`,
+`gs://bucket/folder`, `abfss://container@account.dfs.core.windows.net/folder` or
+`hdfs://name:8020/folder`. Hadoop's `s3a://` and `s3n://` are `s3://`. In what is to be read, `*`,
+`[...]` and, in paths, `?` stand for any characters but a slash, and `**` for any folders.
 """
 
 import io
 import re
 from collections.abc import Iterator
 from os.path import realpath
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, NamedTuple, cast
 
 import pyarrow as pa
@@ -18,6 +20,9 @@ from kdiag.errors import CaptureError
 
 _LOCAL: Final = fs.LocalFileSystem()
 _SLASHES: Final = re.compile("/+")
+_ALIASES: Final = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+_WILDCARD: Final = re.compile(r"[*?\[]")
+_WILDCARD_IN_URI: Final = re.compile(r"[*\[]")  # a question mark begins options there
 
 
 def resolve(uri: str) -> tuple[fs.FileSystem, str]:
@@ -29,10 +34,16 @@ def resolve(uri: str) -> tuple[fs.FileSystem, str]:
     if "://" not in uri:
         return _LOCAL, str(uri)
     try:
-        system, path = fs.FileSystem.from_uri(uri)
+        system, path = fs.FileSystem.from_uri(_by_arrows_scheme(uri))
     except (pa.ArrowException, OSError, ValueError) as error:
         raise CaptureError(uri, f"cannot be opened: {error}") from error
     return system, path
+
+
+def _by_arrows_scheme(uri: str) -> str:
+    """Return a URI with the scheme that Arrow calls its file system."""
+    scheme, separator, rest = uri.partition("://")
+    return f"{_ALIASES.get(scheme, scheme)}{separator}{rest}"
 
 
 def open_file(uri: str) -> BinaryIO:
@@ -94,7 +105,7 @@ def state_of(uri: str) -> FileState:
 
 def canonical(uri: str) -> str:
     """Return the one name of a file or folder, however it is spelled: of a link, its target."""
-    scheme, separator, rest = uri.partition("://")
+    scheme, separator, rest = _by_arrows_scheme(uri).partition("://")
     if separator and scheme != "file":
         return f"{scheme}://{_SLASHES.sub('/', rest).removesuffix('/')}"
     _, path = resolve(uri)
@@ -110,10 +121,15 @@ def is_folder(uri: str) -> bool:
 def expand(uris: list[str]) -> Iterator[tuple[str, bool]]:
     """Yield files and the files in folders, each with whether it was found in a folder.
 
+    Wildcards are looked for where no file has that very name.
+
     Raises:
-        CaptureError: if a URI does not exist.
+        CaptureError: if a URI does not exist, or nothing is like it.
     """
     for uri in uris:
+        if has_wildcard(uri):
+            yield from ((found, True) for found in _matching(uri))
+            continue
         system, path = resolve(uri)
         info = system.get_file_info(path)
         if info.type == fs.FileType.NotFound:
@@ -125,6 +141,50 @@ def expand(uris: list[str]) -> Iterator[tuple[str, bool]]:
         for each in sorted(found, key=lambda each: str(each.path)):
             if each.type == fs.FileType.File:
                 yield f"{uri.removesuffix('/')}/{PurePosixPath(each.path).name}", True
+
+
+def has_wildcard(uri: str) -> bool:
+    """Return whether a URI stands for the files that are like it."""
+    if "://" in uri:
+        return _WILDCARD_IN_URI.search(uri) is not None
+    return _WILDCARD.search(uri) is not None and not Path(uri).exists()
+
+
+def _matching(uri: str) -> Iterator[str]:
+    """Yield the files that are like a URI with wildcards, by name.
+
+    Raises:
+        CaptureError: if there is none.
+    """
+    wildcard = _WILDCARD_IN_URI if "://" in uri else _WILDCARD
+    steps = uri.split("/")
+    first = next(number for number, step in enumerate(steps) if wildcard.search(step))
+    start, pattern = "".join(f"{step}/" for step in steps[:first]), "/".join(steps[first:])
+    system, folder = resolve(start or ".")
+    is_deep = "/" in pattern or "**" in pattern
+    selector = fs.FileSelector(folder, allow_not_found=True, recursive=is_deep)
+    like = re.compile(_expression(pattern), re.DOTALL)
+    names = (
+        str(PurePosixPath(each.path).relative_to(PurePosixPath(folder)))
+        for each in system.get_file_info(selector)
+        if each.type == fs.FileType.File
+    )
+    found = sorted(name for name in names if like.fullmatch(name))
+    if not found:
+        raise CaptureError(uri, "no file is like it")
+    yield from (f"{start}{name}" for name in found)
+
+
+def _expression(pattern: str) -> str:
+    """Return a pattern of the shell as a regular expression for a path."""
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", pattern)
+    return "".join(known.get(part) or _one_of(part) for part in parts)
+
+
+def _one_of(part: str) -> str:
+    is_set = part.startswith("[") and part.endswith("]")
+    return part.replace("[!", "[^", 1) if is_set else re.escape(part)
 
 
 def folders_in(uri: str) -> list[str]:

@@ -1,6 +1,6 @@
 """The log of the runs that have written into a folder of tables: which of its files count.
 
-    DIR/exchanges/date=2026-11-01/broker=10.0.0.1%3A9092/RUN-PART-ATTEMPT-N.parquet
+    DIR/exchanges/date=2026-11-01/RUN-t0-ATTEMPT.parquet
     DIR/_runs/RUN.json                                        the run's entry: its files
 
 An entry is one small file that takes its place by one rename, after the files that it names. So

@@ -66,6 +66,53 @@ def test_a_folder_stands_for_the_files_in_it(tmp_path: Path) -> None:
     assert found == [("/folder/a", True), ("/folder/b", True), ("/c", False)]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("*.pcap", ["a.pcap", "b.pcap"]),
+        ("?.pcap", ["a.pcap", "b.pcap"]),
+        ("[!a].pcap", ["b.pcap"]),
+        ("*/*.pcap", ["host/c.pcap"]),
+        ("**/*.pcap", ["a.pcap", "b.pcap", "host/c.pcap", "host/day/d.pcap"]),
+        ("host/**", ["host/c.pcap", "host/day/d.pcap"]),
+        ("[1].pcap", ["[1].pcap"]),
+    ],
+)
+def test_wildcards_stand_for_files(tmp_path: Path, pattern: str, found: list[str]) -> None:
+    """Of one folder, or of those below it; a file of that very name comes first."""
+    for name in ("a.pcap", "b.pcap", "notes", "host/c.pcap", "host/day/d.pcap", "[1].pcap"):
+        if name.startswith("[") and pattern != name:
+            continue
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+
+    for where in (str(tmp_path), tmp_path.as_uri())[: 1 if set(pattern) & set("?1") else 2]:
+        names = [uri.removeprefix(f"{where}/") for uri, _ in expand([f"{where}/{pattern}"])]
+        assert names == found
+
+
+def test_wildcards_that_nothing_is_like_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this folder, too."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.pcap").touch()
+
+    assert [uri for uri, _ in expand(["*.pcap"])] == ["a.pcap"]
+    with pytest.raises(CaptureError, match="no file is like it"):
+        list(expand(["*.pcapng"]))
+
+
+def test_schemes_of_hadoop_are_those_of_the_same_store() -> None:
+    """A capture has one name, and one file system."""
+    assert canonical("s3a://bucket/a.pcap") == canonical("s3n://bucket/a.pcap")
+    assert canonical("gcs://bucket/a") == "gs://bucket/a"
+    options = "?region=eu-west-1&endpoint_override=localhost:1"
+    for scheme in ("s3", "s3a", "s3n"):
+        system, path = resolve(f"{scheme}://bucket/a.pcap{options}")
+        assert (system.type_name, path) == ("s3", "bucket/a.pcap")
+
+
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     """So is a file system that nobody knows."""
     missing = str(tmp_path / "missing")

@@ -11,6 +11,7 @@ from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.views import ask
 from kdiag.pipeline.run import run
+from kdiag.pipeline.uri import has_wildcard
 from kdiag.report.run_log import LoggedRun
 from kdiag.report.tables.catalog import TableChoice
 from kdiag_cli.captures.source import read_topic_ids
@@ -85,7 +86,7 @@ def _require_files(inputs: Sequence[str]) -> None:
         CaptureError: if one is not.
     """
     for each in inputs:
-        if "://" not in each and not Path(each).exists():
+        if "://" not in each and not Path(each).exists() and not has_wildcard(each):
             raise CaptureError(each, "cannot be opened: No such file or directory")
 
 
