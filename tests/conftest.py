@@ -46,11 +46,13 @@ SPARK_CONF = {
 }
 
 SPARKS_FILES = [
-    f"kdiag/pipeline/{name}.py"
+    f"kdiag/{name}.py"
     for name in (
-        *("input/test_folder_source", "input/test_source", "output/test_views"),
-        *("test_captures", "test_run", "test_stream", "test_tasks"),
-        "input/test_split_index",
+        *("pipeline/dataframes/test_plan", "pipeline/dataframes/test_source"),
+        *("pipeline/input/test_captures", "pipeline/input/test_folder_source"),
+        *("pipeline/input/test_source", "pipeline/input/test_split_index"),
+        *("pipeline/output/test_views", "pipeline/test_job", "pipeline/test_run"),
+        *("pipeline/test_stages", "pipeline/test_stream", "pipeline/test_tasks", "test_spark"),
     )
 ]
 """Tests of modules that import Spark, which only the extra `dev` brings."""

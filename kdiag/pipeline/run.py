@@ -92,7 +92,7 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
 
 
 def stage_frames(
-    spark: SparkSession, job: Job, walks: Sequence[Walk], say: Say
+    spark: SparkSession, job: Job, walks: Sequence[Walk], say: Say = lambda _: None
 ) -> tuple[Job, Outcome]:
     """Take the connections of captures apart; return the job for them, and what was staged."""
     splits = in_order(walks)

@@ -146,11 +146,14 @@ class PartWriter:
 
 def resolve(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
     """Identify unmatched responses by the requests of all parts; return what was staged."""
-    do = partial(_resolve_all, job, outcome.of("unsure"), outcome.of("kinds"))
+    do = partial(resolve_here, job, outcome.of("unsure"), outcome.of("kinds"))
     return outcome_of(do_tasks(spark, 1, do))
 
 
-def _resolve_all(job: Job, unsure: list[Staged], kinds: list[Staged], _: int) -> Iterator[Outcome]:
+def resolve_here(
+    job: Job, unsure: list[Staged], kinds: list[Staged], _: int = 0
+) -> Iterator[Outcome]:
+    """Identify unmatched responses in this process; yield what was staged."""
     staging = Staging(job.staging, -1)
     resolve_unsure(read_all(unsure), read_all(kinds), staging.write)
     yield Outcome(staging.close(), [], [])
@@ -174,7 +177,7 @@ def follow_fetches(
     """
     files = outcome.of("fetches")
     if folders is None and sum(file.rows for file in files) <= _FEW_FETCHES:
-        return _follow_few(job, parts, files)
+        return follow_here(job, parts, files)
     numbers = spark.range(0, len(files), 1, max(1, len(files)))
     shared = share(job.staging, files, list[Staged])
     fetches = numbers.mapInArrow(partial(_read_fetches, shared), _FETCHES_DDL)
@@ -183,8 +186,8 @@ def follow_fetches(
     return outcome_of(row["result"] for row in answer.collect())
 
 
-def _follow_few(job: Job, parts: int, files: list[Staged]) -> Outcome:
-    """Follow a few fetches here: starting tasks would take longer."""
+def follow_here(job: Job, parts: int, files: list[Staged]) -> Outcome:
+    """Find the partitions of fetch sessions in this process; for few, tasks would take longer."""
     fetches = pa.Table.from_batches(read_all(files), FETCHES)
     ordered = fetches.sort_by([(each, "ascending") for each in FETCH_ORDER])
     staging = Staging(job.staging, 0)
@@ -240,10 +243,26 @@ class Chunks(NamedTuple):
     sessions: dict[int, list[Staged]]
 
 
-def share_chunks(
+def share_chunks(job: Job, outcome: Outcome, names: NameBytes, cores: int) -> Shared[Chunks]:
+    """Share the staged frames in chunks, and what belongs to them.
+
+    Args:
+        job: of the run.
+        outcome: the frames and the partitions of sessions, staged.
+        names: the names of topic ids.
+        cores: how many are to be busy.
+    """
+    files = outcome.of("frames")
+    wanted = sum(map(_weight, files)) // (_CHUNKS_PER_CORE * cores)
+    chunk_bytes = min(max(wanted, _LEAST_CHUNK_BYTES), job.chunk_bytes)
+    chunks = list(cut(files, chunk_bytes, _weight))
+    return share(job.staging, Chunks(chunks, names, _sessions_by_part(outcome)), Chunks)
+
+
+def tabulate_frames(
     spark: SparkSession, job: Job, outcome: Outcome, names: NameBytes | None = None
-) -> tuple[int, Shared[Chunks]]:
-    """Return how many chunks the staged frames are read in, and these for the tasks.
+) -> Outcome:
+    """Make rows of the staged frames, and stage them.
 
     Args:
         spark: the session to run on.
@@ -251,21 +270,10 @@ def share_chunks(
         outcome: the frames, and what belongs to them, staged.
         names: the names of topic ids; by default those of the job and of the outcome.
     """
-    files = outcome.of("frames")
-    wanted = sum(map(_weight, files)) // (_CHUNKS_PER_CORE * cores_of(spark))
-    chunk_bytes = min(max(wanted, _LEAST_CHUNK_BYTES), job.chunk_bytes)
-    chunks = list(cut(files, chunk_bytes, _weight))
     if names is None:
-        names = {**staged_names(spark, outcome), **name_bytes(dict(job.topic_names))}
-    work = Chunks(chunks, names, _sessions_by_part(outcome))
-    return len(chunks), share(job.staging, work, Chunks)
-
-
-def tabulate_frames(
-    spark: SparkSession, job: Job, outcome: Outcome, names: NameBytes | None = None
-) -> Outcome:
-    """Make rows of the staged frames, and stage them; see `share_chunks` for the arguments."""
-    count, chunks = share_chunks(spark, job, outcome, names)
+        names = all_names(spark, job, outcome)
+    chunks = share_chunks(job, outcome, names, cores_of(spark))
+    count = len(chunks.value.chunks)
     if not count:
         return Outcome([], [], [])
     job = job._replace(topic_names=())
@@ -300,13 +308,18 @@ def _write_planned(
     yield Outcome([], [write_file(staging, run, number, plans.value[number])], [])
 
 
-def staged_names(spark: SparkSession, outcome: Outcome) -> NameBytes:
-    """Return the names of topic ids that all parts have staged."""
+def all_names(spark: SparkSession | None, job: Job, outcome: Outcome) -> NameBytes:
+    """Return the names of topic ids that were seen, and those that were given."""
+    return {**staged_names(spark, outcome), **name_bytes(dict(job.topic_names))}
+
+
+def staged_names(spark: SparkSession | None, outcome: Outcome) -> NameBytes:
+    """Return the names of topic ids that all parts have staged; read here without a session."""
     files = outcome.of("names")
     groups = [
         files[first : first + _NAMES_OF_A_TASK] for first in range(0, len(files), _NAMES_OF_A_TASK)
     ]
-    if len(groups) <= 1:
+    if spark is None or len(groups) <= 1:
         return _names_of(read_names(read_all(files)))
     names: FirstNames = {}
     for found in do_tasks(spark, len(groups), partial(_read_group_names, groups)):
@@ -347,10 +360,22 @@ def read_chunk(job: Job, work: Shared[Chunks], number: int, emit: Emit) -> list[
         number: of the chunk.
         emit: called with the names of tables, and batches of their rows.
     """
-    chunks, names, sessions = work.value
-    chunk = chunks[number]
-    partitions = read_sessions(read_all(sorted(sessions.get(chunk.file.part, []))))
-    tables = TableBatches(emit, topic_names(names), job.choice, capture_of=job.capture_of)
-    captures = MappedFiles(job.rules.files)
+    chunk = work.value.chunks[number]
     frames = read_staged(chunk.file.uri, *chunk.batches)
-    return tabulate(frames, partitions, tables, captures)
+    return ChunkReader(job, work, number, emit).read(frames)
+
+
+class ChunkReader:
+    """Makes rows of the frames of a chunk."""
+
+    def __init__(self, job: Job, work: Shared[Chunks], number: int, emit: Emit) -> None:
+        """Read what belongs to the frames; see `read_chunk` for the arguments."""
+        chunks, names, sessions = work.value
+        part = chunks[number].file.part
+        self._sessions = read_sessions(read_all(sorted(sessions.get(part, []))))
+        self._tables = TableBatches(emit, topic_names(names), job.choice, capture_of=job.capture_of)
+        self._captures = MappedFiles(job.rules.files)
+
+    def read(self, frames: Rows) -> list[str]:
+        """Emit the rows of some frames; return the faults of kdiag's own."""
+        return tabulate(frames, self._sessions, self._tables, self._captures)

@@ -116,9 +116,14 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_both_hold_every_file_of_the_program(packages: tuple[Path, Path]) -> None:
     """A wheel that is made of the sdist is the same; SQL, help and scripts are in both."""
     names = [sorted(zipfile.ZipFile(each).namelist()) for each in packages]
+    commands = ROOT / "cmd"
     files = [
         path.relative_to(folder).as_posix()
-        for folder, package in ((ROOT, "kdiag"), (ROOT / "cmd", "kdiag_cli"))
+        for folder, package in (
+            (ROOT, "kdiag"),
+            (commands, "kdiag_cli"),
+            (commands, "pyspark_kdiag"),
+        )
         for path in (folder / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     ]

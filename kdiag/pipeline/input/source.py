@@ -1,7 +1,7 @@
-"""The data source `kdiag` of Spark: TCP segments out of captures.
+"""The data source `kdiag_packets` of Spark: TCP segments out of captures.
 
     spark.dataSource.register(CaptureSource)
-    spark.read.format("kdiag").load("capture.pcap")                one split a file
+    spark.read.format("kdiag_packets").load("capture.pcap")        one split a file
     read_packets(spark, splits, ReadOptions(("packet", "time_ns")))    splits inside files
 
 Options: `path`, a file or a JSON list of files; `splits`, those of `split.walk`, as
@@ -52,7 +52,7 @@ from kdiag.pipeline.shared import Shared
 from kdiag.pipeline.tasks import freeze_gc
 from kdiag.pipeline.uri import expand, is_local
 
-FORMAT: Final = "kdiag"
+FORMAT: Final = "kdiag_packets"
 PERMISSIVE: Final = "permissive"
 FAILFAST: Final = "failfast"
 

@@ -197,6 +197,6 @@ def comparable(batches: list[pa.RecordBatch]) -> list[str]:
     """Return the rows of a table in an order of their own, without what counts within a run."""
     rows = [row for batch in batches for row in batch.to_pylist()]
     for row in rows:
-        for name in (*RUN_COLUMNS, "capture_file"):
+        for name in (*RUN_COLUMNS, "capture_file", "run"):
             row.pop(name, None)
     return sorted(repr(sorted(row.items())) for row in rows)

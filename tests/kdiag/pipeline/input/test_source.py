@@ -83,4 +83,4 @@ def test_spark_reads_what_is_read_here(spark: "SparkSession") -> None:
     wanted = [row["packet"] for row in rows if times[0] <= row["time_ns"] < times[1]]
     assert sorted(row["packet"] for row in some) == wanted
     with pytest.raises(PySparkException, match="no such column"):
-        spark.read.format("kdiag").schema("other long").load(str(FILES[0])).collect()
+        spark.read.format("kdiag_packets").schema("other long").load(str(FILES[0])).collect()
