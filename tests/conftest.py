@@ -49,10 +49,15 @@ SPARKS_FILES = [
     f"kdiag/{name}.py"
     for name in (
         *("pipeline/dataframes/test_plan", "pipeline/dataframes/test_source"),
-        *("pipeline/input/test_captures", "pipeline/input/test_folder_source"),
+        *("pipeline/input/test_captures", "pipeline/streams/test_folder_source"),
         *("pipeline/input/test_source", "pipeline/input/test_split_index"),
         *("pipeline/output/test_views", "pipeline/test_job", "pipeline/test_run"),
-        *("pipeline/test_stages", "pipeline/test_stream", "pipeline/test_tasks", "test_spark"),
+        *(
+            "pipeline/test_stages",
+            "pipeline/streams/test_stream",
+            "pipeline/test_tasks",
+            "test_spark",
+        ),
     )
 ]
 """Tests of modules that import Spark, which only the extra `dev` brings."""

@@ -86,7 +86,7 @@ class CaptureDecoder:
         )
         self.turns = Turns(self._collector.unmatched_responses)
         self._budget = MemoryBudget(limits.max_memory_bytes)
-        self._silence = SilenceWatch(limits.idle_ns)
+        self.silence = SilenceWatch(limits.idle_ns)
         self._flows: dict[tuple[int, int], Flow] = {}
         self._displaced: dict[tuple[int, int], Flow] = {}
         self._sightings: Sightings | None = None
@@ -138,7 +138,7 @@ class CaptureDecoder:
             if (
                 flow is None
                 or not (rows.is_plain and flow.is_plain)
-                or self._silence.is_over(flow.last_ns, rows.last_ns)
+                or self.silence.is_over(flow.last_ns, rows.last_ns)
                 or not flow.add_runs(rows, sorted_batch.segments)
             ):
                 self._add_rows(rows, sorted_batch)
@@ -148,8 +148,8 @@ class CaptureDecoder:
                     flow.tcp.add_rows(batch, *sorted_batch.sides(rows))
         if self._closed:
             self._end_lingering(batch)
-        self._silence.add_packets(batch.time_ns)
-        for flow in self._silence.due(self._flows.values()):
+        self.silence.add_packets(batch.time_ns)
+        for flow in self.silence.due(self._flows.values()):
             self._end_silent(flow, self._now)
         size = int(batch.payload_bytes.sum())
         if self._budget.may_be_exceeded(len(batch.packet), size, len(self._flows)):
@@ -288,7 +288,7 @@ class CaptureDecoder:
 
     def _add_run(self, flow: Flow, rows: FlowRows, batch: SortedBatch) -> bool:
         """Add a contiguous run; return False if it is not one."""
-        is_over = self._silence.is_over(flow.last_ns, rows.last_ns)
+        is_over = self.silence.is_over(flow.last_ns, rows.last_ns)
         return not is_over and flow.add_runs(rows, batch.segments)
 
     def _add_row(
@@ -328,7 +328,7 @@ class CaptureDecoder:
             return None
         if self._is_over(flow, row, batch):
             self._end(flow, self._moment_over(flow, batch.batch), "")
-        elif flow.closed_ns is None and self._silence.is_over(flow.last_ns, row.time_ns):
+        elif flow.closed_ns is None and self.silence.is_over(flow.last_ns, row.time_ns):
             self._end_silent(flow, Moment(row.packet, row.time_ns))
         elif flow.is_reused_by(row):
             self._end(flow, Moment(row.packet, row.time_ns), "reused")
@@ -379,7 +379,7 @@ class CaptureDecoder:
         """Begin a connection with its first packet."""
         flow = self._flows[endpoints] = Flow(self._around, endpoints, row)
         self._new.append(flow)
-        former = self._silence.continued(endpoints, has_syn=bool(row.flags & SYN))
+        former = self.silence.continued(endpoints, has_syn=bool(row.flags & SYN))
         if former is not None:
             self.counts.resumed += 1
             flow.continue_from(former)
@@ -407,7 +407,7 @@ class CaptureDecoder:
     def _end_silent(self, flow: Flow, moment: Moment) -> None:
         """End a connection that has been silent for too long; remember it if nothing closed it."""
         if flow.closed_ns is None:
-            self._silence.remember(flow.endpoints, flow.ended)
+            self.silence.remember(flow.endpoints, flow.ended)
         self._end(flow, moment, IDLE)
 
     def _end_lingering(self, batch: SegmentBatch) -> None:
@@ -474,7 +474,7 @@ class CaptureDecoder:
 
     def _last_moment(self, flow: Flow) -> tuple[Moment, str]:
         """Return when a connection that did not end is ended, and why."""
-        is_silent = self._silence.is_over(flow.last_ns, self._now.time_ns)
+        is_silent = self.silence.is_over(flow.last_ns, self._now.time_ns)
         reason = IDLE if is_silent and flow.closed_ns is None else _END_OF_CAPTURE
         if self.recording is None or flow.is_settled:
             return self._now, reason

@@ -30,7 +30,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import suppress_faults
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.pcap.decoder import CaptureDecoder, Item
-from kdiag.pcap.files.pcapng import Secrets
+from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.kafka.unmatched_responses import (
     UnmatchedResponses,
@@ -165,14 +165,23 @@ class PartDecoder:
         self._names = TopicNames()
         self._orders: dict[str, int] = {}
         self._least_span_bytes = rules.least_span_bytes
-        keylog = KeyLog.parse(rules.keylog)
-        keylog.add_secrets(list(rules.secrets))
+        keylog = self._keylog = KeyLog()
+        self.learn_secrets(rules)
         self._decoder = CaptureDecoder(
             self._segments.addresses.endpoint_text,
             ports=rules.ports,
             keylog=keylog,
             limits=rules.limits or Limits(),
         )
+
+    def has_one_clock(self, *, is_so: bool) -> None:
+        """Say whether no packets come much later than others of their time."""
+        self._decoder.silence.has_one_clock = is_so
+
+    def learn_secrets(self, rules: FlowRules) -> None:
+        """Learn the secrets of TLS connections that are not known yet."""
+        given = [Secrets(TLS_KEY_LOG, rules.keylog)] if rules.keylog else []
+        self._keylog.add_secrets([*given, *rules.secrets])
 
     @property
     def unmatched_responses(self) -> UnmatchedResponses:

@@ -42,8 +42,9 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
             --record-header-key-size --record-header-size --record-key-size --rounds --rtt
             --seconds --size --sizes --sweep
             --warm-up --watch --write-to-topic""",
-        "Spark": """--checkpoint --close --conf --dialect --every --hourly --idle --master --mode
-            --most-files --name --new --once --parts --shuffle-payloads --split-mb""",
+        "Spark": """--checkpoint --close --conf --dialect --every --host-of --hourly --idle
+            --master --mode --most-files --name --new --once --parts --shuffle-payloads --split-mb
+            --wait-for-copies""",
         "Limits": "--max-bytes --max-frame --max-memory --max-waiting --timeout",
         "Connection": """--as-version --bootstrap-server --config --debug --password --password-file
             --profile --rack --verbose -X""",

@@ -10,7 +10,7 @@ RFC 5288 (GCM), 6655 (CCM), 7905 (ChaCha20), 7366 (encrypt-then-MAC).
 
 import hmac
 from collections.abc import Callable, Iterator
-from typing import Final, Protocol
+from typing import Any, Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -31,30 +31,45 @@ _BLOCK_BYTES: Final = 16
 _MAC_BYTES: Final = {"sha1": 20, "sha256": 32, "sha384": 48}
 
 
-class _Aead(Protocol):
-    """Authenticated encryption of any of three kinds."""
-
-    def decrypt(self, nonce: bytes, data: bytes, associated_data: bytes, /) -> bytes: ...
-
-
-_AEADS: Final[dict[str, Callable[[bytes], _Aead]]] = {
+_CIPHERS: Final[dict[str, Callable[[bytes], Any]]] = {
     "GCM": AESGCM,
     "CCM": AESCCM,
     "CCM_8": lambda key: AESCCM(key, tag_length=_SHORT_TAG_BYTES),
     "CHACHA20_POLY1305": ChaCha20Poly1305,
+    "CBC": AES,
 }
 
 
-def tls13_epochs(
-    suite: CipherSuite, handshake_secret: bytes | None, traffic_secret: bytes | None
-) -> Iterator[Epoch]:
-    """Yield the epochs of one direction of TLS 1.3: the handshake's, then one per key update."""
-    cipher = _Tls13Cipher(suite, handshake_secret) if handshake_secret else None
-    yield Epoch(cipher, is_application=False)
-    while traffic_secret:
-        yield Epoch(_Tls13Cipher(suite, traffic_secret), is_application=True)
-        size = len(traffic_secret)
-        traffic_secret = _expand_label(suite, traffic_secret, "traffic upd", size)
+class Tls13Epochs(Iterator[Epoch]):
+    """The epochs of one direction of TLS 1.3: the handshake's, then one per key update."""
+
+    def __init__(
+        self, suite: CipherSuite, handshake_secret: bytes | None, traffic_secret: bytes | None
+    ) -> None:
+        """Begin with the handshake.
+
+        Args:
+            suite: the cipher suite.
+            handshake_secret: of the direction; None if it is not known.
+            traffic_secret: that of its first key; None if it is not known.
+        """
+        self._suite = suite
+        self._handshake_secret = handshake_secret
+        self._traffic_secret = traffic_secret
+        self._has_begun = False
+
+    def __next__(self) -> Epoch:
+        if not self._has_begun:
+            self._has_begun = True
+            secret = self._handshake_secret
+            return Epoch(
+                _Tls13Cipher(self._suite, secret) if secret else None, is_application=False
+            )
+        secret = self._traffic_secret
+        if not secret:
+            raise StopIteration
+        self._traffic_secret = _expand_label(self._suite, secret, "traffic upd", len(secret))
+        return Epoch(_Tls13Cipher(self._suite, secret), is_application=True)
 
 
 def tls12_epochs(
@@ -87,29 +102,45 @@ def tls12_epochs(
     return Epoch(server, is_application=True), Epoch(client, is_application=True)
 
 
-class _Tls13Cipher:
+class _Keyed:
+    """A cipher of a key, which is made of it again where the rest of it was kept."""
+
+    def __init__(self, mode: str, key: bytes) -> None:
+        self._mode = mode
+        self._key = key
+        self._cipher = _CIPHERS[mode](key)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_cipher"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._cipher = _CIPHERS[self._mode](self._key)
+
+
+class _Tls13Cipher(_Keyed):
     """TLS 1.3: the content type is encrypted too, and zeros may follow it."""
 
     def __init__(self, suite: CipherSuite, secret: bytes) -> None:
+        super().__init__(suite.mode, _expand_label(suite, secret, "key", suite.key_bytes))
         self.overhead_bytes = 1 + (_SHORT_TAG_BYTES if suite.mode == "CCM_8" else _TAG_BYTES)
-        self._aead = _AEADS[suite.mode](_expand_label(suite, secret, "key", suite.key_bytes))
         self._nonce = int.from_bytes(_expand_label(suite, secret, "iv", _NONCE_BYTES))
 
     def open(self, sequence: int, record: TlsRecord) -> tuple[int, bytes] | None:
         nonce = (self._nonce ^ sequence).to_bytes(_NONCE_BYTES)
         try:
-            inner = self._aead.decrypt(nonce, record.payload, record.header)
+            inner = self._cipher.decrypt(nonce, record.payload, record.header)
         except InvalidTag:
             return None
         content = inner.rstrip(b"\0")
         return (content[-1], content[:-1]) if content else None
 
 
-class _Tls12Cipher:
+class _Tls12Cipher(_Keyed):
     """Authenticated encryption in TLS 1.2: with AES, each record brings a part of its nonce."""
 
     def __init__(self, suite: CipherSuite, key: bytes, salt: bytes) -> None:
-        self._aead = _AEADS[suite.mode](key)
+        super().__init__(suite.mode, key)
         self._salt = salt
         self._explicit_bytes = _NONCE_BYTES - len(salt)
         self._tag_bytes = _SHORT_TAG_BYTES if suite.mode == "CCM_8" else _TAG_BYTES
@@ -125,13 +156,13 @@ class _Tls12Cipher:
             nonce = (int.from_bytes(self._salt) ^ sequence).to_bytes(_NONCE_BYTES)
         sealed = record.payload[self._explicit_bytes :]
         try:
-            content = self._aead.decrypt(nonce, sealed, _pseudo_header(sequence, record, size))
+            content = self._cipher.decrypt(nonce, sealed, _pseudo_header(sequence, record, size))
         except InvalidTag:
             return None
         return record.kind, content
 
 
-class _CbcCipher:
+class _CbcCipher(_Keyed):
     """CBC in TLS 1.2: a MAC over the content, or over the ciphertext if so agreed."""
 
     overhead_bytes = None
@@ -139,7 +170,7 @@ class _CbcCipher:
     def __init__(
         self, suite: CipherSuite, mac_key: bytes, key: bytes, *, macs_ciphertext: bool
     ) -> None:
-        self._algorithm = AES(key)
+        super().__init__(suite.mode, key)
         self._mac_key = mac_key
         self._mac_name = suite.mac_name
         self._mac_bytes = _MAC_BYTES[suite.mac_name]
@@ -168,7 +199,7 @@ class _CbcCipher:
         """Return the bytes without their padding; none if that is impossible."""
         if len(sealed) < 2 * _BLOCK_BYTES or len(sealed) % _BLOCK_BYTES:
             return b""
-        decryptor = Cipher(self._algorithm, CBC(sealed[:_BLOCK_BYTES])).decryptor()
+        decryptor = Cipher(self._cipher, CBC(sealed[:_BLOCK_BYTES])).decryptor()
         padded = decryptor.update(sealed[_BLOCK_BYTES:]) + decryptor.finalize()
         padding = padded[-1] + 1
         if padded[-padding:] != bytes([padded[-1]]) * padding:

@@ -60,11 +60,11 @@ def _epochs(
     keylog: KeyLog, client: ClientHello, server: ServerHello, suite: CipherSuite, facts: TlsFacts
 ) -> type_epochs | None:
     """Return the epochs of both directions; None if the key log has no secret of theirs."""
-    from kdiag.pcap.tls.cipher import tls12_epochs, tls13_epochs  # noqa: PLC0415 - 28 ms, for key logs
+    from kdiag.pcap.tls.cipher import Tls13Epochs, tls12_epochs  # noqa: PLC0415 - 28 ms, for key logs
 
     if suite.is_tls13:
         secrets = _tls13_secrets(keylog, client, facts)
-        return secrets and (tls13_epochs(suite, *secrets[0]), tls13_epochs(suite, *secrets[1]))
+        return secrets and (Tls13Epochs(suite, *secrets[0]), Tls13Epochs(suite, *secrets[1]))
     master_secret = keylog.master_secret(client.random)
     if master_secret is None:
         return None

@@ -49,7 +49,14 @@ SPECIAL: Final[dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...]]]] =
 }
 """The same of options that have bounds, another word, or their unit in their name."""
 
-MAY_BE_ZERO: Final = {"--min-latency", "--warm-up", "--every", "--quiet", "--idle"}
+MAY_BE_ZERO: Final = {
+    "--min-latency",
+    "--warm-up",
+    "--every",
+    "--quiet",
+    "--idle",
+    "--wait-for-copies",
+}
 
 ARGUMENTS: Final = {
     "decode": ("missing.pcap",),

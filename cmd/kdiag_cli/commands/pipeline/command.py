@@ -11,6 +11,7 @@ from kdiag_cli.commands.pipeline.options import (
     PipelineRunOptions,
     PipelineStreamOptions,
     SparkOptions,
+    host_pattern,
     read_conf,
     require_spark,
     run_name,
@@ -66,10 +67,22 @@ Examples:
   tcpdump -i eth0 -s 0 -w captures/%s.pcap -G 60 port 9092
   kdiag pipeline stream captures/ --out tables --checkpoint checkpoint
   kdiag pipeline stream captures/ --out tables --checkpoint checkpoint --once --close
+  kdiag pipeline stream in/ --out tables --checkpoint checkpoint --host-of '^(.*?)-\\d+'
+  kdiag pipeline status checkpoint
 
 \b
-Exit codes: 0 done (with --once), 2 wrong usage, an unreadable file, or no Spark, 130 interrupted.
+Exit codes: 0 done (with --once), 2 wrong usage, an unreadable file, or no Spark, 8 partial (what is
+missing is said), 130 interrupted.
 What was interrupted or killed goes on where it was when it is started again.
+"""
+
+_STATUS_EXAMPLES: Final = """\b
+Examples:
+  kdiag pipeline status checkpoint
+  kdiag pipeline status checkpoint -o json
+
+\b
+Exit codes: 0 done, 2 wrong usage, or no stream has this checkpoint.
 """
 
 _REPORT_EXAMPLES: Final = """\b
@@ -103,6 +116,11 @@ Conf = Annotated[
 ]
 
 
+Hourly = Annotated[
+    bool, typer.Option("--hourly", help="Divide the tables by hours, not by days alone.")
+]
+
+
 class DamageMode(StrEnum):
     """What to do with a file that is damaged or cut."""
 
@@ -130,9 +148,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
             help="Of the run: it replaces what a run of this name has written.", callback=run_name
         ),
     ] = "",
-    hourly: Annotated[
-        bool, typer.Option("--hourly", help="Divide the tables by hours, not by days alone.")
-    ] = False,
+    hourly: Hourly = False,
     new: Annotated[
         bool, typer.Option("--new", help="Read only captures that are not in the tables yet.")
     ] = False,
@@ -237,6 +253,22 @@ def stream(  # noqa: PLR0913 - as above
         int,
         typer.Option(metavar="TIME", help="How long a capture must be quiet.", parser=duration_ns),
     ] = OptionDefault(duration_ns, "60s"),
+    wait_for_copies: Annotated[
+        int,
+        typer.Option(
+            metavar="TIME",
+            help="How long to wait for the rest of a capture that ends within a packet.",
+            parser=duration_ns,
+        ),
+    ] = OptionDefault(duration_ns, "10m"),
+    host_of: Annotated[
+        str,
+        typer.Option(
+            metavar="REGEX",
+            help="Finds the host in a capture's name; by default its folder in IN_DIR is one.",
+            callback=host_pattern,
+        ),
+    ] = "",
     most_files: Annotated[
         int, typer.Option(min=1, help="How many captures are read at a time.")
     ] = 16,
@@ -254,13 +286,17 @@ def stream(  # noqa: PLR0913 - as above
     close: Annotated[
         bool, typer.Option("--close", help="With --once: end open connections, and the stream.")
     ] = False,
+    hourly: Hourly = False,
+    values: WithRecords = False,
     no_bodies: NoBodies = False,
     port: Ports = None,
+    topic_ids: TopicIds = None,
+    keylog: KeyLogs = None,
     separate_networks: SeparateNetworks = False,
 ) -> None:
     """Follow a folder that tcpdump rotates into; every exchange is written exactly once.
 
-    TLS is not decrypted: for that, run the pipeline on captures that are complete.
+    Key logs are read again for each batch; with them, the checkpoint holds their secrets, too.
     """
     if close and not once:
         raise typer.BadParameter("needs --once", param_hint="'--close'")
@@ -272,19 +308,44 @@ def stream(  # noqa: PLR0913 - as above
         parts=parts,
         every_ns=every,
         quiet_ns=quiet,
+        wait_ns=wait_for_copies,
+        host_of=host_of,
         most_files=most_files,
         idle_ns=idle,
         is_once=once,
         is_closing=close,
+        values=values,
         bodies=not no_bodies,
         ports=port or (),
+        topic_ids=topic_ids,
+        keylogs=keylog or (),
         separates_networks=separate_networks,
+        is_hourly=hourly,
     )
     spark = SparkOptions(master, read_conf(conf or []))
     require_spark()
     from kdiag_cli.commands.pipeline.stream import follow  # noqa: PLC0415 - pyspark is an extra
 
     raise typer.Exit(follow(options, spark))
+
+
+@app.command(cls=CommandPage, epilog=_STATUS_EXAMPLES)
+def status(
+    checkpoint: Annotated[
+        str, typer.Argument(metavar="DIR", help="The folder that a stream was given.")
+    ],
+    *,
+    output: Annotated[
+        ResultFormat, typer.Option("--output", "-o", help="Text for people, or JSON.")
+    ] = ResultFormat.TABLE,
+    no_headers: NoHeaders = False,
+    wide: Wide = False,
+) -> None:
+    """Tell how far a stream is: of each host the latest time, and what waits to be read."""
+    require_spark()
+    from kdiag_cli.commands.pipeline.status import show  # noqa: PLC0415 - pyarrow is an extra
+
+    raise typer.Exit(show(checkpoint, output, has_headers=not no_headers, is_wide=wide))
 
 
 @app.command(cls=CommandPage, epilog=_REPORT_EXAMPLES)

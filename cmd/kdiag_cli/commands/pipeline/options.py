@@ -82,12 +82,14 @@ class PipelineStreamOptions(NamedTuple):
         name: of the stream.
         parts: how many parts connections are divided into.
         every_ns: how often to look into the folder.
-        quiet_ns: how long the newest capture must have been quiet.
+        quiet_ns: how long a capture must have been quiet.
+        wait_ns: how long one that ends within a packet is waited for.
+        host_of: a regular expression that finds the host in the name of a capture.
         most_files: how many captures are read at a time.
         idle_ns: how long a connection may be without packets; 0 for ever.
         is_once: whether to end when all that is there is read.
         is_closing: whether to end open connections then, and the stream.
-        bodies, ports, separates_networks: as for a run.
+        values, bodies, ports, topic_ids, keylogs, separates_networks, is_hourly: as for a run.
     """
 
     folder: str
@@ -97,13 +99,19 @@ class PipelineStreamOptions(NamedTuple):
     parts: int
     every_ns: int
     quiet_ns: int
+    wait_ns: int
+    host_of: str
     most_files: int
     idle_ns: int
     is_once: bool
     is_closing: bool
+    values: bool
     bodies: bool
     ports: Sequence[int]
+    topic_ids: Path | None
+    keylogs: Sequence[Path]
     separates_networks: bool
+    is_hourly: bool
 
 
 def read_conf(settings: Sequence[str]) -> dict[str, str]:
@@ -139,6 +147,19 @@ def run_name(name: str) -> str:
     if name and not _NAME.fullmatch(name):
         raise typer.BadParameter(f"{name!r} is not of letters, digits, dots, _ and -")
     return name
+
+
+def host_pattern(text: str) -> str:
+    """Return a regular expression as it was given.
+
+    Raises:
+        typer.BadParameter: it is none.
+    """
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise typer.BadParameter(f"{text!r} is no regular expression: {error}") from None
+    return text
 
 
 def split_bytes(given: str | int) -> int:

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.pcap.tls.cipher import tls12_epochs, tls13_epochs
+from kdiag.pcap.tls.cipher import Tls13Epochs, tls12_epochs
 from kdiag.pcap.tls.direction import Epoch
 from kdiag.pcap.tls.handshake import HandshakeReader, read_client_hello, read_server_hello
 from kdiag.pcap.tls.keylog import KeyLog
@@ -55,7 +55,7 @@ def sealed13(number: int, secret: bytes, sequence: int, inner: bytes) -> TlsReco
 def test_a_record_of_tls_1_3_opens_with_its_own_number_alone(number: int, sequence: int) -> None:
     """Content type and padding are inside; a wrong number does not authenticate."""
     record = sealed13(number, SECRET, sequence, b"content\0\x17" + bytes(50))
-    handshake, application = itertools.islice(tls13_epochs(suite_of(number), SECRET, SECRET), 2)
+    handshake, application = itertools.islice(Tls13Epochs(suite_of(number), SECRET, SECRET), 2)
 
     for epoch in (handshake, application):
         assert epoch.cipher is not None
@@ -67,7 +67,7 @@ def test_a_record_of_tls_1_3_opens_with_its_own_number_alone(number: int, sequen
 def test_each_key_update_follows_from_the_secret_before_it() -> None:
     """The third key is derived from the second secret, which is never logged."""
     secret = SECRET
-    for epoch in itertools.islice(tls13_epochs(suite_of(0x1302), None, SECRET), 1, 4):
+    for epoch in itertools.islice(Tls13Epochs(suite_of(0x1302), None, SECRET), 1, 4):
         assert epoch.cipher is not None
         assert epoch.cipher.open(7, sealed13(0x1302, secret, 7, b"x\x16")) == (22, b"x")
         secret = expanded(0x1302, secret, b"traffic upd", 48)
@@ -75,7 +75,7 @@ def test_each_key_update_follows_from_the_secret_before_it() -> None:
 
 def test_a_record_of_nothing_but_padding_is_refused() -> None:
     """It has no content type."""
-    _, epoch = itertools.islice(tls13_epochs(suite_of(0x1301), None, SECRET), 2)
+    _, epoch = itertools.islice(Tls13Epochs(suite_of(0x1301), None, SECRET), 2)
 
     assert epoch.cipher is not None
     assert epoch.cipher.open(0, sealed13(0x1301, SECRET, 0, bytes(20))) is None
@@ -84,7 +84,7 @@ def test_a_record_of_nothing_but_padding_is_refused() -> None:
 def test_the_overhead_is_what_a_record_is_longer_than_its_content() -> None:
     """From it follows how much content is lost with records of known size."""
     for number in SUITES13:
-        _, epoch = itertools.islice(tls13_epochs(suite_of(number), None, SECRET), 2)
+        _, epoch = itertools.islice(Tls13Epochs(suite_of(number), None, SECRET), 2)
         record = sealed13(number, SECRET, 0, b"content\x17")
 
         assert epoch.cipher is not None
@@ -150,7 +150,7 @@ def test_any_flipped_bit_fails_authentication(first_said: tuple[Epoch, TlsRecord
 def test_random_payloads_are_refused(first_said: tuple[Epoch, TlsRecord], payload: bytes) -> None:
     """A payload too short for nonce and tag, or of no whole blocks, is no error."""
     epoch, record = first_said
-    *_, epoch13 = itertools.islice(tls13_epochs(suite_of(0x1305), SECRET, SECRET), 2)
+    *_, epoch13 = itertools.islice(Tls13Epochs(suite_of(0x1305), SECRET, SECRET), 2)
 
     for each in (epoch, epoch13):
         assert each.cipher is not None

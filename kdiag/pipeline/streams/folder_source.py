@@ -9,17 +9,22 @@ from typing import Any, Final
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kdiag.clock import NS_PER_S, SystemClock
-from kdiag.pipeline.input.capture_log import CaptureLog
+from kdiag.clock import SystemClock
+from kdiag.pipeline.streams.capture_log import (
+    DEFAULT_QUIET_NS,
+    DEFAULT_WAIT_NS,
+    CaptureLog,
+    FolderRules,
+)
 
 FORMAT: Final = "kdiag_folder"
 
 
 class FolderSource(DataSource):
-    """The captures in a folder, as rows of two columns: `uri` and `content`.
+    """The captures in a folder, as rows of three columns: `uri`, `content` and `host`.
 
-    Options: `path`, the folder; `log`, the file of the log; `quiet_s`, how long a capture must have
-    been quiet; `most`, how many captures a batch has at most.
+    Options: `path`, the folder; `log`, the file of the log; `most`, how many captures a batch has
+    at most; and those of `FolderRules`.
     """
 
     @classmethod
@@ -29,7 +34,7 @@ class FolderSource(DataSource):
 
     def schema(self) -> str:
         """Return the columns."""
-        return "uri string, content string"
+        return "uri string, content string, host string"
 
     def streamReader(self, schema: StructType) -> "FolderReader":  # noqa: N802, ARG002 - PySpark's
         """Return the reader of the folder."""
@@ -40,8 +45,12 @@ class FolderReader(DataSourceStreamReader):
     """Follows a folder."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        quiet_ns = round(float(options.get("quiet_s", "60")) * NS_PER_S)
-        self._log = CaptureLog(options["path"], options["log"], quiet_ns)
+        rules = FolderRules(
+            int(options.get("quiet_ns", DEFAULT_QUIET_NS)),
+            int(options.get("wait_ns", DEFAULT_WAIT_NS)),
+            options.get("host_of", ""),
+        )
+        self._log = CaptureLog(options["path"], options["log"], rules)
         self._most = int(options.get("most", "16"))
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - PySpark's
@@ -56,8 +65,8 @@ class FolderReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """Return the captures of a batch."""
         entries = self._log.entries()[start["files"] : end["files"]]
-        return [InputPartition([(each.uri, each.content.value) for each in entries])]
+        return [InputPartition([(each.uri, each.content.value, each.host) for each in entries])]
 
-    def read(self, partition: InputPartition) -> Iterator[tuple[str, str]]:
+    def read(self, partition: InputPartition) -> Iterator[tuple[str, str, str]]:
         """Yield the captures of a batch, each with how its content relates to earlier ones."""
         yield from partition.value

@@ -2,12 +2,13 @@ import os
 import time
 from pathlib import Path
 
-from kdiag.pipeline.input.folder_source import FolderReader, FolderSource
+from kdiag.pipeline.streams.folder_source import FolderReader, FolderSource
+from spark_runs.folder_captures import pcap
 
 
 def add(folder: Path, name: str, age_s: float) -> None:
     """Write a capture that was last written some time ago."""
-    (folder / name).write_text(f"content of {name}")
+    (folder / name).write_bytes(pcap(name))
     written_s = time.time() - age_s
     os.utime(folder / name, (written_s, written_s))
 
@@ -21,7 +22,7 @@ def reader(folder: Path, **options: str) -> FolderReader:
 def read(of: FolderReader, first: int, last: int) -> list[str]:
     """Return the names of the captures of a batch."""
     (partition,) = of.partitions({"files": first}, {"files": last})
-    return [Path(uri).name for uri, content in of.read(partition) if content == "new"]
+    return [Path(uri).name for uri, content, _ in of.read(partition) if content == "new"]
 
 
 def test_captures_come_in_the_order_of_their_writing(tmp_path: Path) -> None:
@@ -59,4 +60,4 @@ def test_a_batch_has_no_more_captures_than_it_may(tmp_path: Path) -> None:
 
     assert follower.latestOffset({"files": 0}, None) == {"files": 2}
     assert follower.latestOffset({"files": 2}, None) == {"files": 3}
-    assert FolderSource({}).schema() == "uri string, content string"
+    assert FolderSource({}).schema() == "uri string, content string, host string"

@@ -5,14 +5,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 import pytest
 
 from folders import CAPTURES
 from kdiag.errors import ReportError
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.run import run
-from kdiag.pipeline.stream import State, StreamJob, close, drain, run_stream, start
+from kdiag.pipeline.streams.capture_log import FolderRules
+from kdiag.pipeline.streams.states import StreamJob
+from kdiag.pipeline.streams.status import status_of
+from kdiag.pipeline.streams.stream import Messages, close, drain, run_stream, start
 from programs.kdiag_program import start_kdiag
+from recordings.capture_sets import recorded_sets
 from spark_runs.killed_driver import is_killed
 from spark_runs.pipeline_parts import Tables, comparable, in_one_process, read_tables
 
@@ -62,6 +67,16 @@ def check(found: Tables, folder: Path) -> None:
         assert comparable(found[name]) == comparable(expected[name]), name
 
 
+def unnumbered(batches: list[pa.RecordBatch]) -> list[str]:
+    """Return rows without the numbers of packets, which count in the order of reading."""
+    return comparable(
+        [
+            batch.select([name for name in batch.schema.names if not name.endswith("_packet")])
+            for batch in batches
+        ]
+    )
+
+
 def job_of(folder: Path, most_files: int) -> StreamJob:
     """Return a stream of a folder into folders beside it."""
     out, checkpoint = str(folder.parent / "out"), str(folder.parent / "checkpoint")
@@ -77,7 +92,7 @@ def test_a_stream_gives_the_rows_of_one_process(spark: "SparkSession", folder: P
         shutil.move(folder / f"{number:02}.pcap", later)
     stream = job_of(folder, most_files=2)
     said: list[str] = []
-    drain(start(spark, stream, said.append))
+    drain(start(spark, stream, Messages(said.append)))
     for file in later.iterdir():
         shutil.move(file, folder)
     late = [ReportError("stream", "Python worker failed to connect back.")]
@@ -88,7 +103,7 @@ def test_a_stream_gives_the_rows_of_one_process(spark: "SparkSession", folder: P
         if late:
             raise late.pop()
 
-    run_stream(spark, stream, is_over, said.append, warned.append)
+    run_stream(spark, stream, is_over, Messages(said.append, note=warned.append))
     close(spark, stream)
     assert len(warned) == 1
 
@@ -132,14 +147,45 @@ def test_an_idle_connection_leaves_the_state(spark: "SparkSession", tmp_path: Pa
     assert comparable(found["exchanges"]) == comparable(expected["exchanges"])
 
 
+def test_two_hosts_and_slow_copies_lose_nothing(spark: "SparkSession", tmp_path: Path) -> None:
+    """Also where a key log comes late, and something else lies there; its status tells all."""
+    folder, keys = rotated(tmp_path, 2), tmp_path / "keys"
+    copied = next(each for each in recorded_sets() if each.name == "tls13_kafkapython")
+    slow = folder / "slow-host" / "copy.pcap"
+    slow.parent.mkdir()
+    whole = copied.files[0].read_bytes()
+    slow.write_bytes(whole[: len(whole) // 2])
+    (folder / "notes.txt").write_text("no capture, but long enough to be looked into\n")
+    stream = job_of(folder, most_files=16)._replace(
+        rules=FolderRules(quiet_ns=0), keylogs=(str(keys),)
+    )
+    losses: list[str] = []
+    tell = Messages(loss=losses.append)
+    run_stream(spark, stream, drain, tell)
+    assert status_of(stream.checkpoint).waiting == [str(slow)]
+    slow.write_bytes(whole)
+    keys.write_bytes(copied.keylog)
+    run_stream(spark, stream, drain, tell)
+    close(spark, stream)
+    files = [*sorted(folder.glob("*.pcap")), slow]
+    found, expected = read_tables(tmp_path / "out"), in_one_process(files, copied.keylog)
+
+    for name in TABLES:
+        assert unnumbered(found[name]) == unnumbered(expected[name]), name
+    assert losses == [f"{folder}/notes.txt: is no capture: left out"]
+    status = status_of(stream.checkpoint)
+    assert [(each.host, each.captures) for each in status.hosts] == [("", 2), ("slow-host", 1)]
+    assert status.rows["exchanges"] == sum(batch.num_rows for batch in expected["exchanges"])
+    assert (status.waiting, len(status.left_out), status.is_closed) == ([], 1, True)
+
+
 def test_a_checkpoint_of_another_release_is_refused(spark: "SparkSession", folder: Path) -> None:
     """Decoders are kept as they are, and are no format."""
     stream = job_of(folder, most_files=2)
     state = Path(stream.checkpoint) / "state" / "00000000" / "state.json"
     state.parent.mkdir(parents=True)
     state.write_text('{"version": "0.0.0", "parts": 2}')
-    assert State("0.0.0", 2).names == {}
-    with pytest.raises(ReportError, match=r"is of kdiag 0\.0\.0"):
+    with pytest.raises(ReportError, match=r"has format 0, and kdiag .* reads 1: close it"):
         start(spark, stream)
 
 
@@ -156,7 +202,7 @@ def test_a_second_stream_replaces_no_batch_of_the_first(
         start(spark, second)
     warned: list[str] = []
     third = second._replace(job=second.job._replace(name="t"), checkpoint=str(tmp_path / "third"))
-    drain(start(spark, third, warn=warned.append))
+    drain(start(spark, third, Messages(note=warned.append)))
     with pytest.raises(ReportError, match="would be replaced"):
         run(spark, Job((str(folder),), str(tmp_path / "out"), name="s-00000000", parts=2))
 
