@@ -44,6 +44,7 @@ from kdiag.pipeline.dataframes.plan import load_plan, plan_of
 from kdiag.pipeline.dataframes.source import ddl_of, job_of, own_folder
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.session import RUN_SETTINGS, is_local, session_with
+from kdiag.report.uri import require_absolute
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -112,14 +113,16 @@ def read(
     Raises:
         ValueError: if a table, a column or an option is unknown, or a value is wrong.
         CaptureError: if an input is not a capture or cannot be opened, or the session is one of
-            several machines and `staging` is not given.
+            several machines and `staging` is not given, or of others and a path is relative.
     """
     given = {name.rstrip("_"): _text(value) for name, value in options.items()}
     given |= {"table": table, "path": json.dumps(_texts(paths))}
     given["pushdown"] = str(spark.conf.get(_PUSHDOWN, None))
     job = job_of(given)
     ddl = _ddl(given, columns)
-    if not type(spark).__module__.startswith(_REMOTE):
+    if type(spark).__module__.startswith(_REMOTE):
+        require_absolute(job.inputs)
+    else:
         given["plan"] = _planned(spark, job, given.get("staging", ""))
     return spark.read.format("kdiag").options(**given).schema(ddl).load()
 
@@ -128,6 +131,7 @@ def _planned(spark: "SparkSession", job: Job, folder: str) -> str:
     """Return the URI of the plan, which the executors have made; tell what could not be read."""
     if not folder:
         if not is_local(spark.sparkContext.master):
+            require_absolute(job.inputs)
             why = "give staging=FOLDER, which all machines of the session reach"
             raise CaptureError("captures", f"cannot be staged on this machine alone: {why}")
         folder = own_folder()

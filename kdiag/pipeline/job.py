@@ -17,9 +17,9 @@ from kdiag.pipeline.input.split_index import CaptureUris, shared_index
 from kdiag.pipeline.output.run_log import staging_folder
 from kdiag.pipeline.rows.packets import PACKETS, POSITIONS
 from kdiag.pipeline.shared import Shared
-from kdiag.pipeline.uri import canonical
 from kdiag.report.run_log import LoggedRun
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TableChoice
+from kdiag.report.uri import canonical
 
 DEFAULT_CHUNK_BYTES: Final = 1 << 30
 _RUN_NAME_DIGITS: Final = 12

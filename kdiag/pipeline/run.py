@@ -28,7 +28,7 @@ from kdiag.pipeline.output.read_captures import (
 )
 from kdiag.pipeline.output.run_log import commit, open_log, refuse_others, sweep
 from kdiag.pipeline.rows.partitioner import partition_by_weight
-from kdiag.pipeline.session import RUN_SETTINGS, session_with
+from kdiag.pipeline.session import RUN_SETTINGS, require_reach, session_with
 from kdiag.pipeline.shared import share
 from kdiag.pipeline.stages import (
     decode,
@@ -39,8 +39,8 @@ from kdiag.pipeline.stages import (
     write_tables,
 )
 from kdiag.pipeline.tasks import Outcome
-from kdiag.pipeline.uri import remove_folder
 from kdiag.report.run_log import LoggedRun
+from kdiag.report.uri import remove_folder
 
 Say = Callable[[str], object]
 
@@ -54,10 +54,11 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
         say: called with the name of each step.
 
     Raises:
-        CaptureError: if an input is not a capture or cannot be opened; with `failfast`, also if it
-            is damaged.
+        CaptureError: if an input is not a capture or cannot be opened, or a path is relative on a
+            cluster; with `failfast`, also if a capture is damaged.
         ReportError: if captures are in the tables already, or rows of others would be lost.
     """
+    require_reach(spark, (*job.inputs, job.out))
     spark = session_with(spark, RUN_SETTINGS)
     log = open_log(job.out)
     say("finding the packets")

@@ -11,7 +11,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import javaproperties
 
 from kdiag.errors import ReportError, install_command
+from kdiag.report.uri import require_absolute
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -185,6 +186,16 @@ def _settings_elsewhere() -> dict[str, str]:
     if folder and file.is_file():
         settings = {**javaproperties.loads(file.read_text(encoding="latin-1")), **settings}
     return settings
+
+
+def require_reach(session: "SparkSession", uris: Iterable[str]) -> None:
+    """Require that the machines of a session take paths for the same as this one.
+
+    Raises:
+        CaptureError: if one is relative, and the session is of other machines.
+    """
+    if not is_local(session.sparkContext.master):
+        require_absolute(uris)
 
 
 def cores_of(session: "SparkSession") -> int:

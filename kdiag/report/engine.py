@@ -2,21 +2,21 @@
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Protocol, Self, TypeVar
 
 import duckdb
 import pyarrow as pa
-from pyarrow import fs
+from pyarrow import dataset
 
 from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import ReportError
 from kdiag.report.layout import by_keys, files_during
 from kdiag.report.parquet import table_file
-from kdiag.report.run_log import LoggedRun, RunLog, files_of
 from kdiag.report.sql_report import SPARK, Query
+from kdiag.report.stored_tables import StoredTables
 from kdiag.report.tables.catalog import TABLES, time_column
 
 T = TypeVar("T")
@@ -27,9 +27,6 @@ _WILDCARD: Final = re.compile(r"[*?\[]")
 _NO_TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
 _DRAWING: Final = re.compile(r"^\s*\^[\^\s~]*$", re.MULTILINE)
 """The line below a quoted query that points at a place in it."""
-_MISSING: Final = (
-    "is missing, and a run in the log (_runs) has written it: repeat that run, or remove its entry"
-)
 _ONLY_SELECT: Final = "expected one SELECT: a query reads the tables and changes nothing"
 
 
@@ -105,11 +102,30 @@ class Database:
                 ).create_view(view)
                 # DuckDB checks a path as it was given, and again as it was expanded.
                 self._files.update(paths, group)
-            parts = " UNION ALL BY NAME ".join(f'FROM "{view}"' for view in views)
-            rows = f"FROM ({parts}) WHERE {_during(time_column(name), times)}"
-            self._connection.execute(f'CREATE VIEW "{name}" AS {rows}')
+            self._unite(name, views, times)
         except duckdb.Error as error:
             raise ReportError(str(files[0]), f"cannot be read: {error}") from error
+
+    def add_datasets(
+        self, name: str, datasets: Sequence[dataset.Dataset], times: TimeRange = ALWAYS
+    ) -> None:
+        """Add a table of datasets, such as files in an object store.
+
+        Args:
+            name: of the table.
+            datasets: at least one; some may lack columns.
+            times: of the rows.
+        """
+        views = [f"_{name}_{number}" for number in range(len(datasets))]
+        for view, each in zip(views, datasets, strict=True):
+            self._connection.register(view, each)
+        self._unite(name, views, times)
+
+    def _unite(self, name: str, views: Sequence[str], times: TimeRange) -> None:
+        """Make a table of the rows of some views."""
+        parts = " UNION ALL BY NAME ".join(f'FROM "{view}"' for view in views)
+        rows = f"FROM ({parts}) WHERE {_during(time_column(name), times)}"
+        self._connection.execute(f'CREATE VIEW "{name}" AS {rows}')
 
     def add_table(self, name: str, table: pa.Table) -> None:
         """Add a table in memory."""
@@ -174,41 +190,47 @@ class Database:
 
 
 def open_folder(
-    folder: Path, memory_limit: str | None = None, times: TimeRange = ALWAYS
+    folder: Path | str, memory_limit: str | None = None, times: TimeRange = ALWAYS
 ) -> Database:
     """Return the tables in a folder of Parquet; they may be larger than memory.
 
     Args:
         folder: has `exchanges.parquet` and so on, or folders `exchanges` and so on with Parquet
             files at any depth, also partitioned as `key=value`. If it has a log of runs, only files
-            of runs that are complete count.
+            of runs that are complete count. A path, or a URI such as `s3://bucket/tables`.
         memory_limit: DuckDB's limit, such as `2GB`; by default 80 % of the machine.
         times: of the rows; files of other days are not read.
 
     Raises:
         ReportError: if there are no tables, or a file in the log is missing.
     """
-    folder = folder.resolve()
-    runs = _readable_runs(folder)
-    files_by_name = {name: _files(folder, name, runs) for name in TABLES}
+    stored = StoredTables(str(folder))
+    files_by_name = {name: stored.files(name) for name in TABLES}
     if not files_by_name["exchanges"]:
-        why = "there is no exchanges.parquet" if runs is None else "no run has written exchanges"
+        has_log = stored.has_log
+        why = "no run has written exchanges" if has_log else "there is no exchanges.parquet"
         raise ReportError(str(folder), f"holds no tables: {why}")
     database = Database(memory_limit)
     try:
         for name, files in files_by_name.items():
-            if files:
-                is_whole = files == [table_file(folder, name)]
-                database.add_files(name, files, are_partitions=not is_whole, times=times)
+            if not files:
+                continue
+            if stored.is_local:
+                is_whole = files == [table_file(Path(stored.root), name).name]
+                paths = [Path(stored.root, file) for file in files]
+                database.add_files(name, paths, are_partitions=not is_whole, times=times)
+            else:
+                database.add_datasets(name, stored.datasets(name, files, times), times)
     except ReportError:
         database.close()
         raise
     return database.lock()
 
 
-def holds_tables(folder: Path) -> bool:
+def holds_tables(folder: Path | str) -> bool:
     """Return whether a folder is one of tables, for `open_folder`."""
-    return _logged_runs(folder) is not None or bool(_files(folder, "exchanges", None))
+    stored = StoredTables(str(folder))
+    return stored.has_log or bool(stored.files("exchanges"))
 
 
 def open_tables(tables: Mapping[str, pa.Table], memory_limit: str | None = None) -> Database:
@@ -238,39 +260,6 @@ def ask_spark(session: SqlSession, query: Query) -> Any:
         ReportError: if the query cannot be translated to Spark SQL.
     """
     return session.sql(query.text(SPARK), args=query.values)
-
-
-def _readable_runs(folder: Path) -> list[LoggedRun] | None:
-    """Return the runs of a folder, as `_logged_runs`, whose files are all there.
-
-    Raises:
-        ReportError: if one is not, and that was not because its run was replaced meanwhile.
-    """
-    runs = _logged_runs(folder)
-    for missing in _missing_files(folder, runs):
-        if (replaced := _logged_runs(folder)) == runs:
-            raise ReportError(str(missing), _MISSING)
-        return replaced
-    return runs
-
-
-def _missing_files(folder: Path, runs: Iterable[LoggedRun] | None) -> Iterator[Path]:
-    files = (folder / file for run in runs or () for file in run.files)
-    return (file for file in files if not file.is_file())
-
-
-def _logged_runs(folder: Path) -> list[LoggedRun] | None:
-    log = RunLog(fs.LocalFileSystem(), str(folder))
-    return log.runs() if log.exists else None
-
-
-def _files(folder: Path, name: str, runs: list[LoggedRun] | None) -> list[Path]:
-    """Return the file of a table, or its partitions: if there is a log of runs, those in it."""
-    if table_file(folder, name).is_file():
-        return [table_file(folder, name)]
-    if runs is not None:
-        return [folder / file for file in files_of(runs, name)]
-    return sorted(file for file in (folder / name).rglob("*.parquet") if file.is_file())
 
 
 def _during(column: str, times: TimeRange) -> str:

@@ -44,8 +44,8 @@ from kdiag.pipeline.stages import (
     share_chunks,
 )
 from kdiag.pipeline.tasks import Outcome
-from kdiag.pipeline.uri import canonical, expand, remove_folder, resolve, state_of
 from kdiag.report.tables.catalog import TableChoice, time_column
+from kdiag.report.uri import canonical, expand, remove_folder, resolve, state_of
 
 _PLAN: Final = "plan-"
 _ENTRY: Final = ".msgpack"

@@ -19,7 +19,7 @@ from kdiag.pipeline.output.read_captures import ReadCaptures
 from kdiag.pipeline.rows.partitioner import Weights
 from kdiag.pipeline.session import cores_of
 from kdiag.pipeline.tasks import do_tasks
-from kdiag.pipeline.uri import canonical, expand, state_of
+from kdiag.report.uri import canonical, expand, state_of
 
 _WALKS_PER_CORE: Final = 8
 _IN_PART: Final = "is in the tables in part: it has grown, or not all times of it were read"

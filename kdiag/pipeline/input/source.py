@@ -50,7 +50,7 @@ from kdiag.pipeline.rows.packets import (
 from kdiag.pipeline.rows.partitioner import Partitioner, partition_evenly
 from kdiag.pipeline.shared import Shared
 from kdiag.pipeline.tasks import freeze_gc
-from kdiag.pipeline.uri import expand, is_local
+from kdiag.report.uri import expand, is_local
 
 FORMAT: Final = "kdiag_packets"
 PERMISSIVE: Final = "permissive"

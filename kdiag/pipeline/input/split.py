@@ -26,8 +26,8 @@ from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.files.window import BLOCK_BYTES, Window, open_window
 from kdiag.pcap.reader import read_blocks
 from kdiag.pipeline.rows.partitioner import Weights, WeightSampler
-from kdiag.pipeline.uri import FileState, canonical, open_file, state_of
 from kdiag.report.run_log import ReadCapture
+from kdiag.report.uri import FileState, canonical, open_file, state_of
 
 DEFAULT_SPLIT_BYTES: Final = 64 << 20
 _MAX_PREAMBLE_BYTES: Final = 1 << 20

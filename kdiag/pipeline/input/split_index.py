@@ -16,7 +16,7 @@ import numpy as np
 
 from kdiag.pipeline.input.split import Split, uris_of
 from kdiag.pipeline.shared import Shared
-from kdiag.pipeline.uri import canonical
+from kdiag.report.uri import canonical
 
 _BLOCK: Final = 256
 

@@ -13,7 +13,7 @@ from pyarrow import fs
 
 from kdiag.errors import ReportError
 from kdiag.pipeline.output.state_graph import decode_state, encode_state
-from kdiag.pipeline.uri import create_parent, resolve
+from kdiag.report.uri import create_parent, resolve
 
 _PICKLE: Final = b"\x80"
 _LOCK: Final = "lock"

@@ -25,9 +25,9 @@ from pyarrow import parquet
 
 from kdiag.clock import NS_PER_S
 from kdiag.pipeline.output.staging import Staged, StagedPiece, cut, read_staged
-from kdiag.pipeline.uri import create_parent, resolve
 from kdiag.report.arrow import CAPTURE_FILE, extended
 from kdiag.report.tables.catalog import TABLES, time_column
+from kdiag.report.uri import create_parent, resolve
 
 RUN: Final = pa.field("run", pa.string())
 """The column with the name of the run that has written a row."""

@@ -18,9 +18,9 @@ from kdiag.errors import ReportError
 from kdiag.pipeline.output.checkpoint import write_whole
 from kdiag.pipeline.output.partitions import Written
 from kdiag.pipeline.output.read_captures import refuse_doubles
-from kdiag.pipeline.uri import create_parent, resolve
 from kdiag.report.run_log import RUNS, LoggedRun, RunLog, entry_path
 from kdiag.report.tables.catalog import TABLES
+from kdiag.report.uri import create_parent, resolve
 
 _STAGING: Final = ".staging"
 _FORGOTTEN_NS: Final = 86_400 * NS_PER_S

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import fs, ipc
 
 from kdiag.pipeline.rows.frames import span_bytes
-from kdiag.pipeline.uri import create_parent, resolve
+from kdiag.report.uri import create_parent, resolve
 
 _MOST_OPEN: Final = 64
 

@@ -12,13 +12,13 @@ from pyspark.sql import functions as f
 from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import ReportError
 from kdiag.pipeline.session import QUERY_SETTINGS, session_with
-from kdiag.pipeline.uri import is_folder, resolve
 from kdiag.report.engine import ask_spark
 from kdiag.report.layout import by_keys, files_during
 from kdiag.report.run_log import RunLog, files_of
 from kdiag.report.sql_report import Query
 from kdiag.report.tables.catalog import TABLES, time_column
 from kdiag.report.tables.column import Table
+from kdiag.report.uri import is_folder, resolve
 
 _HADOOP_AWS: Final = "org.apache.hadoop:hadoop-aws:3.5.0"
 _MORE: Final = (("capture_file", "string"), ("run", "string"), ("date", "date"))

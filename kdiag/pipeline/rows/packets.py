@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.index import SegmentBatch
-from kdiag.pipeline.uri import map_file
+from kdiag.report.uri import map_file
 
 PACKETS: Final = pa.schema(
     [

@@ -30,8 +30,8 @@ from kdiag.pipeline.output.run_log import open_log, refuse_others
 from kdiag.pipeline.output.state_graph import FORMAT
 from kdiag.pipeline.streams.capture_log import CaptureLog, FolderRules
 from kdiag.pipeline.tabulate import NameBytes
-from kdiag.pipeline.uri import canonical, folders_in, remove_folder
 from kdiag.report.run_log import LoggedRun
+from kdiag.report.uri import canonical, folders_in, remove_folder
 
 DEFAULT_PARTS: Final = 8
 DEFAULT_IDLE_NS: Final = 3600 * NS_PER_S

@@ -12,7 +12,7 @@ from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import read_whole
 from kdiag.pipeline.streams.capture_log import CaptureContent
 from kdiag.pipeline.streams.states import NO_BATCH, States, StreamFacts, StreamJob
-from kdiag.pipeline.uri import resolve
+from kdiag.report.uri import resolve
 
 
 class HostStatus(NamedTuple):

@@ -42,7 +42,7 @@ from kdiag.pipeline.output.state_graph import FORMAT as STATE_FORMAT
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.rows.partitioner import partition_evenly
-from kdiag.pipeline.session import RUN_SETTINGS, session_with
+from kdiag.pipeline.session import RUN_SETTINGS, require_reach, session_with
 from kdiag.pipeline.shared import Shared, share
 from kdiag.pipeline.stages import (
     PartWriter,
@@ -64,7 +64,7 @@ from kdiag.pipeline.streams.states import (
 )
 from kdiag.pipeline.tabulate import NameBytes, name_bytes
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
-from kdiag.pipeline.uri import remove_folder, state_of
+from kdiag.report.uri import remove_folder, state_of
 
 _STARTS: Final = 3
 _WORKER_IS_LATE: Final = "Python worker failed to connect back"
@@ -106,9 +106,11 @@ def start(spark: SparkSession, stream: StreamJob, tell: Messages = _SILENT) -> S
         tell: who is told what.
 
     Raises:
+        CaptureError: if a path is relative on a cluster.
         ReportError: if the checkpoint is closed or of another release, or the tables have batches
             of this name from another checkpoint.
     """
+    require_reach(spark, (stream.folder, stream.checkpoint, stream.job.out))
     states = States(stream)
     states.begin()
     sweep(stream.job.out, SystemClock().epoch_ns())

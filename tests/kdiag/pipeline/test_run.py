@@ -16,9 +16,9 @@ from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.run_log import staging_folder
 from kdiag.pipeline.run import run
-from kdiag.pipeline.uri import remove_folder
 from kdiag.report.engine import open_folder
 from kdiag.report.sql_report import Query
+from kdiag.report.uri import remove_folder
 from recordings.capture_sets import recorded_sets, write_hard_cases
 from spark_runs.killed_driver import is_killed
 from spark_runs.pipeline_parts import CHOICE, TABLE_NAMES, comparable, in_one_process, read_tables

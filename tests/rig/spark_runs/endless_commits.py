@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from kdiag.pipeline.output.run_log import commit, open_log, staging_folder, sweep
-from kdiag.pipeline.uri import remove_folder
 from kdiag.report.run_log import LoggedRun
+from kdiag.report.uri import remove_folder
 from spark_runs.written_tables import stage
 
 ROWS: Final = (1, 31)

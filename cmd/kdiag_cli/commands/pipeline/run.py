@@ -11,9 +11,9 @@ from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.views import ask
 from kdiag.pipeline.run import run
-from kdiag.pipeline.uri import has_wildcard
 from kdiag.report.run_log import LoggedRun
 from kdiag.report.tables.catalog import TableChoice
+from kdiag.report.uri import has_wildcard
 from kdiag_cli.captures.source import read_topic_ids
 from kdiag_cli.commands.pipeline.options import PipelineRunOptions, SparkOptions
 from kdiag_cli.commands.pipeline.spark import progress, with_spark

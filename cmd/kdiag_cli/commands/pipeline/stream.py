@@ -51,7 +51,7 @@ def _require(options: PipelineStreamOptions) -> None:
     Raises:
         ReportError: one does not.
     """
-    from kdiag.pipeline.uri import is_folder  # noqa: PLC0415 - pyarrow, an extra
+    from kdiag.report.uri import is_folder  # noqa: PLC0415 - pyarrow, an extra
 
     if not is_folder(options.folder):
         raise ReportError(options.folder, "is not a folder: name the one that captures come into")

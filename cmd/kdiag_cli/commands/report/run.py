@@ -6,8 +6,10 @@ It needs the extra `report`: see `require_report_extra`.
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from kdiag.clock import ALWAYS, TimeRange
+from kdiag.errors import CaptureError
 from kdiag.report.engine import Database, holds_tables, open_folder
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.tables import tables_of
@@ -16,6 +18,8 @@ from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.options.report import TableQuestion
 from kdiag_cli.output.answer import TableAnswer, print_answer
 from kdiag_cli.output.terminal import Output
+
+_ELSEWHERE: Final = "holds no tables; captures that lie there are read by kdiag pipeline run"
 
 
 def run(question: TableQuestion, inputs: CaptureInputs, contents: TableContents) -> ExitCode:
@@ -69,10 +73,13 @@ def _ask(
     ask: Callable[[Database], None],
     times: TimeRange,
 ) -> ExitCode:
-    if len(inputs.files) == 1 and holds_tables(Path(inputs.files[0])):
-        with open_folder(Path(inputs.files[0]), times=times) as database:
+    if len(inputs.files) == 1 and holds_tables(inputs.files[0]):
+        with open_folder(inputs.files[0], times=times) as database:
             ask(database)
         return ExitCode.DONE
+    for each in inputs.files:
+        if "://" in each:
+            raise CaptureError(each, _ELSEWHERE)
     with tempfile.TemporaryDirectory(prefix="kdiag-tables-") as folder:
         result = tables_of(inputs, Path(folder), contents)
         if not result.is_interrupted:

@@ -8,7 +8,7 @@ What is called a URI here is a local path, or a URI such as `s3://bucket/folder/
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from os.path import realpath
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, NamedTuple, cast
@@ -19,6 +19,9 @@ from pyarrow import fs
 from kdiag.errors import CaptureError
 
 _LOCAL: Final = fs.LocalFileSystem()
+_RELATIVE: Final = (
+    "is relative, and Spark runs elsewhere, in folders of its own: give an absolute path or a URI"
+)
 _SLASHES: Final = re.compile("/+")
 _ALIASES: Final = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 _WILDCARD: Final = re.compile(r"[*?\[]")
@@ -110,6 +113,17 @@ def canonical(uri: str) -> str:
         return f"{scheme}://{_SLASHES.sub('/', rest).removesuffix('/')}"
     _, path = resolve(uri)
     return realpath(path)
+
+
+def require_absolute(uris: Iterable[str]) -> None:
+    """Require that all machines of a cluster take paths for the same.
+
+    Raises:
+        CaptureError: if one is relative.
+    """
+    for uri in uris:
+        if "://" not in uri and not PurePosixPath(uri).is_absolute():
+            raise CaptureError(uri, _RELATIVE)
 
 
 def is_folder(uri: str) -> bool:

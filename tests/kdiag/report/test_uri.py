@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import CaptureError
-from kdiag.pipeline.uri import (
+from kdiag.report.uri import (
     canonical,
     expand,
     is_folder,
