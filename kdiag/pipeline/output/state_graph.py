@@ -1,13 +1,13 @@
 """A state in a file that no reader executes: a graph of kdiag's own objects in msgpack.
 
     format   1
-    nodes    [kind, ...] for each object; a reference is its index, and the first one is the root
+    nodes    [kind, ...] for each object; [index] refers to one, and the first element to the root
 
-    list set deque   their items            object     its class, arguments, attributes, items
-    tuple            as a list              call       one of a few constructors, likewise
-    dict             keys and values        struct     its class, names and values of its fields
-    bytes            themselves             method     an object, and the name
-    name             a class or a function of kdiag
+    list set tuple   their items            plain      an object: its shape, arguments, attributes
+    dict             keys and values        struct     its shape, the values of its fields
+    shape            a class, and names     object     what is not plain: also its state and items
+    str bytes        themselves             call       one of a few constructors, likewise
+    name             a class or function    method     an object, and the name
 
 Numbers, short texts and bytes stand where they are used; everything else is a node, so that what
 two objects share is shared again. A reader makes objects of kdiag's classes and sets their
@@ -19,7 +19,6 @@ import copyreg
 import importlib
 import io
 import itertools
-import struct
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -33,8 +32,6 @@ from kdiag.errors import ReportError
 
 FORMAT: Final = 1
 _OWN: Final = "kdiag."
-_REFERENCE: Final = 0
-_INDEX: Final = struct.Struct("<I")
 _LEAST_SHARED_BYTES: Final = 32
 _LARGEST_INT: Final = (1 << 63) - 1
 _PLAIN: Final = (type(None), bool, float)
@@ -84,7 +81,7 @@ def decode_state(data: bytes, where: str) -> Any:
         ReportError: if they are no state, or one of another format.
     """
     try:
-        graph = msgspec.msgpack.decode(data, type=_Graph, ext_hook=_reference)
+        graph = msgspec.msgpack.decode(data, type=_Graph)
     except msgspec.DecodeError as error:
         raise ReportError(where, f"is no state of a stream: {error}; begin another one") from error
     if graph.format != FORMAT:
@@ -96,22 +93,12 @@ def decode_state(data: bytes, where: str) -> Any:
         raise ReportError(where, f"is damaged, or of another release: {error}") from error
 
 
-class _Reference(int):
-    """The index of a node."""
-
-
-def _reference(code: int, data: memoryview) -> _Reference:
-    if code != _REFERENCE:
-        raise ValueError(f"extension {code}")
-    return _Reference(_INDEX.unpack(data)[0])
-
-
 class _Encoder:
     """Makes nodes of objects."""
 
     def __init__(self) -> None:
         self.nodes: list[_Node] = []
-        self._indexes: dict[int | str, int] = {}
+        self._indexes: dict[Any, int] = {}
         self._kept: list[Any] = []  # so that no id is given twice
 
     def put(self, value: Any) -> Any:
@@ -126,28 +113,39 @@ class _Encoder:
         key = value if kind is str else id(value)
         index = self._indexes.get(key)
         if index is None:
-            index = self._indexes[key] = len(self.nodes)
-            self._kept.append(value)
-            node: _Node = []
-            self.nodes.append(node)
-            node.extend(self._node(value, kind))
-        return msgspec.msgpack.Ext(_REFERENCE, _INDEX.pack(index))
+            index = self._begin(key, value)
+            self.nodes[index].extend(self._node(value, kind))
+        return [index]
+
+    def _begin(self, key: Any, value: Any) -> int:
+        """Begin a node, and return its index: what it holds may hold it."""
+        index = self._indexes[key] = len(self.nodes)
+        self._kept.append(value)
+        self.nodes.append([])
+        return index
+
+    def _shape(self, kind: type, names: Iterable[str]) -> list[int]:
+        """Return a reference to a class, and the names of attributes in their order."""
+        key = kind, tuple(names)
+        index = self._indexes.get(key)
+        if index is None:
+            index = self._begin(key, kind)
+            self.nodes[index].extend(["shape", _path(kind), *key[1]])
+        return [index]
 
     def _node(self, value: Any, kind: type) -> _Node:
         if kind in _SEQUENCES:
             return [_SEQUENCES[kind], *map(self.put, value)]
         if kind is dict:
-            return ["dict", *self._flat(value)]
+            return ["dict", *(self.put(each) for pair in value.items() for each in pair)]
         if kind in _SIMPLE_NODES:
             return _SIMPLE_NODES[kind](value)
         if isinstance(value, Enum):
             return ["enum", self.put(_path(kind)), self.put(value.value)]
         if isinstance(value, msgspec.Struct):
-            return ["struct", self.put(_path(kind)), *self._flat(msgspec.structs.asdict(value))]
+            fields = msgspec.structs.asdict(value)
+            return ["struct", self._shape(kind, fields), *map(self.put, fields.values())]
         return self._function(value, kind) or self._reduced(value)
-
-    def _flat(self, items: dict[Any, Any]) -> Iterator[Any]:
-        return (self.put(each) for pair in items.items() for each in pair)
 
     def _function(self, value: Any, kind: type) -> _Node:
         """Return the node of what can be called, or a class; empty for anything else."""
@@ -165,8 +163,13 @@ class _Encoder:
         if function is getattr:  # a method of a type in C, or of a slot
             return ["method", self.put(arguments[0]), arguments[1]]
         if function is copyreg.__newobj__:  # type: ignore[attr-defined] # typeshed leaves it out
-            what = ["object", self.put(_path(arguments[0]))]
-            arguments = arguments[1:]
+            cls, *arguments = arguments
+            attributes = _attributes(state)
+            if attributes is not None and items is None and pairs is None:
+                given = [self.put(each) for each in arguments]
+                shape = self._shape(cls, attributes)
+                return ["plain", shape, given, *map(self.put, attributes.values())]
+            what = ["object", self.put(_path(cls))]
         elif function in _NAMES:
             what = ["call", _NAMES[function]]
         elif isinstance(function, type):
@@ -191,9 +194,9 @@ class _Decoder:
 
     def value(self, put: Any) -> Any:
         """Return what a value or a reference stands for."""
-        if type(put) is not _Reference:
+        if type(put) is not list:
             return put
-        index = int(put)
+        index = put[0]
         if index not in self._made:
             made = self._make(index, self._nodes[index])
             self._made.setdefault(index, made)  # another, where it holds something that holds it
@@ -203,6 +206,8 @@ class _Decoder:
         kind, *rest = node
         if kind in {"list", "set", "dict"}:
             return self._filled(index, kind, rest)
+        if kind == "plain":
+            return self._plain(index, *rest)
         if kind in {"object", "call"}:
             return self._object(index, kind, rest)
         if kind in _SIMPLE:
@@ -220,6 +225,13 @@ class _Decoder:
             made.extend(values)
         else:
             made.update(_pairs(values) if kind == "dict" else values)
+        return made
+
+    def _plain(self, index: int, shape: Any, arguments: list[Any], *values: Any) -> Any:
+        cls, names = self.value(shape)
+        made = cls.__new__(cls, *map(self.value, arguments))
+        made = self._made.setdefault(index, made)
+        _set_state(made, dict(zip(names, map(self.value, values), strict=True)))
         return made
 
     def _object(self, index: int, kind: str, rest: list[Any]) -> Any:
@@ -264,6 +276,15 @@ _SIMPLE: Final[dict[str, Callable[..., Any]]] = {
     "int": int,
     "file": _file,
 }
+
+
+def _attributes(state: Any) -> dict[str, Any] | None:
+    """Return the attributes in a state, those of slots too; None if it is of another kind."""
+    if isinstance(state, tuple) and len(state) == 2:  # noqa: PLR2004 - a dictionary and slots
+        own, slots = state
+        if isinstance(own, dict | None) and isinstance(slots, dict):
+            return {**(own or {}), **slots}
+    return state if isinstance(state, dict) else None
 
 
 def _pairs(items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
@@ -333,8 +354,13 @@ def _method(owner: Any, name: str) -> Any:
     return getattr(owner, name)
 
 
-def _struct(path: str, *fields: Any) -> Any:
-    return _named(path)(**dict(_pairs(fields)))
+def _struct(shape: tuple[Any, tuple[str, ...]], *values: Any) -> Any:
+    cls, names = shape
+    return cls(**dict(zip(names, values, strict=True)))
+
+
+def _shape(path: str, *names: str) -> tuple[Any, tuple[str, ...]]:
+    return _named(path), names
 
 
 _METHOD_OWNERS: Final = (list, dict, set, deque, bytearray)
@@ -343,5 +369,6 @@ _MADE_OF: Final[dict[str, Callable[..., Any]]] = {
     "enum": lambda path, value: _named(path)(value),
     "method": _method,
     "partial": lambda function, given, named: partial(function, *given, **named),
+    "shape": _shape,
     "struct": _struct,
 }

@@ -8,7 +8,7 @@ from kdiag.pcap.reader import CaptureReader
 from kdiag.pipeline.output.checkpoint import load_state, read_whole, save_state, write_whole
 from recordings.capture_sets import recorded_sets, write_hard_cases
 
-LARGE_BYTES = 300_000
+LARGE_BYTES = 100_000
 
 
 def test_what_is_kept_comes_back_or_is_nothing(tmp_path: Path) -> None:

@@ -89,11 +89,14 @@ def test_nothing_of_others_is_kept() -> None:
         ["name", "os:system"],
         ["name", "kdiag.clock:time.time"],
         ["name", "kdiag.nowhere:f"],
-        ["object", "subprocess:Popen", [["ls"]], None, [], []],
-        ["call", "eval", ["1"], None, [], []],
+        ["shape", "subprocess:Popen", "args"],
+        ["object", "subprocess:Popen", [b"ls"], None, [], []],
+        ["call", "eval", [b"1"], None, [], []],
         ["method", "text", "join"],
-        ["struct", "kdiag.exchange.model:Connection", "nonsense", 1],
-        ["list", msgspec.msgpack.Ext(0, b"\xff\xff\0\0")],
+        ["struct", ["kdiag.exchange.model:Connection"], "nonsense", 1],
+        ["list", [65_535]],
+        ["list", [[]]],
+        ["plain", [0], [], 1],
         ["nothing"],
         [],
         7,
@@ -101,8 +104,7 @@ def test_nothing_of_others_is_kept() -> None:
 )
 def test_a_state_that_somebody_made_calls_nothing(node: Any) -> None:
     """It is refused with its name."""
-    reference = msgspec.msgpack.Ext(0, b"\0\0\0\0")
-    data = msgspec.msgpack.encode({"format": FORMAT, "nodes": [reference, node]})
+    data = msgspec.msgpack.encode({"format": FORMAT, "nodes": [[0], node]})
     with pytest.raises(ReportError, match=r"^part-0: is damaged"):
         decode_state(data, "part-0")
 
