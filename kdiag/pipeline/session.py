@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import javaproperties
 
 from kdiag.errors import ReportError, install_command
-from kdiag.report.uri import require_absolute
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -194,6 +193,8 @@ def require_reach(session: "SparkSession", uris: Iterable[str]) -> None:
     Raises:
         CaptureError: if one is relative, and the session is of other machines.
     """
+    from kdiag.report.uri import require_absolute  # noqa: PLC0415 - needs an extra: see `require`
+
     if not is_local(session.sparkContext.master):
         require_absolute(uris)
 

@@ -83,7 +83,8 @@ def _contradict(one: Rebalance, other: Rebalance) -> bool:
     """Return whether each source names a first cause of which the other says nothing.
 
     Where a source counted the generation on, or is not sure of more than its member, it may be of
-    another generation.
+    another generation. All members rejoin in every rebalance: one source may see that first, and
+    another one what else happened then.
     """
     causes = (*one.causes, *other.causes)
     is_open = CauseKind.UNKNOWN in {each.cause for each in causes}
@@ -91,7 +92,8 @@ def _contradict(one: Rebalance, other: Rebalance) -> bool:
         return False
     first, second = one.cause, other.cause
     is_sure = {first.confidence, second.confidence} == {Confidence.CERTAIN}
-    if not is_sure and first.member_id != second.member_id:
+    is_rejoin = CauseKind.MEMBER_REJOINED in {first.cause, second.cause}
+    if first.member_id != second.member_id and (is_rejoin or not is_sure):
         return False
     is_known = any(_is_same(first, each) for each in other.causes)
     return not is_known and not any(_is_same(second, each) for each in one.causes)

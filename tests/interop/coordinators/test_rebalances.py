@@ -43,7 +43,7 @@ _EPOCHS: Final = r"\[GroupId {group}\] "
 _AGAIN: Final = rf"group {{group}} .*(Leader|metadata for member)|{_EPOCHS}Bumped"
 BEGINS: Final = {
     "member_joined": rf"group {{group}} .*Adding new member {{name}}|{_EPOCHS}Member .* joins",
-    "member_failed": rf"group {{group}} .*removing member {{name}}|{_EPOCHS}Member .* fenced",
+    "member_failed": rf"Member {{name}}.* in group {{group}} has failed|{_EPOCHS}Member .* fenced",
     "member_left": rf"group {{group}} .*LeaveGroup|{_EPOCHS}Member .* left",
     "partitions_changed": _AGAIN,
     "subscription_changed": _AGAIN,
@@ -274,19 +274,26 @@ def explained(*sources: object, groups: Sequence[str]) -> dict[str, dict[str, An
 
 
 def disagreements(drill: Drill, group: dict[str, Any]) -> Iterator[str]:
-    """Yield where a source is wrong; what it does not know is no disagreement."""
+    """Yield where a source is wrong; what it does not know is no disagreement.
+
+    A member may have rejoined of its own accord right before, which is told as well then.
+    """
     rebalances = {each["generation"]: each for each in group["rebalances"]}
     clients = {each["member_id"]: each["client_id"] for each in group["members"]}
     for generation, (cause, name) in drill.done.items():
         if generation not in rebalances:
             yield f"{generation}: not there"
             continue
-        first = rebalances[generation]["causes"][0]
-        if first["cause"] not in {cause, COARSER.get(cause), "unknown"}:
-            yield f"{generation}: {first['cause']} for {cause}"
-        client = first["client_id"] or clients.get(first["member_id"])
-        if name is not None and client is not None and client != name:
-            yield f"{generation}: {client} for {name}"
+        causes = rebalances[generation]["causes"]
+        told = [
+            (each["cause"], each["client_id"] or clients.get(each["member_id"])) for each in causes
+        ]
+        if not any(
+            said in {cause, COARSER.get(cause), "unknown"}
+            and (None in {name, client} or client == name)
+            for said, client in told
+        ):
+            yield f"{generation}: {told} for {cause} {name}"
 
 
 def told_shortly(group: dict[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ import confluent_kafka
 import kafka
 
 _POLL_S: Final = 0.05
-_SESSION_MS: Final = 2000
+_SESSION_MS: Final = 4000
 _BEAT_MS: Final = 300
 _METADATA_MS: Final = 700
 

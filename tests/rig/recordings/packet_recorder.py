@@ -22,7 +22,7 @@ from programs.child_program import ChildProgram
 _QUIET_S: Final = 2.0
 _CHUNK_BYTES: Final = 1 << 16
 _BUFFER_KIB: Final = 1 << 16
-"""In immediate mode a packet of any size takes 256 KiB of it: tcpdump's own 2 MiB hold eight."""
+"""A burst must fit into it. In tcpdump's immediate mode a packet of any size would take 256 KiB."""
 _COUNTS: Final = re.compile(r"(\d+) packets? captured\n(\d+) packets? received by filter\n(\d+) ")
 
 
@@ -34,7 +34,7 @@ def recording(file: Path, ports: Collection[int]) -> Iterator[None]:
         RuntimeError: if tcpdump does not start, or did not see every packet.
     """
     expression = " or ".join(f"tcp port {port}" for port in ports)
-    how = ["-U", "--immediate-mode", "-B", str(_BUFFER_KIB), "-s", "0"]
+    how = ["-U", "-B", str(_BUFFER_KIB), "-s", "0"]
     command = ["tcpdump", "-i", "lo", *how, "-w", "-", expression]
     with ChildProgram(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tcpdump:
         assert tcpdump.stdout is not None

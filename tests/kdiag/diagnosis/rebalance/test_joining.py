@@ -95,6 +95,18 @@ def test_contradictions_are_told() -> None:
         assert told.startswith("group orders, generation 2: the capture says member_joined (a), ")
 
 
+def test_one_member_may_rejoin_while_another_one_leaves() -> None:
+    """All rejoin in every rebalance; sources may see the two in another order."""
+    logged = rebalance(2, CauseKind.MEMBER_REJOINED, member_id="b")
+    (joined,), contradictions = join_histories(
+        [history("capture", rebalance(2, LEFT)), history("log", logged)]
+    )
+
+    assert contradictions == []
+    told = [(each.cause, each.member_id) for each in joined.rebalances[0].causes]
+    assert told == [(LEFT, "a"), (CauseKind.MEMBER_REJOINED, "b")]
+
+
 def test_phases_are_of_whichever_source_saw_them() -> None:
     """A log knows none; it knows when the rebalance began."""
     seen, logged = rebalance(2, JOINED), rebalance(2, JOINED)
