@@ -52,6 +52,10 @@ COMMANDS: Final = {
         "kdiag_cli.commands.find_coordinator.command",
         "Ask every broker who coordinates a group, and if that is healthy.",
     ),
+    "groups": (
+        "kdiag_cli.commands.groups.command",
+        "Show every group: its state, members and lag; or all about some.",
+    ),
     "rebalance": (
         "kdiag_cli.commands.rebalance.command",
         "Say why groups rebalance: who, why, how long, who was slowest.",
@@ -73,7 +77,7 @@ COMMANDS: Final = {
         "Show the settings of the client and where each comes from.",
     ),
     "errcode": (
-        "kdiag_cli.commands.errcode",
+        "kdiag_cli.commands.help.errcode",
         "Explain an error code: what it means and what to do.",
     ),
     "help": (
@@ -86,7 +90,7 @@ COMMANDS: Final = {
 PANELS: Final = {
     "Captures": ("decode", "report", "query", "tables", "pipeline"),
     "Cluster": ("check", "tail", "latency", "tune-buffers", "request", "api-versions"),
-    "Groups": ("find-coordinator", "rebalance"),
+    "Groups": ("groups", "find-coordinator", "rebalance"),
     "Reference": ("help", "errcode", "config", "completion"),
 }
 """The headings of the help, with their commands."""

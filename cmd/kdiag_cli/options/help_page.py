@@ -27,14 +27,14 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
     for heading, names in {
         "Choose": """--api --broker --client --connection --count --error --errors --exit --explain
             --follow --from --from-beginning --generation --grep --group --header --isolation
-            --key --min-latency --moves --offset --parameter --partition --port --quick
-            --resume-file --share --show --since --status --to --topic --txn --until --wait --where
-            --with-waits""",
+            --key --lag-above --match --min-latency --moves --offset --parameter --partition --port
+            --quick --resume-file --share --show --since --state --status --stuck --to --topic --txn
+            --type --until --wait --where --with-waits""",
         "Show": """--all --bytes --color --defaults --fail-on --features --fields --format
             --help-json --html --json --key-format --list --nagios --no-bodies --no-headers
             --origin --out --output --quiet --raw --show-aborted --show-control --show-secrets
-            --sort --sql
-            --summary --tcp --template --time --trace --value-format --values --wide --write""",
+            --sort --sql --summary --tcp --template --time --times --trace --value-format --values
+            --wide --write""",
         "Read": """--broker-log --decode-as --each-interface --filter --keylog --live
             --log-zone --promiscuous --separate-networks --topic-ids""",
         "Measure": """--acks --batch-records --duration --end-to-end --interval --max-wait

@@ -20,6 +20,7 @@ KNOWN: Final = {
     "request ListGroups --to all": (8, '"groupId": "orders"', "broker 3 (127.0.0.1"),
     "find-coordinator orders": (8, "orders\t", "KD3007: broker 3"),
     "find-coordinator --moves": (8, "2\t127.0.0.1", "did not answer the ApiVersions"),
+    "groups": (8, "orders\tconsumer\tStable", "KD3413: broker 3"),
     "tune-buffers --no-prove": (8, "1\t127.0.0.1", "accepts connections but says nothing"),
 }
 """Exit code, a result of a broker that answers, and what is said of the one that does not."""

@@ -35,6 +35,8 @@ COMMANDS: Final = (
     "request Metadata",
     "request ListGroups --to all",
     "request ListGroups --to coordinator:g",
+    "groups",
+    "groups g --watch",
     "find-coordinator g",
     "find-coordinator --moves",
     "find-coordinator g --watch",

@@ -7,31 +7,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import confluent_kafka
 import pytest
 
-from kdiag.client.cluster_client import ClusterClient
-from kdiag.client.config.load import ConfigSources, load_config
-from kdiag.client.configured_client import configured_client
-from kdiag.clock import SystemClock
+from group_stories.real_members import client_of, join, join_share_group, join_streams_group
 from kdiag.wire.api.create_topics import (
     CreatableTopic,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kdiag.wire.api.share_group_heartbeat import (
-    ShareGroupHeartbeatRequest,
-    ShareGroupHeartbeatResponse,
-)
-from kdiag.wire.api.streams_group_heartbeat import (
-    StreamsGroupHeartbeatRequest,
-    StreamsGroupHeartbeatResponse,
-    Subtopology,
-    Topology,
-)
-from kdiag.wire.error_code import CODE_BY_NAME
-from kdiag.wire.schema import Struct
 from programs.kdiag_program import Done, kdiag, start_kdiag
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.releases import NEWEST, OLDEST, USUAL
@@ -39,9 +22,6 @@ from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 
 pytestmark = pytest.mark.real
 TOPIC = "orders"
-CLOCK = SystemClock()
-STILL_LOADING = {CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"], CODE_BY_NAME["NOT_COORDINATOR"]}
-MEMBER = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +34,6 @@ def three(
     with KafkaCluster(USUAL, folder, ports=free_ports(3)) as cluster:
         create_topic(cluster.bootstrap)
         yield cluster
-
-
-def client_of(bootstrap: str) -> ClusterClient:
-    """Return a client that is not connected."""
-    config = load_config(ConfigSources(properties=[f"bootstrap.servers={bootstrap}"]))
-    return configured_client(config, CLOCK)
 
 
 def create_topic(bootstrap: str) -> None:
@@ -80,56 +54,13 @@ def found(bootstrap: str, *names: str) -> dict[str, dict[str, Any]]:
     return {each["key"]: each for each in json.loads(done.out)["data"]}
 
 
-def heartbeat(bootstrap: str, group: str, request: Struct, answer: type[Struct]) -> None:
-    """Have a member join a group by its first heartbeat, once its coordinator is ready."""
-    with client_of(bootstrap) as client:
-        client.connect()
-        code = join_once(client, group, request, answer)
-        while code in STILL_LOADING:
-            code = join_once(client, group, request, answer)
-    assert code == 0
-
-
-def join_once(client: ClusterClient, group: str, request: Struct, answer: type[Struct]) -> int:
-    """Ask the coordinator of a group to take a member, and return the error code."""
-    question = FindCoordinatorRequest(coordinator_keys=[group])
-    named = client.ask_any(question, FindCoordinatorResponse).coordinators[0]
-    if named.error_code:
-        return CODE_BY_NAME["NOT_COORDINATOR"]
-    body: Any = client.ask(named.node_id, request, answer)
-    code: int = body.error_code
-    return code
-
-
-def join(group: str, bootstrap: str, running: ExitStack, **settings: str) -> None:
-    """Have a consumer of librdkafka join a group, until it has partitions."""
-    options = {"bootstrap.servers": bootstrap, "group.id": group, **settings}
-    consumer = confluent_kafka.Consumer({key.replace("_", "."): v for key, v in options.items()})
-    running.callback(consumer.close)
-    consumer.subscribe([TOPIC])
-    while not consumer.assignment():
-        consumer.poll(0.1)
-
-
 def test_each_type_of_group_is_told_right(three: KafkaCluster) -> None:
     """Classic, KIP-848, share and streams groups, and one that does not exist."""
-    share = ShareGroupHeartbeatRequest("g-share", MEMBER, 0, None, [TOPIC])
-    streams = StreamsGroupHeartbeatRequest(
-        group_id="g-streams",
-        member_id=MEMBER,
-        rebalance_timeout_ms=10_000,
-        topology=Topology(1, [Subtopology("0", [TOPIC])]),
-        active_tasks=[],
-        standby_tasks=[],
-        warmup_tasks=[],
-        process_id="p",
-        client_tags=[],
-    )
     with ExitStack() as running:
-        join("g-classic", three.bootstrap, running)
-        join("g-consumer", three.bootstrap, running, group_protocol="consumer")
-        heartbeat(three.bootstrap, "g-share", share, ShareGroupHeartbeatResponse)
-        heartbeat(three.bootstrap, "g-streams", streams, StreamsGroupHeartbeatResponse)
+        join("g-classic", three.bootstrap, running, TOPIC)
+        join("g-consumer", three.bootstrap, running, TOPIC, group_protocol="consumer")
+        join_share_group("g-share", three.bootstrap, TOPIC)
+        join_streams_group("g-streams", three.bootstrap, TOPIC)
         names = ["g-classic", "g-consumer", "g-share", "g-streams", "g-none"]
         groups = {name: each["group"] for name, each in found(three.bootstrap, *names).items()}
     assert groups["g-classic"] == {"type": "classic", "state": "Stable"}
@@ -171,7 +102,7 @@ def test_older_and_newer_brokers_answer_as_well(
     bootstrap = cluster.address(Listener.PLAINTEXT)
     with ExitStack() as running:
         create_topic(bootstrap)
-        join("g-classic", bootstrap, running)
+        join("g-classic", bootstrap, running, TOPIC)
         report = found(bootstrap, "g-classic")["g-classic"]
     assert report["coordinator"]["node_id"] == 1
     assert report["group"]["type"] == "classic"

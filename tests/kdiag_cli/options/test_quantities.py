@@ -125,7 +125,7 @@ def test_every_option_has_the_grammar_of_its_kind(command: str, option: str, met
 def test_the_options_that_must_be_there_are_there() -> None:
     """An option whose metavar is changed does not slip through."""
     found = {(command, option) for command, option, _ in quantities()}
-    live = {"api-versions", "check", "find-coordinator", "latency", "request", "tail"}
+    live = {"api-versions", "check", "find-coordinator", "groups", "latency", "request", "tail"}
     assert {(name, "--timeout") for name in (*live, "tune-buffers")} <= found
     assert {("decode", each) for each in ("--min-latency", "--max-frame", "--max-waiting")} <= found
     assert set(SPECIAL) <= found

@@ -2,6 +2,5 @@
 
 options     the options, and the plan of a check
 run         connects, checks, prints
-text        the rows, for people and for programs
-nagios      one status line and four exit codes instead, for monitoring systems
+text        the rows, for people and for programs; the worst, for monitoring systems
 """

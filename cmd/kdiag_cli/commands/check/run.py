@@ -11,10 +11,10 @@ from kdiag.diagnosis.check.judgement import judge
 from kdiag.diagnosis.check.report import CheckPart
 from kdiag.findings.rule import Severity
 from kdiag.probe.check.run import check
-from kdiag_cli.commands.check.nagios import run_plugin
 from kdiag_cli.commands.check.options import CheckOptions, plan_of
-from kdiag_cli.commands.check.text import document, print_rows
+from kdiag_cli.commands.check.text import document, plugin_result, print_rows
 from kdiag_cli.exit_code import ExitCode, exit_code_of
+from kdiag_cli.live.plugin import run_plugin
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import asking_ns, observing
 from kdiag_cli.options.live import LiveOptions, client_config
@@ -33,7 +33,7 @@ def run(options: CheckOptions, live: LiveOptions) -> int:
         if not all(names):
             raise typer.BadParameter("a name is not empty", param_hint=option)
     if options.is_nagios:
-        return run_plugin(lambda: check_cluster(options, live), live.timeout_ns)
+        return run_plugin(lambda: plugin_result(check_cluster(options, live)), live.timeout_ns)
     return run_live(
         lambda: _print(check_cluster(options, live), options, live),
         live.timeout_ns,

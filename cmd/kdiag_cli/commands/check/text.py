@@ -1,4 +1,4 @@
-"""The rows of a check, for people and for programs.
+"""The rows of a check, for people and for programs; and its worst, for Nagios.
 
     ok       TCP            0.1 ms  localhost:9092 (127.0.0.1)
     error    Listeners      0.2 ms  broker 2 at localhost:9093: TCP: connection refused ...
@@ -10,7 +10,18 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from kdiag.diagnosis.check.report import NOT_COME_TO, CheckRow, CheckStatus, listed
+from kdiag.diagnosis.check.report import (
+    NOT_COME_TO,
+    CheckPart,
+    CheckRow,
+    CheckStage,
+    CheckStatus,
+    listed,
+)
+from kdiag.findings.finding import worst
+from kdiag.findings.rule import Severity
+from kdiag_cli.exit_code import exit_code_of
+from kdiag_cli.live.plugin import PluginResult, PluginStatus, status_of
 from kdiag_cli.output.result import milliseconds
 from kdiag_cli.output.table.layout import TableColumn
 from kdiag_cli.output.table.printer import print_table
@@ -78,3 +89,25 @@ def _sameness(row: CheckRow) -> tuple[str, str, str]:
 def _time(took_ns: int | None) -> str:
     took_ms = milliseconds(took_ns)
     return "" if took_ms is None else f"{took_ms:.1f} ms"
+
+
+def plugin_result(report: CheckPart) -> PluginResult:
+    """Return what a plugin says of a report."""
+    return PluginResult(plugin_status(report), summary(report))
+
+
+def plugin_status(report: CheckPart) -> PluginStatus:
+    """Return the status of a report."""
+    code = exit_code_of(report.problems, is_partial=report.is_partial)
+    return status_of(code, worst(report.findings))
+
+
+def summary(report: CheckPart) -> str:
+    """Return the worst finding of a report, or the facts of a healthy cluster."""
+    bar = worst(report.findings)
+    if bar in {Severity.ERROR, Severity.WARNING}:
+        first, *others = [each for each in report.findings if each.severity is bar]
+        more = f" (and {len(others)} more)" if others else ""
+        return f"{first.id} {first.title}{more}. {first.fix}"
+    rows = [each for each in report.rows if each.stage is CheckStage.METADATA]
+    return next((each.detail for each in rows if each.status is CheckStatus.OK), "no answer")

@@ -1,7 +1,19 @@
-from kdiag.diagnosis.check.report import NOT_COME_TO, CheckRow, CheckStage, CheckStatus
-from kdiag_cli.commands.check.text import document, print_rows
+import pytest
+
+from client_ends.client_peers import closed_port
+from kdiag.diagnosis.check.report import (
+    NOT_COME_TO,
+    CheckPart,
+    CheckRow,
+    CheckStage,
+    CheckStatus,
+)
+from kdiag.errors import ConnectError, Layer
+from kdiag.findings.finding import found
+from kdiag_cli.commands.check.text import document, plugin_status, print_rows, summary
+from kdiag_cli.live.plugin import PluginStatus
 from made_values.check_subject import MS
-from programs.kdiag_program import Printed
+from programs.kdiag_program import Printed, kdiag
 
 ROWS = [
     CheckRow(
@@ -85,3 +97,44 @@ def test_a_document_has_the_facts_of_its_stage() -> None:
         "operations": 1,
     }
     assert document(ROWS[4])["target"] is None
+
+
+METADATA = CheckRow(stage=CheckStage.METADATA, status=CheckStatus.OK, detail="cluster x, 3 brokers")
+REFUSED = ConnectError("a:1", Layer.TCP, "refused")
+WARNING = found("KD2007", node_id=3)
+ERROR = found("KD2008", why="silence")
+NOTE = found("KD2004", count=2)
+
+
+@pytest.mark.parametrize(
+    ("report", "status"),
+    [
+        (CheckPart(), PluginStatus.OK),
+        (CheckPart(findings=[NOTE]), PluginStatus.OK),
+        (CheckPart(findings=[NOTE, WARNING]), PluginStatus.WARNING),
+        (CheckPart(findings=[WARNING, ERROR]), PluginStatus.CRITICAL),
+        (CheckPart(errors=[REFUSED]), PluginStatus.CRITICAL),
+        (CheckPart(error_names=["GROUP_AUTHORIZATION_FAILED"]), PluginStatus.CRITICAL),
+    ],
+)
+def test_a_report_is_as_bad_as_the_worst_of_it(report: CheckPart, status: PluginStatus) -> None:
+    """Notes are no warnings."""
+    assert plugin_status(report) is status
+
+
+def test_the_line_says_what_is_worst() -> None:
+    """And how much more of that there is; else what the cluster is."""
+    assert summary(CheckPart(rows=[METADATA], findings=[NOTE])) == "cluster x, 3 brokers"
+    assert (
+        summary(CheckPart(findings=[NOTE, ERROR, WARNING])) == f"KD2008 {ERROR.title}. {ERROR.fix}"
+    )
+    again = found("KD2007", node_id=4)
+    assert " (and 1 more). " in summary(CheckPart(findings=[WARNING, again]))
+    assert summary(CheckPart()) == "no answer"
+
+
+def test_the_exit_code_of_the_program_is_that_of_the_plugin() -> None:
+    """Not kdiag's own."""
+    done = kdiag("check", "-b", f"127.0.0.1:{closed_port()}", "--nagios", "--quick")
+    assert done.code == 2
+    assert done.out.startswith("KAFKA CRITICAL - KD1101 nothing listens on 127.0.0.1")

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from kdiag.wire.error_code import ERROR_BY_CODE
-from kdiag_cli.commands.errcode import EXAMPLES, complete_errors
+from kdiag_cli.commands.help.errcode import EXAMPLES, complete_errors
 from programs.kdiag_program import kdiag
 
 

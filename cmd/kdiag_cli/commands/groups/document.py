@@ -1,0 +1,80 @@
+"""Groups as JSON, in the shape that `kdiag help output` states."""
+
+from typing import Any
+
+from kdiag.diagnosis.groups.model import Assignment, DescribedMember, Group, PartitionLag
+from kdiag.diagnosis.groups.rates import GroupRates
+
+
+def group_document(
+    group: Group, rates: GroupRates | None = None, *, is_whole: bool
+) -> dict[str, Any]:
+    """Return a group.
+
+    Args:
+        group: as it is.
+        rates: how fast it reads; None where it was looked at once.
+        is_whole: whether its members and partitions are listed.
+    """
+    document: dict[str, Any] = {
+        "group": group.group,
+        "type": group.type,
+        "state": group.state,
+        "coordinator": group.coordinator,
+        "protocol": group.protocol,
+        "assignor": group.assignor,
+        "epoch": group.epoch,
+        "members": None if group.members is None else len(group.members),
+        "partitions": len(group.partitions),
+        "uncommitted": group.uncommitted_count,
+        "lag": group.lag,
+        "lag_exact": all(each.is_lag_exact for each in group.partitions if each.lag is not None),
+        "lag_ms": group.lag_ms,
+        "error": group.error,
+    }
+    if rates is not None:
+        document["rates"] = rates
+    if is_whole:
+        document["assignment_epoch"] = group.assignment_epoch
+        document["member_list"] = [_member(each) for each in group.members or ()]
+        document["partition_list"] = [_partition(each) for each in group.partitions]
+    return document
+
+
+def _member(member: DescribedMember) -> dict[str, Any]:
+    return {
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "client_id": member.client_id,
+        "host": member.host,
+        "rack": member.rack,
+        "software": None,  # no API of Kafka's tells it
+        "epoch": member.epoch,
+        "subscribed": member.subscribed,
+        "assignment": _assignment(member.assignment),
+        "target": _assignment(member.target),
+    }
+
+
+def _assignment(assignment: Assignment | None) -> list[dict[str, Any]] | None:
+    if assignment is None:
+        return None
+    return [{"topic": topic, "partitions": [*assignment[topic]]} for topic in sorted(assignment)]
+
+
+def _partition(partition: PartitionLag) -> dict[str, Any]:
+    return {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "committed": partition.committed,
+        "start": partition.start,
+        "stable_end": partition.stable_end,
+        "end": partition.end,
+        "lag": partition.lag,
+        "lag_exact": partition.is_lag_exact,
+        "lag_ms": partition.lag_ms,
+        "committed_at": None,  # OffsetFetch does not tell it
+        "metadata": partition.metadata,
+        "member_id": partition.member_id,
+        "error": partition.error,
+    }

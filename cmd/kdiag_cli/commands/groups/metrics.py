@@ -1,0 +1,101 @@
+"""Groups for monitoring: metrics as Prometheus reads them, and the status line of a plugin.
+
+Source: the text exposition format of Prometheus 0.0.4; the Monitoring Plugins Development
+Guidelines.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from kdiag.diagnosis.groups.model import Group, GroupsReport, PartitionLag
+from kdiag.findings.finding import Finding, worst
+from kdiag.findings.rule import Severity
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.plugin import PluginResult, status_of
+
+_Sample = tuple[dict[str, str], float | None]
+
+_PER_PARTITION: Final[tuple[tuple[str, str, Callable[[PartitionLag], float | None]], ...]] = (
+    (
+        "kdiag_group_committed_offset",
+        "Offset that the group reads next.",
+        lambda each: each.committed,
+    ),
+    ("kdiag_group_partition_lag", "Records that the group has not read.", lambda each: each.lag),
+    (
+        "kdiag_group_partition_lag_seconds",
+        "Age of the record that the group reads next.",
+        lambda each: None if each.lag_ms is None else each.lag_ms / 1000,
+    ),
+)
+
+
+def prometheus_lines(report: GroupsReport) -> Iterator[str]:
+    """Yield the metrics of groups; what is not known has no sample."""
+    yield from _metric(
+        "kdiag_group_info",
+        "A group with its type and state; always 1.",
+        (({**_name(each), "type": each.type, "state": each.state}, 1) for each in report.groups),
+    )
+    yield from _metric(
+        "kdiag_group_members",
+        "Members of the group.",
+        ((_name(each), _count(each)) for each in report.groups),
+    )
+    for name, about, value in _PER_PARTITION:
+        yield from _metric(name, about, _samples(report.groups, value))
+    yield from _metric(
+        "kdiag_broker_unlisted",
+        "A broker that did not list its groups; always 1.",
+        (({"broker": str(node_id)}, 1) for node_id in sorted(report.failures)),
+    )
+
+
+def _samples(
+    groups: Iterable[Group], value: Callable[[PartitionLag], float | None]
+) -> Iterator[_Sample]:
+    for group in groups:
+        for each in group.partitions:
+            labels = {**_name(group), "topic": each.topic, "partition": str(each.partition)}
+            yield labels, value(each)
+
+
+def _name(group: Group) -> dict[str, str]:
+    return {"group": group.group}
+
+
+def _count(group: Group) -> int | None:
+    return None if group.members is None else len(group.members)
+
+
+def _metric(name: str, about: str, samples: Iterable[_Sample]) -> Iterator[str]:
+    yield f"# HELP {name} {about}"
+    yield f"# TYPE {name} gauge"
+    for labels, value in samples:
+        if value is not None:
+            told = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+            yield f"{name}{{{told}}} {value}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def plugin_result(
+    report: GroupsReport, findings: Sequence[Finding], code: ExitCode
+) -> PluginResult:
+    """Return what a plugin says of groups: the worst finding, or how many there are."""
+    bar = worst(findings)
+    lag = sum(each.lag or 0 for each in report.groups)
+    text = f"{len(report.groups)} groups, {lag} records to read"
+    if bar in {Severity.ERROR, Severity.WARNING}:
+        first, *others = [each for each in findings if each.severity is bar]
+        more = f" (and {len(others)} more)" if others else ""
+        text = f"{first.id} {first.title}{more}. {first.fix}"
+    figures = [f"groups={len(report.groups)}", f"lag={lag}"]
+    oldest_ms = max(
+        (each.lag_ms for each in report.groups if each.lag_ms is not None), default=None
+    )
+    if oldest_ms is not None:
+        figures.append(f"lag_age={oldest_ms / 1000:.3f}s")
+    return PluginResult(status_of(code, bar), text, tuple(figures))

@@ -1,0 +1,101 @@
+"""The run of `kdiag groups`: one look at the groups of a cluster, or several."""
+
+from collections.abc import Sequence
+
+from kdiag.diagnosis.groups.findings import above_bar, find_all
+from kdiag.diagnosis.groups.model import Group, GroupsReport
+from kdiag.findings.finding import Finding
+from kdiag_cli.commands.groups.document import group_document
+from kdiag_cli.commands.groups.metrics import plugin_result, prometheus_lines
+from kdiag_cli.commands.groups.options import COMMAND, GroupsOptions, LagBar
+from kdiag_cli.commands.groups.text import print_group, print_groups
+from kdiag_cli.commands.groups.watch import look, look_twice, watch
+from kdiag_cli.exit_code import ExitCode, exit_code_of
+from kdiag_cli.live.plugin import PluginResult, run_plugin
+from kdiag_cli.live.run import run_live
+from kdiag_cli.live.session import live_session
+from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.output.result import CommandResult, print_result
+from kdiag_cli.output.terminal import Output, say
+
+
+def run(options: GroupsOptions, live: LiveOptions) -> int:
+    """Look, print, and return the exit code of the program."""
+    if options.is_nagios:
+        return run_plugin(lambda: _said(options, live), live.timeout_ns)
+    work = watch if options.is_watching else _look
+    return run_live(
+        lambda: work(options, live), live.timeout_ns, command=COMMAND, output=live.output
+    )
+
+
+def _look(options: GroupsOptions, live: LiveOptions) -> ExitCode:
+    """Print the groups as they are."""
+    report, findings = _seen(options, live)
+    if options.is_prometheus:
+        output = Output()
+        for line in prometheus_lines(report):
+            output.line(line)
+        output.flush()
+        say(*report.warnings)
+        return _exit_code(options, report, findings)
+    whole = bool(options.names)
+    result = CommandResult(
+        COMMAND,
+        lambda: [group_document(each, is_whole=whole) for each in report.groups],
+        lambda output: _print(output, options, report.groups),
+        report.warnings,
+        findings,
+    )
+    print_result(result, live.output, is_wide=live.is_wide)
+    return _exit_code(options, report, findings)
+
+
+def _said(options: GroupsOptions, live: LiveOptions) -> PluginResult:
+    report, findings = _seen(options, live)
+    code = exit_code_of([], is_partial=bool(report.failures))
+    return plugin_result(report, findings, code)
+
+
+def _seen(options: GroupsOptions, live: LiveOptions) -> tuple[GroupsReport, list[Finding]]:
+    """Return the wanted groups, and what is wrong with them."""
+    with live_session(live) as client:
+        if options.is_stuck:
+            report, stuck = look_twice(client, options)
+        else:
+            report, stuck = look(client, options, live.timeout_ns), []
+    above = _above(options.lag_above, report)
+    return report, [*find_all(report), *stuck, *above]
+
+
+def _above(bar: LagBar | None, report: GroupsReport) -> list[Finding]:
+    """Return the findings of groups too far behind, and leave no others in the report."""
+    if bar is None:
+        return []
+    found = [
+        (each, above_bar(each, bar.text, lag=bar.lag, lag_ms=bar.lag_ms)) for each in report.groups
+    ]
+    report.groups = [each for each, finding in found if finding is not None]
+    return [finding for _, finding in found if finding is not None]
+
+
+def _print(output: Output, options: GroupsOptions, groups: Sequence[Group]) -> None:
+    if not options.names:
+        print_groups(output, groups, has_headers=options.has_headers)
+        return
+    for number, each in enumerate(groups):
+        if number:
+            output.line("")
+        print_group(output, each, has_headers=options.has_headers)
+
+
+def _exit_code(
+    options: GroupsOptions, report: GroupsReport, findings: Sequence[Finding]
+) -> ExitCode:
+    """Return the exit code; what keeps all groups from being told counts most."""
+    errors = [each.error for each in report.groups if each.error]
+    problems: list[str | ExitCode] = []
+    if options.names and len(errors) == len(report.groups):
+        problems += errors
+    is_partial = bool(report.failures or errors or report.warnings)
+    return exit_code_of(problems, findings, options.fail_on, is_partial=is_partial)

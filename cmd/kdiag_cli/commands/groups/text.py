@@ -1,0 +1,207 @@
+"""Groups for people: all in one table, or one with its members and partitions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from kdiag.diagnosis.groups.model import DescribedMember, Group, PartitionLag
+from kdiag.diagnosis.groups.rates import GroupRates
+from kdiag_cli.output.table.layout import TableColumn
+from kdiag_cli.output.table.printer import print_table
+from kdiag_cli.output.terminal import (
+    BOLD,
+    DIM,
+    GREEN,
+    RED,
+    YELLOW,
+    Output,
+    harmless,
+    print_paragraph,
+)
+from kdiag_cli.output.units import duration
+
+_STATES: Final = {
+    "Stable": GREEN,
+    "Empty": DIM,
+    "Dead": RED,
+    "unknown": RED,
+    "PreparingRebalance": YELLOW,
+    "CompletingRebalance": YELLOW,
+    "Reconciling": YELLOW,
+    "Assigning": YELLOW,
+    "NotReady": YELLOW,
+}
+_GROUPS: Final = (
+    TableColumn("GROUP"),
+    TableColumn("TYPE", 3),
+    TableColumn("STATE", colours=_STATES),
+    TableColumn("COORDINATOR", 5),
+    TableColumn("PROTOCOL", 7),
+    TableColumn("ASSIGNOR", 6),
+    TableColumn("MEMBERS", 1),
+    TableColumn("PARTITIONS", 4),
+    TableColumn("LAG"),
+    TableColumn("AGE-MS", 2, unit="ms"),
+    TableColumn("ERROR"),
+)
+_RATES: Final = (
+    TableColumn("CONSUMED/S"),
+    TableColumn("PRODUCED/S", 2),
+    TableColumn("DONE-IN-S", 1),
+    TableColumn("LOSES-IN-S", 1),
+)
+_MEMBERS: Final = (
+    TableColumn("CLIENT-ID"),
+    TableColumn("HOST"),
+    TableColumn("INSTANCE-ID", 2),
+    TableColumn("MEMBER-ID", 5),
+    TableColumn("RACK", 4),
+    TableColumn("EPOCH", 3),
+    TableColumn("LAG", 1),
+    TableColumn("OWNS"),
+    TableColumn("TO-OWN", 2),
+)
+_PARTITIONS: Final = (
+    TableColumn("PARTITION"),
+    TableColumn("COMMITTED"),
+    TableColumn("START", 5),
+    TableColumn("STABLE-END", 4),
+    TableColumn("END", 1),
+    TableColumn("LAG"),
+    TableColumn("AGE-MS", unit="ms"),
+    TableColumn("CLIENT-ID"),
+    TableColumn("HOST", 3),
+    TableColumn("METADATA", 6),
+    TableColumn("ERROR"),
+)
+
+
+def print_groups(
+    output: Output,
+    groups: Sequence[Group],
+    rates: Mapping[str, GroupRates] | None = None,
+    *,
+    has_headers: bool = True,
+) -> None:
+    """Print all groups in one table; with rates where they were looked at twice."""
+    columns = _GROUPS if rates is None else (*_GROUPS[:-1], *_RATES, _GROUPS[-1])
+    rows = [_row(each, None if rates is None else rates.get(each.group)) for each in groups]
+    if rates is None:
+        rows = [row[: len(_GROUPS) - 1] + row[-1:] for row in rows]
+    print_table(output, columns, rows, has_headers=has_headers)
+
+
+def _row(group: Group, rates: GroupRates | None) -> tuple[object, ...]:
+    known = rates or GroupRates()
+    return (
+        group.group,
+        group.type,
+        group.state,
+        group.coordinator and group.coordinator.node_id,
+        group.protocol,
+        group.assignor,
+        None if group.members is None else len(group.members),
+        len(group.partitions),
+        _lag(group.lag, is_exact=all(each.is_lag_exact for each in group.partitions if each.lag)),
+        group.lag_ms or None,
+        known.consumed_per_s,
+        known.produced_per_s,
+        known.left_s,
+        known.lost_s,
+        group.error,
+    )
+
+
+def _lag(lag: int | None, *, is_exact: bool) -> object:
+    """Return a lag; with a tilde where it is a difference of offsets."""
+    return lag if lag is None or is_exact else f"~{lag}"
+
+
+def print_group(
+    output: Output, group: Group, rates: GroupRates | None = None, *, has_headers: bool = True
+) -> None:
+    """Print all about one group."""
+    print_paragraph(output, _headline(output, group, rates))
+    if group.members:
+        rows = [_member_row(group, each) for each in group.members]
+        print_table(output, _MEMBERS, rows, has_headers=has_headers)
+    if group.partitions:
+        if group.members:
+            output.line("")
+        rows = [_partition_row(group, each) for each in group.partitions]
+        print_table(output, _PARTITIONS, rows, has_headers=has_headers)
+
+
+def _headline(output: Output, group: Group, rates: GroupRates | None) -> str:
+    """Return the facts of a group as a whole."""
+    parts = [f"{group.type} group, {group.state}"]
+    if group.coordinator is not None:
+        parts.append(f"coordinator {group.coordinator.node_id} at {group.coordinator}")
+    if group.assignor:
+        parts.append(f"assignor {group.assignor}")
+    if group.epoch is not None:
+        parts.append(f"epoch {group.epoch}")
+    if group.members is not None:
+        parts.append("1 member" if len(group.members) == 1 else f"{len(group.members)} members")
+    if group.lag is not None:
+        is_exact = all(each.is_lag_exact for each in group.partitions if each.lag)
+        age = f", {duration(group.lag_ms * 1e6)} behind" if group.lag_ms else ""
+        parts.append(f"lag {_lag(group.lag, is_exact=is_exact)}{age}")
+    if group.uncommitted_count:
+        parts.append(f"{group.uncommitted_count} partitions without a commit, and so without lag")
+    if rates is not None and rates.consumed_per_s is not None:
+        parts.append(f"reads {rates.consumed_per_s}/s, written {rates.produced_per_s}/s")
+    if group.error:
+        parts.append(output.paint(harmless(group.error), RED))
+    return f"{output.paint(harmless(group.group), BOLD)}: {'; '.join(parts)}"
+
+
+def _member_row(group: Group, member: DescribedMember) -> tuple[object, ...]:
+    own = [each for each in group.partitions if each.member_id == member.member_id]
+    lags = [each.lag for each in own if each.lag is not None]
+    is_exact = all(each.is_lag_exact for each in own if each.lag)
+    return (
+        member.client_id,
+        member.host,
+        member.instance_id,
+        member.member_id,
+        member.rack,
+        member.epoch,
+        _lag(sum(lags) if lags else None, is_exact=is_exact),
+        _owned(member.assignment),
+        None if member.is_reconciled else _owned(member.target),
+    )
+
+
+def _owned(assignment: Mapping[str, Sequence[int]] | None) -> str | None:
+    """Return partitions in few words: `orders[0-3,7] clicks[1]`."""
+    if assignment is None:
+        return None
+    parts = [f"{topic}[{_ranges(assignment[topic])}]" for topic in sorted(assignment)]
+    return " ".join(parts) or "nothing"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    runs: list[list[int]] = []
+    for each in sorted(numbers):
+        if runs and runs[-1][1] == each - 1:
+            runs[-1][1] = each
+        else:
+            runs.append([each, each])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
+
+
+def _partition_row(group: Group, partition: PartitionLag) -> tuple[object, ...]:
+    owner = group.member(partition.member_id)
+    return (
+        str(partition),
+        partition.committed,
+        partition.start,
+        partition.stable_end,
+        partition.end,
+        _lag(partition.lag, is_exact=partition.is_lag_exact or not partition.lag),
+        partition.lag_ms or None,
+        owner and owner.client_id,
+        owner and owner.host,
+        partition.metadata,
+        partition.error,
+    )

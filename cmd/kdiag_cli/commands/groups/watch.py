@@ -1,0 +1,104 @@
+"""Looks at groups: once, twice for `--stuck`, again and again for `--watch`.
+
+Of what is watched, each look is a table below the last, with how fast groups read; with `-o json`,
+a line for each group. The first look has no rates.
+"""
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.clock import NS_PER_S
+from kdiag.diagnosis.groups.findings import find_stuck
+from kdiag.diagnosis.groups.model import GroupsReport
+from kdiag.diagnosis.groups.rates import GroupRates, rates_between
+from kdiag.exchange.documents.document import Clockface, moment_of
+from kdiag.findings.finding import Finding
+from kdiag.probe.groups.survey import survey_groups
+from kdiag_cli.commands.groups.document import group_document
+from kdiag_cli.commands.groups.options import COMMAND, GroupsOptions
+from kdiag_cli.commands.groups.text import print_group, print_groups
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.session import live_session
+from kdiag_cli.options.live import LiveOptions
+from kdiag_cli.output.findings import say_findings
+from kdiag_cli.output.json_text import print_json
+from kdiag_cli.output.progress import StepProgress
+from kdiag_cli.output.result import SCHEMA, ResultFormat, encode
+from kdiag_cli.output.terminal import DIM, Output
+
+
+def look(
+    client: ClusterClient, options: GroupsOptions, timeout_ns: int | None = None
+) -> GroupsReport:
+    """Return what the cluster tells, while a line says how far it is.
+
+    Args:
+        client: connected.
+        options: which groups are wanted.
+        timeout_ns: how long the whole command may take; None for ever.
+    """
+    progress = StepProgress(patience_ns=NS_PER_S)
+
+    def show(done: float, count: int) -> None:
+        progress.update(f"{done:.0f} of {count} groups", done / count)
+
+    try:
+        return survey_groups(client, options.request(timeout_ns)._replace(progress=show))
+    finally:
+        progress.clear()
+
+
+def look_twice(client: ClusterClient, options: GroupsOptions) -> tuple[GroupsReport, list[Finding]]:
+    """Return the groups that do not get on, and why."""
+    before = look(client, options)
+    client.wait(options.interval_ns)
+    report = look(client, options)
+    rates = rates_between(before, report)
+    findings = find_stuck(rates, (report.at_ns - before.at_ns) / NS_PER_S)
+    report.groups = [
+        each for each in report.groups if each.group in rates and rates[each.group].stuck
+    ]
+    return report, findings
+
+
+def watch(options: GroupsOptions, live: LiveOptions) -> ExitCode:
+    """Print a look, then another one each interval, until `--count` or Ctrl-C."""
+    output = Output(is_wide=live.is_wide)
+    before: GroupsReport | None = None
+    count = 0
+    with live_session(live, is_endless=True) as client:
+        while True:
+            report = look(client, options)
+            rates = {} if before is None else rates_between(before, report)
+            if live.output is ResultFormat.JSON:
+                _print_lines(output, options, report, rates)
+            else:
+                _print_tables(output, options, report, rates)
+            output.flush()
+            span_s = 0.0 if before is None else (report.at_ns - before.at_ns) / NS_PER_S
+            say_findings(find_stuck(rates, span_s), report.warnings)
+            before, count = report, count + 1
+            if options.looks is not None and count >= options.looks:
+                return ExitCode.DONE
+            client.wait(options.interval_ns)
+
+
+def _print_lines(
+    output: Output, options: GroupsOptions, report: GroupsReport, rates: dict[str, GroupRates]
+) -> None:
+    time = Clockface().text(report.at_ns)
+    for each in report.groups:
+        known = rates.get(each.group, GroupRates())
+        line = group_document(each, known, is_whole=bool(options.names))
+        head = {"schema": SCHEMA, "command": COMMAND, "time": time}
+        print_json(output, encode(head | line), is_line=True)
+
+
+def _print_tables(
+    output: Output, options: GroupsOptions, report: GroupsReport, rates: dict[str, GroupRates]
+) -> None:
+    time = f"{moment_of(report.at_ns // NS_PER_S):%H:%M:%S}"
+    output.line(output.paint(time, DIM))
+    if not options.names:
+        print_groups(output, report.groups, rates, has_headers=options.has_headers)
+        return
+    for each in report.groups:
+        print_group(output, each, rates.get(each.group), has_headers=options.has_headers)

@@ -1,0 +1,1 @@
+"""Groups as they are at a moment: members, offsets, lag, and what is wrong with them."""

@@ -1,0 +1,235 @@
+"""Finds what is wrong with groups, from one look at them.
+
+One look cannot tell a group that is stuck from one that is about to go on: it says what is so now.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Final
+
+from kdiag.diagnosis.groups.model import (
+    EMPTY,
+    NO_PARTITION,
+    STABLE,
+    DescribedMember,
+    Group,
+    GroupsReport,
+    PartitionLag,
+    as_set,
+)
+from kdiag.diagnosis.groups.rates import GroupRates
+from kdiag.findings.finding import Finding, found
+
+_SHARE: Final = "share"
+_SHOWN: Final = 5
+_MOST_SHARE: Final = 0.9
+_LEAST_LAG: Final = 1_000
+_LEAST_PARTITIONS: Final = 3
+
+
+def find_all(report: GroupsReport, names: Iterable[str] = ()) -> list[Finding]:
+    """Return the findings of all groups, those of each together.
+
+    Args:
+        report: of a look.
+        names: of all groups that there are, to say which one may be meant by a name.
+    """
+    findings = [found("KD3413", node_id=node, why=why) for node, why in report.failures.items()]
+    known = [*names]
+    findings += [
+        found("KD3401", group=each, similar=_similar(each, known)) for each in report.absent
+    ]
+    for group in report.groups:
+        findings += find(group)
+    return findings
+
+
+def find(group: Group) -> Iterator[Finding]:
+    """Yield what is wrong with a group."""
+    yield from _wrong_commits(group)
+    yield from _held_back(group)
+    if group.members is None:
+        return
+    if not group.members:
+        if group.lag and group.state == EMPTY:
+            yield found("KD3406", group=group.group, lag=group.lag)
+        return
+    if group.is_rebalancing:
+        yield found("KD3411", group=group.group, state=group.state)
+    yield from _unreconciled(group)
+    if group.state == STABLE and group.type != _SHARE:
+        yield from _unowned(group)
+        yield from _idle_members(group)
+        yield from _never_committed(group)
+        yield from _one_partition(group)
+
+
+def above_bar(group: Group, bar: str, *, lag: int | None, lag_ms: float | None) -> Finding | None:
+    """Return the finding of a group that is too far behind; None if it is not.
+
+    Args:
+        group: as it is.
+        bar: the most that is allowed, as it was given.
+        lag: the most records; None if that is not what counts.
+        lag_ms: the greatest age of the next record.
+    """
+    partitions = [each for each in group.partitions if each.lag]
+    if lag is not None and (group.lag or 0) > lag:
+        worst = max(partitions, key=lambda each: each.lag or 0)
+        told = f"{group.lag} records"
+    elif lag_ms is not None and (group.lag_ms or 0) > lag_ms:
+        worst = max(partitions, key=lambda each: each.lag_ms or 0)
+        told = f"{(group.lag_ms or 0) / 1000:.1f} s"
+    else:
+        return None
+    return found(
+        "KD3412",
+        group=group.group,
+        lag=told,
+        bar=bar,
+        partition=str(worst),
+        owner=_owner(group, worst),
+    )
+
+
+def find_stuck(rates: Mapping[str, GroupRates], span_s: float) -> list[Finding]:
+    """Return the findings of groups that did not get on from one look to the other."""
+    return [
+        found("KD3415", group=name, span_s=round(span_s, 1), why=each.stuck)
+        for name, each in rates.items()
+        if each.stuck is not None
+    ]
+
+
+def _wrong_commits(group: Group) -> Iterator[Finding]:
+    """Yield commits that no consumer can go on from."""
+    gone = [
+        each
+        for each in group.partitions
+        if each.error == NO_PARTITION and each.committed is not None
+    ]
+    if gone:
+        yield found("KD3407", group=group.group, count=len(gone), partitions=_listed(gone))
+    for each in group.partitions:
+        if each.committed is None or each.start is None or each.end is None:
+            continue
+        facts = {
+            "group": group.group,
+            "topic": each.topic,
+            "partition": str(each),
+            "committed": each.committed,
+        }
+        if each.committed < each.start and group.type != _SHARE:
+            count = each.start - each.committed
+            yield found("KD3402", **facts, start=each.start, count=count)
+        elif each.committed > each.end:
+            yield found("KD3403", **facts, end=each.end)
+
+
+def _held_back(group: Group) -> Iterator[Finding]:
+    """Yield partitions that are read up to an open transaction, or are about to be."""
+    for each in group.partitions:
+        if each.stable_end is None or each.end is None or each.committed is None:
+            continue
+        if each.stable_end < each.end and each.committed <= each.stable_end:
+            yield found(
+                "KD3408",
+                group=group.group,
+                topic=each.topic,
+                number=each.partition,
+                partition=str(each),
+                held=each.end - each.stable_end,
+                stable_end=each.stable_end,
+                lag=each.lag,
+            )
+
+
+def _unreconciled(group: Group) -> Iterator[Finding]:
+    members = [each for each in group.members or () if not each.is_reconciled]
+    if members:
+        yield found("KD3409", group=group.group, count=len(members), members=_named(members))
+
+
+def _unowned(group: Group) -> Iterator[Finding]:
+    """Yield the partitions of subscribed topics that nobody owns, or is to own.
+
+    Only where all assignments can be read.
+    """
+    members = group.members or ()
+    if any(each.assignment is None or each.subscribed is None for each in members):
+        return
+    plans = [each for one in members for each in (one.assignment, one.target) if each is not None]
+    owned = {one for each in plans for one in as_set(each)}
+    wanted = {topic for each in members for topic in each.subscribed or ()}
+    unowned = [
+        each
+        for each in group.partitions
+        if each.topic in wanted and each.error is None and (each.topic, each.partition) not in owned
+    ]
+    if unowned:
+        yield found("KD3404", group=group.group, count=len(unowned), partitions=_listed(unowned))
+
+
+def _idle_members(group: Group) -> Iterator[Finding]:
+    members = group.members or ()
+    idle = [each for each in members if each.assignment is not None and not as_set(each.assignment)]
+    if idle:
+        total, count = len(members), len(idle)
+        yield found("KD3405", group=group.group, count=count, total=total, members=_named(idle))
+
+
+def _never_committed(group: Group) -> Iterator[Finding]:
+    owned = [
+        each
+        for each in group.partitions
+        if each.member_id is not None and each.start is not None and (each.end or 0) > each.start
+    ]
+    if owned and all(each.committed is None for each in group.partitions):
+        yield found("KD3410", group=group.group, count=len(owned))
+
+
+def _one_partition(group: Group) -> Iterator[Finding]:
+    """Yield the partition with nearly all of a large lag."""
+    lag = group.lag or 0
+    if lag < _LEAST_LAG or len(group.partitions) < _LEAST_PARTITIONS:
+        return
+    worst = max(group.partitions, key=lambda each: each.lag or 0)
+    if (worst.lag or 0) >= _MOST_SHARE * lag:
+        yield found(
+            "KD3414",
+            group=group.group,
+            topic=worst.topic,
+            number=worst.partition,
+            partition=str(worst),
+            share=round(100 * (worst.lag or 0) / lag),
+            lag=lag,
+            owner=_owner(group, worst),
+        )
+
+
+def _owner(group: Group, partition: PartitionLag) -> str:
+    member = group.member(partition.member_id)
+    return "" if member is None else f", of {_name(member)}"
+
+
+def _name(member: DescribedMember) -> str:
+    return f"{member.instance_id or member.client_id or member.member_id} at {member.host}"
+
+
+def _named(members: Sequence[DescribedMember]) -> str:
+    return _some([_name(each) for each in members])
+
+
+def _listed(partitions: Sequence[PartitionLag]) -> str:
+    return _some([str(each) for each in partitions])
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = len(texts) - _SHOWN
+    shown = ", ".join(texts[:_SHOWN])
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _similar(name: str, names: Sequence[str]) -> str:
+    near = get_close_matches(name, names, _SHOWN)
+    return f", such as {', '.join(near)}" if near else ""

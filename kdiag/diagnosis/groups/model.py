@@ -1,0 +1,181 @@
+"""What is known of groups: their members, and how far they have read.
+
+    log of a partition   start ... committed ... next record ... stable_end ... end
+                                   |--------- lag ----------|
+
+`end` is the high watermark. What lies behind the last stable offset is of open transactions: no
+reader of committed records gets it, so it is no lag. A group whose commit lies before the start of
+the log lost what was between the two: that is no lag either, but a finding.
+
+Source: Kafka's DescribeGroups, ConsumerGroupDescribe (KIP-848), ShareGroupDescribe (KIP-932),
+StreamsGroupDescribe (KIP-1071), OffsetFetch, ListOffsets.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from kdiag.diagnosis.coordinator import BrokerNode
+
+STABLE: Final = "Stable"
+EMPTY: Final = "Empty"
+UNKNOWN: Final = "unknown"
+NO_PARTITION: Final = "UNKNOWN_TOPIC_OR_PARTITION"
+"""Of a commit for a topic that was deleted."""
+
+Assignment = Mapping[str, Sequence[int]]
+"""Partition numbers by topic."""
+
+
+class DescribedMember(msgspec.Struct, kw_only=True):
+    """A member of a group.
+
+    Attributes:
+        member_id: as the coordinator knows it.
+        instance_id: `group.instance.id` of a static member.
+        client_id, host: of the client; the host as the coordinator sees it.
+        rack: `client.rack`, where the coordinator tells it.
+        epoch: of the member; None in classic groups.
+        subscribed: the topics that it wants; None where they are not told.
+        assignment: what it owns; None where that cannot be read.
+        target: what it is to own, of groups whose coordinator assigns.
+    """
+
+    member_id: str
+    instance_id: str | None = None
+    client_id: str = ""
+    host: str = ""
+    rack: str | None = None
+    epoch: int | None = None
+    subscribed: Sequence[str] | None = None
+    assignment: Assignment | None = None
+    target: Assignment | None = None
+
+    @property
+    def is_reconciled(self) -> bool:
+        """Return whether it owns what it is to own."""
+        return self.target is None or as_set(self.target) == as_set(self.assignment or {})
+
+
+class PartitionLag(msgspec.Struct, kw_only=True):
+    """How far a group has read a partition; None for what is not known.
+
+    Attributes:
+        committed: the offset that the group reads next; of share groups, their start offset.
+        metadata: what the client wrote beside it.
+        start: the first offset of the log.
+        stable_end: behind the last record that readers of committed records get.
+        end: behind the last record: the high watermark.
+        lag: the records to be read.
+        is_lag_exact: whether they were counted; else it is a difference of offsets, which counts
+            transaction markers and what compaction has removed.
+        lag_ms: the age of the record that is read next; 0 without lag.
+        member_id: who owns it.
+        error: why something is not known.
+    """
+
+    topic: str
+    partition: int
+    committed: int | None = None
+    metadata: str | None = None
+    start: int | None = None
+    stable_end: int | None = None
+    end: int | None = None
+    lag: int | None = None
+    is_lag_exact: bool = False
+    lag_ms: float | None = None
+    member_id: str | None = None
+    error: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.topic}[{self.partition}]"
+
+    @property
+    def next_offset(self) -> int | None:
+        """Return where the group reads on: where the log begins, if that is behind its commit."""
+        if self.committed is None:
+            return None
+        return max(self.committed, self.start or 0)
+
+
+class Group(msgspec.Struct, kw_only=True):
+    """A group; None for what is not known.
+
+    Attributes:
+        group: its id.
+        type: `classic`, `consumer`, `share` or `streams`.
+        state: Kafka's name, or `unknown`; never guessed.
+        protocol: the protocol type of a classic group: `consumer`, `connect` and so on.
+        coordinator: the broker that listed it.
+        assignor: of the group.
+        epoch: the group's epoch; None in classic groups.
+        assignment_epoch: the epoch that the target assignment is for.
+        members: None if they could not be asked for.
+        partitions: those that it has committed, or that its members own.
+        error: why something is not known.
+    """
+
+    group: str
+    type: str
+    state: str = UNKNOWN
+    protocol: str | None = None
+    coordinator: BrokerNode | None = None
+    assignor: str | None = None
+    epoch: int | None = None
+    assignment_epoch: int | None = None
+    members: Sequence[DescribedMember] | None = None
+    partitions: Sequence[PartitionLag] = ()
+    error: str | None = None
+
+    @property
+    def lag(self) -> int | None:
+        """Return the records to be read of all partitions; None if none is known."""
+        known = [each.lag for each in self.partitions if each.lag is not None]
+        return sum(known) if known else None
+
+    @property
+    def lag_ms(self) -> float | None:
+        """Return the age of the oldest record that is read next; None if none is known."""
+        return max(
+            (each.lag_ms for each in self.partitions if each.lag_ms is not None), default=None
+        )
+
+    @property
+    def uncommitted_count(self) -> int:
+        """Return how many of the partitions have no commit: their lag nobody can tell."""
+        return sum(each.committed is None for each in self.partitions)
+
+    @property
+    def is_rebalancing(self) -> bool:
+        """Return whether its members are about to get other partitions."""
+        return self.state not in {STABLE, EMPTY, UNKNOWN, "Dead", "NotReady"}
+
+    def member(self, member_id: str | None) -> DescribedMember | None:
+        """Return a member by its id."""
+        return next((each for each in self.members or () if each.member_id == member_id), None)
+
+
+class GroupsReport(msgspec.Struct, kw_only=True):
+    """Groups of a cluster at a moment.
+
+    Attributes:
+        at_ns: when the ends of the logs were known, since 1970.
+        groups: by name.
+        failures: why brokers did not list their groups, by node.
+        absent: names that no broker lists, though all have listed their groups.
+        warnings: what is not known, and why.
+        listed_count: how many groups the brokers listed.
+    """
+
+    at_ns: int
+    groups: Sequence[Group]
+    failures: Mapping[int, str] = {}
+    absent: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    listed_count: int = 0
+
+
+def as_set(assignment: Assignment) -> set[tuple[str, int]]:
+    """Return an assignment as a set of partitions."""
+    return {(topic, number) for topic, numbers in assignment.items() for number in numbers}

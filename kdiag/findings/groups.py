@@ -1,0 +1,124 @@
+"""KD34xx: problems of a group as it is at a moment: its members, offsets and lag."""
+
+from typing import Final
+
+from kdiag.findings.rule import Rule, Severity
+
+_ERROR: Final = Severity.ERROR
+_WARNING: Final = Severity.WARNING
+_INFO: Final = Severity.INFO
+
+RULES: Final = {
+    "KD3401": Rule(
+        _ERROR,
+        "there is no group {group}",
+        "No broker lists it, and all have listed their groups. A group is there once a member "
+        "joins or an offset is committed; without members, it goes when its last offset expires "
+        "(offsets.retention.minutes of the brokers).",
+        "See `kdiag groups` for the names that there are{similar}.",
+    ),
+    "KD3402": Rule(
+        _ERROR,
+        "group {group} lost {count} records of {partition}: its commit {committed} is before the "
+        "start of the log, {start}",
+        "Retention, or somebody, deleted records that the group had not read. Its consumers go on "
+        "where auto.offset.reset says, mostly without a word.",
+        "Raise retention.ms of topic {topic}, or have the group read faster.",
+    ),
+    "KD3403": Rule(
+        _ERROR,
+        "the commit {committed} of group {group} is behind the end of {partition}, {end}",
+        "The topic was deleted and created again, or its log was truncated by an unclean leader "
+        "election. Consumers get OFFSET_OUT_OF_RANGE, and go on where auto.offset.reset says.",
+        "Stop the group, and set its offset with kafka-consumer-groups --reset-offsets.",
+    ),
+    "KD3404": Rule(
+        _ERROR,
+        "nobody in group {group} reads {count} partitions that it subscribes to: {partitions}",
+        "The group is stable, members subscribe to the topic, and no member owns these: an "
+        " assignor that does not know of them, or a member that joined before they were there.",
+        "Restart a member, so that the group rebalances; if they stay without owner, see the "
+        "partition.assignment.strategy of all members.",
+    ),
+    "KD3405": Rule(
+        _WARNING,
+        "{count} of the {total} members of group {group} have no partitions: {members}",
+        "A partition has one owner: members beyond the number of partitions have nothing to do, "
+        "and those that subscribe to other topics get none of these.",
+        "Stop them, or add partitions to the topic; as spares they are of use.",
+    ),
+    "KD3406": Rule(
+        _WARNING,
+        "group {group} has {lag} records to read, and no member",
+        "Its offsets are kept for offsets.retention.minutes after the last member left; then the "
+        "group is forgotten.",
+        "Start a consumer of the group, or delete it with kafka-consumer-groups --delete.",
+    ),
+    "KD3407": Rule(
+        _WARNING,
+        "group {group} has commits for {count} partitions that do not exist: {partitions}",
+        "Their topic was deleted; the commits stay until they expire, and no tool counts a lag for "
+        "them.",
+        "Delete them with kafka-consumer-groups --delete-offsets.",
+    ),
+    "KD3408": Rule(
+        _INFO,
+        "an open transaction holds group {group} back at {partition}: {held} records behind the "
+        "last stable offset {stable_end} cannot be read",
+        "Readers with isolation.level=read_committed get nothing behind the first record of an "
+        "open transaction; the group's lag up to there is {lag}.",
+        "See whose transaction it is: kdiag tail {topic} -p {number} -e says so. If its producer "
+        "is gone, it ends after transaction.timeout.ms.",
+    ),
+    "KD3409": Rule(
+        _WARNING,
+        "{count} members of group {group} do not own what they are to own: {members}",
+        "In groups of the new protocol a member gives up partitions, and says so, before others "
+        "get them. One that does not poll keeps the others waiting, for its "
+        "max.poll.interval.ms at most.",
+        "Look again; if it stays, see the log of that program: it does not call poll().",
+    ),
+    "KD3410": Rule(
+        _WARNING,
+        "group {group} owns {count} partitions with records and has committed for none of them",
+        "Its consumers commit nothing: enable.auto.commit=false without a commit of their own, or "
+        "they keep their offsets elsewhere, as Flink, Spark and Connect's sinks may do. "
+        "Nobody can tell the lag of such a group.",
+        "If that is not on purpose, set enable.auto.commit=true, or call commitSync().",
+    ),
+    "KD3411": Rule(
+        _INFO,
+        "group {group} is rebalancing: {state}",
+        "Members of a classic group wait until all have joined; in other groups those go on that "
+        "keep their partitions.",
+        "Look again with --watch; `kdiag rebalance explain {group} -b ...` says who caused it.",
+    ),
+    "KD3412": Rule(
+        _ERROR,
+        "group {group} is {lag} behind, more than {bar}",
+        "The most that --lag-above allows. The worst partition is {partition}{owner}.",
+        "Add members up to the number of partitions, or make the slowest member faster.",
+    ),
+    "KD3413": Rule(
+        _WARNING,
+        "broker {node_id} did not list its groups: {why}",
+        "The groups that it coordinates are missing from this result, or their state is unknown.",
+        "See `kdiag check`; a broker that has just started loads its groups first.",
+    ),
+    "KD3414": Rule(
+        _INFO,
+        "most of the lag of group {group} is in one partition: {partition} has {share} % of {lag}",
+        "The others are nearly read: one key gets most records, or the member that owns it{owner} "
+        "is slower than the others.",
+        "See which keys it gets: kdiag tail {topic} -p {number} --count 1000 -f '%k\\n'.",
+    ),
+    "KD3415": Rule(
+        _ERROR,
+        "group {group} does not get on: within {span_s} s {why}",
+        "A group that stays in a rebalance waits for a member that does not join, or join again. A "
+        "stable one that commits nothing does not poll, does not commit, or fails at one record "
+        "again and again.",
+        "See the log of the member that owns the partition, or `kdiag rebalance explain {group} -b "
+        "...`; what it reads next shows kdiag tail with --partition and -o.",
+    ),
+}

@@ -1,0 +1,190 @@
+"""Asks coordinators how far groups have read.
+
+Consumers and Kafka Streams commit offsets; of a share group, the coordinator keeps the offset
+behind which records may still be handed out.
+
+Source: Kafka's OffsetFetch; KIP-709 (many groups), KIP-932 (DescribeShareGroupOffsets), KIP-1226.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from kdiag.client.cluster_client import Answer, ClusterClient
+from kdiag.client.fetch.position import PartitionKey
+from kdiag.client.network.request import RequestBuilder
+from kdiag.errors import UnsupportedVersionError
+from kdiag.probe.groups.listing import ListedGroup
+from kdiag.probe.groups.members import GROUPS_PER_REQUEST, REQUESTS_AT_ONCE, Progress, cut
+from kdiag.wire import api_keys
+from kdiag.wire.api.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsResponse,
+)
+from kdiag.wire.api.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponse,
+)
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.error_code import error_name
+from kdiag.wire.schema import Versions
+
+SHARE: Final = "share"
+
+_OFFSET_FETCH: Final = API_BY_KEY[api_keys.OFFSET_FETCH]
+_FIRST_WITH_ALL: Final = 2
+_FIRST_WITH_GROUPS: Final = 8
+_LAST_WITH_NAMES: Final = 9
+"""Later versions tell topics by id alone, and a deleted topic has none."""
+
+_Commits = dict[PartitionKey, "Commit"]
+
+
+class Commit(NamedTuple):
+    """How far a group has read a partition.
+
+    Attributes:
+        offset: that it reads next; None without one.
+        metadata: what the client wrote beside it.
+        lag: as the coordinator of a share group tells it.
+        error: why it is not known.
+    """
+
+    offset: int | None
+    metadata: str | None = None
+    lag: int | None = None
+    error: str | None = None
+
+
+class GroupCommits(NamedTuple):
+    """All commits of a group.
+
+    Attributes:
+        partitions: by partition.
+        error: why they are not known.
+    """
+
+    partitions: Mapping[PartitionKey, Commit] = {}
+    error: str | None = None
+
+
+def fetch_commits(
+    client: ClusterClient, groups: Mapping[str, ListedGroup], progress: Progress
+) -> dict[str, GroupCommits]:
+    """Return the commits of groups; of one that failed the error.
+
+    Args:
+        client: connected.
+        groups: those to ask about.
+        progress: is told how many are done.
+    """
+    found: dict[str, GroupCommits] = {}
+    for is_share, ask in ((False, _fetch), (True, _fetch_share)):
+        by_node: dict[int, list[str]] = defaultdict(list)
+        for name, each in groups.items():
+            if (each.type == SHARE) is is_share:
+                by_node[each.node_id].append(name)
+        parts = [
+            (node_id, part)
+            for node_id, names in by_node.items()
+            for part in cut(names, GROUPS_PER_REQUEST)
+        ]
+        for batch in cut(parts, REQUESTS_AT_ONCE):
+            found.update(ask(client, batch))
+            progress(len(found))
+    return found
+
+
+def _fetch(
+    client: ClusterClient, asked: Sequence[tuple[int, Sequence[str]]]
+) -> Iterator[tuple[str, GroupCommits]]:
+    questions = [(node_id, _request(names)) for node_id, names in asked]
+    answers = client.ask_each(questions, OffsetFetchResponse)
+    one_by_one: list[tuple[int, str]] = []
+    for (node_id, names), answer in zip(asked, answers, strict=True):
+        if isinstance(answer.error, UnsupportedVersionError) and len(names) > 1:
+            one_by_one += [(node_id, name) for name in names]
+        else:
+            yield from _read(names, answer)
+    for batch in cut(one_by_one, REQUESTS_AT_ONCE):
+        questions = [(node_id, _request([name])) for node_id, name in batch]
+        answers = client.ask_each(questions, OffsetFetchResponse)
+        for (_, name), answer in zip(batch, answers, strict=True):
+            yield from _read([name], answer)
+
+
+def _request(names: Sequence[str]) -> RequestBuilder:
+    """Return the request for all commits of groups; brokers before Kafka 3.0 take one group."""
+    least = _FIRST_WITH_GROUPS if len(names) > 1 else _FIRST_WITH_ALL
+
+    def build(version: int) -> OffsetFetchRequest:
+        if version >= _FIRST_WITH_GROUPS:
+            groups = [OffsetFetchRequestGroup(group_id=name, topics=None) for name in names]
+            return OffsetFetchRequest(groups=groups)
+        return OffsetFetchRequest(group_id=names[0], topics=None)
+
+    return RequestBuilder(_OFFSET_FETCH, Versions(least, _LAST_WITH_NAMES), build)
+
+
+def _read(
+    names: Sequence[str], answer: Answer[OffsetFetchResponse]
+) -> Iterator[tuple[str, GroupCommits]]:
+    body = answer.body
+    if body is None:
+        yield from ((name, GroupCommits(error=str(answer.error))) for name in names)
+    elif body.groups:
+        yield from ((each.group_id, _commits(each)) for each in body.groups)
+    else:
+        yield names[0], _commits(body)
+
+
+def _commits(group: Any) -> GroupCommits:
+    """Return the commits of a group, or of a whole response about one."""
+    if group.error_code:
+        return GroupCommits(error=error_name(group.error_code))
+    partitions: _Commits = {}
+    for topic in group.topics:
+        for each in topic.partitions:
+            error = error_name(each.error_code) if each.error_code else None
+            offset = each.committed_offset if each.committed_offset >= 0 else None
+            key = PartitionKey(topic.name, each.partition_index)
+            partitions[key] = Commit(offset, each.metadata or None, error=error)
+    return GroupCommits(partitions)
+
+
+def _fetch_share(
+    client: ClusterClient, asked: Sequence[tuple[int, Sequence[str]]]
+) -> Iterator[tuple[str, GroupCommits]]:
+    questions = [
+        (
+            node_id,
+            DescribeShareGroupOffsetsRequest(
+                [DescribeShareGroupOffsetsRequestGroup(name, None) for name in names]
+            ),
+        )
+        for node_id, names in asked
+    ]
+    answers = client.ask_each(questions, DescribeShareGroupOffsetsResponse)
+    for (_, names), answer in zip(asked, answers, strict=True):
+        if answer.body is None:
+            yield from ((name, GroupCommits(error=str(answer.error))) for name in names)
+            continue
+        for group in answer.body.groups:
+            if group.error_code:
+                yield group.group_id, GroupCommits(error=error_name(group.error_code))
+            else:
+                yield group.group_id, GroupCommits(dict(_share_commits(group)))
+
+
+def _share_commits(group: Any) -> Iterator[tuple[PartitionKey, Commit]]:
+    for topic in group.topics:
+        for each in topic.partitions:
+            error = error_name(each.error_code) if each.error_code else None
+            offset = each.start_offset if each.start_offset >= 0 else None
+            lag = each.lag if each.lag >= 0 else None
+            yield (
+                PartitionKey(topic.topic_name, each.partition_index),
+                Commit(offset, None, lag, error),
+            )

@@ -1,0 +1,295 @@
+"""Asks a cluster all about some groups, or about all, in few requests.
+
+1. ListGroups to every broker: which groups there are, and who coordinates them.
+2. A description and the commits of each, many groups in one request.
+3. Metadata and both ends of the log of each partition, once for all groups.
+4. On request, the record that each group reads next in each partition.
+
+Source: Kafka's ListGroups, DescribeGroups and its kin, OffsetFetch, Metadata, ListOffsets, Fetch.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch.offsets import EARLIEST, LATEST, NO_OFFSET, FoundOffset, look_up
+from kdiag.client.fetch.position import PartitionKey
+from kdiag.client.network.metadata import Cluster, Topic
+from kdiag.clock import NS_PER_MS
+from kdiag.diagnosis.coordinator import BrokerNode
+from kdiag.diagnosis.groups.model import NO_PARTITION, UNKNOWN, Group, GroupsReport, PartitionLag
+from kdiag.probe.groups.commits import SHARE, Commit, GroupCommits, fetch_commits
+from kdiag.probe.groups.listing import GroupListing, ListedGroup, list_groups
+from kdiag.probe.groups.members import GroupDescription, cut, describe_groups
+from kdiag.probe.groups.next_records import NextRecords, UnreadSpan, read_next
+from kdiag.wire.error_code import error_name
+
+TIMED_PARTITIONS: Final = 1_000
+"""So many partitions with lag are read without being asked to."""
+
+_PARTITIONS_PER_LOOK_UP: Final = 10_000
+_TOPICS_PER_REQUEST: Final = 2_000
+
+
+class SurveyRequest(NamedTuple):
+    """What is asked about groups.
+
+    Attributes:
+        names: the groups; all if there are none.
+        is_wanted: whether a group of that name is, by what its coordinator lists.
+        has_lag: whether to ask how far they are behind.
+        has_times: whether to read the next record of each partition; None for up to
+            `TIMED_PARTITIONS` of them.
+        listing_ns: how long brokers may take to list their groups; who does not is not asked
+            again. None for the client's own limit.
+        progress: is told how many groups are done, and of how many.
+    """
+
+    names: Collection[str] = ()
+    is_wanted: Callable[[str, ListedGroup], bool] = lambda _name, _listed: True
+    has_lag: bool = True
+    has_times: bool | None = None
+    listing_ns: int | None = None
+    progress: Callable[[float, int], None] = lambda _done, _count: None
+
+
+class _Ends(NamedTuple):
+    """Where logs begin and end."""
+
+    start: Mapping[PartitionKey, FoundOffset]
+    stable_end: Mapping[PartitionKey, FoundOffset]
+    end: Mapping[PartitionKey, FoundOffset]
+
+
+def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport:
+    """Return what a connected client is told about groups.
+
+    Raises:
+        KdiagError: if no broker answers for the topics.
+    """
+    listing = list_groups(client, request.listing_ns)
+    chosen = {
+        name: each
+        for name, each in listing.groups.items()
+        if (not request.names or name in request.names) and request.is_wanted(name, each)
+    }
+    count = len(chosen)
+    described = describe_groups(client, chosen, lambda done: request.progress(done / 2, count))
+    groups = [_group(client, name, each, described.get(name)) for name, each in chosen.items()]
+    warnings: list[str] = []
+    if request.has_lag:
+        commits = fetch_commits(
+            client, chosen, lambda done: request.progress((count + done) / 2, count)
+        )
+        _add_partitions(client, groups, commits, listing.silent)
+        warnings += _add_times(client, groups, has_times=request.has_times)
+    missing = sorted(set(request.names) - listing.groups.keys())
+    groups += [_unlisted(name, listing) for name in missing if listing.failures]
+    return GroupsReport(
+        at_ns=client.clock.epoch_ns(),
+        groups=sorted(groups, key=lambda each: each.group),
+        failures=listing.failures,
+        absent=[] if listing.failures else missing,
+        warnings=warnings,
+        listed_count=len(listing.groups),
+    )
+
+
+def _group(
+    client: ClusterClient, name: str, listed: ListedGroup, described: GroupDescription | None
+) -> Group:
+    broker = client.cluster.brokers.get(listed.node_id)
+    about = described or GroupDescription(error="its coordinator did not describe it")
+    return Group(
+        group=name,
+        type=listed.type,
+        state=about.state or listed.state or UNKNOWN,
+        protocol=about.protocol or listed.protocol_type or None,
+        coordinator=None if broker is None else BrokerNode(broker.id, broker.host, broker.port),
+        assignor=about.assignor,
+        epoch=about.epoch,
+        assignment_epoch=about.assignment_epoch,
+        members=about.members,
+        error=about.error,
+    )
+
+
+def _unlisted(name: str, listing: GroupListing) -> Group:
+    """Return a group that nobody lists, though it may be one of a broker that did not answer."""
+    silent = ", ".join(map(str, sorted(listing.failures)))
+    return Group(group=name, type=UNKNOWN, error=f"no answer from broker {silent}")
+
+
+def _add_partitions(
+    client: ClusterClient,
+    groups: list[Group],
+    commits: Mapping[str, GroupCommits],
+    silent: Collection[int],
+) -> None:
+    """Give each group its partitions, with the ends of their logs.
+
+    Brokers that are silent are not asked for them.
+    """
+    for group in groups:
+        of_group = commits.get(group.group, GroupCommits(error="its coordinator did not answer"))
+        group.error = group.error or of_group.error
+        group.partitions = [*_partitions(group, of_group.partitions)]
+    _ask_topics(client, {topic for group in groups for topic in _topics_of(group)})
+    for group in groups:
+        group.partitions = [*group.partitions, *_others(client.cluster, group)]
+    keys = dict.fromkeys(_key(each) for group in groups for each in group.partitions)
+    ends = _ask_ends(client, list(keys), silent)
+    for group in groups:
+        for each in group.partitions:
+            error = _error_of(client.cluster, _key(each))
+            if error is None:
+                _add_ends(each, ends, is_share=group.type == SHARE)
+            else:
+                each.error, each.lag = error, None
+
+
+def _topics_of(group: Group) -> set[str]:
+    """Return the topics of a group: those that it read, and those that its members want."""
+    return {each.topic for each in group.partitions} | _wanted(group)
+
+
+def _wanted(group: Group) -> set[str]:
+    return {topic for member in group.members or () for topic in member.subscribed or ()}
+
+
+def _others(cluster: Cluster, group: Group) -> Iterator[PartitionLag]:
+    """Yield the partitions that a group wants, and that nobody owns or has ever committed."""
+    if group.type == SHARE:
+        return
+    known = {_key(each) for each in group.partitions}
+    for name in sorted(_wanted(group)):
+        topic = cluster.topics.get(name)
+        for each in topic.partitions if topic is not None else ():
+            if PartitionKey(name, each.partition_index) not in known:
+                yield PartitionLag(topic=name, partition=each.partition_index)
+
+
+def _partitions(group: Group, commits: Mapping[PartitionKey, Commit]) -> Iterator[PartitionLag]:
+    """Yield the partitions that a group has committed, or that its members own."""
+    owners: dict[PartitionKey, str] = {}
+    for member in group.members or ():
+        for topic, numbers in (member.assignment or {}).items():
+            owners.update((PartitionKey(topic, number), member.member_id) for number in numbers)
+    for key in sorted(commits.keys() | owners.keys()):
+        commit = commits.get(key, Commit(None))
+        yield PartitionLag(
+            topic=key.topic,
+            partition=key.partition,
+            committed=commit.offset,
+            metadata=commit.metadata,
+            lag=commit.lag,
+            member_id=None if group.type == SHARE else owners.get(key),
+            error=commit.error,
+        )
+
+
+def _key(partition: PartitionLag) -> PartitionKey:
+    return PartitionKey(partition.topic, partition.partition)
+
+
+def _ask_topics(client: ClusterClient, names: Collection[str]) -> None:
+    """Have the client know some topics; others it forgets."""
+    topics: dict[str, Topic] = {}
+    for part in cut(sorted(names), _TOPICS_PER_REQUEST):
+        topics |= client.refresh(part).topics
+    client.cluster = client.cluster._replace(topics=topics)
+
+
+def _ask_ends(client: ClusterClient, keys: list[PartitionKey], silent: Collection[int]) -> _Ends:
+    """Return where the logs of partitions begin and end; the high watermark is asked for first.
+
+    So what is written meanwhile does not look like records of open transactions.
+    """
+    leaders = {key: _leader(client.cluster, key) for key in keys}
+    mute = {key: leader for key, leader in leaders.items() if leader in silent}
+    keys = [key for key in keys if key not in mute]
+    lost = {
+        key: FoundOffset(NO_OFFSET, f"its leader, broker {leader}, does not answer")
+        for key, leader in mute.items()
+    }
+    found: list[dict[PartitionKey, FoundOffset]] = []
+    for at, is_committed_only in ((EARLIEST, False), (LATEST, False), (LATEST, True)):
+        answers = dict(lost)
+        for part in cut(keys, _PARTITIONS_PER_LOOK_UP):
+            asked = dict.fromkeys(part, at)
+            answers |= look_up(client, asked, leaders, is_committed_only=is_committed_only)
+        found.append(answers)
+    start, end, stable_end = found
+    return _Ends(start, stable_end, end)
+
+
+def _leader(cluster: Cluster, key: PartitionKey) -> int | None:
+    broker = cluster.leader(*key)
+    return None if broker is None else broker.id
+
+
+def _error_of(cluster: Cluster, key: PartitionKey) -> str | None:
+    """Return Kafka's error for a partition that the cluster's metadata has not; else None."""
+    topic = cluster.topics.get(key.topic)
+    if topic is not None and topic.error_code:
+        return error_name(topic.error_code)
+    return None if cluster.partition(*key) is not None else NO_PARTITION
+
+
+def _add_ends(partition: PartitionLag, ends: _Ends, *, is_share: bool) -> None:
+    key = _key(partition)
+    found = [each[key] for each in (ends.start, ends.stable_end, ends.end)]
+    partition.error = partition.error or next((each.error for each in found if each.error), None)
+    if any(each.error for each in found):
+        return
+    start, stable_end, end = (each.offset for each in found)
+    partition.start, partition.end = start, max(end, stable_end)
+    partition.stable_end = min(stable_end, end)
+    if partition.next_offset is not None and (not is_share or partition.lag is None):
+        partition.lag = max(0, partition.stable_end - partition.next_offset)
+
+
+def _add_times(client: ClusterClient, groups: list[Group], *, has_times: bool | None) -> list[str]:
+    """Give each partition the age of its next record, and the count of those to be read.
+
+    Returns:
+        what was left out.
+    """
+    behind = [each for group in groups for each in group.partitions if each.lag]
+    for group in groups:
+        for each in group.partitions:
+            if each.lag == 0:
+                each.lag_ms, each.is_lag_exact = 0.0, True
+    if has_times is None:
+        has_times = len(behind) <= TIMED_PARTITIONS
+        if not has_times:
+            asks = "--times reads them"
+            return [f"lag in time is left out: {len(behind)} partitions have lag; {asks}"]
+    if not has_times:
+        return []
+    spans = {id(each): span for each in behind if (span := _span(each)) is not None}
+    found = read_next(client, client.cluster, spans.values())
+    now_ms = client.clock.epoch_ns() / NS_PER_MS
+    for each in behind:
+        if (span := spans.get(id(each))) is not None:
+            _add_time(each, span, found[span], now_ms)
+    failed = [each for each in behind if (span := spans.get(id(each))) and found[span].error]
+    return [f"{each}: lag in time is not known: {found[spans[id(each)]].error}" for each in failed]
+
+
+def _span(partition: PartitionLag) -> UnreadSpan | None:
+    start, stop = partition.next_offset, partition.stable_end
+    if start is None or stop is None or start >= stop:
+        return None
+    return UnreadSpan(_key(partition), start, stop)
+
+
+def _add_time(partition: PartitionLag, span: UnreadSpan, found: NextRecords, now_ms: float) -> None:
+    if found.error:
+        return
+    unread = max(0, span.stop - found.read_to)
+    partition.lag, partition.is_lag_exact = found.count + unread, not unread
+    if found.timestamp_ms is not None:
+        partition.lag_ms = max(0.0, round(now_ms - found.timestamp_ms, 1))
+    elif not unread:
+        partition.lag_ms = 0.0

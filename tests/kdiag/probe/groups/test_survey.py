@@ -1,0 +1,146 @@
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.diagnosis.groups.model import Group, GroupsReport
+from kdiag.probe.groups.survey import SurveyRequest, survey_groups
+from kdiag.wire.api.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponseGroup,
+    DescribeShareGroupOffsetsResponsePartition,
+    DescribeShareGroupOffsetsResponseTopic,
+)
+from kdiag.wire.api.list_groups import ListedGroup
+from kdiag.wire.api.share_group_describe import DescribedGroup, ShareGroupDescribeResponse
+from scripted_kafka.group_cluster import GroupCluster
+from scripted_kafka.scripted_broker import CLOSE, HOLD
+
+
+def filled(cluster: GroupCluster, partitions: int = 2) -> GroupCluster:
+    """Give each partition of `orders` three records."""
+    for number in range(partitions):
+        cluster.add("orders", number, leader=1 + number % 2).append(b"a", b"b", b"c")
+    return cluster
+
+
+def only(report: GroupsReport) -> Group:
+    """Return the one group of a report."""
+    (group,) = report.groups
+    return group
+
+
+def test_a_group_is_told_with_its_partitions(cluster: GroupCluster, client: ClusterClient) -> None:
+    """Those that it committed, and those that its members own or want."""
+    filled(cluster, 3).add_group("g", {("orders", 0): 1}, {"m-1": [0, 1]})
+    group = only(survey_groups(client, SurveyRequest()))
+
+    assert (group.state, group.type, group.lag) == ("Stable", "classic", 2)
+    assert group.coordinator is not None
+    assert group.coordinator.node_id == 1
+    first, second, third = group.partitions
+    assert (first.committed, first.start, first.stable_end, first.end) == (1, 0, 3, 3)
+    assert (first.lag, first.is_lag_exact, first.member_id) == (2, True, "m-1")
+    assert first.lag_ms is not None
+    assert (second.committed, second.lag, second.member_id) == (None, None, "m-1")
+    assert (third.committed, third.member_id) == (None, None)
+
+
+def test_lag_ends_at_the_last_stable_offset_and_begins_where_the_log_does(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """The high watermark is told beside it."""
+    filled(cluster, 1).add_group("g", {("orders", 0): 0})
+    log = next(iter(cluster.logs.values()))
+    log.append(b"d")
+    log.append(b"open")
+    log.start, log.stable, log.batches = 3, 4, log.batches[1:]
+    (partition,) = only(survey_groups(client, SurveyRequest())).partitions
+    assert (partition.start, partition.stable_end, partition.end) == (3, 4, 5)
+    assert (partition.lag, partition.next_offset) == (1, 3)
+
+
+def test_a_deleted_topic_has_no_lag(cluster: GroupCluster, client: ClusterClient) -> None:
+    """Its commit is told, with why nothing else is."""
+    filled(cluster, 1).add_group("g", {("orders", 0): 3, ("gone", 0): 5, ("orders", 9): 1})
+    by_name = {str(each): each for each in only(survey_groups(client, SurveyRequest())).partitions}
+    for name in ("gone[0]", "orders[9]"):
+        assert by_name[name].error == "UNKNOWN_TOPIC_OR_PARTITION"
+        assert by_name[name].lag is None
+    assert by_name["orders[0]"].lag == 0
+
+
+def test_names_and_filters_choose(cluster: GroupCluster, client: ClusterClient) -> None:
+    """What is not wanted is not asked about."""
+    filled(cluster, 1)
+    for name in ("a", "b", "c"):
+        cluster.add_group(name, {})
+    report = survey_groups(client, SurveyRequest(["b", "d"]))
+    assert ([each.group for each in report.groups], report.absent) == (["b"], ["d"])
+    chosen = SurveyRequest(is_wanted=lambda name, _listed: name > "b", has_lag=False)
+    assert only(survey_groups(client, chosen)).group == "c"
+    described = cluster.brokers[1].asked("DescribeGroups")
+    assert [each.message().groups for each in described] == [["b"], ["c"]]  # type: ignore[attr-defined]
+
+
+def test_a_group_of_a_silent_broker_is_unknown(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """It is not absent: nobody knows."""
+    cluster.brokers[2].on("ListGroups", CLOSE)
+    report = survey_groups(client, SurveyRequest(["nobody"]))
+    assert report.absent == []
+    assert list(report.failures) == [2]
+    group = only(report)
+    assert (group.state, group.type, group.error) == (
+        "unknown",
+        "unknown",
+        "no answer from broker 2",
+    )
+
+
+def test_a_leader_that_is_silent_is_asked_once(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """What others lead is told."""
+    filled(cluster).add_group("g", {("orders", 0): 1, ("orders", 1): 1})
+    cluster.brokers[2].on("ListGroups", HOLD)
+    request = SurveyRequest(listing_ns=100_000_000)
+    first, second = only(survey_groups(client, request)).partitions
+    assert (first.lag, first.error) == (2, None)
+    assert (second.lag, second.error) == (None, "its leader, broker 2, does not answer")
+    assert not cluster.brokers[2].asked("ListOffsets")
+
+
+def test_times_are_read_where_they_are_wanted(cluster: GroupCluster, client: ClusterClient) -> None:
+    """Without, a lag is a difference of offsets, and says so."""
+    filled(cluster, 1).add_group("g", {("orders", 0): 1})
+    (partition,) = only(survey_groups(client, SurveyRequest(has_times=False))).partitions
+    assert (partition.lag, partition.is_lag_exact, partition.lag_ms) == (2, False, None)
+    assert not cluster.brokers[1].asked("Fetch")
+
+
+def test_what_cannot_be_read_is_a_warning(cluster: GroupCluster, client: ClusterClient) -> None:
+    """The difference of offsets stays."""
+    filled(cluster, 1).add_group("g", {("orders", 0): 1})
+    log = next(iter(cluster.logs.values()))
+    log.batches = [(0, 3, b"\xff" * 80)]
+    report = survey_groups(client, SurveyRequest())
+    (partition,) = only(report).partitions
+    assert (partition.lag, partition.is_lag_exact) == (2, False)
+    (warning,) = report.warnings
+    assert warning.startswith("orders[0]: lag in time is not known: ")
+
+
+def test_the_lag_of_a_share_group_is_its_coordinators(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """Records in the middle may be done already."""
+    filled(cluster, 1)
+    cluster.listed["s"] = ListedGroup("s", "share", "Empty", "Share")
+    described = ShareGroupDescribeResponse(
+        groups=[DescribedGroup(group_id="s", group_state="Empty")]
+    )
+    cluster.on("ShareGroupDescribe", described)
+    part = DescribeShareGroupOffsetsResponsePartition(0, start_offset=0, lag=1)
+    topic = DescribeShareGroupOffsetsResponseTopic("orders", partitions=[part])
+    answer = DescribeShareGroupOffsetsResponseGroup("s", [topic])
+    cluster.on("DescribeShareGroupOffsets", DescribeShareGroupOffsetsResponse(groups=[answer]))
+    (partition,) = only(survey_groups(client, SurveyRequest(has_times=False))).partitions
+    assert (partition.committed, partition.lag) == (0, 1)

@@ -1,0 +1,53 @@
+from kdiag.diagnosis.groups.model import Group, GroupsReport, PartitionLag
+from kdiag.findings.finding import found
+from kdiag_cli.commands.groups.metrics import plugin_result, prometheus_lines
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.live.plugin import PluginStatus
+
+REPORT = GroupsReport(
+    at_ns=0,
+    groups=[
+        Group(
+            group='a"\\\n',
+            type="classic",
+            state="Stable",
+            members=[],
+            partitions=[
+                PartitionLag(topic="t", partition=0, committed=10**15, lag=3, lag_ms=2500.0),
+                PartitionLag(topic="t", partition=1),
+            ],
+        ),
+        Group(group="b", type="share"),
+    ],
+    failures={3: "no answer"},
+)
+
+
+def test_metrics_are_as_prometheus_reads_them() -> None:
+    """Names are escaped, numbers whole; what is not known has no sample."""
+    lines = list(prometheus_lines(REPORT))
+    assert 'kdiag_group_info{group="a\\"\\\\\\n",type="classic",state="Stable"} 1' in lines
+    place = '{group="a\\"\\\\\\n",topic="t",partition="0"}'
+    assert f"kdiag_group_committed_offset{place} 1000000000000000" in lines
+    assert f"kdiag_group_partition_lag_seconds{place} 2.5" in lines
+    assert 'kdiag_broker_unlisted{broker="3"} 1' in lines
+    assert not [line for line in lines if 'partition="1"' in line]
+    assert [line for line in lines if line.startswith("kdiag_group_members")] == [
+        'kdiag_group_members{group="a\\"\\\\\\n"} 0'
+    ]
+    types = [line for line in lines if line.startswith("# TYPE")]
+    assert len(types) == len(set(types)) == 6
+
+
+def test_a_plugin_says_the_worst_or_how_many_there_are() -> None:
+    """An exit code may be worse than all findings."""
+    well = plugin_result(REPORT, [], ExitCode.DONE)
+    assert (well.status, well.text) == (PluginStatus.OK, "2 groups, 3 records to read")
+    assert well.figures == ("groups=2", "lag=3", "lag_age=2.500s")
+    assert plugin_result(REPORT, [], ExitCode.PARTIAL).status is PluginStatus.WARNING
+    empty = found("KD3406", group="b", lag=3)
+    worse = plugin_result(REPORT, [empty, empty], ExitCode.DONE)
+    assert worse.status is PluginStatus.WARNING
+    assert worse.text.startswith(
+        "KD3406 group b has 3 records to read, and no member (and 1 more)."
+    )
