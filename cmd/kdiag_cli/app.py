@@ -56,6 +56,10 @@ COMMANDS: Final = {
         "kdiag_cli.commands.groups.command",
         "Show every group: its state, members and lag; or all about some.",
     ),
+    "txn": (
+        "kdiag_cli.commands.txn.command",
+        "Show open transactions, those that hang, and how to end them.",
+    ),
     "rebalance": (
         "kdiag_cli.commands.rebalance.command",
         "Say why groups rebalance: who, why, how long, who was slowest.",
@@ -69,7 +73,7 @@ COMMANDS: Final = {
         "Show which versions of Kafka's APIs the brokers speak, side by side.",
     ),
     "completion": (
-        "kdiag_cli.commands.completion.command",
+        "kdiag_cli.commands.help.completion",
         "Print a script that has a shell complete what you type.",
     ),
     "config": (
@@ -90,7 +94,7 @@ COMMANDS: Final = {
 PANELS: Final = {
     "Captures": ("decode", "report", "query", "tables", "pipeline"),
     "Cluster": ("check", "tail", "latency", "tune-buffers", "request", "api-versions"),
-    "Groups": ("groups", "find-coordinator", "rebalance"),
+    "Groups": ("groups", "find-coordinator", "rebalance", "txn"),
     "Reference": ("help", "errcode", "config", "completion"),
 }
 """The headings of the help, with their commands."""

@@ -18,6 +18,7 @@ from kdiag.findings import (
     latency,
     rebalances,
     tcp,
+    transactions,
 )
 from kdiag.findings.rule import Rule, Severity, is_at_least, worst_of
 
@@ -29,6 +30,7 @@ RULES: Final[dict[str, Rule]] = {
     **coordinators.RULES,
     **rebalances.RULES,
     **groups.RULES,
+    **transactions.RULES,
     **clients.RULES,
     **tcp.RULES,
     **buffers.RULES,

@@ -67,8 +67,7 @@ RULES: Final = {
         "last stable offset {stable_end} cannot be read",
         "Readers with isolation.level=read_committed get nothing behind the first record of an "
         "open transaction; the group's lag up to there is {lag}.",
-        "See whose transaction it is: kdiag tail {topic} -p {number} -e says so. If its producer "
-        "is gone, it ends after transaction.timeout.ms.",
+        "See whose transaction it is, and whether it hangs: kdiag txn --topic {topic}.",
     ),
     "KD3409": Rule(
         _WARNING,

@@ -25,11 +25,12 @@ from typer.main import get_command
 _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
     heading: frozenset(names.split())
     for heading, names in {
-        "Choose": """--api --broker --client --connection --count --error --errors --exit --explain
-            --follow --from --from-beginning --generation --grep --group --header --isolation
-            --key --lag-above --match --min-latency --moves --offset --parameter --partition --port
-            --quick --resume-file --share --show --since --state --status --stuck --to --topic --txn
-            --type --until --wait --where --with-waits""",
+        "Choose": """--api --broker --client --connection --count --error --errors --exit
+            --explain --follow --from --from-beginning --generation --grep --group --hanging
+            --header --isolation --key --lag-above --match --min-latency --moves --offset
+            --parameter --partition --port --quick --resume-file --share --show --since
+            --start-offset --state --status --stuck --to --topic --txn --type --until --wait
+            --where --with-waits""",
         "Show": """--all --bytes --color --defaults --fail-on --features --fields --format
             --help-json --html --json --key-format --list --nagios --no-bodies --no-headers
             --origin --out --output --quiet --raw --show-aborted --show-control --show-secrets

@@ -37,6 +37,7 @@ COMMANDS: Final = (
     "request ListGroups --to coordinator:g",
     "groups",
     "groups g --watch",
+    "txn",
     "find-coordinator g",
     "find-coordinator --moves",
     "find-coordinator g --watch",

@@ -20,6 +20,7 @@ WAITING: Final = (
     "api-versions",
     "request ListGroups",
     "groups g",
+    "txn",
     "find-coordinator g",
     "find-coordinator g --watch",
     "find-coordinator --moves",

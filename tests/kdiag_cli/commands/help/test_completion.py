@@ -14,7 +14,7 @@ import pytest
 
 from kdiag.wire.api.list_groups import ListedGroup, ListGroupsResponse
 from kdiag.wire.api.metadata import MetadataResponseTopic
-from kdiag_cli.commands.completion.command import SCRIPTS, Shell
+from kdiag_cli.commands.help.completion import SCRIPTS, Shell
 from programs.child_program import ChildProgram
 from programs.kdiag_program import kdiag
 from scripted_kafka.scripted_cluster import ScriptedCluster

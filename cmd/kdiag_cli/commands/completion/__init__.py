@@ -1,1 +1,0 @@
-"""`kdiag completion`."""

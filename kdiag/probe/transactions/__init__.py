@@ -1,0 +1,1 @@
+"""Finds open transactions on a cluster, and ends those that hang."""
