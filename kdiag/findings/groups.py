@@ -34,7 +34,7 @@ RULES: Final = {
     ),
     "KD3404": Rule(
         _ERROR,
-        "nobody in group {group} reads {count} partitions that it subscribes to: {partitions}",
+        "nobody in group {group} reads these partitions, which it subscribes to: {partitions}",
         "The group is stable, members subscribe to the topic, and no member owns these: an "
         " assignor that does not know of them, or a member that joined before they were there.",
         "Restart a member, so that the group rebalances; if they stay without owner, see the "
@@ -56,7 +56,7 @@ RULES: Final = {
     ),
     "KD3407": Rule(
         _WARNING,
-        "group {group} has commits for {count} partitions that do not exist: {partitions}",
+        "group {group} has commits for partitions that do not exist: {partitions}",
         "Their topic was deleted; the commits stay until they expire, and no tool counts a lag for "
         "them.",
         "Delete them with kafka-consumer-groups --delete-offsets.",
@@ -71,7 +71,7 @@ RULES: Final = {
     ),
     "KD3409": Rule(
         _WARNING,
-        "{count} members of group {group} do not own what they are to own: {members}",
+        "members of group {group} do not own what they are to own: {members}",
         "In groups of the new protocol a member gives up partitions, and says so, before others "
         "get them. One that does not poll keeps the others waiting, for its "
         "max.poll.interval.ms at most.",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from kdiag.clock import NS_PER_MS, NS_PER_US
+from kdiag.clock import NS_PER_MS, NS_PER_S, NS_PER_US
 from kdiag.exchange.line.phrase import size
 
 _RANGE: Final = re.compile(r"([0-9.]+)-([0-9.]+)")
@@ -31,6 +31,17 @@ def duration(time_ns: float) -> str:
         value, unit = value / 1000, "s"
     digits = 2 if value < 9.995 else 1 if value < 99.95 else 0  # noqa: PLR2004 - as above
     return f"{value:.{digits}f} {unit}"
+
+
+def age(time_ns: float) -> str:
+    """Return a time that may be long: `812 ms`, `45.0 s`, `17 min`, `5.2 h`, `3.1 d`."""
+    minutes = time_ns / NS_PER_S / 60
+    if minutes < 2:  # noqa: PLR2004 - of what follows, two at least
+        return duration(time_ns)
+    if minutes < 120:  # noqa: PLR2004 - as above
+        return f"{minutes:.0f} min"
+    hours = minutes / 60
+    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"  # noqa: PLR2004 - as above
 
 
 def with_unit(value: object, unit: str) -> object:
@@ -62,6 +73,7 @@ def _size(value: float) -> str:
 UNITS: Final = {
     "us": Unit("-US", lambda value: duration(value * NS_PER_US)),
     "ms": Unit("-MS", lambda value: duration(value * NS_PER_MS)),
+    "age": Unit("-MS", lambda value: age(value * NS_PER_MS)),
     "bytes": Unit("-BYTES", _size),
     "bytes/s": Unit("", lambda value: f"{_size(value)}/s"),
     "percent": Unit("-PCT", lambda value: f"{value:g} %"),

@@ -1,6 +1,6 @@
 import pytest
 
-from kdiag_cli.output.units import UNITS, duration, header_of, with_unit
+from kdiag_cli.output.units import UNITS, age, duration, header_of, with_unit
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,15 @@ from kdiag_cli.output.units import UNITS, duration, header_of, with_unit
 def test_times_have_three_digits(time_ns: int, text: str) -> None:
     """In the unit in which they are read at once."""
     assert duration(time_ns) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.5, "500 ms"), (119, "119 s"), (600, "10 min"), (9_000, "2.5 h"), (259_200, "3.0 d")],
+)
+def test_long_times_are_in_minutes_hours_and_days(seconds: float, text: str) -> None:
+    """Nobody divides by 3600 in the head."""
+    assert age(seconds * 1e9) == text
 
 
 @pytest.mark.parametrize(
@@ -49,4 +58,4 @@ def test_people_see_no_unit_in_the_header() -> None:
     assert header_of("BDP-BYTES", "bytes") == "BDP"
     assert header_of("WINDOW", "bytes") == "WINDOW"
     assert header_of("RTT-MS", "") == "RTT-MS"
-    assert {"us", "ms", "bytes", "bytes/s", "percent"} == set(UNITS)
+    assert {"us", "ms", "age", "bytes", "bytes/s", "percent"} == set(UNITS)

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.groups.model import DescribedMember, Group, PartitionLag
 from kdiag.diagnosis.groups.rates import GroupRates
+from kdiag.exchange.line.phrase import count
 from kdiag_cli.output.table.layout import TableColumn
 from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import (
@@ -17,7 +19,7 @@ from kdiag_cli.output.terminal import (
     harmless,
     print_paragraph,
 )
-from kdiag_cli.output.units import duration
+from kdiag_cli.output.units import age
 
 _STATES: Final = {
     "Stable": GREEN,
@@ -40,7 +42,7 @@ _GROUPS: Final = (
     TableColumn("MEMBERS", 1),
     TableColumn("PARTITIONS", 4),
     TableColumn("LAG"),
-    TableColumn("AGE-MS", 2, unit="ms"),
+    TableColumn("AGE-MS", 2, unit="age"),
     TableColumn("ERROR"),
 )
 _RATES: Final = (
@@ -67,7 +69,7 @@ _PARTITIONS: Final = (
     TableColumn("STABLE-END", 4),
     TableColumn("END", 1),
     TableColumn("LAG"),
-    TableColumn("AGE-MS", unit="ms"),
+    TableColumn("AGE-MS", unit="age"),
     TableColumn("CLIENT-ID"),
     TableColumn("HOST", 3),
     TableColumn("METADATA", 6),
@@ -141,13 +143,14 @@ def _headline(output: Output, group: Group, rates: GroupRates | None) -> str:
     if group.epoch is not None:
         parts.append(f"epoch {group.epoch}")
     if group.members is not None:
-        parts.append("1 member" if len(group.members) == 1 else f"{len(group.members)} members")
+        parts.append(count(len(group.members), "member"))
     if group.lag is not None:
         is_exact = all(each.is_lag_exact for each in group.partitions if each.lag)
-        age = f", {duration(group.lag_ms * 1e6)} behind" if group.lag_ms else ""
-        parts.append(f"lag {_lag(group.lag, is_exact=is_exact)}{age}")
+        behind = f", {age(group.lag_ms * NS_PER_MS)} behind" if group.lag_ms else ""
+        parts.append(f"lag {_lag(group.lag, is_exact=is_exact)}{behind}")
     if group.uncommitted_count:
-        parts.append(f"{group.uncommitted_count} partitions without a commit, and so without lag")
+        blank = count(group.uncommitted_count, "partition")
+        parts.append(f"{blank} without a commit, and so without lag")
     if rates is not None and rates.consumed_per_s is not None:
         parts.append(f"reads {rates.consumed_per_s}/s, written {rates.produced_per_s}/s")
     if group.error:

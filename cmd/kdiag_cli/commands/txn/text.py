@@ -19,7 +19,7 @@ _COLUMNS: Final = (
     TableColumn("TRANSACTIONAL-ID"),
     TableColumn("STATE", 3),
     TableColumn("HANGS", colours={"yes": RED, "no": GREEN, "unknown": YELLOW}),
-    TableColumn("AGE-MS", unit="ms"),
+    TableColumn("AGE-MS", unit="age"),
     TableColumn("PRODUCER-ID", 2),
     TableColumn("EPOCH", 4),
     TableColumn("COORDINATOR", 5),

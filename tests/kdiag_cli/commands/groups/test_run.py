@@ -75,5 +75,5 @@ def test_a_plugin_says_the_worst(cluster: GroupCluster) -> None:
     """With figures for graphs."""
     done = run(cluster, "--nagios", "--type", "consumer")
     assert done.code == 1
-    assert done.out.startswith("KAFKA WARNING - KD3409 1 members of group next do not own")
+    assert done.out.startswith("KAFKA WARNING - KD3409 members of group next do not own")
     assert " | groups=1 lag=0 lag_age=0.000s time=" in done.out

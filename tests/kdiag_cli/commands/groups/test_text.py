@@ -33,7 +33,7 @@ def test_a_group_is_told_with_members_and_partitions() -> None:
     printed = Printed()
     print_group(printed, GROUP)
     text = "\n".join(printed.lines)
-    assert "2 members; lag ~7, 1.50 s behind; 1 partitions without a commit" in text
+    assert "2 members; lag ~7, 1.50 s behind; 1 partition without a commit" in text
     assert "t[0-2,7]" in text
     assert "nothing\tt[8]" in text
     assert "\nt[0]\t3\t" in text
