@@ -18,7 +18,7 @@ RULES: Final = {
         "See `kdiag groups` for the names that there are{similar}.",
     ),
     "KD3402": Rule(
-        _ERROR,
+        _WARNING,
         "group {group} lost {count} records of {partition}: its commit {committed} is before the "
         "start of the log, {start}",
         "Retention, or somebody, deleted records that the group had not read. Its consumers go on "
@@ -26,7 +26,7 @@ RULES: Final = {
         "Raise retention.ms of topic {topic}, or have the group read faster.",
     ),
     "KD3403": Rule(
-        _ERROR,
+        _WARNING,
         "the commit {committed} of group {group} is behind the end of {partition}, {end}",
         "The topic was deleted and created again, or its log was truncated by an unclean leader "
         "election. Consumers get OFFSET_OUT_OF_RANGE, and go on where auto.offset.reset says.",
@@ -41,18 +41,19 @@ RULES: Final = {
         "partition.assignment.strategy of all members.",
     ),
     "KD3405": Rule(
-        _WARNING,
+        _INFO,
         "{count} of the {total} members of group {group} have no partitions: {members}",
         "A partition has one owner: members beyond the number of partitions have nothing to do, "
         "and those that subscribe to other topics get none of these.",
         "Stop them, or add partitions to the topic; as spares they are of use.",
     ),
     "KD3406": Rule(
-        _WARNING,
+        _INFO,
         "group {group} has {lag} records to read, and no member",
-        "Its offsets are kept for offsets.retention.minutes after the last member left; then the "
-        "group is forgotten.",
-        "Start a consumer of the group, or delete it with kafka-consumer-groups --delete.",
+        "Nobody reads for it any more, or its consumers choose their partitions themselves, by "
+        "assign(): coordinators know nothing of those but their commits. Offsets are kept for "
+        "offsets.retention.minutes after the last member or commit.",
+        "See with --watch whether commits move; else start a consumer, or delete the group.",
     ),
     "KD3407": Rule(
         _WARNING,
@@ -70,7 +71,7 @@ RULES: Final = {
         "See whose transaction it is, and whether it hangs: kdiag txn --topic {topic}.",
     ),
     "KD3409": Rule(
-        _WARNING,
+        _INFO,
         "members of group {group} do not own what they are to own: {members}",
         "In groups of the new protocol a member gives up partitions, and says so, before others "
         "get them. One that does not poll keeps the others waiting, for its "
@@ -119,5 +120,15 @@ RULES: Final = {
         "again and again.",
         "See the log of the member that owns the partition, or `kdiag rebalance explain {group} -b "
         "...`; what it reads next shows kdiag tail with --partition and -o.",
+    ),
+    "KD3416": Rule(
+        _WARNING,
+        "offsets of group {group}, which has no members, may expire within {hours} hours: "
+        "{partitions}",
+        "A group without members keeps an offset for offsets.retention.minutes after it was "
+        "committed, or after the last member left if that was later. Then consumers begin where "
+        "auto.offset.reset says.",
+        "Start a consumer of the group, or raise offsets.retention.minutes of the brokers, "
+        "{retention_hours} hours now.",
     ),
 }

@@ -39,6 +39,42 @@ _COMMITS: Final = (b"\x00\x00", b"\x00\x01")
 """How the keys of commits begin: they are most of the topic, and tell nothing of rebalances."""
 
 
+def coordinators_tail(
+    client: ClusterClient, groups: Collection[str], *, follows: bool = False
+) -> Tail | None:
+    """Return what reads the partitions in which coordinators keep some groups, or all.
+
+    Args:
+        client: connected.
+        groups: their names; all groups if there are none.
+        follows: whether to read on where the partitions ended at the start.
+
+    Returns:
+        None if nobody has used a group yet.
+
+    Raises:
+        AuthorizationError: if this user may not read the topic.
+        KdiagError: if the cluster cannot be asked.
+    """
+    topic = client.refresh([TOPIC]).topics[TOPIC]
+    if topic.error_code == _DENIED:
+        raise AuthorizationError(_RIGHT)
+    count = len(topic.partitions)
+    if not count:
+        return None
+    chosen = {coordinator_partition(group, count): None for group in sorted(groups)}
+    request = TailRequest(
+        [TopicSelector(TOPIC, chosen or None)],
+        OffsetSpec(Position(At.BEGINNING)),
+        stops_at_end=not follows,
+        limits=FetchLimits(is_committed_only=False),
+    )
+    try:
+        return Tail(client, request)
+    except AuthorizationError as error:
+        raise AuthorizationError(_RIGHT) from error
+
+
 class GroupRecordsReader:
     """Reads the records of some groups, or of all; for one thread.
 
@@ -66,26 +102,9 @@ class GroupRecordsReader:
         self.unread_count = 0
         self.warnings: list[str] = []
         self._groups = frozenset(groups)
-        self._tail: Tail | None = None
         topics = client.refresh(None).topics
         self._names = {uuid_text(each.topic_id): name for name, each in topics.items()}
-        topic = client.refresh([TOPIC]).topics[TOPIC]
-        if topic.error_code == _DENIED:
-            raise AuthorizationError(_RIGHT)
-        count = len(topic.partitions)
-        if not count:
-            return  # nobody has used a group yet
-        chosen = {coordinator_partition(group, count): None for group in sorted(self._groups)}
-        request = TailRequest(
-            [TopicSelector(TOPIC, chosen or None)],
-            OffsetSpec(Position(At.BEGINNING)),
-            stops_at_end=not follows,
-            limits=FetchLimits(is_committed_only=False),
-        )
-        try:
-            self._tail = Tail(client, request)
-        except AuthorizationError as error:
-            raise AuthorizationError(_RIGHT) from error
+        self._tail = coordinators_tail(client, groups, follows=follows)
 
     @property
     def has_topic(self) -> bool:

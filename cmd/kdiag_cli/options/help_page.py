@@ -31,11 +31,11 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
             --parameter --partition --port --quick --resume-file --share --show --since
             --start-offset --state --status --stuck --to --topic --txn --type --until --wait
             --where --with-waits""",
-        "Show": """--all --bytes --color --defaults --fail-on --features --fields --format
-            --help-json --html --json --key-format --list --nagios --no-bodies --no-headers
-            --origin --out --output --quiet --raw --show-aborted --show-control --show-secrets
-            --sort --sql --summary --tcp --template --time --times --trace --value-format --values
-            --wide --write""",
+        "Show": """--all --bytes --color --commit-times --defaults --fail-on --features --fields
+            --format --help-json --html --json --key-format --list --nagios --no-bodies
+            --no-headers --origin --out --output --quiet --raw --show-aborted --show-control
+            --show-secrets --sort --sql --summary --tcp --template --time --times --trace
+            --value-format --values --wide --write""",
         "Read": """--broker-log --decode-as --each-interface --filter --keylog --live
             --log-zone --promiscuous --separate-networks --topic-ids""",
         "Measure": """--acks --batch-records --duration --end-to-end --interval --max-wait

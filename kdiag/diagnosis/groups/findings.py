@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.groups.model import (
     EMPTY,
     NO_PARTITION,
@@ -24,6 +25,8 @@ _SHARE: Final = "share"
 _SHOWN: Final = 5
 _MOST_SHARE: Final = 0.9
 _LEAST_LAG: Final = 1_000
+_MS_PER_HOUR: Final = 3_600_000
+_SOON_MS: Final = 24 * _MS_PER_HOUR
 _LEAST_PARTITIONS: Final = 3
 
 
@@ -41,6 +44,7 @@ def find_all(report: GroupsReport, names: Iterable[str] = ()) -> list[Finding]:
     ]
     for group in report.groups:
         findings += find(group)
+        findings += _expiring(group, report)
     return findings
 
 
@@ -90,6 +94,28 @@ def above_bar(group: Group, bar: str, *, lag: int | None, lag_ms: float | None) 
         partition=str(worst),
         owner=_owner(group, worst),
     )
+
+
+def _expiring(group: Group, report: GroupsReport) -> Iterator[Finding]:
+    """Yield that the offsets of a group without members are about to expire."""
+    if group.state != EMPTY or report.retention_ms is None:
+        return
+    now_ms = report.at_ns // NS_PER_MS
+    ends = [
+        (each.committed_ms + report.retention_ms - now_ms, each)
+        for each in group.partitions
+        if each.committed_ms is not None
+    ]
+    soon = [(left_ms, each) for left_ms, each in ends if left_ms < _SOON_MS]
+    if soon:
+        first_ms = min(left_ms for left_ms, _ in soon)
+        yield found(
+            "KD3416",
+            group=group.group,
+            hours=max(0, round(first_ms / _MS_PER_HOUR)),
+            partitions=_listed([each for _, each in soon]),
+            retention_hours=report.retention_ms // _MS_PER_HOUR,
+        )
 
 
 def find_stuck(rates: Mapping[str, GroupRates], span_s: float) -> list[Finding]:

@@ -64,6 +64,7 @@ class PartitionLag(msgspec.Struct, kw_only=True):
     Attributes:
         committed: the offset that the group reads next; of share groups, their start offset.
         metadata: what the client wrote beside it.
+        committed_ms: when, since 1970.
         start: the first offset of the log.
         stable_end: behind the last record that readers of committed records get.
         end: behind the last record: the high watermark.
@@ -79,6 +80,7 @@ class PartitionLag(msgspec.Struct, kw_only=True):
     partition: int
     committed: int | None = None
     metadata: str | None = None
+    committed_ms: int | None = None
     start: int | None = None
     stable_end: int | None = None
     end: int | None = None
@@ -165,6 +167,8 @@ class GroupsReport(msgspec.Struct, kw_only=True):
         failures: why brokers did not list their groups, by node.
         absent: names that no broker lists, though all have listed their groups.
         warnings: what is not known, and why.
+        retention_ms: how long brokers keep commits of groups without members; None if it is not
+            known.
         listed_count: how many groups the brokers listed.
     """
 
@@ -173,6 +177,7 @@ class GroupsReport(msgspec.Struct, kw_only=True):
     failures: Mapping[int, str] = {}
     absent: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    retention_ms: int | None = None
     listed_count: int = 0
 
 

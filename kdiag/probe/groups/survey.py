@@ -8,7 +8,7 @@
 Source: Kafka's ListGroups, DescribeGroups and its kin, OffsetFetch, Metadata, ListOffsets, Fetch.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
@@ -18,15 +18,34 @@ from kdiag.client.network.metadata import Cluster, Topic
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.coordinator import BrokerNode
 from kdiag.diagnosis.groups.model import NO_PARTITION, UNKNOWN, Group, GroupsReport, PartitionLag
+from kdiag.errors import AuthorizationError, UnsupportedVersionError
+from kdiag.probe.coordinator.search import coordinator_request
+from kdiag.probe.groups.commit_times import read_commit_times
 from kdiag.probe.groups.commits import SHARE, Commit, GroupCommits, fetch_commits
 from kdiag.probe.groups.listing import GroupListing, ListedGroup, list_groups
 from kdiag.probe.groups.members import GroupDescription, cut, describe_groups
 from kdiag.probe.groups.next_records import NextRecords, UnreadSpan, read_next
+from kdiag.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from kdiag.wire.api.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
+from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.error_code import error_name
 
 TIMED_PARTITIONS: Final = 1_000
 """So many partitions with lag are read without being asked to."""
 
+_BROKER_RESOURCE: Final = 4
+_RETENTION: Final = "offsets.retention.minutes"
+_MS_PER_MINUTE: Final = 60_000
+_DESCRIBE: Final = 8
+_NOT_REPORTED: Final = -(1 << 31)
+_FILTERED: Final = (
+    "brokers list only the groups that you may describe: for all, you need DESCRIBE on the cluster"
+)
 _PARTITIONS_PER_LOOK_UP: Final = 10_000
 _TOPICS_PER_REQUEST: Final = 2_000
 
@@ -40,6 +59,7 @@ class SurveyRequest(NamedTuple):
         has_lag: whether to ask how far they are behind.
         has_times: whether to read the next record of each partition; None for up to
             `TIMED_PARTITIONS` of them.
+        has_commit_times: whether to read when the named groups committed.
         listing_ns: how long brokers may take to list their groups; who does not is not asked
             again. None for the client's own limit.
         progress: is told how many groups are done, and of how many.
@@ -49,6 +69,7 @@ class SurveyRequest(NamedTuple):
     is_wanted: Callable[[str, ListedGroup], bool] = lambda _name, _listed: True
     has_lag: bool = True
     has_times: bool | None = None
+    has_commit_times: bool = False
     listing_ns: int | None = None
     progress: Callable[[float, int], None] = lambda _done, _count: None
 
@@ -76,14 +97,21 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
     count = len(chosen)
     described = describe_groups(client, chosen, lambda done: request.progress(done / 2, count))
     groups = [_group(client, name, each, described.get(name)) for name, each in chosen.items()]
-    warnings: list[str] = []
+    warnings = [] if request.names or _may_list_all(client) else [_FILTERED]
     if request.has_lag:
         commits = fetch_commits(
             client, chosen, lambda done: request.progress((count + done) / 2, count)
         )
         _add_partitions(client, groups, commits, listing.silent)
         warnings += _add_times(client, groups, has_times=request.has_times)
+    retention_ms = None
+    if request.has_commit_times:
+        retention_ms = _retention_ms(client)
+        warnings += _add_commit_times(client, groups)
     missing = sorted(set(request.names) - listing.groups.keys())
+    refused = _refusals(client, missing)
+    groups += [Group(group=name, type=UNKNOWN, error=error) for name, error in refused.items()]
+    missing = [name for name in missing if name not in refused]
     groups += [_unlisted(name, listing) for name in missing if listing.failures]
     return GroupsReport(
         at_ns=client.clock.epoch_ns(),
@@ -91,6 +119,7 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
         failures=listing.failures,
         absent=[] if listing.failures else missing,
         warnings=warnings,
+        retention_ms=retention_ms,
         listed_count=len(listing.groups),
     )
 
@@ -112,6 +141,30 @@ def _group(
         members=about.members,
         error=about.error,
     )
+
+
+def _may_list_all(client: ClusterClient) -> bool:
+    """Return whether brokers list all groups: to others they list those that they may describe."""
+    request = DescribeClusterRequest(include_cluster_authorized_operations=True)
+    try:
+        body = client.ask_any(request, DescribeClusterResponse)
+    except UnsupportedVersionError:
+        return True  # before Kafka 2.8 brokers do not tell
+    bits = body.cluster_authorized_operations
+    return bits == _NOT_REPORTED or bool(bits >> _DESCRIBE & 1)
+
+
+def _refusals(client: ClusterClient, names: Sequence[str]) -> dict[str, str]:
+    """Return the errors for groups that one may not see: brokers leave those out without a word."""
+    refused: dict[str, str] = {}
+    for name in names:
+        request = coordinator_request(CoordinatorKind.GROUP, [name])
+        body = client.ask_any(request, FindCoordinatorResponse)
+        codes = [each.error_code for each in body.coordinators] or [body.error_code]
+        error = error_name(codes[0])
+        if error.endswith("_AUTHORIZATION_FAILED"):
+            refused[name] = error
+    return refused
 
 
 def _unlisted(name: str, listing: GroupListing) -> Group:
@@ -275,6 +328,28 @@ def _add_times(client: ClusterClient, groups: list[Group], *, has_times: bool | 
             _add_time(each, span, found[span], now_ms)
     failed = [each for each in behind if (span := spans.get(id(each))) and found[span].error]
     return [f"{each}: lag in time is not known: {found[spans[id(each)]].error}" for each in failed]
+
+
+def _add_commit_times(client: ClusterClient, groups: list[Group]) -> list[str]:
+    """Give each partition the time of its commit; return why that is not known."""
+    try:
+        times = read_commit_times(client, [each.group for each in groups])
+    except AuthorizationError as error:
+        return [f"when groups committed is not known: {error}"]
+    for group in groups:
+        of_group = times.get(group.group, {})
+        for each in group.partitions:
+            each.committed_ms = of_group.get(_key(each))
+    return []
+
+
+def _retention_ms(client: ClusterClient) -> int | None:
+    """Return how long brokers keep commits of groups without members."""
+    node_id = client.brokers[0].id
+    resource = DescribeConfigsResource(_BROKER_RESOURCE, str(node_id), [_RETENTION])
+    body = client.ask(node_id, DescribeConfigsRequest([resource]), DescribeConfigsResponse)
+    values = [each.value for result in body.results for each in result.configs]
+    return int(values[0]) * _MS_PER_MINUTE if values and values[0] else None
 
 
 def _span(partition: PartitionLag) -> UnreadSpan | None:

@@ -5,6 +5,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from programs.kdiag_program import kdiag
 from real_kafka import kafka_jars
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.releases import OLDEST, USUAL
+from real_kafka.secure_cluster import Listener, SecureCluster
 from real_kafka.topic_maker import create, delete, open_transaction, produce, producer, transact
 
 pytestmark = pytest.mark.real
@@ -146,7 +148,9 @@ def test_filters_and_bars(two: KafkaCluster) -> None:
         "g-next",
         "g-share",
     }
-    assert set(seen(two.bootstrap, "--state", "empty")) == {"g-empty"}
+    empty = seen(two.bootstrap, "--state", "empty")
+    assert "g-empty" in empty
+    assert {each["state"] for each in empty.values()} == {"Empty"}
     assert set(seen(two.bootstrap, "--match", "g-s*")) == {"g-share", "g-streams"}
     assert set(seen(two.bootstrap, "--lag-above", "14", code=1)) == {"g-classic"}
     assert set(seen(two.bootstrap, "--lag-above", "1ms", "--match", "g-next", code=1)) == {"g-next"}
@@ -208,6 +212,30 @@ def test_the_age_is_that_of_the_next_record(two: KafkaCluster) -> None:
         left(two.bootstrap, f"g-age-{offset}", {("aged", 0): offset})
         (group,) = seen(two.bootstrap, f"g-age-{offset}").values()
         assert abs(group["lag_ms"] - minutes * 60_000 - (time.time() * 1000 - now_ms)) < 1000
+
+
+def test_when_a_group_committed_is_read_where_coordinators_keep_it(two: KafkaCluster) -> None:
+    """To the moment; a group without members keeps its offsets for a week."""
+    before_s = time.time()
+    create(two.bootstrap, "timed")
+    left(two.bootstrap, "g-timed", {("timed", 0): 0})
+    (group,) = seen(two.bootstrap, "g-timed", "--commit-times").values()
+    (partition,) = group["partition_list"]
+    at = datetime.fromisoformat(partition["committed_at"][:26] + "+00:00")
+    assert before_s - 0.01 <= at.timestamp() <= time.time()
+
+
+def test_what_one_may_not_see_is_told(secure: SecureCluster, log_in: Callable[..., Any]) -> None:
+    """A list is not whole, and a group that is hidden is not called absent."""
+    where = ("-b", secure.address(Listener.SASL_PLAINTEXT))
+    login = log_in("bob", "PLAIN", "SASL_PLAINTEXT")
+    listed = kdiag("groups", *where, *login)
+    assert listed.code == 8
+    assert "brokers list only the groups that you may describe" in listed.err
+    hidden = kdiag("groups", *where, *login, "secret-group")
+    assert hidden.code == 5
+    assert "GROUP_AUTHORIZATION_FAILED" in hidden.out
+    assert "KD3401" not in hidden.err
 
 
 def test_an_older_broker_is_asked_as_well(

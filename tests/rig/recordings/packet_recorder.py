@@ -4,7 +4,8 @@
         ...
 
 Every packet of the block is in the file: recording begins when tcpdump says that it listens, ends
-when the wire has been quiet for a while, and fails when tcpdump lost any. Needs root.
+when the wire has been quiet for a while, and fails when the kernel dropped any. Of what comes later
+than that, tcpdump may have counted some without writing it. Needs root.
 """
 
 import queue
@@ -19,11 +20,13 @@ from typing import IO, Final
 
 from programs.child_program import ChildProgram
 
-_QUIET_S: Final = 2.0
+_QUIET_S: Final = 2.5
+"""tcpdump hands on what it has once a second."""
+
 _CHUNK_BYTES: Final = 1 << 16
 _BUFFER_KIB: Final = 1 << 16
 """A burst must fit into it. In tcpdump's immediate mode a packet of any size would take 256 KiB."""
-_COUNTS: Final = re.compile(r"(\d+) packets? captured\n(\d+) packets? received by filter\n(\d+) ")
+_DROPPED: Final = re.compile(r"(\d+) packets? dropped by kernel")
 
 
 @contextmanager
@@ -31,7 +34,7 @@ def recording(file: Path, ports: Collection[int]) -> Iterator[None]:
     """Record the TCP packets to and from the ports into a pcap file.
 
     Raises:
-        RuntimeError: if tcpdump does not start, or did not see every packet.
+        RuntimeError: if tcpdump does not start, or packets were dropped.
     """
     expression = " or ".join(f"tcp port {port}" for port in ports)
     how = ["-U", "-B", str(_BUFFER_KIB), "-s", "0"]
@@ -81,10 +84,9 @@ def _until_quiet(chunks: "queue.SimpleQueue[bytes]") -> Iterator[bytes]:
 
 
 def _check_counts(said: str) -> None:
-    """Check that tcpdump wrote every packet; on loopback each passes its filter out and in."""
-    counts = _COUNTS.search(said)
-    if counts is None:
+    """Check that no packet was dropped."""
+    dropped = _DROPPED.search(said)
+    if dropped is None:
         raise RuntimeError(f"tcpdump ended without its counts: {said}")
-    captured, received, dropped = map(int, counts.groups())
-    if dropped or 2 * captured != received:
+    if int(dropped[1]):
         raise RuntimeError(f"tcpdump lost packets: {said}")

@@ -15,11 +15,13 @@ from kdiag.wire.api.consumer_group_describe import (
     TopicPartitions,
 )
 from kdiag.wire.api.consumer_group_describe import DescribedGroup as NewGroup
+from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
     DescribeGroupsResponse,
 )
+from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
 from kdiag.wire.api.list_groups import ListedGroup, ListGroupsResponse
 from kdiag.wire.api.offset_fetch import (
     OffsetFetchResponse,
@@ -57,6 +59,8 @@ class GroupCluster(LogCluster):
         """Start all brokers."""
         super().__enter__()
         self.on("ListGroups", ListGroupsResponse())
+        self.on("DescribeCluster", DescribeClusterResponse())
+        self.on("FindCoordinator", FindCoordinatorResponse())
         first = self.brokers[1]
         first.on(
             "ListGroups",

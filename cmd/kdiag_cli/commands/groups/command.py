@@ -1,7 +1,7 @@
 """`kdiag groups`: its arguments and options."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -20,6 +20,7 @@ Examples:
   kdiag groups -b localhost:9092 --match 'order*' --state empty
   kdiag groups -b localhost:9092 --lag-above 10000
   kdiag groups -b localhost:9092 orders --lag-above 5m --nagios
+  kdiag groups -b localhost:9092 orders --commit-times
   kdiag groups -b localhost:9092 orders --watch
   kdiag groups -b localhost:9092 --stuck
   kdiag groups -b localhost:9092 -o prometheus > groups.prom
@@ -35,6 +36,29 @@ Exit codes: 0 done, 1 a finding (--fail-on), --lag-above or --stuck found some, 
 3 cannot connect, 4 authentication, 5 authorization, 6 timeout, 7 not supported, 8 some brokers did
 not answer. With --nagios: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
 """
+
+
+_TYPES: Final = ("classic", "consumer", "share", "streams")
+_STATES: Final = (
+    "Stable",
+    "Empty",
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Assigning",
+    "Reconciling",
+    "NotReady",
+    "Dead",
+)
+
+
+def complete_types() -> list[str]:
+    """Return the types of groups."""
+    return list(_TYPES)
+
+
+def complete_states() -> list[str]:
+    """Return the states of groups of all types."""
+    return list(_STATES)
 
 
 class GroupsFormat(StrEnum):
@@ -78,11 +102,20 @@ def groups(  # noqa: PLR0913 - a parameter for each option
     ] = None,
     kind: Annotated[
         list[str] | None,
-        typer.Option("--type", metavar="TYPE", help="classic, consumer, share or streams."),
+        typer.Option(
+            "--type",
+            metavar="TYPE",
+            help="classic, consumer, share or streams. Repeatable.",
+            autocompletion=complete_types,
+        ),
     ] = None,
     state: Annotated[
         list[str] | None,
-        typer.Option(metavar="STATE", help="Stable, Empty, PreparingRebalance and so on."),
+        typer.Option(
+            metavar="STATE",
+            help="Stable, Empty, PreparingRebalance and so on. Repeatable.",
+            autocompletion=complete_states,
+        ),
     ] = None,
     lag_above: Annotated[
         str | None,
@@ -102,6 +135,10 @@ def groups(  # noqa: PLR0913 - a parameter for each option
             show_default=False,
         ),
     ] = None,
+    commit_times: Annotated[
+        bool,
+        typer.Option("--commit-times", help="Read when GROUPs committed, from __consumer_offsets."),
+    ] = False,
     is_watch: Annotated[
         bool, typer.Option("--watch", help="Look again and again, and show rates.")
     ] = False,
@@ -135,6 +172,7 @@ def groups(  # noqa: PLR0913 - a parameter for each option
         lag_above=options.lag_bar(lag_above),
         is_stuck=is_stuck,
         has_times=times,
+        has_commit_times=commit_times,
         is_watching=is_watch,
         interval_ns=interval,
         looks=count,

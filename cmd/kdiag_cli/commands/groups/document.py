@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.groups.model import Assignment, DescribedMember, Group, PartitionLag
 from kdiag.diagnosis.groups.rates import GroupRates
+from kdiag.exchange.documents.document import Clockface
 
 
 def group_document(
@@ -62,7 +64,12 @@ def _assignment(assignment: Assignment | None) -> list[dict[str, Any]] | None:
     return [{"topic": topic, "partitions": [*assignment[topic]]} for topic in sorted(assignment)]
 
 
+def _iso(time_ms: int) -> str:
+    return Clockface().text(time_ms * NS_PER_MS)
+
+
 def _partition(partition: PartitionLag) -> dict[str, Any]:
+    committed_ms = partition.committed_ms
     return {
         "topic": partition.topic,
         "partition": partition.partition,
@@ -73,7 +80,7 @@ def _partition(partition: PartitionLag) -> dict[str, Any]:
         "lag": partition.lag,
         "lag_exact": partition.is_lag_exact,
         "lag_ms": partition.lag_ms,
-        "committed_at": None,  # OffsetFetch does not tell it
+        "committed_at": None if committed_ms is None else _iso(committed_ms),
         "metadata": partition.metadata,
         "member_id": partition.member_id,
         "error": partition.error,

@@ -45,6 +45,7 @@ class GroupsOptions(NamedTuple):
         lag_above: what a group must be further behind than; None for any.
         is_stuck: whether to look twice, for those that do not get on.
         has_times: whether to read next records; None for where they are few.
+        has_commit_times: whether to read when the named groups committed.
         is_watching: whether to go on looking.
         interval_ns: how long to wait between two looks.
         looks: after how many to end; None for never.
@@ -61,6 +62,7 @@ class GroupsOptions(NamedTuple):
     lag_above: LagBar | None = None
     is_stuck: bool = False
     has_times: bool | None = None
+    has_commit_times: bool = False
     is_watching: bool = False
     interval_ns: int = 0
     looks: int | None = None
@@ -88,6 +90,7 @@ class GroupsOptions(NamedTuple):
             names=self.names,
             is_wanted=self.is_wanted,
             has_times=True if needs_times else self.has_times,
+            has_commit_times=self.has_commit_times,
             listing_ns=None if timeout_ns is None else timeout_ns // _LISTING_PART,
         )
 
@@ -118,6 +121,8 @@ def check(options: GroupsOptions) -> None:
             raise typer.BadParameter(f"{each!r} is none of {known}", param_hint="'--type'")
     if not all(options.names):
         raise typer.BadParameter("a name is not empty", param_hint="GROUP")
+    if options.has_commit_times and not options.names:
+        raise typer.BadParameter("is for named groups", param_hint="'--commit-times'")
     if options.looks is not None and not options.is_watching:
         raise typer.BadParameter("is for --watch", param_hint="'--count'")
     one_look = options.is_nagios or options.is_prometheus

@@ -6,6 +6,7 @@ from typing import Final
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.groups.model import DescribedMember, Group, PartitionLag
 from kdiag.diagnosis.groups.rates import GroupRates
+from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.line.phrase import count
 from kdiag_cli.output.table.layout import TableColumn
 from kdiag_cli.output.table.printer import print_table
@@ -72,6 +73,7 @@ _PARTITIONS: Final = (
     TableColumn("AGE-MS", unit="age"),
     TableColumn("CLIENT-ID"),
     TableColumn("HOST", 3),
+    TableColumn("COMMITTED-AT", 4),
     TableColumn("METADATA", 6),
     TableColumn("ERROR"),
 )
@@ -205,6 +207,9 @@ def _partition_row(group: Group, partition: PartitionLag) -> tuple[object, ...]:
         partition.lag_ms or None,
         owner and owner.client_id,
         owner and owner.host,
+        None
+        if partition.committed_ms is None
+        else Clockface().text(partition.committed_ms * NS_PER_MS),
         partition.metadata,
         partition.error,
     )

@@ -50,7 +50,8 @@ class ListByDefault(GroupPage):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put `list` before options that are not the group's own."""
         own = {each for param in self.get_params(ctx) for each in param.opts}
-        if not args or (args[0] not in self.commands and args[0] not in own):
+        is_none_named = not args and not ctx.resilient_parsing  # a shell completes the name then
+        if is_none_named or (args and args[0] not in self.commands and args[0] not in own):
             args = [LIST, *args]
         return super().parse_args(ctx, args)
 

@@ -91,6 +91,21 @@ def test_a_name_that_nobody_has() -> None:
     assert absent.fix.endswith("the names that there are, such as billing.")
 
 
+def test_offsets_that_are_about_to_expire() -> None:
+    """Only those of a group without members; a day before is early enough."""
+    hour_ms = 3_600_000
+    left = group(partition(committed_ms=2 * hour_ms), members=[], state="Empty")
+    report = GroupsReport(
+        at_ns=165 * hour_ms * 1_000_000, groups=[left], retention_ms=168 * hour_ms
+    )
+    (expiring,) = find_all(report)
+    assert (expiring.id, expiring.evidence["hours"]) == ("KD3416", 5)
+    report.at_ns = 24 * hour_ms * 1_000_000
+    assert find_all(report) == []
+    report.at_ns, left.state, left.members = 165 * hour_ms * 1_000_000, "Stable", None
+    assert find_all(report) == []
+
+
 def test_a_bar_is_passed_by_more_than_it() -> None:
     """In records or in time; the worst partition is named with its owner."""
     late = group(

@@ -1,14 +1,17 @@
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.diagnosis.groups.model import Group, GroupsReport
 from kdiag.probe.groups.survey import SurveyRequest, survey_groups
+from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponse,
     DescribeShareGroupOffsetsResponseGroup,
     DescribeShareGroupOffsetsResponsePartition,
     DescribeShareGroupOffsetsResponseTopic,
 )
+from kdiag.wire.api.find_coordinator import Coordinator, FindCoordinatorResponse
 from kdiag.wire.api.list_groups import ListedGroup
 from kdiag.wire.api.share_group_describe import DescribedGroup, ShareGroupDescribeResponse
+from kdiag.wire.error_code import CODE_BY_NAME
 from scripted_kafka.group_cluster import GroupCluster
 from scripted_kafka.scripted_broker import CLOSE, HOLD
 
@@ -93,6 +96,26 @@ def test_a_group_of_a_silent_broker_is_unknown(
         "unknown",
         "no answer from broker 2",
     )
+
+
+def test_what_one_may_not_see_is_not_absent(cluster: GroupCluster, client: ClusterClient) -> None:
+    """Brokers leave it out of their lists; the coordinator's error tells."""
+    denied = CODE_BY_NAME["GROUP_AUTHORIZATION_FAILED"]
+    refused = Coordinator("secret", error_code=denied)
+    cluster.on("FindCoordinator", FindCoordinatorResponse(coordinators=[refused]))
+    report = survey_groups(client, SurveyRequest(["secret"]))
+    assert report.absent == []
+    assert only(report).error == "GROUP_AUTHORIZATION_FAILED"
+
+
+def test_a_list_that_may_be_shorter_than_it_is_says_so(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """To those who may not describe the cluster, brokers list some groups."""
+    for bits, count in ((1 << 8, 0), (1 << 3, 1), (-(1 << 31), 0)):
+        told = DescribeClusterResponse(cluster_authorized_operations=bits)
+        cluster.on("DescribeCluster", told)
+        assert len(survey_groups(client, SurveyRequest()).warnings) == count
 
 
 def test_a_leader_that_is_silent_is_asked_once(

@@ -17,6 +17,7 @@ def test_the_help_says_what_the_columns_mean() -> None:
         (("--type", "odd"), "'odd' is none of classic, consumer, share, streams"),
         (("--lag-above", "x"), "'x' is not a duration"),
         (("--count", "2"), "is for --watch"),
+        (("--commit-times",), "is for named groups"),
         (("--watch", "--stuck"), "choose one of --watch, --stuck, --nagios and -o prometheus"),
         (("--watch", "-o", "prometheus"), "choose one of --watch"),
         (("--nagios", "-o", "prometheus"), "choose one of --nagios and -o prometheus"),

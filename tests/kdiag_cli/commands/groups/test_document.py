@@ -10,7 +10,9 @@ GROUP = Group(
     coordinator=BrokerNode(1, "kafka-1", 9092),
     epoch=4,
     members=[DescribedMember(member_id="m-1", client_id="c", assignment={"b": [1], "a": [0]})],
-    partitions=[PartitionLag(topic="a", partition=0, committed=3, lag=7, lag_ms=12.5)],
+    partitions=[
+        PartitionLag(topic="a", partition=0, committed=3, committed_ms=1000, lag=7, lag_ms=12.5)
+    ],
 )
 
 
@@ -43,5 +45,8 @@ def test_a_whole_group_has_lists() -> None:
     assert [each["topic"] for each in member["assignment"]] == ["a", "b"]
     assert (member["target"], member["software"]) == (None, None)
     (partition,) = whole["partition_list"]
-    assert partition["committed"] == 3
+    assert (partition["committed"], partition["committed_at"]) == (
+        3,
+        "1970-01-01T00:00:01.000000000Z",
+    )
     assert whole["rates"].consumed_per_s == 2

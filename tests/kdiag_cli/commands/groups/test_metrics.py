@@ -45,9 +45,8 @@ def test_a_plugin_says_the_worst_or_how_many_there_are() -> None:
     assert (well.status, well.text) == (PluginStatus.OK, "2 groups, 3 records to read")
     assert well.figures == ("groups=2", "lag=3", "lag_age=2.500s")
     assert plugin_result(REPORT, [], ExitCode.PARTIAL).status is PluginStatus.WARNING
-    empty = found("KD3406", group="b", lag=3)
-    worse = plugin_result(REPORT, [empty, empty], ExitCode.DONE)
+    gone = found("KD3407", group="b", partitions="t[1]", count=1)
+    worse = plugin_result(REPORT, [gone, gone], ExitCode.DONE)
     assert worse.status is PluginStatus.WARNING
-    assert worse.text.startswith(
-        "KD3406 group b has 3 records to read, and no member (and 1 more)."
-    )
+    text = "KD3407 group b has commits for partitions that do not exist: t[1] (and 1 more)."
+    assert worse.text.startswith(text)

@@ -73,7 +73,11 @@ def test_only_groups_beyond_the_bar_are_shown(cluster: GroupCluster) -> None:
 
 def test_a_plugin_says_the_worst(cluster: GroupCluster) -> None:
     """With figures for graphs."""
-    done = run(cluster, "--nagios", "--type", "consumer")
-    assert done.code == 1
-    assert done.out.startswith("KAFKA WARNING - KD3409 members of group next do not own")
-    assert " | groups=1 lag=0 lag_age=0.000s time=" in done.out
+    done = run(cluster, "--nagios", "--type", "consumer", "--lag-above", "0")
+    assert (done.code, done.out[:28]) == (0, "KAFKA OK - 0 groups, 0 recor")
+    late = run(cluster, "--nagios", "--match", "l*", "--lag-above", "2")
+    assert late.code == 2
+    assert late.out.startswith(
+        "KAFKA CRITICAL - KD3412 group left is 3 records behind, more than 2"
+    )
+    assert " | groups=1 lag=3 lag_age=" in late.out

@@ -126,6 +126,8 @@ def test_another_shell_is_wrong_usage() -> None:
         ("kdiag find", ["find-coordinator"]),
         ("kdiag request DescribeQ", ["DescribeQuorum"]),
         ("kdiag errcode NOT_COORD", ["NOT_COORDINATOR"]),
+        ("kdiag groups --type s", ["share", "streams"]),
+        ("kdiag txn l", ["list"]),
         ("kdiag find-coordinator --fail-on w", ["warning"]),
         ("kdiag find-coordinator --wat", ["--watch"]),
         ("kdiag request Metadata --to coor", ["coordinator:"]),
