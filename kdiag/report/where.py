@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from kdiag.clock import NS_PER_US
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
-from kdiag.quantities import parse_moment_ns
+from kdiag.exchange.line.quantities import parse_moment_ns
 from kdiag.report.tables.column import BOOLEAN, STRING, STRINGS, TIMESTAMP, Column
 from kdiag.report.tables.exchanges import (
     EXCHANGES,

@@ -17,8 +17,8 @@ import typer
 
 from kdiag.clock import NS_PER_S, SystemClock
 from kdiag.exchange.documents.document import moment_of
+from kdiag.exchange.line.quantities import parse_duration_ns, parse_moment_ns
 from kdiag.exchange.model import Status
-from kdiag.quantities import parse_duration_ns, parse_moment_ns
 from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag_cli.options.capture_completion import (
     complete_condition,

@@ -1,4 +1,4 @@
-"""Durations, sizes, rates and moments as options: the grammar of `kdiag.quantities`, for typer.
+"""Durations, sizes, rates and moments as options: the grammar of the library, for typer.
 
     interval_ns: Annotated[
         int, typer.Option("--interval", metavar="TIME", parser=positive_ns, help="How often.")
@@ -15,7 +15,7 @@ from typing import Self
 import typer
 
 from kdiag.clock import SystemClock
-from kdiag.quantities import (
+from kdiag.exchange.line.quantities import (
     parse_bits_per_s,
     parse_duration_ns,
     parse_interval_ns,

@@ -26,13 +26,13 @@ from pyspark.sql.datasource import (
 
 from kdiag.clock import ALWAYS, SystemClock, TimeRange
 from kdiag.errors import CaptureError
+from kdiag.exchange.line.quantities import parse_moment_ns
 from kdiag.pipeline.dataframes.plan import load_plan, plan_of
 from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.input.source import FAILFAST, PERMISSIVE
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.partitions import RUN
 from kdiag.pipeline.tasks import freeze_gc
-from kdiag.quantities import parse_moment_ns
 from kdiag.report.arrow import CAPTURE_FILE, extended
 from kdiag.report.tables.catalog import TABLES, TableChoice, time_column
 

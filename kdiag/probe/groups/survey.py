@@ -18,7 +18,13 @@ from kdiag.client.network.metadata import Cluster, Topic
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.coordinator import BrokerNode
 from kdiag.diagnosis.groups.model import NO_PARTITION, UNKNOWN, Group, GroupsReport, PartitionLag
-from kdiag.errors import AuthorizationError, UnsupportedVersionError
+from kdiag.errors import (
+    AuthorizationError,
+    ConnectError,
+    DisconnectedError,
+    RequestTimeoutError,
+    UnsupportedVersionError,
+)
 from kdiag.probe.coordinator.search import coordinator_request
 from kdiag.probe.groups.commit_times import read_commit_times
 from kdiag.probe.groups.commits import SHARE, Commit, GroupCommits, fetch_commits
@@ -38,6 +44,7 @@ from kdiag.wire.error_code import error_name
 TIMED_PARTITIONS: Final = 1_000
 """So many partitions with lag are read without being asked to."""
 
+_UNREACHABLE: Final = (ConnectError, DisconnectedError, RequestTimeoutError)
 _BROKER_RESOURCE: Final = 4
 _RETENTION: Final = "offsets.retention.minutes"
 _MS_PER_MINUTE: Final = 60_000
@@ -102,8 +109,11 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
         commits = fetch_commits(
             client, chosen, lambda done: request.progress((count + done) / 2, count)
         )
-        _add_partitions(client, groups, commits, listing.silent)
-        warnings += _add_times(client, groups, has_times=request.has_times)
+        try:
+            _add_partitions(client, groups, commits, listing.silent)
+            warnings += _add_times(client, groups, has_times=request.has_times)
+        except _UNREACHABLE as error:
+            warnings.append(f"lag is not known: {error}")
     retention_ms = None
     if request.has_commit_times:
         retention_ms = _retention_ms(client)
@@ -148,8 +158,8 @@ def _may_list_all(client: ClusterClient) -> bool:
     request = DescribeClusterRequest(include_cluster_authorized_operations=True)
     try:
         body = client.ask_any(request, DescribeClusterResponse)
-    except UnsupportedVersionError:
-        return True  # before Kafka 2.8 brokers do not tell
+    except (*_UNREACHABLE, UnsupportedVersionError):
+        return True  # nobody tells: before Kafka 2.8, or in time
     bits = body.cluster_authorized_operations
     return bits == _NOT_REPORTED or bool(bits >> _DESCRIBE & 1)
 

@@ -9,7 +9,7 @@
     e@TIME                    stop before the first record that is not older
     A:B                       from A (the oldest, if empty) up to but not including B
 
-A TIME is a moment of `kdiag.quantities`: a date, a moment of RFC 3339, a number of seconds or
+A TIME is a moment as all of kdiag reads them: a date, a moment of RFC 3339, a number of seconds or
 milliseconds since 1970, or a duration ago (`-1h`). Several specs are put together from several
 texts: `s@... e@...`.
 
@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_MS
 from kdiag.errors import ConfigError
-from kdiag.quantities import parse_moment_ns
+from kdiag.exchange.line.quantities import parse_moment_ns
 
 _OPTION: Final = "--offset"
 _MAX_OFFSET: Final = (1 << 63) - 1

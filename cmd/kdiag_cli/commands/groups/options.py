@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 import typer
 
 from kdiag.clock import NS_PER_MS
+from kdiag.exchange.line.quantities import parse_duration_ns
 from kdiag.findings.rule import Severity
 from kdiag.probe.groups.listing import ListedGroup
 from kdiag.probe.groups.survey import SurveyRequest
-from kdiag.quantities import parse_duration_ns
 from kdiag_cli.options.quantities import usage_errors
 
 COMMAND: Final = "groups"

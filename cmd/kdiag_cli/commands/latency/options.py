@@ -9,9 +9,9 @@ import typer
 
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.latency.fetch_waits import FetchWait
+from kdiag.exchange.line.quantities import parse_duration_ns, parse_size_bytes
 from kdiag.findings.rule import Severity
 from kdiag.probe.latency.plan import ACKS_ALL, LEAST_RECORD_BYTES, LatencyPlan, RecordShape
-from kdiag.quantities import parse_duration_ns, parse_size_bytes
 from kdiag_cli.options.live import check_topic
 from kdiag_cli.options.quantities import size_bytes, usage_errors
 from kdiag_cli.options.results import require_folder

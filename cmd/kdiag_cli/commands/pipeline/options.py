@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 import typer
 
 from kdiag.errors import ReportError
+from kdiag.exchange.line.quantities import parse_size_bytes
 from kdiag.pipeline.session import require
-from kdiag.quantities import parse_size_bytes
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.quantities import parsed
 from kdiag_cli.output.terminal import say

@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.buffers.facts import LEFT_TO_KERNEL
+from kdiag.exchange.line.quantities import parse_duration_ns, parse_size_bytes
 from kdiag.findings.rule import Severity
-from kdiag.quantities import parse_duration_ns, parse_size_bytes
 from kdiag_cli.options.captures import CaptureInputs
 from kdiag_cli.options.quantities import parsed, usage_errors
 from kdiag_cli.output.result import ResultFormat

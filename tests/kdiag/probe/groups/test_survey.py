@@ -131,6 +131,18 @@ def test_a_leader_that_is_silent_is_asked_once(
     assert not cluster.brokers[2].asked("ListOffsets")
 
 
+def test_what_is_known_is_told_when_time_is_up(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """Members without lag are better than nothing."""
+    filled(cluster).add_group("g", {("orders", 0): 1}, {"m-1": [0]})
+    cluster.on("Metadata", CLOSE)
+    report = survey_groups(client, SurveyRequest())
+    assert len(only(report).members or ()) == 1
+    (warning,) = report.warnings
+    assert warning.startswith("lag is not known: ")
+
+
 def test_times_are_read_where_they_are_wanted(cluster: GroupCluster, client: ClusterClient) -> None:
     """Without, a lag is a difference of offsets, and says so."""
     filled(cluster, 1).add_group("g", {("orders", 0): 1})

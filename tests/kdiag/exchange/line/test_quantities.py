@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kdiag.quantities import (
+from kdiag.exchange.line.quantities import (
     parse_bits_per_s,
     parse_duration_ns,
     parse_interval_ns,
