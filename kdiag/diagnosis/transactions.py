@@ -31,6 +31,7 @@ _LONG_MS: Final = 60 * _MS_PER_S
 """What is open for longer is told: that is the default of transaction.timeout.ms."""
 
 OPEN_STATES: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
+"""In these a coordinator has a transaction open; brokers pass over those that they do not know."""
 
 Place = tuple[str, int]
 """Topic and partition."""

@@ -318,7 +318,7 @@ def _add_times(client: ClusterClient, groups: list[Group], *, has_times: bool | 
     Returns:
         what was left out.
     """
-    behind = [each for group in groups for each in group.partitions if each.lag]
+    behind = [(group, each) for group in groups for each in group.partitions if each.lag]
     for group in groups:
         for each in group.partitions:
             if each.lag == 0:
@@ -330,14 +330,16 @@ def _add_times(client: ClusterClient, groups: list[Group], *, has_times: bool | 
             return [f"lag in time is left out: {len(behind)} partitions have lag; {asks}"]
     if not has_times:
         return []
-    spans = {id(each): span for each in behind if (span := _span(each)) is not None}
-    found = read_next(client, client.cluster, spans.values())
+    unread = [(group, each, span) for group, each in behind if (span := _span(each)) is not None]
+    found = read_next(client, client.cluster, [span for _, _, span in unread])
     now_ms = client.clock.epoch_ns() / NS_PER_MS
-    for each in behind:
-        if (span := spans.get(id(each))) is not None:
-            _add_time(each, span, found[span], now_ms)
-    failed = [each for each in behind if (span := spans.get(id(each))) and found[span].error]
-    return [f"{each}: lag in time is not known: {found[spans[id(each)]].error}" for each in failed]
+    warnings = []
+    for group, each, span in unread:
+        if (error := found[span].error) is None:
+            _add_time(each, span, found[span], now_ms, is_share=group.type == SHARE)
+        else:
+            warnings.append(f"{each}: lag in time is not known: {error}")
+    return warnings
 
 
 def _add_commit_times(client: ClusterClient, groups: list[Group]) -> list[str]:
@@ -357,7 +359,10 @@ def _retention_ms(client: ClusterClient) -> int | None:
     """Return how long brokers keep commits of groups without members."""
     node_id = client.brokers[0].id
     resource = DescribeConfigsResource(_BROKER_RESOURCE, str(node_id), [_RETENTION])
-    body = client.ask(node_id, DescribeConfigsRequest([resource]), DescribeConfigsResponse)
+    try:
+        body = client.ask(node_id, DescribeConfigsRequest([resource]), DescribeConfigsResponse)
+    except _UNREACHABLE:
+        return None  # the finding does without it
     values = [each.value for result in body.results for each in result.configs]
     return int(values[0]) * _MS_PER_MINUTE if values and values[0] else None
 
@@ -369,11 +374,16 @@ def _span(partition: PartitionLag) -> UnreadSpan | None:
     return UnreadSpan(_key(partition), start, stop)
 
 
-def _add_time(partition: PartitionLag, span: UnreadSpan, found: NextRecords, now_ms: float) -> None:
-    if found.error:
-        return
+def _add_time(
+    partition: PartitionLag, span: UnreadSpan, found: NextRecords, now_ms: float, *, is_share: bool
+) -> None:
+    """Note the age of the next record, and how many there are.
+
+    Of a share group, others in between may be done: its coordinator alone knows how many are not.
+    """
     unread = max(0, span.stop - found.read_to)
-    partition.lag, partition.is_lag_exact = found.count + unread, not unread
+    if not is_share:
+        partition.lag, partition.is_lag_exact = found.count + unread, not unread
     if found.timestamp_ms is not None:
         partition.lag_ms = max(0.0, round(now_ms - found.timestamp_ms, 1))
     elif not unread:

@@ -22,6 +22,7 @@ from kdiag.diagnosis.transactions import (
     TransactionFacts,
 )
 from kdiag.errors import KdiagError
+from kdiag.probe.groups.members import cut
 from kdiag.wire.api.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -43,9 +44,6 @@ from kdiag.wire.error_code import error_name
 _PARTITIONS_PER_REQUEST: Final = 10_000
 _BROKER_RESOURCE: Final = 4
 _MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
-_OPEN: Final = tuple(state for state in OPEN_STATES if state != "PrepareEpochFence")
-"""What brokers list; the newest of the states is of few releases."""
-
 _Held = Mapping[PartitionKey, tuple[int, int, int]]
 """Leader, last stable offset and high watermark by partition."""
 
@@ -118,7 +116,7 @@ def _held_back(
     The high watermark is asked for first: what is written meanwhile is no transaction.
     """
     held = {}
-    for part in _parts(leaders):
+    for part in cut(list(leaders), _PARTITIONS_PER_REQUEST):
         asked = dict.fromkeys(part, LATEST)
         ends = look_up(client, asked, leaders, is_committed_only=False)
         stable = look_up(client, asked, leaders, is_committed_only=True)
@@ -129,12 +127,6 @@ def _held_back(
             elif stable[key].offset < ends[key].offset:
                 held[key] = (leaders[key], stable[key].offset, ends[key].offset)
     return held
-
-
-def _parts(leaders: Mapping[PartitionKey, int]) -> Iterator[Sequence[PartitionKey]]:
-    keys = list(leaders)
-    for at in range(0, len(keys), _PARTITIONS_PER_REQUEST):
-        yield keys[at : at + _PARTITIONS_PER_REQUEST]
 
 
 def _open_partitions(
@@ -186,7 +178,7 @@ def _transactions(
     client: ClusterClient, producer_ids: Collection[int], silent: dict[int, str]
 ) -> dict[int, KnownTransaction]:
     """Return what coordinators tell of open transactions, and of some producers, open or not."""
-    listings = [ListTransactionsRequest(state_filters=list(_OPEN))]
+    listings = [ListTransactionsRequest(state_filters=list(OPEN_STATES))]
     if producer_ids:
         listings.append(ListTransactionsRequest(producer_id_filters=sorted(producer_ids)))
     names: dict[int, set[str]] = defaultdict(set)

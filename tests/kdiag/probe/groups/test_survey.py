@@ -177,5 +177,8 @@ def test_the_lag_of_a_share_group_is_its_coordinators(
     topic = DescribeShareGroupOffsetsResponseTopic("orders", partitions=[part])
     answer = DescribeShareGroupOffsetsResponseGroup("s", [topic])
     cluster.on("DescribeShareGroupOffsets", DescribeShareGroupOffsetsResponse(groups=[answer]))
-    (partition,) = only(survey_groups(client, SurveyRequest(has_times=False))).partitions
-    assert (partition.committed, partition.lag) == (0, 1)
+    for has_times in (False, True):
+        request = SurveyRequest(has_times=has_times)
+        (partition,) = only(survey_groups(client, request)).partitions
+        assert (partition.committed, partition.lag) == (0, 1)
+    assert partition.lag_ms is not None
