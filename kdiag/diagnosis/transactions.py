@@ -182,12 +182,15 @@ def _verdict(
         return "is not known, and it is older than transaction.max.timeout.ms", False
     if known.state not in OPEN_STATES:
         return f"has none open for {known.transactional_id} ({known.state})", False
+    if partition.place in known.places:
+        return (
+            None,
+            False,
+        )  # its marker will come, also where fencing has raised the epoch meanwhile
     if partition.producer_epoch < known.producer_epoch:
         newer = f"epoch {known.producer_epoch} of {known.transactional_id}"
-        return f"is at {newer}, and this one has {partition.producer_epoch}", False
-    if partition.place not in known.places:
-        return f"has {known.transactional_id} open in other partitions alone", False
-    return None, False
+        return f"is at {newer} elsewhere, and this one has {partition.producer_epoch}", False
+    return f"has {known.transactional_id} open in other partitions alone", False
 
 
 def _transaction(

@@ -61,12 +61,21 @@ def test_what_the_coordinator_has_open_is_alive() -> None:
     assert (alive.age_ms, alive.state, alive.node_id) == (70 * S, "Ongoing", 2)
 
 
+def test_a_producer_that_is_fenced_is_aborted_by_its_coordinator() -> None:
+    """Which raises the epoch before it writes the markers."""
+    (fenced,) = judged(partition(), coordinator=[known(state="PrepareAbort", producer_epoch=3)])
+    assert (fenced.hangs, fenced.state) == (None, "PrepareAbort")
+
+
 @pytest.mark.parametrize(
     ("coordinator", "why"),
     [
         (known(state="Empty", started_ms=None), "has none open for writer (Empty)"),
         (known(state="CompleteCommit"), "has none open for writer (CompleteCommit)"),
-        (known(producer_epoch=3), "is at epoch 3 of writer, and this one has 2"),
+        (
+            known(producer_epoch=3, places={("clicks", 0)}),
+            "is at epoch 3 of writer elsewhere, and this one has 2",
+        ),
         (known(places={("clicks", 0)}), "has writer open in other partitions alone"),
     ],
 )
