@@ -67,7 +67,7 @@ RULES: Final = {
         "an open transaction holds group {group} back at {partition}: {held} records behind the "
         "last stable offset {stable_end} cannot be read",
         "Readers with isolation.level=read_committed get nothing behind the first record of an "
-        "open transaction; the group's lag up to there is {lag}.",
+        "open transaction. The group has read all up to there.",
         "See whose transaction it is, and whether it hangs: kdiag txn --topic {topic}.",
     ),
     "KD3409": Rule(

@@ -153,11 +153,11 @@ def _wrong_commits(group: Group) -> Iterator[Finding]:
 
 
 def _held_back(group: Group) -> Iterator[Finding]:
-    """Yield partitions that are read up to an open transaction, or are about to be."""
+    """Yield partitions that are read up to an open transaction."""
     for each in group.partitions:
         if each.stable_end is None or each.end is None or each.committed is None:
             continue
-        if each.stable_end < each.end and each.committed <= each.stable_end:
+        if each.stable_end < each.end and each.committed <= each.stable_end and not each.lag:
             yield found(
                 "KD3408",
                 group=group.group,
