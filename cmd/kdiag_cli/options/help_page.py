@@ -32,7 +32,7 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
             --start-offset --state --status --stuck --to --topic --txn --type --until --wait
             --where --with-waits""",
         "Show": """--all --bytes --color --commit-times --defaults --fail-on --features --fields
-            --format --help-json --html --json --key-format --list --nagios --no-bodies
+            --format --groups --help-json --html --json --key-format --list --nagios --no-bodies
             --no-headers --origin --out --output --quiet --raw --show-aborted --show-control
             --show-secrets --sort --sql --summary --tcp --template --time --times --trace
             --value-format --values --wide --write""",

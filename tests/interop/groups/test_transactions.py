@@ -137,7 +137,13 @@ def test_a_live_transaction_is_not_called_hanging(cluster: KafkaCluster) -> None
     """Nor is it ended."""
     create(cluster.bootstrap, "payments")
     sender = open_transaction(cluster.bootstrap, "payments", "t-alive", 4)
-    live = [each for each in seen(cluster, code=0) if each["transactional_id"] == "t-alive"]
+    waiting = {"bootstrap.servers": cluster.bootstrap, "group.id": "g-waiting"}
+    consumer = confluent_kafka.Consumer(waiting)
+    start = confluent_kafka.TopicPartition("payments", 0, 0)
+    consumer.commit(offsets=[start], asynchronous=False)
+    consumer.close()
+    told = seen(cluster, "--groups", code=0)
+    live = [each for each in told if each["transactional_id"] == "t-alive"]
     place = ("-t", "payments", "-p", "0", "--start-offset", "0", "--yes")
     refused = kdiag("txn", "abort", "-b", cluster.bootstrap, *place)
     sender.abort_transaction()
@@ -145,7 +151,7 @@ def test_a_live_transaction_is_not_called_hanging(cluster: KafkaCluster) -> None
     assert (transaction["hanging"], transaction["state"]) == (False, "Ongoing")
     assert transaction["age_ms"] < 60_000
     (partition,) = transaction["partitions"]
-    assert partition["blocked_records"] == 4
+    assert (partition["blocked_records"], partition["waiting_groups"]) == (4, ["g-waiting"])
     assert refused.code == 2
     assert "transaction t-alive is alive (Ongoing)" in refused.err
     states = {each["transactional_id"]: each["state"] for each in seen(cluster, code=0)}

@@ -17,6 +17,7 @@ Examples:
   kdiag txn -b localhost:9092
   kdiag txn list -b localhost:9092 --topic orders
   kdiag txn -b localhost:9092 --hanging
+  kdiag txn -b localhost:9092 --groups
   kdiag txn -b localhost:9092 -o json | jq -r '.data[] | select(.hanging) | .abort_command'
 
 \b
@@ -66,7 +67,7 @@ app = typer.Typer(
 
 @app.command(LIST, cls=CommandPage, epilog=EXAMPLES)
 @live_command
-def list_open(
+def list_open(  # noqa: PLR0913 - a parameter for each option
     topic: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,6 +82,9 @@ def list_open(
     is_hanging: Annotated[
         bool, typer.Option("--hanging", help="Show those that hang, and no others.")
     ] = False,
+    has_groups: Annotated[
+        bool, typer.Option("--groups", help="Find the groups that have read up to one and wait.")
+    ] = False,
     fail_on: FailOn = Severity.ERROR,
     no_headers: NoHeaders = False,
     live: LiveOptions = NO_OPTIONS,
@@ -91,6 +95,7 @@ def list_open(
     chosen = run.TxnOptions(
         topics=tuple(dict.fromkeys(topic or ())),
         is_hanging=is_hanging,
+        has_groups=has_groups,
         fail_on=fail_on,
         has_headers=not no_headers,
     )

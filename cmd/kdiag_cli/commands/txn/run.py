@@ -1,7 +1,7 @@
 """The run of `kdiag txn`: looks for open transactions, and ends one."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -16,6 +16,7 @@ from kdiag.diagnosis.transactions import (
 )
 from kdiag.findings.rule import Severity
 from kdiag.probe.transactions.abort import abort_request, abort_transaction
+from kdiag.probe.transactions.held_groups import groups_held_back
 from kdiag.probe.transactions.search import find_open_transactions
 from kdiag_cli.commands.txn.text import document, print_transactions, request_form
 from kdiag_cli.exit_code import ExitCode, exit_code_of
@@ -41,12 +42,14 @@ class TxnOptions(NamedTuple):
     Attributes:
         topics: those to look at; all if there are none.
         is_hanging: whether only those are shown that hang.
+        has_groups: whether to find the groups that wait for them.
         fail_on: the least severity of a finding that makes the exit code 1.
         has_headers: whether a table has a line of column names.
     """
 
     topics: Sequence[str] = ()
     is_hanging: bool = False
+    has_groups: bool = False
     fail_on: Severity = Severity.ERROR
     has_headers: bool = True
 
@@ -83,10 +86,12 @@ def abort(options: AbortOptions, live: LiveOptions) -> ExitCode:
 def _show(options: TxnOptions, live: LiveOptions) -> ExitCode:
     with live_session(live) as client:
         facts = find_open_transactions(client, options.topics)
+        transactions = judge(facts)
+        if options.is_hanging:
+            transactions = [each for each in transactions if each.hangs is not None]
+        held = [partition for each in transactions for partition in each.partitions]
+        groups = groups_held_back(client, held) if options.has_groups and held else {}
         brokers = {each.id: each for each in client.brokers}
-    transactions = judge(facts)
-    if options.is_hanging:
-        transactions = [each for each in transactions if each.hangs is not None]
     commands = {
         each.place: _abort_command(each, live) for one in transactions for each in one.partitions
     }
@@ -94,8 +99,8 @@ def _show(options: TxnOptions, live: LiveOptions) -> ExitCode:
     warnings = [*facts.warnings, *_silence(facts)]
     result = CommandResult(
         COMMAND,
-        lambda: [document(each, brokers, commands) for each in transactions],
-        partial(_print, options, facts, transactions),
+        lambda: [document(each, brokers, commands, groups) for each in transactions],
+        partial(_print, options, facts, transactions, groups),
         warnings,
         findings,
     )
@@ -107,9 +112,10 @@ def _print(
     options: TxnOptions,
     facts: TransactionFacts,
     transactions: Sequence[Transaction],
+    groups: Mapping[Place, Sequence[str]],
     output: Output,
 ) -> None:
-    print_transactions(output, transactions, has_headers=options.has_headers)
+    print_transactions(output, transactions, groups, has_headers=options.has_headers)
     if output.is_terminal and not transactions:
         output.line(f"no transaction is open in {facts.partition_count} partitions")
 

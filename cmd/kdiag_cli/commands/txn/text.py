@@ -13,6 +13,9 @@ from kdiag_cli.output.table.layout import TableColumn
 from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import GREEN, RED, YELLOW, Output
 
+Groups = Mapping[Place, Sequence[str]]
+"""The names of those that wait for a transaction, by partition."""
+
 _VERSION: Final = 1
 
 _COLUMNS: Final = (
@@ -28,18 +31,23 @@ _COLUMNS: Final = (
     TableColumn("LSO", 6),
     TableColumn("END", 6),
     TableColumn("BLOCKED", 1),
+    TableColumn("WAITING-GROUPS", 2),
 )
 
 
 def print_transactions(
-    output: Output, transactions: Sequence[Transaction], *, has_headers: bool = True
+    output: Output,
+    transactions: Sequence[Transaction],
+    groups: Groups,
+    *,
+    has_headers: bool = True,
 ) -> None:
     """Print a row for each partition that a transaction is open in."""
-    rows = [row for each in transactions for row in _rows(each)]
+    rows = [row for each in transactions for row in _rows(each, groups)]
     print_table(output, _COLUMNS, rows, has_headers=has_headers)
 
 
-def _rows(transaction: Transaction) -> list[tuple[object, ...]]:
+def _rows(transaction: Transaction, groups: Groups) -> list[tuple[object, ...]]:
     """Return the partitions that leaders have open; else those that the coordinator tells."""
     facts = (
         transaction.transactional_id,
@@ -51,13 +59,21 @@ def _rows(transaction: Transaction) -> list[tuple[object, ...]]:
         transaction.node_id,
     )
     rows: list[tuple[object, ...]] = [
-        (*facts, str(each), each.start_offset, each.lso, each.end, each.end - each.lso)
+        (
+            *facts,
+            str(each),
+            each.start_offset,
+            each.lso,
+            each.end,
+            each.end - each.lso,
+            " ".join(groups.get(each.place, ())) or None,
+        )
         for each in transaction.partitions
     ]
     held = {each.place for each in transaction.partitions}
     more = sorted(set(transaction.places) - held)
-    rows += [(*facts, f"{topic}[{number}]", None, None, None, 0) for topic, number in more]
-    return rows or [(*facts, None, None, None, None, None)]
+    rows += [(*facts, f"{topic}[{number}]", None, None, None, 0, None) for topic, number in more]
+    return rows or [(*facts, None, None, None, None, None, None)]
 
 
 def _hangs(transaction: Transaction) -> str:
@@ -67,7 +83,10 @@ def _hangs(transaction: Transaction) -> str:
 
 
 def document(
-    transaction: Transaction, brokers: Mapping[int, Broker], commands: Mapping[Place, str]
+    transaction: Transaction,
+    brokers: Mapping[int, Broker],
+    commands: Mapping[Place, str],
+    groups: Groups,
 ) -> dict[str, Any]:
     """Return a transaction in the shape that `kdiag help output` states."""
     broker = brokers.get(-1 if transaction.node_id is None else transaction.node_id)
@@ -83,7 +102,7 @@ def document(
         "age_ms": transaction.age_ms,
         "timeout_ms": transaction.timeout_ms,
         "coordinator": broker and {"node_id": broker.id, "host": broker.host, "port": broker.port},
-        "partitions": [_partition(each) for each in transaction.partitions],
+        "partitions": [_partition(each, groups) for each in transaction.partitions],
         "hanging": None if transaction.is_unknown else hangs,
         "why": transaction.hangs,
         "owner_host": None,  # no API of Kafka's tells it
@@ -91,7 +110,7 @@ def document(
     }
 
 
-def _partition(partition: OpenPartition) -> dict[str, Any]:
+def _partition(partition: OpenPartition, groups: Groups) -> dict[str, Any]:
     return {
         "topic": partition.topic,
         "partition": partition.partition,
@@ -100,6 +119,7 @@ def _partition(partition: OpenPartition) -> dict[str, Any]:
         "lso": partition.lso,
         "end": partition.end,
         "blocked_records": partition.end - partition.lso,
+        "waiting_groups": groups.get(partition.place, []),
     }
 
 
