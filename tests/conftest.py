@@ -54,6 +54,8 @@ SPARKS_FILES = [
         *("pipeline/output/test_views", "pipeline/test_job", "pipeline/test_run"),
         *(
             "pipeline/test_stages",
+            "pipeline/streams/test_states",
+            "pipeline/streams/test_status",
             "pipeline/streams/test_stream",
             "pipeline/test_tasks",
             "test_spark",
