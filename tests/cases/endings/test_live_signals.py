@@ -35,7 +35,7 @@ PRINTING: Final = (
     "api-versions",
     "api-versions -o csv",
     "request ListGroups --to 1",
-    "groups",
+    "groups --type share",
     "find-coordinator orders",
     "find-coordinator --moves",
     "tune-buffers --no-prove",
