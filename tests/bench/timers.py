@@ -17,7 +17,7 @@ from heapq import heappop, heappush
 from random import Random
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from kdiag.clock import NS_PER_MS, NS_PER_S
+from kdiag.clock import NS_PER_MS, NS_PER_S, ManualClock
 from kdiag.timer.system_timer import SystemTimer
 from kdiag.timer.wheel import TimerTask
 
@@ -28,21 +28,6 @@ COUNTS: Final = (1_000, 10_000, 100_000, 1_000_000)
 SPAN_NS: Final = 60 * NS_PER_S
 KEPT: Final = 10
 STEP_NS: Final = 50 * NS_PER_MS
-
-
-class StandingClock:
-    """A clock that stands where it is set."""
-
-    def __init__(self) -> None:
-        self.now_ns = 0
-
-    def monotonic_ns(self) -> int:
-        """Return the time that is set."""
-        return self.now_ns
-
-    def epoch_ns(self) -> int:
-        """Return the same."""
-        return self.now_ns
 
 
 class Contender(Protocol):
@@ -65,7 +50,7 @@ class Wheel:
     """Ours."""
 
     def __init__(self) -> None:
-        self._clock = StandingClock()
+        self._clock = ManualClock()
         self._timer = SystemTimer(self._clock)
 
     def add(self, delay_ns: int) -> object:
@@ -79,7 +64,7 @@ class Wheel:
 
     def run(self, now_ns: int) -> None:
         """Run what is due."""
-        self._clock.now_ns = now_ns
+        self._clock.advance(now_ns - self._clock.monotonic_ns())
         self._timer.advance()
 
 

@@ -5,11 +5,12 @@
 Source: the Monitoring Plugins Development Guidelines.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S, Clock, SystemClock
+from kdiag.findings.finding import Finding, worst
 from kdiag.findings.rule import Severity
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.run import run_live
@@ -84,6 +85,16 @@ def run_plugin(
     output.line(f"KAFKA {said.status.name} - {line} | {figures}")
     output.flush()
     return said.status
+
+
+def worst_text(findings: Sequence[Finding]) -> str | None:
+    """Return the worst finding in a line, and how many more are as bad; None if none is bad."""
+    bar = worst(findings)
+    if bar not in _BY_SEVERITY:
+        return None
+    first, *others = [each for each in findings if each.severity is bar]
+    more = f" (and {len(others)} more)" if others else ""
+    return f"{first.id} {first.title}{more}. {first.fix}"
 
 
 def status_of(code: ExitCode, severity: Severity | None) -> PluginStatus:

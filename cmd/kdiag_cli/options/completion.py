@@ -12,7 +12,6 @@ import typer
 
 from kdiag.clock import NS_PER_S, SystemClock
 from kdiag.errors import KdiagError
-from kdiag.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
 from kdiag.wire.catalog import APIS
 from kdiag_cli.options.live import LiveOptions, client_config
 
@@ -57,10 +56,9 @@ def complete_apis() -> list[tuple[str, str]]:
 
 
 def _list_groups(client: "ClusterClient") -> list[str]:
-    questions = {each.id: ListGroupsRequest() for each in client.brokers}
-    answers = client.ask_all(questions, ListGroupsResponse).values()
-    bodies = (each.body for each in answers if each.body is not None)
-    return [group.group_id for body in bodies for group in body.groups]
+    from kdiag.probe.groups.listing import list_groups  # noqa: PLC0415 - with the client: 50 ms
+
+    return list(list_groups(client).groups)
 
 
 def _leaders(client: "ClusterClient", topic: str) -> list[str]:

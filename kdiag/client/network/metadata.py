@@ -156,14 +156,18 @@ class Cluster(NamedTuple):
         found = self.partition(topic, index)
         return None if found is None else self.brokers.get(found.leader_id)
 
+    def leader_id(self, topic: str, index: int) -> int | None:
+        """Return the broker that leads a partition; None as for `leader`."""
+        broker = self.leader(topic, index)
+        return None if broker is None else broker.id
+
     def partition(self, topic: str, index: int) -> Partition | None:
         """Return a partition; None if it is unknown."""
-        known = self.topics.get(topic)
-        return (
-            next((e for e in known.partitions if e.partition_index == index), None)
-            if known
-            else None
-        )
+        found = self.topics.get(topic)
+        known = () if found is None else found.partitions
+        if 0 <= index < len(known) and known[index].partition_index == index:
+            return known[index]  # as nearly always: they count from 0, and none is left out
+        return next((each for each in known if each.partition_index == index), None)
 
     def nodes(self) -> list[Node]:
         """Return the nodes of the brokers."""

@@ -144,6 +144,11 @@ class Group(msgspec.Struct, kw_only=True):
         )
 
     @property
+    def is_lag_exact(self) -> bool:
+        """Return whether all records to be read were counted."""
+        return all(each.is_lag_exact for each in self.partitions if each.lag)
+
+    @property
     def uncommitted_count(self) -> int:
         """Return how many of the partitions have no commit: their lag nobody can tell."""
         return sum(each.committed is None for each in self.partitions)
@@ -169,7 +174,6 @@ class GroupsReport(msgspec.Struct, kw_only=True):
         warnings: what is not known, and why.
         retention_ms: how long brokers keep commits of groups without members; None if it is not
             known.
-        listed_count: how many groups the brokers listed.
     """
 
     at_ns: int
@@ -178,7 +182,6 @@ class GroupsReport(msgspec.Struct, kw_only=True):
     absent: Sequence[str] = ()
     warnings: Sequence[str] = ()
     retention_ms: int | None = None
-    listed_count: int = 0
 
 
 def as_set(assignment: Assignment) -> set[tuple[str, int]]:

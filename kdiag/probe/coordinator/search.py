@@ -38,12 +38,8 @@ from kdiag.errors import (
     RequestTimeoutError,
     UnsupportedVersionError,
 )
+from kdiag.probe.config_value import topic_setting
 from kdiag.wire import api_keys
-from kdiag.wire.api.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
-)
 from kdiag.wire.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kdiag.wire.api.describe_transactions import (
     DescribeTransactionsRequest,
@@ -68,7 +64,6 @@ _FIRST_VERSION: Final = {
     CoordinatorKind.SHARE: 6,
 }
 _KEYS_PER_REQUEST: Final = 500
-_TOPIC_RESOURCE: Final = 2
 _MIN_ISR: Final = "min.insync.replicas"
 _LOADING: Final = CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"]
 _SETTLED: Final = frozenset({"NONE", "GROUP_ID_NOT_FOUND"})
@@ -294,7 +289,7 @@ def _internal_topic(
     if topic is None or not topic.partitions:
         error = None if topic is None else error_name(topic.error_code)
         return InternalTopic(name=kind.topic, partitions={}, error=error)
-    min_isr = _min_isr(client, kind.topic, round_ns)
+    min_isr = topic_setting(client, kind.topic, _MIN_ISR, round_ns)
     places = {each.partition_index: _partition_place(each, min_isr) for each in topic.partitions}
     return InternalTopic(name=kind.topic, partitions=places)
 
@@ -309,21 +304,6 @@ def _partition_place(partition: Partition, min_isr: int | None) -> PartitionPlac
         error=error_name(partition.error_code) if partition.error_code else None,
         min_isr=min_isr,
     )
-
-
-def _min_isr(client: ClusterClient, topic: str, round_ns: int | None) -> int | None:
-    """Return min.insync.replicas of a topic; None if the user may not read it."""
-    resource = DescribeConfigsResource(_TOPIC_RESOURCE, topic, [_MIN_ISR])
-    request = DescribeConfigsRequest([resource])
-    try:
-        body = client.ask_any(request, DescribeConfigsResponse, timeout_ns=round_ns)
-    except KdiagError:
-        return None  # the findings do without it
-    for result in body.results:
-        for config in result.configs:
-            if config.name == _MIN_ISR and config.value:
-                return int(config.value)
-    return None
 
 
 def _ask_once(

@@ -25,6 +25,7 @@ from kdiag.errors import (
     RequestTimeoutError,
     UnsupportedVersionError,
 )
+from kdiag.probe.config_value import broker_setting
 from kdiag.probe.coordinator.search import coordinator_request
 from kdiag.probe.groups.commit_times import read_commit_times
 from kdiag.probe.groups.commits import SHARE, Commit, GroupCommits, fetch_commits
@@ -32,11 +33,6 @@ from kdiag.probe.groups.listing import GroupListing, ListedGroup, list_groups
 from kdiag.probe.groups.members import GroupDescription, cut, describe_groups
 from kdiag.probe.groups.next_records import NextRecords, UnreadSpan, read_next
 from kdiag.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
-from kdiag.wire.api.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
-)
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.error_code import error_name
@@ -45,7 +41,6 @@ TIMED_PARTITIONS: Final = 1_000
 """So many partitions with lag are read without being asked to."""
 
 _UNREACHABLE: Final = (ConnectError, DisconnectedError, RequestTimeoutError)
-_BROKER_RESOURCE: Final = 4
 _RETENTION: Final = "offsets.retention.minutes"
 _MS_PER_MINUTE: Final = 60_000
 _DESCRIBE: Final = 8
@@ -116,7 +111,9 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
             warnings.append(f"lag is not known: {error}")
     retention_ms = None
     if request.has_commit_times:
-        retention_ms = _retention_ms(client)
+        retention_minutes = broker_setting(client, _RETENTION)
+        if retention_minutes is not None:
+            retention_ms = retention_minutes * _MS_PER_MINUTE
         warnings += _add_commit_times(client, groups)
     missing = sorted(set(request.names) - listing.groups.keys())
     refused = _refusals(client, missing)
@@ -130,7 +127,6 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
         absent=[] if listing.failures else missing,
         warnings=warnings,
         retention_ms=retention_ms,
-        listed_count=len(listing.groups),
     )
 
 
@@ -268,7 +264,7 @@ def _ask_ends(client: ClusterClient, keys: list[PartitionKey], silent: Collectio
 
     So what is written meanwhile does not look like records of open transactions.
     """
-    leaders = {key: _leader(client.cluster, key) for key in keys}
+    leaders = {key: client.cluster.leader_id(*key) for key in keys}
     mute = {key: leader for key, leader in leaders.items() if leader in silent}
     keys = [key for key in keys if key not in mute]
     lost = {
@@ -284,11 +280,6 @@ def _ask_ends(client: ClusterClient, keys: list[PartitionKey], silent: Collectio
         found.append(answers)
     start, end, stable_end = found
     return _Ends(start, stable_end, end)
-
-
-def _leader(cluster: Cluster, key: PartitionKey) -> int | None:
-    broker = cluster.leader(*key)
-    return None if broker is None else broker.id
 
 
 def _error_of(cluster: Cluster, key: PartitionKey) -> str | None:
@@ -353,18 +344,6 @@ def _add_commit_times(client: ClusterClient, groups: list[Group]) -> list[str]:
         for each in group.partitions:
             each.committed_ms = of_group.get(_key(each))
     return []
-
-
-def _retention_ms(client: ClusterClient) -> int | None:
-    """Return how long brokers keep commits of groups without members."""
-    node_id = client.brokers[0].id
-    resource = DescribeConfigsResource(_BROKER_RESOURCE, str(node_id), [_RETENTION])
-    try:
-        body = client.ask(node_id, DescribeConfigsRequest([resource]), DescribeConfigsResponse)
-    except _UNREACHABLE:
-        return None  # the finding does without it
-    values = [each.value for result in body.results for each in result.configs]
-    return int(values[0]) * _MS_PER_MINUTE if values and values[0] else None
 
 
 def _span(partition: PartitionLag) -> UnreadSpan | None:

@@ -105,7 +105,7 @@ class _Lookup:
         self._client = client
         self._timeout_ns = timeout_ns
         self._is_committed_only = is_committed_only
-        self._leaders = {key: _leader(cluster, key) for key in keys}
+        self._leaders = {key: cluster.leader_id(*key) for key in keys}
         self._unanswered: set[PartitionKey] = set()
 
     def known(self) -> list[PartitionKey]:
@@ -161,11 +161,6 @@ class _Lookup:
             raise AuthorizationError(f"topic {denied[0].topic}: not authorized to read it")
         self._unanswered |= {key for key, each in found.items() if each.error}
         return found
-
-
-def _leader(cluster: Cluster, key: PartitionKey) -> int | None:
-    broker = cluster.leader(*key)
-    return None if broker is None else broker.id
 
 
 def _first(wanted: Position, ends: _LogEnds, at_time: int) -> int:

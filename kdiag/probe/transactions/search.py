@@ -21,13 +21,8 @@ from kdiag.diagnosis.transactions import (
     OpenPartition,
     TransactionFacts,
 )
-from kdiag.errors import KdiagError
+from kdiag.probe.config_value import broker_setting
 from kdiag.probe.groups.members import cut
-from kdiag.wire.api.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
-)
 from kdiag.wire.api.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -42,7 +37,6 @@ from kdiag.wire.api.list_transactions import ListTransactionsRequest, ListTransa
 from kdiag.wire.error_code import error_name
 
 _PARTITIONS_PER_REQUEST: Final = 10_000
-_BROKER_RESOURCE: Final = 4
 _MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
 _Held = Mapping[PartitionKey, tuple[int, int, int]]
 """Leader, last stable offset and high watermark by partition."""
@@ -73,7 +67,7 @@ def find_open_transactions(client: ClusterClient, topics: Sequence[str] = ()) ->
         before=before,
         after=after,
         known=_about(known, before, topics),
-        max_timeout_ms=_max_timeout_ms(client) if before else None,
+        max_timeout_ms=broker_setting(client, _MAX_TIMEOUT) if before else None,
         silent=silent,
         warnings=warnings,
         partition_count=len(leaders),
@@ -219,15 +213,3 @@ def _transactions(
                 ),
             )
     return found
-
-
-def _max_timeout_ms(client: ClusterClient) -> int | None:
-    """Return the longest timeout that a broker allows; None if it does not say."""
-    node_id = client.brokers[0].id
-    resource = DescribeConfigsResource(_BROKER_RESOURCE, str(node_id), [_MAX_TIMEOUT])
-    try:
-        body = client.ask(node_id, DescribeConfigsRequest([resource]), DescribeConfigsResponse)
-    except KdiagError:
-        return None  # then nothing is old enough to be sure
-    values = [each.value for result in body.results for each in result.configs]
-    return int(values[0]) if values and values[0] else None

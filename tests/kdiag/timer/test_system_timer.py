@@ -3,28 +3,20 @@ from threading import Event, Thread
 
 import pytest
 
-from kdiag.clock import NS_PER_MS, SystemClock
+from kdiag.clock import NS_PER_MS, ManualClock, SystemClock
 from kdiag.timer.system_timer import SystemTimer, TimerReaper
 
 
-class SetClock:
-    """A clock that stands where it is set."""
-
-    def __init__(self) -> None:
-        self.now_ns = 123_456_789
-
-    def monotonic_ns(self) -> int:
-        """Return the time that is set."""
-        return self.now_ns
-
-    def epoch_ns(self) -> int:
-        """Return the same."""
-        return self.now_ns
+def clock_within_a_tick() -> ManualClock:
+    """Return a clock that stands between two ticks."""
+    clock = ManualClock()
+    clock.advance(123_456_789)
+    return clock
 
 
 def test_what_is_over_runs_at_once() -> None:
     """In the order in which it was added."""
-    timer = SystemTimer(SetClock())
+    timer = SystemTimer(clock_within_a_tick())
     ran: list[int] = []
     for delay in range(-5, 1):
         timer.add(delay * NS_PER_MS, lambda delay=delay: ran.append(delay))  # type: ignore[misc]
@@ -32,26 +24,26 @@ def test_what_is_over_runs_at_once() -> None:
     assert timer.advance() == 6
     assert ran == [-5, -4, -3, -2, -1, 0]
     assert timer.advance() == len(timer) == 0
-    assert SystemTimer(SetClock()).next_ns is None
+    assert SystemTimer(clock_within_a_tick()).next_ns is None
 
 
 def test_no_task_runs_early_and_none_a_tick_late() -> None:
     """Though they wait in several wheels, and time goes on by leaps."""
-    clock = SetClock()
+    clock = clock_within_a_tick()
     timer = SystemTimer(clock, NS_PER_MS, 3)
     random = Random(7)
     late: list[int] = []
 
     def add(delay_ns: int) -> None:
-        due_ns = clock.now_ns + delay_ns
-        timer.add(delay_ns, lambda: late.append(clock.now_ns - due_ns))
+        due_ns = clock.monotonic_ns() + delay_ns
+        timer.add(delay_ns, lambda: late.append(clock.monotonic_ns() - due_ns))
 
     for _ in range(500):
         add(random.randrange(1, 500 * NS_PER_MS))
     while len(timer):
         next_ns = timer.next_ns
         assert next_ns is not None
-        clock.now_ns = max(clock.now_ns, next_ns)
+        clock.advance(max(0, next_ns - clock.monotonic_ns()))
         timer.advance()
     assert len(late) == 500
     assert min(late) >= 0
@@ -60,12 +52,12 @@ def test_no_task_runs_early_and_none_a_tick_late() -> None:
 
 def test_time_that_leaps_over_many_tasks_runs_them_all() -> None:
     """Also those in coarser wheels; the earlier ones first."""
-    clock = SetClock()
+    clock = clock_within_a_tick()
     timer = SystemTimer(clock)
     ran: list[int] = []
     for delay in (900, 30, 5, 20_000):
         timer.add(delay * NS_PER_MS, lambda delay=delay: ran.append(delay))  # type: ignore[misc]
-    clock.now_ns += 1_000 * NS_PER_MS
+    clock.advance(1_000 * NS_PER_MS)
     assert timer.advance() == 3
     assert ran == [5, 30, 900]
     assert len(timer) == 1
@@ -73,21 +65,21 @@ def test_time_that_leaps_over_many_tasks_runs_them_all() -> None:
 
 def test_a_task_that_is_cancelled_does_not_run() -> None:
     """It is not counted, either."""
-    clock = SetClock()
+    clock = clock_within_a_tick()
     timer = SystemTimer(clock)
     ran: list[str] = []
     first = timer.add(NS_PER_MS, lambda: ran.append("first"))
     timer.add(NS_PER_MS, lambda: ran.append("second"))
     assert first.cancel()
     assert len(timer) == 1
-    clock.now_ns += 5 * NS_PER_MS
+    clock.advance(5 * NS_PER_MS)
     assert timer.advance() == 1
     assert ran == ["second"]
 
 
 def test_a_task_that_raises_keeps_no_other_from_running() -> None:
     """Its error comes out afterwards."""
-    timer = SystemTimer(SetClock())
+    timer = SystemTimer(clock_within_a_tick())
     ran: list[str] = []
     timer.add(0, lambda: 1 // 0)
     timer.add(0, lambda: ran.append("second"))
@@ -98,18 +90,18 @@ def test_a_task_that_raises_keeps_no_other_from_running() -> None:
 
 def test_a_task_may_add_another() -> None:
     """As heartbeats do; no lock is held while it runs."""
-    clock = SetClock()
+    clock = clock_within_a_tick()
     timer = SystemTimer(clock)
     beats: list[int] = []
 
     def beat() -> None:
-        beats.append(clock.now_ns)
+        beats.append(clock.monotonic_ns())
         timer.add(3 * NS_PER_MS, beat)
 
     timer.add(0, beat)
     for _ in range(20):
         timer.advance()
-        clock.now_ns += NS_PER_MS
+        clock.advance(NS_PER_MS)
     assert len(beats) == 5
 
 

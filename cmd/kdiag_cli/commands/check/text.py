@@ -19,9 +19,8 @@ from kdiag.diagnosis.check.report import (
     listed,
 )
 from kdiag.findings.finding import worst
-from kdiag.findings.rule import Severity
 from kdiag_cli.exit_code import exit_code_of
-from kdiag_cli.live.plugin import PluginResult, PluginStatus, status_of
+from kdiag_cli.live.plugin import PluginResult, PluginStatus, status_of, worst_text
 from kdiag_cli.output.result import milliseconds
 from kdiag_cli.output.table.layout import TableColumn
 from kdiag_cli.output.table.printer import print_table
@@ -104,10 +103,8 @@ def plugin_status(report: CheckPart) -> PluginStatus:
 
 def summary(report: CheckPart) -> str:
     """Return the worst finding of a report, or the facts of a healthy cluster."""
-    bar = worst(report.findings)
-    if bar in {Severity.ERROR, Severity.WARNING}:
-        first, *others = [each for each in report.findings if each.severity is bar]
-        more = f" (and {len(others)} more)" if others else ""
-        return f"{first.id} {first.title}{more}. {first.fix}"
+    text = worst_text(report.findings)
+    if text is not None:
+        return text
     rows = [each for each in report.rows if each.stage is CheckStage.METADATA]
     return next((each.detail for each in rows if each.status is CheckStatus.OK), "no answer")

@@ -30,7 +30,7 @@ def group_document(
         "partitions": len(group.partitions),
         "uncommitted": group.uncommitted_count,
         "lag": group.lag,
-        "lag_exact": all(each.is_lag_exact for each in group.partitions if each.lag is not None),
+        "lag_exact": group.is_lag_exact,
         "lag_ms": group.lag_ms,
         "error": group.error,
     }

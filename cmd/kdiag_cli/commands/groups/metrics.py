@@ -9,9 +9,8 @@ from typing import Final
 
 from kdiag.diagnosis.groups.model import Group, GroupsReport, PartitionLag
 from kdiag.findings.finding import Finding, worst
-from kdiag.findings.rule import Severity
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.plugin import PluginResult, status_of
+from kdiag_cli.live.plugin import PluginResult, status_of, worst_text
 
 _Sample = tuple[dict[str, str], float | None]
 
@@ -85,17 +84,12 @@ def plugin_result(
     report: GroupsReport, findings: Sequence[Finding], code: ExitCode
 ) -> PluginResult:
     """Return what a plugin says of groups: the worst finding, or how many there are."""
-    bar = worst(findings)
     lag = sum(each.lag or 0 for each in report.groups)
-    text = f"{len(report.groups)} groups, {lag} records to read"
-    if bar in {Severity.ERROR, Severity.WARNING}:
-        first, *others = [each for each in findings if each.severity is bar]
-        more = f" (and {len(others)} more)" if others else ""
-        text = f"{first.id} {first.title}{more}. {first.fix}"
+    text = worst_text(findings) or f"{len(report.groups)} groups, {lag} records to read"
     figures = [f"groups={len(report.groups)}", f"lag={lag}"]
     oldest_ms = max(
         (each.lag_ms for each in report.groups if each.lag_ms is not None), default=None
     )
     if oldest_ms is not None:
         figures.append(f"lag_age={oldest_ms / 1000:.3f}s")
-    return PluginResult(status_of(code, bar), text, tuple(figures))
+    return PluginResult(status_of(code, worst(findings)), text, tuple(figures))

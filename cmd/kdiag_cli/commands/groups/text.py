@@ -105,7 +105,7 @@ def _row(group: Group, rates: GroupRates | None) -> tuple[object, ...]:
         group.assignor,
         None if group.members is None else len(group.members),
         len(group.partitions),
-        _lag(group.lag, is_exact=all(each.is_lag_exact for each in group.partitions if each.lag)),
+        _lag(group.lag, is_exact=group.is_lag_exact),
         group.lag_ms or None,
         known.consumed_per_s,
         known.produced_per_s,
@@ -147,9 +147,8 @@ def _headline(output: Output, group: Group, rates: GroupRates | None) -> str:
     if group.members is not None:
         parts.append(count(len(group.members), "member"))
     if group.lag is not None:
-        is_exact = all(each.is_lag_exact for each in group.partitions if each.lag)
         behind = f", {age(group.lag_ms * NS_PER_MS)} behind" if group.lag_ms else ""
-        parts.append(f"lag {_lag(group.lag, is_exact=is_exact)}{behind}")
+        parts.append(f"lag {_lag(group.lag, is_exact=group.is_lag_exact)}{behind}")
     if group.uncommitted_count:
         blank = count(group.uncommitted_count, "partition")
         parts.append(f"{blank} without a commit, and so without lag")
