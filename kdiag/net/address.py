@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from kdiag.clock import NS_PER_S, Clock
 from kdiag.errors import ConnectError, Fault, Layer
 
-_LARGEST_PORT: Final = 65535
+LARGEST_PORT: Final = 65535
 _SPELLING_FIX: Final = "Check the spelling, or ask DNS: getent hosts {host}"
 _SHORT_NAME_FIX: Final = (
     "Check the spelling; a name without a dot often resolves only inside its own network (Docker, "
@@ -91,8 +91,8 @@ def resolve(host: str, port: int, lookup: DnsLookup = DnsLookup.USE_ALL_DNS_IPS)
         ConnectError: if there is none (layer DNS), or the port is out of range (layer TCP).
     """
     host = host.removeprefix("[").removesuffix("]")
-    if not 0 < port <= _LARGEST_PORT:
-        why = f"port {port} is not from 1 to {_LARGEST_PORT}"
+    if not 0 < port <= LARGEST_PORT:
+        why = f"port {port} is not from 1 to {LARGEST_PORT}"
         raise ConnectError(host_and_port(host, port), Layer.TCP, why, "Give the port of a listener")
     addresses = _look_up(host, port)
     if lookup is DnsLookup.USE_ALL_DNS_IPS:

@@ -13,8 +13,7 @@ channel is muted. It is read again only from MUTED, when nothing is pending:
                     ^                                                      |
                     +---------------- MUTED_AND_THROTTLED <----------------+
 
-Mute events, `maybe_begin_server_reauthentication` and `client_software` are a broker's side, which
-kdiag's lab will use.
+Mute events, `maybe_begin_server_reauthentication` and `client_software` are a broker's side.
 
 Source: Kafka's `KafkaChannel`, `ChannelState`; KIP-219 (throttling), KIP-368 (re-authentication).
 """
@@ -111,6 +110,7 @@ class Channel:
         mute_state: whether it is read, and if not, why.
         successful_authentications: how often it became ready; more than 1 is a re-authentication.
         client_software: name and version of the client, as a server learns them (KIP-511).
+        listener: the name of the listener that accepted it; empty on a client.
     """
 
     def __init__(
@@ -127,6 +127,7 @@ class Channel:
         self.mute_state = MuteState.NOT_MUTED
         self.successful_authentications = 0
         self.client_software: tuple[str, str] | None = None
+        self.listener = ""
         self._clock = clock
         self._send: NetworkSend | None = None
         self._receive: NetworkReceive | None = None

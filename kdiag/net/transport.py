@@ -6,14 +6,21 @@
 Source: Kafka's `TransportLayer`.
 """
 
+import errno
+import os
 import socket
 from typing import Protocol
 
-from kdiag.net.tcp import finish_connect
+from kdiag.net.tcp.sockets import finish_connect
 
 
 class EndOfStreamError(OSError):
     """The peer has closed its direction: there will be nothing more to read."""
+
+
+def file_ends(position: int) -> OSError:
+    """Return the error for a file that was cut while it was being sent."""
+    return OSError(errno.EIO, f"the file to be sent ends before byte {position}")
 
 
 class Transport(Protocol):
@@ -70,6 +77,19 @@ class Transport(Protocol):
 
         Raises:
             OSError: if the connection broke.
+        """
+        ...
+
+    def transfer_from(self, fd: int, position: int, count: int) -> int:
+        """Accept bytes of a file to be sent and return how many; 0 is none for now.
+
+        Args:
+            fd: the file's descriptor.
+            position: the first byte.
+            count: the most bytes, at least one.
+
+        Raises:
+            OSError: if the connection broke, or the file ends before the position.
         """
         ...
 
@@ -161,6 +181,22 @@ class PlaintextTransport:
             return self._socket.send(data)
         except BlockingIOError:
             return 0
+
+    def transfer_from(self, fd: int, position: int, count: int) -> int:
+        """Have the system move bytes of a file to the socket and return how many; 0 is none now.
+
+        They do not enter this process (`sendfile`).
+
+        Raises:
+            OSError: if the connection broke, or the file ends before the position.
+        """
+        try:
+            sent = os.sendfile(self._socket.fileno(), fd, position, count)
+        except BlockingIOError:
+            return 0
+        if sent == 0:
+            raise file_ends(position)
+        return sent
 
     def flush(self) -> bool:
         """Return True: nothing waits in plaintext."""

@@ -5,8 +5,8 @@
   next poll without waiting, but only if the last one made progress: bytes that nothing can be done
   with yet must not keep the processor busy.
 - A channel for which there is no memory mutes itself until the pool has some again. One that was
-  muted explicitly stays muted. Both serve a broker, such as kdiag's lab will run: a client neither
-  mutes channels nor limits memory.
+  muted explicitly stays muted. Both serve a broker: a client neither mutes channels nor
+  limits memory.
 
 Source: Kafka's `Selector` (`attemptRead`, `keysWithBufferedRead`, `madeReadProgressLastPoll`).
 """

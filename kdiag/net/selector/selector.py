@@ -17,7 +17,7 @@ whoever handles them. Only the wait is in the machine's own time; every deadline
 Only `wakeup` may be called from another thread than the one that polls.
 
 `register`, `mute` and `unmute`, `clear_completed_sends` and `clear_completed_receives`,
-`lowest_priority_channel` and `set_client_software` are a broker's side, which kdiag's lab will use.
+`lowest_priority_channel` and `set_client_software` are a broker's side (`kdiag.net.server`).
 
 Source: Kafka's `Selector`.
 """
@@ -40,7 +40,7 @@ from kdiag.net.selector.poller import READ, WRITE, Poller
 from kdiag.net.selector.reads import SelectorReads
 from kdiag.net.selector.writes import SelectorWrites
 from kdiag.net.send import NetworkSend
-from kdiag.net.tcp import SYSTEM_DEFAULT, configure, peer_of, start_connect
+from kdiag.net.tcp.sockets import SYSTEM_DEFAULT, configure, peer_of, start_connect
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 
 MakeChannel = Callable[[str, socket.socket, str, str], Channel]

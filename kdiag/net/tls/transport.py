@@ -11,6 +11,7 @@ arrived, and an alert in that state is a refusal.
 Source: Kafka's `SslTransportLayer`; RFC 8446, sections 4.6 and 6; RFC 5246, section 7.4.1.1.
 """
 
+import os
 import socket
 import ssl
 import sys
@@ -19,9 +20,9 @@ from enum import Enum, auto
 from typing import Final, cast
 
 from kdiag.errors import AuthenticationError, DecodeError
-from kdiag.net.tcp import finish_connect
+from kdiag.net.tcp.sockets import finish_connect
 from kdiag.net.tls.failure import FIRST_BYTES, FailedHandshake, broken, refusal
-from kdiag.net.transport import EndOfStreamError
+from kdiag.net.transport import EndOfStreamError, file_ends
 
 _STEP_BYTES: Final = 64 * 1024
 """How much is read from the socket, or encrypted, at a time: four records."""
@@ -192,6 +193,19 @@ class TlsTransport:
         while self.is_ready and self.flush() and taken < len(data):
             taken += self._tls.write(data[taken : taken + _STEP_BYTES])
         return taken
+
+    def transfer_from(self, fd: int, position: int, count: int) -> int:
+        """Read bytes of a file, accept them to be sent and return how many; 0 is none for now.
+
+        Raises:
+            OSError: if the connection broke, or the file ends before the position.
+        """
+        if not self.flush():
+            return 0
+        data = os.pread(fd, min(count, _STEP_BYTES), position)
+        if not data:
+            raise file_ends(position)
+        return self.write(memoryview(data))
 
     def flush(self) -> bool:
         """Send accepted bytes that still wait; return whether none is left.

@@ -1,7 +1,7 @@
 import pytest
 
 from kdiag.clock import ManualClock
-from kdiag.net.send import NetworkSend
+from kdiag.net.send import NetworkSend, RawSend
 from secure_ends.memory_transport import MemoryTransport
 
 
@@ -67,3 +67,11 @@ def test_a_send_tells_how_far_it_is() -> None:
     send.write_to(transport, ManualClock())
 
     assert repr(send) == "<NetworkSend to 1: 5 of 10 bytes>"
+
+
+def test_bytes_can_be_sent_as_they_are() -> None:
+    """Without a length before them: they are a part of a frame."""
+    transport, send = MemoryTransport(), RawSend("1", b"part", lambda: None)
+    assert (send.size_bytes, send.payload) == (4, b"part")
+    send.write_to(transport, ManualClock())
+    assert (transport.written, send.is_completed) == (b"part", True)

@@ -1,6 +1,7 @@
 import errno
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -113,3 +114,17 @@ def test_a_closed_transport_has_no_socket(pair: _Pair) -> None:
     pair.transport.close()
     pair.transport.close()
     assert pair.transport.fileno() == -1
+
+
+def test_bytes_of_a_file_go_to_the_socket(pair: _Pair, tmp_path: Path) -> None:
+    """From a position on; a socket that is full takes none, and a file that is cut is an error."""
+    path = tmp_path / "log"
+    path.write_bytes(b"behind the first five")
+    with path.open("rb") as file:
+        assert pair.transport.transfer_from(file.fileno(), 5, 9) == 9
+        assert pair.other.recv(100) == b"d the fir"
+        with pytest.raises(OSError, match="ends before byte 21"):
+            pair.transport.transfer_from(file.fileno(), 21, 1)
+        while pair.transport.write(memoryview(bytes(1 << 16))):
+            pass
+        assert pair.transport.transfer_from(file.fileno(), 0, 4) == 0

@@ -4,6 +4,7 @@ import selectors
 import socket
 import ssl
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -161,6 +162,24 @@ def check_large_write(ends: Ends) -> None:
     assert (taken, bytes(received)) == (len(LARGE), LARGE)
     assert was_full
     assert not ends.client.has_pending_writes
+
+
+def test_bytes_of_a_file_are_read_and_encrypted(ends: Ends, tmp_path: Path) -> None:
+    """Step by step, as far as the socket takes them; a file that is cut is an error."""
+    path = tmp_path / "log"
+    path.write_bytes(LARGE)
+    received = bytearray()
+    sent = 0
+    with path.open("rb") as file:
+        while len(received) < len(LARGE) - 5:
+            if sent < len(LARGE) - 5:
+                sent += ends.client.transfer_from(file.fileno(), 5 + sent, len(LARGE) - 5 - sent)
+            buffer = room()
+            ends.client.flush()
+            received += buffer[: ends.server.read_into(buffer)]
+        with pytest.raises(OSError, match="ends before byte"):
+            ends.client.transfer_from(file.fileno(), len(LARGE), 1)
+    assert bytes(received) == LARGE[5:]
 
 
 def test_nothing_more_is_taken_while_the_socket_is_full(ends: Ends) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from delays.delayed_path import Buffers, DelayedPath
-from kdiag.net.tcp_info import SocketFacts, read_socket_facts, with_tcp_info
+from kdiag.net.tcp.tcp_info import SocketFacts, read_socket_facts, with_tcp_info
 
 MS = 1_000_000
 KIB = 1024

@@ -6,7 +6,7 @@ import pytest
 
 from client_ends.echo_server import Loopback
 from kdiag.net.address import Address
-from kdiag.net.tcp import configure, ends_of, finish_connect, peer_of, start_connect
+from kdiag.net.tcp.sockets import configure, ends_of, finish_connect, peer_of, start_connect
 
 KIB = 1024
 
