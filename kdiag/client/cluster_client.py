@@ -17,7 +17,7 @@ from kdiag.client.consumer_network_client import ConsumerNetworkClient, Response
 from kdiag.client.network.api_versions import NodeApiVersions
 from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.metadata import Broker, Cluster, Node, metadata_request
-from kdiag.client.network.metadata_updater import ManualMetadataUpdater
+from kdiag.client.network.metadata_updater import FollowingMetadataUpdater
 from kdiag.client.network.network_client import NetworkClient
 from kdiag.client.network.observer import ExchangeObserver
 from kdiag.client.network.request import RequestBuilder, builder_of
@@ -25,7 +25,7 @@ from kdiag.client.network.settings import IMPATIENT, NetworkSettings
 from kdiag.clock import NS_PER_S, Clock
 from kdiag.errors import ConnectError, DisconnectedError, KdiagError, RequestTimeoutError
 from kdiag.net.selector.selector import MakeChannel, Selector, SelectorSettings
-from kdiag.net.tcp_info import SocketFacts
+from kdiag.net.tcp.tcp_info import SocketFacts
 from kdiag.wire.api.metadata import MetadataResponse
 from kdiag.wire.schema import Struct
 
@@ -95,7 +95,7 @@ class ClusterClient:
         self.cluster = Cluster.bootstrap(settings.servers)
         self.settings = settings
         self.clock = clock
-        self._updater = ManualMetadataUpdater()
+        self._updater = FollowingMetadataUpdater()
         selector = Selector(clock, make_channel=make_channel, settings=settings.selector)
         self._network = NetworkClient(selector, self._updater, clock, settings.network, observer)
         self.client = ConsumerNetworkClient(
@@ -116,6 +116,11 @@ class ClusterClient:
     def network(self) -> NetworkClient:
         """Return the network client, to start connections with; `client` polls it."""
         return self._network
+
+    @property
+    def updater(self) -> FollowingMetadataUpdater:
+        """Return the metadata updater, for whoever follows topics; `cluster` stays as it is."""
+        return self._updater
 
     @property
     def brokers(self) -> list[Broker]:
@@ -350,13 +355,13 @@ class ClusterClient:
         return self._network.socket_facts(str(node_id))
 
     def hang_up(self) -> None:
-        """End every connection; the next request makes a new one.
+        """End every connection, that to a coordinator too; the next request makes a new one.
 
         A signal comes between any two steps: a request may be written and not be noted, or an
         answer be read and not be handled. What follows on such a connection does not match.
         """
-        for node in self._updater.known:
-            self._network.close_node(node.id)
+        with self.client.network() as network:
+            network.close_nodes()
 
     def close(self) -> None:
         """Close every connection."""

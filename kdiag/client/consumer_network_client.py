@@ -9,8 +9,10 @@ network client; whoever has it polls, for both. Nothing else needs a lock:
   thread that waits for the lock can continue. A poll that waits is then ended: the thread in it may
   be waiting for that very future.
 
-Today one thread uses it, that of `ClusterClient`. Consumer groups, which are to come, bring the
-second, and need `await_pending`, `await_metadata_update`, `pending_count`, `disconnect_async`.
+The second thread is that of a group's member (`kdiag.client.group`). It never waits for the first:
+`poll_if_free` leaves the work to whoever polls at the moment, so that a long wait for records does
+not hold up a heartbeat. A member also uses `await_pending` when it leaves, `await_metadata_update`
+while it looks for its coordinator, `is_unavailable` and `disconnect_async` when that is lost.
 
 Source: Kafka's `ConsumerNetworkClient`.
 """
@@ -121,16 +123,7 @@ class ConsumerNetworkClient:
         """
         self._complete_futures()
         with self._locked():
-            self._drain_queues()
-            delay_ns = self._try_send()
-            self._client.poll(self._wait_ns(deadline_ns, delay_ns, until))
-            self._fail_disconnected()
-            if wakes:
-                self._maybe_wake_up()
-            self._drain_queues()
-            self._try_send()
-            self._fail_expired()
-            error = self._client.updater.pop_error()
+            error = self._poll(deadline_ns, until, wakes=wakes)
         self._complete_futures()
         if error is not None:
             raise error
@@ -138,6 +131,23 @@ class ConsumerNetworkClient:
     def poll_no_wakeup(self) -> None:
         """Do all that needs no waiting; a `wakeup` stays in force for the next poll."""
         self.poll(self._clock.monotonic_ns(), wakes=False)
+
+    def poll_if_free(self) -> None:
+        """Do the same, unless another thread polls, which does it for both.
+
+        Raises:
+            KdiagError: as `poll`.
+        """
+        self._complete_futures()
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            error = self._poll(self._clock.monotonic_ns(), None, wakes=False)
+        finally:
+            self._lock.release()
+        self._complete_futures()
+        if error is not None:
+            raise error
 
     def await_future(
         self, future: RequestFuture[Any], deadline_ns: int = FOREVER_NS, *, wakes: bool = True
@@ -166,16 +176,32 @@ class ConsumerNetworkClient:
             if self._clock.monotonic_ns() >= deadline_ns:
                 return False
 
-    def await_pending(self, node_id: str, deadline_ns: int = FOREVER_NS) -> bool:
-        """Poll until no request to a node is unsent or in flight; return whether none is."""
-        return self.await_condition(lambda: not self._count_pending(node_id), deadline_ns)
+    def await_pending(
+        self, node_id: str, deadline_ns: int = FOREVER_NS, *, wakes: bool = True
+    ) -> bool:
+        """Poll until no request to a node is unsent or in flight; return whether none is.
 
-    def await_metadata_update(self, deadline_ns: int = FOREVER_NS) -> bool:
-        """Request a metadata update and poll until it is there; return whether it is."""
+        Raises:
+            WakeupError: as `poll`.
+            KdiagError: as `poll`.
+        """
+        return self.await_condition(
+            lambda: not self._count_pending(node_id), deadline_ns, wakes=wakes
+        )
+
+    def await_metadata_update(self, deadline_ns: int = FOREVER_NS, *, wakes: bool = True) -> bool:
+        """Request a metadata update and poll until it is there; return whether it is.
+
+        Raises:
+            WakeupError: as `poll`.
+            KdiagError: as `poll`.
+        """
         updater = self._client.updater
         before = updater.update_count
         updater.request_update()
-        return self.await_condition(lambda: updater.update_count != before, deadline_ns)
+        return self.await_condition(
+            lambda: updater.update_count != before, deadline_ns, wakes=wakes
+        )
 
     def wakeup(self) -> None:
         """Make the poll of another thread, or the next one, raise WakeupError."""
@@ -187,10 +213,28 @@ class ConsumerNetworkClient:
         self._to_disconnect.append(node_id)
         self._client.wakeup()
 
+    def is_unavailable(self, node_id: str) -> bool:
+        """Return whether the connection to a node has failed and must not be tried again yet.
+
+        It takes no lock, as it looks each fact up once: another thread may be waiting with it.
+        """
+        client = self._client
+        return client.connection_failed(node_id) and client.connection_delay_ns(node_id) > 0
+
     def pending_count(self, node_id: str | None = None) -> int:
         """Return how many requests to a node, or to all, are unsent or in flight."""
         with self._locked():
             return self._count_pending(node_id)
+
+    def least_loaded_node(self) -> Node | None:
+        """Return the node to ask when any will do; None if none can be asked."""
+        with self.network() as client:
+            return client.least_loaded_node().node
+
+    def try_connect(self, node: Node) -> None:
+        """Start to connect to a node, so that it is ready when it is needed."""
+        with self.network() as client:
+            client.ready(node)
 
     @contextmanager
     def network(self) -> Iterator[NetworkClient]:
@@ -213,6 +257,21 @@ class ConsumerNetworkClient:
             yield
         finally:
             self._lock.release()
+
+    def _poll(
+        self, deadline_ns: int, until: Callable[[], bool] | None, *, wakes: bool
+    ) -> KdiagError | None:
+        """Do what `poll` does with the lock; return a fatal error of the metadata updater."""
+        self._drain_queues()
+        delay_ns = self._try_send()
+        self._client.poll(self._wait_ns(deadline_ns, delay_ns, until))
+        self._fail_disconnected()
+        if wakes:
+            self._maybe_wake_up()
+        self._drain_queues()
+        self._try_send()
+        self._fail_expired()
+        return self._client.updater.pop_error()
 
     def _count_pending(self, node_id: str | None) -> int:
         """Return how many requests are unsent or in flight."""

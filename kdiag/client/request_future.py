@@ -1,8 +1,8 @@
 """Request futures: the result of a request that is not answered yet.
 
 A future is completed once, with a value or with an error; its owner adds listeners, or polls the
-client until the future is done. `compose` and `chain` pass a result on to another future; they,
-`completed` and `failed` are for consumer groups, which are to come.
+client until the future is done. `compose` and `chain` pass a result on to another future; members
+of groups use them, and futures that are `completed` or `failed` from the start.
 
 How it is safe from two threads without a lock: one `dict.setdefault` decides who completes it, and
 each listener leaves its queue by one `deque.popleft`; both are atomic. A listener that is added
@@ -19,6 +19,7 @@ from kdiag.errors import (
     AuthenticationError,
     ConnectError,
     DisconnectedError,
+    GroupError,
     KdiagError,
     RequestTimeoutError,
 )
@@ -64,9 +65,7 @@ class RequestFuture(Generic[T]):
     def is_retriable(self) -> bool:
         """Return whether it failed with an error that another attempt may not have."""
         error = self._outcome[_OUTCOME].error if self.is_done else None
-        if isinstance(error, AuthenticationError):
-            return False
-        return isinstance(error, DisconnectedError | RequestTimeoutError | ConnectError)
+        return error is not None and is_retriable(error)
 
     def value(self) -> T:
         """Return the value.
@@ -183,6 +182,15 @@ class RequestFuture(Generic[T]):
             return "<RequestFuture pending>"
         outcome = self._outcome[_OUTCOME]
         return f"<RequestFuture {'succeeded' if outcome.error is None else repr(outcome.error)}>"
+
+
+def is_retriable(error: KdiagError) -> bool:
+    """Return whether another attempt may not have an error."""
+    if isinstance(error, GroupError):
+        return error.is_retriable
+    if isinstance(error, AuthenticationError):
+        return False
+    return isinstance(error, DisconnectedError | RequestTimeoutError | ConnectError)
 
 
 def completed(value: T) -> RequestFuture[T]:

@@ -5,6 +5,7 @@
     tail/            records from where the user says, to where the user says
     latency/         latencies of writes, reads and commits on a schedule
     buffers/         paths to brokers, and socket buffer sizes proved on them
+    rebalance/       rebalances provoked in a group of kdiag's own
     group_records    what coordinators wrote about groups
     destination      the nodes that a request of the user goes to
     reach            whether brokers can be used at the addresses that they advertise

@@ -1,8 +1,9 @@
-"""Reads one setting of a broker or of a topic, as a number: what probes do without if they must.
+"""Reads settings of a broker or of a topic, as numbers: what probes do without if they must.
 
 Source: Kafka's DescribeConfigs.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
@@ -32,13 +33,21 @@ def topic_setting(
 
 def broker_setting(client: ClusterClient, key: str) -> int | None:
     """Return a setting of the first broker, which all are taken to share; None likewise."""
-    node_id = client.brokers[0].id
-    resource = DescribeConfigsResource(_BROKER, str(node_id), [key])
+    return broker_settings(client, client.brokers[0].id, [key]).get(key)
+
+
+def broker_settings(
+    client: ClusterClient, node_id: int, keys: Sequence[str], timeout_ns: int | None = None
+) -> dict[str, int]:
+    """Return settings of a broker, without those that the user may not read; none likewise."""
+    resource = DescribeConfigsResource(_BROKER, str(node_id), list(keys))
     try:
-        body = client.ask(node_id, DescribeConfigsRequest([resource]), DescribeConfigsResponse)
+        request = DescribeConfigsRequest([resource])
+        body = client.ask(node_id, request, DescribeConfigsResponse, timeout_ns=timeout_ns)
     except KdiagError:
-        return None  # as above
-    return _value(body, key)
+        return {}  # as above
+    values = {key: _value(body, key) for key in keys}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _value(body: DescribeConfigsResponse, key: str) -> int | None:

@@ -22,8 +22,9 @@ from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.rebalance.events import GroupRecord
 from kdiag.diagnosis.rebalance.model import EvidencePlace
 from kdiag.errors import AuthorizationError, DecodeError
-from kdiag.probe.tail.follower import Tail, TailRequest
+from kdiag.probe.tail.follower import Tail
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
+from kdiag.probe.tail.placement import TailRequest
 from kdiag.probe.tail.topic_selection import TopicSelector
 from kdiag.wire.coordinator_partition import CoordinatorKind, coordinator_partition
 from kdiag.wire.error_code import CODE_BY_NAME

@@ -104,7 +104,7 @@ def probe_topic(client: ClusterClient, settings: ProbeTopicSettings) -> Iterator
     with ExitStack() as ending:
         # The topic may exist even if no answer comes.
         ending.callback(_remove, client, name)
-        ending.push(partial(_hang_up_if_interrupted, client))
+        ending.push(partial(hang_up_if_interrupted, client))
         try:
             _create(client, name, settings, until_ns)
         except (AuthorizationError, ProbeError, UnsupportedVersionError):
@@ -113,7 +113,7 @@ def probe_topic(client: ClusterClient, settings: ProbeTopicSettings) -> Iterator
         yield _led(client, name, len(settings.partition_leaders), until_ns)
 
 
-def _hang_up_if_interrupted(
+def hang_up_if_interrupted(
     client: ClusterClient, kind: type[BaseException] | None, *_: object
 ) -> None:
     """Give the removal new connections after an interruption in the middle of a request."""

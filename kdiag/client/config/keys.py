@@ -36,9 +36,12 @@ class ChoiceKey(NamedTuple):
 
 
 NUMBERS: Final[dict[str, NumberKey]] = {
+    "auto.commit.interval.ms": NumberKey(5_000, 0, INT_MAX),
     "connections.max.idle.ms": NumberKey(540_000, -1),
     "default.api.timeout.ms": NumberKey(60_000, 0, INT_MAX),
+    "heartbeat.interval.ms": NumberKey(3_000, 1, INT_MAX),
     "max.in.flight.requests.per.connection": NumberKey(5, 1, INT_MAX),
+    "max.poll.interval.ms": NumberKey(300_000, 1, INT_MAX),
     "metadata.max.age.ms": NumberKey(300_000),
     "receive.buffer.bytes": NumberKey(-1, -1, INT_MAX),
     "reconnect.backoff.max.ms": NumberKey(1_000),
@@ -47,6 +50,7 @@ NUMBERS: Final[dict[str, NumberKey]] = {
     "retry.backoff.max.ms": NumberKey(1_000),
     "retry.backoff.ms": NumberKey(100),
     "send.buffer.bytes": NumberKey(-1, -1, INT_MAX),
+    "session.timeout.ms": NumberKey(45_000, 1, INT_MAX),
     "socket.connection.setup.timeout.max.ms": NumberKey(30_000),
     "socket.connection.setup.timeout.ms": NumberKey(10_000),
 }
@@ -59,9 +63,21 @@ FLAGS: Final[dict[str, bool]] = {
 """Settings that are `true` or `false`, with their defaults."""
 
 CHOICES: Final[dict[str, ChoiceKey]] = {
+    "auto.offset.reset": ChoiceKey(
+        "latest",
+        ("latest", "earliest", "none"),
+        {
+            "beginning": "earliest",
+            "end": "latest",
+            "error": "none",
+            "largest": "latest",
+            "smallest": "earliest",
+        },
+    ),
     "client.dns.lookup": ChoiceKey(
         "use_all_dns_ips", ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
     ),
+    "group.protocol": ChoiceKey("classic", ("classic", "consumer")),
     "isolation.level": ChoiceKey("read_uncommitted", ("read_uncommitted", "read_committed")),
     "sasl.mechanism": ChoiceKey(
         "GSSAPI",
@@ -75,6 +91,7 @@ CHOICES: Final[dict[str, ChoiceKey]] = {
 
 LISTS: Final[dict[str, tuple[str, ...]]] = {
     "bootstrap.servers": (),
+    "partition.assignment.strategy": ("range", "cooperative-sticky"),
     "ssl.cipher.suites": (),
     "ssl.enabled.protocols": ("TLSv1.2", "TLSv1.3"),
 }
@@ -84,6 +101,8 @@ TEXTS: Final[dict[str, str]] = {
     "as.version": "",
     "client.id": f"kdiag-{kdiag.__version__}",
     "client.rack": "",
+    "group.instance.id": "",
+    "group.remote.assignor": "",
     "sasl.aws.profile": "",
     "sasl.aws.region": "",
     "sasl.oauthbearer.client.credentials.client.id": "",
@@ -227,7 +246,6 @@ _ACCEPTED: Final = frozenset(
     {
         "acks",
         "allow.auto.create.topics",
-        "auto.offset.reset",
         "background_event_cb",
         "bootstrap.controllers",
         "bootstrap.resolve.timeout.ms",
@@ -254,7 +272,6 @@ _ACCEPTED: Final = frozenset(
         "enabled_events",
         "error_cb",
         "exclude.internal.topics",
-        "heartbeat.interval.ms",
         "interceptors",
         "linger.ms",
         "log_cb",
@@ -267,7 +284,6 @@ _ACCEPTED: Final = frozenset(
         "offset_commit_cb",
         "opaque",
         "open_cb",
-        "partition.assignment.strategy",
         "partitioner_cb",
         "produce.offset.report",
         "queuing.strategy",
@@ -278,7 +294,6 @@ _ACCEPTED: Final = frozenset(
         "resolve_cb",
         "retries",
         "security.providers",
-        "session.timeout.ms",
         "socket_cb",
         "ssl.ca.certificate.stores",
         "ssl.certificate.verify_cb",

@@ -122,6 +122,10 @@ class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
     send_buffer_bytes: int
     receive_buffer_bytes: int
     max_in_flight_requests_per_connection: int
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    max_poll_interval_ms: int
+    auto_commit_interval_ms: int
     profile: str | None
     values: ConfigValues
     warnings: tuple[str, ...]

@@ -94,6 +94,7 @@ class Fetcher:
         self._largest_bytes = 1
         self._sessions: dict[int, FetchSession] = defaultdict(FetchSession)
         self._in_flight: dict[int, RequestFuture[ClientResponse]] = {}
+        self._arrived: deque[_Answered] = deque()
         self._answered: deque[_Answered] = deque()
         self._asked_count = 0
         self._last_asked: dict[int, int] = {}
@@ -106,6 +107,12 @@ class Fetcher:
     def add(self, positions: Iterable[FetchPosition]) -> None:
         """Read more partitions."""
         self.positions.update((each.key, each) for each in positions)
+
+    def remove(self, keys: Iterable[PartitionKey]) -> None:
+        """Read partitions no more; what has come of them already is thrown away."""
+        for key in keys:
+            self.positions.pop(key, None)
+            self.recovery.forget(key)
 
     def take_notices(self) -> list[Notice]:
         """Return the notices since the last call."""
@@ -121,7 +128,8 @@ class Fetcher:
         self._send()
         if not self._answered and not self.is_done:
             wait_ns = min(deadline_ns, self.recovery.next_attempt_ns())
-            self._client.client.await_condition(lambda: bool(self._answered), wait_ns)
+            self._client.client.await_condition(lambda: bool(self._arrived), wait_ns)
+        self._take_arrived()
         if not self._answered:
             return []
         batches = list(self._read(self._answered.popleft()))
@@ -131,6 +139,7 @@ class Fetcher:
 
     def _send(self) -> None:
         """Send a Fetch to every broker without one, as long as there is room for the responses."""
+        self._take_arrived()
         by_node: dict[int, list[FetchPosition]] = defaultdict(list)
         for each in self.positions.values():
             if each.is_done or self.recovery.holds(each):
@@ -176,17 +185,24 @@ class Fetcher:
     def _handle_response(
         self, node_id: int, asked: dict[PartitionKey, int], future: RequestFuture[ClientResponse]
     ) -> None:
-        """Keep a response until `poll` reads it."""
-        del self._in_flight[node_id]
+        """Keep a response until `poll` reads it; the thread of heartbeats may call this, too."""
         if future.failed:
             answered = _Answered(node_id, asked, None, future.error(), 0)
         else:
             response = future.value()
             body = response.body
             assert isinstance(body, FetchResponse)
-            self._largest_bytes = max(self._largest_bytes, _records_bytes(body))
             answered = _Answered(node_id, asked, body, None, response.version or 0)
-        self._answered.append(answered)
+        self._arrived.append(answered)
+
+    def _take_arrived(self) -> None:
+        """Take over the responses that any thread has kept."""
+        while self._arrived:
+            answered = self._arrived.popleft()
+            del self._in_flight[answered.node_id]
+            if answered.response is not None:
+                self._largest_bytes = max(self._largest_bytes, _records_bytes(answered.response))
+            self._answered.append(answered)
 
     def _read(self, answered: _Answered) -> Iterable[FetchedBatch]:
         """Advance the positions by a response, and return its batches."""
@@ -203,7 +219,11 @@ class Fetcher:
             return
         self.recovery.answered(answered.node_id)
         session.handle_response(answered.response.session_id, answered.version)
-        names = {self.positions[key].topic_id: key.topic for key in answered.asked}
+        names = {
+            position.topic_id: key.topic
+            for key in answered.asked
+            if (position := self.positions.get(key)) is not None
+        }
         partitions = [
             (PartitionKey(topic.topic or names.get(topic.topic_id, ""), data.partition_index), data)
             for topic in answered.response.responses
@@ -245,7 +265,9 @@ class Fetcher:
         Compaction can leave nothing between a position and the end of the log.
         """
         for key in asked:
-            position = self.positions[key]
+            position = self.positions.get(key)
+            if position is None:
+                continue
             is_committed_only = self._limits.is_committed_only
             end = position.last_stable_offset if is_committed_only else position.high_watermark
             position.offset = max(position.offset, min(end, position.stop))

@@ -100,6 +100,10 @@ class NoticeKind(StrEnum):
     CORRUPT = "corrupt"
     HELD_BACK = "held back"
     BEYOND_END = "beyond the end"
+    GIVEN = "given"
+    TAKEN = "taken"
+    LOST = "lost"
+    NOT_COMMITTED = "not committed"
 
 
 class Notice(NamedTuple):

@@ -154,6 +154,12 @@ class FetchRecovery:
         if unsure:
             self._validate(unsure)
 
+    def forget(self, key: PartitionKey) -> None:
+        """Forget a partition that is read no more."""
+        self._leaderless.discard(key)
+        self._out_of_range.discard(key)
+        self._notices.forget(key)
+
     def answered(self, node_id: int) -> None:
         """Record that a broker has answered a Fetch."""
         self._notices.end_trouble(node_id)
@@ -167,7 +173,8 @@ class FetchRecovery:
         """Handle a broker that did not answer."""
         text = f"broker {node_id} does not answer: {_why(error)}"
         self._notices.begin_trouble(node_id, NoticeKind.DISCONNECTED, text)
-        self._lose_leaders(key for key in keys if self._positions[key].node_id == node_id)
+        read = (self._positions.get(key) for key in keys)
+        self._lose_leaders(each.key for each in read if each and each.node_id == node_id)
 
     def refused(self, keys: Iterable[PartitionKey], error: str) -> None:
         """Handle a broker that refused a whole Fetch; its session starts again anyway."""

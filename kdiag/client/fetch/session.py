@@ -59,6 +59,7 @@ class _Remembered(NamedTuple):
     topic_id: bytes
     offset: int
     leader_epoch: int
+    fetched_epoch: int
 
 
 class FetchSession:
@@ -74,7 +75,10 @@ class FetchSession:
     ) -> FetchRequest:
         """Return the next request; its response or failure must be handled before another."""
         wanted = {
-            each.key: (each, _Remembered(each.topic_id, each.offset, each.leader_epoch))
+            each.key: (
+                each,
+                _Remembered(each.topic_id, each.offset, each.leader_epoch, each.fetched_epoch),
+            )
             for each in positions
         }
         known = self._remembered if self._epoch > _FIRST_EPOCH else {}

@@ -225,6 +225,10 @@ class ClusterConnectionStates:
         node = self._nodes.get(node_id)
         return ConnectionState.DISCONNECTED if node is None else node.state
 
+    def node_ids(self) -> list[str]:
+        """Return the nodes that there was an attempt to connect to."""
+        return list(self._nodes)
+
     def is_known(self, node_id: str) -> bool:
         """Return whether there was an attempt to connect to the node."""
         return node_id in self._nodes

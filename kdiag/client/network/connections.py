@@ -22,7 +22,7 @@ from kdiag.net.address import host_and_port
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel, Disconnection
 from kdiag.net.selector.selector import Selector
-from kdiag.net.tcp import ends_of
+from kdiag.net.tcp.sockets import ends_of
 
 _LOG: Final = logging.getLogger(__name__)
 

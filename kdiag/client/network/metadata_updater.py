@@ -2,7 +2,8 @@
 
 `ManualMetadataUpdater` holds a list that others set. `DefaultMetadataUpdater` asks the cluster
 itself, on whichever node is the least loaded, one request at a time; `MetadataRefresh` says when.
-Consumer groups, which are to come, will use the latter two.
+`FollowingMetadataUpdater` does the former until somebody, such as a member of a group, wants to
+follow topics, and the latter from then on.
 
 Source: Kafka's `MetadataUpdater`, `ManualMetadataUpdater`, `NetworkClient.DefaultMetadataUpdater`;
 KIP-899 and KIP-1102 (start over from the bootstrap servers).
@@ -18,13 +19,14 @@ from kdiag.client.network.least_loaded import LeastLoaded
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.clock import NS_PER_S
-from kdiag.errors import KdiagError
+from kdiag.errors import AuthorizationError, KdiagError
 from kdiag.wire.api.metadata import MetadataResponse
-from kdiag.wire.error_code import CODE_BY_NAME
+from kdiag.wire.error_code import CODE_BY_NAME, ERROR_BY_CODE
 
 _REBOOTSTRAP_AFTER_NS: Final = 300 * NS_PER_S
 """Kafka's own default of `metadata.recovery.rebootstrap.trigger.ms`."""
 _REBOOTSTRAP_REQUIRED: Final = CODE_BY_NAME["REBOOTSTRAP_REQUIRED"]
+_TOPIC_DENIED: Final = CODE_BY_NAME["TOPIC_AUTHORIZATION_FAILED"]
 
 
 class RefreshTimes(NamedTuple):
@@ -329,3 +331,95 @@ class DefaultMetadataUpdater:
         """Start again from the bootstrap servers."""
         self.cluster = self._bootstrap
         self._due_since_ns = None
+
+
+class FollowingMetadataUpdater(DefaultMetadataUpdater):
+    """Holds the nodes that others set; once it follows topics, it asks the cluster for those.
+
+    It does not start over from the bootstrap servers: they are always among its nodes. A topic that
+    does not exist, or has no leader yet, is asked about again, less and less often, up to a backoff
+    of `retry.backoff.max.ms`.
+
+    Attributes:
+        known: the nodes.
+        is_following: whether it asks.
+    """
+
+    def __init__(self, nodes: Iterable[Node] = (), *, times: RefreshTimes | None = None) -> None:
+        super().__init__(Cluster({}, {}), times=times, rebootstraps=False)
+        self.known = list(nodes)
+        self.is_following = False
+        self._asked: list[str] | None = []
+        self._answered: list[str] | None = []
+
+    @property
+    def is_stale(self) -> bool:
+        """Return whether the newest snapshot is not of the topics that are followed."""
+        return self.update_count == 0 or self._answered != self.topics
+
+    def follow(self, topics: Iterable[str] | None, times: RefreshTimes | None = None) -> None:
+        """Ask for topics from now on, None for all, and soon if those are not the same.
+
+        Args:
+            topics: their names.
+            times: how often to ask; None for as before.
+        """
+        wanted = None if topics is None else sorted(topics)
+        if times is not None:
+            self.refresh = MetadataRefresh(times)
+        if wanted != self.topics or not self.is_following:
+            self.topics = wanted
+            self.refresh.request_update(reset_equivalents=True)
+        self.is_following = True
+
+    def nodes(self) -> list[Node]:
+        """Return the nodes."""
+        return self.known
+
+    def is_update_due(self, now_ns: int) -> bool:
+        """Return whether it follows topics and an update is due."""
+        return self.is_following and super().is_update_due(now_ns)
+
+    def maybe_update(self, link: MetadataLink, now_ns: int) -> int:
+        """Do nothing, for ever, unless it follows topics."""
+        return super().maybe_update(link, now_ns) if self.is_following else FOREVER_NS
+
+    def handle_response(self, response: ClientResponse, now_ns: int) -> None:
+        """Keep a snapshot and its nodes, and ask again if that is not all there should be."""
+        before = self.update_count
+        super().handle_response(response, now_ns)
+        if self.update_count == before:
+            return
+        self._answered = self._asked
+        bootstrap = [each for each in self.known if each.id.startswith("-")]
+        self.known = [*bootstrap, *self.cluster.nodes()]
+        errors = {each.error_code for each in self.cluster.topics.values()} - {0}
+        if any(ERROR_BY_CODE[code].is_retriable for code in errors & ERROR_BY_CODE.keys()):
+            self.refresh.request_update()
+        if self.is_stale:
+            self.refresh.request_update(reset_equivalents=True)
+        self._keep_refusal()
+
+    def handle_disconnect(self, error: KdiagError | None, now_ns: int) -> None:
+        """Do nothing unless it follows topics: the requests of whoever set the nodes fail."""
+        if self.is_following:
+            super().handle_disconnect(error, now_ns)
+
+    def _ask(self, link: MetadataLink, node: Node) -> int:
+        """Remember what is being asked for."""
+        asked = self.topics
+        delay_ns = super()._ask(link, node)
+        if self._is_asking:
+            self._asked = asked
+        return delay_ns
+
+    def _keep_refusal(self) -> None:
+        """Keep an error for the caller if there are topics that the user may not see."""
+        denied = [
+            name for name, each in self.cluster.topics.items() if each.error_code == _TOPIC_DENIED
+        ]
+        if denied:
+            names = ", ".join(sorted(denied))
+            self._error = AuthorizationError(
+                f"the user may not see {names}; allow the operation DESCRIBE on what is read"
+            )

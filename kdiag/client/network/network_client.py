@@ -50,7 +50,7 @@ from kdiag.errors import (
     UnsupportedVersionError,
 )
 from kdiag.net.selector.selector import Selector
-from kdiag.net.tcp_info import SocketFacts, read_socket_facts
+from kdiag.net.tcp.tcp_info import SocketFacts, read_socket_facts
 from kdiag.wire import api_keys
 from kdiag.wire.api.api_versions import ApiVersionsResponse
 from kdiag.wire.header import RESERVED_FOR_SASL
@@ -262,6 +262,11 @@ class NetworkClient:
                 self._complete(response)
         self._requests.observe_disconnect(node_id)
         self._connections.forget(node_id)
+
+    def close_nodes(self) -> None:
+        """Do so with every connection."""
+        for node_id in self._states.node_ids():
+            self.close_node(node_id)
 
     def initiate_close(self) -> None:
         """Refuse further requests and polls, and end a poll that waits; safe from any thread."""

@@ -16,7 +16,7 @@ from kdiag.client.consumer_network_client import ResponseFuture
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.buffers.facts import LoadDirection, LoadKind, ProofRun
 from kdiag.errors import DisconnectedError, ProbeError
-from kdiag.net.tcp_info import SocketFacts
+from kdiag.net.tcp.tcp_info import SocketFacts
 from kdiag.probe.buffers.load import Target, answered_bytes, fetch_request, produce_request
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 

@@ -22,13 +22,16 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.request import RequestBuilder
 from kdiag.clock import NS_PER_MS, NS_PER_S
-from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts
+from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts, SessionLimits
 from kdiag.errors import KdiagError
 from kdiag.net.address import Lookup, look_up_all
 from kdiag.net.timed_channel import TimedChannels
 from kdiag.probe import PROBE_PREFIX
 from kdiag.probe.check.attempts import ConnectionAttempts
+from kdiag.probe.config_value import broker_settings
 from kdiag.probe.coordinator.search import PATIENCE_NS, find_coordinators
+from kdiag.probe.groups.listing import ListedGroup, list_groups
+from kdiag.probe.groups.members import describe_groups
 from kdiag.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kdiag.wire.api.describe_configs import (
     DescribeConfigsRequest,
@@ -42,7 +45,6 @@ from kdiag.wire.api.describe_quorum import (
     PartitionData,
     TopicData,
 )
-from kdiag.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.coordinator_partition import CoordinatorKind
@@ -71,6 +73,8 @@ _GROUP_VERSIONS: Final = Versions(3, 5)
 """Those that report operations, and report a group that does not exist as dead."""
 _TOPIC: Final = 2
 _MIN_ISR: Final = "min.insync.replicas"
+_MIN_SESSION: Final = "group.min.session.timeout.ms"
+_MAX_SESSION: Final = "group.max.session.timeout.ms"
 _MAX_TOPICS: Final = 1000
 
 R = TypeVar("R", bound=Struct)
@@ -84,6 +88,7 @@ class CheckPlan(NamedTuple):
     Attributes:
         topics: to describe by name.
         groups: whose coordinators to look for; without any, that of kdiag's own.
+        session_timeout_ms: of the client's configuration, for the facts; None if nobody is to join.
         is_quick: whether to stop at the first answer.
         limit_ns: how long one round of connections may take.
         has_tls: whether connections are encrypted, for the facts.
@@ -92,6 +97,7 @@ class CheckPlan(NamedTuple):
 
     topics: Sequence[str] = ()
     groups: Sequence[str] = ()
+    session_timeout_ms: int | None = None
     is_quick: bool = False
     limit_ns: int = LIMIT_NS
     has_tls: bool = False
@@ -315,6 +321,8 @@ class _Check:
                 answers = found.answers[group]
                 named = {each.coordinator.node_id for each in answers if each.coordinator}
                 self._ask_group(group, sorted(named & usable))
+                self._ask_session_limits(group, sorted(named & usable))
+            self._ask_members(found, usable)
         except KdiagError as error:
             self._failures["coordinator"] = str(error)
 
@@ -329,21 +337,11 @@ class _Check:
         known = self._facts.topics.topics if self._facts.topics else []
         names = [each.name or "" for each in known]
         self._facts.probe_topics = [each for each in names if each.startswith(PROBE_PREFIX)]
-        answers = self._client.ask_all(
-            dict.fromkeys(sorted(self._usable()), ListGroupsRequest()),
-            ListGroupsResponse,
-            timeout_ns=self._plan.limit_ns,
-        )
-        listed = {node: each.body for node, each in answers.items() if each.body is not None}
-        self._facts.unlisted = {
-            **{node: str(each.error) for node, each in answers.items() if each.body is None},
-            **{n: error_name(each.error_code) for n, each in listed.items() if each.error_code},
-        }
+        limit_ns = self._plan.limit_ns
+        listing = list_groups(self._client, limit_ns, among=sorted(self._usable()))
+        self._facts.unlisted = listing.failures
         self._facts.probe_groups = [
-            group.group_id
-            for each in listed.values()
-            for group in each.groups
-            if group.group_id.startswith(PROBE_PREFIX)
+            name for name in listing.groups if name.startswith(PROBE_PREFIX)
         ]
 
     def _with_unreachable(self, found: "CoordinatorFacts") -> "CoordinatorFacts":
@@ -374,6 +372,37 @@ class _Check:
                 else:
                     known = self._facts.group_operations
                     self._facts.group_operations = {**known, group: described.authorized_operations}
+
+    def _ask_session_limits(self, group: str, coordinators: Sequence[int]) -> None:
+        """Ask the coordinator which session timeouts it takes; not everybody may know that."""
+        facts, keys = self._facts, (_MIN_SESSION, _MAX_SESSION)
+        facts.session_timeout_ms = self._plan.session_timeout_ms
+        if facts.session_timeout_ms is None:
+            return
+        for node_id in coordinators[:1]:
+            asked = {each.node_id: each for each in facts.session_limits.values()}
+            limits = asked.get(node_id)
+            if limits is None:
+                told = broker_settings(self._client, node_id, keys, self._plan.limit_ns)
+                if set(told) != set(keys):
+                    return
+                limits = SessionLimits(node_id, *(told[key] for key in keys))
+            facts.session_limits = {**facts.session_limits, group: limits}
+
+    def _ask_members(self, found: "CoordinatorFacts", usable: set[int]) -> None:
+        """Ask the coordinators how many members the groups have."""
+        listed = {
+            group: ListedGroup(state.type, state.state, "", each.coordinator.node_id)
+            for group, state in found.groups.items()
+            for each in found.answers[group]
+            if each.coordinator and each.coordinator.node_id in usable
+        }
+        described = describe_groups(self._client, listed, lambda _: None)
+        self._facts.group_members = {
+            group: len(each.members)
+            for group, each in described.items()
+            if each.members is not None
+        }
 
 
 def _cluster_request() -> RequestBuilder:

@@ -39,6 +39,7 @@ from kdiag.errors import (
     UnsupportedVersionError,
 )
 from kdiag.probe.config_value import topic_setting
+from kdiag.probe.groups.listing import list_groups
 from kdiag.wire import api_keys
 from kdiag.wire.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kdiag.wire.api.describe_transactions import (
@@ -50,10 +51,9 @@ from kdiag.wire.api.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-from kdiag.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.coordinator_partition import CoordinatorKind
-from kdiag.wire.error_code import CODE_BY_NAME, error_name
+from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import MAX_VERSION, Versions
 
 _FIND_COORDINATOR: Final = API_BY_KEY[api_keys.FIND_COORDINATOR]
@@ -65,7 +65,7 @@ _FIRST_VERSION: Final = {
 }
 _KEYS_PER_REQUEST: Final = 500
 _MIN_ISR: Final = "min.insync.replicas"
-_LOADING: Final = CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"]
+_LOADING: Final = "COORDINATOR_LOAD_IN_PROGRESS"
 _SETTLED: Final = frozenset({"NONE", "GROUP_ID_NOT_FOUND"})
 _UNREACHABLE: Final = (ConnectError, DisconnectedError, RequestTimeoutError)
 _FENCED: Final = "it is down, or fenced: the cluster does not list it"
@@ -387,23 +387,15 @@ def _states(
 def _groups(
     client: ClusterClient, asked: Mapping[int, list[str]], round_ns: int | None
 ) -> _KeyStates:
-    questions = dict.fromkeys(asked, ListGroupsRequest())
-    answers = client.ask_all(questions, ListGroupsResponse, timeout_ns=round_ns)
+    listing = list_groups(client, round_ns, among=asked)
     wanted = {key for keys in asked.values() for key in keys}
-    states: dict[str, GroupState] = {}
-    loading, listing = set(), set()
-    for node_id, answer in answers.items():
-        if answer.body is None:
-            continue  # its failure is among the answers to FindCoordinator already
-        if answer.body.error_code == _LOADING:
-            loading.add(node_id)
-        elif not answer.body.error_code:
-            listing.add(node_id)
-        for group in answer.body.groups:
-            if group.group_id in wanted:
-                kind = group.group_type.lower() or "classic"
-                states[group.group_id] = GroupState(kind, group.group_state)
-    return _KeyStates(states, loading, listing)
+    states = {
+        name: GroupState(each.type, each.state)
+        for name, each in listing.groups.items()
+        if name in wanted
+    }
+    loading = {node_id for node_id, why in listing.failures.items() if why == _LOADING}
+    return _KeyStates(states, loading, asked.keys() - listing.failures.keys())
 
 
 def _absent(
@@ -431,14 +423,13 @@ def _absent(
     answering = dict.fromkeys(
         node_id for node_id, keys in missing.items() if settled.intersection(keys)
     )
-    listing = {node_id: ListGroupsRequest() for node_id in answering}
-    lists = client.ask_all(listing, ListGroupsResponse, timeout_ns=round_ns)
-    absent = set()
-    for node_id, answer in lists.items():
-        if answer.body is not None and not answer.body.error_code:
-            listed = {each.group_id for each in answer.body.groups}
-            absent |= settled.intersection(missing[node_id]) - listed
-    return absent
+    listing = list_groups(client, round_ns, among=answering)
+    return {
+        key
+        for node_id in answering
+        if node_id not in listing.failures
+        for key in settled.intersection(missing[node_id]) - listing.groups.keys()
+    }
 
 
 def _transactions(

@@ -6,16 +6,15 @@ depends on the leaders of these partitions and on the groups in each: both are c
 Source: Kafka's ListGroups and Metadata.
 """
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from kdiag.client.cluster_client import Answer, ClusterClient
+from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.network.metadata import Broker
-from kdiag.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
+from kdiag.probe.groups.listing import ListedGroup, list_groups
 from kdiag.wire.coordinator_partition import CoordinatorKind
-from kdiag.wire.error_code import error_name
 
 
 class BrokerGroups(msgspec.Struct, kw_only=True):
@@ -49,25 +48,27 @@ def group_spread(client: ClusterClient) -> list[BrokerGroups]:
     name = CoordinatorKind.GROUP.topic
     topic = client.refresh([name]).topics.get(name)
     led = Counter(each.leader_id for each in topic.partitions) if topic else Counter[int]()
-    questions = {each.id: ListGroupsRequest() for each in client.brokers}
-    answers = client.ask_all(questions, ListGroupsResponse)
-    return [_of_broker(each, answers[each.id], led[each.id]) for each in client.brokers]
+    listing = list_groups(client)
+    by_node: dict[int, list[ListedGroup]] = defaultdict(list)
+    for each in listing.groups.values():
+        by_node[each.node_id].append(each)
+    return [
+        _of_broker(each, by_node[each.id], led[each.id], listing.failures.get(each.id))
+        for each in client.brokers
+    ]
 
 
-def _of_broker(broker: Broker, answer: Answer[ListGroupsResponse], partitions: int) -> BrokerGroups:
-    body = answer.body
-    error = str(answer.error) if answer.error else None
-    if body is not None and body.error_code:
-        error = error_name(body.error_code)
-    listed = body.groups if body is not None and error is None else []
+def _of_broker(
+    broker: Broker, listed: Sequence[ListedGroup], partitions: int, error: str | None
+) -> BrokerGroups:
     return BrokerGroups(
         node_id=broker.id,
         host=broker.host,
         port=broker.port,
         rack=broker.rack,
         groups=None if error else len(listed),
-        types=Counter(each.group_type.lower() or "classic" for each in listed),
-        states=Counter(each.group_state or "unknown" for each in listed),
+        types=Counter(each.type for each in listed),
+        states=Counter(each.state or "unknown" for each in listed),
         partitions=partitions,
         error=error,
     )

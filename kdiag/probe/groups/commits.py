@@ -6,7 +6,6 @@ behind which records may still be handed out.
 Source: Kafka's OffsetFetch; KIP-709 (many groups), KIP-932 (DescribeShareGroupOffsets), KIP-1226.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -14,8 +13,14 @@ from kdiag.client.cluster_client import Answer, ClusterClient
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.network.request import RequestBuilder
 from kdiag.errors import UnsupportedVersionError
-from kdiag.probe.groups.listing import ListedGroup
-from kdiag.probe.groups.members import GROUPS_PER_REQUEST, REQUESTS_AT_ONCE, Progress, cut
+from kdiag.probe.groups.listing import (
+    REQUESTS_AT_ONCE,
+    AskedGroups,
+    ListedGroup,
+    Progress,
+    cut,
+    in_requests,
+)
 from kdiag.wire import api_keys
 from kdiag.wire.api.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -82,23 +87,15 @@ def fetch_commits(
     """
     found: dict[str, GroupCommits] = {}
     for is_share, ask in ((False, _fetch), (True, _fetch_share)):
-        by_node: dict[int, list[str]] = defaultdict(list)
-        for name, each in groups.items():
-            if (each.type == SHARE) is is_share:
-                by_node[each.node_id].append(name)
-        parts = [
-            (node_id, part)
-            for node_id, names in by_node.items()
-            for part in cut(names, GROUPS_PER_REQUEST)
-        ]
-        for batch in cut(parts, REQUESTS_AT_ONCE):
-            found.update(ask(client, batch))
+        chosen = {name: each for name, each in groups.items() if (each.type == SHARE) is is_share}
+        for asked in in_requests(chosen):
+            found.update(ask(client, asked))
             progress(len(found))
     return found
 
 
 def _fetch(
-    client: ClusterClient, asked: Sequence[tuple[int, Sequence[str]]]
+    client: ClusterClient, asked: Sequence[AskedGroups]
 ) -> Iterator[tuple[str, GroupCommits]]:
     questions = [(node_id, _request(names)) for node_id, names in asked]
     answers = client.ask_each(questions, OffsetFetchResponse)
@@ -155,7 +152,7 @@ def _commits(group: Any) -> GroupCommits:
 
 
 def _fetch_share(
-    client: ClusterClient, asked: Sequence[tuple[int, Sequence[str]]]
+    client: ClusterClient, asked: Sequence[AskedGroups]
 ) -> Iterator[tuple[str, GroupCommits]]:
     questions = [
         (

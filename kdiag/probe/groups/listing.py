@@ -1,16 +1,31 @@
 """Lists the groups of a cluster: every broker lists those that it coordinates.
 
+What else is asked about groups goes to their coordinators, about many of them in one request, and
+in few requests at a time.
+
 Source: Kafka's ListGroups; KIP-518 (states), KIP-848 (types).
 """
 
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from kdiag.client.cluster_client import Answer, ClusterClient
 from kdiag.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
 from kdiag.wire.error_code import error_name
 
 CLASSIC: Final = "classic"
+
+GROUPS_PER_REQUEST: Final = 50
+REQUESTS_AT_ONCE: Final = 20
+
+V = TypeVar("V")
+
+Progress = Callable[[int], None]
+"""Is told how many groups are done."""
+
+AskedGroups = tuple[int, Sequence[str]]
+"""A coordinator, and the groups of one request to it."""
 
 
 class ListedGroup(NamedTuple):
@@ -43,14 +58,21 @@ class GroupListing(NamedTuple):
     silent: frozenset[int] = frozenset()
 
 
-def list_groups(client: ClusterClient, timeout_ns: int | None = None) -> GroupListing:
-    """Ask every broker of a connected client for its groups.
+def list_groups(
+    client: ClusterClient,
+    timeout_ns: int | None = None,
+    *,
+    among: Iterable[int] | None = None,
+) -> GroupListing:
+    """Ask brokers for their groups.
 
     Args:
         client: connected.
         timeout_ns: how long all of them may take; None for the client's own limit.
+        among: the brokers to ask; None for all.
     """
-    questions = {each.id: ListGroupsRequest() for each in client.brokers}
+    nodes = (each.id for each in client.brokers) if among is None else among
+    questions = dict.fromkeys(nodes, ListGroupsRequest())
     answers = client.ask_all(questions, ListGroupsResponse, timeout_ns=timeout_ns)
     groups: dict[str, ListedGroup] = {}
     failures: dict[int, str] = {}
@@ -64,6 +86,27 @@ def list_groups(client: ClusterClient, timeout_ns: int | None = None) -> GroupLi
             groups[each.group_id] = ListedGroup(kind, each.group_state, each.protocol_type, node_id)
     silent = frozenset(node_id for node_id, answer in answers.items() if answer.body is None)
     return GroupListing(dict(sorted(groups.items())), failures, silent)
+
+
+def in_requests(
+    groups: Mapping[str, ListedGroup], at_once: int = REQUESTS_AT_ONCE
+) -> Iterator[Sequence[AskedGroups]]:
+    """Yield groups as the requests that may be under way at the same time."""
+    by_node: dict[int, list[str]] = defaultdict(list)
+    for name, each in groups.items():
+        by_node[each.node_id].append(name)
+    asked = [
+        (node_id, part)
+        for node_id, names in by_node.items()
+        for part in cut(names, GROUPS_PER_REQUEST)
+    ]
+    yield from cut(asked, at_once)
+
+
+def cut(values: Sequence[V], size: int) -> Iterator[Sequence[V]]:
+    """Yield parts of at most so many values."""
+    for at in range(0, len(values), size):
+        yield values[at : at + size]
 
 
 def _why_not(answer: Answer[ListGroupsResponse]) -> str:

@@ -6,13 +6,13 @@ StreamsGroupDescribe (KIP-1071).
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.diagnosis.groups.model import Assignment, DescribedMember
 from kdiag.errors import KdiagError
 from kdiag.exchange.embedded import CONSUMER, read_assignment, read_subscription
-from kdiag.probe.groups.listing import CLASSIC, ListedGroup
+from kdiag.probe.groups.listing import CLASSIC, AskedGroups, ListedGroup, Progress, in_requests
 from kdiag.wire.api.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -33,13 +33,8 @@ from kdiag.wire.api.streams_group_describe import (
 from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import Struct
 
-GROUPS_PER_REQUEST: Final = 50
-REQUESTS_AT_ONCE: Final = 20
-
-V = TypeVar("V")
-
-Progress = Callable[[int], None]
-"""Is told how many groups are done."""
+_MEMBER_TYPES: Final = {0: CLASSIC, 1: CONSUMER}
+_NOT_TOLD: Final = -1
 
 
 class GroupDescription(NamedTuple):
@@ -72,52 +67,61 @@ def describe_groups(
         groups: those to describe.
         progress: is told how many are done.
     """
-    parts: dict[str, list[tuple[int, Sequence[str]]]] = defaultdict(list)
-    for (kind, node_id), names in _by_coordinator(groups).items():
-        parts[kind] += [(node_id, part) for part in cut(names, GROUPS_PER_REQUEST)]
+    by_type: dict[str, dict[str, ListedGroup]] = defaultdict(dict)
+    for name, each in groups.items():
+        by_type[each.type][name] = each
     found: dict[str, GroupDescription] = {}
-    for kind, asked in parts.items():
+    for kind, of_type in by_type.items():
         how = _KINDS.get(kind)
         if how is None:
             error = f"groups of type {kind} are newer than this version of kdiag"
-            found.update(
-                {name: GroupDescription(error=error) for _, part in asked for name in part}
-            )
+            found.update(dict.fromkeys(of_type, GroupDescription(error=error)))
             continue
-        for batch in cut(asked, REQUESTS_AT_ONCE):
-            found.update(_describe(client, how, batch))
+        for asked in in_requests(of_type):
+            found.update(_describe(client, how, asked))
             progress(len(found))
     return found
 
 
-def _by_coordinator(groups: Mapping[str, ListedGroup]) -> dict[tuple[str, int], list[str]]:
-    named: dict[tuple[str, int], list[str]] = defaultdict(list)
-    for name, each in groups.items():
-        named[each.type, each.node_id].append(name)
-    return named
-
-
-def cut(values: Sequence[V], size: int) -> Iterator[Sequence[V]]:
-    """Yield parts of at most so many values."""
-    for at in range(0, len(values), size):
-        yield values[at : at + size]
-
-
 def _describe(
-    client: ClusterClient, how: _DescribeApi, asked: Sequence[tuple[int, Sequence[str]]]
+    client: ClusterClient, how: _DescribeApi, asked: Sequence[AskedGroups]
 ) -> Iterator[tuple[str, GroupDescription]]:
+    for name, group, error in _ask(client, how, asked):
+        if group is None:
+            yield name, GroupDescription(error=error)
+        elif group.error_code:
+            yield name, GroupDescription(error=error_name(group.error_code))
+        else:
+            yield name, how.read(group)
+
+
+def describe_raw(
+    client: ClusterClient, kind: str, asked: Sequence[AskedGroups]
+) -> Iterator[tuple[str, Any, str]]:
+    """Yield groups of one type as coordinators describe them.
+
+    Args:
+        client: connected.
+        kind: their type, one of four.
+        asked: the groups, by coordinator.
+
+    Yields:
+        the name, the element of the response (None without one), and why there is none.
+    """
+    yield from _ask(client, _KINDS[kind], asked)
+
+
+def _ask(
+    client: ClusterClient, how: _DescribeApi, asked: Sequence[AskedGroups]
+) -> Iterator[tuple[str, Any, str]]:
     questions = [(node_id, how.request(list(names))) for node_id, names in asked]
     answers = client.ask_each(questions, how.response)
     for (_, names), answer in zip(asked, answers, strict=True):
         body: Any = answer.body
         if body is None:
-            yield from ((name, GroupDescription(error=_text(answer.error))) for name in names)
-            continue
-        for each in body.groups:
-            if each.error_code:
-                yield each.group_id, GroupDescription(error=error_name(each.error_code))
-            else:
-                yield each.group_id, how.read(each)
+            yield from ((name, None, _text(answer.error)) for name in names)
+        else:
+            yield from ((each.group_id, each, "") for each in body.groups)
 
 
 def _text(error: KdiagError | None) -> str:
@@ -224,7 +228,9 @@ def _epoch_member(
         host=_host(member.client_host),
         rack=member.rack_id,
         epoch=member.member_epoch,
+        protocol=_MEMBER_TYPES.get(getattr(member, "member_type", _NOT_TOLD)),
         subscribed=getattr(member, "subscribed_topic_names", None),
+        pattern=getattr(member, "subscribed_topic_regex", None) or None,
         assignment=assignment,
         target=target,
     )

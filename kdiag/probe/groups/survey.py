@@ -5,6 +5,9 @@
 3. Metadata and both ends of the log of each partition, once for all groups.
 4. On request, the record that each group reads next in each partition.
 
+Of many groups, the steps from 2 on are done for some after others: whoever asked is handed each
+group once it is known, and may let go of its members and partitions before others are read.
+
 Source: Kafka's ListGroups, DescribeGroups and its kin, OffsetFetch, Metadata, ListOffsets, Fetch.
 """
 
@@ -29,8 +32,15 @@ from kdiag.probe.config_value import broker_setting
 from kdiag.probe.coordinator.search import coordinator_request
 from kdiag.probe.groups.commit_times import read_commit_times
 from kdiag.probe.groups.commits import SHARE, Commit, GroupCommits, fetch_commits
-from kdiag.probe.groups.listing import GroupListing, ListedGroup, list_groups
-from kdiag.probe.groups.members import GroupDescription, cut, describe_groups
+from kdiag.probe.groups.listing import (
+    GROUPS_PER_REQUEST,
+    GroupListing,
+    ListedGroup,
+    cut,
+    in_requests,
+    list_groups,
+)
+from kdiag.probe.groups.members import GroupDescription, describe_groups
 from kdiag.probe.groups.next_records import NextRecords, UnreadSpan, read_next
 from kdiag.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
@@ -50,6 +60,8 @@ _FILTERED: Final = (
 )
 _PARTITIONS_PER_LOOK_UP: Final = 10_000
 _TOPICS_PER_REQUEST: Final = 2_000
+_REQUESTS_PER_PART: Final = 10
+"""So many descriptions of `GROUPS_PER_REQUEST` groups are held at once."""
 
 
 class SurveyRequest(NamedTuple):
@@ -58,22 +70,23 @@ class SurveyRequest(NamedTuple):
     Attributes:
         names: the groups; all if there are none.
         is_wanted: whether a group of that name is, by what its coordinator lists.
-        has_lag: whether to ask how far they are behind.
         has_times: whether to read the next record of each partition; None for up to
             `TIMED_PARTITIONS` of them.
         has_commit_times: whether to read when the named groups committed.
         listing_ns: how long brokers may take to list their groups; who does not is not asked
             again. None for the client's own limit.
         progress: is told how many groups are done, and of how many.
+        settle: is handed each group once all is known of it but when it committed; it may condense
+            the group.
     """
 
     names: Collection[str] = ()
     is_wanted: Callable[[str, ListedGroup], bool] = lambda _name, _listed: True
-    has_lag: bool = True
     has_times: bool | None = None
     has_commit_times: bool = False
     listing_ns: int | None = None
     progress: Callable[[float, int], None] = lambda _done, _count: None
+    settle: Callable[[Group], None] = lambda _group: None
 
 
 class _Ends(NamedTuple):
@@ -96,19 +109,13 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
         for name, each in listing.groups.items()
         if (not request.names or name in request.names) and request.is_wanted(name, each)
     }
-    count = len(chosen)
-    described = describe_groups(client, chosen, lambda done: request.progress(done / 2, count))
-    groups = [_group(client, name, each, described.get(name)) for name, each in chosen.items()]
+    parts = _Parts(client, request, listing, len(chosen))
+    for asked in in_requests(chosen, _REQUESTS_PER_PART):
+        parts.add({name: chosen[name] for _, names in asked for name in names})
+    parts.end()
+    groups = parts.groups
     warnings = [] if request.names or _may_list_all(client) else [_FILTERED]
-    if request.has_lag:
-        commits = fetch_commits(
-            client, chosen, lambda done: request.progress((count + done) / 2, count)
-        )
-        try:
-            _add_partitions(client, groups, commits, listing.silent)
-            warnings += _add_times(client, groups, has_times=request.has_times)
-        except _UNREACHABLE as error:
-            warnings.append(f"lag is not known: {error}")
+    warnings += parts.warnings
     retention_ms = None
     if request.has_commit_times:
         retention_minutes = broker_setting(client, _RETENTION)
@@ -127,7 +134,91 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
         absent=[] if listing.failures else missing,
         warnings=warnings,
         retention_ms=retention_ms,
+        names=list(listing.groups),
     )
+
+
+class _Parts:
+    """Asks about some groups after others.
+
+    Attributes:
+        groups: those that were asked about.
+        warnings: what is not known of them; each is told once.
+    """
+
+    def __init__(
+        self, client: ClusterClient, request: SurveyRequest, listing: GroupListing, count: int
+    ) -> None:
+        self.groups: list[Group] = []
+        self.warnings: list[str] = []
+        self._client = client
+        self._request = request
+        self._silent = listing.silent
+        self._count = count
+        self._waiting: list[Group] = []
+        self._behind_count = 0
+
+    def add(self, listed: Mapping[str, ListedGroup]) -> None:
+        """Ask about the next groups."""
+        client, before = self._client, len(self.groups)
+        described = describe_groups(client, listed, lambda done: self._tell(before + done / 2))
+        groups = [_group(client, name, each, described.get(name)) for name, each in listed.items()]
+        half = before + len(listed) / 2
+        commits = fetch_commits(client, listed, lambda done: self._tell(half + done / 2))
+        self.groups += groups
+        self._try(lambda: _add_partitions(client, groups, commits, self._silent))
+        self._time(groups)
+
+    def end(self) -> None:
+        """Read the next records of the groups that waited until it was known how many there are."""
+        if self._is_too_much and self._request.has_times is None:
+            behind = f"{self._behind_count} partitions have lag"
+            self._warn(f"lag in time is left out: {behind}; --times reads them")
+        elif self._waiting and len(self.groups) > GROUPS_PER_REQUEST * _REQUESTS_PER_PART:
+            topics = {topic for each in self._waiting for topic in _topics_of(each)}
+            self._try(lambda: _ask_topics(self._client, topics))
+        self._settle(self._waiting, has_times=True)
+        self._waiting = []
+
+    @property
+    def _is_too_much(self) -> bool:
+        return self._behind_count > TIMED_PARTITIONS
+
+    def _time(self, groups: list[Group]) -> None:
+        """Have next records read now, at the end, or not at all."""
+        has_times = self._request.has_times
+        if has_times is not None:
+            self._settle(groups, has_times=has_times)
+            return
+        self._behind_count += sum(bool(one.lag) for each in groups for one in each.partitions)
+        self._settle([each for each in groups if not each.lag], has_times=False)
+        self._waiting += [each for each in groups if each.lag]
+        if self._is_too_much:
+            self._settle(self._waiting, has_times=False)
+            self._waiting = []
+
+    def _settle(self, groups: list[Group], *, has_times: bool) -> None:
+        """Read the next records of groups if that is wanted, and hand the groups over."""
+        self._try(lambda: self._add_times(groups, has_times=has_times))
+        for each in groups:
+            self._request.settle(each)
+
+    def _add_times(self, groups: list[Group], *, has_times: bool) -> None:
+        for warning in _add_times(self._client, groups, has_times=has_times):
+            self._warn(warning)
+
+    def _try(self, ask: Callable[[], None]) -> None:
+        try:
+            ask()
+        except _UNREACHABLE as error:
+            self._warn(f"lag is not known: {error}")
+
+    def _warn(self, warning: str) -> None:
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+    def _tell(self, done: float) -> None:
+        self._request.progress(done, self._count)
 
 
 def _group(
@@ -196,6 +287,7 @@ def _add_partitions(
     _ask_topics(client, {topic for group in groups for topic in _topics_of(group)})
     for group in groups:
         group.partitions = [*group.partitions, *_others(client.cluster, group)]
+        group.topic_errors = _topic_errors(client.cluster, group)
     keys = dict.fromkeys(_key(each) for group in groups for each in group.partitions)
     ends = _ask_ends(client, list(keys), silent)
     for group in groups:
@@ -226,6 +318,16 @@ def _others(cluster: Cluster, group: Group) -> Iterator[PartitionLag]:
         for each in topic.partitions if topic is not None else ():
             if PartitionKey(name, each.partition_index) not in known:
                 yield PartitionLag(topic=name, partition=each.partition_index)
+
+
+def _topic_errors(cluster: Cluster, group: Group) -> dict[str, str]:
+    """Return why topics that a group wants cannot be read, as the metadata has it."""
+    topics = ((name, cluster.topics.get(name)) for name in sorted(_wanted(group)))
+    return {
+        name: NO_PARTITION if topic is None else error_name(topic.error_code)
+        for name, topic in topics
+        if topic is None or topic.error_code
+    }
 
 
 def _partitions(group: Group, commits: Mapping[PartitionKey, Commit]) -> Iterator[PartitionLag]:
@@ -303,22 +405,17 @@ def _add_ends(partition: PartitionLag, ends: _Ends, *, is_share: bool) -> None:
         partition.lag = max(0, partition.stable_end - partition.next_offset)
 
 
-def _add_times(client: ClusterClient, groups: list[Group], *, has_times: bool | None) -> list[str]:
+def _add_times(client: ClusterClient, groups: list[Group], *, has_times: bool) -> list[str]:
     """Give each partition the age of its next record, and the count of those to be read.
 
     Returns:
-        what was left out.
+        what is not known.
     """
-    behind = [(group, each) for group in groups for each in group.partitions if each.lag]
     for group in groups:
         for each in group.partitions:
             if each.lag == 0:
                 each.lag_ms, each.is_lag_exact = 0.0, True
-    if has_times is None:
-        has_times = len(behind) <= TIMED_PARTITIONS
-        if not has_times:
-            asks = "--times reads them"
-            return [f"lag in time is left out: {len(behind)} partitions have lag; {asks}"]
+    behind = [(group, each) for group in groups for each in group.partitions if each.lag]
     if not has_times:
         return []
     unread = [(group, each, span) for group, each in behind if (span := _span(each)) is not None]

@@ -14,7 +14,7 @@ from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.latency.split import RequestTimes
 from kdiag.errors import KdiagError
-from kdiag.net.tcp_info import SocketFacts
+from kdiag.net.tcp.tcp_info import SocketFacts
 from kdiag.wire.schema import Struct
 
 _FRESH_NS: Final = 100 * NS_PER_MS

@@ -9,7 +9,7 @@ from kdiag.diagnosis.latency.histogram import LatencyHistogram
 from kdiag.diagnosis.latency.split import LatencySplit, joined
 from kdiag.diagnosis.latency.stalls import StallTally
 from kdiag.errors import KdiagError
-from kdiag.net.tcp_info import SocketFacts
+from kdiag.net.tcp.tcp_info import SocketFacts
 
 
 class SeriesKind(StrEnum):

@@ -15,8 +15,8 @@ older than the start of the tail: nothing that was written meanwhile is passed o
 Source: the consumers of kcat, kcl and Kafka, whose notations of offsets it accepts.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.fetcher import Fetcher
@@ -28,62 +28,31 @@ from kdiag.client.fetch.position import (
     NoticeKind,
     PartitionKey,
 )
-from kdiag.client.fetch.recovery import ASK_NS
-from kdiag.client.fetch.session import FetchLimits, require_record_batches
+from kdiag.client.fetch.session import require_record_batches
 from kdiag.client.network.metadata import Cluster
 from kdiag.clock import NS_PER_MS, NS_PER_S
-from kdiag.errors import AuthorizationError, ConfigError, DecodeError, KdiagError
+from kdiag.errors import AuthorizationError, KdiagError
 from kdiag.probe.reach import require_reachable
 from kdiag.probe.tail.last_records import LastRecords, OffsetSpan
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.offsets import StartAndStop, find_offsets
-from kdiag.probe.tail.open_transactions import HeldBack, HeldBackWatch, describe_held_back
+from kdiag.probe.tail.open_transactions import HeldBackWatch
+from kdiag.probe.tail.placement import LATE_NS, Placement, TailRequest, select_now
 from kdiag.probe.tail.topic_selection import TopicSelector, may_grow, names_to_ask, select
-from kdiag.wire.records.batch import RecordBatch
 
 REFRESH_NS: Final = 5 * NS_PER_S
 """How often a tail that follows looks for new topics, partitions and leaders."""
-
-STRANDED_NS: Final = 10 * NS_PER_S
-"""How long a tail that stops at the end waits for partitions without a reachable leader."""
 
 PATIENCE_NS: Final = 3 * NS_PER_S
 """How long the start waits for partitions that are between two leaders."""
 
 _RETRY_NS: Final = 200 * NS_PER_MS
-_LATE_NS: Final = 1 * NS_PER_S
-"""How long other partitions wait at the most for the leader of one that is placed late."""
 
 DEFAULT_LAST: Final = Position(At.LAST, 10)
 
 
-class TailRequest(NamedTuple):
-    """The topics to read, and how.
-
-    Attributes:
-        topics: topics and partitions.
-        offsets: where to start and to stop; without a start it begins with the last ten records, or
-            at the beginning if it has an end.
-        stops_at_end: whether to stop where the logs ended at its start.
-        limits: bytes for each request, isolation, rack.
-        is_visible: returns whether a batch counts among the last records.
-    """
-
-    topics: Sequence[TopicSelector]
-    offsets: OffsetSpec = OffsetSpec()
-    stops_at_end: bool = False
-    limits: FetchLimits = FetchLimits()
-    is_visible: Callable[[FetchedBatch], bool] = lambda fetched: (
-        not (fetched.is_aborted or fetched.batch.is_control)
-    )
-
-
 class Tail:
-    """Reads topics until it is done; for one thread.
-
-    Attributes:
-        is_partial: whether it has given up partitions.
-    """
+    """Reads topics until it is done; for one thread."""
 
     def __init__(self, client: ClusterClient, request: TailRequest) -> None:
         """Find partitions and offsets.
@@ -96,32 +65,31 @@ class Tail:
             KdiagError: if the cluster cannot be asked.
         """
         require_record_batches(client.settings.network.release)
-        self.is_partial = False
         self._client = client
         self._request = request
         self._start = request.offsets.start or self._default_start()
         self._notices: list[Notice] = []
         self._last: Iterator[list[FetchedBatch]] | None = None
         self._fetcher = Fetcher(client, [], request.limits)
-        self._unchecked: dict[PartitionKey, int] = {}
+        self._placement = Placement(client, self._fetcher, request)
         self._added: set[PartitionKey] = set()
         self._held = HeldBackWatch()
         began_ns = client.clock.monotonic_ns()
         self._began = Position(At.TIMESTAMP, client.clock.epoch_ns() // NS_PER_MS)
-        cluster, self._unplaced = self._select()
-        usual = {key for key, own in self._unplaced.items() if own is None}
-        spans = self._place(cluster)
-        if self._unplaced and not spans:
+        cluster, self._placement.unplaced = select_now(client, request.topics)
+        usual = {key for key, own in self._placement.unplaced.items() if own is None}
+        spans = self._placement.place(cluster, self._start)
+        if self._placement.unplaced and not spans:
             require_reachable(client)
-        while self._unplaced and client.clock.monotonic_ns() < began_ns + PATIENCE_NS:
+        while self._placement.unplaced and client.clock.monotonic_ns() < began_ns + PATIENCE_NS:
             client.wait(_RETRY_NS)
-            spans |= self._place(client.refresh(names_to_ask(request.topics)), is_late=True)
-        self._fetcher.recovery.unplaced(self._unplaced)
+            cluster = client.refresh(names_to_ask(request.topics))
+            spans |= self._placement.place(cluster, self._late_start(), is_late=True)
+        self._fetcher.recovery.unplaced(self._placement.unplaced)
         searched = {key: span for key, span in spans.items() if key in usual}
         if self._start.at is At.LAST and self._start.value and searched:
             self._last = self._read_last(searched)
         self._refresh_at_ns = client.clock.monotonic_ns() + REFRESH_NS
-        self._stranded_since_ns: int | None = None
 
     @property
     def positions(self) -> Mapping[PartitionKey, FetchPosition]:
@@ -136,7 +104,7 @@ class Tail:
     @property
     def unplaced(self) -> Mapping[PartitionKey, Position]:
         """Return where the partitions start of which no leader has answered yet."""
-        return {key: own or self._late_start() for key, own in self._unplaced.items()}
+        return {key: own or self._late_start() for key, own in self._placement.unplaced.items()}
 
     @property
     def is_searching(self) -> bool:
@@ -144,14 +112,19 @@ class Tail:
         return self._last is not None
 
     @property
+    def is_partial(self) -> bool:
+        """Return whether it has given up partitions."""
+        return self._placement.is_partial
+
+    @property
     def is_done(self) -> bool:
         """Return whether everything has been read."""
-        return self._last is None and not self._unplaced and self._fetcher.is_done
+        return self._last is None and not self._placement.unplaced and self._fetcher.is_done
 
     def take_notices(self) -> list[Notice]:
         """Return the notices since the last call."""
         taken, self._notices = self._notices, []
-        return [*self._fetcher.take_notices(), *taken]
+        return [*self._fetcher.take_notices(), *self._placement.take_notices(), *taken]
 
     def poll(self, deadline_ns: int) -> list[FetchedBatch]:
         """Return batches in the order of offsets; none if none came by the deadline.
@@ -167,29 +140,20 @@ class Tail:
             self._last = None
         now_ns = self._client.clock.monotonic_ns()
         until_ns = deadline_ns
-        if self._unplaced or not self._request.stops_at_end:
+        if self._placement.unplaced or not self._request.stops_at_end:
             if now_ns >= self._refresh_at_ns:
                 self._refresh()
-                self._refresh_at_ns = now_ns + (NS_PER_S if self._unplaced else REFRESH_NS)
+                self._refresh_at_ns = now_ns + (
+                    NS_PER_S if self._placement.unplaced else REFRESH_NS
+                )
             until_ns = min(deadline_ns, self._refresh_at_ns)
-        if self._unplaced and self._fetcher.is_done:
+        if self._placement.unplaced and self._fetcher.is_done:
             self._client.wait(max(0, until_ns - now_ns))
         batches = self._fetcher.poll(until_ns)
         self._refuse_denied(self.positions)
-        self._give_up_stranded()
-        if self._unchecked:
-            self._check_beginnings(batches)
+        self._placement.give_up_stranded()
+        self._placement.check_beginnings(batches)
         return batches
-
-    def _select(self) -> tuple[Cluster, dict[PartitionKey, Position | None]]:
-        """Return the cluster and the selected partitions."""
-        topics = self._request.topics
-        cluster = self._client.refresh(names_to_ask(topics))
-        try:
-            return cluster, select(topics, cluster)
-        except ConfigError:
-            everything = self._client.refresh(None)  # to suggest similar names
-            return everything, select(topics, everything)
 
     def _default_start(self) -> Position:
         has_end = self._request.stops_at_end or self._request.offsets.stop is not None
@@ -198,60 +162,6 @@ class Tail:
     def _late_start(self) -> Position:
         """Return where partitions start that are placed late: the end may have moved since."""
         return self._began if self._start.at in {At.END, At.LAST} else self._start
-
-    def _find(
-        self, keys: Mapping[PartitionKey, Position | None], cluster: Cluster, *, is_late: bool
-    ) -> dict[PartitionKey, StartAndStop]:
-        """Return where to start and stop; a selector's own positions take precedence."""
-        start = self._late_start() if is_late else self._start
-        return find_offsets(
-            self._client,
-            cluster,
-            keys,
-            self._request.offsets._replace(start=start),
-            is_committed_only=self._request.limits.is_committed_only,
-            stops_at_end=self._request.stops_at_end,
-            timeout_ns=_LATE_NS if is_late else ASK_NS,
-        )
-
-    def _place(
-        self, cluster: Cluster, *, is_late: bool = False
-    ) -> dict[PartitionKey, StartAndStop]:
-        """Find the start of partitions that had none yet, and add them to the fetcher."""
-        keys = {key: own for key, own in self._unplaced.items() if cluster.partition(*key)}
-        spans = self._find(keys, cluster, is_late=is_late)
-        self._fetcher.add(self._positions(spans, cluster))
-        self._unchecked |= {
-            key: span.asked for key, span in spans.items() if span.asked is not None
-        }
-        self._unplaced = {key: own for key, own in self._unplaced.items() if key not in spans}
-        if self._request.stops_at_end:
-            self._explain_ends(spans)
-        return spans
-
-    def _explain_ends(self, spans: Mapping[PartitionKey, StartAndStop]) -> None:
-        """Add notices of what a reader who stops at the end will not see, and why."""
-        held = {}
-        for key, span in spans.items():
-            if span.start > span.high_watermark:
-                text = (
-                    f"{key}: nothing to read: offset {span.start} is beyond the end of the log, "
-                    f"{span.high_watermark}"
-                )
-                self._notices.append(Notice(NoticeKind.BEYOND_END, text))
-            elif span.end < span.high_watermark and span.stop == span.end:
-                leader_id = self.positions[key].leader_id
-                held[key] = HeldBack(leader_id, span.end, span.high_watermark)
-        self._explain_held_back(held)
-        is_by_time = self._start.at is At.TIMESTAMP and spans
-        if is_by_time and all(span.start == span.end for span in spans.values()):
-            text = "nothing to read: no record is as new as the time to start at"
-            self._notices.append(Notice(NoticeKind.BEYOND_END, text))
-
-    def _explain_held_back(self, held: Mapping[PartitionKey, HeldBack]) -> None:
-        if held:
-            lines = describe_held_back(self._client, held)
-            self._notices += [Notice(NoticeKind.HELD_BACK, line) for line in lines]
 
     def _refuse_denied(self, positions: Mapping[PartitionKey, FetchPosition]) -> None:
         """Refuse a topic of which nothing could ever be read; what is added later may wait.
@@ -262,25 +172,6 @@ class Tail:
         for key, each in positions.items():
             if each.denied and each.high_watermark < 0 and key not in self._added:
                 raise AuthorizationError(f"topic {key.topic}: not authorized to read it")
-
-    def _positions(
-        self, spans: Mapping[PartitionKey, StartAndStop], cluster: Cluster
-    ) -> list[FetchPosition]:
-        """Return positions at the starts; the last records lie before them."""
-        positions = []
-        for key, span in spans.items():
-            partition = cluster.partition(*key)
-            assert partition is not None
-            position = FetchPosition(
-                key=key,
-                offset=span.start,
-                stop=span.stop,
-                topic_id=cluster.topics[key.topic].topic_id,
-                leader_id=partition.leader_id,
-                leader_epoch=partition.leader_epoch,
-            )
-            positions.append(position)
-        return positions
 
     def _read_last(
         self, spans: Mapping[PartitionKey, StartAndStop]
@@ -306,19 +197,19 @@ class Tail:
         recovery = self._fetcher.recovery
         try:
             cluster = recovery.refresh(names_to_ask(self._request.topics))
-            if self._unplaced:
+            if self._placement.unplaced:
                 self._place_late(cluster)
             if may_grow(self._request.topics):
                 self._add_new(cluster)
             if self._request.limits.is_committed_only:
-                self._explain_held_back(self._held.look(self.positions))
+                self._placement.explain_held_back(self._held.look(self.positions))
         except KdiagError as error:
             recovery.unanswered(error)  # it is tried again at the next time
 
     def _place_late(self, cluster: Cluster) -> None:
         """Place partitions while others are read, and say where they start."""
-        usual = {key for key, own in self._unplaced.items() if own is None}
-        spans = self._place(cluster, is_late=True)
+        usual = {key for key, own in self._placement.unplaced.items() if own is None}
+        spans = self._placement.place(cluster, self._late_start(), is_late=True)
         starts = {key: span.start for key, span in spans.items() if key in usual}
         if starts and self._late_start() == self._began:
             text = f"{names(starts)}: a leader answers; reading what was written since the start"
@@ -331,7 +222,7 @@ class Tail:
             KdiagError: if it cannot be looked up.
         """
         found = select(self._request.topics, cluster, must_exist=False)
-        known = self.positions.keys() | self._unplaced.keys()
+        known = self.positions.keys() | self._placement.unplaced.keys()
         new = dict.fromkeys((key for key in found if key not in known), Position(At.BEGINNING))
         if not new:
             return
@@ -342,55 +233,10 @@ class Tail:
             OffsetSpec(),
             is_committed_only=True,
             stops_at_end=False,
-            timeout_ns=_LATE_NS,
+            timeout_ns=LATE_NS,
         )
         if spans:
             self._added |= spans.keys()
-            self._fetcher.add(self._positions(spans, cluster))
+            self._placement.read(spans, cluster)
             text = f"new: {names(dict.fromkeys(spans))}; reading from the beginning"
             self._notices.append(Notice(NoticeKind.ADDED, text))
-
-    def _give_up_stranded(self) -> None:
-        """Give up partitions without a leader once nothing else is left to wait for."""
-        if not self._request.stops_at_end:
-            return
-        stranded = self._fetcher.recovery.stranded()
-        busy = [key for key, each in self.positions.items() if not each.is_done]
-        now_ns = self._client.clock.monotonic_ns()
-        if not (stranded or self._unplaced) or len(stranded) < len(busy):
-            self._stranded_since_ns = None
-        elif self._stranded_since_ns is None:
-            self._stranded_since_ns = now_ns
-        elif now_ns - self._stranded_since_ns > STRANDED_NS:
-            self.is_partial = True
-            for key in stranded:
-                position = self.positions[key]
-                text = f"{key}: given up: offsets {position.offset} to {position.stop - 1} not read"
-                self._notices.append(Notice(NoticeKind.NO_LEADER, text))
-                position.stop = position.offset
-            for key in self._unplaced:
-                self._notices.append(Notice(NoticeKind.NO_LEADER, f"{key}: given up: nothing read"))
-            self._unplaced = {}
-
-    def _check_beginnings(self, batches: Sequence[FetchedBatch]) -> None:
-        """Add a notice where a requested offset holds no record any more."""
-        for fetched in batches:
-            asked = self._unchecked.pop(fetched.key, None)
-            if asked is None:
-                continue
-            first = _first_from(asked, fetched.batch)
-            if first > asked:
-                text = (
-                    f"{fetched.key}: offsets {asked} to {first - 1} hold no records any more "
-                    "(compacted or deleted)"
-                )
-                self._notices.append(Notice(NoticeKind.REMOVED, text))
-
-
-def _first_from(asked: int, batch: RecordBatch) -> int:
-    """Return the first offset of a batch, from one on, that holds a record."""
-    try:
-        offsets = [each.offset for each in batch.records() if each.offset >= asked]
-    except DecodeError:
-        return asked  # the error is reported when the batch is printed
-    return min(offsets, default=batch.last_offset + 1)

@@ -22,7 +22,7 @@ from kdiag.diagnosis.transactions import (
     TransactionFacts,
 )
 from kdiag.probe.config_value import broker_setting
-from kdiag.probe.groups.members import cut
+from kdiag.probe.groups.listing import cut
 from kdiag.wire.api.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,

@@ -15,7 +15,8 @@ from client_ends.client_peers import (
 )
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
 from kdiag.client.network.connection_states import FOREVER_NS
-from kdiag.client.network.metadata import Node
+from kdiag.client.network.metadata import Cluster, Node
+from kdiag.client.network.metadata_updater import DefaultMetadataUpdater
 from kdiag.client.network.request import builder_of
 from kdiag.client.network.settings import NetworkSettings
 from kdiag.errors import (
@@ -374,6 +375,82 @@ def test_two_threads_get_every_answer(
 
     assert [each.succeeded for each in answered] == [True] * 200
     assert len(broker.asked("Heartbeat")) == 200
+
+
+def test_a_second_thread_does_not_wait_for_the_first(
+    client: ConsumerNetworkClient, broker: ScriptedBroker
+) -> None:
+    """Which waits for an answer; it sends what the second has queued."""
+    broker.on("FindCoordinator", HOLD)
+    broker.on("Heartbeat", HOLD)
+    slow = client.send(broker.node(), FIND)
+    waiting = Thread(target=client.await_future, args=[slow])
+    waiting.start()
+    broker.wait_for("FindCoordinator")
+    quick = client.send(broker.node(), HEARTBEAT)
+    client.poll_if_free()
+    assert not slow.is_done
+    received = broker.wait_for("Heartbeat")
+    broker.wait_for("FindCoordinator").reply(FindCoordinatorResponse())
+    waiting.join()
+    received.reply(ANSWER)
+    client.await_future(quick)
+    assert quick.value().body == ANSWER
+
+
+def test_a_thread_alone_polls_without_waiting(
+    client: ConsumerNetworkClient, network: RecordingClient, broker: ScriptedBroker
+) -> None:
+    """A wakeup is left for whoever waits."""
+    client.wakeup()
+    future = client.send(broker.node(), HEARTBEAT)
+    while not future.is_done:
+        client.poll_if_free()
+    assert set(network.waits_ns) == {0}
+    with pytest.raises(WakeupError):
+        client.poll(0)
+
+
+def test_an_error_of_metadata_is_raised_to_whichever_thread_polls() -> None:
+    """Once."""
+    with silent_server() as port:
+        updater = DefaultMetadataUpdater(Cluster.bootstrap([("127.0.0.1", port)]))
+        with network_client(updater, authenticator=Refused) as network:
+            client = ConsumerNetworkClient(network)
+            errors: list[str] = []
+            while not errors:
+                try:
+                    client.poll_if_free()
+                except AuthenticationError as error:
+                    errors.append(error.why)
+            client.poll_if_free()
+            assert errors == ["wrong password"]
+
+
+def test_a_node_is_unavailable_from_its_failure_until_it_may_be_tried_again(
+    client: ConsumerNetworkClient, network: RecordingClient, broker: ScriptedBroker
+) -> None:
+    """One that was never connected to is not."""
+    assert not client.is_unavailable("1")
+    client.try_connect(broker.node())
+    assert not client.is_unavailable("1")
+    client.await_future(client.send(broker.node(), HEARTBEAT))
+    client.disconnect_async("1")
+    client.poll_no_wakeup()
+    assert client.is_unavailable("1")
+    network.time.advance(50 * MS)
+    assert not client.is_unavailable("1")
+
+
+def test_any_node_may_be_the_one_to_ask(
+    client: ConsumerNetworkClient, broker: ScriptedBroker
+) -> None:
+    """Unless none may be asked."""
+    assert client.least_loaded_node() == broker.node()
+    client.await_future(client.send(broker.node(), HEARTBEAT))
+    client.disconnect_async("1")
+    client.poll_no_wakeup()
+    assert client.least_loaded_node() is None
 
 
 def test_the_network_client_is_lent_to_one_thread_at_a_time(

@@ -9,6 +9,7 @@ from kdiag.errors import (
     ConnectError,
     DecodeError,
     DisconnectedError,
+    GroupError,
     KdiagError,
     Layer,
     RequestTimeoutError,
@@ -143,13 +144,15 @@ def test_a_chained_future_ends_alike() -> None:
 @pytest.mark.parametrize(
     ("error", "retriable"),
     [
+        (GroupError("billing", "NOT_COORDINATOR", "x", is_retriable=True), True),
+        (GroupError("billing", "FENCED_INSTANCE_ID", "x"), False),
         (GONE, True),
         (RequestTimeoutError("late"), True),
         (ConnectError("h:1", Layer.TCP, "refused"), True),
         (AuthenticationError("h:1", Layer.SASL, "wrong password"), False),
         (DecodeError("", 0, "wrong"), False),
     ],
-    ids=lambda value: type(value).__name__,
+    ids=repr,
 )
 def test_what_time_can_heal_is_retriable(error: KdiagError, retriable: bool) -> None:  # noqa: FBT001 - a table
     """A connection may come back; a wrong password stays wrong."""

@@ -1,6 +1,7 @@
 """The fetcher reads partitions from their leaders."""
 
 from collections.abc import Iterator
+from threading import Thread
 
 import pytest
 
@@ -15,7 +16,7 @@ from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import BatchHeader, ControlType, Record, write_control_key
 from kdiag.wire.records.writer import write_batch
 from scripted_kafka.log_cluster import Log, LogCluster
-from scripted_kafka.scripted_broker import offering
+from scripted_kafka.scripted_broker import HOLD, offering
 
 S_NS = 1_000_000_000
 QUICK = FetchLimits(max_wait_ms=10)
@@ -308,6 +309,27 @@ def test_the_next_fetch_is_on_its_way_while_the_last_is_used(cluster: LogCluster
         assert cluster.brokers[1].wait_for("Fetch", 2)
 
 
+def test_what_came_of_a_partition_that_is_read_no_more_is_thrown_away(cluster: LogCluster) -> None:
+    """Whether the response has records or none; the others are read on."""
+    for partition in range(3):
+        cluster.add("orders", partition).append(b"%d" % partition)
+    first, second, third = cluster.logs
+    cluster.logs[second].batches.clear()
+    with cluster.client() as client:
+        fetcher = fetcher_of(client, cluster)
+        cluster.brokers[1].on("Fetch", HOLD)
+        while not cluster.brokers[1].asked("Fetch"):
+            fetcher.poll(client.clock.monotonic_ns() + S_NS // 50)
+        asked = cluster.brokers[1].wait_for("Fetch")
+        fetcher.remove([first, second])
+        cluster.answer_fetch(1, asked)
+        cluster.brokers[1].on("Fetch", lambda received: cluster.answer_fetch(1, received))
+        assert read(fetcher, client) == {"orders[2]": [b"2"]}
+        assert list(fetcher.positions) == [third]
+        fetcher.remove([third])
+        assert fetcher.is_done
+
+
 def test_an_answer_of_a_throttled_broker_says_nothing_of_the_log(cluster: LogCluster) -> None:
     """KIP-219: it is empty, whatever there is to read."""
     one_log(cluster, b"a")
@@ -400,3 +422,17 @@ def test_a_marker_that_cannot_be_read_ends_nothing() -> None:
     index = told((7, 0))
     assert not index.has(broken)
     assert index.has(data(7, 2))
+
+
+def test_a_response_may_be_handled_by_another_thread(cluster: LogCluster) -> None:
+    """That of heartbeats polls for both; the fetcher reads it when it is asked to."""
+    cluster.add("orders", 0).append(b"a", b"b")
+    with cluster.client() as client:
+        fetcher = fetcher_of(client, cluster)
+        fetcher._send()
+        other = Thread(target=client.client.await_condition, args=[lambda: bool(fetcher._arrived)])
+        other.start()
+        other.join()
+        assert list(fetcher._in_flight) == [1]
+        assert read(fetcher, client) == {"orders[0]": [b"a", b"b"]}
+        assert len(cluster.brokers[1].asked("Fetch")) == 1

@@ -307,6 +307,22 @@ def test_a_broker_that_answers_late_does_not_touch_what_another_leads_by_now(
     assert not recovery.holds(position)
 
 
+def test_a_partition_that_is_read_no_more_is_in_no_trouble(
+    client: ClusterClient, position: FetchPosition
+) -> None:
+    """Nor does a late answer about it bring it back."""
+    positions = {position.key: position}
+    recovery = FetchRecovery(client, positions, is_committed_only=True)
+    recovery.failed(position, "OFFSET_OUT_OF_RANGE")
+    recovery.failed(position, "LEADER_NOT_AVAILABLE")
+    positions.clear()
+    recovery.forget(KEY)
+    recovery.lost(1, [KEY], DisconnectedError("no answer"))
+    recovery.refused([KEY], "UNKNOWN_SERVER_ERROR")
+    assert recovery.stranded() == []
+    assert not recovery.holds(position)
+
+
 def test_who_has_not_heard_of_a_new_topic_is_not_believed(
     client: ClusterClient, cluster: LogCluster, log: Log, position: FetchPosition
 ) -> None:

@@ -55,6 +55,7 @@ def test_a_connection_goes_from_connecting_over_api_versions_to_ready_and_ends()
     assert states.can_connect("1", 0)
     assert states.connection_delay_ns("1", 0) == 0
     assert not states.is_known("1")
+    assert states.node_ids() == []
 
     states.connecting(NODE, 0)
     assert states.state("1") is ConnectionState.CONNECTING

@@ -17,12 +17,23 @@ from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.metadata import Cluster, Node
 from kdiag.client.network.metadata_updater import (
     DefaultMetadataUpdater,
+    FollowingMetadataUpdater,
     ManualMetadataUpdater,
     MetadataRefresh,
     RefreshTimes,
 )
-from kdiag.errors import AuthenticationError, Layer, UnsupportedVersionError
-from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
+from kdiag.errors import (
+    AuthenticationError,
+    AuthorizationError,
+    Layer,
+    UnsupportedVersionError,
+)
+from kdiag.wire.api.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponseTopic,
+)
 from scripted_kafka.scripted_broker import CLOSE, HOLD, ScriptedBroker, offering
 
 
@@ -283,6 +294,86 @@ def test_nodes_that_were_given_are_never_asked_for() -> None:
 
         assert updater.pop_error() is None
         assert updater.update_count == 0
+
+
+def test_nodes_are_only_asked_for_once_topics_are_followed(broker: ScriptedBroker) -> None:
+    """Until then they are those that others set."""
+    bootstrap = Node("-1", "127.0.0.1", broker.port)
+    updater = FollowingMetadataUpdater([bootstrap])
+    with network_client(updater) as network:
+        client = ConsumerNetworkClient(network)
+        updater.handle_disconnect(AuthenticationError("h:1", Layer.SASL, "x"), 0)
+        client.poll_no_wakeup()
+        assert (updater.is_stale, updater.nodes()) == (True, [bootstrap])
+        assert updater.maybe_update(network, 0) == FOREVER_NS
+        assert broker.asked("Metadata") == []
+
+        updater.follow(["orders"])
+        assert client.await_metadata_update()
+        assert (updater.is_stale, updater.update_count) == (False, 1)
+        assert [node.id for node in updater.nodes()] == ["-1", "1"]
+        asked = broker.asked("Metadata")[0].message()
+        assert isinstance(asked, MetadataRequest)
+        assert [each.name for each in asked.topics or ()] == ["orders"]
+
+
+def test_new_topics_are_asked_for_at_once_and_old_ones_when_they_are_old(
+    broker: ScriptedBroker,
+) -> None:
+    """An answer about others than are followed is not enough."""
+    updater = FollowingMetadataUpdater([broker.node("-1")])
+    times = RefreshTimes(max_age_ns=S, retry_backoff_ns=0, retry_backoff_max_ns=0)
+    with network_client(updater) as network:
+        client = ConsumerNetworkClient(network)
+        updater.follow(["orders"], times)
+        broker.on("Metadata", HOLD)
+        while not broker.asked("Metadata"):
+            client.poll(network.time.monotonic_ns() + MS)
+        updater.follow(["orders", "bills"])
+        broker.on("Metadata", metadata_of(broker))
+        broker.wait_for("Metadata").reply(metadata_of(broker))
+        client.await_condition(lambda: updater.update_count == 1)
+        assert updater.is_stale
+        client.await_condition(lambda: not updater.is_stale)
+        updater.follow(["bills", "orders"])
+        assert not updater.is_update_due(network.time.monotonic_ns())
+        network.time.advance(S)
+        assert updater.is_update_due(network.time.monotonic_ns())
+
+
+def test_a_topic_that_is_not_there_yet_is_asked_for_again(broker: ScriptedBroker) -> None:
+    """As long as it takes, less and less often."""
+    answer = metadata_of(broker)
+    answer.topics = [MetadataResponseTopic(error_code=3, name="orders")]
+    broker.on("Metadata", answer)
+    updater = FollowingMetadataUpdater([broker.node("-1")])
+    times = RefreshTimes(retry_backoff_ns=100 * MS, jitter=0.0)
+    with network_client(updater) as network:
+        client = ConsumerNetworkClient(network)
+        updater.follow(["orders"], times)
+        waits = []
+        for _ in range(4):
+            client.await_metadata_update()
+            waits.append(updater.refresh.delay_ns(network.time.monotonic_ns()) // MS)
+            network.time.advance(S)
+        assert waits == [0, 100, 200, 400]
+        broker.on("Metadata", metadata_of(broker))
+        client.await_metadata_update()
+        assert updater.refresh.delay_ns(network.time.monotonic_ns()) > S
+
+
+def test_a_topic_that_may_not_be_seen_is_an_error_once(broker: ScriptedBroker) -> None:
+    """It says which, and what to allow."""
+    answer = metadata_of(broker)
+    answer.topics = [MetadataResponseTopic(error_code=29, name="orders")]
+    broker.on("Metadata", answer)
+    updater = FollowingMetadataUpdater([broker.node("-1")])
+    with network_client(updater) as network:
+        client = ConsumerNetworkClient(network)
+        updater.follow(["orders"])
+        with pytest.raises(AuthorizationError, match="may not see orders; allow the operation"):
+            client.await_metadata_update()
+        client.poll_no_wakeup()
 
 
 TIMES = RefreshTimes(max_age_ns=10_000, retry_backoff_ns=100, retry_backoff_max_ns=400, jitter=0.0)

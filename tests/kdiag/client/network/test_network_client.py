@@ -137,6 +137,16 @@ def test_a_closed_node_is_forgotten_with_its_requests(
     connect(client, broker.node())
 
 
+def test_all_nodes_can_be_closed_at_once(client: RecordingClient, broker: ScriptedBroker) -> None:
+    """Also a second connection to the same broker, of which no metadata tell."""
+    for node_id in ("1", "2147483646"):
+        connect(client, broker.node(node_id))
+    client.close_nodes()
+    assert not client.is_ready("1")
+    assert not client.is_ready("2147483646")
+    connect(client, broker.node())
+
+
 def test_a_node_may_be_closed_while_it_is_being_connected_to(
     client: RecordingClient, broker: ScriptedBroker
 ) -> None:

@@ -8,7 +8,7 @@ from client_ends.client_peers import closed_port
 from kdiag.client.cluster_client import ClusterClient, ClusterSettings
 from kdiag.client.network.settings import NetworkSettings
 from kdiag.clock import SystemClock
-from kdiag.diagnosis.check.facts import CheckFacts
+from kdiag.diagnosis.check.facts import CheckFacts, SessionLimits
 from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.net.address import Address, resolve
 from kdiag.net.authenticator import NoAuthenticator
@@ -16,6 +16,11 @@ from kdiag.net.channel import Channel
 from kdiag.net.timed_channel import TimedChannels
 from kdiag.net.transport import PlaintextTransport
 from kdiag.probe.check.run import OWN_GROUP, CheckPlan, check
+from kdiag.wire.api.consumer_group_describe import (
+    ConsumerGroupDescribeResponse,
+    Member,
+)
+from kdiag.wire.api.consumer_group_describe import DescribedGroup as NewGroup
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.describe_configs import (
     DescribeConfigsResourceResult,
@@ -58,6 +63,7 @@ def cluster() -> Iterator[ScriptedCluster]:
         cluster.on("DescribeQuorum", DescribeQuorumResponse())
         group = DescribedGroup(authorized_operations=8)
         cluster.on("DescribeGroups", DescribeGroupsResponse(groups=[group]))
+        cluster.on("ConsumerGroupDescribe", ConsumerGroupDescribeResponse())
         yield cluster
 
 
@@ -241,12 +247,43 @@ def test_what_probes_have_left_is_found(cluster: ScriptedCluster) -> None:
     assert facts.unlisted == {2: "COORDINATOR_LOAD_IN_PROGRESS"}
 
 
+def test_coordinators_are_asked_once_which_session_timeouts_they_take(
+    cluster: ScriptedCluster,
+) -> None:
+    """If somebody is to join; one who may not read that gets no limits."""
+    names = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
+    told = [DescribeConfigsResourceResult(name, "7") for name in names]
+    result = DescribeConfigsResult(configs=told)
+    cluster.on("DescribeConfigs", DescribeConfigsResponse(results=[result]))
+    plan = CheckPlan(groups=["orders", "billing"], session_timeout_ms=9)
+    facts = checked(first(cluster), plan)
+    assert facts.session_timeout_ms == 9
+    assert facts.session_limits == dict.fromkeys(plan.groups, SessionLimits(2, 7, 7))
+    asked = cluster.brokers[2].asked(
+        "DescribeConfigs"
+    )  # or it may be asked for min.insync.replicas
+    assert len([each for each in asked if names[0].encode() in each.body]) == 1
+    cluster.on("DescribeConfigs", DescribeConfigsResponse(results=[DescribeConfigsResult(29)]))
+    assert checked(first(cluster), plan).session_limits == {}
+
+
 def test_several_groups_are_asked_about(cluster: ScriptedCluster) -> None:
     """Each has its coordinator, and what the user may do with it."""
     facts = checked(first(cluster), CheckPlan(groups=["orders", "billing"]))
     assert facts.coordinator is not None
     assert list(facts.coordinator.answers) == ["orders", "billing"]
     assert facts.group_operations == {"orders": 8, "billing": 8}
+
+
+def test_the_coordinator_tells_how_many_members_a_group_has(cluster: ScriptedCluster) -> None:
+    """By the request of its type; a group that is not listed has no number."""
+    listed = ListGroupsResponse(groups=[ListedGroup("orders", "consumer", "Stable", "Consumer")])
+    described = NewGroup(group_id="orders", members=[Member(member_id="m-1")])
+    cluster.on("ConsumerGroupDescribe", ConsumerGroupDescribeResponse(groups=[described]))
+    for each in cluster.brokers.values():
+        each.on("ListGroups", listed)
+    facts = checked(first(cluster), CheckPlan(groups=["orders", "billing"]))
+    assert facts.group_members == {"orders": 1}
 
 
 def test_a_coordinator_whose_listener_failed_is_not_reachable(cluster: ScriptedCluster) -> None:

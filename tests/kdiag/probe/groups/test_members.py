@@ -1,6 +1,6 @@
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.probe.groups.listing import ListedGroup
-from kdiag.probe.groups.members import GROUPS_PER_REQUEST, GroupDescription, cut, describe_groups
+from kdiag.probe.groups.listing import GROUPS_PER_REQUEST, ListedGroup
+from kdiag.probe.groups.members import GroupDescription, describe_groups
 from kdiag.wire.api.share_group_describe import (
     Assignment,
     DescribedGroup,
@@ -65,6 +65,17 @@ def test_members_of_new_groups_have_a_target(cluster: GroupCluster, client: Clus
     (member,) = group.members or ()
     assert (member.assignment, member.target) == ({"orders": [0]}, {"orders": [0, 1]})
     assert not member.is_reconciled
+    assert (member.protocol, member.pattern) == (None, None)
+
+
+def test_what_a_coordinator_tells_of_a_member_s_protocol_and_pattern(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """Since Kafka 4.0; topics that the pattern matches are not told."""
+    (told,) = cluster.add_new_group("g", {}, {"m-1": ([0], [0])}).members
+    told.member_type, told.subscribed_topic_regex = 0, "ord.*"
+    (member,) = described(client, "consumer").members or ()
+    assert (member.protocol, member.pattern) == ("classic", "ord.*")
 
 
 def test_members_of_share_groups(cluster: GroupCluster, client: ClusterClient) -> None:
@@ -115,4 +126,3 @@ def test_many_groups_are_asked_for_in_few_requests(
     assert found.keys() == set(names)
     assert done == [count]
     assert len(cluster.brokers[1].asked("DescribeGroups")) == 3
-    assert list(cut("abcde", 2)) == ["ab", "cd", "e"]

@@ -1,6 +1,6 @@
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.diagnosis.groups.model import Group, GroupsReport
-from kdiag.probe.groups.survey import SurveyRequest, survey_groups
+from kdiag.probe.groups.survey import TIMED_PARTITIONS, SurveyRequest, survey_groups
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponse,
@@ -12,7 +12,7 @@ from kdiag.wire.api.find_coordinator import Coordinator, FindCoordinatorResponse
 from kdiag.wire.api.list_groups import ListedGroup
 from kdiag.wire.api.share_group_describe import DescribedGroup, ShareGroupDescribeResponse
 from kdiag.wire.error_code import CODE_BY_NAME
-from scripted_kafka.group_cluster import GroupCluster
+from scripted_kafka.group_cluster import GroupCluster, subscription
 from scripted_kafka.scripted_broker import CLOSE, HOLD
 
 
@@ -69,6 +69,16 @@ def test_a_deleted_topic_has_no_lag(cluster: GroupCluster, client: ClusterClient
     assert by_name["orders[0]"].lag == 0
 
 
+def test_a_topic_that_members_want_and_that_is_not_there(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """Its error is that of the metadata; topics that exist have none."""
+    told = filled(cluster, 1).add_group("g", {}, {"m-1": [0]})
+    told.members[0].member_metadata = subscription("orders", "ordres")
+    group = only(survey_groups(client, SurveyRequest()))
+    assert group.topic_errors == {"ordres": "UNKNOWN_TOPIC_OR_PARTITION"}
+
+
 def test_names_and_filters_choose(cluster: GroupCluster, client: ClusterClient) -> None:
     """What is not wanted is not asked about."""
     filled(cluster, 1)
@@ -76,7 +86,8 @@ def test_names_and_filters_choose(cluster: GroupCluster, client: ClusterClient) 
         cluster.add_group(name, {})
     report = survey_groups(client, SurveyRequest(["b", "d"]))
     assert ([each.group for each in report.groups], report.absent) == (["b"], ["d"])
-    chosen = SurveyRequest(is_wanted=lambda name, _listed: name > "b", has_lag=False)
+    assert report.names == ["a", "b", "c"]
+    chosen = SurveyRequest(is_wanted=lambda name, _listed: name > "b")
     assert only(survey_groups(client, chosen)).group == "c"
     described = cluster.brokers[1].asked("DescribeGroups")
     assert [each.message().groups for each in described] == [["b"], ["c"]]  # type: ignore[attr-defined]
@@ -182,3 +193,39 @@ def test_the_lag_of_a_share_group_is_its_coordinators(
         (partition,) = only(survey_groups(client, request)).partitions
         assert (partition.committed, partition.lag) == (0, 1)
         assert (partition.lag_ms is not None) is has_times
+
+
+def test_many_groups_are_asked_about_in_parts(cluster: GroupCluster, client: ClusterClient) -> None:
+    """Each is handed over once all is known of it, so that its members need not be kept."""
+    filled(cluster, 1)
+    names = [f"g-{number:03}" for number in range(501)]
+    for name in names:
+        cluster.add_group(name, {("orders", 0): 1}, {f"m-of-{name}": [0]})
+    whole: list[tuple[str, int, float | None]] = []
+
+    def settle(group: Group) -> None:
+        whole.append((group.group, len(group.members or ()), group.lag_ms))
+        group.condense()
+
+    report = survey_groups(client, SurveyRequest(settle=settle))
+    assert sorted(each[:2] for each in whole) == [(name, 1) for name in names]
+    assert all(lag_ms is not None for _, _, lag_ms in whole)
+    assert [each.group for each in report.groups] == names
+    assert {each.lag for each in report.groups} == {2}
+    assert {each.member_count for each in report.groups} == {1}
+    assert not any(each.members or each.partitions for each in report.groups)
+
+
+def test_ages_of_too_many_partitions_are_left_out_and_told(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """Of all, not of those that came later."""
+    filled(cluster, 1)
+    for number in range(TIMED_PARTITIONS + 1):
+        cluster.add_group(f"g-{number:04}", {("orders", 0): 1})
+    report = survey_groups(client, SurveyRequest())
+    assert {each.lag_ms for each in report.groups} == {None}
+    (warning,) = report.warnings
+    assert warning == (
+        f"lag in time is left out: {TIMED_PARTITIONS + 1} partitions have lag; --times reads them"
+    )

@@ -9,8 +9,9 @@ from kdiag.client.fetch.position import FetchedBatch, NoticeKind, PartitionKey
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.errors import AuthorizationError, ConfigError
 from kdiag.probe.tail import follower as tail_module
-from kdiag.probe.tail.follower import Tail, TailRequest
+from kdiag.probe.tail.follower import Tail
 from kdiag.probe.tail.offset_spec import At, Position, parse_offsets
+from kdiag.probe.tail.placement import TailRequest
 from kdiag.probe.tail.topic_selection import parse_selector
 from kdiag.wire.api.describe_producers import DescribeProducersResponse
 from kdiag.wire.api.fetch import AbortedTransaction
@@ -189,7 +190,7 @@ def test_a_partition_that_stays_without_a_leader_is_given_up_at_last(
     lost.leader = -1
     cluster.brokers[1].hang_up()
     assert sorted(values(tail, client, enough=3)) == [b"10", b"11", b"12"]
-    tail._stranded_since_ns = 0
+    tail._placement._stranded_since_ns = 0
     values(tail, client)
     texts = [each.text for each in tail.take_notices()]
     assert tail.is_done
@@ -350,7 +351,7 @@ def test_a_partition_that_never_has_a_leader_is_given_up_and_told(
     cluster.logs[PartitionKey("orders", 0)].leader = -1
     tail = tail_of(client)
     assert sorted(values(tail, client, enough=3)) == [b"10", b"11", b"12"]
-    tail._stranded_since_ns = 0
+    tail._placement._stranded_since_ns = 0
     tail.poll(0)
     assert tail.is_done
     assert tail.is_partial

@@ -1,0 +1,237 @@
+"""A member that reads what its group gives it."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch.position import NoticeKind, PartitionKey
+from kdiag.client.fetch.session import FetchLimits
+from kdiag.client.group.assignor.range import RangeAssignor
+from kdiag.client.group.classic.consumer_coordinator import ConsumerCoordinator
+from kdiag.client.group.member import (
+    ConsumerMember,
+    MemberSettings,
+    RebalanceListener,
+    TopicSubscription,
+)
+from kdiag.clock import NS_PER_MS, NS_PER_S
+from kdiag.errors import ConfigError
+from kdiag.probe.tail import group_tail as group_tail_module
+from kdiag.probe.tail.group_tail import GroupTail, GroupTailRequest, subscription_to
+from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
+from kdiag.probe.tail.placement import TailRequest
+from kdiag.probe.tail.topic_selection import parse_selector
+from kdiag.wire.api.heartbeat import HeartbeatResponse
+from kdiag.wire.error_code import CODE_BY_NAME
+from scripted_kafka.joinable_cluster import JOINED, JoinableCluster
+
+SETTINGS = MemberSettings(
+    JOINED, heartbeat_interval_ns=20 * NS_PER_MS, retry_backoff_ns=NS_PER_MS, jitter=0.0
+)
+BEGINNING = OffsetSpec(Position(At.BEGINNING))
+
+
+@pytest.fixture
+def cluster() -> Iterator[JoinableCluster]:
+    """A broker; orders has two partitions with three records each."""
+    with JoinableCluster() as cluster:
+        for number in range(2):
+            cluster.add("orders", number).append(b"a", b"b", b"c")
+        cluster.give([0, 1])
+        yield cluster
+
+
+class Reader:
+    """A user of a tail, who prints all that it hands out."""
+
+    def __init__(self, client: ClusterClient, *, ends: bool = False, **more: Any) -> None:
+        limits = FetchLimits(max_wait_ms=10)
+        tail = TailRequest([parse_selector("orders")], BEGINNING, ends, limits)
+        request = GroupTailRequest(tail, JOINED)._replace(**more)
+        self.printed: dict[PartitionKey, int] = {}
+        self.values: list[bytes] = []
+        self.notices: list[tuple[NoticeKind, str]] = []
+        self.clock = client.clock
+
+        def member(topics: TopicSubscription, listener: RebalanceListener) -> ConsumerMember:
+            return ConsumerCoordinator(client, SETTINGS, topics, [RangeAssignor()], listener)
+
+        self.tail = GroupTail(client, request, member, self.printed)
+
+    def read(self, is_enough: Callable[[], bool]) -> None:
+        """Read until it is enough."""
+        until_ns = self.clock.monotonic_ns() + 30 * NS_PER_S
+        while not is_enough():
+            assert self.clock.monotonic_ns() < until_ns, (self.values, self.notices)
+            for fetched in self.tail.poll(self.clock.monotonic_ns() + 20 * NS_PER_MS):
+                self.values += [each.value or b"" for each in fetched.batch.records()]
+                self.printed[fetched.key] = fetched.batch.last_offset + 1
+            self.notices += [(each.kind, each.text) for each in self.tail.take_notices()]
+
+    def told(self, kind: NoticeKind) -> list[str]:
+        """Return the notices of a kind."""
+        return [text for each, text in self.notices if each is kind]
+
+    def close(self) -> None:
+        """Leave the group."""
+        self.tail.close(self.clock.monotonic_ns() + 5 * NS_PER_S)
+        self.notices += [(each.kind, each.text) for each in self.tail.take_notices()]
+
+
+@pytest.fixture
+def client(cluster: JoinableCluster) -> Iterator[ClusterClient]:
+    """A client of the cluster."""
+    with cluster.client() as client:
+        yield client
+
+
+def test_it_reads_from_the_commits_to_the_end(
+    cluster: JoinableCluster, client: ClusterClient
+) -> None:
+    """Where there is none from the usual start; and commits nothing, as that was not asked for."""
+    cluster.committed = {0: 1}
+    reader = Reader(client, ends=True)
+    reader.read(lambda: reader.tail.is_done)
+    reader.close()
+    assert sorted(reader.values) == [b"a", b"a", b"b", b"b", b"c", b"c"]  # batches as they are
+    (given,) = reader.told(NoticeKind.GIVEN)
+    assert given.startswith("group billing, generation 1: given orders[0@1] from its commits and")
+    assert given.endswith("orders[1@0] without a commit")
+    assert (cluster.committed, cluster.left_count) == ({0: 1}, 1)
+
+
+def test_it_commits_while_it_reads(cluster: JoinableCluster, client: ClusterClient) -> None:
+    """As often as it shall; an error that may pass is not worth a word."""
+    cluster.refusal = "COORDINATOR_LOAD_IN_PROGRESS"
+    reader = Reader(client, commits=True, commit_interval_ns=NS_PER_MS)
+    reader.read(lambda: len(reader.values) == 6)
+    cluster.refusal = "NONE"
+    reader.read(lambda: cluster.committed == {0: 3, 1: 3})
+    assert reader.told(NoticeKind.NOT_COMMITTED) == []
+    reader.close()
+
+
+def test_what_is_taken_is_committed_and_given_away(
+    cluster: JoinableCluster, client: ClusterClient
+) -> None:
+    """What was not printed is not committed."""
+    reader = Reader(client, commits=True, commit_interval_ns=3600 * NS_PER_S)
+    reader.read(lambda: len(reader.values) == 6)
+    reader.printed[PartitionKey("orders", 1)] = 2
+    cluster.give([])
+    reader.read(lambda: bool(reader.told(NoticeKind.TAKEN)))
+    assert cluster.committed == {0: 3, 1: 2}
+    assert (reader.printed, dict(reader.tail.positions)) == ({}, {})
+    assert reader.told(NoticeKind.TAKEN) == ["group billing, generation 1: taken orders[0@3,1@2]"]
+    reader.read(
+        lambda: (
+            "group billing, generation 2: given no partition"
+            in dict.fromkeys(reader.told(NoticeKind.GIVEN))
+        )
+    )
+    reader.close()
+
+
+def test_what_is_lost_is_not_committed(cluster: JoinableCluster, client: ClusterClient) -> None:
+    """Others may own it already; they begin where the group has committed."""
+    reader = Reader(client, commits=True, commit_interval_ns=3600 * NS_PER_S)
+    reader.read(lambda: len(reader.values) == 6)
+    expelled = HeartbeatResponse(error_code=CODE_BY_NAME["UNKNOWN_MEMBER_ID"])
+    cluster.on("Heartbeat", expelled)
+    reader.read(lambda: bool(reader.told(NoticeKind.LOST)))
+    cluster.on("Heartbeat", HeartbeatResponse())
+    (lost,) = set(reader.told(NoticeKind.LOST))
+    assert lost.endswith(
+        "lost orders[0@3,1@3], with no commit: the coordinator has given this member up"
+    )
+    assert cluster.committed == {}
+    reader.read(lambda: len(reader.values) == 12)
+    reader.close()
+    assert cluster.committed == {0: 3, 1: 3}
+
+
+def test_a_reader_that_is_too_slow_is_told_so(client: ClusterClient) -> None:
+    """It was not polled for longer than the group waits."""
+    reader = Reader(client, max_poll_interval_ns=NS_PER_S)
+    reader.read(lambda: len(reader.values) == 6)
+    reader.tail._polled_ns -= 7 * NS_PER_S
+    reader.tail.on_partitions_lost([PartitionKey("orders", 0)])
+    reader.read(lambda: bool(reader.told(NoticeKind.LOST)))
+    assert (
+        "nothing was read for 7 s, longer than max.poll.interval.ms"
+        in (reader.told(NoticeKind.LOST)[0])
+    )
+    reader.close()
+
+
+def test_a_last_commit_that_is_refused_is_told(
+    cluster: JoinableCluster, client: ClusterClient
+) -> None:
+    """Whether it may be repeated or not: there is no other time."""
+    reader = Reader(client, ends=True, commits=True)
+    reader.read(lambda: reader.tail.is_done)
+    cluster.refusal = "GROUP_AUTHORIZATION_FAILED"
+    reader.close()
+    (told,) = reader.told(NoticeKind.NOT_COMMITTED)
+    assert told.startswith("not committed: orders[0@3,1@3]: ")
+    assert reader.tail.is_partial
+
+
+def test_who_forgoes_commits_leaves_without_one(
+    cluster: JoinableCluster, client: ClusterClient
+) -> None:
+    """As a reader that has gone cannot say what it did with the last records."""
+    reader = Reader(client, ends=True, commits=True)
+    reader.read(lambda: reader.tail.is_done)
+    reader.tail.forgo_commits()
+    reader.close()
+    assert (cluster.committed, cluster.left_count) == ({}, 1)
+
+
+def test_a_member_without_partitions_waits_a_moment_before_it_ends(
+    cluster: JoinableCluster, client: ClusterClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others may be about to give up what is meant for it."""
+    cluster.give([])
+    reader = Reader(client, ends=True)
+    reader.read(lambda: bool(reader.told(NoticeKind.GIVEN)))
+    assert not reader.tail.is_done
+    monkeypatch.setattr(group_tail_module, "EMPTY_NS", 0)
+    reader.read(lambda: reader.tail.is_done)
+    reader.close()
+
+
+def test_a_partition_without_a_commit_may_be_an_error(client: ClusterClient) -> None:
+    """With auto.offset.reset=none."""
+    reader = Reader(client, requires_commits=True)
+    with pytest.raises(ConfigError, match=r"it is none, and orders\[[01]\] has no commit"):
+        reader.read(lambda: False)
+    reader.close()
+
+
+def test_a_partition_without_a_leader_is_placed_once_it_has_one(
+    cluster: JoinableCluster, client: ClusterClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are read meanwhile."""
+    monkeypatch.setattr(group_tail_module, "RETRY_NS", 0)
+    second = cluster.logs[PartitionKey("orders", 1)]
+    second.leader = -1
+    reader = Reader(client)
+    reader.read(lambda: len(reader.values) == 3)
+    second.leader = 1
+    reader.read(lambda: len(reader.values) == 6)
+    assert reader.told(NoticeKind.NO_LEADER) == ["orders[1]: no leader that answers"]
+    reader.close()
+
+
+def test_a_subscription_is_a_list_or_one_pattern() -> None:
+    """That Python and RE2 read alike."""
+    plain = subscription_to([parse_selector("orders"), parse_selector("clicks")])
+    assert plain == TopicSubscription.of("orders", "clicks")
+    mixed = subscription_to([parse_selector("or.d*"), parse_selector("c?[!a-c][x]")])
+    assert mixed.pattern == r"or\.d.*|c.[^a-c][x]"
+    assert re.fullmatch(mixed.pattern, "or.ders")
+    assert not re.fullmatch(mixed.pattern, "orders")
