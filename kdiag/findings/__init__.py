@@ -10,7 +10,9 @@ An id has a number that never changes its meaning, so that alerts can name it:
     KD2xxx  clusters      brokers and partitions
     KD3xxx  coordinators  of groups, transactions and share partitions
     KD4xxx  clients       authorization
-    KD5xxx  clients       compatibility of clients and brokers
+            traffic       KD41 how clients write, KD42 how they read, KD43 what slows them down,
+                          KD44 brokers
+    KD5xxx  clients       compatibility of clients and brokers; KD51 (traffic) in a capture
     KD6xxx  tcp, buffers  the limits of throughput
     KD7xxx  latency       the causes of late responses
 

@@ -80,5 +80,13 @@ RULES: Final = {
         "FindCoordinator ended with an error.",
         "See `kdiag errcode {error}`.",
     ),
+    "KD3011": Rule(
+        _WARNING,
+        "session.timeout.ms is {session_ms} here, and the coordinator of group {group}, broker "
+        "{node_id}, takes {min_ms} to {max_ms}",
+        "It refuses classic members with another session timeout (INVALID_SESSION_TIMEOUT).",
+        "Set session.timeout.ms between the two, or change group.min.session.timeout.ms or "
+        "group.max.session.timeout.ms of the brokers.",
+    ),
 }
 """By id."""

@@ -18,6 +18,7 @@ from kdiag.findings import (
     latency,
     rebalances,
     tcp,
+    traffic,
     transactions,
 )
 from kdiag.findings.rule import Rule, Severity, is_at_least, worst_of
@@ -31,7 +32,7 @@ RULES: Final[dict[str, Rule]] = {
     **rebalances.RULES,
     **groups.RULES,
     **transactions.RULES,
-    **clients.RULES,
+    **dict(sorted((clients.RULES | traffic.RULES).items())),
     **tcp.RULES,
     **buffers.RULES,
     **latency.RULES,

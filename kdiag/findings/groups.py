@@ -42,10 +42,11 @@ RULES: Final = {
     ),
     "KD3405": Rule(
         _INFO,
-        "{count} of the {total} members of group {group} have no partitions: {members}",
+        "{count} of the {total} members of group {group} have no partitions: {members}: {why}",
         "A partition has one owner: members beyond the number of partitions have nothing to do, "
         "and those that subscribe to other topics get none of these.",
-        "Stop them, or add partitions to the topic; as spares they are of use.",
+        "Stop them, or add partitions to the topic; as spares they are of use. Where the range "
+        "assignor is the reason, roundrobin, sticky or cooperative-sticky spread all topics.",
     ),
     "KD3406": Rule(
         _INFO,
@@ -117,9 +118,10 @@ RULES: Final = {
         "group {group} does not get on: within {span_s} s {why}",
         "A group that stays in a rebalance waits for a member that does not join, or join again. A "
         "stable one that commits nothing does not poll, does not commit, or fails at one record "
-        "again and again.",
+        "again and again. No request tells whether a member fetches: a capture does.",
         "See the log of the member that owns the partition, or `kdiag rebalance explain {group} -b "
-        "...`; what it reads next shows kdiag tail with --partition and -o.",
+        "...`; what it reads next shows kdiag tail with --partition and -o; whether it fetches "
+        "shows `kdiag decode` of a capture at its host.",
     ),
     "KD3416": Rule(
         _WARNING,
@@ -130,5 +132,47 @@ RULES: Final = {
         "auto.offset.reset says.",
         "Start a consumer of the group, or raise offsets.retention.minutes of the brokers, "
         "{retention_hours} hours now.",
+    ),
+    "KD3417": Rule(
+        _WARNING,
+        "members of group {group} subscribe to topics that do not exist: {topics} ({members})",
+        "Consumers wait for such a topic without a word, and get its partitions once it exists. "
+        "The name may be misspelt, or the topic was deleted or never created.",
+        "Compare the name with those of kafka-topics --list; create the topic, or restart the "
+        "members with the right name.",
+    ),
+    "KD3418": Rule(
+        _INFO,
+        "group {group} is {count} sets of members that have no topic in common: {parts}",
+        "Applications that share a group id without sharing topics also share each rebalance: one "
+        "that is deployed stops the others, and one that stalls keeps them waiting.",
+        "Give each of them a group id of its own; kafka-consumer-groups --reset-offsets copies "
+        "offsets, with --export and --from-file.",
+    ),
+    "KD3419": Rule(
+        _INFO,
+        "{count} of the {total} members of group {group} speak the classic protocol: {members}",
+        "The group is on its way to the new protocol, or back: its coordinator speaks with each "
+        "member as it can (group.consumer.migration.policy of the brokers). Until all are through, "
+        "classic members rebalance as they always did.",
+        "Set group.protocol=consumer for these members, or leave the group as it is.",
+    ),
+    "KD3420": Rule(
+        _WARNING,
+        "the lag of group {group} grew by {growth} records within {span_s} s, to {lag}: it reads "
+        "{consumed_per_s} a second, and {produced_per_s} are written",
+        "At this rate it never gets through. That is no trouble where records come in bursts.",
+        "Add members up to the number of partitions, or make each faster; --watch shows in "
+        "LOSES-IN-S whether retention will delete what was not read.",
+    ),
+    "KD3421": Rule(
+        _WARNING,
+        "static member {instance_id} of group {group} was replaced within {span_s} s: "
+        "{client_id_before} at {host_before}, then {client_id} at {host}",
+        "Whoever joins with the same group.instance.id takes the place: a restart, or a second "
+        "program with the same id. The one before ends with FENCED_INSTANCE_ID if it still runs, "
+        "and where it is started again, the two fence each other for ever.",
+        "If nobody restarted it, give each program a group.instance.id of its own; look again with "
+        "--watch.",
     ),
 }

@@ -101,5 +101,12 @@ RULES: Final = {
         "Look for a rebalance listener or a loop of that program that blocks poll(): up to "
         "max.poll.interval.ms it is waited for.",
     ),
+    "KD3312": Rule(
+        _WARNING,
+        "{client} at {host} was not let into group {group} {times}: {error} for {asked}",
+        "A classic group takes members that share an assignor with all others, whose session "
+        "timeout is within the limits of the brokers, and not more of them than group.max.size.",
+        "{fix}.",
+    ),
 }
 """By id."""

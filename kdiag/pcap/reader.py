@@ -10,6 +10,7 @@ from typing import BinaryIO, Final, NamedTuple, TypeAlias
 from kdiag.errors import CaptureError
 from kdiag.pcap.encapsulation import NO_PORTS
 from kdiag.pcap.files.block import PacketBlock
+from kdiag.pcap.files.capture_facts import CaptureFacts
 from kdiag.pcap.files.merge import MAX_MERGED, TimedInput, merge_inputs
 from kdiag.pcap.files.pcap import SAVEFILE_HEADER_BYTES, is_savefile, read_savefile
 from kdiag.pcap.files.pcapng import DropCounts, Secrets, find_secrets, is_pcapng, read_pcapng
@@ -50,6 +51,7 @@ class CaptureReader:
         repeats: the packets that are in more than one input, which are read once.
         warnings: what could not be read: an input that ends early or is damaged from some place
             on (everything before was delivered), packets in what nobody here reads.
+        files: what was read of each input, in the order in which they were opened.
         first_ns: when the first packet of the files was captured; None without files.
         total_bytes: size of all inputs as they are stored; None when one is a pipe.
     """
@@ -82,6 +84,7 @@ class CaptureReader:
         self.drops = DropCounts()
         self.repeats = RepeatedPackets()
         self.warnings: list[CaptureError] = []
+        self.files: list[CaptureFacts] = []
         sizes = [known.stored_bytes for known in inputs]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
         self._block_bytes = block_bytes
@@ -154,11 +157,16 @@ class CaptureReader:
         with open_window(known.source, block_bytes if place else self._block_bytes) as window:
             self._windows.append(window)
             self._merged.append(window.name)
+            file = CaptureFacts(window.name, known.stored_bytes, known.modified_ns)
+            self.files.append(file)
             blocks = read_blocks(window, self.secrets, drops=self.drops)
             try:
-                yield from blocks
+                for block in blocks:
+                    file.add(block.time_ns)
+                    yield block
             except CaptureError as error:
                 self._warn(window.name, error.why, error.offset)
+                file.break_off(error)
             self._windows.remove(window)
             self._bytes_before += window.bytes_read
         if not self._windows:
@@ -223,11 +231,13 @@ class _Input(NamedTuple):
         first_ns: when its first packet was captured; infinity where that is not known.
         source: its path or file.
         stored_bytes: its size as it is stored; None for a pipe.
+        modified_ns: when it was written last, since 1970; None for a pipe.
     """
 
     first_ns: float
     source: Source
     stored_bytes: int | None
+    modified_ns: int | None = None
 
 
 def _in_order(sources: Sequence[Source]) -> list[_Input]:
@@ -268,11 +278,13 @@ def _captures_in(folder: Path) -> list[_Input]:
 
 def _look_into(path: Path) -> _Input:
     """Return a file as an input; its first packet may be missing or damaged."""
-    stored_bytes = path.stat().st_size
+    state = path.stat()
     with open_window(path, _PROBE_BYTES) as window:
         blocks = read_blocks(window, [])
         try:
             block = next(blocks, None)
         except CaptureError:  # reading will come to it again and report it
             block = None
-    return _Input(inf if block is None else int(block.time_ns[0]), path, stored_bytes)
+    return _Input(
+        inf if block is None else int(block.time_ns[0]), path, state.st_size, state.st_mtime_ns
+    )

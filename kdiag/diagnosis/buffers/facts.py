@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.tcp.limit import SHORT_PATH_NS
 from kdiag.errors import KdiagError
-from kdiag.net.tcp import SYSTEM_DEFAULT
-from kdiag.net.tcp_info import SocketFacts
+from kdiag.net.tcp.sockets import SYSTEM_DEFAULT
+from kdiag.net.tcp.tcp_info import SocketFacts
 
 LEFT_TO_KERNEL: Final = SYSTEM_DEFAULT
 """The size of a buffer that nobody sets; Linux lets it grow with the path."""

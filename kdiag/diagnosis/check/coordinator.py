@@ -9,6 +9,8 @@ from kdiag.diagnosis.coordinator import (
     find,
     report_on,
 )
+from kdiag.exchange.line.phrase import count
+from kdiag.findings.finding import Finding, found
 
 
 def judge_coordinator(facts: CheckFacts) -> CheckPart:
@@ -25,21 +27,40 @@ def judge_coordinator(facts: CheckFacts) -> CheckPart:
     is_own = not facts.groups
     is_denied = all(each.error in NOT_AUTHORIZED for each in reports)
     findings = [] if is_own and is_denied else find(reports, facts.coordinator)
+    findings += filter(None, (_of_session(each, facts) for each in facts.groups))
     rows = [_row(each, facts, facts.coordinator, is_own=is_own) for each in reports]
     names = [each.error for each in reports if each.error is not None and not is_own]
     return CheckPart(rows=rows, findings=findings, error_names=names)
 
 
+def _of_session(group: str, facts: CheckFacts) -> Finding | None:
+    """Return that a group would refuse a member of this configuration; None if it would not.
+
+    Groups of the consumer protocol have session timeouts of their own.
+    """
+    limits, session_ms = facts.session_limits.get(group), facts.session_timeout_ms
+    known = facts.coordinator.groups.get(group) if facts.coordinator is not None else None
+    is_classic = known is None or known.type == "classic"
+    if limits is None or session_ms is None or not is_classic:
+        return None
+    if limits.min_ms <= session_ms <= limits.max_ms:
+        return None
+    return found("KD3011", group=group, session_ms=session_ms, **limits._asdict())
+
+
 def _row(
-    report: CoordinatorReport, facts: CheckFacts, found: CoordinatorFacts, *, is_own: bool
+    report: CoordinatorReport, facts: CheckFacts, known: CoordinatorFacts, *, is_own: bool
 ) -> CheckRow:
     """Return the row of one group."""
     key, is_denied = report.key, report.error in NOT_AUTHORIZED
-    status = status_of(find([report], found))
+    status = status_of(find([report], known))
     is_absent = report.group is None and report.is_group_known and report.coordinator is not None
     if (is_own and is_denied) or (not is_own and is_absent and status is CheckStatus.OK):
         status = CheckStatus.INFO
-    detail = _detail(report, found)
+    member_count = facts.group_members.get(key)
+    detail = _detail(report, known)
+    if member_count is not None:
+        detail += f", {count(member_count, 'member')}"
     if is_absent and not is_own:
         detail += "; there is no such group"
     return CheckRow(
@@ -52,6 +73,7 @@ def _row(
             "key": key,
             "node_id": None if report.coordinator is None else report.coordinator.node_id,
             "error": report.error,
+            "members": member_count,
         },
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -110,6 +110,19 @@ class CheckedEndpoint(msgspec.Struct, kw_only=True):
         return sorted(errors, key=lambda each: -_DEPTH.index(each.layer))
 
 
+class SessionLimits(NamedTuple):
+    """What a coordinator takes as session timeouts of classic members.
+
+    Attributes:
+        node_id: the coordinator.
+        min_ms, max_ms: `group.min.session.timeout.ms`, `group.max.session.timeout.ms`.
+    """
+
+    node_id: int
+    min_ms: int
+    max_ms: int
+
+
 class CheckFacts(msgspec.Struct, kw_only=True):
     """All facts of a check.
 
@@ -131,6 +144,10 @@ class CheckFacts(msgspec.Struct, kw_only=True):
         coordinator: the coordinators of these groups, or of one of kdiag's own; None if nobody was
             asked.
         group_operations: the user's operations on each group, as bits, as far as they are known.
+        group_members: how many members each group has, as far as its coordinator told.
+        session_timeout_ms: `session.timeout.ms` of the client's configuration; None if it is not
+            wanted.
+        session_limits: what the coordinator of each group takes, as far as the user may read it.
         probe_topics: the topics of kdiag's probes that the user may see.
         probe_groups: the groups of kdiag's probes that the reachable brokers list.
         unlisted: why a reachable broker did not list its groups, by its id.
@@ -154,6 +171,9 @@ class CheckFacts(msgspec.Struct, kw_only=True):
     groups: Sequence[str] = ()
     coordinator: "CoordinatorFacts | None" = None
     group_operations: Mapping[str, int] = {}
+    group_members: Mapping[str, int] = {}
+    session_timeout_ms: int | None = None
+    session_limits: Mapping[str, SessionLimits] = {}
     probe_topics: Sequence[str] = ()
     probe_groups: Sequence[str] = ()
     unlisted: Mapping[int, str] = {}

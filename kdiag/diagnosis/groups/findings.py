@@ -3,22 +3,22 @@
 One look cannot tell a group that is stuck from one that is about to go on: it says what is so now.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Final
 
 from kdiag.clock import NS_PER_MS
+from kdiag.diagnosis.check.report import listed
 from kdiag.diagnosis.groups.model import (
     EMPTY,
     NO_PARTITION,
     STABLE,
-    DescribedMember,
     Group,
     GroupsReport,
     PartitionLag,
     as_set,
 )
-from kdiag.diagnosis.groups.rates import GroupRates
+from kdiag.diagnosis.groups.subscriptions import find_in_subscriptions
 from kdiag.findings.finding import Finding, found
 
 _SHARE: Final = "share"
@@ -30,17 +30,11 @@ _SOON_MS: Final = 24 * _MS_PER_HOUR
 _LEAST_PARTITIONS: Final = 3
 
 
-def find_all(report: GroupsReport, names: Iterable[str] = ()) -> list[Finding]:
-    """Return the findings of all groups, those of each together.
-
-    Args:
-        report: of a look.
-        names: of all groups that there are, to say which one may be meant by a name.
-    """
+def find_all(report: GroupsReport) -> list[Finding]:
+    """Return the findings of all groups, those of each together."""
     findings = [found("KD3413", node_id=node, why=why) for node, why in report.failures.items()]
-    known = [*names]
     findings += [
-        found("KD3401", group=each, similar=_similar(each, known)) for each in report.absent
+        found("KD3401", group=each, similar=_similar(each, report.names)) for each in report.absent
     ]
     for group in report.groups:
         findings += find(group)
@@ -63,7 +57,7 @@ def find(group: Group) -> Iterator[Finding]:
     yield from _unreconciled(group)
     if group.state == STABLE and group.type != _SHARE:
         yield from _unowned(group)
-        yield from _idle_members(group)
+        yield from find_in_subscriptions(group)
         yield from _never_committed(group)
         yield from _one_partition(group)
 
@@ -113,18 +107,9 @@ def _expiring(group: Group, report: GroupsReport) -> Iterator[Finding]:
             "KD3416",
             group=group.group,
             hours=max(0, round(first_ms / _MS_PER_HOUR)),
-            partitions=_listed([each for _, each in soon]),
+            partitions=listed([each for _, each in soon]),
             retention_hours=report.retention_ms // _MS_PER_HOUR,
         )
-
-
-def find_stuck(rates: Mapping[str, GroupRates], span_s: float) -> list[Finding]:
-    """Return the findings of groups that did not get on from one look to the other."""
-    return [
-        found("KD3415", group=name, span_s=round(span_s, 1), why=each.stuck)
-        for name, each in rates.items()
-        if each.stuck is not None
-    ]
 
 
 def _wrong_commits(group: Group) -> Iterator[Finding]:
@@ -135,7 +120,7 @@ def _wrong_commits(group: Group) -> Iterator[Finding]:
         if each.error == NO_PARTITION and each.committed is not None
     ]
     if gone:
-        yield found("KD3407", group=group.group, count=len(gone), partitions=_listed(gone))
+        yield found("KD3407", group=group.group, count=len(gone), partitions=listed(gone))
     for each in group.partitions:
         if each.committed is None or each.start is None or each.end is None:
             continue
@@ -173,7 +158,7 @@ def _held_back(group: Group) -> Iterator[Finding]:
 def _unreconciled(group: Group) -> Iterator[Finding]:
     members = [each for each in group.members or () if not each.is_reconciled]
     if members:
-        yield found("KD3409", group=group.group, count=len(members), members=_named(members))
+        yield found("KD3409", group=group.group, count=len(members), members=listed(members))
 
 
 def _unowned(group: Group) -> Iterator[Finding]:
@@ -193,15 +178,7 @@ def _unowned(group: Group) -> Iterator[Finding]:
         if each.topic in wanted and each.error is None and (each.topic, each.partition) not in owned
     ]
     if unowned:
-        yield found("KD3404", group=group.group, count=len(unowned), partitions=_listed(unowned))
-
-
-def _idle_members(group: Group) -> Iterator[Finding]:
-    members = group.members or ()
-    idle = [each for each in members if each.assignment is not None and not as_set(each.assignment)]
-    if idle:
-        total, count = len(members), len(idle)
-        yield found("KD3405", group=group.group, count=count, total=total, members=_named(idle))
+        yield found("KD3404", group=group.group, count=len(unowned), partitions=listed(unowned))
 
 
 def _never_committed(group: Group) -> Iterator[Finding]:
@@ -235,25 +212,7 @@ def _one_partition(group: Group) -> Iterator[Finding]:
 
 def _owner(group: Group, partition: PartitionLag) -> str:
     member = group.member(partition.member_id)
-    return "" if member is None else f", of {_name(member)}"
-
-
-def _name(member: DescribedMember) -> str:
-    return f"{member.instance_id or member.client_id or member.member_id} at {member.host}"
-
-
-def _named(members: Sequence[DescribedMember]) -> str:
-    return _some([_name(each) for each in members])
-
-
-def _listed(partitions: Sequence[PartitionLag]) -> str:
-    return _some([str(each) for each in partitions])
-
-
-def _some(texts: Sequence[str]) -> str:
-    more = len(texts) - _SHOWN
-    shown = ", ".join(texts[:_SHOWN])
-    return f"{shown} and {more} more" if more > 0 else shown
+    return "" if member is None else f", of {member}"
 
 
 def _similar(name: str, names: Sequence[str]) -> str:

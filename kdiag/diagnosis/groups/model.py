@@ -37,7 +37,9 @@ class DescribedMember(msgspec.Struct, kw_only=True):
         client_id, host: of the client; the host as the coordinator sees it.
         rack: `client.rack`, where the coordinator tells it.
         epoch: of the member; None in classic groups.
+        protocol: `classic` or `consumer`, in a group that may have both; None where it is not told.
         subscribed: the topics that it wants; None where they are not told.
+        pattern: of further topics, which are not told.
         assignment: what it owns; None where that cannot be read.
         target: what it is to own, of groups whose coordinator assigns.
     """
@@ -48,9 +50,14 @@ class DescribedMember(msgspec.Struct, kw_only=True):
     host: str = ""
     rack: str | None = None
     epoch: int | None = None
+    protocol: str | None = None
     subscribed: Sequence[str] | None = None
+    pattern: str | None = None
     assignment: Assignment | None = None
     target: Assignment | None = None
+
+    def __str__(self) -> str:
+        return f"{self.instance_id or self.client_id or self.member_id} at {self.host}"
 
     @property
     def is_reconciled(self) -> bool:
@@ -101,6 +108,17 @@ class PartitionLag(msgspec.Struct, kw_only=True):
         return max(self.committed, self.start or 0)
 
 
+class GroupTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """The sums over members and partitions of a group; the attributes are those of `Group`."""
+
+    member_count: int | None
+    partition_count: int
+    uncommitted_count: int
+    lag: int | None
+    lag_ms: float | None
+    is_lag_exact: bool
+
+
 class Group(msgspec.Struct, kw_only=True):
     """A group; None for what is not known.
 
@@ -115,7 +133,10 @@ class Group(msgspec.Struct, kw_only=True):
         assignment_epoch: the epoch that the target assignment is for.
         members: None if they could not be asked for.
         partitions: those that it has committed, or that its members own.
+        topic_errors: why topics that its members want cannot be read: Kafka's names.
         error: why something is not known.
+        totals: the sums over members and partitions that it had before it was condensed; None of a
+            whole group.
     """
 
     group: str
@@ -128,17 +149,47 @@ class Group(msgspec.Struct, kw_only=True):
     assignment_epoch: int | None = None
     members: Sequence[DescribedMember] | None = None
     partitions: Sequence[PartitionLag] = ()
+    topic_errors: Mapping[str, str] = {}
     error: str | None = None
+    totals: GroupTotals | None = None
+
+    def condense(self) -> None:
+        """Keep the sums alone: of many groups, members and partitions do not fit into memory."""
+        self.totals = GroupTotals(
+            member_count=self.member_count,
+            partition_count=self.partition_count,
+            uncommitted_count=self.uncommitted_count,
+            lag=self.lag,
+            lag_ms=self.lag_ms,
+            is_lag_exact=self.is_lag_exact,
+        )
+        self.members, self.partitions, self.topic_errors = None, (), {}
+
+    @property
+    def member_count(self) -> int | None:
+        """Return how many members it has; None if they could not be asked for."""
+        if self.totals is not None:
+            return self.totals.member_count
+        return None if self.members is None else len(self.members)
+
+    @property
+    def partition_count(self) -> int:
+        """Return how many partitions are told of."""
+        return len(self.partitions) if self.totals is None else self.totals.partition_count
 
     @property
     def lag(self) -> int | None:
         """Return the records to be read of all partitions; None if none is known."""
+        if self.totals is not None:
+            return self.totals.lag
         known = [each.lag for each in self.partitions if each.lag is not None]
         return sum(known) if known else None
 
     @property
     def lag_ms(self) -> float | None:
         """Return the age of the oldest record that is read next; None if none is known."""
+        if self.totals is not None:
+            return self.totals.lag_ms
         return max(
             (each.lag_ms for each in self.partitions if each.lag_ms is not None), default=None
         )
@@ -146,11 +197,15 @@ class Group(msgspec.Struct, kw_only=True):
     @property
     def is_lag_exact(self) -> bool:
         """Return whether all records to be read were counted."""
+        if self.totals is not None:
+            return self.totals.is_lag_exact
         return all(each.is_lag_exact for each in self.partitions if each.lag)
 
     @property
     def uncommitted_count(self) -> int:
         """Return how many of the partitions have no commit: their lag nobody can tell."""
+        if self.totals is not None:
+            return self.totals.uncommitted_count
         return sum(each.committed is None for each in self.partitions)
 
     @property
@@ -174,6 +229,7 @@ class GroupsReport(msgspec.Struct, kw_only=True):
         warnings: what is not known, and why.
         retention_ms: how long brokers keep commits of groups without members; None if it is not
             known.
+        names: of all groups that brokers listed, those that were not asked about too.
     """
 
     at_ns: int
@@ -182,6 +238,7 @@ class GroupsReport(msgspec.Struct, kw_only=True):
     absent: Sequence[str] = ()
     warnings: Sequence[str] = ()
     retention_ms: int | None = None
+    names: Sequence[str] = ()
 
 
 def as_set(assignment: Assignment) -> set[tuple[str, int]]:

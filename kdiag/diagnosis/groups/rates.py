@@ -8,10 +8,20 @@ Retention moves the start of a log; where it comes nearer to the commit, it will
 read.
 """
 
+from collections.abc import Sequence
+from typing import Final
+
 import msgspec
 
 from kdiag.clock import NS_PER_S
+from kdiag.diagnosis.check.report import listed
 from kdiag.diagnosis.groups.model import Group, GroupsReport, PartitionLag
+
+_PREPARING: Final = "PreparingRebalance"
+_COMPLETING: Final = "CompletingRebalance"
+
+_Pairs = list[tuple[PartitionLag, PartitionLag]]
+"""Each partition at the first look and at the second."""
 
 
 class GroupRates(msgspec.Struct, kw_only=True):
@@ -58,11 +68,11 @@ def _rates(before: Group, after: Group, span_s: float) -> GroupRates:
         produced_per_s=round(produced / span_s, 1),
         left_s=_left_s(after.lag, (consumed - produced) / span_s),
         lost_s=min(filter(None, (_lost_s(*pair, span_s) for pair in pairs)), default=None),
-        stuck=_stuck_rebalancing(before, after) or _stuck_reading(pairs, consumed),
+        stuck=_stuck_rebalancing(before, after) or _stuck_reading(after, pairs),
     )
 
 
-def _moved(pairs: list[tuple[PartitionLag, PartitionLag]], name: str) -> int | None:
+def _moved(pairs: _Pairs, name: str) -> int | None:
     """Return by how much an offset moved, of all partitions where both looks know it."""
     known = [(getattr(old, name), getattr(new, name)) for old, new in pairs]
     moves = [max(0, new - old) for old, new in known if old is not None and new is not None]
@@ -87,15 +97,59 @@ def _lost_s(before: PartitionLag, after: PartitionLag, span_s: float) -> float |
 
 def _stuck_rebalancing(before: Group, after: Group) -> str | None:
     """Return the state of a group that was rebalancing in the same epoch at both looks."""
-    is_same = before.state == after.state and before.epoch == after.epoch
-    return f"it stays in {after.state}" if before.is_rebalancing and is_same else None
-
-
-def _stuck_reading(pairs: list[tuple[PartitionLag, PartitionLag]], consumed: int) -> str | None:
-    """Return what is not read on, if members own it, records wait, and nothing was committed."""
-    waiting = [new for old, new in pairs if old.lag and new.lag and new.member_id is not None]
-    if consumed or not waiting:
+    if not before.is_rebalancing or (before.state, before.epoch) != (after.state, after.epoch):
         return None
-    first = max(waiting, key=lambda each: each.lag or 0)
-    others = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
-    return f"nothing was committed, and {first}{others} has records to read"
+    return f"it stays in {after.state}{_awaited(before, after)}"
+
+
+def _awaited(before: Group, after: Group) -> str:
+    """Return what a group waits for in its state, if that is known."""
+    were_there = {each.member_id for each in before.members or ()}
+    stayed = [each for each in after.members or () if each.member_id in were_there]
+    if after.state == _PREPARING and stayed:
+        return f", until these have joined again, or are given up: {listed(stayed)}"
+    if after.state == _COMPLETING and stayed:
+        return f", until one of these, its leader, has sent the assignment: {listed(stayed)}"
+    late = [each for each in stayed if not each.is_reconciled]
+    return f", until these own what they are to own: {listed(late)}" if late else ""
+
+
+def _stuck_reading(after: Group, pairs: _Pairs) -> str | None:
+    """Return what is not read on though records wait and a member owns it.
+
+    A member that commits other partitions lives and polls: then it is the partition. One that
+    commits nothing while others do is at fault itself.
+    """
+    still = [
+        new
+        for old, new in pairs
+        if old.lag
+        and new.lag
+        and new.member_id is not None
+        and (old.member_id, old.committed) == (new.member_id, new.committed)
+    ]
+    if not still:
+        return None
+    moving = {new.member_id for old, new in pairs if old.committed != new.committed} - {None}
+    if not moving:
+        return f"nothing was committed, and {_most_behind(still)} has records to read"
+    at_partition = [each for each in still if each.member_id in moving]
+    if at_partition:
+        first = max(at_partition, key=lambda each: each.lag or 0)
+        return (
+            f"{_most_behind(at_partition)} stayed at offset {first.committed}, while its member "
+            f"{after.member(first.member_id)} committed other partitions: it paused this one, or "
+            "fails at one record"
+        )
+    first = max(still, key=lambda each: each.lag or 0)
+    return (
+        f"member {after.member(first.member_id)} committed nothing, and {_most_behind(still)} has "
+        "records to read, while other members read on"
+    )
+
+
+def _most_behind(partitions: Sequence[PartitionLag]) -> str:
+    """Return the partition with the most lag, and how many others there are."""
+    first = max(partitions, key=lambda each: each.lag or 0)
+    others = f" and {len(partitions) - 1} more" if len(partitions) > 1 else ""
+    return f"{first}{others}"

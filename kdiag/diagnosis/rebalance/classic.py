@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance import reasons
 from kdiag.diagnosis.rebalance.events import (
     Beat,
@@ -46,6 +47,9 @@ from kdiag.diagnosis.rebalance.roster import Member, Roster
 
 _TO_JOIN_AGAIN: Final = "REBALANCE_IN_PROGRESS"
 _UNASKED: Final = "nobody told it to, and nobody came or went"
+_NOT_LET_IN: Final = frozenset(
+    {"INCONSISTENT_GROUP_PROTOCOL", "INVALID_SESSION_TIMEOUT", "GROUP_MAX_SIZE_REACHED"}
+)
 _SKIPPED: Final = "generations between are missing, so it may be the cause of another one"
 
 
@@ -383,6 +387,10 @@ class ClassicGroup:
 
     def _count_refusal(self, event: Beat | SyncAnswered | JoinAnswered, error: str) -> None:
         refusals = self.history.refusals
+        if isinstance(event, JoinAnswered) and error in _NOT_LET_IN:
+            client = event.asked.client
+            place = (error, _asked_for(event.asked), client.client_id, client.host)
+            refusals.joins[place] = refusals.joins.get(place, 0) + 1
         if isinstance(event, Beat) and not event.is_heartbeat:
             refusals.commits[error] = refusals.commits.get(error, 0) + 1
         member = self._roster.member(event.member_id)
@@ -579,3 +587,10 @@ def _as_poll_timeout(cause: RebalanceCause, member: Member) -> RebalanceCause:
         f"of {limit_s:g} s had passed since its assignment"
     )
     return replace(cause, cause=CauseKind.POLL_TIMEOUT, confidence=Confidence.LIKELY, note=note)
+
+
+def _asked_for(asked: JoinAsked) -> str:
+    """Return what a coordinator may refuse of a JoinGroup."""
+    assignors = "/".join(asked.subscription.assignors) or "none"
+    seconds = asked.session_timeout_ns / NS_PER_S
+    return f"assignors {assignors}, session.timeout.ms {seconds:g} s"

@@ -51,6 +51,11 @@ class _Untold(NamedTuple):
     answered: int | None
 
 
+_UNSEEN_TOPICS: Final = (
+    "it told its topics, as members do when they have others; those before were not seen"
+)
+
+
 class EpochGroup:
     """One consumer, share or streams group; takes its events in the order of time.
 
@@ -185,8 +190,10 @@ class EpochGroup:
 
     def _goes_on(self, event: EpochBeat) -> None:
         known = self._topics.get(event.member_id)
-        if known is not None and event.topics is not None and known != event.topics:
-            self._wait(event, CauseKind.SUBSCRIPTION_CHANGED, Confidence.CERTAIN, None)
+        if event.topics is not None and known != event.topics:
+            sure = Confidence.LIKELY if known is None else Confidence.CERTAIN
+            note = _UNSEEN_TOPICS if known is None else None
+            self._wait(event, CauseKind.SUBSCRIPTION_CHANGED, sure, note)
         former = self._assignors.get(event.member_id)
         if former and event.assignor and former != event.assignor:
             self._wait(event, CauseKind.ASSIGNOR_CHANGED, Confidence.CERTAIN, None)

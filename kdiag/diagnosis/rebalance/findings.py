@@ -31,6 +31,20 @@ _LATE_NS: Final = 30 * NS_PER_S
 _COMES: Final = frozenset({CauseKind.MEMBER_JOINED, CauseKind.MEMBER_RESTARTED})
 _GOES: Final = frozenset({CauseKind.MEMBER_LEFT, CauseKind.MEMBER_FAILED})
 _UNNAMED: Final = "a client without id"
+_FIXES_OF_JOINS: Final = {
+    "INCONSISTENT_GROUP_PROTOCOL": (
+        "Give all members of the group an assignor in common (partition.assignment.strategy), or "
+        "this application a group id of its own"
+    ),
+    "INVALID_SESSION_TIMEOUT": (
+        "Set session.timeout.ms between group.min.session.timeout.ms and "
+        "group.max.session.timeout.ms of the brokers, 6 s and 30 min by default"
+    ),
+    "GROUP_MAX_SIZE_REACHED": (
+        "Raise group.max.size of the brokers, or start fewer members: more than the partitions "
+        "have nothing to do"
+    ),
+}
 
 
 def find(history: GroupHistory) -> list[Finding]:
@@ -43,6 +57,7 @@ def find(history: GroupHistory) -> list[Finding]:
         *_removed_alive(history),
         *_poll_timeouts(history),
         *_refused_commits(history),
+        *_refused_joins(history),
         *_restarts(history),
         *_flapping(history),
         *_lost_coordinators(history),
@@ -185,6 +200,22 @@ def _refused_commits(history: GroupHistory) -> Iterator[Finding]:
             commits=counted(sum(commits.values()), "commit"),
             errors=named,
             error=max(commits, key=commits.__getitem__),
+        )
+
+
+def _refused_joins(history: GroupHistory) -> Iterator[Finding]:
+    """Find clients that the group does not take, which nothing else tells of them."""
+    for (error, asked, client_id, host), times in history.refusals.joins.items():
+        yield found(
+            "KD3312",
+            group=history.group,
+            client=client_id or _UNNAMED,
+            host=host,
+            error=error,
+            asked=asked,
+            count=times,
+            times="once" if times == 1 else f"{times} times",
+            fix=_FIXES_OF_JOINS[error],
         )
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable
 
 from kdiag.diagnosis.rebalance.classic import ClassicGroup
-from kdiag.diagnosis.rebalance.classic_records import RecordedClassicGroup
-from kdiag.diagnosis.rebalance.epoch_records import RecordedEpochGroup
 from kdiag.diagnosis.rebalance.epochs import EpochGroup
 from kdiag.diagnosis.rebalance.events import (
     Beat,
@@ -20,6 +18,9 @@ from kdiag.diagnosis.rebalance.events import (
     SyncAsked,
 )
 from kdiag.diagnosis.rebalance.model import GroupHistory, GroupType
+from kdiag.diagnosis.rebalance.records.classic_records import RecordedClassicGroup
+from kdiag.diagnosis.rebalance.records.epoch_records import RecordedEpochGroup
+from kdiag.diagnosis.rebalance.records.record_words import RECORDS, RecordWords
 
 _OF_CLASSIC = JoinAsked | JoinAnswered | SyncAsked | SyncAnswered | Leaving
 
@@ -84,12 +85,16 @@ def histories_of_records(
 class RecordedGroups:
     """The groups that records of `__consumer_offsets` tell of, as they come."""
 
-    def __init__(self, topic_name: Callable[[str], str | None]) -> None:
+    def __init__(
+        self, topic_name: Callable[[str], str | None], words: RecordWords = RECORDS
+    ) -> None:
         """Begin with none.
 
         Args:
             topic_name: returns the name of a topic id, in Kafka's text form.
+            words: what is said of what the source does not tell.
         """
+        self._words = words
         self._topic_name = topic_name
         self._groups: dict[tuple[str, GroupType], RecordedClassicGroup | RecordedEpochGroup] = {}
 
@@ -99,9 +104,9 @@ class RecordedGroups:
         key = (record.group, kind)
         if key not in self._groups:
             self._groups[key] = (
-                RecordedClassicGroup(record.group)
+                RecordedClassicGroup(record.group, self._words)
                 if kind is GroupType.CLASSIC
-                else RecordedEpochGroup(record.group, kind, self._topic_name)
+                else RecordedEpochGroup(record.group, kind, self._topic_name, self._words)
             )
         self._groups[key].take(record)
 

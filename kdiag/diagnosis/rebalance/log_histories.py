@@ -64,10 +64,7 @@ class _LoggedGroup:
         for cause in self._waiting:
             last = self._last_generation
             if last is not None:
-                sure = Confidence.LIKELY
-                note = "the log does not tell the epoch that it made"
-                causes = [replace(cause, confidence=sure, note=note)]
-                self._add(last + 1, causes, cause.at_ns).is_told = False
+                self._add(last + 1, [_of_some_epoch(cause)], cause.at_ns).is_told = False
         self._waiting = []
         return self._history
 
@@ -177,8 +174,28 @@ class _LoggedGroup:
             cause = self._cause(self._hash, CauseKind.PARTITIONS_CHANGED)
             causes = [replace(cause, confidence=Confidence.LIKELY, note=note)]
         self._hash = None
-        epoch = int(line.fields["generation"])
-        self._open = self._add(epoch, causes, line.at_ns, previous=self._last_generation)
+        self._begin(int(line.fields["generation"]), causes, line.at_ns)
+
+    def _epoch_assigned(self, line: LogLine) -> None:
+        """Some epochs are told with their assignment alone, as those after a crash are."""
+        if self._history.type is GroupType.CLASSIC:
+            self._history.type = GroupType.CONSUMER
+        epoch, last = int(line.fields["generation"]), self._last_generation
+        if last is None or epoch > last:
+            causes, self._waiting = self._waiting, []
+            self._begin(epoch, causes, line.at_ns)
+
+    def _begin(self, epoch: int, causes: list[RebalanceCause], at_ns: int) -> None:
+        """Begin an epoch, and those before it that no line told of: each cause made one."""
+        last = self._last_generation
+        untold = 0 if last is None else epoch - last - 1
+        if untold and len(causes) == untold + 1:
+            for number, cause in enumerate(causes[:-1], epoch - untold):
+                self._add(number, [_of_some_epoch(cause)], cause.at_ns, previous=number - 1)
+            causes = causes[-1:]
+        elif untold:
+            causes = [_of_some_epoch(each) for each in causes]
+        self._open = self._add(epoch, causes, at_ns, previous=self._last_generation)
 
     def _epoch_settled(self, line: LogLine) -> None:
         self._note_member(line, line.fields.get("member"))
@@ -247,6 +264,11 @@ class _LoggedGroup:
         known.last_ns = max(known.last_ns, line.at_ns)
 
 
+def _of_some_epoch(cause: RebalanceCause) -> RebalanceCause:
+    note = "the log does not tell the epoch that it made"
+    return replace(cause, confidence=Confidence.LIKELY, note=note)
+
+
 _RECENT: Final = 50
 _NOT_GIVEN: Final = frozenset({"not provided", "null"})
 _TAKERS: Final = {
@@ -263,5 +285,6 @@ _TAKERS: Final = {
     Line.EPOCH_SUBSCRIBED: _LoggedGroup._epoch_subscribed,  # noqa: SLF001 - as above
     Line.EPOCH_HASHED: _LoggedGroup._epoch_hashed,  # noqa: SLF001 - as above
     Line.EPOCH_BUMPED: _LoggedGroup._epoch_bumped,  # noqa: SLF001 - as above
+    Line.EPOCH_ASSIGNED: _LoggedGroup._epoch_assigned,  # noqa: SLF001 - as above
     Line.EPOCH_SETTLED: _LoggedGroup._epoch_settled,  # noqa: SLF001 - as above
 }

@@ -31,6 +31,7 @@ class Line(Enum):
     EPOCH_SUBSCRIBED = auto()
     EPOCH_HASHED = auto()
     EPOCH_BUMPED = auto()
+    EPOCH_ASSIGNED = auto()
     EPOCH_SETTLED = auto()
 
 
@@ -170,8 +171,9 @@ _SENTENCES: Final = tuple(
             Line.EPOCH_FENCED,
             "fenced from the ",
             (
-                rf"\[GroupId (?P<group>.+?)\](?:\[MemberId (?P<streams_member>.+?)\])? Member "
-                rf"(?:{_MEMBER} )?fenced from the (?:streams )?group because (?P<reason>.*?)\.?$"
+                rf"\[GroupId (?P<group>.+?)\](?:\[MemberId (?P<streams_member>.+?)\])? "
+                rf"(?:Streams m|M)ember (?:{_MEMBER} )?fenced from the (?:streams )?group because "
+                r"(?P<reason>.*?)\.*$"
             ),
         ),
         (
@@ -188,6 +190,11 @@ _SENTENCES: Final = tuple(
             Line.EPOCH_BUMPED,
             "group epoch to ",
             rf"{_OF_GROUP}Bumped (?P<type>streams )?group epoch to (?P<generation>\d+)",
+        ),
+        (
+            Line.EPOCH_ASSIGNED,
+            "Computed a new target assignment",
+            rf"{_OF_GROUP}Computed a new target assignment for epoch (?P<generation>\d+)",
         ),
         (
             Line.EPOCH_SETTLED,

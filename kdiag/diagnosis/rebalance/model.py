@@ -208,12 +208,15 @@ class Refusals(msgspec.Struct):
         fenced: how often a static member was told that another one has its instance id.
         unknown: how often a member was told that it is none (any more), by its id.
         coordinator: how often a broker did not coordinate the group, or not yet, by error.
+        joins: how often a client was not let in for what it asked for: by error, what that was, and
+            the client's id and host.
     """
 
     commits: dict[str, int] = {}
     fenced: dict[str, int] = {}
     unknown: dict[str, int] = {}
     coordinator: dict[str, int] = {}
+    joins: dict[tuple[str, str, str | None, str | None], int] = {}
 
     def note_lost_coordinator(self, error: str) -> bool:
         """Count an error if it says that the broker does not coordinate the group (yet)."""

@@ -9,11 +9,12 @@ import msgspec
 from kdiag.clock import NS_PER_S
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.documents.document import SCHEMA, in_us
+from kdiag.exchange.documents.document import SCHEMA, Clockface, in_us
 from kdiag.exchange.documents.tcp import tcp_document
 from kdiag.exchange.model import Connection, Exchange, Protocol, Status
 from kdiag.exchange.summary.fingerprint import FingerprintCache
 from kdiag.exchange.summary.measures import Measures
+from kdiag.exchange.summary.slowest import SlowestExchanges
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
 
@@ -42,6 +43,18 @@ class _Tally(msgspec.Struct):
     alike: _Alike
     measures: Measures
     count: int = 0
+
+
+class _Known(NamedTuple):
+    """What is known of exchanges with the same fingerprint.
+
+    Attributes:
+        tally: counts them.
+        again: counts another one for who watches; None if nobody does.
+    """
+
+    tally: _Tally
+    again: Callable[[Exchange], None] | None
 
 
 class Totals(msgspec.Struct, kw_only=True):
@@ -87,6 +100,10 @@ class Summary:
         troubles: connections that were not made, or whose TLS is not readable, by broker and why.
         unidentified_ports: connections with bytes that nothing identified, by the broker's port.
         measures: bytes and latencies by (API key, version).
+        brokers: connections with Kafka by the address of the broker.
+        slowest: the exchanges that took longest.
+        watch: is given each exchange that is read, and returns what is given those that are like
+            it, or None; None if nobody watches.
     """
 
     def __init__(self, names: TopicNames) -> None:
@@ -96,9 +113,12 @@ class Summary:
         self.troubles: Counter[tuple[str, str]] = Counter()
         self.unidentified_ports: Counter[int] = Counter()
         self.measures: dict[Kind, Measures] = {}
+        self.brokers: Counter[str] = Counter()
+        self.slowest = SlowestExchanges()
         self._names = names
         self._alike: dict[tuple[object, ...], _Tally] = {}
-        self._tallies: FingerprintCache[_Tally] | None = None
+        self._tallies: FingerprintCache[_Known] | None = None
+        self.watch: Callable[[Dissection], Callable[[Exchange], None] | None] | None = None
 
     def add(self, dissection: Dissection) -> None:
         """Count an exchange; its bodies are decoded for status, error and topics."""
@@ -119,23 +139,36 @@ class Summary:
             tally = self._alike[attributes] = _Tally(alike, measures)
         tally.count += 1
         tally.measures.add(exchange)
+        if exchange.end_ns - exchange.time_ns > self.slowest.floor_ns:
+            self.slowest.offer(exchange)
+        again = None if self.watch is None else self.watch(dissection)
         if self._tallies is not None:
-            self._tallies.keep(dissection, tally)
+            self._tallies.keep(dissection, _Known(tally, again))
 
     def add_like(self, exchange: Exchange) -> bool:
         """Count an exchange without decoding it, if its fingerprint is known; return whether."""
         if self._tallies is None:
             self._tallies = FingerprintCache()
-        tally = self._tallies.find(exchange)
-        if tally is None:
+        known = self._tallies.find(exchange)
+        if known is None:
             return False
+        tally, again = known
         tally.count += 1
         tally.measures.add(exchange)
+        request, response = exchange.request, exchange.response
+        assert request is not None  # both are there where the fingerprint is
+        assert response is not None
+        if response.last_byte_ns - request.last_byte_ns > self.slowest.floor_ns:
+            self.slowest.offer(exchange)
+        if again is not None:
+            again(exchange)
         return True
 
     def add_connection(self, connection: Connection) -> None:
         """Count a connection that has ended."""
         self.protocols[connection.protocol] += 1
+        if connection.protocol is Protocol.KAFKA:
+            self.brokers[connection.broker] += 1
         if connection.protocol is Protocol.UNKNOWN:
             self.unidentified_ports[int(connection.broker.rpartition(":")[2])] += 1
         trouble = connection.trouble
@@ -232,11 +265,15 @@ class Summary:
             "clients": dict(self.clients.most_common()),
             "client_software": dict(self.software.most_common()),
             "topics": dict(self.topics.most_common()),
+            "brokers": dict(self.brokers.most_common()),
+            "slowest": [each.document() for each in self.slowest.exchanges()],
             "protocols": {each.value: count for each, count in self.protocols.most_common()},
             "connection_troubles": [
                 {"broker": broker, "trouble": trouble, "count": number}
                 for (broker, trouble), number in self.troubles.most_common()
             ],
+            "first_time": Clockface().text(totals.first_ns) if totals.first_ns else None,
+            "last_time": Clockface().text(totals.last_ns) if totals.last_ns else None,
             "duration_s": (totals.last_ns - totals.first_ns) / NS_PER_S,
             "warnings": totals.warnings,
             "capture": totals.capture,

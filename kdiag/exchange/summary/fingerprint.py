@@ -5,12 +5,12 @@ the contents of records. The fingerprint of an exchange is its API, version, cli
 every byte but these:
 
     0 ..       correlation id
-    body       numbers of fixed size, unless they are error codes
+    body       numbers of fixed size, unless they are error codes or the time of a quota
     records    all of a batch of magic 2, unless it is the batch's size or its magic
 
 These bytes change neither the place of a field, nor whether the message is readable, nor a topic,
-nor an error. So once an exchange was decoded, all that a summary counts of those with the same
-fingerprint is known.
+nor an error, nor a quota. So once an exchange was decoded, all that a summary counts of those with
+the same fingerprint is known.
 """
 
 import re
@@ -26,7 +26,7 @@ from kdiag.exchange.side import Side
 from kdiag.wire.codec.explain import explain
 from kdiag.wire.records.batch import MAGIC_2
 from kdiag.wire.records.batches import read_batches
-from kdiag.wire.schema import Kind, Struct, fields_of
+from kdiag.wire.schema import Field, Kind, Struct, fields_of
 
 _REPEATS: Final = 16  # of a shape, until it is worth the time to find out which bytes matter
 _MAX_SHAPES: Final = 10_000
@@ -38,6 +38,7 @@ _MAX_PIECES: Final = 32
 
 _REQUEST_START: Final = 8  # API, version, correlation id
 _RESPONSE_START: Final = 4  # correlation id
+_THROTTLE: Final = "throttleTimeMs"
 _INDEX: Final = re.compile(r"\[\d+\]")
 _NUMBERS: Final = (Kind.INT16, Kind.UINT16, Kind.INT32, Kind.UINT32, Kind.INT64, Kind.FLOAT64)
 _BATCH_SIZE: Final = (8, 12)
@@ -163,13 +164,18 @@ def _free(side: Side) -> Iterator[tuple[int, int]]:
 
 @cache
 def _number_paths(cls: type[Struct], version: int) -> frozenset[str]:
-    """Return the paths, without indexes, of single numbers that are not error codes."""
+    """Return the paths, without indexes, of single numbers that do not matter."""
     paths = set()
     for field in fields_of(cls):
         if field.is_in(version):
-            if field.kind in _NUMBERS and not field.is_array and not is_error_code(field):
+            if field.kind in _NUMBERS and not field.is_array and not _matters(field):
                 paths.add(field.json_name)
             if not isinstance(field.kind, Kind):
                 inner = _number_paths(field.kind, version)
                 paths.update(f"{field.json_name}.{each}" for each in inner)
     return frozenset(paths)
+
+
+def _matters(field: Field) -> bool:
+    """Return whether a number counts: an error, or how long a quota holds the client back."""
+    return is_error_code(field) or field.json_name == _THROTTLE

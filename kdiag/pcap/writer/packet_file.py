@@ -17,18 +17,19 @@ import numpy.typing as npt
 from kdiag.clock import NS_PER_S
 from kdiag.errors import CaptureError
 from kdiag.pcap.files.block import PacketBlock
-from kdiag.pcap.writer.savefile import CaptureFile, file_header
-
-PCAPNG_SUFFIX: Final = ".pcapng"
+from kdiag.pcap.writer.savefile import (
+    PCAPNG_SUFFIX,
+    CaptureFile,
+    file_header,
+    interface_block,
+    section_header,
+)
 
 _SNAPLEN: Final = 262_144
 _SNAPLEN_AT: Final = 16
 _UINT32: Final = Struct("<I")
-_SECTION: Final = Struct("<IIIHHqI").pack(0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
-_INTERFACE: Final = Struct("<IIHHIHHB3xHHI")  # with the option if_tsresol: 10**-9 s
 _PACKET: Final = 6
 _PACKET_FRAME_BYTES: Final = 32
-_TSRESOL: Final = 9
 
 
 class PacketFile(CaptureFile):
@@ -46,7 +47,7 @@ class PacketFile(CaptureFile):
         self._interfaces: dict[int, int] = {}
         self._largest = 0
         if self._is_pcapng:
-            self._write(_SECTION)
+            self._write(section_header())
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
@@ -109,9 +110,7 @@ class PacketFile(CaptureFile):
     def _add_interface(self, link_type: int) -> None:
         self._interfaces[link_type] = number = len(self._interfaces)
         if self._is_pcapng:
-            fields = (link_type, 0, 0, _TSRESOL, 1, _TSRESOL, 0, 0)
-            size = _INTERFACE.size
-            self._write(_INTERFACE.pack(1, size, *fields, size))
+            self._write(interface_block(link_type))
         elif not number:
             self._write(file_header(link_type))
         else:

@@ -1,4 +1,7 @@
+import pytest
+
 from kdiag.diagnosis.check.coordinator import judge_coordinator
+from kdiag.diagnosis.check.facts import SessionLimits
 from kdiag.diagnosis.check.report import CheckStatus
 from kdiag.diagnosis.coordinator import (
     BrokerAnswer,
@@ -44,7 +47,11 @@ def test_the_coordinator_of_a_group_is_told_with_its_partition_and_state() -> No
     assert row.detail == (
         "broker 2 at kafka-2:9092, by __consumer_offsets[0]; consumer group, Stable"
     )
-    assert row.facts == {"key": "billing", "node_id": 2, "error": None}
+    assert row.facts == {"key": "billing", "node_id": 2, "error": None, "members": None}
+    known = facts(coordinator=found, groups=["billing"], group_members={"billing": 3})
+    (row,) = judge_coordinator(known).rows
+    assert row.detail.endswith("; consumer group, Stable, 3 members")
+    assert row.facts["members"] == 3
 
 
 def test_a_group_that_the_user_may_not_see_is_a_matter_of_rights() -> None:
@@ -81,3 +88,35 @@ def test_a_group_that_does_not_exist_is_not_ok_without_a_word() -> None:
     (row,) = judge_coordinator(facts(coordinator=coordinator(), groups=["billing"])).rows
     assert row.status is CheckStatus.INFO
     assert row.detail.endswith("; there is no such group")
+
+
+@pytest.mark.parametrize(
+    ("group", "session_ms", "ids"),
+    [
+        (None, 6000, []),
+        (None, 5999, ["KD3011"]),
+        (GroupState("classic", "Empty"), 1_800_001, ["KD3011"]),
+        (GroupState("consumer", "Empty"), 1, []),
+        (None, None, []),
+    ],
+)
+def test_a_session_timeout_that_the_coordinator_refuses_is_found(
+    group: GroupState | None, session_ms: int | None, ids: list[str]
+) -> None:
+    """Before a member is; brokers have their own for groups of the consumer protocol."""
+    known = facts(
+        coordinator=coordinator(group=group),
+        groups=["billing"],
+        session_timeout_ms=session_ms,
+        session_limits={"billing": SessionLimits(2, 6000, 1_800_000)},
+    )
+    findings = judge_coordinator(known).findings
+    assert [each.id for each in findings] == ids
+    if ids:
+        assert f"session.timeout.ms is {session_ms} here" in findings[0].title
+
+
+def test_limits_that_may_not_be_read_are_no_fault() -> None:
+    """Nothing is guessed."""
+    known = facts(coordinator=coordinator(), groups=["billing"], session_timeout_ms=1)
+    assert judge_coordinator(known).findings == []

@@ -2,9 +2,8 @@ from typing import Any
 
 import pytest
 
-from kdiag.diagnosis.groups.findings import above_bar, find, find_all, find_stuck
+from kdiag.diagnosis.groups.findings import above_bar, find, find_all
 from kdiag.diagnosis.groups.model import DescribedMember, Group, GroupsReport, PartitionLag
-from kdiag.diagnosis.groups.rates import GroupRates
 
 
 def partition(number: int = 0, **facts: Any) -> PartitionLag:
@@ -86,7 +85,8 @@ def test_what_cannot_be_read_is_no_problem() -> None:
 def test_a_name_that_nobody_has() -> None:
     """Something similar may have been meant; a broker that is silent is told as well."""
     report = GroupsReport(at_ns=0, groups=[], failures={2: "no answer"}, absent=["biling"])
-    silent, absent = find_all(report, ["billing", "clicks"])
+    report.names = ["billing", "clicks"]
+    silent, absent = find_all(report)
     assert (silent.id, silent.evidence["node_id"]) == ("KD3413", 2)
     assert absent.fix.endswith("the names that there are, such as billing.")
 
@@ -120,10 +120,3 @@ def test_a_bar_is_passed_by_more_than_it() -> None:
     assert by_time is not None
     assert by_time.evidence["partition"] == "orders[0]"
     assert above_bar(late, "10s", lag=None, lag_ms=10_000.0) is None
-
-
-def test_who_is_stuck_is_said_with_why() -> None:
-    """Others are not mentioned."""
-    rates = {"a": GroupRates(), "b": GroupRates(stuck="it stays in PreparingRebalance")}
-    (found,) = find_stuck(rates, 10.04)
-    assert found.title == ("group b does not get on: within 10.0 s it stays in PreparingRebalance")

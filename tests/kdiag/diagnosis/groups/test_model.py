@@ -15,6 +15,18 @@ def test_a_group_is_as_far_behind_as_its_partitions() -> None:
     assert (blank.lag, blank.lag_ms) == (None, None)
 
 
+def test_a_condensed_group_keeps_its_sums() -> None:
+    """And no member, partition or topic."""
+    partitions = [partition(0, lag=3, lag_ms=10.0, is_lag_exact=True), partition(1)]
+    members = [DescribedMember(member_id="m")]
+    group = Group(group="g", type="classic", partitions=partitions, members=members)
+    group.condense()
+    assert group.members is None
+    assert not group.partitions
+    assert (group.lag, group.lag_ms, group.is_lag_exact) == (3, 10.0, True)
+    assert (group.uncommitted_count, group.partition_count, group.member_count) == (2, 2, 1)
+
+
 def test_a_group_reads_on_where_its_log_begins() -> None:
     """Unless it committed an offset behind that."""
     assert partition(committed=5, start=9).next_offset == 9

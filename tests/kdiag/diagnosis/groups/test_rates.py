@@ -1,7 +1,9 @@
 from typing import Any
 
+import pytest
+
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.groups.model import Group, GroupsReport, PartitionLag
+from kdiag.diagnosis.groups.model import DescribedMember, Group, GroupsReport, PartitionLag
 from kdiag.diagnosis.groups.rates import GroupRates, rates_between
 
 
@@ -54,6 +56,38 @@ def test_a_group_that_commits_nothing_is_stuck() -> None:
     assert rates(look(0, partition(9, 9)), look(10, partition(9, 9))).stuck is None
 
 
+def two_members(first: int, second: int) -> tuple[PartitionLag, PartitionLag]:
+    """Return two partitions of a member each, committed up to there."""
+    other = partition(second, 500, member_id="m-2")
+    other.partition = 1
+    return partition(first, 500), other
+
+
+def test_a_member_that_commits_nothing_while_others_do_is_named() -> None:
+    """The others show that their coordinator is well."""
+    members = [
+        DescribedMember(member_id=each, client_id=each, host="10.0.0.1") for each in ("m-1", "m-2")
+    ]
+    known = rates(look(0, *two_members(5, 5)), look(10, *two_members(5, 9), members=members))
+    assert known.stuck == (
+        "member m-1 at 10.0.0.1 committed nothing, and orders[0] has records to read, while other "
+        "members read on"
+    )
+    assert rates(look(0, *two_members(5, 5)), look(10, *two_members(6, 9))).stuck is None
+
+
+def test_a_partition_that_stays_while_its_member_reads_others_is_at_fault() -> None:
+    """The member lives and polls; a partition that somebody else took over meanwhile is not it."""
+    member = DescribedMember(member_id="m-1", client_id="c", host="h")
+    before, after = two_members(5, 5), two_members(5, 9)
+    before[1].member_id = after[1].member_id = "m-1"
+    known = rates(look(0, *before), look(10, *after, members=[member]))
+    assert known.stuck is not None
+    assert known.stuck.startswith("orders[0] stayed at offset 5, while its member c at h committed")
+    before[0].member_id = "m-3"
+    assert rates(look(0, *before), look(10, *after, members=[member])).stuck is None
+
+
 def test_a_group_that_stays_in_a_rebalance_is_stuck() -> None:
     """Another epoch, or another state, is a step on."""
     joining = {"state": "PreparingRebalance"}
@@ -61,6 +95,27 @@ def test_a_group_that_stays_in_a_rebalance_is_stuck() -> None:
     assert rates(look(0, **joining), look(10)).stuck is None
     first, second = {"state": "Reconciling", "epoch": 4}, {"state": "Reconciling", "epoch": 5}
     assert rates(look(0, **first), look(10, **second)).stuck is None
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ("PreparingRebalance", ", until these have joined again, or are given up: old at h"),
+        ("CompletingRebalance", ", until one of these, its leader, has sent the assignment: old"),
+        ("Reconciling", ", until these own what they are to own: old at h"),
+    ],
+)
+def test_who_is_waited_for_was_there_before(state: str, told: str) -> None:
+    """A member that came between the looks has just joined."""
+    old, new = (
+        DescribedMember(member_id=each, client_id=each, host="h", target={"orders": [1]})
+        for each in ("old", "new")
+    )
+    before, after = look(0, state=state, members=[old]), look(9, state=state, members=[old, new])
+    stuck = rates(before, after).stuck
+    assert stuck is not None
+    assert stuck.startswith(f"it stays in {state}{told}")
+    assert "new" not in stuck
 
 
 def test_what_was_not_there_before_has_no_rates() -> None:

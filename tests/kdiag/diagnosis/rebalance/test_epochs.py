@@ -104,6 +104,14 @@ def test_a_new_subscription_is_said_in_bytes() -> None:
     assert told(story)[4] == [("assignor_changed", "certain", "a")]
 
 
+def test_topics_that_were_not_seen_before_are_likely_to_be_others() -> None:
+    """Members tell their topics when they join, and then when these have changed."""
+    story = GroupStory()
+    story.epoch("a", 7, 7, assigned=share(0))
+    story.epoch("a", 7, 8, topics=CLICKS)
+    assert told(story)[8] == [("subscription_changed", "likely", "a")]
+
+
 def test_more_partitions_make_an_epoch() -> None:
     """Seen in metadata; of a topic that nobody wants they make none."""
     for topic, cause in (("clicks", "partitions_changed"), ("ads", "unknown")):

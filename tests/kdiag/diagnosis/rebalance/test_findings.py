@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from group_stories.story import GroupStory, client_of
+from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance.findings import find
 from kdiag.diagnosis.rebalance.histories import histories_of
 from kdiag.findings.finding import Finding
@@ -172,6 +173,28 @@ def test_a_coordinator_that_moved_or_was_loading(error: str) -> None:
 
     assert finding.id == "KD3310"
     assert finding.evidence["errors"] == f"{error} 2"
+
+
+@pytest.mark.parametrize(
+    ("error", "fix"),
+    [
+        ("INCONSISTENT_GROUP_PROTOCOL", "partition.assignment.strategy"),
+        ("INVALID_SESSION_TIMEOUT", "group.min.session.timeout.ms"),
+        ("GROUP_MAX_SIZE_REACHED", "group.max.size"),
+    ],
+)
+def test_a_client_that_is_not_let_in(error: str, fix: str) -> None:
+    """With what it asked for, however often; each error has its own fix."""
+    story = GroupStory()
+    story.form(1, "a")
+    for _ in range(2):
+        story.answer(story.ask("", session_timeout_ns=NS_PER_S), -1, error=error)
+
+    (finding,) = findings_of(story)
+
+    assert (finding.id, finding.evidence["count"]) == ("KD3312", 2)
+    assert f"2 times: {error} for assignors range, session.timeout.ms 1 s" in finding.title
+    assert fix in finding.fix
 
 
 @pytest.mark.parametrize(("seconds", "ids"), [(40, ["KD3311"]), (5, [])])

@@ -148,6 +148,40 @@ def test_a_fenced_member_failed() -> None:
     assert rebalance.cause.reason == "its session expired"
 
 
+def test_an_epoch_is_told_with_its_assignment() -> None:
+    """As that after a crash is; one that a line told before is not told twice."""
+    first, second = history_of(
+        "[GroupId g][MemberId a] Member joins the streams group using the streams protocol.",
+        "[GroupId g] Bumped streams group epoch to 2 with metadata hash 12.",
+        "[GroupId g] Computed a new target assignment for epoch 2 with 'sticky' assignor in 1ms.",
+        "[GroupId g] Streams member a fenced from the group because its session expired.",
+        "[GroupId g] Computed a new target assignment for epoch 3 with 'sticky' assignor in 1ms.",
+    ).rebalances
+
+    assert (first.generation, causes(first)) == (2, [("member_joined", "certain", "a")])
+    assert (second.generation, causes(second)) == (3, [("member_failed", "certain", "a")])
+    assert (second.previous, second.is_told) == (2, True)
+
+
+def test_epochs_that_no_line_tells_of_have_a_cause_each() -> None:
+    """Which is likely: their order is that of the lines, and nothing says which made which."""
+    texts = (
+        "[GroupId g] Bumped group epoch to 2 with metadata hash 12.",
+        "[GroupId g] Member a fenced from the group because its session expired.",
+        "[GroupId g] Member b joins the consumer group using the consumer protocol.",
+    )
+    _, third, fourth = history_of(
+        *texts, "[GroupId g] Bumped group epoch to 4 with metadata hash 12."
+    ).rebalances
+    assert (third.generation, causes(third)) == (3, [("member_failed", "likely", "a")])
+    assert (fourth.generation, causes(fourth)) == (4, [("member_joined", "certain", "b")])
+
+    _, far = history_of(
+        *texts, "[GroupId g] Bumped group epoch to 7 with metadata hash 12."
+    ).rebalances
+    assert [each[1] for each in causes(far)] == ["likely", "likely"]
+
+
 def test_what_waits_at_the_end_made_the_next_epoch() -> None:
     """The log of the coordinator does not tell the epoch of an empty group."""
     *_, last = history_of(

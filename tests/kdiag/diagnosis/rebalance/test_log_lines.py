@@ -155,6 +155,11 @@ LINES: tuple[tuple[str, Line | None, dict[str, str]], ...] = (
         {"member": ID, "reason": "its session expired"},
     ),
     (
+        f"{NEW}[GroupId orders] Streams member {ID} fenced from the group because it is late..",
+        Line.EPOCH_FENCED,
+        {"member": ID, "reason": "it is late"},
+    ),
+    (
         f"{NEW}[GroupId orders] Member {ID} updated its subscribed topics to: [a].",
         Line.EPOCH_SUBSCRIBED,
         {"member": ID},
@@ -173,6 +178,14 @@ LINES: tuple[tuple[str, Line | None, dict[str, str]], ...] = (
         f"{NEW}[GroupId orders] Bumped streams group epoch to 3 with metadata hash 24.",
         Line.EPOCH_BUMPED,
         {"generation": "3", "type": "streams "},
+    ),
+    (
+        (
+            f"{NEW}[GroupId orders][MemberId {ID}] Computed a new target assignment for epoch 4 "
+            "with 'sticky' assignor in 1ms."
+        ),
+        Line.EPOCH_ASSIGNED,
+        {"member": ID, "generation": "4"},
     ),
     (
         (

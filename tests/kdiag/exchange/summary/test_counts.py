@@ -50,6 +50,11 @@ def test_the_document_of_a_summary_has_its_keys() -> None:
         frozenset({"unknown", "Fetch v13", "Metadata v9", "Heartbeat v3"}),
         frozenset({"Fetch v13", "Heartbeat v3"}),
     }
+    slowest = document.pop("slowest")
+    assert {(each["api"], each["took_us"]) for each in slowest} == {
+        ("Fetch", 2500),
+        ("Heartbeat", 2500),
+    }
     times = {"p50_us": 2500, "p90_us": 2500, "p99_us": 2500, "max_us": 2500}
     assert by_kind["latency"]["Heartbeat v3"] == {"count": 2, **times}
     assert document == {
@@ -68,8 +73,11 @@ def test_the_document_of_a_summary_has_its_keys() -> None:
         "clients": {"app": 4, "": 1},
         "client_software": {"apache-kafka-java 4.3.1": 1},
         "topics": {"AAAAAAAAAAAAAAAAAAAACQ": 1, "orders": 1},
+        "brokers": {"10.0.0.2:9092": 1},
         "protocols": {"kafka": 1, "tls": 1},
         "connection_troubles": [],
+        "first_time": "1970-01-01T00:00:01.000000000Z",
+        "last_time": "1970-01-01T00:00:03.500000000Z",
         "duration_s": 2.5,
         "warnings": ["cut"],
         "capture": {"passed_over": 3},

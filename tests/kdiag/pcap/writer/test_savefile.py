@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import CaptureError
+from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.writer.savefile import LINKTYPE_RAW, SavefileWriter, file_header
 from recordings.capture_writer import NANOSECONDS, Packet, savefile
 
@@ -74,3 +75,17 @@ def _do(writer: SavefileWriter, step: str) -> None:
         writer.flush()
     else:
         writer.close()
+
+
+def test_a_pcapng_is_read_back(tmp_path: Path) -> None:
+    """Its name decides; packets are padded to words, and keep their nanoseconds."""
+    path = tmp_path / "kept.pcapng"
+    packets = [(b"one", 1_700_000_000_123_456_789), (b"four", 1_700_000_001_000_000_000)]
+    with SavefileWriter(path, LINKTYPE_RAW) as writer:
+        for data, time_ns in packets:
+            writer.packet(data, time_ns)
+    found = []
+    for block, _ in CaptureReader([path]).read_blocks():
+        for start, size, time_ns in zip(block.offset, block.captured, block.time_ns, strict=True):
+            found.append((block.data[start : start + size].tobytes(), int(time_ns)))
+    assert found == packets

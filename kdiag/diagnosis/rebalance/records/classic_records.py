@@ -6,7 +6,7 @@ gone and what moved; whether who is gone left or failed they do not tell.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.rebalance.events import GroupRecord
@@ -22,13 +22,8 @@ from kdiag.diagnosis.rebalance.model import (
     unseen_rebalances,
 )
 from kdiag.diagnosis.rebalance.moves import Assignments, moved_between
+from kdiag.diagnosis.rebalance.records.record_words import RECORDS, RecordWords
 from kdiag.exchange.embedded import read_assignment, read_subscription
-
-SOURCE: Final = "offsets"
-
-GONE: Final = "it is gone; whether it left or failed the records do not tell"
-OLDEST: Final = "this is the oldest record that is left"
-UNWRITTEN: Final = "it was not completed, or compaction removed its record"
 
 _Members = Mapping[str, Any]
 
@@ -40,8 +35,15 @@ class RecordedClassicGroup:
         history: its rebalances so far.
     """
 
-    def __init__(self, group: str) -> None:
-        self.history = GroupHistory(group=group, type=GroupType.CLASSIC, source=SOURCE)
+    def __init__(self, group: str, words: RecordWords = RECORDS) -> None:
+        """Begin with nothing.
+
+        Args:
+            group: its id.
+            words: what is said of what the source does not tell.
+        """
+        self.history = GroupHistory(group=group, type=GroupType.CLASSIC, source=words.source)
+        self._words = words
         self._last: Any = None
         self._is_deleted = False
         self._highest: dict[str, int] = {}
@@ -64,13 +66,13 @@ class RecordedClassicGroup:
         """Add the rebalance that made the generation of a record."""
         now = record.value
         is_known = before is not None or self._is_deleted or now.generation == 1
-        unknown = _cause(record, CauseKind.UNKNOWN, note=OLDEST)
+        unknown = _cause(record, CauseKind.UNKNOWN, note=self._words.oldest)
         causes = self._causes(record, before) if is_known else [unknown]
         previous = None if before is None else before.generation
         if previous is not None and now.generation > previous + 1:
             unseen = range(previous + 1, now.generation)
-            self.history.rebalances += unseen_rebalances(unseen, record.at_ns, UNWRITTEN)
-            causes = [less_sure(cause, UNWRITTEN) for cause in causes]
+            self.history.rebalances += unseen_rebalances(unseen, record.at_ns, self._words.skipped)
+            causes = [less_sure(cause, self._words.skipped) for cause in causes]
         rebalance = Rebalance(
             generation=now.generation,
             previous=previous,
@@ -78,6 +80,7 @@ class RecordedClassicGroup:
             ended_ns=record.at_ns,
             phases={},
             member_count=len(now.members),
+            is_told=self._words.tells_generations,
         )
         shares = _shares(now)
         if before is not None and shares is not None:
@@ -98,7 +101,7 @@ class RecordedClassicGroup:
             for each in former.values()
             if each.member_id not in present and each.group_instance_id not in returned
         ]
-        causes = [_cause(record, CauseKind.UNKNOWN, each, GONE) for each in gone]
+        causes = [_cause(record, CauseKind.UNKNOWN, each, self._words.gone) for each in gone]
         for each in now.members:
             if each.member_id not in former:
                 causes.append(_coming(record, each, former, gone))

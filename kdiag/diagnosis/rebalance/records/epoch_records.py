@@ -15,7 +15,6 @@ Source: Kafka's GroupMetadataManager, GroupCoordinatorRecordHelpers (KIP-848, KI
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from kdiag.diagnosis.rebalance.classic_records import GONE, OLDEST, SOURCE, UNWRITTEN, host_of
 from kdiag.diagnosis.rebalance.events import GroupRecord
 from kdiag.diagnosis.rebalance.model import (
     CauseKind,
@@ -29,6 +28,8 @@ from kdiag.diagnosis.rebalance.model import (
     unseen_rebalances,
 )
 from kdiag.diagnosis.rebalance.moves import moved_between
+from kdiag.diagnosis.rebalance.records.classic_records import host_of
+from kdiag.diagnosis.rebalance.records.record_words import RECORDS, RecordWords
 from kdiag.wire.primitives import uuid_text
 
 _FIRST_EPOCHS: Final = 2
@@ -44,7 +45,11 @@ class RecordedEpochGroup:
     """
 
     def __init__(
-        self, group: str, kind: GroupType, topic_name: Callable[[str], str | None]
+        self,
+        group: str,
+        kind: GroupType,
+        topic_name: Callable[[str], str | None],
+        words: RecordWords = RECORDS,
     ) -> None:
         """Begin with nothing.
 
@@ -52,8 +57,10 @@ class RecordedEpochGroup:
             group: its id.
             kind: which of the three it is.
             topic_name: returns the name of a topic id, in Kafka's text form.
+            words: what is said of what the source does not tell.
         """
-        self.history = GroupHistory(group=group, type=kind, source=SOURCE)
+        self.history = GroupHistory(group=group, type=kind, source=words.source)
+        self._words = words
         self._topic_name = topic_name
         self._epoch: int | None = None
         self._hash: int | None = None
@@ -74,7 +81,7 @@ class RecordedEpochGroup:
         before, now = self._wants.get(record.member_id), record.value
         if now is None:
             if before is not None:
-                self._wait(record, CauseKind.UNKNOWN, before, GONE)
+                self._wait(record, CauseKind.UNKNOWN, before, self._words.gone)
                 del self._wants[record.member_id]
             return
         self._wants[record.member_id] = now
@@ -134,7 +141,7 @@ class RecordedEpochGroup:
             return
         if previous is not None and epoch > previous + 1:
             unseen = range(previous + 1, epoch)
-            self.history.rebalances += unseen_rebalances(unseen, record.at_ns, UNWRITTEN)
+            self.history.rebalances += unseen_rebalances(unseen, record.at_ns, self._words.skipped)
         self._former, self._taken_up = dict(self._target), set()
         rebalance = Rebalance(
             generation=epoch,
@@ -161,13 +168,13 @@ class RecordedEpochGroup:
         if own or earlier:
             yield from own or earlier
         elif self._epoch is None and record.value.epoch > _FIRST_EPOCHS:
-            yield self._cause(record, CauseKind.UNKNOWN, None, OLDEST)
+            yield self._cause(record, CauseKind.UNKNOWN, None, self._words.oldest)
         elif self._epoch is not None and is_other_hash:
             note = "the coordinator computed another hash of the topics' metadata"
             cause = self._cause(record, CauseKind.PARTITIONS_CHANGED, None, note)
             yield less_sure(cause, note)
         else:
-            yield self._cause(record, CauseKind.UNKNOWN, None, "the records do not tell")
+            yield self._cause(record, CauseKind.UNKNOWN, None, self._words.untold)
 
     def _target_of(self, record: GroupRecord) -> None:
         if record.value is None:

@@ -1,3 +1,4 @@
+import random
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
@@ -6,6 +7,10 @@ from typing import TypeVar
 import pytest
 
 from group_stories.recorded_groups import cuts, events_of_capture, recorded_group
+from kdiag.clock import NS_PER_S
+from kdiag.diagnosis.rebalance.capture import capture_events
+from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
+from kdiag.diagnosis.rebalance.capture.exchange_events import GroupSighting, PartitionCount
 from kdiag.diagnosis.rebalance.events import (
     Beat,
     CoordinatorFound,
@@ -15,10 +20,15 @@ from kdiag.diagnosis.rebalance.events import (
     JoinAnswered,
     JoinAsked,
     Leaving,
+    PartitionsSeen,
     SyncAnswered,
     SyncAsked,
 )
-from kdiag.diagnosis.rebalance.model import GroupType
+from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupType
+from kdiag.exchange.context.topic_names import TopicNames
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.model import Exchange
+from kdiag.pcap.decoder import decode_capture
 
 Kind = TypeVar("Kind")
 
@@ -116,3 +126,66 @@ def test_a_request_without_an_answer_is_told_as_asked(tmp_path: Path) -> None:
     assert not of_kind(JoinAnswered, events)
     assert not any(each.is_confirmed for each in of_kind(Leaving, events))
     assert not any(each.is_answered for each in of_kind(Beat, events))
+
+
+@pytest.mark.parametrize("name", ["reb_leave_kafkapython", "kip848_java", "reb_crash_confluent"])
+def test_the_order_in_which_exchanges_come_changes_nothing(name: str, tmp_path: Path) -> None:
+    """One process reads them in the order of the capture, a cluster in any."""
+    path = tmp_path / "traffic.pcap"
+    path.write_bytes(recorded_group(name).capture)
+    exchanges = [each for each in decode_capture([path]) if isinstance(each, Exchange)]
+    names = TopicNames()
+    for each in exchanges:
+        names.learn(Dissection(each))
+    found = []
+    for seed in range(4):
+        draw = random.Random(seed)
+        if seed:
+            draw.shuffle(exchanges)
+        events = CaptureEvents(names.name)
+        for each in exchanges:
+            events.add(Dissection(each))
+        found.append(events.in_order())
+
+    assert found[1:] == found[:1] * 3
+    assert found[0] == events_of(name, tmp_path)
+    kinds = {type(each) for each in found[0]}
+    assert FetchBegan in kinds or EpochBeat in kinds
+
+
+def test_the_first_of_many_fetches_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also where the others are dropped on the way, as they take memory."""
+    whole = events_of("reb_leave_kafkapython", tmp_path)
+    monkeypatch.setattr(capture_events, "_MOST_FETCHES", 3)
+
+    assert of_kind(FetchBegan, whole)
+    assert events_of("reb_leave_kafkapython", tmp_path) == whole
+
+
+def test_a_topic_that_has_more_partitions_is_told_once() -> None:
+    """However often it was seen with either number."""
+    events = CaptureEvents(lambda _: None)
+    for second, count in ((70, 4), (1, 4), (71, 6), (140, 6), (75, 6), (2, 4)):
+        at_ns = second * NS_PER_S
+        fact = PartitionCount(at_ns, EvidencePlace("packet", None, second), "orders", count)
+        events.add_sighting(GroupSighting(at_ns, second, 0, 0, fact))
+
+    (seen,) = events.in_order()
+    assert isinstance(seen, PartitionsSeen)
+    assert (seen.evidence.at, seen.before, seen.after) == (71, 4, 6)
+
+
+def test_numbers_of_partitions_that_only_repeat_take_no_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For days on an interface: when a number was first and last seen is what counts."""
+    monkeypatch.setattr(capture_events, "_MOST_COUNTS", 8)
+    events = CaptureEvents(TopicNames().name)
+    for minute in range(200):
+        evidence = EvidencePlace("packet", None, minute)
+        fact = PartitionCount(minute * 60 * NS_PER_S, evidence, "orders", 4 if minute < 120 else 6)
+        events.add_sighting(GroupSighting(fact.at_ns, minute, 0, 0, fact))
+    assert len(list(events.sightings)) < 20
+    (seen,) = events.in_order()
+    assert isinstance(seen, PartitionsSeen)
+    assert (seen.before, seen.after, seen.at_ns) == (4, 6, 120 * 60 * NS_PER_S)

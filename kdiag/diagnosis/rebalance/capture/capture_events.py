@@ -1,0 +1,270 @@
+"""What the exchanges of a capture tell of groups becomes events in the order of time.
+
+Three things take more than one exchange, and are settled when all are there: which software a
+client is, when a topic had another number of partitions, and which fetch was a member's first.
+
+    t=1  SyncGroup answered    t=2  Fetch    t=3  Fetch       ->  t=2  FetchBegan
+    t=1  orders has 4          t=5  orders has 6              ->  t=5  PartitionsSeen 4 -> 6
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from kdiag.clock import NS_PER_S
+from kdiag.diagnosis.rebalance.capture.exchange_events import (
+    Fact,
+    GroupSighting,
+    PartitionCount,
+    Partitions,
+    SoftwareSeen,
+    host_of,
+    is_of_group,
+    sightings_of,
+)
+from kdiag.diagnosis.rebalance.events import (
+    Beat,
+    Client,
+    EpochBeat,
+    Event,
+    FetchBegan,
+    JoinAnswered,
+    JoinAsked,
+    PartitionsSeen,
+    SyncAnswered,
+)
+from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupType
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.model import Exchange
+from kdiag.wire import api_keys
+
+ClientKey = tuple[str | None, str | None]
+"""The client id and the host of a client."""
+
+FetchPoint = tuple[int, int]
+"""When a fetch was sent, and its packet."""
+
+_WINDOW_NS: Final = 60 * NS_PER_S
+"""How often the same number of partitions is noted again."""
+
+_MOST_COUNTS: Final = 1 << 16
+"""So many numbers of partitions are kept before repetitions are dropped."""
+
+_MOST_FETCHES: Final = 1 << 20
+"""So many are kept before those of no use are dropped; 16 bytes each."""
+
+
+class CaptureEvents:
+    """Collects what exchanges tell of groups; they may come in any order.
+
+    Of the quiet heartbeats of a member in a generation the first and the last are kept, so that
+    quiet groups take no memory.
+
+    Attributes:
+        unread_count: requests about groups that could not be read.
+        orphan_count: responses whose requests were not seen: they may be about groups.
+    """
+
+    def __init__(self, topic_name: Callable[[str], str | None]) -> None:
+        """Begin with nothing.
+
+        Args:
+            topic_name: returns the name of a topic id, in Kafka's text form; asked at the end.
+        """
+        self.unread_count = 0
+        self.orphan_count = 0
+        self._topic_name = topic_name
+        self._sightings: list[GroupSighting] = []
+        self._quiet: dict[tuple[object, ...], tuple[GroupSighting, GroupSighting]] = {}
+        self._counts: dict[tuple[str, int, int], GroupSighting] = {}
+        self._most_counts = _MOST_COUNTS
+        self._fetches: dict[tuple[str | None, str], tuple[array[int], array[int]]] = {}
+        self._fetch_count = 0
+        self._first_fetches: dict[tuple[ClientKey, int], FetchPoint] = {}
+
+    @property
+    def revision(self) -> tuple[int, int]:
+        """Return what differs once there is something that may be, or end, a rebalance."""
+        return len(self._sightings), len(self._quiet)
+
+    def concerns(self, exchange: Exchange) -> bool:
+        """Return whether an exchange is about membership, so that it has to be decoded."""
+        return is_of_group(exchange)
+
+    def add(self, dissection: Dissection) -> None:
+        """Add an exchange."""
+        exchange = dissection.exchange
+        if exchange.request is None:
+            self.orphan_count += 1
+            return
+        if exchange.api_key == api_keys.FETCH:
+            key = (exchange.client_id, exchange.connection.client)
+            if key not in self._fetches:
+                self._fetches[key] = array("q"), array("q")
+            times, packets = self._fetches[key]
+            times.append(exchange.request.last_byte_ns)
+            packets.append(exchange.request.first_packet)
+            self._fetch_count += 1
+            if self._fetch_count >= _MOST_FETCHES:
+                self._settle_fetches()
+            return
+        sightings = sightings_of(dissection)
+        if sightings is None:
+            self.unread_count += is_of_group(exchange)
+            return
+        for each in sightings:
+            self.add_sighting(each)
+
+    def add_sighting(self, sighting: GroupSighting) -> None:
+        """Add what an exchange told."""
+        fact = sighting.fact
+        if isinstance(fact, PartitionCount):
+            window = (fact.topic, fact.partition_count, fact.at_ns // _WINDOW_NS)
+            known = self._counts.get(window, sighting)
+            self._counts[window] = min(known, sighting, key=_order)
+            if len(self._counts) > self._most_counts:
+                self._drop_repetitions()
+            return
+        quiet = _quiet_key(fact)
+        if quiet is None:
+            self._sightings.append(sighting)
+            return
+        first, last = self._quiet.get(quiet, (sighting, sighting))
+        self._quiet[quiet] = min(first, sighting, key=_order), max(last, sighting, key=_order)
+
+    @property
+    def sightings(self) -> Iterator[GroupSighting]:
+        """Yield what was kept, in no order; fetches are not among them."""
+        yield from self._sightings
+        yield from self._counts.values()
+        for first, last in self._quiet.values():
+            yield first
+            if first is not last:
+                yield last
+
+    def syncs(self) -> dict[ClientKey, list[int]]:
+        """Return when members got their assignments, in order, by client."""
+        found: dict[ClientKey, set[int]] = {}
+        for each in self._sightings:
+            fact = each.fact
+            if isinstance(fact, SyncAnswered) and fact.error is None:
+                found.setdefault(_key_of(fact.client), set()).add(fact.at_ns)
+        return {key: sorted(times) for key, times in found.items()}
+
+    def add_first_fetches(self, found: Mapping[tuple[ClientKey, int], FetchPoint]) -> None:
+        """Add the first fetches behind assignments, by client and time of the assignment."""
+        for place, point in found.items():
+            self._first_fetches[place] = min(self._first_fetches.get(place, point), point)
+
+    def in_order(self) -> list[Event]:
+        """Return the events in the order of time."""
+        self._settle_fetches()
+        sightings = sorted(self.sightings, key=_order)
+        software: dict[str, str] = {}
+        for each in sightings:
+            if isinstance(each.fact, SoftwareSeen):
+                software.setdefault(each.fact.connection_id, each.fact.software)
+        events: list[Event] = [
+            self._complete(each.fact, software)
+            for each in sightings
+            if not isinstance(each.fact, SoftwareSeen | PartitionCount)
+        ]
+        events += self._partitions_seen(sightings)
+        events += self._fetches_began(sightings)
+        return sorted(events, key=lambda event: event.at_ns)  # those of one moment stay as they are
+
+    def _complete(self, event: Event, software: Mapping[str, str]) -> Event:
+        """Return an event with the client's software, and the names of topics."""
+        if isinstance(event, PartitionsSeen):
+            return event
+        if isinstance(event, JoinAnswered):
+            asked = self._complete(event.asked, software)
+            assert isinstance(asked, JoinAsked)
+            return event._replace(asked=asked)
+        known = software.get(event.client.connection or "")
+        event = event._replace(client=event.client._replace(software=known))
+        if isinstance(event, EpochBeat) and event.type is not GroupType.STREAMS:
+            owned, assigned = self._named(event.owned), self._named(event.assigned)
+            return event._replace(owned=owned, assigned=assigned)
+        return event
+
+    def _named(self, partitions: Partitions | None) -> Partitions | None:
+        if partitions is None:
+            return None
+        return frozenset((self._topic_name(topic) or topic, number) for topic, number in partitions)
+
+    def _partitions_seen(self, sightings: Iterable[GroupSighting]) -> Iterator[PartitionsSeen]:
+        """Yield when a topic had another number of partitions than before."""
+        counts: dict[str, int] = {}
+        for each in sightings:
+            fact = each.fact
+            if isinstance(fact, PartitionCount):
+                before = counts.get(fact.topic, fact.partition_count)
+                counts[fact.topic] = fact.partition_count
+                if before != fact.partition_count:
+                    change = (fact.topic, before, fact.partition_count)
+                    yield PartitionsSeen(fact.at_ns, "", fact.evidence, *change)
+
+    def _fetches_began(self, sightings: Iterable[GroupSighting]) -> Iterator[FetchBegan]:
+        """Yield the first fetch of each member behind each of its assignments."""
+        for each in sightings:
+            fact = each.fact
+            if isinstance(fact, SyncAnswered) and fact.error is None:
+                key = _key_of(fact.client)
+                point = self._first_fetches.get((key, fact.at_ns))
+                if point is not None:
+                    evidence = EvidencePlace("packet", None, point[1])
+                    yield FetchBegan(point[0], fact.group, evidence, Client(*key, None))
+
+    def _drop_repetitions(self) -> None:
+        """Keep the first and the last sighting of each number of partitions that a topic had."""
+        runs: dict[str, list[list[GroupSighting]]] = {}
+        for each in sorted(self._counts.values(), key=_order):
+            topic, count = _topic_and_count(each)
+            known = runs.setdefault(topic, [])
+            if known and _topic_and_count(known[-1][0])[1] == count:
+                known[-1][1:] = [each]
+            else:
+                known.append([each])
+        kept = (each for of_topic in runs.values() for run in of_topic for each in run)
+        self._counts = {
+            (*_topic_and_count(each), each.fact.at_ns // _WINDOW_NS): each for each in kept
+        }
+        self._most_counts = max(_MOST_COUNTS, 2 * len(self._counts))
+
+    def _settle_fetches(self) -> None:
+        """Find the first fetch behind each assignment so far, and forget the others."""
+        syncs = self.syncs()
+        for (client_id, address), (times, packets) in self._fetches.items():
+            key = (client_id, host_of(address))
+            points = sorted(zip(times, packets, strict=True)) if key in syncs else []
+            for sync_ns in syncs.get(key, ()):
+                place = bisect_left(points, (sync_ns, 0))
+                if place < len(points):
+                    self.add_first_fetches({(key, sync_ns): points[place]})
+        self._fetches.clear()
+        self._fetch_count = 0
+
+
+def _order(sighting: GroupSighting) -> tuple[int, int, int, int]:
+    return sighting.order
+
+
+def _topic_and_count(sighting: GroupSighting) -> tuple[str, int]:
+    assert isinstance(sighting.fact, PartitionCount)
+    return sighting.fact.topic, sighting.fact.partition_count
+
+
+def _key_of(client: Client) -> ClientKey:
+    return client.client_id, client.host
+
+
+def _quiet_key(fact: Fact) -> tuple[object, ...] | None:
+    """Return what quiet heartbeats of a member have in common; None for anything else."""
+    if isinstance(fact, Beat) and fact.error is None:
+        return fact.group, fact.member_id, fact.generation, fact.is_answered, fact.is_heartbeat
+    if isinstance(fact, EpochBeat) and fact.error is None and fact.sent_epoch == fact.epoch:
+        is_quiet = fact.topics is None and fact.assigned is None and fact.owned is None
+        return (fact.type, fact.group, fact.member_id, fact.epoch) if is_quiet else None
+    return None

@@ -1,0 +1,132 @@
+"""Brokers that answer late, whoever asks.
+
+    broker b    client 1    half of the answers take more than 268 ms, the quickest 3 ms
+                client 2    half of them more than 134 ms
+    broker c    client 1    half of them more than 1 ms
+
+So b is slow. It is not if one client alone waits, if the quickest answer takes about as long (then
+it is far away), or if the others are as slow as it is at the same time, where there are others.
+
+Only requests count that brokers serve at once. A broker serves one request of a connection at a
+time; so nothing counts on connections with a fetch or a join, which may wait on purpose.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from kdiag.clock import NS_PER_MS
+from kdiag.diagnosis.traffic.ledgers import Again, Asker, Case, Ledgers, client_of, findings_of
+from kdiag.exchange.model import Exchange
+from kdiag.findings.finding import Finding
+from kdiag.wire import api_keys
+
+SERVED_AT_ONCE: Final = frozenset(
+    {
+        api_keys.PRODUCE,
+        api_keys.LIST_OFFSETS,
+        api_keys.METADATA,
+        api_keys.OFFSET_COMMIT,
+        api_keys.OFFSET_FETCH,
+        api_keys.FIND_COORDINATOR,
+        api_keys.HEARTBEAT,
+        api_keys.CONSUMER_GROUP_HEARTBEAT,
+    }
+)
+MAY_WAIT: Final = frozenset(
+    {api_keys.FETCH, api_keys.SHARE_FETCH, api_keys.JOIN_GROUP, api_keys.SYNC_GROUP}
+)
+
+_LEAST_ANSWERS: Final = 20
+_LEAST_CLIENTS: Final = 2
+_LATE_BITS: Final = 28  # a latency with so many digits is 134 ms or more
+_NEAR_BITS: Final = 2  # so many digits fewer is a quarter
+_MOST_WAITING: Final = 100_000
+
+
+class AnswerLedger:
+    """The answers of a broker to a client, by how many binary digits their latency has."""
+
+    __slots__ = ("answers", "by_bits", "least_bits")
+
+    def __init__(self) -> None:
+        self.answers = 0
+        self.least_bits = 64
+        self.by_bits = [0] * 65
+
+    def add(self, latency_ns: int) -> None:
+        """Add an answer."""
+        bits = min(latency_ns.bit_length(), 64)
+        self.answers += 1
+        self.by_bits[bits] += 1
+        self.least_bits = min(self.least_bits, bits)
+
+    @property
+    def median_bits(self) -> int:
+        """Return how many digits half of the latencies have at least."""
+        below = 0
+        for bits, count in enumerate(self.by_bits):
+            below += count
+            if below * 2 >= self.answers:
+                return bits
+        return 0
+
+
+class Answering:
+    """Looks at how late answers come."""
+
+    def __init__(self) -> None:
+        self._ledgers: Ledgers[tuple[str, Asker], AnswerLedger] = Ledgers(AnswerLedger)
+        self._waiting: set[int] = set()
+
+    @property
+    def left_out(self) -> int:
+        """Return how often there was no room for a client of a broker."""
+        return self._ledgers.left_out
+
+    def add(self, exchange: Exchange) -> Again | None:
+        """Add an exchange; return what adds the next one like it."""
+        if exchange.api_key in MAY_WAIT:
+            if len(self._waiting) < _MOST_WAITING:
+                self._waiting.add(exchange.connection.number)
+            return None
+        if exchange.api_key not in SERVED_AT_ONCE:
+            return None
+        self._count(exchange)
+        return self._count
+
+    def _count(self, exchange: Exchange) -> None:
+        connection, latency_ns = exchange.connection, exchange.latency_ns
+        if latency_ns is None or connection.number in self._waiting:
+            return
+        ledger = self._ledgers.of((connection.broker, client_of(exchange)))
+        if ledger is not None:
+            ledger.add(latency_ns)
+
+    def findings(self, throttled: frozenset[Asker]) -> Iterator[Finding]:
+        """Yield the brokers that answer late.
+
+        Args:
+            throttled: clients that wait for a quota, which do not count.
+        """
+        brokers: dict[str, list[AnswerLedger]] = {}
+        for (broker, client), of in self._ledgers.items():
+            if of.answers >= _LEAST_ANSWERS and client not in throttled:
+                brokers.setdefault(broker, []).append(of)
+        medians = {
+            broker: min(of.median_bits for of in all_of) for broker, all_of in brokers.items()
+        }
+        cases = []
+        for broker, all_of in brokers.items():
+            bits = medians[broker]
+            others = [each for other, each in medians.items() if other != broker]
+            is_near = min(of.least_bits for of in all_of) <= bits - _NEAR_BITS
+            is_alone = not others or min(others) <= bits - _NEAR_BITS
+            if len(all_of) >= _LEAST_CLIENTS and bits >= _LATE_BITS and is_near and is_alone:
+                evidence = {
+                    "broker": broker,
+                    "clients": len(all_of),
+                    "late_ms": (1 << bits - 1) // NS_PER_MS,
+                    "answers": sum(of.answers for of in all_of),
+                }
+                cases.append(Case(bits, broker, evidence))
+        yield from findings_of("KD4401", cases)

@@ -1,0 +1,165 @@
+"""How clients read: fetch sessions that do not last, and commits that come too often."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from kdiag.clock import NS_PER_S
+from kdiag.diagnosis.traffic.ledgers import Again, Asker, Case, Ledgers, client_of, findings_of
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.model import Exchange, Status
+from kdiag.exchange.side import Side
+from kdiag.findings.finding import Finding
+
+_SESSIONS: Final = 7  # the first version of Fetch that has them
+_NO_REPLICA_ID: Final = 15  # the first version in which that is a tagged field
+_EPOCH_AT: Final = (21, 17)  # before and from that version on, in the body
+_LEAST_FULL: Final = 20
+_LEAST_COMMITS: Final = 50
+_LEAST_COMMITS_PER_S: Final = 5
+_LEAST_COMMIT_NS: Final = 2 * NS_PER_S
+
+
+class FetchLedger(msgspec.Struct):
+    """The fetches of a client from a broker, by what they say of their session.
+
+    Attributes:
+        full: those that ask for a session.
+        incremental: those that go on with one.
+        example: the number of an exchange that asks for one.
+    """
+
+    full: int = 0
+    incremental: int = 0
+    example: int = 0
+
+    def add(self, epoch: int, number: int) -> None:
+        """Add a fetch with a session epoch; -1 wants no session, and does not count."""
+        if epoch == 0:
+            self.full += 1
+            self.example = number
+        elif epoch > 0:
+            self.incremental += 1
+
+
+class CommitLedger(msgspec.Struct):
+    """The commits of a connection in a group."""
+
+    client: Asker | None = None
+    commits: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+    example: int = 0
+
+    def add(self, exchange: Exchange) -> None:
+        """Add a commit."""
+        time_ns = exchange.time_ns
+        self.commits += 1
+        self.first_ns = min(self.first_ns or time_ns, time_ns)
+        self.last_ns = max(self.last_ns, time_ns)
+
+
+class Consuming:
+    """Looks at fetches of consumers, and at commits."""
+
+    def __init__(self) -> None:
+        self._fetches: Ledgers[tuple[Asker, str], FetchLedger] = Ledgers(FetchLedger)
+        self._commits: Ledgers[tuple[int, str], CommitLedger] = Ledgers(CommitLedger)
+
+    @property
+    def left_out(self) -> int:
+        """Return how often there was no room for a client or a connection."""
+        return self._fetches.left_out + self._commits.left_out
+
+    def add_fetch(self, dissection: Dissection) -> Again | None:
+        """Add a Fetch exchange; return what adds the next one like it."""
+        exchange, request = dissection.exchange, dissection.request
+        if request is None or request.status is not Status.OK or request.version < _SESSIONS:
+            return None
+        if _replica_id(request) >= 0:
+            return None
+        ledger = self._fetches.of((client_of(exchange), exchange.connection.broker))
+        if ledger is None:
+            return None
+        ledger.add(request.message.session_epoch, exchange.number)
+        start = request.body_offset + _EPOCH_AT[request.version >= _NO_REPLICA_ID]
+        end = start + 4
+
+        def again(other: Exchange) -> None:
+            frame = other.request
+            if frame is not None:
+                epoch = int.from_bytes(frame.data[start:end], signed=True)
+                ledger.add(epoch, other.number)
+
+        return again
+
+    def add_commit(self, dissection: Dissection) -> Again | None:
+        """Add an OffsetCommit exchange; return what adds the next one like it."""
+        exchange, request = dissection.exchange, dissection.request
+        if request is None or request.status is not Status.OK:
+            return None
+        ledger = self._commits.of((exchange.connection.number, request.message.group_id))
+        if ledger is None:
+            return None
+        if ledger.client is None:
+            ledger.client, ledger.example = client_of(exchange), exchange.number
+        ledger.add(exchange)
+        return self._again(request.message.group_id)
+
+    def _again(self, group: str) -> Again:
+        """Return what counts a commit of the same group on any connection."""
+
+        def again(other: Exchange) -> None:
+            ledger = self._commits.of((other.connection.number, group))
+            if ledger is not None:
+                if ledger.client is None:
+                    ledger.client, ledger.example = client_of(other), other.number
+                ledger.add(other)
+
+        return again
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong."""
+        sessions = []
+        for (client, broker), of in self._fetches.items():
+            fetches = of.full + of.incremental
+            if of.full >= _LEAST_FULL and of.full * 2 >= fetches:
+                evidence = {
+                    **_of(client),
+                    "broker": broker,
+                    "full": of.full,
+                    "fetches": fetches,
+                    "exchange": of.example,
+                }
+                sessions.append(Case(of.full, f"{client} with {broker}", evidence))
+        yield from findings_of("KD4201", sessions)
+        yield from findings_of("KD4202", list(self._frequent_commits()))
+
+    def _frequent_commits(self) -> Iterator[Case]:
+        for (connection, group), of in self._commits.items():
+            span_ns = of.last_ns - of.first_ns
+            if of.commits < _LEAST_COMMITS or span_ns < _LEAST_COMMIT_NS or of.client is None:
+                continue
+            per_s = (of.commits - 1) * NS_PER_S // span_ns
+            if per_s >= _LEAST_COMMITS_PER_S:
+                evidence = {
+                    **_of(of.client),
+                    "connection": connection,
+                    "group": group,
+                    "commits": of.commits,
+                    "per_s": per_s,
+                    "exchange": of.example,
+                }
+                yield Case(per_s, f"{of.client} in {group}", evidence)
+
+
+def _of(client: Asker) -> dict[str, Any]:
+    return {"client": str(client), "client_id": client.client_id, "client_host": client.host}
+
+
+def _replica_id(request: Side) -> int:
+    message = request.message
+    if request.version < _NO_REPLICA_ID:
+        return int(message.replica_id)
+    return int(message.replica_state.replica_id)

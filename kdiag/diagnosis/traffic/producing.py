@@ -1,0 +1,380 @@
+"""How clients write: the size of batches, codecs, acks, and partitions that get most of it.
+
+A rate counts where a client writes much: a record a second in a request of its own is no problem.
+"""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kdiag.clock import NS_PER_S
+from kdiag.diagnosis.traffic.ledgers import Again, Asker, Case, Ledgers, client_of, findings_of
+from kdiag.errors import DecodeError
+from kdiag.exchange.context.topic_names import TopicNames
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.model import Exchange, Status
+from kdiag.exchange.side import Side
+from kdiag.findings.finding import Finding
+from kdiag.wire.codec.explain import Span, explain
+from kdiag.wire.primitives import uuid_text
+from kdiag.wire.records.batch import MAGIC_2, RecordBatch
+from kdiag.wire.records.record import CODEC_MASK
+
+LARGEST_BATCH_BYTES: Final = 1_048_588
+"""Kafka's default of `message.max.bytes`."""
+
+_LEAST_REQUESTS: Final = 100
+_LEAST_PER_S: Final = 20
+_ABOUT_ONE: Final = 1.1  # record per request: the first may wait for metadata, and gather some
+_TINY_BYTES: Final = 1_000
+_TINY_PER_S: Final = 50
+_LEAST_PLAIN_BYTES: Final = 1_000_000
+_PLAIN_BATCH_BYTES: Final = (
+    4_096  # a codec sees one batch at a time, and small ones have no repeats
+)
+_SAMPLE_BYTES: Final = 16_384  # of a batch
+_MOST_SAMPLES: Final = 8  # of a client and topic
+_FAST: Final = 1
+_HEADER_BYTES: Final = 61
+_COUNT_AT: Final = 57  # in a batch of magic 2
+_CODEC_AT: Final = 22
+_LEAST_SAVED: Final = 0.5
+_HOT_BYTES: Final = 1_000_000
+_HOT_BATCHES: Final = 100
+_HOT_SHARE: Final = 0.5
+_HOT_TIMES: Final = 3
+_LEAST_PARTITIONS: Final = 4
+
+
+class ProducerLedger(msgspec.Struct):
+    """What a client wrote.
+
+    Attributes:
+        requests, batches, records, bytes: Produce requests, and what was in their batches.
+        unanswered: those with acks=0.
+        first_ns, last_ns: of the requests, since 1970.
+        largest_bytes: of a batch.
+        example, largest_example, unanswered_example: numbers of exchanges.
+    """
+
+    requests: int = 0
+    batches: int = 0
+    records: int = 0
+    bytes: int = 0
+    unanswered: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+    largest_bytes: int = 0
+    example: int = 0
+    largest_example: int = 0
+    unanswered_example: int = 0
+
+    @property
+    def per_s(self) -> int:
+        """Return how many requests it sent a second, while it did."""
+        span_ns = max(self.last_ns - self.first_ns, NS_PER_S // 10)
+        return self.requests * NS_PER_S // span_ns
+
+
+class PlainLedger(msgspec.Struct):
+    """What a client wrote to a topic without compression, in batches that are worth it.
+
+    Attributes:
+        size_bytes: all of it.
+        samples: the begins of some batches, each of which would be compressed by itself.
+        example: the number of an exchange.
+    """
+
+    size_bytes: int = 0
+    samples: list[bytes] = []
+    example: int = 0
+
+    def saved(self) -> float:
+        """Return which part of the samples a codec would spare."""
+        whole = sum(map(len, self.samples))
+        packed = sum(len(zlib.compress(each, _FAST)) for each in self.samples)
+        return 1 - packed / whole if whole else 0.0
+
+
+class PartitionLedger(msgspec.Struct):
+    """What was written to a partition."""
+
+    bytes: int = 0
+    batches: int = 0
+
+
+_Mark = tuple[str, int, int, int, int]
+"""Topic, partition and field of a batch, its start in that field, and its size."""
+
+
+class _PlacedBatch(NamedTuple):
+    """A batch in a Produce request.
+
+    Attributes:
+        topic, partition: where it goes; the topic by id where the version has no names.
+        field: which of the `records` fields of the request holds it, from 0.
+        batch: the batch.
+    """
+
+    topic: str
+    partition: int
+    field: int
+    batch: RecordBatch
+
+
+class _Writer(NamedTuple):
+    """A client, and what it wrote."""
+
+    client: Asker
+    producer: ProducerLedger
+
+
+class _BatchFacts(NamedTuple):
+    """What counts of a batch."""
+
+    topic: str
+    partition: int
+    records: int
+    size_bytes: int
+    is_plain: bool
+
+
+class _BatchPlace(NamedTuple):
+    """Where the facts of a batch are in all requests that are like one another.
+
+    Attributes:
+        topic: the topic, which all of them name.
+        partition_at, batch_at: offsets of the partition's number and of the batch in the frame.
+        size_bytes: of the batch.
+    """
+
+    topic: str
+    partition_at: int
+    batch_at: int
+    size_bytes: int
+
+
+class Producing:
+    """Looks at Produce requests."""
+
+    def __init__(self, names: TopicNames) -> None:
+        self._names = names
+        self._producers: Ledgers[Asker, ProducerLedger] = Ledgers(ProducerLedger)
+        self._plain: Ledgers[tuple[Asker, str], PlainLedger] = Ledgers(PlainLedger)
+        self._partitions: Ledgers[tuple[str, int], PartitionLedger] = Ledgers(PartitionLedger)
+        self._partition_counts: dict[str, int] = {}
+
+    @property
+    def left_out(self) -> int:
+        """Return how often there was no room for a client, topic or partition."""
+        return self._producers.left_out + self._plain.left_out + self._partitions.left_out
+
+    def learn_partitions(self, response: Any) -> None:
+        """Learn from a Metadata response how many partitions topics have."""
+        for topic in response.topics or ():
+            if topic.partitions and topic.name:
+                self._partition_counts[topic.name] = len(topic.partitions)
+
+    def add(self, dissection: Dissection) -> Again | None:
+        """Add a Produce exchange; return what adds the next one like it."""
+        exchange, request = dissection.exchange, dissection.request
+        if request is None or request.status is not Status.OK:
+            return None
+        client = client_of(exchange)
+        producer = self._producers.of(client)
+        if producer is None:
+            return None
+        if not producer.first_ns:
+            producer.first_ns, producer.example = exchange.time_ns, exchange.number
+        if request.message.acks == 0:
+            producer.unanswered += 1
+            producer.unanswered_example = producer.unanswered_example or exchange.number
+        writer = _Writer(client, producer)
+        batches = list(_batches(request))
+        _count_request(producer, exchange)
+        for each in batches:
+            self._read_batch(writer, each, exchange.number)
+        if any(each.batch.magic != MAGIC_2 for each in batches):
+            return None
+        return self._again(writer, request, batches)
+
+    def _read_batch(self, writer: _Writer, placed: _PlacedBatch, number: int) -> None:
+        """Count a batch that was read, with what it alone tells."""
+        batch, producer = placed.batch, writer.producer
+        try:
+            records = batch.record_count
+        except DecodeError:
+            return
+        is_plain = batch.compression == "none" and batch.size_in_bytes >= _PLAIN_BATCH_BYTES
+        facts = _BatchFacts(placed.topic, placed.partition, records, batch.size_in_bytes, is_plain)
+        self._count_batch(writer, facts)
+        if facts.size_bytes > producer.largest_bytes:
+            producer.largest_bytes, producer.largest_example = facts.size_bytes, number
+        plain = self._plain.of((writer.client, facts.topic)) if is_plain else None
+        if plain is not None:
+            _take_sample(plain, batch, number)
+
+    def _again(self, writer: _Writer, request: Side, batches: Sequence[_PlacedBatch]) -> Again:
+        """Return what adds a request like one that was read.
+
+        Numbers differ between them: the partitions, how many records a batch has, its codec.
+        """
+        cls, version, start = type(request.message), request.version, request.body_offset
+        marks = [(*each[:3], each.batch.start, each.batch.size_in_bytes) for each in batches]
+        places: list[_BatchPlace] = []
+
+        def again(other: Exchange) -> None:
+            frame = other.request
+            if frame is None:
+                return
+            data, from_bytes = frame.data, int.from_bytes
+            if not places:
+                places.extend(_places(explain(cls, version, data, start).spans, marks))
+            _count_request(writer.producer, other)
+            for topic, partition_at, at, size_bytes in places:
+                index = from_bytes(data[partition_at : partition_at + 4])
+                records = from_bytes(data[at + _COUNT_AT : at + _COUNT_AT + 4])
+                is_plain = size_bytes >= _PLAIN_BATCH_BYTES
+                is_plain = is_plain and not data[at + _CODEC_AT] & CODEC_MASK
+                self._count_batch(writer, _BatchFacts(topic, index, records, size_bytes, is_plain))
+
+        return again
+
+    def _count_batch(self, writer: _Writer, of: _BatchFacts) -> None:
+        """Count a batch."""
+        producer = writer.producer
+        producer.batches += 1
+        producer.records += of.records
+        producer.bytes += of.size_bytes
+        partition = self._partitions.of((of.topic, of.partition))
+        if partition is not None:
+            partition.bytes += of.size_bytes
+            partition.batches += 1
+        plain = self._plain.of((writer.client, of.topic)) if of.is_plain else None
+        if plain is not None:
+            plain.size_bytes += of.size_bytes
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong."""
+        singles, tiny, unanswered, large = [], [], [], []
+        for client, of in self._producers.items():
+            evidence = self._evidence(client, of)
+            if of.requests >= _LEAST_REQUESTS and of.records <= _ABOUT_ONE * of.requests:
+                if of.per_s >= _LEAST_PER_S:
+                    singles.append(Case(of.requests, str(client), evidence))
+            elif self._is_tiny(of):
+                tiny.append(Case(of.requests, str(client), evidence))
+            if of.unanswered:
+                changed = {"requests": of.unanswered, "exchange": of.unanswered_example}
+                unanswered.append(Case(of.unanswered, str(client), evidence | changed))
+            if of.largest_bytes > LARGEST_BATCH_BYTES:
+                changed = {"exchange": of.largest_example}
+                large.append(Case(of.largest_bytes, str(client), evidence | changed))
+        yield from findings_of("KD4101", singles)
+        yield from findings_of("KD4102", tiny)
+        yield from findings_of("KD4103", list(self._compressible()))
+        yield from findings_of("KD4104", unanswered)
+        yield from findings_of("KD4105", large)
+        yield from findings_of("KD4106", list(self._hot()))
+
+    @staticmethod
+    def _is_tiny(of: ProducerLedger) -> bool:
+        is_often = of.requests >= _LEAST_REQUESTS and of.per_s >= _TINY_PER_S
+        return is_often and of.bytes < _TINY_BYTES * of.batches
+
+    @staticmethod
+    def _evidence(client: Asker, of: ProducerLedger) -> dict[str, Any]:
+        return {
+            "client": str(client),
+            "client_id": client.client_id,
+            "client_host": client.host,
+            "requests": of.requests,
+            "batches": of.batches,
+            "records": of.records,
+            "bytes_per_batch": of.bytes // max(1, of.batches),
+            "largest_bytes": of.largest_bytes,
+            "per_s": of.per_s,
+            "exchange": of.example,
+        }
+
+    def _compressible(self) -> Iterator[Case]:
+        """Yield what was written as it is, and would be less than half as large."""
+        for (client, topic), of in self._plain.items():
+            saved = of.saved() if of.size_bytes >= _LEAST_PLAIN_BYTES else 0.0
+            if saved < _LEAST_SAVED:
+                continue
+            name = self._names.name(topic) or topic
+            evidence = {
+                "client": str(client),
+                "client_id": client.client_id,
+                "client_host": client.host,
+                "topic": name,
+                "megabytes": round(of.size_bytes / 1e6, 1),
+                "saved_pct": int(saved * 100),
+                "sample_bytes": sum(map(len, of.samples)),
+                "exchange": of.example,
+            }
+            yield Case(of.size_bytes * saved, f"{client} to {name}", evidence)
+
+    def _hot(self) -> Iterator[Case]:
+        """Yield partitions that get much more than the others of their topic."""
+        topics: dict[str, dict[int, PartitionLedger]] = {}
+        for (topic, index), of in self._partitions.items():
+            topics.setdefault(self._names.name(topic) or topic, {})[index] = of
+        for topic, partitions in topics.items():
+            count = max(self._partition_counts.get(topic, 0), len(partitions))
+            total = sum(of.bytes for of in partitions.values())
+            batches = sum(of.batches for of in partitions.values())
+            if count < _LEAST_PARTITIONS or total < _HOT_BYTES or batches < _HOT_BATCHES:
+                continue
+            index, hottest = max(partitions.items(), key=lambda item: item[1].bytes)
+            share = hottest.bytes / total
+            if share >= _HOT_SHARE and share * count >= _HOT_TIMES:
+                evidence = {
+                    "topic": topic,
+                    "partition": index,
+                    "partitions": count,
+                    "bytes": hottest.bytes,
+                    "share_pct": int(share * 100),
+                    "times_mean": round(share * count, 1),
+                }
+                yield Case(hottest.bytes, f"{topic}[{index}]", evidence)
+
+
+def _count_request(producer: ProducerLedger, exchange: Exchange) -> None:
+    producer.requests += 1
+    producer.last_ns = max(producer.last_ns, exchange.time_ns)
+
+
+def _batches(request: Side) -> Iterator[_PlacedBatch]:
+    """Yield the batches of a Produce request."""
+    field = 0
+    for topic in request.message.topic_data:
+        name = topic.name or uuid_text(topic.topic_id)
+        for partition in topic.partition_data:
+            for batch in (request.batches[field] if field < len(request.batches) else None) or ():
+                yield _PlacedBatch(name, partition.index, field, batch)
+            field += 1
+
+
+def _places(spans: Sequence[Span], marks: Sequence[_Mark]) -> Iterator[_BatchPlace]:
+    """Yield where the facts of batches are in a frame, by the spans of its fields."""
+    partitions = [span.offset for span in spans if span.path.endswith(".index")]
+    fields = [
+        span.offset
+        for span in spans
+        if span.path.endswith(".records") and not (isinstance(span.value, int) and span.value > 0)
+    ]
+    for topic, _, field, start, size_bytes in marks:
+        yield _BatchPlace(topic, partitions[field], fields[field] + start, size_bytes)
+
+
+def _take_sample(ledger: PlainLedger, batch: RecordBatch, number: int) -> None:
+    """Keep the begin of a batch's records, until there are enough."""
+    if len(ledger.samples) < _MOST_SAMPLES:
+        ledger.example = ledger.example or number
+        start = batch.start + _HEADER_BYTES
+        end = min(batch.start + batch.size_in_bytes, start + _SAMPLE_BYTES)
+        ledger.samples.append(bytes(batch.data[start:end]))

@@ -1,0 +1,96 @@
+import pytest
+
+from kdiag.diagnosis.traffic.answering import Answering
+from kdiag.diagnosis.traffic.ledgers import Asker
+from kdiag.exchange.model import Exchange
+from kdiag.wire.api.fetch import FetchRequest, FetchResponse
+from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from recordings.exchange_maker import START_NS, make_connection, make_exchange
+
+MS = 1_000_000
+NOBODY: frozenset[Asker] = frozenset()
+
+
+def answers(broker: str, client: str, *latencies_ms: int, number: int = 1) -> list[Exchange]:
+    """Return heartbeats that a broker answered so late."""
+    connection = make_connection(number, broker=broker, client=f"{client}:40000")
+    made = []
+    for latency_ms in latencies_ms:
+        exchange = make_exchange(
+            HeartbeatRequest(), HeartbeatResponse(), version=4, connection=connection
+        )
+        assert exchange.response is not None
+        exchange.response.first_byte_ns = START_NS + latency_ms * MS
+        made.append(exchange)
+    return made
+
+
+def late_brokers(
+    *exchanges: Exchange, throttled: frozenset[Asker] = NOBODY
+) -> list[tuple[str, int]]:
+    """Return the brokers that are found to be late, and what they exceed."""
+    answering = Answering()
+    for exchange in exchanges:
+        answering.add(exchange)
+    findings = list(answering.findings(throttled))
+    assert {each.id for each in findings} <= {"KD4401"}
+    return [(each.evidence["broker"], each.evidence["late_ms"]) for each in findings]
+
+
+SLOW = (3, *[300] * 30)
+QUICK = [2] * 30
+
+
+def test_a_broker_that_is_late_for_all_is_found() -> None:
+    """With what half of its answers exceed, in powers of two."""
+    slow = [*answers("b:1", "10.0.0.1", *SLOW), *answers("b:1", "10.0.0.2", *SLOW, number=2)]
+
+    assert late_brokers(*slow) == [("b:1", 268)]
+    assert late_brokers(*slow, *answers("b:2", "10.0.0.1", *QUICK, number=3)) == [("b:1", 268)]
+
+
+def test_others_that_are_as_slow_acquit_a_broker() -> None:
+    """It is something that they share then."""
+    slow = [
+        each
+        for number, (broker, client) in enumerate(
+            [("b:1", "10.0.0.1"), ("b:1", "10.0.0.2"), ("b:2", "10.0.0.1"), ("b:2", "10.0.0.2")]
+        )
+        for each in answers(broker, client, *SLOW, number=number)
+    ]
+
+    assert late_brokers(*slow) == []
+
+
+@pytest.mark.parametrize(
+    "second",
+    [QUICK, [300] * 5, []],
+    ids=["another client is answered at once", "too few answers", "one client alone"],
+)
+def test_one_client_is_not_everybody(second: list[int]) -> None:
+    """It may be its network, or what it asks."""
+    exchanges = answers("b:1", "10.0.0.1", *SLOW) + answers("b:1", "10.0.0.2", *second, number=2)
+
+    assert late_brokers(*exchanges) == []
+
+
+def test_a_broker_that_is_far_away_is_not_slow() -> None:
+    """No answer comes quicker than the way there and back."""
+    far = [300] * 30
+    exchanges = answers("b:1", "10.0.0.1", *far) + answers("b:1", "10.0.0.2", *far, number=2)
+
+    assert late_brokers(*exchanges) == []
+
+
+def test_what_waits_for_something_else_does_not_count() -> None:
+    """Behind a fetch, or for a quota."""
+    fetch = make_exchange(
+        FetchRequest(),
+        FetchResponse(),
+        version=12,
+        connection=make_connection(1, broker="b:1", client="10.0.0.1:40000"),
+    )
+    exchanges = answers("b:1", "10.0.0.1", *SLOW) + answers("b:1", "10.0.0.2", *SLOW, number=2)
+
+    assert late_brokers(fetch, *exchanges) == []
+    assert late_brokers(*exchanges, throttled=frozenset({Asker("10.0.0.1", "app")})) == []
