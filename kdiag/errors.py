@@ -279,3 +279,28 @@ class AbsentError(_SubjectError):
 
 class ProbeError(_SubjectError):
     """A probe failed on a topic, a group or a broker, or could not undo its work."""
+
+
+class GroupError(KdiagError):
+    """The coordinator of a group refused a member, or the group did.
+
+    Attributes:
+        group_id: the group.
+        error: Kafka's name of the error, such as `FENCED_INSTANCE_ID`.
+        why: the expected state, the actual one and the remedy.
+        is_retriable: whether the same request may succeed later.
+    """
+
+    def __init__(self, group_id: str, error: str, why: str, *, is_retriable: bool = False) -> None:
+        super().__init__(group_id, error, why)
+        self.group_id = group_id
+        self.error = error
+        self.why = why
+        self.is_retriable = is_retriable
+
+    def __str__(self) -> str:
+        return f"group {self.group_id}: {self.error}: {self.why}"
+
+
+class CommitFailedError(GroupError):
+    """A member is not in its group any more: others may own the partitions it commits for."""

@@ -93,6 +93,34 @@ def gaps(
     return read(spark, "gaps", paths, columns=columns, **options)
 
 
+def latency_minutes(
+    spark: "SparkSession", paths: Paths, *, columns: Sequence[str] = (), **options: Option
+) -> "DataFrame":
+    """Return counts of latencies, which add up over rows; see `read`."""
+    return read(spark, "latency_minutes", paths, columns=columns, **options)
+
+
+def rebalances(
+    spark: "SparkSession", paths: Paths, *, columns: Sequence[str] = (), **options: Option
+) -> "DataFrame":
+    """Return rebalances of groups, with who caused each; see `read`."""
+    return read(spark, "rebalances", paths, columns=columns, **options)
+
+
+def members(
+    spark: "SparkSession", paths: Paths, *, columns: Sequence[str] = (), **options: Option
+) -> "DataFrame":
+    """Return the members of groups that were seen; see `read`."""
+    return read(spark, "members", paths, columns=columns, **options)
+
+
+def capture_files(
+    spark: "SparkSession", paths: Paths, *, columns: Sequence[str] = (), **options: Option
+) -> "DataFrame":
+    """Return the captures themselves, the table `captures`; see `read`."""
+    return read(spark, "captures", paths, columns=columns, **options)
+
+
 def read(
     spark: "SparkSession",
     table: str,

@@ -3,10 +3,11 @@
     URI            a file, local or in an object store                          `uri`
     input/         splits of captures, and their TCP segments as a data source
     rows/          packets and frames as rows on their way between tasks
-    output/        tables as Parquet, the log of runs, what tasks hand on, checkpoints, views
+    output/        tables as Parquet, Delta or Iceberg, the log of runs, checkpoints, views
     captures       inputs of a run -> captures, walked through, and new ones    `captures`
     decode         packets of some connections -> exchanges as they crossed     `decode`
     tabulate       exchanges -> rows of the tables, in any order                `tabulate`
+    group_rows     exchanges of groups -> rows of rebalances and members        `group_rows`
     task           a function of a number, run by Spark                         `tasks`
     Shared         a value that all tasks read, sent as a URI                   `shared`
     run            all of it, once, for given captures                          `run`, `session`

@@ -17,7 +17,7 @@ from kdiag.pipeline.input.split_index import CaptureUris, shared_index
 from kdiag.pipeline.output.run_log import staging_folder
 from kdiag.pipeline.rows.packets import PACKETS, POSITIONS
 from kdiag.pipeline.shared import Shared
-from kdiag.report.run_log import LoggedRun
+from kdiag.report.run_log import PARQUET_FILES, SCHEMA, LoggedRun, TableStore
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TableChoice
 from kdiag.report.uri import canonical
 
@@ -47,7 +47,8 @@ class Job(NamedTuple):
         separates_networks: whether the same addresses in different VLANs or VXLAN networks are
             different.
         is_new: whether captures are left out that the log of the folder has already.
-        is_hourly: whether the tables are divided by hours of a day, too.
+        is_hourly: whether the tables are divided by hours of a day, too; as files alone.
+        store: where the tables are put.
         recorded: the splits that captures of rows are looked up in; None before they are known.
     """
 
@@ -66,6 +67,7 @@ class Job(NamedTuple):
     separates_networks: bool = False
     is_new: bool = False
     is_hourly: bool = False
+    store: TableStore = PARQUET_FILES
     recorded: Shared[list[Split]] | None = None
 
     @property
@@ -109,6 +111,9 @@ class Job(NamedTuple):
             from_ns=self.times.from_ns,
             to_ns=self.times.to_ns,
             kdiag=kdiag.__version__,
+            format=self.store.format,
+            catalog=self.store.catalog,
+            schema=SCHEMA,
         )
 
     def on(

@@ -20,22 +20,33 @@ from kdiag.pipeline.input.captures import find_captures, find_new_captures, note
 from kdiag.pipeline.input.source import FAILFAST
 from kdiag.pipeline.input.split import Split, Walk, in_order, note_overlap
 from kdiag.pipeline.job import Job
+from kdiag.pipeline.output.lake_tables import LakeTables, commit_rows
 from kdiag.pipeline.output.read_captures import (
     ReadCaptures,
     note_border,
     refuse_doubles,
     refuse_losses,
 )
-from kdiag.pipeline.output.run_log import commit, open_log, refuse_others, sweep
+from kdiag.pipeline.output.run_log import (
+    commit,
+    open_log,
+    refuse_others,
+    refuse_stores,
+    sweep,
+)
 from kdiag.pipeline.rows.partitioner import partition_by_weight
 from kdiag.pipeline.session import RUN_SETTINGS, require_reach, session_with
 from kdiag.pipeline.shared import share
 from kdiag.pipeline.stages import (
+    all_names,
     decode,
     follow_fetches,
     parts_of,
     resolve,
+    table_rows,
+    tabulate_captures,
     tabulate_frames,
+    tabulate_group_frames,
     write_tables,
 )
 from kdiag.pipeline.tasks import Outcome
@@ -56,11 +67,17 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
     Raises:
         CaptureError: if an input is not a capture or cannot be opened, or a path is relative on a
             cluster; with `failfast`, also if a capture is damaged.
-        ReportError: if captures are in the tables already, or rows of others would be lost.
+        ReportError: if captures are in the tables already, or rows of others would be lost, or
+            Spark lacks what the format of the tables takes.
     """
     require_reach(spark, (*job.inputs, job.out))
     spark = session_with(spark, RUN_SETTINGS)
     log = open_log(job.out)
+    refuse_stores(log, job.store)
+    lake = None if job.store.is_files else LakeTables(spark, job.out, job.store)
+    if lake is not None:
+        say(f"looking for the tables as {job.store.format}")
+        lake.require()
     say("finding the packets")
     if job.is_new:
         walks, warnings = find_new_captures(spark, job.wanted, ReadCaptures(log.runs()))
@@ -82,12 +99,21 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
     warnings += [*damage, *note_overlap(walks), *note_border(runs, entry)]
     job, outcome = stage_frames(spark, job, walks, say)
     say("reading frames")
-    outcome.add(tabulate_frames(spark, job, outcome))
+    names = all_names(spark, job, outcome)
+    outcome.add(tabulate_frames(spark, job, outcome, names))
+    say("following groups")
+    outcome.add(tabulate_group_frames(spark, job, outcome, names))
+    outcome.add(tabulate_captures(job, walks))
     say("writing the tables")
-    outcome.add(write_tables(spark, job, outcome))
-    say("putting the tables into place")
-    entry = job.entry(walks, [*warnings, *note_changes(walks), *outcome.faults])
-    entry = commit(job.out, log, entry, outcome.written)
+    if lake is not None:
+        rows = table_rows(spark, job, outcome)
+        entry = job.entry(walks, [*warnings, *note_changes(walks), *outcome.faults])
+        entry = commit_rows(lake, job.out, log, entry, rows)
+    else:
+        outcome.add(write_tables(spark, job, outcome))
+        say("putting the tables into place")
+        entry = job.entry(walks, [*warnings, *note_changes(walks), *outcome.faults])
+        entry = commit(job.out, log, entry, outcome.written)
     remove_folder(job.staging)
     return entry
 

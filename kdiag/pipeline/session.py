@@ -53,6 +53,18 @@ _NEW_SESSION: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+FORMAT_SETTINGS: Final = {
+    "delta": {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    },
+    "iceberg": {
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    },
+}
+"""What a new session takes besides the jars of a format of tables."""
+
+_CATALOGS: Final = "spark.sql.catalog."
 _UNIX_SOCKETS: Final = "spark.python.unix.domain.socket.enabled"
 _UNIX_SOCKET_FOLDER: Final = "spark.python.unix.domain.socket.dir"
 _MOST_SOCKET_FOLDER_BYTES: Final = 60
@@ -83,7 +95,10 @@ def require() -> None:
 
 
 def open_session(
-    master: str | None = None, conf: Mapping[str, str] | None = None, name: str = "kdiag"
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    name: str = "kdiag",
+    table_format: str = "",
 ) -> "SparkSession":
     """Return a Spark session: the active one as it is, or a new one.
 
@@ -91,6 +106,7 @@ def open_session(
         master: where a new one runs; by default that of `spark-submit`, else all cores here.
         conf: settings of Spark that the user has given; they precede all others.
         name: of the application.
+        table_format: that of the tables, which a new session gets the settings for.
 
     Raises:
         ReportError: if PySpark or Java is missing, or Spark does not start, or it runs through
@@ -116,7 +132,8 @@ def open_session(
                 builder = builder.master(master)
             if is_local(master):
                 os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
-            given = {**new_settings(master, _settings_elsewhere()), **given}
+            elsewhere = _settings_elsewhere()
+            given = {**new_settings(master, elsewhere, table_format), **given}
             builder = builder.appName(name)
         for key, value in given.items():
             builder = builder.config(key, value)
@@ -133,19 +150,25 @@ def session_with(session: "SparkSession", settings: Mapping[str, str]) -> "Spark
     if all(session.conf.get(key, None) == value for key, value in settings.items()):
         return session
     child = session.newSession()
+    catalogs = {each: to for each, to in session.conf.getAll.items() if each.startswith(_CATALOGS)}
+    for key, value in catalogs.items():  # those that were set later a child does not have
+        child.conf.set(key, value)
     for key, value in settings.items():
         child.conf.set(key, value)
     return child
 
 
-def new_settings(master: str | None, elsewhere: Mapping[str, str]) -> dict[str, str]:
+def new_settings(
+    master: str | None, elsewhere: Mapping[str, str], table_format: str = ""
+) -> dict[str, str]:
     """Return what to set in a new session.
 
     Args:
         master: where it runs; None for wherever `spark-submit` says.
         elsewhere: the settings that were made already; they stay.
+        table_format: that of the tables.
     """
-    settings = dict(_NEW_SESSION)
+    settings = {**_NEW_SESSION, **FORMAT_SETTINGS.get(table_format, {})}
     if is_local(master):
         settings |= _unix_sockets(tempfile.gettempdir())
     return {key: value for key, value in settings.items() if key not in elsewhere}

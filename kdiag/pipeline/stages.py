@@ -4,6 +4,8 @@ decode     a task for each part       -> frames, connections, gaps, names    (st
 resolve    rarely, one task           -> frames identified by other requests (staged)
 follow     a task for some brokers    -> partitions of fetch sessions        (staged)
 tabulate   a task for each chunk      -> exchanges, batches, records         (staged)
+groups     a task for each chunk      -> frames of groups, by part           (staged)
+           a task for each part       -> rebalances, members                 (staged)
 write      a task for each file       -> tables                              (Parquet)
 """
 
@@ -18,6 +20,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from kdiag.exchange.context.fetch_session import FetchSessions
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.pipeline.decode import (
     FETCH_ORDER,
     FETCHES,
@@ -25,12 +28,26 @@ from kdiag.pipeline.decode import (
     decode_rows,
     resolve_unsure,
 )
+from kdiag.pipeline.group_rows import (
+    OF_ALL,
+    GroupFrames,
+    divide_groups,
+    of_part,
+    tabulate_groups,
+)
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.source import ReadOptions, read_bundles
-from kdiag.pipeline.input.split import Split
+from kdiag.pipeline.input.split import Split, Walk
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import load_state, save_state
-from kdiag.pipeline.output.partitions import FilePlan, by_folder, plan_files, write_file
+from kdiag.pipeline.output.lake_tables import ddl_of
+from kdiag.pipeline.output.partitions import (
+    FilePlan,
+    by_folder,
+    plan_files,
+    read_planned,
+    write_file,
+)
 from kdiag.pipeline.output.staging import Staged, StagedPiece, Staging, cut, read_all, read_staged
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
@@ -62,6 +79,7 @@ _EXCHANGE_BYTES: Final = 50_000  # an exchange of any size takes as long as so m
 _CHUNKS_PER_CORE: Final = 4
 _LEAST_CHUNK_BYTES: Final = 32 << 20
 _WRITES_PER_CORE: Final = 4
+_BATCH_ROWS: Final = 10_000
 _DDL: Final = {
     pa.int32(): "int",
     pa.int64(): "bigint",
@@ -280,6 +298,80 @@ def tabulate_frames(
     return outcome_of(do_tasks(spark, count, partial(_tabulate_chunk, job, chunks)))
 
 
+def tabulate_group_frames(
+    spark: SparkSession, job: Job, outcome: Outcome, names: NameBytes
+) -> Outcome:
+    """Make rows of groups of the staged frames, and stage them.
+
+    What fits into one chunk is read here: starting tasks would take longer.
+
+    Args:
+        spark: the session to run on.
+        job: of the run.
+        outcome: the frames, staged.
+        names: the names of topic ids.
+    """
+    frames = outcome.of("frames")
+    if sum(map(_weight, frames)) <= job.chunk_bytes:
+        writer = PartWriter(job, 0)
+        read_groups(job, frames, frames, names, writer.write)
+        return writer.close()
+    cores = cores_of(spark)
+    chunks = share_chunks(job, outcome, names, cores)
+    count = len(chunks.value.chunks)
+    divide = partial(_divide_chunk, job, chunks, cores)
+    divided = outcome_of(do_tasks(spark, count, divide))
+    by_part = [[*divided.of(of_part(part)), *divided.of(OF_ALL)] for part in range(cores)]
+    shared = share(job.staging, by_part, list[list[Staged]])
+    return outcome_of(do_tasks(spark, cores, partial(_read_part, job, chunks, shared)))
+
+
+def _divide_chunk(job: Job, work: Shared[Chunks], parts: int, number: int) -> Iterator[Outcome]:
+    """Stage the frames of a chunk that tell of groups."""
+    chunk = work.value.chunks[number]
+    writer = PartWriter(job, number)
+    frames = read_staged(chunk.file.uri, *chunk.batches)
+    divide_groups(frames, parts, writer.write, MappedFiles(job.rules.files))
+    yield writer.close()
+
+
+def _read_part(
+    job: Job, work: Shared[Chunks], by_part: Shared[list[list[Staged]]], part: int
+) -> Iterator[Outcome]:
+    """Stage the rows of the groups in a part."""
+    writer = PartWriter(job, part)
+    every = sorted({each.file for each in work.value.chunks})
+    read_groups(job, by_part.value[part], every, work.value.names, writer.write)
+    yield writer.close()
+
+
+def read_groups(
+    job: Job, frames: list[Staged], fetches: list[Staged], names: NameBytes, emit: Emit
+) -> None:
+    """Make rows of some groups.
+
+    Args:
+        job: of the run.
+        frames: all that tell of these groups.
+        fetches: all fetches, among others.
+        names: the names of topic ids.
+        emit: called with the names of tables, and batches of their rows.
+    """
+    files = MappedFiles(job.rules.files)
+    of_groups = GroupFrames(read_all(frames), read_all(fetches), files)
+    tabulate_groups(of_groups, topic_names(names), emit, job.capture_of)
+
+
+def tabulate_captures(job: Job, walks: Sequence[Walk]) -> Outcome:
+    """Make rows of the captures that a run reads, and stage them."""
+    writer = PartWriter(job, 0)
+    tables = TableBatches(writer.write, TopicNames(), job.choice, capture_of=job.capture_of)
+    for each in walks:
+        tables.capture(each.file)
+    tables.flush()
+    return writer.close()
+
+
 def write_tables(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
     """Write the staged rows of tables as the files that they are to be.
 
@@ -296,6 +388,42 @@ def write_tables(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
     do = partial(_write_planned, job.staging, job.run, shared)
     tasks = min(len(plans), _WRITES_PER_CORE * cores)
     return outcome_of(do_tasks(spark, len(plans), do, tasks))
+
+
+def table_rows(spark: SparkSession, job: Job, outcome: Outcome) -> list[tuple[str, int, DataFrame]]:
+    """Return the staged rows of each table that has some, for Spark to write.
+
+    Returns:
+        Names of tables, how many rows were staged for each, and the rows with the columns `run` and
+        `date`, a partition for each day and size.
+    """
+    staged = [each for each in outcome.staged if _is_of_table(each)]
+    cores = cores_of(spark)
+    found = []
+    for table in TABLES.values():
+        own = [each for each in staged if each.name.partition("/")[0] == table.name]
+        if not own:
+            continue
+        plans = plan_files(own, cores)
+        shared = share(job.staging, plans, list[FilePlan])
+        numbers = spark.range(0, len(plans), 1, min(len(plans), _WRITES_PER_CORE * cores))
+        rows = numbers.mapInArrow(partial(_planned_rows, job.run, shared), ddl_of(table))
+        found.append((table.name, sum(each.rows for each in own), rows))
+    return found
+
+
+def _planned_rows(
+    run: str, plans: Shared[list[FilePlan]], numbers: Rows
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of files, with their day."""
+    freeze_gc()
+    for batch in numbers:
+        for number in batch.column(0).to_pylist():
+            plan = plans.value[number]
+            rows = read_planned(run, plan)
+            day = pa.repeat(pa.scalar(plan.date, pa.date32()), rows.num_rows)
+            rows = rows.append_column("date", day).replace_schema_metadata()
+            yield from rows.to_batches(max_chunksize=_BATCH_ROWS)
 
 
 def _is_of_table(file: Staged) -> bool:

@@ -10,39 +10,40 @@ are of one schema, `arrow_schema(TABLES[name])`, and of plain columns only, whic
 Arrow understands, Spark's included.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
+from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.exchange.context.fetch_session import FetchSessions
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import without_surrogates
 from kdiag.exchange.model import Connection, Exchange, Gap
 from kdiag.pcap.decoder import Item
+from kdiag.pcap.files.capture_facts import CaptureFacts
 from kdiag.report.tables.batches import (
     batch_cells,
     exchange_cells,
     placed_batches,
     record_cells,
 )
+from kdiag.report.tables.captures import capture_row
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TABLES, TableChoice
 from kdiag.report.tables.column import (
-    API_RANGES,
     BIGINT,
     BOOLEAN,
     DOUBLE,
     INT,
     STRING,
-    STRINGS,
     TIMESTAMP,
-    TOPIC_PARTITIONS,
-    WHY,
     Table,
 )
 from kdiag.report.tables.connections import connection_row, gap_row
 from kdiag.report.tables.exchanges import BodyTexts, ExchangeFacts, exchange_row, facts_of
+from kdiag.report.tables.groups import group_rows
+from kdiag.report.tables.latency_minutes import LatencyBucket, bucket_of, latency_row
 
 DEFAULT_MAX_ROWS: Final = 16_384
 DEFAULT_MAX_BYTES: Final = 32 << 20
@@ -53,31 +54,52 @@ Emit: TypeAlias = Callable[[str, pa.RecordBatch], object]
 CaptureOf: TypeAlias = Callable[[int], str | None]
 """Returns the capture that holds the packet of a number; None if that is not known."""
 
+_MOST_BUCKETS: Final = 1 << 16
+"""How many counts of latencies are kept until they are emitted."""
+
 CAPTURE_FILE: Final = pa.field("capture_file", pa.string())
 """One more column of every table where rows are of many captures."""
 
-_ARROW: Final = {
+_SCALARS: Final = {
     STRING: pa.string(),
     BOOLEAN: pa.bool_(),
     INT: pa.int32(),
     BIGINT: pa.int64(),
     DOUBLE: pa.float64(),
     TIMESTAMP: pa.timestamp("us", tz="UTC"),
-    STRINGS: pa.list_(pa.string()),
-    WHY: pa.struct([("offset", pa.int64()), ("path", pa.string()), ("reason", pa.string())]),
-    TOPIC_PARTITIONS: pa.list_(pa.struct([("topic", pa.string()), ("partition", pa.int32())])),
-    API_RANGES: pa.list_(
-        pa.struct([(name, pa.int32()) for name in ("api_key", "min_version", "max_version")])
-    ),
 }
 _REQUEST_BODY: Final = [each.name for each in TABLES["exchanges"].columns].index("request_body")
+
+
+def arrow_type(ddl: str) -> pa.DataType:
+    """Return the type that Spark's DDL names, such as `array<struct<topic:string,number:int>>`."""
+    outer, _, inner = ddl.removesuffix(">").partition("<")
+    if outer == "array":
+        return pa.list_(arrow_type(inner))
+    if outer == "struct":
+        fields = (each.partition(":") for each in _fields_of(inner))
+        return pa.struct([(name, arrow_type(type_)) for name, _, type_ in fields])
+    return _SCALARS[ddl]
+
+
+def _fields_of(inner: str) -> list[str]:
+    """Return the fields of a struct; commas within other brackets separate none of them."""
+    fields = [""]
+    depth = 0
+    for letter in inner:
+        depth += (letter == "<") - (letter == ">")
+        if letter == "," and depth == 0:
+            fields.append("")
+        else:
+            fields[-1] += letter
+    return fields
 
 
 def arrow_schema(table: Table) -> pa.Schema:
     """Return the schema of a table; the meanings of its columns are in their metadata."""
     return pa.schema(
         [
-            pa.field(each.name, _ARROW[each.type], metadata={"comment": each.meaning})
+            pa.field(each.name, arrow_type(each.type), metadata={"comment": each.meaning})
             for each in table.columns
         ],
         metadata={"comment": table.meaning},
@@ -135,16 +157,33 @@ def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
         return pa.array([without_surrogates(value) for value in values], type_)
 
 
+def add_group_rows(
+    events: CaptureEvents,
+    rows: Mapping[str, RowBatches],
+    place: Callable[[int | None], tuple[Any, ...]],
+) -> None:
+    """Add the rows of all groups to their tables.
+
+    Args:
+        events: all that was seen of the groups.
+        rows: of the tables, by name.
+        place: returns the cells that say where a row is from, given a packet if it is from one.
+    """
+    for row in group_rows(events.in_order()):
+        rows[row.table].add(row.cells + place(row.packet), 0)
+
+
 class TableBatches:
     """Makes rows of exchanges, gaps and connections, and record batches of the rows."""
 
-    def __init__(  # noqa: PLR0913 - the last three are keywords that few callers give
+    def __init__(  # noqa: PLR0913 - the last four are keywords that few callers give
         self,
         emit: Emit,
         names: TopicNames,
         choice: TableChoice = DEFAULT_CHOICE,
         *,
         capture_of: CaptureOf | None = None,
+        groups: CaptureEvents | None = None,
         max_rows: int = DEFAULT_MAX_ROWS,
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> None:
@@ -155,6 +194,8 @@ class TableBatches:
             names: the names of topic ids, which `add` adds to.
             choice: of tables.
             capture_of: gives rows the column `CAPTURE_FILE`; None for tables without it.
+            groups: collects what makes the tables of groups, which `flush` completes; None where
+                not all exchanges of a group come here.
             max_rows: how many rows a batch has at most.
             max_bytes: from how many bytes of JSON and records on a batch gets no more rows.
         """
@@ -165,6 +206,8 @@ class TableBatches:
         if choice.bodies:
             self._bodies = BodyTexts(names, show_secrets=choice.show_secrets)
         self._capture_of = capture_of
+        self._latencies: dict[LatencyBucket, int] = {}
+        self._groups = groups
         more = [] if capture_of is None else [CAPTURE_FILE]
         self._rows = {
             table.name: RowBatches(table.name, extended(table, more), emit, max_rows, max_bytes)
@@ -188,6 +231,8 @@ class TableBatches:
 
     def exchange(self, dissection: Dissection) -> None:
         """Add an exchange whose fetch session was followed already."""
+        if self._groups is not None:
+            self._groups.add(dissection)
         facts = facts_of(dissection, self._names)
         row = exchange_row(facts, self._bodies)
         size = 0 if self._bodies is None else len(row[_REQUEST_BODY] or b"") + len(row[-1] or b"")
@@ -195,6 +240,7 @@ class TableBatches:
         place = self._place(0 if frame is None else frame.first_packet)
         self._add_batches(facts, place)
         self._rows["exchanges"].add(row + place, size)
+        self._add_latency(facts, place)
 
     def gap(self, gap: Gap) -> None:
         """Add a gap."""
@@ -205,14 +251,35 @@ class TableBatches:
         place = self._place(connection.first_packet)
         self._rows["connections"].add(connection_row(connection) + place, 0)
 
+    def capture(self, capture: CaptureFacts) -> None:
+        """Add a capture, all of which was read."""
+        place = () if self._capture_of is None else (capture.name,)
+        self._rows["captures"].add(capture_row(capture) + place, 0)
+
     def flush(self) -> None:
-        """Emit the rows that have not filled a batch."""
+        """Emit the rows that have not filled a batch, and those of groups: the end has come."""
+        self._add_latency_rows()
+        if self._groups is not None:
+            add_group_rows(self._groups, self._rows, lambda _: ())
         for rows in self._rows.values():
             rows.flush()
 
     def _place(self, packet: int) -> tuple[Any, ...]:
         """Return the cells that say where a row is from."""
         return () if self._capture_of is None else (self._capture_of(packet),)
+
+    def _add_latency(self, facts: ExchangeFacts, place: tuple[Any, ...]) -> None:
+        """Count the latency of an exchange."""
+        bucket = bucket_of(facts, place)
+        if bucket is not None:
+            self._latencies[bucket] = self._latencies.get(bucket, 0) + 1
+            if len(self._latencies) >= _MOST_BUCKETS:
+                self._add_latency_rows()
+
+    def _add_latency_rows(self) -> None:
+        for bucket, answers in self._latencies.items():
+            self._rows["latency_minutes"].add(latency_row(bucket, answers), 0)
+        self._latencies.clear()
 
     def _add_batches(self, facts: ExchangeFacts, place: tuple[Any, ...]) -> None:
         """Add the batches of an exchange and, if they are chosen, their records."""

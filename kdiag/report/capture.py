@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.errors import CaptureError, ReportError, install_command
 from kdiag.exchange.context.fetch_session import FetchSessions
 from kdiag.exchange.context.topic_names import TopicNames
@@ -20,6 +21,8 @@ from kdiag.report.tables.catalog import DEFAULT_CHOICE, TableChoice
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from kdiag.pcap.files.capture_facts import CaptureFacts
 
 
 def open_capture(
@@ -45,12 +48,14 @@ class Capture:
         names: the names of topic ids that the exchanges so far have told.
         warnings: what could not be read, such as a file that ends early; complete once the last
             exchange has been read.
+        files: the captures, in the order in which they were opened; complete likewise.
     """
 
     def __init__(self, sources: Sequence[Source], keylog: bytes, ports: Sequence[int]) -> None:
         """Note what to read; `open_capture` has the meaning of the arguments."""
         self.names = TopicNames()
         self.warnings: list[CaptureError] = []
+        self.files: list[CaptureFacts] = []
         self._sources = sources
         self._keylog = keylog
         self._ports = ports
@@ -77,6 +82,7 @@ class Capture:
         """
         reader = CaptureReader(self._sources)
         self.warnings = reader.warnings
+        self.files = reader.files
         return decode_reader(reader, ports=self._ports, keylog=KeyLog.parse(self._keylog))
 
     def tables(self, choice: TableChoice = DEFAULT_CHOICE) -> "dict[str, pa.Table]":
@@ -95,9 +101,14 @@ class Capture:
         except ImportError:
             raise ReportError("tables", f"need pyarrow: {install_command('report')}") from None
         batches: dict[str, list[Any]] = {table.name: [] for table in choice.tables}
-        rows = TableBatches(lambda name, batch: batches[name].append(batch), self.names, choice)
+        groups = CaptureEvents(self.names.name)
+        rows = TableBatches(
+            lambda name, batch: batches[name].append(batch), self.names, choice, groups=groups
+        )
         for item in self.items():
             rows.add(item)
+        for each in self.files:
+            rows.capture(each)
         rows.flush()
         return {
             table.name: pa.Table.from_batches(batches[table.name], arrow_schema(table))

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -17,7 +17,10 @@ from kdiag.report.layout import by_keys, files_during
 from kdiag.report.parquet import table_file
 from kdiag.report.sql_report import SPARK, Query
 from kdiag.report.stored_tables import StoredTables
-from kdiag.report.tables.catalog import TABLES, time_column
+from kdiag.report.tables.catalog import GROUP_TABLES, TABLES, time_column
+
+if TYPE_CHECKING:
+    from kdiag.report.run_log import LoggedRun
 
 T = TypeVar("T")
 
@@ -25,8 +28,10 @@ DEFAULT_BATCH_ROWS: Final = 10_000
 
 _WILDCARD: Final = re.compile(r"[*?\[]")
 _NO_TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
+_NO_COLUMN: Final = re.compile(r'(?:Referenced column "|does not have a column named ")(\w+)"')
 _DRAWING: Final = re.compile(r"^\s*\^[\^\s~]*$", re.MULTILINE)
 """The line below a quoted query that points at a place in it."""
+_COLUMNS: Final = frozenset(each.name for table in TABLES.values() for each in table.columns)
 _ONLY_SELECT: Final = "expected one SELECT: a query reads the tables and changes nothing"
 
 
@@ -47,6 +52,9 @@ class Database:
     DuckDB works in a thread of its own: Python handles signals between two of its own steps, and a
     query is one step. So an exception that a signal raises reaches the thread that waits, and ends
     the query.
+
+    Attributes:
+        runs: those that have written the tables; none where nobody has noted them.
     """
 
     def __init__(self, memory_limit: str | None = None) -> None:
@@ -64,6 +72,7 @@ class Database:
         self._worker = ThreadPoolExecutor(1, "kdiag-duckdb")
         self._connection.execute("SET TimeZone = 'UTC'")
         self._files: set[str] = set()
+        self.runs: Sequence[LoggedRun] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -211,6 +220,7 @@ def open_folder(
         why = "no run has written exchanges" if has_log else "there is no exchanges.parquet"
         raise ReportError(str(folder), f"holds no tables: {why}")
     database = Database(memory_limit)
+    database.runs = stored.runs
     try:
         for name, files in files_by_name.items():
             if not files:
@@ -277,11 +287,19 @@ def _refusal(error: duckdb.Error) -> ReportError:
     """Return DuckDB's refusal in one line, without its drawing and its guesses at tables."""
     why = str(error)
     missing = _NO_TABLE.search(why)
+    column = _NO_COLUMN.search(why)
+    if column is not None and column[1] in _COLUMNS:
+        what = "another table has it (kdiag tables), or an earlier release has written these tables"
+        return ReportError("query", f"there is no column {column[1]} here: {what}: make them again")
     if missing is None:
         lines = (line.strip() for line in _DRAWING.sub("", why).splitlines())
         return ReportError("query", "; ".join(line for line in lines if line))
     if missing[1] == "records":
         what = "it is written only when asked for (--values)"
+    elif missing[1] in GROUP_TABLES:
+        what = "no run has seen a group rebalance (streams and older releases write none)"
+    elif missing[1] in TABLES:
+        what = "an earlier release has written these tables: make them again"
     else:
         what = "kdiag tables lists what there is"
     return ReportError("query", f"there is no table {missing[1]}: {what}")

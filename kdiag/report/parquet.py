@@ -1,5 +1,6 @@
 """Tables as Parquet files: one for each table, complete or absent."""
 
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -7,10 +8,12 @@ from typing import Final
 import pyarrow as pa
 from pyarrow import parquet
 
+from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.errors import ReportError
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Connection, Gap
+from kdiag.pcap.files.capture_facts import CaptureFacts
 from kdiag.report.arrow import TableBatches, arrow_schema
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TABLES, TableChoice
 
@@ -26,7 +29,11 @@ class ParquetTables:
     """
 
     def __init__(
-        self, folder: Path, names: TopicNames, choice: TableChoice = DEFAULT_CHOICE
+        self,
+        folder: Path,
+        names: TopicNames,
+        choice: TableChoice = DEFAULT_CHOICE,
+        captures: Callable[[], Iterable[CaptureFacts]] = tuple,
     ) -> None:
         """Open the files.
 
@@ -34,13 +41,16 @@ class ParquetTables:
             folder: made if it does not exist.
             names: the names of topic ids; whoever adds exchanges adds to them.
             choice: of tables.
+            captures: returns, at the end, the captures that were read.
 
         Raises:
             ReportError: if the folder cannot be written to.
         """
         self._folder = folder
+        self._captures = captures
         self._writers: dict[str, parquet.ParquetWriter] = {}
-        self._batches = TableBatches(self._write, names, choice)
+        groups = CaptureEvents(names.name)
+        self._batches = TableBatches(self._write, names, choice, groups=groups)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for table in choice.tables:
@@ -73,6 +83,8 @@ class ParquetTables:
         Raises:
             ReportError: if that fails.
         """
+        for each in self._captures():
+            self._batches.capture(each)
         self._batches.flush()
         try:
             for writer in self._writers.values():

@@ -9,16 +9,48 @@ Files that no entry names are those of a run under way, or of one that was kille
 them. In a folder without a log, as others write them, all files count.
 """
 
+import re
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
-from pyarrow import fs
 
 from kdiag.errors import ReportError
 
+if TYPE_CHECKING:
+    from pyarrow import fs
+
 RUNS: Final = "_runs"
+PARQUET: Final = "parquet"
+SCHEMA: Final = 3
+_TELLS_WITHOUT: Final = 3
+_YOUNGER: Final = ("latency_minutes", "rebalances", "members", "captures")
+"""The tables that not all releases have made which wrote entries of earlier shapes."""
+_WORD: Final = re.compile(r"\w+")
+_NAMED: Final = 3
 _ENTRY: Final = ".json"
+
+
+class TableStore(NamedTuple):
+    """Where a run puts its tables.
+
+    Attributes:
+        format: `parquet` for files that this log names, or `delta` or `iceberg`, which keep a log
+            of their own in each table.
+        catalog: the name in a catalog of Spark that all tables lie in, such as `lake.kafka`; empty
+            where they lie in the folder.
+    """
+
+    format: str = PARQUET
+    catalog: str = ""
+
+    @property
+    def is_files(self) -> bool:
+        """Return whether the log of runs names the files of the tables."""
+        return self.format == PARQUET
+
+
+PARQUET_FILES: Final = TableStore()
 
 
 class ReadCapture(msgspec.Struct, frozen=True):
@@ -52,8 +84,11 @@ class LoggedRun(msgspec.Struct, frozen=True):
         stream: the id of the stream that it is a batch of; empty if it is none.
         checkpoint: the folder of that stream's state.
         kdiag: the version that has written it.
-        is_complete: false in entries of older releases whose run broke off while they moved files.
-        schema: number of this document's shape.
+        format, catalog: where its tables are, as in `TableStore`.
+        is_complete: false while a run replaces rows of Delta or Iceberg, and where it broke off; in
+            entries of older releases, where it broke off while files were moved.
+        without: tables that it has not made, though its captures may give rows for them.
+        schema: number of this document's shape; before 3, `without` was not told.
     """
 
     run: str
@@ -66,14 +101,28 @@ class LoggedRun(msgspec.Struct, frozen=True):
     stream: str = ""
     checkpoint: str = ""
     kdiag: str = ""
+    format: str = PARQUET
+    catalog: str = ""
     is_complete: bool = True
+    without: list[str] = []
     schema: int = 2
+
+    @property
+    def store(self) -> TableStore:
+        """Return where its tables are."""
+        return TableStore(self.format, self.catalog)
+
+    def may_lack(self, table: str) -> bool:
+        """Return whether a table may be without rows that its captures would give."""
+        if self.schema >= _TELLS_WITHOUT:
+            return table in self.without
+        return table in _YOUNGER and table not in self.rows
 
 
 class RunLog:
     """The log of a folder of tables. An entry is read once, and again if it was replaced."""
 
-    def __init__(self, system: fs.FileSystem, root: str) -> None:
+    def __init__(self, system: "fs.FileSystem", root: str) -> None:
         """Read nothing yet.
 
         Args:
@@ -87,6 +136,8 @@ class RunLog:
     @property
     def exists(self) -> bool:
         """Return whether the folder has a log, though it may be empty."""
+        from pyarrow import fs  # noqa: PLC0415 - an extra, which help does without
+
         return bool(self._system.get_file_info(self._folder).type == fs.FileType.Directory)
 
     def runs(self) -> list[LoggedRun]:
@@ -95,6 +146,16 @@ class RunLog:
         Raises:
             ReportError: if an entry cannot be read.
         """
+        return [each for each in self.all_runs() if each.is_complete]
+
+    def all_runs(self) -> list[LoggedRun]:
+        """Return all runs by name, also those that are not complete.
+
+        Raises:
+            ReportError: if an entry cannot be read.
+        """
+        from pyarrow import fs  # noqa: PLC0415 - as above
+
         found = self._system.get_file_info(fs.FileSelector(self._folder, allow_not_found=True))
         entries = {}
         for each in found:
@@ -102,7 +163,7 @@ class RunLog:
                 key = str(each.path), int(each.size or 0), int(each.mtime_ns or 0)
                 entries[key] = self._entries.get(key) or self._read(key[0])
         self._entries = entries
-        return [entries[key] for key in sorted(entries) if entries[key].is_complete]
+        return [entries[key] for key in sorted(entries)]
 
     def _read(self, path: str) -> LoggedRun:
         with self._system.open_input_stream(path) as stream:
@@ -121,3 +182,17 @@ def entry_path(root: str, run: str) -> str:
 def files_of(runs: Sequence[LoggedRun], table: str) -> list[str]:
     """Return the files of a table that runs have written, as paths in the folder of tables."""
     return [file for each in runs for file in each.files if file.startswith(f"{table}/")]
+
+
+def notes_on(runs: Sequence[LoggedRun], sql: str) -> list[str]:
+    """Return a note for each table of a query that some runs have not made."""
+    words = {*_WORD.findall(sql.lower())}
+    notes = []
+    for table in _YOUNGER:
+        lacking = [each.run for each in runs if table in words and each.may_lack(table)]
+        if lacking:
+            names = ", ".join(lacking[:_NAMED]) + (", ..." if len(lacking) > _NAMED else "")
+            why = f"{len(lacking)} of {len(runs)} runs are without it ({names})"
+            who = "streams make no tables of groups, and older releases fewer tables"
+            notes.append(f"{table}: {why}: {who}; kdiag pipeline run over their captures does")
+    return notes

@@ -1,5 +1,7 @@
 """Reports: questions that users ask, each with its answer as a file of SQL.
 
+They lie in folders by what they are about, which is no part of their names.
+
 A file begins with comments: the question, notes on the answer, and the parameters.
 
     -- Which clients break on Kafka 4?
@@ -20,6 +22,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any, Final, NamedTuple
 
 from kdiag.errors import ReportError
@@ -28,6 +31,7 @@ DUCKDB: Final = "duckdb"
 SPARK: Final = "spark"
 
 _FOLDER: Final = files("kdiag.report") / "sql"
+_ENDING: Final = ".sql"
 _PARAMETER: Final = re.compile(r"parameter (\w+) \((string|bigint|version)\) = (\S*): (.+)")
 _WIDE: Final = "wide:"
 _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?")
@@ -131,12 +135,18 @@ class Report(NamedTuple):
         return Query(self.sql, read, self.wide)
 
 
+@cache
+def _report_files() -> dict[str, Traversable]:
+    """Return the files of all reports by the name of the report."""
+    found = [file for folder in _FOLDER.iterdir() for file in folder.iterdir()]
+    sql = [file for file in found if file.name.endswith(_ENDING)]
+    by_name = {file.name.removesuffix(_ENDING): file for file in sql}
+    return {name: by_name[name] for name in sorted(by_name)}
+
+
 def report_names() -> list[str]:
     """Return the names of all reports."""
-    ending = ".sql"
-    return sorted(
-        each.name.removesuffix(ending) for each in _FOLDER.iterdir() if each.name.endswith(ending)
-    )
+    return list(_report_files())
 
 
 @cache
@@ -146,10 +156,11 @@ def load_report(name: str) -> Report:
     Raises:
         ReportError: if the name is unknown.
     """
-    if name not in report_names():
+    file = _report_files().get(name)
+    if file is None:
         why = f"there is no such report; there are {', '.join(report_names())}"
         raise ReportError(f"report {name}", why)
-    return parse_report(name, (_FOLDER / f"{name}.sql").read_text(encoding="utf-8"))
+    return parse_report(name, file.read_text(encoding="utf-8"))
 
 
 def parse_report(name: str, text: str) -> Report:

@@ -19,6 +19,10 @@ from kdiag.report.run_log import LoggedRun, RunLog, files_of
 from kdiag.report.uri import resolve
 
 _KEY_TYPES: Final = {"date": pa.date32(), "hour": pa.int64()}
+_BY_SPARK: Final = (
+    "holds its tables as {format}, which Spark reads: kdiag pipeline query or report, with "
+    "the jars of {format} by --packages"
+)
 _ENDING: Final = ".parquet"
 _MISSING: Final = (
     "is missing, and a run in the log (_runs) has written it: repeat that run, or remove its entry"
@@ -53,6 +57,11 @@ class StoredTables:
     def has_log(self) -> bool:
         """Return whether it has a log of runs."""
         return self._runs is not None
+
+    @property
+    def runs(self) -> list[LoggedRun]:
+        """Return the complete runs; none without a log."""
+        return self._runs or []
 
     def files(self, table: str) -> list[str]:
         """Return the files of a table that count, as paths in the folder.
@@ -104,10 +113,14 @@ class StoredTables:
         """Return the complete runs, whose files are all there; None without a log.
 
         Raises:
-            ReportError: if one is not, and that was not because its run was replaced meanwhile.
+            ReportError: if one is not, and that was not because its run was replaced meanwhile; or
+                if the tables are not files.
         """
         log = RunLog(self._system, self.root)
         runs = log.runs() if log.exists else None
+        for each in runs or ():
+            if not each.store.is_files:
+                raise ReportError(self._folder, _BY_SPARK.format(format=each.format))
         for missing in self._missing(runs):
             if (replaced := log.runs()) == runs:
                 raise ReportError(f"{self._folder}/{missing}", _MISSING)

@@ -104,6 +104,12 @@ def request_header_bytes(
     return header + _NO_TAGS if header_version == _NEWEST_REQUEST_HEADER else header
 
 
+def response_header_bytes(api: Api, version: int, correlation_id: int) -> bytes:
+    """Return the header of a response to a request of a version, without tagged fields."""
+    header = _CORRELATION_ID.pack(correlation_id)
+    return header + _NO_TAGS if api.response_header_version(version) else header
+
+
 def read_response_header(frame_data: bytes, api_key: int, version: int) -> ResponseHeader:
     """Return the header of the response in a frame to a request of this API and version.
 

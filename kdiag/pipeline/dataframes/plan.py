@@ -40,18 +40,25 @@ from kdiag.pipeline.stages import (
     PartWriter,
     all_names,
     follow_here,
+    read_groups,
     resolve_here,
     share_chunks,
+    tabulate_captures,
 )
 from kdiag.pipeline.tasks import Outcome
-from kdiag.report.tables.catalog import TableChoice, time_column
+from kdiag.report.tables.catalog import (
+    DEFAULT_CHOICE,
+    GROUP_TABLES,
+    TableChoice,
+    time_column,
+)
 from kdiag.report.uri import canonical, expand, remove_folder, resolve, state_of
 
 _PLAN: Final = "plan-"
 _ENTRY: Final = ".msgpack"
 _HASH_DIGITS: Final = 20
 _FORGOTTEN_NS: Final = 86_400 * NS_PER_S
-_STAGED: Final = ("connections", "gaps")
+_STAGED: Final = ("connections", "gaps", "captures")
 _FRAME_TIMES: Final = ("request_first_byte_ns", "response_first_byte_ns")
 _FEW_BYTES: Final = 32 << 20
 _CORES: Final = 8
@@ -69,7 +76,7 @@ class Plan(msgspec.Struct, frozen=True):
         splits: where the splits of the captures are shared.
         chunks: where the chunks of frames are shared.
         spans: the times in each chunk.
-        staged: the rows of connections and gaps.
+        staged: the rows of connections, gaps and captures.
         is_indexed: whether frames may lie in the captures.
         warnings: what could not be read.
     """
@@ -86,6 +93,8 @@ class Plan(msgspec.Struct, frozen=True):
         """Return the parts of a table that may hold rows of the times."""
         if table in _STAGED:
             return list(range(len(self._of(table))))
+        if table in GROUP_TABLES:
+            return [0] if self.spans else []  # a group takes all frames
         return [number for number, span in enumerate(self.spans) if _overlaps(span, times)]
 
     def read(
@@ -102,6 +111,9 @@ class Plan(msgspec.Struct, frozen=True):
         if table in _STAGED:
             batches = read_staged(self._of(table)[number].uri)
             batches = (_during(each, (time_column(table),), times) for each in batches)
+        elif table in GROUP_TABLES:
+            batches = self._groups(table)
+            batches = (_during(each, (time_column(table),), times) for each in batches)
         else:
             batches = self._tabulated(table, number, choice, times)
         for batch in batches:
@@ -114,9 +126,7 @@ class Plan(msgspec.Struct, frozen=True):
     def _tabulated(
         self, table: str, number: int, choice: TableChoice, times: TimeRange
     ) -> Iterator[pa.RecordBatch]:
-        splits = Shared[list[Split]](self.splits, list[Split])
-        files = CaptureUris(splits) if self.is_indexed else ()
-        job = Job((), "", choice=choice, rules=FlowRules(files=files), recorded=splits)
+        job = self._job(choice)
         chunks = Shared[Chunks](self.chunks, Chunks)
         found: list[pa.RecordBatch] = []
 
@@ -130,6 +140,24 @@ class Plan(msgspec.Struct, frozen=True):
             reader.read([_during(frames, _FRAME_TIMES, times)])
             yield from found
             found.clear()
+
+    def _groups(self, table: str) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a table of groups."""
+        work = Shared[Chunks](self.chunks, Chunks).value
+        frames = sorted({each.file for each in work.chunks})
+        found: list[pa.RecordBatch] = []
+
+        def emit(name: str, batch: pa.RecordBatch) -> None:
+            if name == table:
+                found.append(batch)
+
+        read_groups(self._job(DEFAULT_CHOICE), frames, frames, work.names, emit)
+        yield from found
+
+    def _job(self, choice: TableChoice) -> Job:
+        splits = Shared[list[Split]](self.splits, list[Split])
+        files = CaptureUris(splits) if self.is_indexed else ()
+        return Job((), "", choice=choice, rules=FlowRules(files=files), recorded=splits)
 
 
 def plan_of(folder: str, job: Job, spark: SparkSession | None = None) -> str:
@@ -200,6 +228,7 @@ def _make(job: Job, spark: SparkSession | None) -> Plan:
     else:
         job, outcome = stage_frames(spark, job, walks)
         cores = cores_of(spark)
+    outcome.add(tabulate_captures(job, walks))
     chunks = share_chunks(job, outcome, all_names(spark, job, outcome), cores)
     assert job.recorded is not None
     return Plan(

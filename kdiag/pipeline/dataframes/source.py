@@ -35,6 +35,7 @@ from kdiag.pipeline.output.partitions import RUN
 from kdiag.pipeline.tasks import freeze_gc
 from kdiag.report.arrow import CAPTURE_FILE, extended
 from kdiag.report.tables.catalog import TABLES, TableChoice, time_column
+from kdiag.report.tables.latency_minutes import LATENCY_MINUTES, MINUTE_NS
 
 _BODIES: Final = frozenset({"request_body", "response_body"})
 _OPTIONS: Final = frozenset(
@@ -118,7 +119,7 @@ class FilteringReader(TableReader):
         column = (time_column(self._table),)
         for each in filters:
             bounds = _bounds(each) if getattr(each, "attribute", None) == column else ALWAYS
-            self._times = _both(self._times, bounds)
+            self._times = _both(self._times, _times_behind(self._table, bounds))
             yield each
 
 
@@ -237,6 +238,13 @@ def _bounds(wanted: Filter) -> TimeRange:
         EqualTo: TimeRange(value, value + 1),
     }
     return ranges.get(type(wanted), ALWAYS)
+
+
+def _times_behind(table: str, bounds: TimeRange) -> TimeRange:
+    """Return the times of the exchanges that rows in some bounds are made of."""
+    if table != LATENCY_MINUTES.name or bounds.to_ns is None:
+        return bounds
+    return bounds._replace(to_ns=-(-bounds.to_ns // MINUTE_NS) * MINUTE_NS)
 
 
 def _both(one: TimeRange, other: TimeRange) -> TimeRange:

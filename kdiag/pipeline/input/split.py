@@ -22,6 +22,7 @@ import numpy as np
 
 from kdiag.errors import CaptureError
 from kdiag.pcap.files.block import PacketBlock
+from kdiag.pcap.files.capture_facts import CaptureFacts
 from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.files.window import BLOCK_BYTES, Window, open_window
 from kdiag.pcap.reader import read_blocks
@@ -94,6 +95,20 @@ class Walk(NamedTuple):
         first_ns = min((split.first_ns for split in self.splits), default=_NEVER_NS)
         last_ns = max((split.last_ns for split in self.splits), default=-_NEVER_NS)
         return ReadCapture(canonical(self.uri), *self.state, first_ns, last_ns)
+
+    @property
+    def file(self) -> CaptureFacts:
+        """Return the file as the table `captures` has it."""
+        full = [each for each in self.splits if each.packets]
+        return CaptureFacts(
+            self.uri,
+            self.state.size,
+            self.state.mtime_ns,
+            sum(each.packets for each in full),
+            min((each.first_ns for each in full), default=None),
+            max((each.last_ns for each in full), default=None),
+            self.warning or None,
+        )
 
 
 def walk(uri: str, split_bytes: int = DEFAULT_SPLIT_BYTES) -> Walk:

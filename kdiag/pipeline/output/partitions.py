@@ -4,9 +4,9 @@
     DIR/exchanges/date=2026-11-01/hour=13/RUN-t1-ATTEMPT.parquet
 
 The tasks that make rows stage them by the folder that they belong in. Then a task for each file
-reads what others have staged, and writes it sorted by broker and time, so that whoever asks for one
-broker or one hour reads a small part of a file. There are as many files as the rows fill, and as
-cores can write at a time, however many brokers, clients and tasks there were.
+reads what others have staged, and writes it sorted by broker (or group) and time, so that whoever
+asks for one broker or one hour reads a small part of a file. There are as many files as the rows
+fill, and as cores can write at a time, however many brokers, clients and tasks there were.
 
 A file has the columns of its table, `capture_file` and `run`. Its path has `date`, the UTC day of
 its rows. Columns are only ever added to tables, by name: readers that unite the columns of all
@@ -15,7 +15,7 @@ files by name read files of older versions with nulls in them. Those lie in fold
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Final, NamedTuple
 from uuid import uuid4
 
@@ -27,6 +27,7 @@ from kdiag.clock import NS_PER_S
 from kdiag.pipeline.output.staging import Staged, StagedPiece, cut, read_staged
 from kdiag.report.arrow import CAPTURE_FILE, extended
 from kdiag.report.tables.catalog import TABLES, time_column
+from kdiag.report.tables.column import Table
 from kdiag.report.uri import create_parent, resolve
 
 RUN: Final = pa.field("run", pa.string())
@@ -39,6 +40,8 @@ _MOST_FILE_BYTES: Final = 128 << 20
 _S_PER_HOUR: Final = 3_600
 _NS_PER_HOUR: Final = _S_PER_HOUR * NS_PER_S
 _HOURS_PER_DAY: Final = 24
+_DATE_LETTERS: Final = len("2026-11-01")
+_SORTED_BY: Final = ("broker", "group_id", "file")
 
 
 class Written(NamedTuple):
@@ -68,12 +71,23 @@ class FilePlan(NamedTuple):
     folder: str
     pieces: list[StagedPiece]
 
+    @property
+    def table(self) -> str:
+        """Return the name of the table."""
+        return self.folder.partition("/")[0]
+
+    @property
+    def date(self) -> date:
+        """Return the day of the rows."""
+        return date.fromisoformat(self.folder.partition("date=")[2][:_DATE_LETTERS])
+
 
 def by_folder(
     table: str, rows: pa.RecordBatch, *, is_hourly: bool = False
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield rows by the folder that they belong in."""
-    hours = rows.column(time_column(table)).to_numpy() // _NS_PER_HOUR
+    time_ns = rows.column(time_column(table)).fill_null(0)  # a capture may be without packets
+    hours = time_ns.to_numpy() // _NS_PER_HOUR
     spans = hours if is_hourly else hours // _HOURS_PER_DAY * _HOURS_PER_DAY
     found = np.unique(spans).tolist()
     for hour in found:
@@ -111,6 +125,28 @@ def plan_files(staged: Sequence[Staged], cores: int) -> list[FilePlan]:
     return plans
 
 
+def added_up(table: Table, rows: pa.Table) -> pa.Table:
+    """Return rows with those as one that differ in nothing but what adds up."""
+    if not table.sum:
+        return rows
+    others = [name for name in rows.column_names if name != table.sum]
+    sums = rows.group_by(others).aggregate([(table.sum, "sum")])
+    return sums.rename_columns([*others, table.sum]).select(rows.column_names).cast(rows.schema)
+
+
+def read_planned(run: str, plan: FilePlan) -> pa.Table:
+    """Return the rows of a file, sorted, with the run that they are of."""
+    table = TABLES[plan.table]
+    batches = [
+        batch for piece in plan.pieces for batch in read_staged(piece.file.uri, *piece.batches)
+    ]
+    schema = extended(table, [CAPTURE_FILE])
+    rows = added_up(table, pa.Table.from_batches(batches, schema))
+    owner = next(name for name in _SORTED_BY if name in schema.names)
+    rows = rows.sort_by([(owner, "ascending"), (time_column(table.name), "ascending")])
+    return rows.append_column(RUN, pa.repeat(run, rows.num_rows))
+
+
 def write_file(staging: str, run: str, number: int, plan: FilePlan) -> Written:
     """Write a file of a table.
 
@@ -120,19 +156,12 @@ def write_file(staging: str, run: str, number: int, plan: FilePlan) -> Written:
         number: of the file, from 0.
         plan: what is in it.
     """
-    table = plan.folder.partition("/")[0]
     attempt = uuid4().hex[:12]
     target = f"{plan.folder}/{run}-t{number}-{attempt}.parquet"
-    batches = [
-        batch for piece in plan.pieces for batch in read_staged(piece.file.uri, *piece.batches)
-    ]
-    schema = extended(TABLES[table], [CAPTURE_FILE])
-    rows = pa.Table.from_batches(batches, schema)
-    rows = rows.sort_by([("broker", "ascending"), (time_column(table), "ascending")])
-    rows = rows.append_column(RUN, pa.repeat(run, rows.num_rows))
+    rows = read_planned(run, plan)
     uri = f"{staging}/{attempt}/{target}"
     system, path = resolve(uri)
     create_parent(system, path)
     with system.open_output_stream(path) as stream:
         parquet.write_table(rows, stream, _ROW_GROUP_ROWS, compression=_COMPRESSION)
-    return Written(table, uri, target, rows.num_rows)
+    return Written(plan.table, uri, target, rows.num_rows)

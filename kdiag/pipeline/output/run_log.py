@@ -18,7 +18,7 @@ from kdiag.errors import ReportError
 from kdiag.pipeline.output.checkpoint import write_whole
 from kdiag.pipeline.output.partitions import Written
 from kdiag.pipeline.output.read_captures import refuse_doubles
-from kdiag.report.run_log import RUNS, LoggedRun, RunLog, entry_path
+from kdiag.report.run_log import RUNS, LoggedRun, RunLog, TableStore, entry_path
 from kdiag.report.tables.catalog import TABLES
 from kdiag.report.uri import create_parent, resolve
 
@@ -57,6 +57,7 @@ def commit(folder: str, log: RunLog, run: LoggedRun, written: Sequence[Written])
     """
     system, root = resolve(folder)
     runs = log.runs()
+    refuse_stores(log, run.store)
     refuse_others(runs, run)
     refuse_doubles(runs, run)
     earlier = [file for each in runs if each.run == run.run for file in each.files]
@@ -72,9 +73,27 @@ def commit(folder: str, log: RunLog, run: LoggedRun, written: Sequence[Written])
         if any(each.table == name for each in written)
     }
     run = msgspec.structs.replace(run, rows=rows, files=files)
-    write_whole(entry_path(folder, run.run), msgspec.json.encode(run))
+    enter(folder, run)
     _remove(system, [f"{root}/{file}" for file in earlier if file not in {*files}])
     return run
+
+
+def enter(folder: str, run: LoggedRun) -> None:
+    """Write the entry of a run, in place of an earlier one of its name."""
+    write_whole(entry_path(folder, run.run), msgspec.json.encode(run))
+
+
+def refuse_stores(log: RunLog, store: TableStore) -> None:
+    """Refuse to put tables elsewhere than the runs of a folder have.
+
+    Raises:
+        ReportError: with what to do.
+    """
+    for each in log.all_runs():
+        if each.store != store:
+            place = f" in {each.catalog}" if each.catalog else ""
+            why = f"has written its tables as {each.format}{place}: one folder is of one kind"
+            raise ReportError(f"run {each.run}", f"{why}, so give another --out")
 
 
 def refuse_others(runs: Iterable[LoggedRun], run: LoggedRun) -> None:

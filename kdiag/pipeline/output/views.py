@@ -11,6 +11,7 @@ from pyspark.sql import functions as f
 
 from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import ReportError
+from kdiag.pipeline.output.lake_tables import MORE, LakeTables, ddl_of
 from kdiag.pipeline.session import QUERY_SETTINGS, session_with
 from kdiag.report.engine import ask_spark
 from kdiag.report.layout import by_keys, files_during
@@ -21,18 +22,14 @@ from kdiag.report.tables.column import Table
 from kdiag.report.uri import is_folder, resolve
 
 _HADOOP_AWS: Final = "org.apache.hadoop:hadoop-aws:3.5.0"
-_MORE: Final = (("capture_file", "string"), ("run", "string"), ("date", "date"))
-"""The columns that tables have in folders, besides their own."""
-
-_MORE_DDL: Final = ", ".join(" ".join(each) for each in _MORE)
 _STACK: Final = "\n\tat "
 
 
 def open_tables(spark: SparkSession, folder: str, times: TimeRange = ALWAYS) -> None:
     """Create a view of each table in a folder, by its name.
 
-    Of a folder with a log of runs, only files of complete runs are read. A table without rows in
-    any run is empty; columns that older files lack are null.
+    Of a folder with a log of runs, only what complete runs have written is read. A table without
+    rows in any run is empty; columns that older files lack are null.
 
     Args:
         spark: the session that gets the views.
@@ -43,6 +40,14 @@ def open_tables(spark: SparkSession, folder: str, times: TimeRange = ALWAYS) -> 
         ReportError: if there are no tables.
     """
     root = folder.rstrip("/")
+    log = RunLog(*resolve(root))
+    runs = log.runs() if log.exists else []
+    if runs and not runs[0].store.is_files:
+        lake = LakeTables(spark, root, runs[0].store)
+        names = [each.run for each in runs]
+        for table in TABLES.values():
+            lake.read(table, names, times).createOrReplaceTempView(table.name)
+        return
     files_by_name = _files_by_name(root)
     if not files_by_name["exchanges"]:
         raise ReportError(folder, "holds no tables: no run has written exchanges")
@@ -57,7 +62,7 @@ def open_tables(spark: SparkSession, folder: str, times: TimeRange = ALWAYS) -> 
             if times.to_ns is not None:
                 rows = rows.filter(column < times.to_ns)
         else:
-            rows = spark.createDataFrame([], f"{table.ddl}, {_MORE_DDL}")
+            rows = spark.createDataFrame([], ddl_of(table))
         rows.createOrReplaceTempView(table.name)
 
 
@@ -81,7 +86,7 @@ def _rows_of(spark: SparkSession, table: Table, root: str, files: list[str]) -> 
         except (PySparkException, Py4JError) as error:
             raise ReportError(uri, _why_unread(str(error))) from error
         known = {*rows.columns}
-        columns = [(each.name, each.type) for each in table.columns] + list(_MORE)
+        columns = [(each.name, each.type) for each in table.columns] + list(MORE)
         groups.append(
             rows.select(
                 *(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from kdiag.clock import SystemClock
@@ -41,8 +42,8 @@ class FolderSource(DataSource):
         return FolderReader(self.options)
 
 
-class FolderReader(DataSourceStreamReader):
-    """Follows a folder."""
+class FolderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Follows a folder, or with `Trigger.AvailableNow` reads what is there when it begins."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         rules = FolderRules(
@@ -52,15 +53,22 @@ class FolderReader(DataSourceStreamReader):
         )
         self._log = CaptureLog(options["path"], options["log"], rules)
         self._most = int(options.get("most", "16"))
+        self._there: int | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - PySpark's
         """Begin with the first capture."""
         return {"files": 0}
 
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - PySpark's
+        """Look into the folder once: what comes later is left to the next time."""
+        self._there = len(self._log.poll(SystemClock().epoch_ns()))
+
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802, ARG002
         """Return the end of the next batch."""
-        entries = self._log.poll(SystemClock().epoch_ns())
-        return {"files": min(len(entries), start["files"] + self._most)}
+        there = self._there
+        if there is None:
+            there = len(self._log.poll(SystemClock().epoch_ns()))
+        return {"files": min(there, start["files"] + self._most)}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """Return the captures of a batch."""

@@ -31,11 +31,15 @@ from kdiag.pipeline.output.state_graph import FORMAT
 from kdiag.pipeline.streams.capture_log import CaptureLog, FolderRules
 from kdiag.pipeline.tabulate import NameBytes
 from kdiag.report.run_log import LoggedRun
+from kdiag.report.tables.catalog import GROUP_TABLES
 from kdiag.report.uri import canonical, folders_in, remove_folder
 
 DEFAULT_PARTS: Final = 8
 DEFAULT_IDLE_NS: Final = 3600 * NS_PER_S
 NO_BATCH: Final = -1
+WITHOUT: Final = sorted(GROUP_TABLES)
+"""The tables that a stream does not make: a rebalance may run over any number of batches."""
+
 END: Final = "end"
 _NAME: Final = "stream"
 
@@ -52,6 +56,7 @@ class StreamJob(NamedTuple):
         most_files: how many captures a batch has at most.
         every: how often to list the folder, in Spark's notation.
         idle_ns: how long a connection may be without packets; 0 for ever.
+        is_once: whether the stream ends when what was there at its start is in the tables.
     """
 
     folder: str
@@ -62,6 +67,7 @@ class StreamJob(NamedTuple):
     most_files: int = 16
     every: str = "10 seconds"
     idle_ns: int = DEFAULT_IDLE_NS
+    is_once: bool = False
 
     @property
     def captures(self) -> CaptureLog:
@@ -209,7 +215,9 @@ class States:
         """Return the entry of a batch in the log, but for files and rows."""
         checkpoint = canonical(self._checkpoint)
         entry = job.entry(walks, warnings)
-        return msgspec.structs.replace(entry, stream=self.id, checkpoint=checkpoint)
+        return msgspec.structs.replace(
+            entry, stream=self.id, checkpoint=checkpoint, without=WITHOUT
+        )
 
     def _refuse_others(self) -> None:
         batch = re.compile(rf"{re.escape(self._name)}-(\d{{8}}|{END})")

@@ -49,6 +49,7 @@ from kdiag.pipeline.stages import (
     bundles_by_part,
     follow_fetches,
     staged_names,
+    tabulate_captures,
     tabulate_frames,
     write_tables,
 )
@@ -135,12 +136,11 @@ def start(spark: SparkSession, stream: StreamJob, tell: Messages = _SILENT) -> S
             tell.step(f"batch {batch}: {len(files)} captures")
             _do_batch(spark, stream, states, _Files(files, batch), tell)
 
-    return (
-        captures.writeStream.foreachBatch(do)
-        .option("checkpointLocation", f"{stream.checkpoint}/spark")
-        .trigger(processingTime=stream.every)
-        .start()
-    )
+    writer = captures.writeStream.foreachBatch(do)
+    writer = writer.option("checkpointLocation", f"{stream.checkpoint}/spark")
+    if stream.is_once:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime=stream.every).start()
 
 
 def _still_there(files: Mapping[str, str], tell: Messages) -> dict[str, str]:
@@ -159,55 +159,42 @@ def _still_there(files: Mapping[str, str], tell: Messages) -> dict[str, str]:
 def run_stream(
     spark: SparkSession,
     stream: StreamJob,
-    is_over: Callable[[StreamingQuery], None],
     tell: Messages = _SILENT,
+    until_end: Callable[[StreamingQuery], None] | None = None,
 ) -> None:
-    """Follow a folder until `is_over` returns; start again where a busy machine made Spark fail.
+    """Follow a folder to the end; start again where a busy machine made Spark fail.
 
     Args:
         spark: the session to run on.
         stream: the folder and the tables.
-        is_over: waits for the end of a stream, such as `drain`.
         tell: who is told what, such as why the stream is started again.
+        until_end: waits for the end of a stream; by default `wait`.
 
     Raises:
-        ReportError: as `start` and `is_over` do, or if another process uses the checkpoint.
+        ReportError: as `start` and `wait` do, or if another process uses the checkpoint.
     """
+    until_end = until_end or wait
     with locked(stream.checkpoint):
         for _ in range(_STARTS - 1):
             try:
-                is_over(start(spark, stream, tell))
+                until_end(start(spark, stream, tell))
             except ReportError as error:
                 if _WORKER_IS_LATE not in str(error):
                     raise
                 tell.note("Spark's worker did not start within 10 s: the stream is started again")
             else:
                 return
-        is_over(start(spark, stream, tell))
+        until_end(start(spark, stream, tell))
 
 
 def wait(query: StreamingQuery) -> None:
-    """Wait until the stream ends, which it does only if a batch fails.
+    """Wait until the stream ends: when it has read what was there, or when a batch fails.
 
     Raises:
         ReportError: if a batch fails.
     """
-    _until(query.awaitTermination, query)
-
-
-def drain(query: StreamingQuery) -> None:
-    """Wait until all captures in the folder are in the tables, and stop.
-
-    Raises:
-        ReportError: if a batch fails.
-    """
-    _until(query.processAllAvailable, query)
-
-
-def _until(is_over: Callable[[], object], query: StreamingQuery) -> None:
-    """Wait for a condition of a stream, and stop it."""
     try:
-        is_over()
+        query.awaitTermination()
     except PySparkException as error:
         raise ReportError("stream", str(error)) from error
     finally:
@@ -276,6 +263,7 @@ def _do_batch(
         batch_of_parts = _Batch(state.parts, folders, recorded, idle_before_ns, len(hosts))
         outcome = _feed(spark, job, shared, batch_of_parts)
         warnings += [each.warning for each in walks if each.warning]
+        outcome.add(tabulate_captures(job, walks))
         names = _read_frames(spark, job, state, outcome, folders)
         warnings += [*note_changes(walks), *outcome.faults]
         commit(job.out, log, states.entry(job, walks, warnings), outcome.written)

@@ -2,6 +2,9 @@
 
     exchanges, batches, records    join by `EXCHANGE_KEY`, batches and records by `batch_index` too
     connections                    joins with all others by `connection_id`
+    latency_minutes                counts of exchanges, which add up
+    captures                       joins with all others of a fleet by `file`, their `capture_file`
+    rebalances, members            join by `group_id` and `type`, and by `member_id`
 
 Batches, records and gaps repeat the ends of their connection, so that few questions need a join.
 """
@@ -9,12 +12,27 @@ Batches, records and gaps repeat the ends of their connection, so that few quest
 from typing import Final, NamedTuple
 
 from kdiag.report.tables.batches import BATCHES, RECORDS
+from kdiag.report.tables.captures import CAPTURE_FILES
 from kdiag.report.tables.column import Table
 from kdiag.report.tables.connections import CONNECTIONS, GAPS
 from kdiag.report.tables.exchanges import EXCHANGES
+from kdiag.report.tables.groups import MEMBERS, REBALANCES
+from kdiag.report.tables.latency_minutes import LATENCY_MINUTES
 
-TABLES: Final = {table.name: table for table in (EXCHANGES, BATCHES, RECORDS, CONNECTIONS, GAPS)}
+_OF_GROUPS: Final = (REBALANCES, MEMBERS)
+
+TABLES: Final = {
+    table.name: table
+    for table in (
+        *(EXCHANGES, BATCHES, RECORDS, CONNECTIONS, GAPS, LATENCY_MINUTES),
+        *_OF_GROUPS,
+        CAPTURE_FILES,
+    )
+}
 """The tables by name; `records` is there only when asked for."""
+
+GROUP_TABLES: Final = frozenset(table.name for table in _OF_GROUPS)
+"""The tables whose rows take all exchanges of a group at once."""
 
 RUN_COLUMNS: Final = frozenset({"connection", "number"})
 """The columns that count within one run; all others are the same in every run."""

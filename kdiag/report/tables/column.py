@@ -25,6 +25,18 @@ STRINGS: Final = "array<string>"
 WHY: Final = "struct<offset:bigint,path:string,reason:string>"
 TOPIC_PARTITIONS: Final = "array<struct<topic:string,partition:int>>"
 API_RANGES: Final = "array<struct<api_key:int,min_version:int,max_version:int>>"
+BIGINTS: Final = "array<bigint>"
+CAUSES: Final = (
+    "array<struct<cause:string,confidence:string,at_ns:bigint,member_id:string,instance_id:string,"
+    "client_id:string,client_host:string,software:string,reason:string,note:string,"
+    "packets:array<bigint>>>"
+)
+PHASES: Final = (
+    "array<struct<member_id:string,client_id:string,client_host:string,find_coordinator_ns:bigint,"
+    "asked_ns:bigint,joined_ns:bigint,synced_ns:bigint,first_heartbeat_ns:bigint,"
+    "first_fetch_ns:bigint>>"
+)
+MOVES: Final = "array<struct<topic:string,partition:int,source:string,target:string>>"
 
 F_contra = TypeVar("F_contra", contravariant=True)
 """The facts that a row is made of."""
@@ -56,12 +68,14 @@ class Table(NamedTuple):
         meaning: what a row is.
         key: the columns that identify a row; the same in every run.
         columns: in their order.
+        sum: the column to add up where rows are the same in all others; empty if no rows are.
     """
 
     name: str
     meaning: str
     key: tuple[str, ...]
     columns: tuple[Column[Any], ...]
+    sum: str = ""
 
     @property
     def ddl(self) -> str:

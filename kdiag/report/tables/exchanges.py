@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
-from kdiag.clock import NS_PER_US
+from kdiag.clock import NS_PER_MS, NS_PER_US
 from kdiag.errors import DecodeError
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
@@ -20,6 +20,7 @@ from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.document import DocumentEncoder
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.exchange.side import Side, Why
+from kdiag.exchange.waits import allowed_wait_ns
 from kdiag.report.tables.column import (
     API_RANGES,
     BIGINT,
@@ -97,6 +98,26 @@ class ExchangeFacts(Struct, gc=False):
     def of_request(self, api_key: int, name: str, json_name: str) -> Any:
         """Return a field of the request of one API; None for all others."""
         return field_of(self.request, name, json_name) if self.api_key == api_key else None
+
+    @property
+    def allowed_wait_ms(self) -> int | None:
+        """Return how long the request lets the broker wait; None if it does not."""
+        return allowed_wait_ns(self.dissection) // NS_PER_MS or None
+
+    @property
+    def asks_all_topics(self) -> bool | None:
+        """Return whether a Metadata request names no topic; None for other APIs.
+
+        No list of topics asks for all of them, in version 0 an empty one; an empty one asks for
+        none from version 1 on.
+        """
+        request = self.request
+        if self.api_key != api_keys.METADATA or request is None or request.message is None:
+            return None
+        if request.body is not None and "topics" not in request.body:
+            return None
+        topics = request.message.topics
+        return topics is None or (not topics and self.exchange.version == 0)
 
     @property
     def replica_id(self) -> int | None:
@@ -275,6 +296,33 @@ _OF_SOME_APIS: Final[tuple[Column[ExchangeFacts], ...]] = (
         INT,
         "Of a Fetch request: the broker that follows; -1 for a consumer.",
         lambda of: of.replica_id,
+    ),
+    Column(
+        "allowed_wait_ms",
+        INT,
+        "How long the request lets the broker wait on purpose: `max_wait_ms` of fetches, the"
+        " rebalance timeout of JoinGroup; null for other APIs.",
+        lambda of: of.allowed_wait_ms,
+        unit="ms",
+    ),
+    Column(
+        "min_bytes",
+        INT,
+        "Of a Fetch request: how much to wait for.",
+        lambda of: of.of_request(api_keys.FETCH, "min_bytes", "minBytes"),
+        unit="bytes",
+    ),
+    Column(
+        "session_epoch",
+        INT,
+        "Of a Fetch request: 0 asks for a session (KIP-227), -1 does without, above it goes on.",
+        lambda of: of.of_request(api_keys.FETCH, "session_epoch", "sessionEpoch"),
+    ),
+    Column(
+        "asks_all_topics",
+        BOOLEAN,
+        "Whether a Metadata request asks for all topics of the cluster.",
+        lambda of: of.asks_all_topics,
     ),
     Column(
         "partitions",

@@ -97,6 +97,23 @@ def encode(message: Struct, version: int) -> bytes:
         EncodeError: if a value cannot be written in that version.
         ValueError: if the class has no such version.
     """
+    parts = encode_parts(message, version)
+    try:
+        return b"".join(parts)
+    except TypeError as error:
+        raise _encode_error(message, version, error) from error
+
+
+def encode_parts(message: Struct, version: int) -> list[bytes]:
+    """Return the bytes of a message in a version, in parts.
+
+    A part is the very object that a field of bytes or records holds, which may be anything that
+    has a length: what lies in a file is not read.
+
+    Raises:
+        EncodeError: if a value cannot be written in that version.
+        ValueError: if the class has no such version.
+    """
     parts: list[bytes] = []
     try:
         try:
@@ -104,10 +121,9 @@ def encode(message: Struct, version: int) -> bytes:
         except UnicodeEncodeError:
             parts.clear()
             encoder(type(message), version, "surrogateescape")(message, parts.append)
-        return b"".join(parts)
     except REFUSALS as error:
-        fault = find_fault(message, version)
-        raise fault or EncodeError(type(message).__name__, str(error)) from error
+        raise _encode_error(message, version, error) from error
+    return parts
 
 
 @cache
@@ -142,6 +158,11 @@ def encoder(
         source.text, source.names, f"<encode {cls.__name__} v{version}>", "encode"
     )
     return compiled
+
+
+def _encode_error(message: Struct, version: int, error: Exception) -> EncodeError:
+    """Return which value cannot be written, and why."""
+    return find_fault(message, version) or EncodeError(type(message).__name__, str(error))
 
 
 def _compile(text: str, names: dict[str, Any], file: str, name: str) -> Any:

@@ -5,7 +5,16 @@ import msgspec
 import pytest
 
 from folders import ROOT
-from kdiag.findings import buffers, clients, clusters, connections, coordinators, latency, tcp
+from kdiag.findings import (
+    buffers,
+    clients,
+    clusters,
+    connections,
+    coordinators,
+    latency,
+    tcp,
+    traffic,
+)
 from kdiag.findings.finding import RULES, Finding, found, worst
 from kdiag.findings.rule import Rule, Severity
 
@@ -59,6 +68,7 @@ def test_the_worst_of_several_counts() -> None:
         (coordinators.RULES, "KD3"),
         (latency.RULES, "KD7"),
         (tcp.RULES, "KD600"),
+        (traffic.RULES, "KD(4[1-4]|51)"),
     ],
 )
 def test_the_first_digits_tell_what_a_finding_is_about(rules: dict[str, Rule], prefix: str) -> None:

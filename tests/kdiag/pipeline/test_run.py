@@ -13,11 +13,12 @@ from folders import CAPTURES
 from kdiag.clock import TimeRange
 from kdiag.errors import CaptureError, ReportError
 from kdiag.pipeline.decode import FlowRules
-from kdiag.pipeline.job import Job
+from kdiag.pipeline.job import DEFAULT_CHUNK_BYTES, Job
 from kdiag.pipeline.output.run_log import staging_folder
 from kdiag.pipeline.run import run
 from kdiag.report.engine import open_folder
 from kdiag.report.sql_report import Query
+from kdiag.report.tables.catalog import TABLES
 from kdiag.report.uri import remove_folder
 from recordings.capture_sets import recorded_sets, write_hard_cases
 from spark_runs.killed_driver import is_killed
@@ -74,6 +75,7 @@ def test_spark_gives_the_rows_of_one_process(
         rules=FlowRules(keylog=everything.keylog),
         parts=parts,
         split_bytes=split_bytes,
+        chunk_bytes=DEFAULT_CHUNK_BYTES if parts < 7 else 128 << 20,
         is_indexed=parts == 2,
     )
     manifest = run(spark, job)
@@ -81,7 +83,8 @@ def test_spark_gives_the_rows_of_one_process(
 
     for name, rows in everything.rows().items():
         assert comparable(tables[name]) == rows, name
-        assert manifest.rows.get(name, 0) == len(rows)
+        if not TABLES[name].sum:  # what adds up is counted for each capture
+            assert manifest.rows.get(name, 0) == len(rows)
     assert not Path(job.staging).exists()
 
 

@@ -68,7 +68,8 @@ def test_batches_fill_up_to_the_limit_of_rows() -> None:
     """What the limit is does not change the rows."""
     whole, cut = collect(), collect(max_rows=7)
 
-    assert {name for name, _ in whole} == {"exchanges", "batches", "records", "connections"}
+    made = {"exchanges", "batches", "records", "connections", "latency_minutes"}
+    assert {name for name, _ in whole} == made
     assert max(batch.num_rows for _, batch in cut) == 7
     assert sum(name == "exchanges" for name, _ in cut) == 5
     assert rows_by_table(whole) == rows_by_table(cut)
@@ -97,6 +98,10 @@ def test_what_is_not_chosen_is_not_there() -> None:
         "batches",
         "connections",
         "gaps",
+        "latency_minutes",
+        "rebalances",
+        "members",
+        "captures",
     ]
 
 

@@ -36,10 +36,13 @@ def test_a_table_is_a_file_when_it_is_complete(tmp_path: Path) -> None:
     assert all(name.startswith(".") for name in names_in(folder))
     tables.finish()
 
-    expected = ["batches", "connections", "exchanges", "gaps"]
+    expected = [
+        *("batches", "captures", "connections", "exchanges", "gaps", "latency_minutes"),
+        *("members", "rebalances"),
+    ]
     assert names_in(folder) == [f"{name}.parquet" for name in expected]
     counts = [parquet.read_metadata(table_file(folder, name)).num_rows for name in expected]
-    assert counts == [0, 1, 1, 0]
+    assert counts == [0, 0, 1, 1, 0, 1, 1, 0]
     for name in expected:
         assert parquet.read_schema(table_file(folder, name)).equals(arrow_schema(TABLES[name]))
 

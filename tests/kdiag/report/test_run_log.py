@@ -6,7 +6,7 @@ from pyarrow import fs, parquet
 from folders import CAPTURES
 from kdiag.errors import ReportError
 from kdiag.report.engine import holds_tables, open_folder
-from kdiag.report.run_log import RunLog, files_of
+from kdiag.report.run_log import SCHEMA, LoggedRun, RunLog, files_of, notes_on
 from kdiag.report.sql_report import Query
 from recordings.capture_tables import tables_of
 
@@ -84,3 +84,16 @@ def test_a_file_that_is_missing_is_named(folder: Path) -> None:
 
     with pytest.raises(ReportError, match=r"b\.parquet: is missing, and a run in the log"):
         open_folder(folder)
+
+
+def test_a_query_of_what_some_runs_have_not_made_is_told_so() -> None:
+    """Streams make no tables of groups; of older releases only what is there is known."""
+    groups = ["members", "rebalances"]
+    batches = [LoggedRun(f"s-{number}", without=groups, schema=SCHEMA) for number in range(4)]
+    runs = [*batches, LoggedRun("new", schema=SCHEMA), LoggedRun("old", {"members": 1})]
+
+    (note,) = notes_on(runs, "SELECT count(*) FROM Rebalances")
+    assert note.startswith("rebalances: 5 of 6 runs are without it (s-0, s-1, s-2, ...): ")
+    assert "4 of 6" in notes_on(runs, "SELECT * FROM members")[0]
+    assert notes_on(runs, "SELECT api FROM exchanges") == []
+    assert notes_on(runs[4:5], "SELECT * FROM rebalances, captures") == []

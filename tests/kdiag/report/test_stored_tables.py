@@ -7,7 +7,9 @@ from pyarrow import parquet
 
 from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import ReportError
+from kdiag.pipeline.output.run_log import enter
 from kdiag.report.engine import Database, open_folder, rows_of
+from kdiag.report.run_log import LoggedRun
 from kdiag.report.sql_report import Query
 from kdiag.report.stored_tables import StoredTables
 from spark_runs.written_tables import write
@@ -78,3 +80,12 @@ def test_what_cannot_be_read_is_named(folder: Path) -> None:
         stored.datasets("connections", stored.files("connections"), ALWAYS)
     with pytest.raises(ReportError, match="holds no tables: there is no exchanges"):
         open_folder(folder / "connections")
+
+
+def test_tables_that_spark_alone_reads_are_told(tmp_path: Path) -> None:
+    """A run that broke off says nothing yet."""
+    enter(str(tmp_path), LoggedRun("d", format="delta", catalog="lake.kafka", is_complete=False))
+    assert StoredTables(str(tmp_path)).files("exchanges") == []
+    enter(str(tmp_path), LoggedRun("d", format="delta", catalog="lake.kafka"))
+    with pytest.raises(ReportError, match="tables as delta, which Spark reads: kdiag pipeline"):
+        StoredTables(str(tmp_path)).files("exchanges")

@@ -91,6 +91,23 @@ def test_bounds_of_the_time_leave_other_rows_unread(
     )
 
 
+def test_a_minute_is_counted_whole_though_it_goes_on_behind_a_bound(tmp_path: Path) -> None:
+    """Its row is of the time at which it begins."""
+    asked = [
+        reader("answers", table="latency_minutes", staging=str(tmp_path), pushdown=each)
+        for each in ("false", "true")
+    ]
+    whole, bounded = asked
+    assert isinstance(bounded, FilteringReader)
+    (minute_ns,) = {
+        int(str(time_ns))
+        for (time_ns,) in rows(reader("time_ns", table="latency_minutes", staging=str(tmp_path)))
+    }
+    assert list(bounded.pushFilters([LessThan(("time_ns",), minute_ns + 1)]))
+
+    assert sum(rows(whole), ()) == sum(rows(bounded), ())
+
+
 def test_a_wrong_option_is_refused() -> None:
     """With what there is."""
     with pytest.raises(ValueError, match=r"no such option: tabel; there are .*table"):

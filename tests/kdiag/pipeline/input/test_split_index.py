@@ -57,8 +57,8 @@ def seconds(work: Callable[[], Any]) -> float:
 
 def check_growth(work: Callable[[int], Callable[[], Any]]) -> None:
     """Check that twice the splits take about twice the time; four times would be quadratic."""
-    once, twice = (seconds(work(count)) for count in (50_000, 100_000))
-    assert twice < 3 * once + 0.05
+    once, twice = (seconds(work(count)) for count in (10_000, 20_000))
+    assert twice < 3 * once + 0.02
 
 
 def sent(function: Any) -> int:
@@ -121,7 +121,7 @@ def test_a_packet_lags_as_much_as_its_split_says() -> None:
 def test_what_a_task_is_sent_does_not_grow_at_all(tmp_path: Path) -> None:
     """Neither splits, nor files, nor parts, nor chunks, nor names travel with a task."""
     sizes = []
-    for count in (1_000, 100_000):
+    for count in (1_000, 20_000):
         folder = str(tmp_path)
         splits = splits_of(count)
         uris = tuple({each.uri for each in splits})

@@ -5,8 +5,10 @@ import duckdb
 import pyarrow as pa
 from pyarrow import parquet
 
-from kdiag.pipeline.output.partitions import plan_files
+from kdiag.pipeline.output.partitions import added_up, plan_files
 from kdiag.pipeline.output.staging import Staged, Staging
+from kdiag.report.arrow import CAPTURE_FILE, extended
+from kdiag.report.tables.catalog import TABLES
 from spark_runs.written_tables import connections, files_in, write
 
 DAY_NS = 86_400_000_000_000
@@ -97,6 +99,19 @@ def test_there_are_as_many_files_as_cores_are_busy_with_or_memory_holds() -> Non
         assert sum(piece.last - piece.first for piece in pieces) == sum(
             each.batches for each in files
         )
+
+
+def test_rows_that_add_up_are_one_in_a_file() -> None:
+    """Each task has counted its own; nulls are values like others."""
+    schema = extended(TABLES["latency_minutes"], [CAPTURE_FILE])
+    rows = pa.Table.from_pylist(
+        [{"time_ns": 0, "client_id": name, "answers": 2} for name in ("a", None, "a")], schema
+    )
+    found = added_up(TABLES["latency_minutes"], rows)
+
+    assert found.schema == schema
+    assert {row["client_id"]: row["answers"] for row in found.to_pylist()} == {"a": 4, None: 2}
+    assert added_up(TABLES["exchanges"], rows) is rows
 
 
 def test_what_is_repeated_is_written_once(tmp_path: Path) -> None:

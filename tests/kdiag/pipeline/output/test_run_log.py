@@ -8,7 +8,8 @@ import pytest
 from pyarrow import parquet
 
 from kdiag.clock import SystemClock
-from kdiag.pipeline.output.run_log import commit, open_log, staging_folder, sweep
+from kdiag.errors import ReportError
+from kdiag.pipeline.output.run_log import commit, enter, open_log, staging_folder, sweep
 from kdiag.report.run_log import LoggedRun, files_of
 from programs.child_program import ChildProgram
 from spark_runs.endless_commits import ROWS
@@ -95,3 +96,11 @@ def test_a_driver_that_is_killed_leaves_the_run_before_or_the_run_after(tmp_path
 
     sweep(str(tmp_path), SystemClock().epoch_ns() + 2 * DAY_NS)
     assert len(files_in(tmp_path)) == rows_read(tmp_path)
+
+
+def test_a_folder_is_of_one_kind(tmp_path: Path) -> None:
+    """Also where the other kind's run broke off: its tables may be there all the same."""
+    enter(str(tmp_path), LoggedRun("d", format="delta", is_complete=False))
+    with pytest.raises(ReportError, match=r"run d: has written its tables as delta.*another --out"):
+        write(tmp_path, "r", (1, "b:1", "a"))
+    assert logged(tmp_path) == {}

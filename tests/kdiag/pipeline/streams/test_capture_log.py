@@ -12,6 +12,7 @@ from kdiag.pipeline.streams.capture_log import (
     LoggedCapture,
 )
 from spark_runs.folder_captures import NOW_NS, pcap, write
+from tiers import yardstick
 
 MINUTE_NS = 60_000_000_000
 RULES = FolderRules(quiet_ns=MINUTE_NS, wait_ns=10 * MINUTE_NS)
@@ -152,4 +153,5 @@ def test_forty_thousand_known_captures_are_polled_in_a_second(
     log = log_of(folder)
     began = time.process_time()
     assert len(log.poll(time.time_ns() + 2 * MINUTE_NS)) == 40_000
-    assert time.process_time() - began < 1
+    took_s = time.process_time() - began
+    assert took_s < yardstick.slowness()

@@ -61,3 +61,17 @@ def test_a_batch_has_no_more_captures_than_it_may(tmp_path: Path) -> None:
     assert follower.latestOffset({"files": 0}, None) == {"files": 2}
     assert follower.latestOffset({"files": 2}, None) == {"files": 3}
     assert FolderSource({}).schema() == "uri string, content string, host string"
+
+
+def test_what_comes_after_the_start_waits_for_the_next_time(tmp_path: Path) -> None:
+    """With Trigger.AvailableNow; what was there is read in as many batches as it takes."""
+    follower = reader(tmp_path, most="2")
+    for name in "abc":
+        add(tmp_path / "in", name, 100)
+    follower.prepareForTriggerAvailableNow()
+    add(tmp_path / "in", "d", 100)
+
+    assert follower.latestOffset({"files": 0}, None) == {"files": 2}
+    assert follower.latestOffset({"files": 2}, None) == {"files": 3}
+    assert follower.latestOffset({"files": 3}, None) == {"files": 3}
+    assert reader(tmp_path).latestOffset({"files": 3}, None) == {"files": 4}

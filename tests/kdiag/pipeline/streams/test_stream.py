@@ -15,7 +15,7 @@ from kdiag.pipeline.run import run
 from kdiag.pipeline.streams.capture_log import FolderRules
 from kdiag.pipeline.streams.states import StreamJob
 from kdiag.pipeline.streams.status import status_of
-from kdiag.pipeline.streams.stream import Messages, close, drain, run_stream, start
+from kdiag.pipeline.streams.stream import Messages, close, run_stream, start, wait
 from programs.kdiag_program import start_kdiag
 from recordings.capture_sets import recorded_sets
 from spark_runs.killed_driver import is_killed
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 TABLES: Final = ("exchanges", "batches", "connections", "gaps")
 KILLS: Final = int(os.environ.get("KDIAG_STREAM_KILLS", "1"))
+RECORDED: Final = {each.name: each for each in recorded_sets()}
 _FIRST_S: Final = 1_000_000_000
 
 pytestmark = pytest.mark.real
@@ -81,7 +82,7 @@ def job_of(folder: Path, most_files: int) -> StreamJob:
     """Return a stream of a folder into folders beside it."""
     out, checkpoint = str(folder.parent / "out"), str(folder.parent / "checkpoint")
     job = Job((), out, name="s", parts=2)
-    return StreamJob(str(folder), checkpoint, job, most_files=most_files, every="0 seconds")
+    return StreamJob(str(folder), checkpoint, job, most_files=most_files, is_once=True)
 
 
 def test_a_stream_gives_the_rows_of_one_process(spark: "SparkSession", folder: Path) -> None:
@@ -92,18 +93,18 @@ def test_a_stream_gives_the_rows_of_one_process(spark: "SparkSession", folder: P
         shutil.move(folder / f"{number:02}.pcap", later)
     stream = job_of(folder, most_files=2)
     said: list[str] = []
-    drain(start(spark, stream, Messages(said.append)))
+    wait(start(spark, stream, Messages(said.append)))
     for file in later.iterdir():
         shutil.move(file, folder)
     late = [ReportError("stream", "Python worker failed to connect back.")]
     warned: list[str] = []
 
     def is_over(query: "StreamingQuery") -> None:
-        drain(query)
+        wait(query)
         if late:
             raise late.pop()
 
-    run_stream(spark, stream, is_over, Messages(said.append, note=warned.append))
+    run_stream(spark, stream, Messages(said.append, note=warned.append), is_over)
     close(spark, stream)
     assert len(warned) == 1
 
@@ -130,7 +131,7 @@ def test_an_idle_connection_leaves_the_state(spark: "SparkSession", tmp_path: Pa
     late.write_bytes(data)
     for number, file in enumerate((early, late)):
         os.utime(file, (_FIRST_S + number, _FIRST_S + number))
-    drain(start(spark, job_of(folder, most_files=1)))
+    wait(start(spark, job_of(folder, most_files=1)))
     found, expected = read_tables(tmp_path / "out"), in_one_process([early, late])
     idle = [
         {
@@ -161,11 +162,11 @@ def test_two_hosts_and_slow_copies_lose_nothing(spark: "SparkSession", tmp_path:
     )
     losses: list[str] = []
     tell = Messages(loss=losses.append)
-    run_stream(spark, stream, drain, tell)
+    run_stream(spark, stream, tell)
     assert status_of(stream.checkpoint).waiting == [str(slow)]
     slow.write_bytes(whole)
     keys.write_bytes(copied.keylog)
-    run_stream(spark, stream, drain, tell)
+    run_stream(spark, stream, tell)
     close(spark, stream)
     files = [*sorted(folder.glob("*.pcap")), slow]
     found, expected = read_tables(tmp_path / "out"), in_one_process(files, copied.keylog)
@@ -195,14 +196,14 @@ def test_a_second_stream_replaces_no_batch_of_the_first(
     """By the same name it is refused; by another it leaves out what the first has read."""
     folder = rotated(tmp_path, 2)
     first = job_of(folder, most_files=2)
-    drain(start(spark, first))
+    wait(start(spark, first))
     before = sorted((tmp_path / "out").rglob("*"))
     second = first._replace(checkpoint=str(tmp_path / "other"))
     with pytest.raises(ReportError, match=f"stream with checkpoint {tmp_path}/checkpoint, and"):
         start(spark, second)
     warned: list[str] = []
     third = second._replace(job=second.job._replace(name="t"), checkpoint=str(tmp_path / "third"))
-    drain(start(spark, third, Messages(note=warned.append)))
+    wait(start(spark, third, Messages(note=warned.append)))
     with pytest.raises(ReportError, match="would be replaced"):
         run(spark, Job((str(folder),), str(tmp_path / "out"), name="s-00000000", parts=2))
 
@@ -224,3 +225,26 @@ def test_a_stream_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     is_closed = (folder.parent / "checkpoint" / "state.closed").exists()  # killed as it ended
     assert is_closed or start_kdiag(*arguments).wait() == 0
     check(read_tables(folder.parent / "out"), folder)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_a_stream_of_many_captures_gives_the_rows_of_one_process(
+    spark: "SparkSession", tmp_path: Path, name: str
+) -> None:
+    """Whatever clients, versions, losses and secrets are in them."""
+    recorded = RECORDED[name]
+    folder = tmp_path / "in"
+    folder.mkdir()
+    files = [folder / f"{number:02}-{each.name}" for number, each in enumerate(recorded.files)]
+    for number, (file, original) in enumerate(zip(files, recorded.files, strict=True)):
+        shutil.copyfile(original, file)
+        os.utime(file, (_FIRST_S + number, _FIRST_S + number))
+    keys = tmp_path / "keys"
+    keys.write_bytes(recorded.keylog)
+    stream = job_of(folder, most_files=16)._replace(keylogs=(str(keys),))
+    run_stream(spark, stream)
+    close(spark, stream)
+    found, expected = read_tables(tmp_path / "out"), in_one_process(files, recorded.keylog)
+    for table in TABLES:
+        assert comparable(found[table]) == comparable(expected[table]), table

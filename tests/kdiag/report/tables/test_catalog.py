@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from kdiag.report.tables.catalog import RUN_COLUMNS, TABLES
+from kdiag.report.tables.catalog import GROUP_TABLES, RUN_COLUMNS, TABLES
 from kdiag.report.tables.column import Column, Table
 from kdiag.report.tables.exchanges import EXCHANGE_KEY
 
@@ -14,9 +14,20 @@ COLUMNS = [
 ]
 
 
-def test_the_tables_are_the_five() -> None:
+def test_the_tables_are_these() -> None:
     """By their names, in the order in which they are explained."""
-    assert list(TABLES) == ["exchanges", "batches", "records", "connections", "gaps"]
+    assert list(TABLES) == [
+        "exchanges",
+        "batches",
+        "records",
+        "connections",
+        "gaps",
+        "latency_minutes",
+        "rebalances",
+        "members",
+        "captures",
+    ]
+    assert {"rebalances", "members"} == GROUP_TABLES
     assert all(name == table.name for name, table in TABLES.items())
 
 

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 
 from folders import ORACLE
 from kdiag.errors import DecodeError, EncodeError
-from kdiag.wire.api.fetch import FetchRequest
+from kdiag.wire.api.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
 from kdiag.wire.api.request_header import RequestHeader
@@ -21,7 +26,7 @@ from kdiag.wire.api.response_header import ResponseHeader
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.explain import explain
 from kdiag.wire.codec.json_form import from_json, to_json
-from kdiag.wire.codec.messages import decode, decode_prefix, encode
+from kdiag.wire.codec.messages import decode, decode_prefix, encode, encode_parts
 from kdiag.wire.record_catalog import message_class
 from kdiag.wire.schema import Struct, info_of
 from made_values.message_values import message_pairs, messages
@@ -179,7 +184,7 @@ PAIR_IDS = [f"{cls.__name__}-v{version}" for cls, version in PAIRS]
 FEW = settings(max_examples=8, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.sampled(90)
+@pytest.mark.sampled(45)
 @pytest.mark.parametrize(("cls", "version"), PAIRS, ids=PAIR_IDS)
 @FEW
 @given(data=st.data())
@@ -193,7 +198,7 @@ def test_any_message_survives_the_round_trip(
     assert message == from_json(cls, version, to_json(message, version))
 
 
-@pytest.mark.sampled(90)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize(("cls", "version"), PAIRS, ids=PAIR_IDS)
 @settings(FEW, max_examples=2)
 @given(data=st.data())
@@ -316,3 +321,24 @@ def test_an_array_longer_than_a_byte_can_count_is_written_as_kafka_reads_it() ->
     message = MetadataResponse(brokers=brokers)
 
     assert message == decode(MetadataResponse, 12, encode(message, 12))
+
+
+@pytest.mark.parametrize("version", [4, 11, 12, 18])
+def test_records_that_lie_in_a_file_are_a_part_of_their_own(version: int) -> None:
+    """Their length is written, and they themselves are handed on as they are."""
+
+    class InAFile:
+        def __len__(self) -> int:
+            return 300
+
+    def response(records: Any) -> FetchResponse:
+        data = PartitionData(partition_index=1, records=records)
+        return FetchResponse(responses=[FetchableTopicResponse(partitions=[data, data])])
+
+    lying = InAFile()
+    parts: list[Any] = encode_parts(response(lying), version)
+    assert [part for part in parts if part is lying] == [lying, lying]
+    read = b"".join(bytes(300) if part is lying else part for part in parts)
+    assert read == encode(response(bytes(300)), version)
+    with pytest.raises(EncodeError, match="records"):
+        encode(response(lying), version)

@@ -1,9 +1,9 @@
 -- How long do brokers take to answer, by API, broker and client?
 --
--- In microseconds from the last byte of the request to the first of the response, as seen where
--- the capture was made. Percentiles are answers that were measured (the nearest rank). Fetch waits
--- for data as long as the client lets it, and JoinGroup and SyncGroup for the other members: there
--- a long time is no fault.
+-- From the last byte of the request to the first of the response, as seen where the capture was
+-- made. Percentiles are answers that were measured (the nearest rank). Fetch waits for data as long
+-- as the client lets it, and JoinGroup and SyncGroup for the other members: there a long time is no
+-- fault.
 --
 -- parameter api (string) = %: only APIs like this, in LIKE's notation.
 -- parameter client (string) = %: only client ids like this.

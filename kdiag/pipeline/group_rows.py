@@ -1,0 +1,183 @@
+"""Exchanges of groups -> rows of `rebalances` and `members`, by the function of one process.
+
+A rebalance takes all exchanges of its group in the order of time, whichever connections they
+crossed. So the frames that tell of groups are divided by groups, and each part is read as a whole:
+
+    frames of a chunk     ->  groups-0, groups-1, ...    those of some groups
+                              groups-all                 those of none, such as ApiVersions
+    groups-0, groups-all  ->  rows of these groups
+
+Fetches name no group, and are most of a capture. Of them a part needs only which was the first of a
+client behind each of its assignments. Their columns tell that; no frame is read for it.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute
+
+from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents, ClientKey, FetchPoint
+from kdiag.diagnosis.rebalance.capture.exchange_events import TELLING_APIS, host_of
+from kdiag.exchange.context.topic_names import TopicNames
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.fence import suppress_faults
+from kdiag.pipeline.rows.frames import read_exchanges
+from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
+from kdiag.report.arrow import (
+    CAPTURE_FILE,
+    DEFAULT_MAX_BYTES,
+    DEFAULT_MAX_ROWS,
+    CaptureOf,
+    Emit,
+    RowBatches,
+    add_group_rows,
+    extended,
+)
+from kdiag.report.tables.catalog import GROUP_TABLES, TABLES
+from kdiag.wire import api_keys
+
+OF_ALL: Final = "groups-all"
+"""The frames that concern all groups."""
+
+_FETCH_COLUMNS: Final = ("client_id", "client", "request_last_byte_ns", "request_first_packet")
+
+
+def of_part(part: int) -> str:
+    """Return the name of the frames of the groups in a part."""
+    return f"groups-{part}"
+
+
+def divide_groups(
+    frames: Iterable[pa.RecordBatch], parts: int, emit: Emit, files: MappedFiles = NO_FILES
+) -> None:
+    """Divide frames that tell of groups by groups.
+
+    Args:
+        frames: rows of `rows.frames.FRAMES`, in any order; others are left out.
+        parts: how many there are.
+        emit: called with the name of a part, or `OF_ALL`, and rows of the same schema.
+        files: the captures, if frames lie in them.
+    """
+    for batch in frames:
+        telling = _telling(batch)
+        rows_of: dict[str, list[int]] = {}
+        for row, exchange in enumerate(read_exchanges(telling, files)):
+            groups: Iterable[str] = ()
+            with suppress_faults():
+                groups = Dissection(exchange).groups
+            names = {of_part(_part_of(each, parts)) for each in groups} or {OF_ALL}
+            for name in names:
+                rows_of.setdefault(name, []).append(row)
+        for name, rows in sorted(rows_of.items()):
+            emit(name, telling.take(pa.array(rows, pa.int64())))
+
+
+def _telling(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the frames that may tell of groups."""
+    is_wanted = compute.is_in(batch.column("api_key"), pa.array(sorted(TELLING_APIS), pa.int32()))
+    return batch.filter(is_wanted)
+
+
+def _part_of(group: str, parts: int) -> int:
+    return crc32(group.encode(errors="surrogateescape")) % parts
+
+
+class GroupFrames(NamedTuple):
+    """The frames that rows of some groups are made of, in any order.
+
+    Attributes:
+        frames: rows of `FRAMES` with all that tell of these groups.
+        fetches: rows of `FRAMES` with all fetches, among others; read once the others are.
+        files: the captures, if frames lie in them.
+    """
+
+    frames: Iterable[pa.RecordBatch]
+    fetches: Iterable[pa.RecordBatch]
+    files: MappedFiles = NO_FILES
+
+
+def tabulate_groups(
+    of_groups: GroupFrames, names: TopicNames, emit: Emit, capture_of: CaptureOf
+) -> None:
+    """Make the rows of some groups.
+
+    Args:
+        of_groups: their frames.
+        names: the names of all topic ids.
+        emit: called with the names of tables, and batches of their rows.
+        capture_of: returns the capture that holds a packet.
+    """
+    events = CaptureEvents(names.name)
+    for batch in of_groups.frames:
+        for exchange in read_exchanges(_telling(batch), of_groups.files):
+            with suppress_faults():
+                events.add(Dissection(exchange))
+    syncs = events.syncs()
+    if syncs:
+        events.add_first_fetches(first_fetches(of_groups.fetches, syncs))
+    rows = {
+        name: RowBatches(
+            name, extended(TABLES[name], [CAPTURE_FILE]), emit, DEFAULT_MAX_ROWS, DEFAULT_MAX_BYTES
+        )
+        for name in sorted(GROUP_TABLES)
+    }
+    add_group_rows(events, rows, _place_by(capture_of))
+    for each in rows.values():
+        each.flush()
+
+
+def _place_by(capture_of: CaptureOf) -> Callable[[int | None], tuple[Any, ...]]:
+    def place(packet: int | None) -> tuple[Any, ...]:
+        return (None if packet is None else capture_of(packet),)
+
+    return place
+
+
+def first_fetches(
+    frames: Iterable[pa.RecordBatch], syncs: dict[ClientKey, list[int]]
+) -> dict[tuple[ClientKey, int], FetchPoint]:
+    """Return the first fetch of a client at or behind each of some moments.
+
+    Args:
+        frames: rows of `FRAMES`, in any order.
+        syncs: the moments by client, in order.
+    """
+    found: dict[tuple[ClientKey, int], FetchPoint] = {}
+    for batch in frames:
+        is_fetch = compute.equal(batch.column("api_key"), api_keys.FETCH)
+        is_asked = compute.is_valid(batch.column("request_first_packet"))
+        fetches = batch.select((*_FETCH_COLUMNS, "api_key")).filter(
+            compute.and_(is_fetch, is_asked)
+        )
+        if fetches.num_rows:
+            _note_first(found, fetches, syncs)
+    return found
+
+
+def _note_first(
+    found: dict[tuple[ClientKey, int], FetchPoint],
+    fetches: pa.RecordBatch,
+    syncs: dict[ClientKey, list[int]],
+) -> None:
+    """Note the first of some fetches behind each moment."""
+    ids, clients = (fetches.column(name).dictionary_encode() for name in _FETCH_COLUMNS[:2])
+    id_of = compute.fill_null(ids.indices, -1).to_numpy().astype(np.int64)
+    times, packets = (fetches.column(name).to_numpy() for name in _FETCH_COLUMNS[2:])
+    codes = (id_of + 1) * len(clients.dictionary) + clients.indices.to_numpy()
+    for code in np.unique(codes).tolist():
+        id_at, client_at = divmod(code, len(clients.dictionary))
+        client_id = None if id_at == 0 else ids.dictionary[id_at - 1].as_py()
+        key = (client_id, host_of(clients.dictionary[client_at].as_py()))
+        if key not in syncs:
+            continue
+        here = codes == code
+        order = np.lexsort((packets[here], times[here]))
+        sorted_ns, sorted_packets = times[here][order], packets[here][order]
+        places = np.searchsorted(sorted_ns, np.array(syncs[key], np.int64)).tolist()
+        for sync_ns, place in zip(syncs[key], places, strict=True):
+            if place < len(sorted_ns):
+                point = (int(sorted_ns[place]), int(sorted_packets[place]))
+                found[key, sync_ns] = min(found.get((key, sync_ns), point), point)

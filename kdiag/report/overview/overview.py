@@ -1,0 +1,103 @@
+"""Everything that a page about captures shows of their tables."""
+
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from kdiag.errors import ReportError
+from kdiag.report.engine import Database
+from kdiag.report.overview.questions import ReportAnswer, Row, ask, ask_report
+from kdiag.report.overview.time_bins import TimeBins, bins_over
+from kdiag.report.sql_report import report_names
+
+MOST_ROWS: Final = 150
+_NOT_REPEATED: Final = frozenset({"latency_over_time"})
+"""Reports whose answers are in others: what is drawn over time."""
+
+
+class Overview(NamedTuple):
+    """What captures hold.
+
+    Attributes:
+        span: counts of what there is, and from when to when.
+        bins: the stretches of time of the rows below.
+        latencies: percentiles by bin, of APIs, and for each API of brokers and of clients.
+        flows: bytes and records by bin, of topics and of clients.
+        errors: counts of problems by bin.
+        conversations: who talks to whom.
+        rebalances: those that took longest, with what each member did when.
+        kept: exchanges that are worth to be shown in full.
+        reports: the answers to all reports, by name.
+        missing: reports that could not be answered, and why.
+    """
+
+    span: Row
+    bins: TimeBins
+    latencies: list[Row]
+    flows: list[Row]
+    errors: list[Row]
+    conversations: list[Row]
+    rebalances: list[Row]
+    kept: list[Row]
+    reports: dict[str, ReportAnswer]
+    missing: dict[str, str]
+
+
+def read_overview(
+    database: Database, numbers: Collection[int] = (), most_rows: int = MOST_ROWS
+) -> Overview:
+    """Return what the tables hold.
+
+    Args:
+        database: the tables.
+        numbers: of exchanges that are to be shown in full, too.
+        most_rows: how many rows of each report.
+
+    Raises:
+        ReportError: if the exchanges cannot be read, or memory is full.
+    """
+    span = ask(database, "span")[0]
+    bins = bins_over(span["first_ns"] or 0, span["last_ns"] or 0)
+    binned = {"start_ns": bins.start_ns, "width_ns": bins.width_ns}
+    missing: dict[str, str] = {}
+    reports: dict[str, ReportAnswer] = {}
+    for name in report_names():
+        if name in _NOT_REPEATED:
+            continue
+        try:
+            reports[name] = ask_report(database, name, most_rows)
+        except ReportError as error:
+            missing[name] = error.why
+    has_groups = "rebalances" in reports
+    kept = ask(database, "kept_exchanges")
+    if has_groups:
+        kept = _united(kept, ask(database, "rebalance_exchanges"))
+    slow = reports["slow"].rows if "slow" in reports else []
+    wanted = sorted({*numbers, *(row["number"] for row in slow)})
+    if wanted:
+        kept = _united(kept, ask(database, "numbered_exchanges", numbers=wanted))
+    return Overview(
+        span,
+        bins,
+        ask(database, "latency_bins", **binned),
+        ask(database, "flow_bins", **binned),
+        ask(database, "error_bins", **binned),
+        ask(database, "conversations"),
+        ask(database, "rebalance_spans") if has_groups else [],
+        kept,
+        reports,
+        missing,
+    )
+
+
+def _united(rows: list[Row], others: list[Row]) -> list[Row]:
+    """Return exchanges of two answers, each once, with all reasons why it is kept."""
+    united = {_key(row): row for row in rows}
+    for row in others:
+        known = united.setdefault(_key(row), row)
+        if known is not row:
+            known["reasons"] += f" {row['reasons']}"
+    return sorted(united.values(), key=lambda row: (row["time"], row["number"]))
+
+
+def _key(row: Row) -> tuple[object, ...]:
+    return row["client"], row["broker"], row["time"], row["number"]

@@ -1,0 +1,81 @@
+"""Questions about tables whose answers are few rows, each a file of SQL.
+
+    ask(database, "span")                          [{"exchanges": 233, "first_ns": ...}]
+    ask(database, "error_bins", width_ns=10**9)    a row for each problem and second
+
+A file looks like that of a report (`kdiag.report.sql_report`), in DuckDB's dialect alone.
+"""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from kdiag.report.engine import Database
+from kdiag.report.sql_report import Report, load_report, parse_report
+
+Row: TypeAlias = dict[str, Any]
+"""The values of a row by the names of their columns."""
+
+OVERVIEW: Final = "kdiag.report.overview"
+"""The package whose folder `sql` has the questions of an overview."""
+
+
+class ReportAnswer(NamedTuple):
+    """The first rows of a report's answer.
+
+    Attributes:
+        report: the question.
+        columns: their names.
+        rows: at most as many as were wanted.
+        left_out: how many more there are.
+    """
+
+    report: Report
+    columns: tuple[str, ...]
+    rows: list[Row]
+    left_out: int
+
+
+@cache
+def question(name: str, package: str = OVERVIEW) -> Report:
+    """Return a question by the name of its file in the folder `sql` of a package."""
+    file = files(package) / "sql" / f"{name}.sql"
+    return parse_report(name, file.read_text(encoding="utf-8"))
+
+
+def ask(database: Database, name: str, package: str = OVERVIEW, /, **values: Any) -> list[Row]:
+    """Return the answer to a question.
+
+    Args:
+        database: the tables.
+        name: of the question.
+        package: whose question it is.
+        values: of its parameters; the others have their defaults.
+
+    Raises:
+        ReportError: if a table is missing or memory is full.
+    """
+    query = question(name, package).query()
+    answer = database.ask(query._replace(values=query.values | values))
+    return [row for batch in database.rows_of(answer) for row in batch.to_pylist()]
+
+
+def ask_report(database: Database, name: str, most: int) -> ReportAnswer:
+    """Return the first rows of a report.
+
+    Args:
+        database: the tables.
+        name: of the report, with its defaults as parameters.
+        most: how many rows.
+
+    Raises:
+        ReportError: as `ask`.
+    """
+    report = load_report(name)
+    answer = database.ask(report.query())
+    rows: list[Row] = []
+    count = 0
+    for batch in database.rows_of(answer):
+        rows += batch.slice(0, max(0, most - len(rows))).to_pylist()
+        count += batch.num_rows
+    return ReportAnswer(report, tuple(answer.schema.names), rows, count - len(rows))

@@ -1,0 +1,46 @@
+from folders import CAPTURES
+from kdiag.report.engine import open_tables
+from kdiag.report.overview.overview import read_overview
+from kdiag.report.sql_report import report_names
+from recordings.capture_tables import tables_of
+
+
+def test_an_overview_has_all_that_is_asked() -> None:
+    """Each report, what is drawn over time, and exchanges with the reason why they are shown."""
+    with open_tables(tables_of([CAPTURES / "rebalance.pcap"])) as database:
+        overview = read_overview(database)
+
+    assert overview.missing == {}
+    assert {*overview.reports, "latency_over_time"} == set(report_names())
+    assert overview.latencies
+    assert overview.errors
+    assert overview.conversations
+    assert overview.rebalances
+    reasons = {reason for row in overview.kept for reason in row["reasons"].split()}
+    assert reasons >= {"slow", "wrong", "rebalance"}
+    numbers = [row["number"] for row in overview.kept]
+    assert numbers == sorted(set(numbers))
+
+
+def test_tables_without_groups_lack_their_report_and_nothing_else() -> None:
+    """Streams write none; what is missing is told with the reason."""
+    tables = tables_of([CAPTURES / "rebalance.pcap"])
+    del tables["rebalances"], tables["members"]
+    with open_tables(tables) as database:
+        overview = read_overview(database)
+
+    assert list(overview.missing) == ["rebalances"]
+    assert "no run has seen a group rebalance" in overview.missing["rebalances"]
+    assert overview.rebalances == []
+    assert overview.kept
+
+
+def test_a_capture_without_kafka_has_an_empty_overview() -> None:
+    """There is one bin, and nothing in it."""
+    empty = {name: table.slice(0, 0) for name, table in tables_of([CAPTURES / "acks.pcap"]).items()}
+    with open_tables(empty) as database:
+        overview = read_overview(database)
+
+    assert overview.span["exchanges"] == 0
+    assert overview.bins.number == 1
+    assert overview.kept == overview.latencies == []
