@@ -28,6 +28,10 @@ COMMANDS: Final = {
         "kdiag_cli.commands.report.report",
         "Answer a question that many have about captures.",
     ),
+    "diff": (
+        "kdiag_cli.commands.report.diff.command",
+        "Say what differs between two captures, and what is no more than noise.",
+    ),
     "pipeline": (
         "kdiag_cli.commands.pipeline.command",
         "Make tables of captures on Spark, on this machine or on many.",
@@ -69,8 +73,16 @@ COMMANDS: Final = {
         "Send any request of Kafka's protocol, and print the answer.",
     ),
     "api-versions": (
-        "kdiag_cli.commands.api_versions.command",
+        "kdiag_cli.commands.request.api_versions.command",
         "Show which versions of Kafka's APIs the brokers speak, side by side.",
+    ),
+    "lab": (
+        "kdiag_cli.commands.lab.command",
+        "Run a Kafka broker in this process, for clients and tests.",
+    ),
+    "demo": (
+        "kdiag_cli.commands.lab.demo.command",
+        "Show what kdiag does, on a Kafka of its own.",
     ),
     "completion": (
         "kdiag_cli.commands.help.completion",
@@ -92,8 +104,17 @@ COMMANDS: Final = {
 """The module of each command, imported when the command runs, and its line in the help."""
 
 PANELS: Final = {
-    "Captures": ("decode", "report", "query", "tables", "pipeline"),
-    "Cluster": ("check", "tail", "latency", "tune-buffers", "request", "api-versions"),
+    "Captures": ("decode", "report", "diff", "query", "tables", "pipeline"),
+    "Cluster": (
+        "check",
+        "tail",
+        "latency",
+        "tune-buffers",
+        "request",
+        "api-versions",
+        "lab",
+        "demo",
+    ),
     "Groups": ("groups", "find-coordinator", "rebalance", "txn"),
     "Reference": ("help", "errcode", "config", "completion"),
 }
@@ -101,6 +122,7 @@ PANELS: Final = {
 
 _EXAMPLES: Final = """\b
 Examples:
+  kdiag demo
   kdiag decode traffic.pcap
   kdiag check -b localhost:9092
   kdiag find-coordinator -b localhost:9092 orders

@@ -12,6 +12,7 @@ from kdiag.errors import (
     ConnectError,
     DisconnectedError,
     EncodeError,
+    GroupError,
     KdiagError,
     Layer,
     RequestTimeoutError,
@@ -59,6 +60,17 @@ _ERROR_NAMES: Final = {
     "REQUEST_TIMED_OUT": ExitCode.TIMEOUT,
     "UNSUPPORTED_VERSION": ExitCode.UNSUPPORTED,
 }
+_REFUSED_SETTINGS: Final = frozenset(
+    {
+        "INCONSISTENT_GROUP_PROTOCOL",
+        "INVALID_GROUP_ID",
+        "INVALID_REGULAR_EXPRESSION",
+        "INVALID_SESSION_TIMEOUT",
+        "UNSUPPORTED_ASSIGNOR",
+    }
+)
+"""Why a group refuses a member that asks for what it cannot have."""
+
 _MOST_TELLING: Final = (
     ExitCode.INTERRUPTED,
     ExitCode.USAGE,
@@ -102,9 +114,11 @@ def _code(problem: KdiagError | str | ExitCode) -> ExitCode:
     if isinstance(problem, ExitCode):
         return problem
     if isinstance(problem, str):
-        if problem.endswith(_AUTHORIZATION):
-            return ExitCode.NOT_AUTHORIZED
-        return _ERROR_NAMES.get(problem, ExitCode.DONE)
+        is_denied = problem.endswith(_AUTHORIZATION)
+        return ExitCode.NOT_AUTHORIZED if is_denied else _ERROR_NAMES.get(problem, ExitCode.DONE)
+    if isinstance(problem, GroupError):
+        is_usage = problem.error in _REFUSED_SETTINGS
+        return ExitCode.USAGE if is_usage else _code(problem.error) or ExitCode.PARTIAL
     if isinstance(problem, ConnectError) and problem.layer is Layer.SASL:
         return ExitCode.NOT_AUTHENTICATED
     kinds = (code for kind, code in _CODES if isinstance(problem, kind))

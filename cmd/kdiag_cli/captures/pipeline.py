@@ -1,6 +1,6 @@
 """From the decoder to the printer: exchanges are followed, chosen and named on the way."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from kdiag.diagnosis.recorded_faults import RecordedFaults
@@ -23,7 +23,9 @@ from kdiag_cli.captures.printer import Printer
 from kdiag_cli.output.terminal import say
 
 if TYPE_CHECKING:
-    from kdiag.diagnosis.rebalance.capture_events import CaptureEvents
+    from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
+    from kdiag.diagnosis.tcp.worst_connections import WorstConnections
+    from kdiag.diagnosis.traffic.traffic import Traffic
     from kdiag.exchange.context.broker_ids import BrokerIds
 
 _MAX_FAULTS: Final = 10
@@ -38,6 +40,8 @@ class ExchangePipeline:
         alternatives: what there is, as long as nothing was chosen.
         recorded: the faults that the capture proves, of what was chosen.
         brokers: node ids by address, which grow too; None if nobody shows them.
+        traffic: judges clients and brokers by what was chosen; None if nobody asks.
+        paths: judges what limits connections; None if nobody asks.
         groups: what members of groups ask and are told; None if nobody counts rebalances.
         faults: exchanges that kdiag failed to read by a fault of its own.
     """
@@ -66,6 +70,8 @@ class ExchangePipeline:
         self.brokers: BrokerIds | None = None
         self.groups: CaptureEvents | None = None
         self.recorded = RecordedFaults()
+        self.traffic: Traffic | None = None
+        self.paths: WorstConnections | None = None
         self._names = names
         self._selection = selection
         self._printer = printer
@@ -81,6 +87,9 @@ class ExchangePipeline:
 
     def add(self, items: Iterable[Item]) -> None:
         """Add what the decoder has completed."""
+        if self.paths is not None:
+            items = list(items)
+            self._watch_paths(items, self.paths)
         for item in items:
             if isinstance(item, Exchange):
                 try:
@@ -97,6 +106,20 @@ class ExchangePipeline:
                         self._printer.connection(item)
             elif self._printer is not None and self._selection.matches_gap(item):
                 self._printer.gap(item)
+
+    def _watch_paths(self, items: Sequence[Item], paths: "WorstConnections") -> None:
+        """Pass on connections behind all of their exchanges, wherever these are."""
+        for item in items:
+            if isinstance(item, Exchange):
+                paths.add(item)
+        for item in items:
+            if isinstance(item, Connection) and self._selection.matches_connection(item):
+                paths.end(item)
+
+    def judge(self, traffic: "Traffic") -> None:
+        """Have the clients and brokers judged by what is chosen."""
+        self.traffic = traffic
+        self.summary.watch = traffic.add
 
     def finish(self) -> None:
         """Pass on the exchanges that still wait for names, and finish the printer."""

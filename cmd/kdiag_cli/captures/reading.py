@@ -12,7 +12,9 @@ from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Protocol
 from kdiag.exchange.selection import Selection
 from kdiag.exchange.summary.counts import Summary, Totals
+from kdiag.findings.rule import Severity
 from kdiag.pcap.decoder import CaptureDecoder, Item
+from kdiag.pcap.files.capture_facts import CaptureFacts
 from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
@@ -39,10 +41,11 @@ from kdiag_cli.output.progress import ReadingProgress
 from kdiag_cli.output.terminal import say
 
 if TYPE_CHECKING:
-    from kdiag.diagnosis.rebalance.capture_events import CaptureEvents
+    from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
     from kdiag.findings.finding import Finding  # which loads all rules
 
 _ALL = Selection()
+_SEVERITIES = tuple(Severity)
 
 
 def run_on_captures(work: Callable[[], ExitCode]) -> ExitCode:
@@ -78,6 +81,7 @@ class CaptureResult(NamedTuple):
         absence: that the options choose none of the exchanges, and what there is; None otherwise.
         findings: what the connections and exchanges that were chosen prove.
         rebalances: how many groups rebalanced for each cause, if that was to be counted.
+        groups: how often each group rebalanced, likewise.
     """
 
     summary: Summary
@@ -89,6 +93,7 @@ class CaptureResult(NamedTuple):
     absence: str | None = None
     findings: "Sequence[Finding]" = ()
     rebalances: Mapping[str, int] = {}
+    groups: Mapping[str, int] = {}
 
     @property
     def exit_code(self) -> ExitCode:
@@ -152,6 +157,7 @@ class CaptureReading:
         )
         if not inputs.each_interface:
             self._decoder.link_sightings()
+        self._follows_tcp = follows_tcp
         if follows_tcp:
             self._decoder.follow_tcp()
         self._extract: CaptureExtract | None = None
@@ -160,6 +166,11 @@ class CaptureReading:
                 inputs, self._traffic, self._decoder, shows_secrets=shows_secrets
             )
         self._first_ns = self._last_ns = 0
+
+    @property
+    def files(self) -> Sequence[CaptureFacts]:
+        """Return what was read of each capture; none of a live interface."""
+        return self._traffic.files if isinstance(self._traffic, CaptureReader) else ()
 
     @property
     def first_ns(self) -> int | None:
@@ -173,7 +184,7 @@ class CaptureReading:
         *,
         after_batch: Callable[[], bool] = lambda: True,
         shows_progress: bool = True,
-        counts_rebalances: bool = False,
+        judges_traffic: bool = False,
     ) -> CaptureResult:
         """Read everything, or up to Ctrl-C.
 
@@ -182,7 +193,7 @@ class CaptureReading:
             selection: which exchanges are chosen.
             after_batch: is called after each batch of packets; returns whether to go on.
             shows_progress: whether a person at a terminal sees how far the reading is.
-            counts_rebalances: whether the rebalances of groups are counted.
+            judges_traffic: whether rebalances are counted, and clients and brokers judged.
 
         Raises:
             CaptureError: an input cannot be read.
@@ -192,10 +203,8 @@ class CaptureReading:
             printer = self._extract.watch(printer)
         pipeline = ExchangePipeline(self.names, selection, printer, look_ahead, may_wait=may_wait)
         pipeline.brokers = None if printer is None else self.brokers
-        if counts_rebalances:
-            from kdiag.diagnosis.rebalance.capture_events import CaptureEvents  # noqa: PLC0415 - 8 ms
-
-            pipeline.groups = CaptureEvents(self.names.name)
+        if judges_traffic:
+            self._judge(pipeline)
         progress = None
         if shows_progress and sys.stderr.isatty():
             progress = ReadingProgress(self._traffic.total_bytes)
@@ -205,6 +214,9 @@ class CaptureReading:
         totals = self._totals(account)
         if pipeline.recorded.left_out:
             totals.warnings.append(f"faults left out: {pipeline.recorded.left_out:,}")
+        if pipeline.traffic is not None and pipeline.traffic.left_out:
+            why = "there are too many clients and partitions to judge each"
+            totals.warnings.append(f"{why}; left out {pipeline.traffic.left_out:,} times")
         is_partial = pipeline.is_partial or totals.gaps or self._traffic.warnings
         return CaptureResult(
             pipeline.summary,
@@ -214,9 +226,21 @@ class CaptureReading:
             is_interrupted,
             bool(is_partial) or account.is_partial(pipeline.summary),
             None if pipeline.alternatives.is_over else pipeline.alternatives.text(),
-            pipeline.recorded.findings(),
-            _count_rebalances(pipeline.groups),
+            _findings(pipeline),
+            *_count_rebalances(pipeline.groups),
         )
+
+    def _judge(self, pipeline: ExchangePipeline) -> None:
+        """Have rebalances counted, and clients and brokers judged."""
+        from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents  # noqa: PLC0415 - 8 ms
+        from kdiag.diagnosis.traffic.traffic import Traffic  # noqa: PLC0415 - as above
+
+        pipeline.groups = CaptureEvents(self.names.name)
+        pipeline.judge(Traffic(self.names))
+        if self._follows_tcp:
+            from kdiag.diagnosis.tcp.worst_connections import WorstConnections  # noqa: PLC0415 - as above
+
+            pipeline.paths = WorstConnections()
 
     def _read_into(
         self,
@@ -243,6 +267,13 @@ class CaptureReading:
         self._pass_on(self._decoder.finish(), pipeline)
         after_batch()
         return is_interrupted
+
+    @property
+    def live_counts(self) -> tuple[int, int, int, int]:
+        """Return packets, exchanges, connections and what the kernel dropped, so far."""
+        counts, traffic = self._decoder.counts, self._traffic
+        dropped = 0 if isinstance(traffic, CaptureReader) else traffic.dropped
+        return traffic.packets, counts.exchanges, counts.connections, dropped
 
     def write_extract(self) -> str | None:
         """Write the packets of the chosen connections; return what was written, for people.
@@ -315,13 +346,24 @@ class CaptureReading:
         )
 
 
-def _count_rebalances(groups: "CaptureEvents | None") -> dict[str, int]:
-    """Return how many rebalances of groups there were by their causes, the commonest first."""
+def _findings(pipeline: ExchangePipeline) -> "list[Finding]":
+    """Return all findings, the worst first."""
+    findings = pipeline.recorded.findings()
+    if pipeline.traffic is not None:
+        findings += pipeline.traffic.findings()
+    if pipeline.paths is not None:
+        findings += pipeline.paths.findings()
+    return sorted(findings, key=lambda each: _SEVERITIES.index(each.severity))
+
+
+def _count_rebalances(groups: "CaptureEvents | None") -> tuple[dict[str, int], dict[str, int]]:
+    """Return how many rebalances there were by cause, and by group, the commonest first."""
     events = [] if groups is None else groups.in_order()
     if not events:
-        return {}
+        return {}, {}
     from kdiag.diagnosis.rebalance.histories import histories_of  # noqa: PLC0415 - 12 ms
 
-    histories = histories_of(events, "capture")
+    histories = list(histories_of(events, "capture"))
     causes = (str(each.cause.cause) for history in histories for each in history.rebalances)
-    return dict(Counter(causes).most_common())
+    by_group = {history.group: len(history.rebalances) for history in histories}
+    return dict(Counter(causes).most_common()), dict(Counter(by_group).most_common())

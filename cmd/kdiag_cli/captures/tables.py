@@ -6,9 +6,10 @@ It needs the extra `report`: see `require_report_extra`.
 from collections.abc import Callable
 from pathlib import Path
 
+from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.selection import Selection
 from kdiag.report.parquet import ParquetTables
-from kdiag_cli.captures.printer import SortedPrinter
+from kdiag_cli.captures.printer import Printer, SortedPrinter
 from kdiag_cli.captures.reading import CaptureReading, CaptureResult
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 
@@ -22,6 +23,7 @@ def tables_of(
     folder: Path,
     contents: TableContents,
     choose: Callable[[int | None], Selection] = _all,
+    observe: Callable[[Printer, TopicNames], Printer] | None = None,
 ) -> CaptureResult:
     """Write the tables of captures into a folder.
 
@@ -30,6 +32,8 @@ def tables_of(
         folder: where to; made if it does not exist.
         contents: what the tables hold.
         choose: returns which exchanges they hold, given the time of the first packet.
+        observe: returns what sees everything on its way into the tables; the traffic is judged
+            then.
 
     Raises:
         CaptureError: a capture cannot be read.
@@ -41,9 +45,12 @@ def tables_of(
     choice = TableChoice(
         bodies=contents.bodies, records=contents.records, show_secrets=contents.shows_secrets
     )
-    tables = ParquetTables(folder, reading.names, choice)
+    tables = ParquetTables(folder, reading.names, choice, lambda: reading.files)
     try:
-        printer = SortedPrinter(tables) if contents.is_sorted else tables
-        return reading.read(printer, choose(reading.first_ns))
+        printer: Printer = tables if observe is None else observe(tables, reading.names)
+        if contents.is_sorted:
+            printer = SortedPrinter(printer)
+        selection = choose(reading.first_ns)
+        return reading.read(printer, selection, judges_traffic=observe is not None)
     finally:
         tables.discard()  # what was not finished

@@ -24,9 +24,15 @@ LIMIT_S: Final = 1.0
 """How long a cluster may take, with the look-up of its names."""
 
 
-def complete_groups(ctx: typer.Context) -> list[str]:
-    """Return the groups of the cluster."""
-    return _asked(ctx, _list_groups)
+def complete_groups(ctx: typer.Context) -> list[tuple[str, str]]:
+    """Return the groups of the cluster, with their types and states."""
+    about: dict[str, str] = {}
+
+    def ask(client: "ClusterClient") -> dict[str, str]:
+        about.update(_list_groups(client))
+        return about
+
+    return [(name, about[name]) for name in _asked(ctx, ask)]
 
 
 def complete_topics(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -41,7 +47,7 @@ def complete_destinations(ctx: typer.Context, incomplete: str) -> list[str]:
     if incomplete.isdecimal():
         return _asked(ctx, lambda client: (str(each.id) for each in client.brokers))
     if way == "coordinator" and incomplete != way:
-        return [f"coordinator:{each}" for each in complete_groups(ctx)]
+        return [f"coordinator:{each}" for each in _asked(ctx, _list_groups)]
     if way != "leader" or incomplete == way:
         return ["any", "all", "controller", "bootstrap", "coordinator:", "leader:"]
     topic, colon, _ = name.rpartition(":")
@@ -55,10 +61,12 @@ def complete_apis() -> list[tuple[str, str]]:
     return [(each.name, f"versions {each.versions}") for each in APIS]
 
 
-def _list_groups(client: "ClusterClient") -> list[str]:
+def _list_groups(client: "ClusterClient") -> dict[str, str]:
+    """Return the type and state of each group."""
     from kdiag.probe.groups.listing import list_groups  # noqa: PLC0415 - with the client: 50 ms
 
-    return list(list_groups(client).groups)
+    groups = list_groups(client).groups
+    return {name: f"{each.type} {each.state}".rstrip() for name, each in groups.items()}
 
 
 def _leaders(client: "ClusterClient", topic: str) -> list[str]:

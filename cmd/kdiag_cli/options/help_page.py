@@ -8,44 +8,47 @@
 In a pipe a page is text; on a terminal that it does not fit on, `$PAGER` or less shows it.
 """
 
-import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from kdiag_cli.pager import pager_command, pager_environment
+
 _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
     heading: frozenset(names.split())
     for heading, names in {
-        "Choose": """--api --broker --client --connection --count --error --errors --exit
-            --explain --follow --from --from-beginning --generation --grep --group --hanging
-            --header --isolation --key --lag-above --match --min-latency --moves --offset
-            --parameter --partition --port --quick --resume-file --share --show --since
-            --start-offset --state --status --stuck --to --topic --txn --type --until --wait
-            --where --with-waits""",
-        "Show": """--all --bytes --color --commit-times --defaults --fail-on --features --fields
-            --format --groups --help-json --html --json --key-format --list --nagios --no-bodies
-            --no-headers --origin --out --output --quiet --raw --show-aborted --show-control
-            --show-secrets --sort --sql --summary --tcp --template --time --times --trace
-            --value-format --values --wide --write""",
+        "Choose": """--api --assignor --broker --cause --client --commit --connection --count
+            --describe --error --errors --exit --explain --follow --from --from-beginning
+            --generation --grep --group --hanging --header --i-know --instance-id --isolation
+            --key --lag-above --least-change --match --min-latency --moves --offset --parameter
+            --partition --port --protocol --quick --resume-file --share --show --since
+            --slow --start-offset --state --static --status --stuck --to --topic --txn --type
+            --until --wait --where --with-waits""",
+        "Show": """--all --bytes --color --commit-times --defaults --exit-code --fail-on
+            --features --fields --format --groups --help-json --html --json --key-format --list
+            --nagios --no-bodies --no-headers --origin --out --output --pager --per-member --quiet
+            --raw --show-aborted --show-control --show-secrets --sort --sql --summary --tcp
+            --template --time --times --trace --value-format --values --wide --write""",
         "Read": """--broker-log --decode-as --each-interface --filter --keylog --live
             --log-zone --promiscuous --separate-networks --topic-ids""",
         "Measure": """--acks --batch-records --duration --end-to-end --interval --max-wait
-            --min-bytes --num-headers --num-records --prove --rate --read-only
-            --record-header-key-size --record-header-size --record-key-size --rounds --rtt
-            --seconds --size --sizes --sweep
-            --warm-up --watch --write-to-topic""",
-        "Spark": """--checkpoint --close --conf --dialect --every --host-of --hourly --idle
-            --master --mode --most-files --name --new --once --parts --shuffle-payloads --split-mb
-            --wait-for-copies""",
+            --members --min-bytes --num-headers --num-records --partitions --prove --rate
+            --read-only --record-header-key-size --record-header-size --record-key-size --rounds
+            --rtt --seconds --size --sizes --sweep --warm-up --watch --write-to-topic""",
+        "Spark": """--catalog --checkpoint --close --conf --dialect --every --host-of --hourly
+            --idle --jars --master --mode --most-files --name --new --once --packages --parts
+            --shuffle-payloads --split-mb --wait-for-copies""",
+        "Lab": """--client-auth --client-files --control --control-port --data --fault --faults
+            --host --keep --listener --nodes --pcap --sasl-mechanism --seed-records --tls
+            --users""",
         "Limits": "--max-bytes --max-frame --max-memory --max-waiting --timeout",
         "Connection": """--as-version --bootstrap-server --config --debug --password --password-file
             --profile --rack --verbose -X""",
@@ -58,8 +61,6 @@ _MOST_COLUMNS: Final = 60
 _MARGIN: Final = 2
 """Lines that a terminal needs beside the page: the prompt, and the one that is being typed."""
 
-_PAGER: Final = "less"
-_LESS: Final = "FRX"
 """Like git: end at once if all fits, keep colours, leave the page on the screen."""
 
 
@@ -132,6 +133,24 @@ class GroupPage(TyperGroup):
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
             show_page(ctx.get_help())
             ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+class DefaultGroup(GroupPage):
+    """A group of commands, of which one runs where none is named.
+
+    Attributes:
+        default: its name.
+    """
+
+    default: ClassVar[str]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default before options that are not the group's own."""
+        own = {each for param in self.get_params(ctx) for each in param.opts}
+        is_none_named = not args and not ctx.resilient_parsing  # a shell completes the name then
+        if is_none_named or (args and args[0] not in self.commands and args[0] not in own):
+            args = [self.default, *args]
         return super().parse_args(ctx, args)
 
 
@@ -213,15 +232,14 @@ def is_paged(text: str, height: int | None = None) -> bool:
         text: without the end of its last line.
         height: of the terminal; as it says itself by default.
     """
-    pager = _pager() if sys.stdout.isatty() and sys.stdin.isatty() else []
+    pager = pager_command() if sys.stdout.isatty() and sys.stdin.isatty() else []
     lines = text.count("\n") + 1 + _MARGIN
     if not pager or lines <= (height or shutil.get_terminal_size().lines):
         return False
     import subprocess  # noqa: PLC0415 - 5 ms, on terminals only
 
-    environment = {"LESS": _LESS, **os.environ}
     try:
-        process = subprocess.Popen(pager, stdin=subprocess.PIPE, env=environment)  # noqa: S603 - the person's own
+        process = subprocess.Popen(pager, stdin=subprocess.PIPE, env=pager_environment())  # noqa: S603 - the person's own
     except OSError:
         return False
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pager
@@ -230,18 +248,6 @@ def is_paged(text: str, height: int | None = None) -> bool:
     finally:
         signal.signal(signal.SIGINT, before)
     return True
-
-
-def _pager() -> Sequence[str]:
-    """Return the command of the pager; empty for none."""
-    import shlex  # noqa: PLC0415 - 1 ms, on terminals only
-
-    if os.environ.get("TERM") == "dumb":
-        return []
-    words: list[str] = []
-    with suppress(ValueError):  # a quotation mark that is not closed
-        words = shlex.split(os.environ.get("PAGER", _PAGER))
-    return words if words and words[0] != "cat" and shutil.which(words[0]) else []
 
 
 def _showing(option: Any) -> Any:

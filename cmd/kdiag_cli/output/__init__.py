@@ -7,5 +7,5 @@ table, units    tables that fit a terminal, and numbers with their units
 findings        what is wrong, on stderr; progress: how far work is
 exchanges, tcp_text   an exchange a line, and what TCP did
 json_text, markdown, drawing   JSON and Markdown for people, drawn by rich
-chart, html_page   charts as values; pages that need no network
+chart, pages       charts as values; pages that need no network
 """

@@ -34,6 +34,7 @@ _UNITS: Final = {
     "_bytes": "bytes",
     "_us": "us",
     "_ms": "ms",
+    "_pct": "percent",
 }
 _ENCODE: Final = msgspec.json.Encoder(decimal_format="number").encode
 

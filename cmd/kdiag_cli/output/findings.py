@@ -1,4 +1,4 @@
-"""Findings on stderr, beside a table: what is wrong, and what to do about it.
+"""Findings on stderr, beside a table, or in a verdict: what is wrong, and what to do about it.
 
     kdiag: error KD1101: nothing listens on 10.0.0.7:9092
     kdiag:   Start the broker, or give the port of one of its listeners.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kdiag.findings.finding import Finding  # which loads all rules
 
 _COLOURS: Final = {Severity.ERROR: RED, Severity.WARNING: YELLOW, Severity.INFO: CYAN}
-_MOST: Final = 8
+_MOST: Final = 3
 """How many findings of one kind are told one by one."""
 
 _EXAMPLES: Final = 5
@@ -47,34 +47,58 @@ def say_findings(
         badness: returns by what the worst of many of one kind are chosen; by default the first are.
     """
     say(*warnings)
+    print_findings(Output(sys.stderr), findings, badness, head="kdiag: ")
+
+
+def print_findings(
+    screen: Output,
+    findings: "Iterable[Finding]",
+    badness: "Callable[[Finding], tuple[int, ...]] | None" = None,
+    more: "Callable[[Finding], str] | None" = None,
+    *,
+    head: str = "",
+) -> None:
+    """Print what is wrong and what to do about it.
+
+    Args:
+        screen: where to.
+        findings: in the order in which they are told.
+        badness: as in `say_findings`.
+        more: returns the command that shows more of a finding.
+        head: begins each line.
+    """
     kinds: dict[str, list[Finding]] = defaultdict(list)
     findings = list(findings)
     for finding in findings:
         kinds[finding.id].append(finding)
-    screen = Output(sys.stderr)
     for finding in findings:
         alike = kinds[finding.id]
         if len(alike) <= _MOST:
-            _say_one(screen, finding)
-        elif finding is alike[0]:
-            _say_once(screen, sorted(alike, key=badness, reverse=True) if badness else alike)
+            _print_one(screen, finding, head)
+        elif finding is not alike[0]:
+            continue
+        else:
+            ordered = sorted(alike, key=badness, reverse=True) if badness else alike
+            _print_once(screen, ordered, head)
+        if more is not None:
+            print_paragraph(screen, f"more: {harmless(more(finding))}", f"{head}  ")
     screen.flush()
 
 
-def _say_one(screen: Output, finding: "Finding") -> None:
-    print_paragraph(screen, f"{_name(screen, finding)}: {harmless(finding.title)}", "kdiag: ")
-    print_paragraph(screen, harmless(finding.fix), "kdiag:   ")
+def _print_one(screen: Output, finding: "Finding", head: str) -> None:
+    print_paragraph(screen, f"{_name(screen, finding)}: {harmless(finding.title)}", head)
+    print_paragraph(screen, harmless(finding.fix), f"{head}  ")
 
 
-def _say_once(screen: Output, alike: "Sequence[Finding]") -> None:
-    """Tell many findings of one kind as one."""
+def _print_once(screen: Output, alike: "Sequence[Finding]", head: str) -> None:
+    """Print many findings of one kind as one."""
     worst = alike[0]
-    print_paragraph(screen, f"{_name(screen, worst)}: {len(alike):,} times, such as", "kdiag: ")
+    print_paragraph(screen, f"{_name(screen, worst)}: {len(alike):,} times, such as", head)
     for each in alike[:_EXAMPLES]:
         connection = each.evidence.get("connection")
         place = "" if connection is None else f"connection {connection}: "
-        print_paragraph(screen, harmless(place + each.title), "kdiag:   - ")
-    print_paragraph(screen, harmless(worst.fix), "kdiag:   ")
+        print_paragraph(screen, harmless(place + each.title), f"{head}  - ")
+    print_paragraph(screen, harmless(worst.fix), f"{head}  ")
 
 
 def _name(screen: Output, finding: "Finding") -> str:

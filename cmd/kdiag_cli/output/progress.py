@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from kdiag.clock import NS_PER_S, Clock, SystemClock
+from kdiag.exchange.line.phrase import count
 from kdiag_cli.output.terminal import (
     Output,
     can_write_over,
@@ -68,6 +69,32 @@ class StepProgress(_Line):
         if self.is_due():
             text = f"{max(0.0, min(1.0, part)):4.0%}, {harmless(step)}"
             self.write(clipped(text, width_of(sys.stderr) - 1))
+
+
+class LiveStatus(_Line):
+    """Shows what an interface has brought, below the lines that come of it."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        """Start the clock."""
+        super().__init__(clock)
+        self._start_ns = self._clock.monotonic_ns()
+        self._text = ""
+
+    def update(self, packets: int, exchanges: int, connections: int, dropped: int) -> None:
+        """Say what there is; a line that was removed for others comes back below them at once."""
+        if not self.is_due():
+            if self._text and not self._is_shown:
+                self.write(self._text)
+            return
+        seconds = (self._clock.monotonic_ns() - self._start_ns) // NS_PER_S
+        minutes, seconds = divmod(seconds, 60)
+        lost = f", {dropped:,} dropped by the kernel" if dropped else ""
+        text = (
+            f"live {minutes}:{seconds:02}  {count(packets, 'packet')}, "
+            f"{count(connections, 'connection')}, {count(exchanges, 'exchange')}{lost}"
+        )
+        self._text = clipped(text, width_of(sys.stderr) - 1)
+        self.write(self._text)
 
 
 class ReadingProgress(_Line):

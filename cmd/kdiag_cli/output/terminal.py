@@ -10,7 +10,7 @@ import os
 import re
 import select
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from enum import StrEnum
 from functools import lru_cache
@@ -82,6 +82,7 @@ class Output:
         width: columns of the terminal; None where lines may be as long as they like.
         is_wide: whether tables show all their columns, though they may not fit side by side.
         is_prompt: whether to write every line at once, for input that is still being made.
+        before_writing: is called before anything is written, such as to remove a line of status.
     """
 
     def __init__(self, stream: TextIO | None = None, *, is_wide: bool = False) -> None:
@@ -91,6 +92,7 @@ class Output:
         self.width = width_of(stream) if self.is_terminal else None
         self.is_wide = is_wide
         self.is_prompt = False
+        self.before_writing: Callable[[], None] | None = None
         self._buffer = stream.buffer
         self._encoding = stream.encoding or "utf-8"
         self._parts: list[bytes] = []
@@ -120,8 +122,11 @@ class Output:
         self._size = 0
         try:
             if data:
+                if self.before_writing is not None:
+                    self.before_writing()
                 self._buffer.write(data)
-            self._buffer.flush()
+            if not self._buffer.closed:  # as a pager is that was left
+                self._buffer.flush()
         except BrokenPipeError:
             raise
         except OSError as error:

@@ -34,7 +34,8 @@ def cluster() -> Iterator[ScriptedCluster]:
             for name in ("orders", "__consumer_offsets")
         ]
         for number, group in ((1, "shipping"), (2, "billing")):
-            answer = ListGroupsResponse(groups=[ListedGroup(group), ListedGroup("a\nb")])
+            told = ListedGroup(group, "consumer", "Stable" if number == 1 else "", "Consumer")
+            answer = ListGroupsResponse(groups=[told, ListedGroup("a\nb")])
             cluster.brokers[number].on("ListGroups", answer)
         yield cluster
 
@@ -48,9 +49,12 @@ def typed(**params: Any) -> Iterator[typer.Context]:
 
 
 def test_groups_are_those_of_all_brokers(cluster: ScriptedCluster) -> None:
-    """Sorted; names that no line can hold are left out."""
+    """Sorted, with type and state; names that no line can hold are left out."""
     with typed(bootstrap_server=[cluster.bootstrap]) as context:
-        assert complete_groups(context) == ["billing", "shipping"]
+        assert complete_groups(context) == [
+            ("billing", "consumer"),
+            ("shipping", "consumer Stable"),
+        ]
 
 
 def test_topics_are_offered_without_kafkas_own(cluster: ScriptedCluster) -> None:
@@ -85,7 +89,7 @@ def test_the_environment_may_name_the_cluster(
     """As for the commands themselves."""
     monkeypatch.setenv("KDIAG_BOOTSTRAP_SERVERS", cluster.bootstrap)
     with typed() as context:
-        assert complete_groups(context) == ["billing", "shipping"]
+        assert [name for name, _ in complete_groups(context)] == ["billing", "shipping"]
 
 
 def test_a_cluster_that_does_not_answer_costs_a_second() -> None:

@@ -84,12 +84,12 @@ def test_a_finding_that_comes_many_times_is_told_once(capsys: pytest.CaptureFixt
 
 
 def test_without_an_order_the_first_are_the_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    """Up to eight are told one by one."""
-    say_findings(LOSSES[:9])
+    """Up to three are told one by one."""
+    say_findings(LOSSES[:4])
     assert "connection 0: " in capsys.readouterr().err
 
-    say_findings(LOSSES[:8])
-    assert len(capsys.readouterr().err.splitlines()) == 16
+    say_findings(LOSSES[:3])
+    assert len(capsys.readouterr().err.splitlines()) == 6
 
 
 def _retransmits(finding: Finding) -> tuple[int, ...]:

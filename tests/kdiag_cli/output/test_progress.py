@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from kdiag.clock import ManualClock
-from kdiag_cli.output.progress import ReadingProgress, StepProgress
+from kdiag_cli.output.progress import LiveStatus, ReadingProgress, StepProgress
 from kdiag_cli.output.terminal import columns_of
 from programs.kdiag_program import Screen
 
@@ -177,3 +177,26 @@ def test_the_clock_of_the_machine_is_the_one_that_counts(monkeypatch: pytest.Mon
     ReadingProgress(1).update(1)
 
     assert written(screen) == []
+
+
+def test_the_status_of_an_interface_stays_below_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines remove it, and it comes back at once; it changes five times a second."""
+    screen = terminal(monkeypatch)
+    clock = ManualClock()
+    status = LiveStatus(clock)
+
+    status.update(1, 0, 1, 0)
+    status.update(1_500, 7, 2, 0)
+    status.clear()
+    status.update(1_600, 8, 2, 0)
+    clock.advance(62 * SECOND_NS)
+    status.update(2_000, 9, 2, 3)
+    status.clear()
+
+    assert written(screen) == [
+        "live 0:00  1 packet, 1 connection, 0 exchanges",
+        "",
+        "live 0:00  1 packet, 1 connection, 0 exchanges",
+        "live 1:02  2,000 packets, 2 connections, 9 exchanges, 3 dropped by the kernel",
+        "",
+    ]

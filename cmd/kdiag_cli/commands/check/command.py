@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from kdiag.findings.rule import Severity
+from kdiag_cli.options.completion import complete_groups, complete_topics
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.results import FailOn, NoHeaders
@@ -33,11 +34,24 @@ With --nagios: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
 def check(  # noqa: PLR0913 - a parameter for each option
     topic: Annotated[
         list[str] | None,
-        typer.Option("--topic", "-t", metavar="TOPIC", help="Check this topic. Repeatable."),
+        typer.Option(
+            "--topic",
+            "-t",
+            metavar="TOPIC",
+            help="Check this topic. Repeatable.",
+            autocompletion=complete_topics,
+        ),
     ] = None,
     group: Annotated[
         list[str] | None,
-        typer.Option("--group", "-g", "-G", metavar="GROUP", help="Check this group. Repeatable."),
+        typer.Option(
+            "--group",
+            "-g",
+            "-G",
+            metavar="GROUP",
+            help="Check this group. Repeatable.",
+            autocompletion=complete_groups,
+        ),
     ] = None,
     *,
     is_quick: Annotated[

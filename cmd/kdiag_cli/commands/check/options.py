@@ -43,6 +43,7 @@ def plan_of(options: CheckOptions, config: ClientConfig, timeout_ns: int | None)
     return CheckPlan(
         topics=tuple(dict.fromkeys(options.topics)),
         groups=tuple(dict.fromkeys(options.groups)),
+        session_timeout_ms=config.session_timeout_ms,
         is_quick=options.is_quick,
         limit_ns=_limit_ns(config, timeout_ns),
         has_tls=config.has_tls,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kdiag.findings.rule import Severity
 from kdiag_cli.options.apis import ApiKeys, read_api_keys
 from kdiag_cli.options.capture_completion import complete_api_list
 from kdiag_cli.options.captures import (
@@ -29,9 +30,11 @@ EXAMPLES = """\b
 Examples:
   kdiag decode traffic.pcap
   kdiag decode traffic.pcap --summary
+  kdiag decode traffic.pcap --summary --fail-on error
   kdiag decode traffic.pcap --api Produce,Fetch --topic 'order*' --min-latency 50ms
   kdiag decode traffic.pcap --summary --tcp
   kdiag decode traffic.pcap --errors --since 10:30 --until 10:45
+  kdiag decode traffic.pcap --slow 50ms --pager
   kdiag decode traffic.pcap --where "latency_us > 50000 AND api = 'Fetch'"
   kdiag decode traffic.pcap --show 12 --values
   kdiag decode traffic.pcap --explain 12
@@ -44,8 +47,8 @@ Examples:
   kdiag decode --live any --filter 'tcp port 9092'
 
 \b
-Exit codes: 0 done, 2 wrong usage or an unreadable file, 8 partial (bytes are missing, malformed
-or the file is cut), 130 interrupted.
+Exit codes: 0 done, 1 a finding (--fail-on), 2 wrong usage or an unreadable file, 8 partial (bytes
+are missing, malformed or the file is cut), 130 interrupted.
 """
 
 
@@ -115,6 +118,8 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     min_latency: Annotated[
         int | None,
         typer.Option(
+            "--min-latency",
+            "--slow",
             metavar="TIME",
             help="Only answered so late, to the last byte: 50ms, 1.5s, 800us.",
             parser=duration_ns,
@@ -128,7 +133,14 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         ),
     ] = False,
     port: Ports = None,
-    summary: Annotated[bool, typer.Option("--summary", help="Count instead of listing.")] = False,
+    summary: Annotated[
+        bool,
+        typer.Option("--summary", help="What is in the capture, what was slow, and what is wrong."),
+    ] = False,
+    fail_on: Annotated[
+        Severity | None,
+        typer.Option(help="With --summary: exit code 1 for findings at least so bad."),
+    ] = None,
     show: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Exchange number N in full, as a tree.")
     ] = None,
@@ -158,6 +170,9 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             "--time", help="How lines tell the time: relative to the start, delta to the last line."
         ),
     ] = TimeStyle.UTC,
+    pager: Annotated[
+        bool, typer.Option("--pager", help="Read through $PAGER, or less, on a terminal.")
+    ] = False,
     sort: Annotated[
         bool, typer.Option("--sort", help="Order by time; keeps everything in memory.")
     ] = False,
@@ -257,6 +272,8 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         sort=sort,
         lists_all=list_all,
         time_style=time,
+        fail_on=fail_on,
+        pager=pager,
     )
     options.check(chosen)
     raise typer.Exit(run.run(chosen))

@@ -11,6 +11,7 @@ from kdiag.clock import SystemClock
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.model import Status
 from kdiag.exchange.selection import Selection
+from kdiag.findings.rule import Severity
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.options.filters import CaptureMoment
 from kdiag_cli.options.results import require_folder
@@ -41,6 +42,8 @@ class DecodeOptions(NamedTuple):
         sort: whether to order by time.
         lists_all: whether each connection that is not Kafka's gets a line.
         time_style: how lines tell the time.
+        fail_on: with `summary`, the least severity of a finding that makes the exit code 1.
+        pager: whether a person reads through their pager.
     """
 
     inputs: CaptureInputs
@@ -72,6 +75,8 @@ class DecodeOptions(NamedTuple):
     sort: bool = False
     lists_all: bool = False
     time_style: TimeStyle = TimeStyle.UTC
+    fail_on: Severity | None = None
+    pager: bool = False
 
     @property
     def is_listing(self) -> bool:
@@ -151,6 +156,7 @@ def check(options: DecodeOptions) -> None:
         read_where(options.where)
     if options.summary + (options.show is not None) + (options.explain is not None) > 1:
         raise typer.BadParameter("choose one of --summary, --show and --explain")
+    _check_reader(options)
     _check_inputs(inputs)
     require_folder(inputs.write, "'--write'")
     if inputs.write is not None and inputs.live is None:
@@ -166,6 +172,14 @@ def check(options: DecodeOptions) -> None:
         _check_tables(options)
     elif options.out is not None or not options.bodies:
         raise typer.BadParameter("is for --output parquet", param_hint="'--out' and '--no-bodies'")
+
+
+def _check_reader(options: DecodeOptions) -> None:
+    """Refuse what is not for who reads: a script, or a person at a pager."""
+    if options.fail_on is not None and not options.summary:
+        raise typer.BadParameter("is for --summary, which has findings", param_hint="'--fail-on'")
+    if options.pager and (options.inputs.live is not None or options.output == "parquet"):
+        raise typer.BadParameter("is for what is printed of files", param_hint="'--pager'")
 
 
 def _check_inputs(inputs: CaptureInputs) -> None:

@@ -3,9 +3,10 @@
 import stat
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from os import fstat
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -17,6 +18,7 @@ from kdiag.exchange.selection import is_in_order
 from kdiag.pcap.look_ahead import can_read_twice
 from kdiag_cli.captures.printer import Printer, SortedPrinter
 from kdiag_cli.captures.reading import CaptureReading, CaptureResult, run_on_captures
+from kdiag_cli.commands.decode.more import command_for
 from kdiag_cli.commands.decode.options import DecodeOptions
 from kdiag_cli.commands.decode.printers import (
     CsvRows,
@@ -26,12 +28,24 @@ from kdiag_cli.commands.decode.printers import (
     absence_text,
 )
 from kdiag_cli.commands.decode.summary import gaps_text, print_summary
-from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.options.results import require_report_extra
-from kdiag_cli.output.findings import say_findings
+from kdiag_cli.output.findings import print_findings
 from kdiag_cli.output.json_text import print_json
+from kdiag_cli.output.progress import LiveStatus
 from kdiag_cli.output.tcp_text import tcp_lines
-from kdiag_cli.output.terminal import BOLD, Output, print_paragraph, require_reader, say
+from kdiag_cli.output.terminal import (
+    BOLD,
+    Output,
+    can_write_over,
+    print_paragraph,
+    require_reader,
+    say,
+)
+from kdiag_cli.pager import paged
+
+if TYPE_CHECKING:
+    from kdiag.findings.finding import Finding  # which loads all rules
 
 _ROW_PRINTERS: Final[dict[str, Callable[[Output, Documents], Printer]]] = {
     "jsonl": JsonLines,
@@ -47,9 +61,11 @@ def run(options: DecodeOptions) -> ExitCode:
 def _run(options: DecodeOptions) -> ExitCode:
     if options.out is not None:
         return _write_tables(options, options.out)
-    output = Output(sys.stdout, is_wide=options.is_wide)
-    code = _DecodeRun(options, output).run()
-    output.flush()
+    with ExitStack() as pages:
+        stream = pages.enter_context(paged(sys.stdout)) if options.pager else sys.stdout
+        output = Output(stream, is_wide=options.is_wide)
+        code = _DecodeRun(options, output, pages.close).run()
+        output.flush()
     return code
 
 
@@ -77,7 +93,17 @@ def _say_end(result: CaptureResult) -> None:
 class _DecodeRun:
     """One run that prints exchanges, one exchange or their counts."""
 
-    def __init__(self, options: DecodeOptions, output: Output) -> None:
+    def __init__(
+        self, options: DecodeOptions, output: Output, leave_pager: Callable[[], None]
+    ) -> None:
+        """Open the inputs.
+
+        Args:
+            options: of the command.
+            output: where exchanges go.
+            leave_pager: waits until the person has left the pager, if there is one.
+        """
+        self._leave_pager = leave_pager
         self._options = options
         self._output = output
         self._reading = CaptureReading(
@@ -87,7 +113,12 @@ class _DecodeRun:
         number = options.show or options.explain
         self._single = None if number is None else SingleExchange(number)
         is_stored = can_read_twice(options.inputs.files) or _is_file(sys.stdin)
-        output.is_prompt = options.inputs.live is not None or not is_stored
+        is_live = options.inputs.live is not None
+        output.is_prompt = is_live or not is_stored
+        self._status: LiveStatus | None = None
+        if is_live and can_write_over(sys.stderr):
+            self._status = LiveStatus()
+            output.before_writing = self._status.clear
 
     def run(self) -> ExitCode:
         """Read everything, or up to what was asked for; return the exit code."""
@@ -97,9 +128,11 @@ class _DecodeRun:
             printer,
             self._options.selection(self._reading.first_ns),
             after_batch=self._after_batch,
-            shows_progress=not is_in_the_way,
-            counts_rebalances=self._options.summary,
+            shows_progress=not is_in_the_way and self._status is None,
+            judges_traffic=self._options.summary,
         )
+        if self._status is not None:
+            self._status.clear()
         if self._single is not None:
             if result.is_interrupted and self._single.found is None:
                 return ExitCode.INTERRUPTED
@@ -111,11 +144,19 @@ class _DecodeRun:
                 say(result.absence)
         else:
             self._output.flush()
+            self._leave_pager()
             _say_end(result)
             if self._options.errors and result.totals.gaps:
                 say(f"{gaps_text(result.totals)}; without --errors each gap is shown")
         self._write_extract(result)
-        return result.exit_code
+        return self._exit_code(result)
+
+    def _exit_code(self, result: CaptureResult) -> ExitCode:
+        """Return the exit code: what was found counts if that was asked for, a cut input more."""
+        fail_on, code = self._options.fail_on, result.exit_code
+        if fail_on is None or code is not ExitCode.DONE:
+            return code
+        return exit_code_of((), result.findings, fail_on)
 
     def _write_extract(self, result: CaptureResult) -> None:
         """Write the packets of the chosen connections, if that was asked for."""
@@ -134,6 +175,8 @@ class _DecodeRun:
         if self._output.is_prompt:
             self._output.flush()
             require_reader(sys.stdout)
+        if self._status is not None:
+            self._status.update(*self._reading.live_counts)
         is_found = self._single is not None and self._single.found is not None
         return not is_found or self._options.tcp
 
@@ -166,14 +209,25 @@ class _DecodeRun:
 
     def _print_summary(self, result: CaptureResult) -> None:
         if self._options.output == "text":
-            print_summary(self._output, result.summary, result.totals, result.rebalances)
-            self._output.flush()
-            say_findings(result.findings)
+            print_summary(
+                self._output, result.summary, result.totals, result.rebalances, result.groups
+            )
+            if result.findings:
+                self._output.line("")
+                print_findings(self._output, result.findings, more=self._more)
         else:
             document = result.summary.document(result.totals)
             document["rebalances"] = result.rebalances
-            document["findings"] = [msgspec.structs.asdict(each) for each in result.findings]
+            document["groups"] = result.groups
+            document["findings"] = [
+                msgspec.structs.asdict(each) | {"more": self._more(each)}
+                for each in result.findings
+            ]
             print_json(self._output, DocumentEncoder().encode(document))
+
+    def _more(self, finding: "Finding") -> str:
+        """Return the command that shows more of a finding."""
+        return command_for(finding, list(map(str, self._options.inputs.files)))
 
     def _show(self, single: SingleExchange, result: CaptureResult) -> ExitCode:
         """Print the one exchange that was asked for."""

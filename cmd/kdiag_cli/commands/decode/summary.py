@@ -1,13 +1,15 @@
 """The summary of a capture as text."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import log10
 from typing import Final
 
 from kdiag.clock import NS_PER_S
+from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.summary.counts import Summary, Totals, kind_text
-from kdiag.exchange.summary.measures import Measures
+from kdiag.exchange.summary.measures import LatencySummary, Measures
 from kdiag_cli.output.exchanges.text import protocol_text
 from kdiag_cli.output.table.layout import TableColumn, headers_of
 from kdiag_cli.output.table.printer import print_table
@@ -16,6 +18,13 @@ from kdiag_cli.output.terminal import YELLOW, Output, harmless, print_paragraph,
 from kdiag_cli.output.units import duration
 
 _MOST: Final = 20
+_BAR_HEADER: Final = "P50█ P99░"
+_BAR_COLUMNS: Final = 9
+_MARGIN: Final = 0.3  # below the least, so that it has a bar, too
+_WHOLE: Final = 10
+_DAY: Final = slice(10)
+_OF_DAY: Final = slice(11, 19)
+_OF_DAY_MS: Final = slice(11, 23)
 _API_COLUMNS: Final = (
     TableColumn("API"),
     TableColumn("REQUESTS"),
@@ -23,7 +32,17 @@ _API_COLUMNS: Final = (
     TableColumn("BYTES", 1),
     TableColumn("P50", 2),
     TableColumn("P99"),
+    TableColumn(_BAR_HEADER, 4),
     TableColumn("MAX", 3),
+)
+_SLOWEST_COLUMNS: Final = (
+    TableColumn("SLOWEST"),
+    TableColumn("TOOK"),
+    TableColumn("API"),
+    TableColumn("CLIENT-ID"),
+    TableColumn("CLIENT", 2),
+    TableColumn("BROKER", 1),
+    TableColumn("TIME", 3),
 )
 
 
@@ -31,7 +50,11 @@ _NONE: Final[Mapping[str, int]] = {}
 
 
 def print_summary(
-    output: Output, summary: Summary, totals: Totals, rebalances: Mapping[str, int] = _NONE
+    output: Output,
+    summary: Summary,
+    totals: Totals,
+    rebalances: Mapping[str, int] = _NONE,
+    groups: Mapping[str, int] = _NONE,
 ) -> None:
     """Print what a capture holds, the most frequent first.
 
@@ -40,6 +63,7 @@ def print_summary(
         summary: of the exchanges.
         totals: of the capture.
         rebalances: how many groups rebalanced for each cause.
+        groups: how often each group rebalanced.
     """
     seconds = (totals.last_ns - totals.first_ns) / NS_PER_S
     print_paragraph(
@@ -47,19 +71,24 @@ def print_summary(
         f"{count(totals.packets, 'packet')}, {size(totals.bytes)}, {seconds:,.3f} s, "
         f"{count(totals.connections, 'connection')}, {count(summary.exchanges, 'exchange')}",
     )
+    if totals.first_ns:
+        print_paragraph(output, _when_and_how_fast(summary, totals))
     _print_apis(output, summary)
     protocols = Counter({protocol_text(each): n for each, n in summary.protocols.items()})
     for title, counts in (
         ("STATUS", Counter({each.value: number for each, number in summary.status.items()})),
         ("ERROR", summary.errors),
+        ("BROKER", summary.brokers),
         ("CLIENT-ID", Counter({name or "-": n for name, n in summary.clients.items()})),
         ("CLIENT SOFTWARE", summary.software),
         ("TOPIC", summary.topics),
+        ("GROUP", Counter(groups)),
         ("REBALANCE", Counter({cause.replace("_", " "): n for cause, n in rebalances.items()})),
         ("PROTOCOL", protocols if set(protocols) - {"Kafka"} else Counter()),
         ("TROUBLE", Counter({f"{at}: {why}": n for (at, why), n in summary.troubles.items()})),
     ):
         _print_counts(output, title, counts)
+    _print_slowest(output, summary)
     _print_tcp(output, summary)
     losses = []
     if totals.sightings:
@@ -88,28 +117,88 @@ def _print_apis(output: Output, summary: Summary) -> None:
     kinds = summary.requests | summary.responses
     ordered = sorted(kinds, key=lambda kind: (-kinds[kind], kind_text(*kind)))
     requests, responses = summary.requests, summary.responses
+    measured = {kind: summary.measures.get(kind) for kind in ordered}
+    latencies = {kind: None if each is None else each.latency() for kind, each in measured.items()}
+    scale = _LatencyScale(latencies.values())
     rows = [
         (
             kind_text(*kind),
             f"{requests[kind]:,}",
             f"{responses[kind]:,}",
-            *_measured(summary.measures.get(kind)),
+            *_measured(measured[kind], latencies[kind], scale),
         )
         for kind in ordered
     ]
-    if rows:
+    if not rows:
+        return
+    if output.is_terminal:
         _print_table(output, _API_COLUMNS, rows)
+    else:  # where a line may be read by the position of its words
+        columns = [each for each in _API_COLUMNS if each.header != _BAR_HEADER]
+        _print_table(output, columns, [(*row[:6], *row[7:]) for row in rows])
 
 
-def _measured(measures: Measures | None) -> tuple[str, ...]:
-    """Return bytes, and the median, the 99th percentile and the longest of the latencies."""
+def _measured(
+    measures: Measures | None, latency: LatencySummary | None, scale: "_LatencyScale"
+) -> tuple[str, ...]:
+    """Return bytes, the median and the 99th percentile with a bar, and the longest latency."""
     if measures is None:
-        return ("-",) * 4
-    latency = measures.latency()
+        return ("-",) * 5
     total = size(measures.request_bytes + measures.response_bytes)
     if latency is None:
-        return (total, *("-",) * 3)
-    return (total, *map(duration, (latency.p50_ns, latency.p99_ns, latency.max_ns)))
+        return (total, *("-",) * 4)
+    p50, p99, longest = map(duration, (latency.p50_ns, latency.p99_ns, latency.max_ns))
+    return total, p50, p99, scale.bar(latency), longest
+
+
+class _LatencyScale:
+    """Draws latencies as bars, each tenfold as wide as the one before: 1 ms, 10 ms, 100 ms."""
+
+    def __init__(self, latencies: Iterable[LatencySummary | None]) -> None:
+        known = [each for each in latencies if each is not None]
+        self._least = log10(max(1, min((each.p50_ns for each in known), default=1))) - _MARGIN
+        self._most = log10(max(1, max((each.p99_ns for each in known), default=1)))
+
+    def bar(self, latency: LatencySummary) -> str:
+        """Return a bar up to the 99th percentile, darker up to the median."""
+        p50, p99 = self._columns(latency.p50_ns), self._columns(latency.p99_ns)
+        return "█" * p50 + "░" * (p99 - p50)
+
+    def _columns(self, time_ns: int) -> int:
+        share = (log10(max(1, time_ns)) - self._least) / (self._most - self._least)
+        return max(1, round(share * _BAR_COLUMNS))
+
+
+def _when_and_how_fast(summary: Summary, totals: Totals) -> str:
+    """Return from when to when the capture is, and how much there is in a second."""
+    clock = Clockface()
+    first, last = (clock.text(each) for each in (totals.first_ns, totals.last_ns))
+    until = last[_OF_DAY] if first[_DAY] == last[_DAY] else f"{last[_DAY]} {last[_OF_DAY]}"
+    text = f"{first[_DAY]} {first[_OF_DAY]} to {until} UTC"
+    span_ns = totals.last_ns - totals.first_ns
+    if span_ns < NS_PER_S:
+        return text
+    per_s = summary.exchanges * NS_PER_S / span_ns
+    bytes_per_s = size(totals.bytes * NS_PER_S // span_ns)
+    return f"{text}, {per_s:,.{0 if per_s >= _WHOLE else 1}f} exchanges/s, {bytes_per_s}/s"
+
+
+def _print_slowest(output: Output, summary: Summary) -> None:
+    """Print the exchanges that took longest, without what they were allowed to wait."""
+    rows = [
+        (
+            str(each.number),
+            duration(each.net_ns),
+            "unknown" if each.api is None else f"{each.api} v{each.version}",
+            harmless(each.client_id or "-"),
+            each.client,
+            each.broker,
+            Clockface().text(each.time_ns)[_OF_DAY_MS],
+        )
+        for each in summary.slowest.exchanges()
+    ]
+    if rows:
+        _print_table(output, _SLOWEST_COLUMNS, rows, is_counted=False)
 
 
 def _print_counts(output: Output, title: str, counts: "Counter[str]") -> None:

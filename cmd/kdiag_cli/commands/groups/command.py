@@ -38,7 +38,7 @@ not answer. With --nagios: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
 """
 
 
-_TYPES: Final = ("classic", "consumer", "share", "streams")
+TYPES: Final = ("classic", "consumer", "share", "streams")
 _STATES: Final = (
     "Stable",
     "Empty",
@@ -53,7 +53,7 @@ _STATES: Final = (
 
 def complete_types() -> list[str]:
     """Return the types of groups."""
-    return list(_TYPES)
+    return list(TYPES)
 
 
 def complete_states() -> list[str]:

@@ -26,8 +26,8 @@ def group_document(
         "protocol": group.protocol,
         "assignor": group.assignor,
         "epoch": group.epoch,
-        "members": None if group.members is None else len(group.members),
-        "partitions": len(group.partitions),
+        "members": group.member_count,
+        "partitions": group.partition_count,
         "uncommitted": group.uncommitted_count,
         "lag": group.lag,
         "lag_exact": group.is_lag_exact,
@@ -38,6 +38,7 @@ def group_document(
         document["rates"] = rates
     if is_whole:
         document["assignment_epoch"] = group.assignment_epoch
+        document["topic_errors"] = group.topic_errors
         document["member_list"] = [_member(each) for each in group.members or ()]
         document["partition_list"] = [_partition(each) for each in group.partitions]
     return document
@@ -52,7 +53,9 @@ def _member(member: DescribedMember) -> dict[str, Any]:
         "rack": member.rack,
         "software": None,  # no API of Kafka's tells it
         "epoch": member.epoch,
+        "protocol": member.protocol,
         "subscribed": member.subscribed,
+        "pattern": member.pattern,
         "assignment": _assignment(member.assignment),
         "target": _assignment(member.target),
     }

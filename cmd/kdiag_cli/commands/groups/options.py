@@ -11,14 +11,13 @@ from kdiag.exchange.line.quantities import parse_duration_ns
 from kdiag.findings.rule import Severity
 from kdiag.probe.groups.listing import ListedGroup
 from kdiag.probe.groups.survey import SurveyRequest
+from kdiag_cli.commands.groups.command import TYPES
 from kdiag_cli.options.quantities import usage_errors
 
 COMMAND: Final = "groups"
 
 _LISTING_PART: Final = 3
 """Which part of the time brokers have to list their groups: what is known is printed in time."""
-
-_TYPES: Final = ("classic", "consumer", "share", "streams")
 
 
 class LagBar(NamedTuple):
@@ -71,6 +70,11 @@ class GroupsOptions(NamedTuple):
     fail_on: Severity = Severity.ERROR
     has_headers: bool = True
 
+    @property
+    def is_overview(self) -> bool:
+        """Return whether the sums of each group are enough, without members and partitions."""
+        return not (self.names or self.is_stuck or self.is_watching or self.is_prometheus)
+
     def is_wanted(self, name: str, listed: ListedGroup) -> bool:
         """Return whether a group that its coordinator lists is wanted."""
         return (
@@ -116,8 +120,8 @@ def check(options: GroupsOptions) -> None:
         typer.BadParameter: with what would be right.
     """
     for each in options.types:
-        if each not in _TYPES:
-            known = ", ".join(_TYPES)
+        if each not in TYPES:
+            known = ", ".join(TYPES)
             raise typer.BadParameter(f"{each!r} is none of {known}", param_hint="'--type'")
     if not all(options.names):
         raise typer.BadParameter("a name is not empty", param_hint="GROUP")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kdiag.diagnosis.groups.findings import above_bar, find_all
+from kdiag.diagnosis.groups.findings import above_bar, find, find_all
 from kdiag.diagnosis.groups.model import Group, GroupsReport
 from kdiag.findings.finding import Finding
 from kdiag_cli.commands.groups.document import group_document
@@ -59,24 +59,55 @@ def _said(options: GroupsOptions, live: LiveOptions) -> PluginResult:
 
 def _seen(options: GroupsOptions, live: LiveOptions) -> tuple[GroupsReport, list[Finding]]:
     """Return the wanted groups, and what is wrong with them."""
+    judge = GroupJudge(options.lag_above)
     with live_session(live) as client:
         if options.is_stuck:
             report, stuck = look_twice(client, options)
+        elif options.is_overview:
+            report, stuck = look(client, options, live.timeout_ns, judge.condense), []
         else:
             report, stuck = look(client, options, live.timeout_ns), []
-    above = _above(options.lag_above, report)
-    return report, [*find_all(report), *stuck, *above]
+    if not options.is_overview:
+        for each in report.groups:
+            judge.compare(each)
+    if options.lag_above is not None:
+        report.groups = [each for each in report.groups if each.group in judge.above]
+    above = [judge.above[each.group] for each in report.groups if each.group in judge.above]
+    return report, [*find_all(report), *judge.findings, *stuck, *above]
 
 
-def _above(bar: LagBar | None, report: GroupsReport) -> list[Finding]:
-    """Return the findings of groups too far behind, and leave no others in the report."""
-    if bar is None:
-        return []
-    found = [
-        (each, above_bar(each, bar.text, lag=bar.lag, lag_ms=bar.lag_ms)) for each in report.groups
-    ]
-    report.groups = [each for each, finding in found if finding is not None]
-    return [finding for _, finding in found if finding is not None]
+class GroupJudge:
+    """Finds what is wrong with groups, one after another.
+
+    Attributes:
+        above: the findings of groups that are too far behind, by group.
+    """
+
+    def __init__(self, bar: LagBar | None) -> None:
+        self.above: dict[str, Finding] = {}
+        self._bar = bar
+        self._findings: dict[str, list[Finding]] = {}
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Return what is wrong with the groups that were condensed, by name."""
+        return [each for name in sorted(self._findings) for each in self._findings[name]]
+
+    def condense(self, group: Group) -> None:
+        """Judge a group, and let go of its members and partitions."""
+        self.compare(group)
+        if self._bar is None or group.group in self.above:
+            self._findings[group.group] = [*find(group)]
+        group.condense()
+
+    def compare(self, group: Group) -> None:
+        """Note whether a group is too far behind."""
+        bar = self._bar
+        if bar is None:
+            return
+        finding = above_bar(group, bar.text, lag=bar.lag, lag_ms=bar.lag_ms)
+        if finding is not None:
+            self.above[group.group] = finding
 
 
 def _print(output: Output, options: GroupsOptions, groups: Sequence[Group]) -> None:

@@ -1,5 +1,6 @@
 """Groups for people: all in one table, or one with its members and partitions."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -103,8 +104,8 @@ def _row(group: Group, rates: GroupRates | None) -> tuple[object, ...]:
         group.coordinator and group.coordinator.node_id,
         group.protocol,
         group.assignor,
-        None if group.members is None else len(group.members),
-        len(group.partitions),
+        group.member_count,
+        group.partition_count,
         _lag(group.lag, is_exact=group.is_lag_exact),
         group.lag_ms or None,
         known.consumed_per_s,
@@ -126,12 +127,16 @@ def print_group(
     """Print all about one group."""
     print_paragraph(output, _headline(output, group, rates))
     if group.members:
-        rows = [_member_row(group, each) for each in group.members]
+        owned: dict[str | None, list[PartitionLag]] = defaultdict(list)
+        for partition in group.partitions:
+            owned[partition.member_id].append(partition)
+        rows = [_member_row(each, owned[each.member_id]) for each in group.members]
         print_table(output, _MEMBERS, rows, has_headers=has_headers)
     if group.partitions:
         if group.members:
             output.line("")
-        rows = [_partition_row(group, each) for each in group.partitions]
+        owners = {each.member_id: each for each in group.members or ()}
+        rows = [_partition_row(each, owners.get(each.member_id or "")) for each in group.partitions]
         print_table(output, _PARTITIONS, rows, has_headers=has_headers)
 
 
@@ -159,8 +164,7 @@ def _headline(output: Output, group: Group, rates: GroupRates | None) -> str:
     return f"{output.paint(harmless(group.group), BOLD)}: {'; '.join(parts)}"
 
 
-def _member_row(group: Group, member: DescribedMember) -> tuple[object, ...]:
-    own = [each for each in group.partitions if each.member_id == member.member_id]
+def _member_row(member: DescribedMember, own: Sequence[PartitionLag]) -> tuple[object, ...]:
     lags = [each.lag for each in own if each.lag is not None]
     is_exact = all(each.is_lag_exact for each in own if each.lag)
     return (
@@ -194,8 +198,7 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
 
 
-def _partition_row(group: Group, partition: PartitionLag) -> tuple[object, ...]:
-    owner = group.member(partition.member_id)
+def _partition_row(partition: PartitionLag, owner: DescribedMember | None) -> tuple[object, ...]:
     return (
         str(partition),
         partition.committed,

@@ -4,10 +4,12 @@ Of what is watched, each look is a table below the last, with how fast groups re
 a line for each group. The first look has no rates.
 """
 
+from collections.abc import Callable
+
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.groups.findings import find_stuck
-from kdiag.diagnosis.groups.model import GroupsReport
+from kdiag.diagnosis.groups.model import Group, GroupsReport
+from kdiag.diagnosis.groups.progress import find_between
 from kdiag.diagnosis.groups.rates import GroupRates, rates_between
 from kdiag.exchange.documents.document import Clockface, moment_of
 from kdiag.findings.finding import Finding
@@ -26,7 +28,10 @@ from kdiag_cli.output.terminal import DIM, Output
 
 
 def look(
-    client: ClusterClient, options: GroupsOptions, timeout_ns: int | None = None
+    client: ClusterClient,
+    options: GroupsOptions,
+    timeout_ns: int | None = None,
+    settle: Callable[[Group], None] = lambda _group: None,
 ) -> GroupsReport:
     """Return what the cluster tells, while a line says how far it is.
 
@@ -34,6 +39,7 @@ def look(
         client: connected.
         options: which groups are wanted.
         timeout_ns: how long the whole command may take; None for ever.
+        settle: is handed each group once it is known; it may condense the group.
     """
     progress = StepProgress(patience_ns=NS_PER_S)
 
@@ -41,18 +47,19 @@ def look(
         progress.update(f"{done:.0f} of {count} groups", done / count)
 
     try:
-        return survey_groups(client, options.request(timeout_ns)._replace(progress=show))
+        request = options.request(timeout_ns)._replace(progress=show, settle=settle)
+        return survey_groups(client, request)
     finally:
         progress.clear()
 
 
 def look_twice(client: ClusterClient, options: GroupsOptions) -> tuple[GroupsReport, list[Finding]]:
-    """Return the groups that do not get on, and why."""
+    """Return the groups that do not get on, and what two looks show of all."""
     before = look(client, options)
     client.wait(options.interval_ns)
     report = look(client, options)
     rates = rates_between(before, report)
-    findings = find_stuck(rates, (report.at_ns - before.at_ns) / NS_PER_S)
+    findings = find_between(before, report, rates)
     report.groups = [
         each for each in report.groups if each.group in rates and rates[each.group].stuck
     ]
@@ -73,8 +80,8 @@ def watch(options: GroupsOptions, live: LiveOptions) -> ExitCode:
             else:
                 _print_tables(output, options, report, rates)
             output.flush()
-            span_s = 0.0 if before is None else (report.at_ns - before.at_ns) / NS_PER_S
-            say_findings(find_stuck(rates, span_s), report.warnings)
+            seen = [] if before is None else find_between(before, report, rates)
+            say_findings(seen, report.warnings)
             before, count = report, count + 1
             if options.looks is not None and count >= options.looks:
                 return ExitCode.DONE

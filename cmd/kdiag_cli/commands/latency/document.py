@@ -8,7 +8,7 @@ from kdiag.diagnosis.latency.confidence import CONFIDENCE, least_count
 from kdiag.diagnosis.latency.fetch_waits import FetchReturn, FetchTally, explanation
 from kdiag.diagnosis.latency.histogram import QUANTILES, Percentile
 from kdiag.diagnosis.latency.split import LatencySplit
-from kdiag.net.tcp_info import SocketFacts
+from kdiag.net.tcp.tcp_info import SocketFacts
 from kdiag.probe.latency.plan import ACKS_TEXTS
 from kdiag.probe.latency.results import LatencyResults, Series
 

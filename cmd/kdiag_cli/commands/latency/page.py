@@ -19,7 +19,7 @@ from kdiag_cli.commands.latency.text import (
     wait_row,
 )
 from kdiag_cli.output.chart import Axis, Grid, LineChart
-from kdiag_cli.output.html_page import Part, write_page
+from kdiag_cli.output.pages.html_page import Part, write_page
 from kdiag_cli.output.result import milliseconds
 from kdiag_cli.output.table.layout import headers_of
 

@@ -33,7 +33,7 @@ from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions, client_config
-from kdiag_cli.output.html_page import require_drawer
+from kdiag_cli.output.pages.html_page import require_drawer
 from kdiag_cli.output.progress import StepProgress
 from kdiag_cli.output.result import CommandResult, print_result
 from kdiag_cli.output.terminal import can_write_over

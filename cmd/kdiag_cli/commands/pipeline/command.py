@@ -11,11 +11,13 @@ from kdiag_cli.commands.pipeline.options import (
     PipelineRunOptions,
     PipelineStreamOptions,
     SparkOptions,
+    catalog_name,
     host_pattern,
     read_conf,
     require_spark,
     run_name,
     split_bytes,
+    table_store,
 )
 from kdiag_cli.options.capture_completion import complete_reports
 from kdiag_cli.options.captures import (
@@ -54,6 +56,7 @@ Examples:
   kdiag pipeline run captures/ --out tables
   kdiag pipeline run captures/ --out tables --new
   kdiag pipeline run s3://bucket/captures --out s3://bucket/tables --master spark://host:7077
+  kdiag pipeline run captures/ --out lake --format delta --jars delta.jar
   kdiag pipeline run a.pcap b.pcap.gz --out tables --conf spark.driver.memory=4g
   kdiag pipeline report clients tables
 
@@ -116,9 +119,29 @@ Conf = Annotated[
 ]
 
 
+Packages = Annotated[
+    str | None,
+    typer.Option(
+        "--packages", metavar="NAMES", help="Libraries of Java for Spark, by their names of Maven."
+    ),
+]
+Jars = Annotated[
+    str | None,
+    typer.Option("--jars", metavar="FILES", help="Libraries of Java for Spark, as files."),
+]
+
+
 Hourly = Annotated[
     bool, typer.Option("--hourly", help="Divide the tables by hours, not by days alone.")
 ]
+
+
+class TableFormat(StrEnum):
+    """How tables are written."""
+
+    PARQUET = "parquet"
+    DELTA = "delta"
+    ICEBERG = "iceberg"
 
 
 class DamageMode(StrEnum):
@@ -142,6 +165,20 @@ def run(  # noqa: PLR0913 - a parameter for each option
     ],
     master: Master = None,
     conf: Conf = None,
+    packages: Packages = None,
+    jars: Jars = None,
+    form: Annotated[
+        TableFormat,
+        typer.Option("--format", help="How tables are written; others take their --packages."),
+    ] = TableFormat.PARQUET,
+    catalog: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Where they are in a catalog of Spark, such as lake.kafka; DIR has the log.",
+            callback=catalog_name,
+        ),
+    ] = "",
     name: Annotated[
         str,
         typer.Option(
@@ -217,8 +254,9 @@ def run(  # noqa: PLR0913 - a parameter for each option
         separates_networks=separate_networks,
         is_new=new,
         is_hourly=hourly,
+        store=table_store(form.value, catalog, is_hourly=hourly),
     )
-    spark = SparkOptions(master, read_conf(conf or []))
+    spark = SparkOptions(master, read_conf(conf or [], packages, jars), form.value)
     require_spark()
     from kdiag_cli.commands.pipeline.run import run_job  # noqa: PLC0415 - pyspark is an extra
 
@@ -360,6 +398,8 @@ def report(  # noqa: PLR0913 - as above
     *,
     master: Master = None,
     conf: Conf = None,
+    packages: Packages = None,
+    jars: Jars = None,
     parameter: Parameters = None,
     from_: RowsFrom = None,
     to: RowsTo = None,
@@ -376,7 +416,7 @@ def report(  # noqa: PLR0913 - as above
         is_wide=wide,
         times=TimeRange(from_, to),
     )
-    _answer(question, folder, SparkOptions(master, read_conf(conf or [])))
+    _answer(question, folder, SparkOptions(master, read_conf(conf or [], packages, jars)))
 
 
 @app.command(cls=CommandPage, epilog=_QUERY_EXAMPLES)
@@ -389,6 +429,8 @@ def query(  # noqa: PLR0913 - as above
     ] = Dialect.DUCKDB,
     master: Master = None,
     conf: Conf = None,
+    packages: Packages = None,
+    jars: Jars = None,
     from_: RowsFrom = None,
     to: RowsTo = None,
     output: AnswerOutput = AnswerFormat.TABLE,
@@ -404,7 +446,7 @@ def query(  # noqa: PLR0913 - as above
         is_wide=wide,
         times=TimeRange(from_, to),
     )
-    _answer(question, folder, SparkOptions(master, read_conf(conf or [])))
+    _answer(question, folder, SparkOptions(master, read_conf(conf or [], packages, jars)))
 
 
 def _answer(question: TableQuestion, folder: str, spark: SparkOptions) -> NoReturn:

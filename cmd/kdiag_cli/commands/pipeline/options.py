@@ -10,11 +10,13 @@ import typer
 from kdiag.errors import ReportError
 from kdiag.exchange.line.quantities import parse_size_bytes
 from kdiag.pipeline.session import require
+from kdiag.report.run_log import PARQUET, TableStore
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.quantities import parsed
 from kdiag_cli.output.terminal import say
 
 _NAME: Final = re.compile(r"\w[\w.-]*")
+_CATALOG: Final = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 _LEAST_SPLIT_BYTES: Final = 1 << 20
 _MOST_SPLIT_BYTES: Final = 1 << 30
 
@@ -25,10 +27,12 @@ class SparkOptions(NamedTuple):
     Attributes:
         master: the URL of its master; None for all cores of this machine.
         conf: settings by name.
+        table_format: that of the tables that are written or read.
     """
 
     master: str | None
     conf: Mapping[str, str]
+    table_format: str = ""
 
 
 class PipelineRunOptions(NamedTuple):
@@ -51,6 +55,7 @@ class PipelineRunOptions(NamedTuple):
         separates_networks: whether the same addresses in other VLANs or VXLAN networks are others.
         is_new: whether captures that are in the tables already are left out.
         is_hourly: whether the tables are divided by hours, too.
+        store: where the tables are put.
     """
 
     inputs: Sequence[str]
@@ -70,6 +75,7 @@ class PipelineRunOptions(NamedTuple):
     separates_networks: bool
     is_new: bool
     is_hourly: bool
+    store: TableStore
 
 
 class PipelineStreamOptions(NamedTuple):
@@ -114,19 +120,56 @@ class PipelineStreamOptions(NamedTuple):
     is_hourly: bool
 
 
-def read_conf(settings: Sequence[str]) -> dict[str, str]:
-    """Return settings of Spark that are given as `key=value`.
+def read_conf(
+    settings: Sequence[str], packages: str | None = None, jars: str | None = None
+) -> dict[str, str]:
+    """Return settings of Spark.
+
+    Args:
+        settings: as `key=value`.
+        packages: names of Maven for libraries of Java, separated by commas.
+        jars: files of such.
 
     Raises:
-        typer.BadParameter: one is not.
+        typer.BadParameter: a setting is not `key=value`.
     """
-    conf = {}
+    given = (("spark.jars.packages", packages), ("spark.jars", jars))
+    conf = {key: value for key, value in given if value}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
             raise typer.BadParameter(f"{setting!r} is not key=value", param_hint="'--conf'")
         conf[key] = value
     return conf
+
+
+def table_store(form: str, catalog: str, *, is_hourly: bool) -> TableStore:
+    """Return where tables are to be put.
+
+    Raises:
+        typer.BadParameter: there is nothing like it.
+    """
+    if form == PARQUET and catalog:
+        why = "takes --format delta or iceberg: rows of Parquet tables cannot be replaced by run"
+        raise typer.BadParameter(why, param_hint="'--catalog'")
+    if form == "iceberg" and not catalog:
+        why = "iceberg takes --catalog NAME, such as lake.kafka"
+        raise typer.BadParameter(why, param_hint="'--format'")
+    if form != PARQUET and is_hourly:
+        why = f"divides Parquet alone: tables of {form} are divided by date"
+        raise typer.BadParameter(why, param_hint="'--hourly'")
+    return TableStore(form, catalog)
+
+
+def catalog_name(name: str) -> str:
+    """Return a name in a catalog as it was given.
+
+    Raises:
+        typer.BadParameter: it is none.
+    """
+    if name and not _CATALOG.fullmatch(name):
+        raise typer.BadParameter(f"{name!r} is not a name in a catalog, such as lake.kafka")
+    return name
 
 
 def require_spark() -> None:

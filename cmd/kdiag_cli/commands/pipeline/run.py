@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kdiag.clock import TimeRange
-from kdiag.errors import CaptureError
+from kdiag.errors import CaptureError, ReportError
 from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.job import Job
+from kdiag.pipeline.output.run_log import open_log
 from kdiag.pipeline.output.views import ask
 from kdiag.pipeline.run import run
-from kdiag.report.run_log import LoggedRun
+from kdiag.report.run_log import LoggedRun, notes_on
+from kdiag.report.sql_report import SPARK
 from kdiag.report.tables.catalog import TableChoice
 from kdiag.report.uri import has_wildcard
 from kdiag_cli.captures.source import read_topic_ids
@@ -48,6 +50,7 @@ def run_job(options: PipelineRunOptions, spark: SparkOptions, output: ResultForm
             separates_networks=options.separates_networks,
             is_new=options.is_new,
             is_hourly=options.is_hourly,
+            store=options.store,
         )
         done = run(session, job, progress())
         say(*done.warnings)
@@ -62,6 +65,9 @@ def run_job(options: PipelineRunOptions, spark: SparkOptions, output: ResultForm
 def answer(question: TableQuestion, folder: str, spark: SparkOptions) -> ExitCode:
     """Print the answer of Spark to a question; return the exit code."""
 
+    def check() -> None:
+        question.query.text(SPARK)  # what is no question is refused before Spark starts
+
     def do(session: "Session") -> ExitCode:
         found = ask(session, folder, question.query, question.times)
         screen = Output(is_wide=question.is_wide)
@@ -74,9 +80,20 @@ def answer(question: TableQuestion, folder: str, spark: SparkOptions) -> ExitCod
             wide=question.query.wide,
         )
         screen.flush()
+        say(*notes_on(runs, question.query.sql))
         return ExitCode.DONE
 
-    return with_spark(spark, do)
+    runs = _runs_in(folder)
+    spark = spark._replace(table_format=runs[0].format if runs else "")
+    return with_spark(spark, do, check)
+
+
+def _runs_in(folder: str) -> list[LoggedRun]:
+    """Return the runs that have written into a folder of tables."""
+    try:
+        return open_log(folder.rstrip("/")).runs()
+    except (ReportError, CaptureError, OSError):
+        return []  # whoever reads the tables says why
 
 
 def _require_files(inputs: Sequence[str]) -> None:
@@ -93,7 +110,8 @@ def _require_files(inputs: Sequence[str]) -> None:
 def _print_run(done: LoggedRun, output: ResultFormat) -> None:
     screen = Output()
     if output is ResultFormat.JSON:
-        data = [{"run": done.run, "rows": done.rows, "files": len(done.files)}]
+        place = {"format": done.format, "catalog": done.catalog or None}
+        data = [{"run": done.run, "rows": done.rows, "files": len(done.files), **place}]
         print_document(screen, "pipeline run", data, warnings=done.warnings)
     else:
         print_table(screen, ("TABLE", "ROWS"), list(done.rows.items()))

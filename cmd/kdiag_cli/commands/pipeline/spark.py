@@ -80,7 +80,7 @@ def _session(options: SparkOptions) -> Iterator["Session"]:
     progress()("starting Spark")
     on_interrupt = signal.getsignal(signal.SIGINT)
     with _apart_from_stderr():
-        session = open_session(options.master, options.conf)
+        session = open_session(options.master, options.conf, table_format=options.table_format)
     signal.signal(signal.SIGINT, on_interrupt)  # PySpark installed its own, which asks the JVM
     try:
         yield session

@@ -9,7 +9,7 @@ from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.streams.capture_log import FolderRules
 from kdiag.pipeline.streams.states import StreamJob
-from kdiag.pipeline.streams.stream import Messages, close, drain, run_stream, wait
+from kdiag.pipeline.streams.stream import Messages, close, run_stream
 from kdiag.report.tables.catalog import TableChoice
 from kdiag_cli.captures.source import read_topic_ids
 from kdiag_cli.commands.pipeline.options import PipelineStreamOptions, SparkOptions
@@ -34,8 +34,7 @@ def follow(options: PipelineStreamOptions, spark: SparkOptions) -> ExitCode:
         say(text)
 
     def do(session: "Session") -> ExitCode:
-        tell = Messages(progress(), tell_loss, say)
-        run_stream(session, stream, drain if options.is_once else wait, tell)
+        run_stream(session, stream, Messages(progress(), tell_loss, say))
         if options.is_once:
             say(*(f"{each}: {_WAITS}" for each in stream.captures.waiting()))
         if options.is_closing:
@@ -81,4 +80,5 @@ def _stream_job(options: PipelineStreamOptions) -> StreamJob:
         most_files=options.most_files,
         every=f"{options.every_ns // NS_PER_MS} milliseconds",
         idle_ns=options.idle_ns,
+        is_once=options.is_once,
     )

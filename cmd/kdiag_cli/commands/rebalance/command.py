@@ -6,11 +6,13 @@ from typing import Annotated
 import typer
 
 from kdiag.findings.rule import Severity
+from kdiag_cli.commands.rebalance.probe.command import PROBE_EXAMPLES, probe
 from kdiag_cli.options.captures import (
     CaptureInputs,
     DecodeAs,
     EachInterface,
     KeyLogs,
+    PacketFilter,
     Ports,
     SeparateNetworks,
     TopicIds,
@@ -144,21 +146,26 @@ Examples:
   kdiag rebalance watch -b localhost:9092
   kdiag rebalance watch -b localhost:9092 orders payments
   kdiag rebalance watch -b localhost:9092 orders -o jsonl | jq -r .cause
+  kdiag rebalance watch -b localhost:9092 orders --describe
+  kdiag rebalance watch --live eth0 --filter 'tcp port 9092'
 
 \b
-It reads what coordinators write to __consumer_offsets and joins nothing; the topic takes DESCRIBE
-and READ. A rebalance of a classic group is printed when its assignment is written, an epoch of the
-others when all members have taken it up, or after 5 s. Ctrl-C ends it.
+It joins nothing. It reads what coordinators write to __consumer_offsets, which takes DESCRIBE and
+READ on the topic; without them, or with --describe, it asks coordinators to describe their groups
+(DESCRIBE on these), ten times a second while something happens. With --live it reads packets on a
+broker or a client's machine, as root. A rebalance of a classic group is printed when its assignment
+is there, an epoch of the others when all members have taken it up, or after 5 s. Ctrl-C ends it.
+See `kdiag help rebalance` for what each of the three can tell.
 
 \b
 Exit codes: 0 done (--count), 2 wrong usage, 3 cannot connect, 4 authentication, 5 authorization,
-6 timeout, 130 interrupted.
+6 timeout, 8 partial (--live: bytes are missing or malformed), 130 interrupted.
 """
 
 
 @app.command("watch", cls=CommandPage, epilog=WATCH_EXAMPLES)
 @live_command
-def watch(
+def watch(  # noqa: PLR0913 - as above
     groups: Annotated[
         list[str] | None,
         typer.Argument(
@@ -169,10 +176,37 @@ def watch(
     most: Annotated[
         int | None, typer.Option("--count", "-n", min=1, help="End after so many rebalances.")
     ] = None,
+    describe: Annotated[
+        bool,
+        typer.Option("--describe", help="Ask coordinators instead of reading __consumer_offsets."),
+    ] = False,
+    interface: Annotated[
+        str | None,
+        typer.Option("--live", metavar="IFACE", help="Read packets of this interface, or any."),
+    ] = None,
+    packet_filter: PacketFilter = None,
+    port: Ports = None,
+    keylog: KeyLogs = None,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Print each rebalance as it happens: who caused it, and what moved."""
-    from kdiag_cli.commands.rebalance import watch as watching  # noqa: PLC0415 - 90 ms, not for --help
+    from kdiag_cli.commands.rebalance import packets  # noqa: PLC0415 - 90 ms, not for --help
+    from kdiag_cli.commands.rebalance import watch as watching  # noqa: PLC0415 - as above
 
-    chosen = watching.WatchOptions(groups or (), most)
-    raise typer.Exit(watching.run(chosen, live))
+    if interface is None:
+        if packet_filter is not None or port or keylog:
+            raise typer.BadParameter("is for --live IFACE", param_hint="--filter, --port, --keylog")
+        chosen = watching.WatchOptions(groups or (), most, describe)
+        raise typer.Exit(watching.run(chosen, live))
+    if describe:
+        raise typer.BadParameter("give one of the two", param_hint="--describe, --live")
+    inputs = CaptureInputs(
+        live=interface,
+        filter=packet_filter,
+        ports=frozenset(port or ()),
+        keylogs=keylog or (),
+    )
+    raise typer.Exit(packets.run(inputs, groups or (), most, live.output))
+
+
+app.command("probe", cls=CommandPage, epilog=PROBE_EXAMPLES)(probe)

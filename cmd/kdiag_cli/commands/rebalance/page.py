@@ -11,7 +11,7 @@ from kdiag.findings.finding import Finding
 from kdiag_cli.commands.rebalance.bars import PHASE_NAMES, name_of
 from kdiag_cli.commands.rebalance.text import COLUMNS, described, rebalance_row, words
 from kdiag_cli.output.chart import Grid, SpanChart, Stretch
-from kdiag_cli.output.html_page import Part, write_page
+from kdiag_cli.output.pages.html_page import Part, write_page
 from kdiag_cli.output.table.layout import headers_of
 
 T = TypeVar("T")

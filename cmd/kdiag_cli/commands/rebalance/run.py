@@ -16,7 +16,7 @@ from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.run import run_live
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.output.findings import say_findings
-from kdiag_cli.output.html_page import require_drawer
+from kdiag_cli.output.pages.html_page import require_drawer
 from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output, say
 

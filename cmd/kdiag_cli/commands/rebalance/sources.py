@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.rebalance.capture_events import CaptureEvents
-from kdiag.diagnosis.rebalance.classic_records import OLDEST
+from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.diagnosis.rebalance.histories import histories_of, histories_of_records
 from kdiag.diagnosis.rebalance.log_histories import histories_of_log
 from kdiag.diagnosis.rebalance.log_lines import LogLine, read_lines
 from kdiag.diagnosis.rebalance.model import GroupHistory
+from kdiag.diagnosis.rebalance.records.record_words import RECORDS
 from kdiag.errors import CaptureError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.line.phrase import count
@@ -59,9 +59,9 @@ def read_sources(options: ExplainOptions, live: LiveOptions) -> Explained:
     if options.inputs.files:
         reading = CaptureReading(options.inputs)
         events = CaptureEvents(reading.names.name)
-        result = reading.read(_GroupPrinter(events))
+        result = reading.read(GroupEventsPrinter(events))
         histories += histories_of(events.in_order(), "capture")
-        warnings += _missing(events)
+        warnings += missing_events(events)
     if options.logs:
         lines, cut = _read_logs(options)
         histories += histories_of_log(lines)
@@ -99,14 +99,14 @@ def _reach(histories: Iterable[GroupHistory]) -> Iterator[str]:
     for history in histories:
         oldest = history.rebalances[0]
         at_ns = oldest.ended_ns or oldest.started_ns
-        if oldest.cause.note == OLDEST and at_ns is not None:
+        if oldest.cause.note == RECORDS.oldest and at_ns is not None:
             yield (
                 f"group {history.group}: the records reach back to {iso_text(at_ns)} (generation "
                 f"{oldest.generation}); compaction has removed those before"
             )
 
 
-def _missing(events: CaptureEvents) -> Iterator[str]:
+def missing_events(events: CaptureEvents) -> Iterator[str]:
     """Yield what a capture holds about groups, or may hold, and could not tell."""
     if events.unread_count:
         requests = count(events.unread_count, "request")
@@ -162,10 +162,11 @@ def _lines_of(stream: gzip.GzipFile | BufferedReader) -> Iterator[str]:
         yield line.decode("utf-8", "replace")
 
 
-class _GroupPrinter:
+class GroupEventsPrinter:
     """Hands the exchanges of captures on to the events of groups."""
 
     def __init__(self, events: CaptureEvents) -> None:
+        """Hand them to these."""
         self._events = events
 
     def exchange(self, dissection: Dissection) -> None:

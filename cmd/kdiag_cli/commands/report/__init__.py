@@ -2,5 +2,6 @@
 
 query, report, tables    their arguments and options
 run                      the answer to one question
+page                     `kdiag report --html`: all answers as one page
 listing                  the reports themselves: `--list` and `--sql`
 """

@@ -1,11 +1,14 @@
 """`kdiag report`: its arguments and options; it answers questions that many have."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kdiag.clock import TimeRange
+from kdiag.report.sql_report import report_names
 from kdiag_cli.commands.report.listing import print_reports, print_sql
+from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.capture_completion import complete_reports
 from kdiag_cli.options.captures import (
     CaptureInputs,
@@ -27,7 +30,7 @@ from kdiag_cli.options.report import (
     TableQuestion,
     read_query,
 )
-from kdiag_cli.options.results import NoHeaders, Wide, require_report_extra
+from kdiag_cli.options.results import NoHeaders, Wide, require_folder, require_report_extra
 from kdiag_cli.output.answer import AnswerFormat
 
 EXAMPLES = """\b
@@ -37,7 +40,9 @@ Examples:
   kdiag report compat traffic.pcap -p target=4.0
   kdiag report latency traffic.pcap -p api=Produce -o csv
   kdiag report throughput tables -p 'topic=order%' -o json
+  kdiag report slow traffic.pcap -p rows=5
   kdiag report errors --sql spark
+  kdiag report --html page.html traffic.pcap
 
 \b
 Exit codes: 0 done, 2 wrong usage or an unreadable file, 8 partial (bytes are missing, malformed
@@ -60,6 +65,12 @@ def report(  # noqa: PLR0913 - a parameter for each option
     sql: Annotated[
         Dialect | None, typer.Option("--sql", help="Print the report's SQL instead of running it.")
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="OUT", help="Write all of it as one page, with charts: CAPTURE..."
+        ),
+    ] = None,
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
     wide: Wide = False,
@@ -74,11 +85,24 @@ def report(  # noqa: PLR0913 - a parameter for each option
 ) -> None:
     """Answer a question that many have about captures.
 
-    Clients and their libraries, who breaks on Kafka 4, latency, errors, throughput, TCP splits.
+    Clients and their libraries, who breaks on Kafka 4, who talks to whom, latency, what
+    was slow and why, waits, errors, retries, rebalances, throughput, hot partitions.
     """
     if list_all:
         print_reports(output, has_headers=not no_headers, is_wide=wide)
         return
+    inputs = CaptureInputs(
+        files=files or (),
+        ports=frozenset(port or ()),
+        keylogs=keylog or (),
+        topic_ids=topic_ids,
+        separates_networks=separate_networks,
+        tunnel_ports=read_decode_as(decode_as),
+        each_interface=each_interface,
+    )
+    if html is not None:
+        captures = [*filter(None, (name,)), *(files or ())]
+        raise typer.Exit(_write_page(html, inputs._replace(files=captures), TimeRange(from_, to)))
     if name is None:
         raise typer.BadParameter("name a report, or --list them", param_hint="NAME")
     query = read_query(name, parameter or [])
@@ -90,15 +114,6 @@ def report(  # noqa: PLR0913 - a parameter for each option
     require_report_extra()
     from kdiag_cli.commands.report import run  # noqa: PLC0415 - duckdb is an extra
 
-    inputs = CaptureInputs(
-        files=files,
-        ports=frozenset(port or ()),
-        keylogs=keylog or (),
-        topic_ids=topic_ids,
-        separates_networks=separate_networks,
-        tunnel_ports=read_decode_as(decode_as),
-        each_interface=each_interface,
-    )
     question = TableQuestion(
         query,
         output,
@@ -108,3 +123,18 @@ def report(  # noqa: PLR0913 - a parameter for each option
         times=TimeRange(from_, to),
     )
     raise typer.Exit(run.run(question, inputs, TableContents(bodies=False)))
+
+
+def _write_page(file: Path, inputs: CaptureInputs, times: TimeRange) -> ExitCode:
+    """Write the page about captures; return the exit code of the program."""
+    if not inputs.files:
+        raise typer.BadParameter("give captures or a folder of tables", param_hint="CAPTURE...")
+    first = inputs.files[0]
+    if first in report_names() and not Path(first).exists():
+        why = f"the page has all reports: give captures alone, without {first}"
+        raise typer.BadParameter(why, param_hint="--html")
+    require_folder(file, "--html")
+    require_report_extra()
+    from kdiag_cli.commands.report.page.run import PageTarget, run  # noqa: PLC0415 - duckdb is an extra
+
+    return run(PageTarget(file, times), inputs)

@@ -11,13 +11,14 @@ from typing import Final
 from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import CaptureError
 from kdiag.report.engine import Database, holds_tables, open_folder
+from kdiag.report.run_log import notes_on
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.tables import tables_of
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.options.report import TableQuestion
 from kdiag_cli.output.answer import TableAnswer, print_answer
-from kdiag_cli.output.terminal import Output
+from kdiag_cli.output.terminal import Output, say
 
 _ELSEWHERE: Final = "holds no tables; captures that lie there are read by kdiag pipeline run"
 
@@ -43,6 +44,7 @@ def run(question: TableQuestion, inputs: CaptureInputs, contents: TableContents)
             wide=question.query.wide,
         )
         screen.flush()
+        say(*notes_on(database.runs, question.query.sql))
 
     return ask_tables(inputs, contents, ask, question.times)
 

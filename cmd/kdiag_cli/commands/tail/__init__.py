@@ -1,7 +1,9 @@
 """`kdiag tail`.
 
 options         the options, and the offsets, topics and filter that they amount to
-run             polls, prints, reports what happens
+run             what is read, and how it is printed
+reading         polls, prints, reports what happens
+membership      the same as a member of a group, if one may join it
 filter          which records are printed
 printer         lines in a pipe, columns on a terminal
 parquet         records as a Parquet file

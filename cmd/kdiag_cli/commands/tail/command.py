@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kdiag_cli.commands.tail.value_format import ValueFormat
-from kdiag_cli.options.completion import complete_topics
+from kdiag_cli.options.completion import complete_groups, complete_topics
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.quantities import moment_ns
@@ -25,11 +25,13 @@ Examples:
   kdiag tail -b localhost:9092 orders -e --output parquet --out orders.parquet
   kdiag tail -b localhost:9092 orders -e --resume-file orders.offsets
   kdiag tail -b localhost:9092 __consumer_offsets -e
+  kdiag tail -b localhost:9092 orders -g billing
 
 \b
 Without -o the last ten records come first, with -e or --until all of them. It waits for more
-unless -e, -n or --until end it; it joins no group and commits nothing. Records of transactions
-are shown once these are committed (--isolation). `kdiag help tail` has offsets and format strings.
+unless -e, -n or --until end it; without -g it joins no group and commits nothing. Records of
+transactions are shown once these are committed (--isolation). `kdiag help tail` has offsets, format
+strings and groups.
 
 \b
 Exit codes: 0 done, 2 wrong usage, 3 cannot connect, 4 authentication, 5 authorization, 6 timeout,
@@ -51,6 +53,13 @@ class Isolation(StrEnum):
 
     READ_COMMITTED = "read_committed"
     READ_UNCOMMITTED = "read_uncommitted"
+
+
+class GroupProtocol(StrEnum):
+    """By which protocol a group is joined; the names are those of `group.protocol`."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
 
 
 @live_command
@@ -162,6 +171,42 @@ def tail(  # noqa: PLR0913 - a parameter for each option
             "--resume-file", metavar="FILE", help="Go on where FILE says; keep there where it ends."
         ),
     ] = None,
+    group: Annotated[
+        str,
+        typer.Option(
+            "--group",
+            "-g",
+            "-G",
+            metavar="GROUP",
+            help="Join this group, and read what it gives.",
+            autocompletion=complete_groups,
+        ),
+    ] = "",
+    protocol: Annotated[
+        GroupProtocol | None,
+        typer.Option(
+            "--protocol", help="Of --group: how to join; by default as the group's type is."
+        ),
+    ] = None,
+    assignor: Annotated[
+        str | None,
+        typer.Option(
+            "--assignor",
+            metavar="NAME",
+            help="Of --group: offer this one alone; by default what its members have. Of the"
+            " consumer protocol the broker's: uniform, range.",
+        ),
+    ] = None,
+    instance_id: Annotated[
+        str | None,
+        typer.Option("--instance-id", metavar="ID", help="Of --group: join as a static member."),
+    ] = None,
+    is_committing: Annotated[
+        bool, typer.Option("--commit", help="Of --group: commit what was printed.")
+    ] = False,
+    is_sure: Annotated[
+        bool, typer.Option("--yes", "-y", help="Of --group: join without asking.")
+    ] = False,
     wide: Annotated[
         bool, typer.Option("--wide", "-w", help="Do not cut lines to the terminal's width.")
     ] = False,
@@ -185,6 +230,14 @@ def tail(  # noqa: PLR0913 - a parameter for each option
         is_committed_only=isolation is Isolation.READ_COMMITTED,
         rack=rack,
         resume_file=resume_file,
+        membership=options.MembershipOptions(
+            group,
+            None if protocol is None else protocol.value,
+            assignor,
+            instance_id,
+            commits=is_committing,
+            is_sure=is_sure,
+        ),
         filters=options.FilterOptions(
             grep,
             keys or (),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import typer
 
@@ -45,6 +45,27 @@ class FilterOptions(NamedTuple):
     shows_control: bool = False
 
 
+class MembershipOptions(NamedTuple):
+    """The options about the group that is joined.
+
+    Attributes:
+        group: its id; empty for none.
+        protocol: `classic` or `consumer`; None for what the settings say, or the group is.
+        assignor: the only one to offer, or to ask the broker for; None for what the group has, or
+            the settings say.
+        instance_id: of a static member.
+        commits: whether to commit what was printed.
+        is_sure: whether not to ask before a group with members is joined.
+    """
+
+    group: str = ""
+    protocol: str | None = None
+    assignor: str | None = None
+    instance_id: str | None = None
+    commits: bool = False
+    is_sure: bool = False
+
+
 class TailOptions(NamedTuple):
     """The options of `kdiag tail`.
 
@@ -62,6 +83,7 @@ class TailOptions(NamedTuple):
         resume_file: says where to go on, and is written where the tail stops; None for none.
         filters: which records are printed.
         printing: how they are printed.
+        membership: of the group to join, if one is.
     """
 
     topics: Sequence[str]
@@ -77,6 +99,17 @@ class TailOptions(NamedTuple):
     resume_file: Path | None = None
     filters: FilterOptions = FilterOptions()
     printing: PrintOptions = PrintOptions()
+    membership: MembershipOptions = MembershipOptions()
+
+
+_MEMBER_OPTIONS: Final = {
+    "group": "--group",
+    "protocol": "--protocol",
+    "assignor": "--assignor",
+    "instance_id": "--instance-id",
+    "commits": "--commit",
+    "is_sure": "--yes",
+}
 
 
 def check(options: TailOptions) -> None:
@@ -99,6 +132,31 @@ def check(options: TailOptions) -> None:
         raise typer.BadParameter("give --output parquet and --out FILE together")
     if printing.format is not None and printing.output != "text":
         raise typer.BadParameter(f"it goes with text, not {printing.output}", param_hint="--format")
+    _check_membership(options)
+
+
+def _check_membership(options: TailOptions) -> None:
+    """Refuse what is for members alone, and what a member cannot have.
+
+    Raises:
+        typer.BadParameter: with what would be right.
+    """
+    given = options.membership
+    if not given.group:
+        for name, value in given._asdict().items():
+            if value:
+                hint = _MEMBER_OPTIONS[name]
+                raise typer.BadParameter("it goes with --group", param_hint=hint)
+        return
+    has_partitions = any(":" in each for each in options.topics) or options.partitions is not None
+    if has_partitions:
+        why = "the group says which partitions a member reads; give topics alone"
+        raise typer.BadParameter(why, param_hint="--group")
+    if options.resume_file is not None:
+        why = "a group keeps its offsets itself: --commit"
+        raise typer.BadParameter(why, param_hint="--resume-file")
+    if options.waits:
+        raise typer.BadParameter("it does not go with --group", param_hint="--wait")
 
 
 def selectors_of(options: TailOptions) -> list[TopicSelector]:

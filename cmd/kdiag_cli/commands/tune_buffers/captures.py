@@ -1,14 +1,14 @@
 """The run of `kdiag tune-buffers` on captures: reports what limits their connections."""
 
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kdiag.diagnosis.tcp import findings as tcp_limit_findings
 from kdiag.diagnosis.tcp.limit import SHORT_PATH_NS, ConnectionLimits, limits_of
 from kdiag.diagnosis.tcp.request_cycles import RequestCycles
+from kdiag.diagnosis.tcp.worst_connections import badness
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Exchange
-from kdiag.findings.finding import Finding
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag_cli.captures.account import account_of
 from kdiag_cli.captures.reading import run_on_captures
@@ -25,6 +25,9 @@ from kdiag_cli.output.findings import say_findings
 from kdiag_cli.output.progress import ReadingProgress
 from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output
+
+if TYPE_CHECKING:
+    from kdiag.findings.finding import Finding  # which loads all rules
 
 COMMAND: Final = "tune-buffers"
 
@@ -45,14 +48,8 @@ def _run(options: CapturedPathsOptions) -> ExitCode:
         print_paths(output, paths, has_headers=options.has_headers)
     output.flush()
     if options.output is ResultFormat.TABLE:
-        say_findings(findings, warnings, _badness)
+        say_findings(findings, warnings, badness)
     return exit_code_of([], findings, options.fail_on, is_partial=is_partial)
-
-
-def _badness(finding: Finding) -> tuple[int, int]:
-    """Return how bad a finding is, beside others of its kind."""
-    evidence = finding.evidence
-    return evidence.get("retransmits", 0), evidence.get("percent", 0)
 
 
 def _read(options: CapturedPathsOptions) -> tuple[list[CapturedPath], list[str], bool]:

@@ -15,7 +15,7 @@ from kdiag_cli.commands.tune_buffers.text import (
     sentences,
 )
 from kdiag_cli.output.chart import Grid
-from kdiag_cli.output.html_page import Part, write_page
+from kdiag_cli.output.pages.html_page import Part, write_page
 from kdiag_cli.output.table.layout import headers_of
 
 

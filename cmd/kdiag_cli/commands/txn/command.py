@@ -1,12 +1,12 @@
 """`kdiag txn`: its commands, their arguments and options."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from kdiag.findings.rule import Severity
 from kdiag_cli.options.completion import complete_topics
-from kdiag_cli.options.help_page import CommandPage, GroupPage
+from kdiag_cli.options.help_page import CommandPage, DefaultGroup
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.results import FailOn, NoHeaders
@@ -45,16 +45,10 @@ alive; else as for kdiag txn.
 """
 
 
-class ListByDefault(GroupPage):
-    """A group of commands that lists where no command is named."""
+class ListByDefault(DefaultGroup):
+    """Lists where no command is named."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put `list` before options that are not the group's own."""
-        own = {each for param in self.get_params(ctx) for each in param.opts}
-        is_none_named = not args and not ctx.resilient_parsing  # a shell completes the name then
-        if is_none_named or (args and args[0] not in self.commands and args[0] not in own):
-            args = [LIST, *args]
-        return super().parse_args(ctx, args)
+    default = LIST
 
 
 app = typer.Typer(

@@ -307,10 +307,10 @@ def refused_connects(folder: Path) -> Path:
 
 
 def test_refused_connects_are_findings_and_errors(tmp_path: Path) -> None:
-    """With the remedy on stderr; as one line of errors, and as a document for each."""
+    """With the remedy; as one line of errors, and as a document for each."""
     file = refused_connects(tmp_path)
     title = "nothing listens on 10.0.0.2:9092 (3 times, "
-    assert f"error KD1101: {title}" in kdiag("decode", "--summary", file).err
+    assert f"error KD1101: {title}" in kdiag("decode", "--summary", file).out
     (finding,) = json.loads(kdiag("decode", "--summary", "-o", "json", file).out)["findings"]
     assert finding["title"].startswith(title)
     (line,) = kdiag("decode", "--errors", file).out.splitlines()

@@ -120,7 +120,7 @@ def test_what_is_neither_is_wrong_usage(topic: str) -> None:
 
     assert (done.code, done.out) == (2, "")
     topics = done.err.replace("config, ", "")
-    assert "connecting, decode, exit-codes, findings, fleet, groups, latency, library" in topics
+    assert "connecting, decode, diff, exit-codes, findings, fleet, groups, lab, latency" in topics
 
 
 def test_a_topic_on_a_terminal_is_shown_with_colours(monkeypatch: pytest.MonkeyPatch) -> None:

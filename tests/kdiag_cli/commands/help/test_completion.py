@@ -23,13 +23,13 @@ Complete = Callable[[str], list[str]]
 """Takes what is typed, and returns the words that the shell offers."""
 
 TIMEOUT_S = 60
-BASH = """
-source <(kdiag completion bash)
-COMP_LINE=$1 COMP_POINT=${#1}
+BASH = f"""
+source {shlex.quote(str(SCRIPTS / "kdiag.bash"))}
+COMP_LINE=$1 COMP_POINT=${{#1}}
 _kdiag_completion kdiag
-printf '%s\\n' "${COMPREPLY[@]}"
+printf '%s\\n' "${{COMPREPLY[@]}}"
 """
-FISH = "source (kdiag completion fish | psub); complete -C $argv[1]"
+FISH = f"source {shlex.quote(str(SCRIPTS / 'kdiag.fish'))}; complete -C $argv[1]"
 ZSH = "autoload -Uz compinit && compinit -u -D && source <(kdiag completion zsh) && echo re''ady\n"
 
 
@@ -120,6 +120,7 @@ def test_another_shell_is_wrong_usage() -> None:
     assert "'bash', 'zsh', 'fish'" in done.err
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("line", "offered"),
     [

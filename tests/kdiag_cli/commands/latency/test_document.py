@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from kdiag.net.tcp_info import SocketFacts
+from kdiag.net.tcp.tcp_info import SocketFacts
 from kdiag_cli.commands.latency.document import (
     document,
     failures,

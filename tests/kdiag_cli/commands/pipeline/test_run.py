@@ -6,7 +6,7 @@ import pytest
 
 from folders import CAPTURES
 from kdiag_cli.exit_code import ExitCode
-from programs.kdiag_program import kdiag, kdiag_apart
+from programs.kdiag_program import kdiag, kdiag_in_turns
 
 NEEDS_SPARK = pytest.mark.skipif(not find_spec("pyspark"), reason="PySpark is not installed")
 
@@ -36,20 +36,29 @@ def test_tables_are_written_and_asked(tmp_path: Path) -> None:
     cut = tmp_path / "cut.pcap"
     cut.write_bytes((CAPTURES / "acks.pcap").read_bytes()[:-10])
     out = tmp_path / "out"
-    done = kdiag_apart("pipeline", "run", cut, "--out", out, "--parts", 2, "-o", "json")
+    ends = kdiag("query", cut, "SELECT max(time) AS last FROM exchanges", "-o", "csv").out
+    last = ends.split()[1]
+    sql = "SELECT count(*) AS n FROM exchanges WHERE capture_file = '{}' AND run IS NOT NULL"
+    sql = sql.format(cut)
+    done, there, asked = kdiag_in_turns(
+        ("pipeline", "run", cut, "--out", out, "--parts", 2, "-o", "json"),
+        ("pipeline", "report", "clients", out, "-o", "csv"),
+        ("pipeline", "query", out, sql, "--from", last, "--dialect", "spark", "-o", "csv"),
+    )
     assert done.code == ExitCode.PARTIAL
     document = json.loads(done.out)
     assert document["data"][0]["rows"]["exchanges"] > 0
     assert "ends within a packet" in document["warnings"][0]
     here = kdiag("report", "clients", out, "-o", "csv")
-    there = kdiag_apart("pipeline", "report", "clients", out, "-o", "csv")
 
     assert (there.code, there.out, there.err) == (ExitCode.DONE, here.out, "")
     assert len(here.out.splitlines()) > 1
-    sql = "SELECT count(*) AS n FROM exchanges WHERE capture_file = '{}' AND run IS NOT NULL"
-    asked = ("query", out, sql.format(cut), "-o", "csv")
-    assert kdiag(*asked).out == kdiag_apart("pipeline", *asked).out != "n\n0\n"
-    later = ("pipeline", *asked, "--from", "2100-01-01", "--dialect", "spark")
-    assert kdiag_apart(*later).out == "n\n0\n"
-    refused = kdiag_apart("pipeline", "query", out, "DROP TABLE exchanges")
+    later = kdiag("query", out, f"{sql} AND time >= '{last}'", "-o", "csv").out
+    assert asked.out == later != "n\n0\n"
+
+
+@NEEDS_SPARK
+def test_what_is_no_question_is_refused_before_spark_starts(tmp_path: Path) -> None:
+    """Nothing is changed, and nobody waits for a JVM."""
+    refused = kdiag("pipeline", "query", tmp_path, "DROP TABLE exchanges")
     assert (refused.code, "one SELECT" in refused.err) == (ExitCode.USAGE, True)

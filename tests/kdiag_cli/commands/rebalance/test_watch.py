@@ -4,13 +4,12 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from group_stories.record_story import RecordStory, pair_of, shared, topic_name
-from group_stories.story import S
+from group_stories.record_story import RecordStory, pair_of, shared
 from kdiag.diagnosis.rebalance.events import GroupRecord
-from kdiag.diagnosis.rebalance.histories import RecordedGroups
 from kdiag.probe.group_records import TOPIC
-from kdiag_cli.commands.rebalance.watch import FreshRebalances
+from kdiag.wire.api.describe_groups import DescribeGroupsResponse
 from programs.kdiag_program import Done, kdiag
+from scripted_kafka.group_cluster import GroupCluster
 from scripted_kafka.log_cluster import Log, LogCluster
 from scripted_kafka.scripted_broker import Received
 
@@ -29,8 +28,9 @@ class LateCluster(LogCluster):
         self._late = late
         self._fetches = 0
 
-    def _fetch(self, number: int, received: Received) -> None:
-        super()._fetch(number, received)
+    def answer_fetch(self, number: int, received: Received) -> None:
+        """Write it as the second one is answered."""
+        super().answer_fetch(number, received)
         self._fetches += 1
         if self._fetches == 2:
             (log,) = self.logs.values()
@@ -86,63 +86,58 @@ def test_a_group_that_nobody_knows_is_waited_for() -> None:
         done = kdiag(
             *("rebalance", "watch", "-b", cluster.bootstrap, "payments", "--timeout", "500ms")
         )
-    assert "watching payments: no record yet" in done.err
+    assert "watching payments: nothing yet" in done.err
     with LogCluster(1) as cluster:
         none = watch(cluster)
     assert none.code != 0
     assert "nobody has used a group yet" in none.err
 
 
-def test_an_epoch_is_handed_out_when_it_is_over() -> None:
-    """Or when the next one comes, or when that takes too long."""
-    story = RecordStory()
-    story.member("a")
-    story.epoch(1)
-    story.wait()
-    story.takes_up("a", 1)
-    made, _, over = story.records[0:2], None, story.records[2:]
-    groups, fresh = RecordedGroups(topic_name), FreshRebalances()
+class JoinedCluster(GroupCluster):
+    """A cluster in which a second member joins once a group has been described."""
 
-    def handed_out(now_ns: int) -> list[int]:
-        return [each.generation for _, each in fresh.take(groups.histories, now_ns)]
+    def __init__(self) -> None:
+        super().__init__(1)
+        self._count = 0
 
-    for record in made:
-        groups.take(record)
-    assert handed_out(0) == []
-    for record in over:
-        groups.take(record)
-    assert handed_out(S) == [1]
-    assert handed_out(2 * S) == []
-
-    story.records.clear()
-    story.member("b")
-    story.epoch(2)
-    for record in story.records:
-        groups.take(record)
-    assert handed_out(3 * S) == []
-    assert handed_out(8 * S) == [2]
+    def joins(self, received: Received) -> None:
+        """Answer a description; the next one has a member more."""
+        self._count += 1
+        members = {"m-1": [0, 1]} if self._count == 1 else {"m-1": [0], "m-2": [1]}
+        received.reply(DescribeGroupsResponse(groups=[self.add_group("billing", {}, members)]))
 
 
-def test_a_group_that_all_have_left_is_over_at_once() -> None:
-    """Nobody is there who could take it up."""
-    story = RecordStory()
-    story.member("a")
-    story.epoch(1)
-    story.gone("a")
-    story.epoch(2)
-    groups, fresh = RecordedGroups(topic_name), FreshRebalances()
-    for record in story.records:
-        groups.take(record)
-
-    assert [each.generation for _, each in fresh.take(groups.histories, 0)] == [1, 2]
+@contextmanager
+def joined_cluster() -> Iterator[JoinedCluster]:
+    """Yield such a cluster."""
+    with JoinedCluster() as cluster:
+        cluster.add("orders", 0).append(b"a")
+        cluster.add_group("billing", {}, {"m-1": [0, 1]})
+        cluster.brokers[1].on("DescribeGroups", cluster.joins)
+        yield cluster
 
 
-def test_what_was_before_is_passed_over() -> None:
-    """Whatever its state is."""
-    story = RecordStory()
-    story.classic(1, shared("a"))
-    groups, fresh = RecordedGroups(topic_name), FreshRebalances()
-    groups.take(story.records[0])
-    fresh.pass_over(groups.histories)
+def test_coordinators_are_asked_where_that_is_wanted() -> None:
+    """They do not tell the generation of a classic group, so none is named."""
+    with joined_cluster() as cluster:
+        done = watch(cluster, "billing", "--describe")
 
-    assert list(fresh.take(groups.histories, 0)) == []
+    assert done.code == 0
+    assert "watching billing: 1 member" in done.err
+    (line,) = done.out.splitlines()
+    assert "billing  member joined (certain), M-2" in line
+    assert line.endswith("1 of 2 partitions moved, 2 members")
+
+
+def test_coordinators_are_asked_where_records_may_not_be_read() -> None:
+    """Which is told, with the right that is missing."""
+    with joined_cluster() as cluster:
+        cluster.add(TOPIC, 0)
+        cluster.denied.add(TOPIC)
+        done = watch(cluster, "-o", "jsonl")
+    document = json.loads(done.out)
+
+    assert "it takes DESCRIBE and READ on the topic; coordinators are asked instead" in done.err
+    assert (document["source"], document["cause"]) == ("describe", "member_joined")
+    assert (document["generation"], document["previous"]) == (None, None)
+    assert [each["kind"] for each in document["evidence"]] == ["look"]

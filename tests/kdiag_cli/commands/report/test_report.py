@@ -59,6 +59,7 @@ def test_wrong_usage_is_told(arguments: tuple[object, ...], why: str) -> None:
     assert why in done.err
 
 
+@pytest.mark.usefixtures("cached")
 def test_the_examples_in_the_help_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are typed as they stand, one after the other."""
     monkeypatch.chdir(tmp_path)
@@ -69,4 +70,4 @@ def test_the_examples_in_the_help_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(lines) >= 6
     for line in lines:
         done = kdiag(*shlex.split(line)[1:])
-        assert (done.code, done.err) == (0, ""), line
+        assert (done.code, done.err.startswith("kdiag: wrote ") or not done.err) == (0, True), line

@@ -68,7 +68,7 @@ def api_versions(  # noqa: PLR0913 - a parameter for each option
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Show which versions of Kafka's APIs the brokers speak, side by side."""
-    from kdiag_cli.commands.api_versions import run  # noqa: PLC0415 - 60 ms that --help spares
+    from kdiag_cli.commands.request.api_versions import run  # noqa: PLC0415 - 60 ms that --help spares
 
     options = run.ApiVersionsOptions(
         api_keys=frozenset(each.key for each in apis or ()),

@@ -23,7 +23,8 @@ Part: TypeAlias = str | BarChart | LineChart | SpanChart | Grid
 _NOTHING: Final = "-"
 _NUMBERS: Final = ' class="number"'
 _SHORT: Final = ' class="short"'
-_SHORT_LETTERS: Final = 40
+_SHORT_LETTERS: Final = 24
+"""So many stay in one line: a time does, and no column is so wide that others have no room."""
 _SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 _WIDTH: Final = 640
 _BAR_HEIGHT: Final = 22
@@ -53,9 +54,18 @@ svg { max-width: 100%; height: auto; overflow: visible }
 .wide { overflow-x: auto }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.9rem }
 th, td { text-align: left; padding: 0.2rem 0.8rem 0.2rem 0; border-bottom: 1px solid #ddd }
+td { overflow-wrap: break-word }
 .number { text-align: right }
 td.short { white-space: nowrap }
+@media (max-width: 45rem) {
+  tr { display: block; padding: 0.4rem 0; border-bottom: 1px solid #ddd }
+  tr.head { display: none }
+  td, td.number, td.short { display: flex; padding: 0.1rem 0; border: 0; text-align: left;
+                            white-space: normal; overflow-wrap: anywhere }
+  td::before { content: attr(data-name); flex: 0 0 7.5rem; color: #666 }
+}
 """
+"""A narrow window has a block for each row, a line for each cell, with the name of its column."""
 
 
 def write_page(file: Path, title: str, parts: Iterable[Part]) -> None:
@@ -123,9 +133,11 @@ def _text(text: str) -> str:
 def _table(grid: Grid) -> str:
     columns = zip(*grid.rows, strict=True) if grid.rows else [()] * len(grid.headers)
     kinds = [_kind(column) for column in columns]
-    head = _row("th", grid.headers, kinds)
-    rows = "\n".join(_row("td", row, kinds) for row in grid.rows)
-    return f'<div class="wide"><table>\n{head}\n{rows}\n</table></div>'
+    names = [_text(each) for each in grid.headers]
+    cells = zip(kinds, names, strict=True)
+    head = "".join(f"<th{kind}>{name}</th>" for kind, name in cells)
+    rows = "\n".join(_row(row, kinds, names) for row in grid.rows)
+    return f'<div class="wide"><table>\n<tr class="head">{head}</tr>\n{rows}\n</table></div>'
 
 
 def _kind(column: Sequence[object]) -> str:
@@ -135,10 +147,11 @@ def _kind(column: Sequence[object]) -> str:
     return _SHORT if max(len(str(each)) for each in column) <= _SHORT_LETTERS else ""
 
 
-def _row(tag: str, cells: Sequence[object], kinds: Sequence[str]) -> str:
+def _row(cells: Sequence[object], kinds: Sequence[str], names: Sequence[str]) -> str:
     texts = (_NOTHING if cell is None else _text(str(cell)) for cell in cells)
-    pairs = zip(texts, kinds, strict=True)
-    return f"<tr>{''.join(f'<{tag}{kind}>{text}</{tag}>' for text, kind in pairs)}</tr>"
+    columns = zip(texts, kinds, names, strict=True)
+    filled = (f'<td{kind} data-name="{name}">{text}</td>' for text, kind, name in columns)
+    return f"<tr>{''.join(filled)}</tr>"
 
 
 def _bars(chart: BarChart) -> dict[str, Any]:
@@ -177,7 +190,12 @@ def _spans(chart: SpanChart) -> dict[str, Any]:
     ]
     encoding = {
         "y": _labels(),
-        "x": {"field": "start", "type": "quantitative", "title": chart.unit},
+        "x": {
+            "field": "start",
+            "type": "quantitative",
+            "title": chart.unit,
+            "axis": {"tickCount": 6},
+        },
         "x2": {"field": "end"},
         "color": {"field": "kind", "type": "nominal", "sort": None},
     }

@@ -12,7 +12,7 @@ from kdiag.wire.api.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-from kdiag_cli.commands.api_versions.run import NodeLabel
+from kdiag_cli.commands.request.api_versions.run import NodeLabel
 from programs.kdiag_program import Done, kdiag
 from scripted_kafka.scripted_broker import CLOSE, offering
 from scripted_kafka.scripted_cluster import ScriptedCluster

@@ -1,5 +1,6 @@
 """Pages with charts."""
 
+import html
 import re
 import sys
 from collections.abc import Callable
@@ -9,7 +10,7 @@ import pytest
 
 from kdiag.errors import ConfigError, install_command
 from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart, SpanChart, Stretch
-from kdiag_cli.output.html_page import Part, write_page
+from kdiag_cli.output.pages.html_page import Part, write_page
 
 PARTS: list[Part] = [
     "The path is <20 ms> long & wide.",
@@ -57,7 +58,33 @@ def test_a_browser_shows_texts_charts_and_tables(
         assert label in dom
     for label in ("one &lt;1&gt;", "two", "for others", "for itself"):
         assert label in dom
-    assert '<td class="short">\\x1b[2Jfetch</td><td class="number">-</td>' in dom
+    cells = '<td class="short" data-name="direction">\\x1b[2Jfetch</td>'
+    assert f'{cells}<td class="number" data-name="MB/s">-</td>' in dom
+
+
+@pytest.mark.real
+def test_tables_fit_windows_of_phones_and_of_desks(
+    tmp_path: Path, get_shown_page: Callable[[Path], str]
+) -> None:
+    """Nothing is to be scrolled sideways: a narrow window has a line for each cell."""
+    headers = ["GENERATION", "TIME", "TOOK", "CAUSE", "SURE", "WHO", "HOST", "MEMBERS", "MOVED"]
+    who = "billing-service-of-shops …2eb9b08053ec"
+    row = [12, "2026-11-21 10:41:53.371", 451.58, "static member returned", "certain", who]
+    page, frames = tmp_path / "page.html", tmp_path / "frames.html"
+    write_page(page, "Wide", [Grid("Runs", headers, [[*row, "192.168.100.100", 2, "2 of 4"]])])
+    text = html.escape(page.read_text())
+    windows = [f'<iframe width="{each}" srcdoc="{text}"></iframe>' for each in (390, 1000, 1280)]
+    script = """
+      window.onload = () => {
+        document.body.dataset.wider = [...document.querySelectorAll("iframe")].map((frame) => {
+          const inside = frame.contentDocument;
+          const boxes = [inside.documentElement, ...inside.querySelectorAll(".wide")];
+          return Math.max(...boxes.map((box) => box.scrollWidth - box.clientWidth));
+        }).join();
+      }"""
+    frames.write_text(f"<body>{''.join(windows)}<script>{script}</script></body>")
+
+    assert 'data-wider="0,0,0"' in get_shown_page(frames)
 
 
 def test_a_page_needs_nothing_but_itself(page: Path) -> None:

@@ -1,0 +1,1 @@
+"""`kdiag rebalance probe`: provokes rebalances in a group of its own, and measures them."""

@@ -1,0 +1,99 @@
+"""`kdiag diff`: its arguments and options; it says what differs between two captures."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kdiag_cli.options.captures import (
+    CaptureInputs,
+    DecodeAs,
+    EachInterface,
+    KeyLogs,
+    Ports,
+    SeparateNetworks,
+    TopicIds,
+    read_decode_as,
+)
+from kdiag_cli.options.results import NoHeaders, Wide, require_folder, require_report_extra
+from kdiag_cli.output.result import ResultFormat
+
+EXAMPLES = """\b
+Examples:
+  kdiag diff before.pcap after.pcap
+  kdiag diff before.pcap after.pcap --least-change 50
+  kdiag diff before.pcap after.pcap --html difference.html
+  kdiag decode before.pcap --output parquet --out tables
+  kdiag diff tables after.pcap -o json
+
+\b
+Latencies, sizes of batches, rates and errors vary by themselves. Each capture is cut into blocks
+of time, blocks are compared with blocks (Mann-Whitney, corrected for the number of comparisons),
+and a change counts if chance makes it in less than 1 of 100 comparisons, 9 of 10 pairs of blocks
+show it, and it is not less than --least-change. kdiag help diff has more.
+
+\b
+Exit codes: 0 done, 1 there is a difference (with --exit-code), 2 wrong usage or an unreadable file,
+8 partial (bytes are missing, malformed or a file is cut), 130 interrupted.
+"""
+
+
+def diff(  # noqa: PLR0913 - a parameter for each option
+    before: Annotated[
+        str, typer.Argument(help="A capture, a folder of captures, or a folder of tables.")
+    ],
+    after: Annotated[str, typer.Argument(help="What to compare it with.")],
+    *,
+    least_change: Annotated[
+        float,
+        typer.Option(
+            metavar="PERCENT", min=0, help="How much a quantity must change to count, in percent."
+        ),
+    ] = 20.0,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="End with 1 if there is a difference.")
+    ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="OUT", help="Write a page with charts as well."),
+    ] = None,
+    output: Annotated[
+        ResultFormat, typer.Option("--output", "-o", help="Text for people, or JSON for programs.")
+    ] = ResultFormat.TABLE,
+    no_headers: NoHeaders = False,
+    wide: Wide = False,
+    port: Ports = None,
+    topic_ids: TopicIds = None,
+    keylog: KeyLogs = None,
+    separate_networks: SeparateNetworks = False,
+    decode_as: DecodeAs = None,
+    each_interface: EachInterface = False,
+) -> None:
+    """Say what differs between two captures, and what is no more than noise.
+
+    Latency of each API, errors, clients, versions, settings, topics, throughput.
+    """
+    require_folder(html, "--html")
+    require_report_extra()
+    from kdiag_cli.commands.report.diff.run import DiffOptions, run  # noqa: PLC0415 - duckdb is an extra
+
+    inputs = CaptureInputs(
+        ports=frozenset(port or ()),
+        keylogs=keylog or (),
+        topic_ids=topic_ids,
+        separates_networks=separate_networks,
+        tunnel_ports=read_decode_as(decode_as),
+        each_interface=each_interface,
+    )
+    options = DiffOptions(
+        before=before,
+        after=after,
+        inputs=inputs,
+        least_change=least_change / 100,
+        fails_on_difference=exit_code,
+        html=html,
+        output=output,
+        has_headers=not no_headers,
+        is_wide=wide,
+    )
+    raise typer.Exit(run(options))

@@ -1,0 +1,178 @@
+"""The run of `kdiag report --html`: captures or tables in, one page out.
+
+It needs the extras `report` and `html`: see `require_report_extra` and `ChartScript`.
+"""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kdiag.clock import NS_PER_S, TimeRange
+from kdiag.errors import CaptureError
+from kdiag.exchange.context.topic_names import TopicNames
+from kdiag.exchange.documents.document import moment_of
+from kdiag.exchange.line.phrase import count, size
+from kdiag.report.engine import Database, holds_tables, open_folder
+from kdiag.report.overview.overview import Overview, read_overview
+from kdiag_cli.captures.printer import Printer
+from kdiag_cli.captures.reading import CaptureResult, run_on_captures
+from kdiag_cli.captures.tables import tables_of
+from kdiag_cli.commands.report.page.kept_exchanges import KeptExchanges
+from kdiag_cli.commands.report.page.observed import ObservedCaptures
+from kdiag_cli.commands.report.page.sections import sections_of
+from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.captures import CaptureInputs, TableContents
+from kdiag_cli.output.pages.chart_script import ChartScript
+from kdiag_cli.output.pages.parts import PageLink, PagePart, PageSection, Remark
+from kdiag_cli.output.pages.script_page import write_script_page
+from kdiag_cli.output.terminal import say
+from kdiag_cli.output.units import age
+
+MEMORY_LIMIT: Final = "256MB"
+"""DuckDB's: what does not fit goes to a temporary folder."""
+
+_CONTENTS: Final = TableContents(bodies=True, tcp=True)
+_MOST_NAMES: Final = 6
+_NO_CAPTURES: Final = (
+    "Made from tables: what TCP did, and what only packets prove, is not in them. "
+    "kdiag report --html with the captures shows it."
+)
+
+
+class PageTarget(NamedTuple):
+    """Where the page goes, and what it is about.
+
+    Attributes:
+        file: it is replaced if it exists.
+        times: of the rows that are shown.
+    """
+
+    file: Path
+    times: TimeRange
+
+
+def run(target: PageTarget, inputs: CaptureInputs) -> ExitCode:
+    """Write the page; return the exit code of the program.
+
+    Args:
+        target: where to.
+        inputs: the captures, or one folder of tables.
+    """
+    return run_on_captures(lambda: _run(target, inputs))
+
+
+def _run(target: PageTarget, inputs: CaptureInputs) -> ExitCode:
+    script = ChartScript()
+    try:
+        if len(inputs.files) == 1 and holds_tables(inputs.files[0]):
+            with open_folder(inputs.files[0], MEMORY_LIMIT, target.times) as database:
+                _write(target, inputs, database, script)
+            return ExitCode.DONE
+        return _of_captures(target, inputs, script)
+    finally:
+        script.discard()
+
+
+def _of_captures(target: PageTarget, inputs: CaptureInputs, script: ChartScript) -> ExitCode:
+    for each in inputs.files:
+        if "://" in each:
+            raise CaptureError(each, "holds no tables; captures there are read by kdiag pipeline")
+    observers: list[ObservedCaptures] = []
+
+    def observe(tables: Printer, names: TopicNames) -> Printer:
+        observers.append(ObservedCaptures(tables, names))
+        return observers[0]
+
+    with tempfile.TemporaryDirectory(prefix="kdiag-tables-") as folder:
+        result = tables_of(inputs, Path(folder), _CONTENTS, observe=observe)
+        if not result.is_interrupted:
+            result.say_warnings()
+            observers[0].add_findings(result.findings)
+            with open_folder(Path(folder), MEMORY_LIMIT, target.times) as database:
+                _write(target, inputs, database, script, (result, observers[0]))
+        return result.exit_code
+
+
+def _write(
+    target: PageTarget,
+    inputs: CaptureInputs,
+    database: Database,
+    script: ChartScript,
+    read: tuple[CaptureResult, ObservedCaptures] | None = None,
+) -> None:
+    """Write the page of tables, and of the reading of the captures that they were made of."""
+    overview = read_overview(database, set() if read is None else read[1].exchange_numbers())
+    kept = KeptExchanges(overview.kept)
+    names = [Path(each).name or each for each in inputs.files]
+    title = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    remarks: list[PagePart] = [*_notes(overview, is_judged=read is not None)]
+    tcp: list[PagePart] = []
+    if read is None:
+        remarks.append(Remark("note", _NO_CAPTURES))
+    else:
+        result, observed = read
+        remarks[:0] = [*observed.remarks(kept), *_lost(result)]
+        tcp += observed.tcp_parts()
+    if not any(isinstance(each, Remark) and each.kind != "note" for each in remarks):
+        remarks.insert(0, "Nothing that is known to be wrong was found.")
+    sections = [
+        PageSection("findings", "Findings", remarks),
+        *sections_of(overview, kept, tcp, " ".join(inputs.files)),
+    ]
+    lines = list(_head(overview, names, read[0] if read else None))
+    written = write_script_page(
+        target.file, f"Kafka traffic: {title}", lines, sections, script.text()
+    )
+    say(f"wrote {target.file}: {size(written)}")
+
+
+def _notes(overview: Overview, *, is_judged: bool) -> Iterator[Remark]:
+    """Yield what is missing, and what only findings of a capture tell otherwise."""
+    for name, why in overview.missing.items():
+        yield Remark("note", f"the report {name} is missing: {why}")
+    verdicts = overview.reports.get("compat")
+    breaking = [row for row in verdicts.rows if row["verdict"] == "breaks"] if verdicts else []
+    if breaking and not is_judged:
+        title = f"{count(len(breaking), 'client')} would break on Kafka 4"
+        yield Remark("note", title, links=[PageLink("Clients", "clients")])
+
+
+def _lost(result: CaptureResult) -> Iterator[Remark]:
+    """Yield what could not be read."""
+    warnings = [*result.totals.warnings]
+    if result.totals.gaps:
+        gaps, missing = count(result.totals.gaps, "gap"), size(result.totals.gap_bytes)
+        warnings.append(f"{gaps}: {missing} are missing in what was captured")
+    if result.totals.closing_line:
+        warnings.append(result.totals.closing_line)
+    yield from (Remark("note", each) for each in warnings)
+
+
+def _head(overview: Overview, names: Sequence[str], result: CaptureResult | None) -> Iterator[str]:
+    """Yield what stands below the title."""
+    span = overview.span
+    if len(names) > 1:
+        more = len(names) - _MOST_NAMES
+        yield ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    if not span["exchanges"]:
+        yield "There are no exchanges in it."
+        return
+    first_ns, last_ns = span["first_ns"], span["last_ns"]
+    yield f"{_moment(first_ns)} to {_moment(last_ns)} UTC, {age(last_ns - first_ns)}"
+    counts = [
+        count(span["exchanges"], "exchange"),
+        count(span["connections"], "connection"),
+        count(span["brokers"], "broker"),
+        count(span["client_ids"], "client id"),
+        f"{size(span['request_bytes'])} asked, {size(span['response_bytes'])} answered",
+        f"{span['errors']:,} with errors",
+    ]
+    if result is not None:
+        counts.insert(0, count(result.totals.packets, "packet"))
+    yield ", ".join(counts)
+
+
+def _moment(time_ns: int) -> str:
+    """Return a time since 1970 in UTC, to the second."""
+    return f"{moment_of(time_ns // NS_PER_S):%Y-%m-%d %H:%M:%S}"

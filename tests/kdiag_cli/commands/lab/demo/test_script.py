@@ -1,0 +1,28 @@
+import re
+
+import pytest
+
+from kdiag_cli.commands.lab.demo.script import CODECS
+from programs.kdiag_program import kdiag_apart
+
+pytestmark = pytest.mark.real
+
+
+def test_the_demo_shows_what_it_says() -> None:
+    """Each command is printed as it is run, and does what it should; nothing is left."""
+    done = kdiag_apart("demo")
+    assert (done.code, done.err) == (0, "")
+    commands = re.findall(r"^\$ kdiag (\S+)", done.out, re.MULTILINE)
+    assert commands[0] == "lab"
+    shown = {"request", "find-coordinator", "tail", "groups", "decode", "rebalance"}
+    assert shown <= {*commands}
+    for codec in CODECS:
+        assert re.search(rf"Produce v12 .* 12 records .* {codec}, acks all", done.out)
+    assert '"codec": "zstd"' in done.out
+    assert re.search(
+        r"^billing\tclassic\tStable\t1\tconsumer\trange\t2\t3\t0\t", done.out, re.MULTILINE
+    )
+    assert re.search(
+        r"^billing\tclassic\t2\t.*member joined\tcertain\treader-2 ", done.out, re.MULTILINE
+    )
+    assert re.search(rf"{len(commands)} commands in \d+\.\d s", done.out)

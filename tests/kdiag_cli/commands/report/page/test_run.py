@@ -1,0 +1,192 @@
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from folders import CAPTURES
+from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
+from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from programs.browser import used
+from programs.kdiag_program import kdiag
+from recordings.exchange_maker import capture_of, make_batch, request_bytes, response_bytes
+
+HOSTILE = "</script><script>document.title='taken'</script>\x1b[2J"
+SECTIONS = [
+    *("findings", "latency", "throughput", "errors", "rebalances", "clients", "topology"),
+    *("tcp", "exchanges"),
+]
+
+
+def hostile_capture(file: Path) -> Path:
+    """Write a capture of a client whose id is a script."""
+    batch = make_batch(b"one", b"two")
+    data = TopicProduceData(
+        name="orders", partition_data=[PartitionProduceData(index=0, records=batch)]
+    )
+    produce = ProduceRequest(acks=0, timeout_ms=1000, topic_data=[data])
+    frames = [
+        (False, request_bytes(MetadataRequest(), 1, client_id=HOSTILE)),
+        (True, response_bytes(MetadataResponse(), 1)),
+        (False, request_bytes(produce, 7, correlation_id=8, client_id=HOSTILE)),
+        (False, request_bytes(MetadataRequest(), 1, correlation_id=9, client_id=HOSTILE)),
+    ]
+    file.write_bytes(capture_of(frames))
+    return file
+
+
+@pytest.mark.usefixtures("cached")
+def test_a_page_has_all_sections_of_a_capture(tmp_path: Path) -> None:
+    """Findings first, then what is drawn, the reports, and exchanges in full."""
+    file = tmp_path / "page.html"
+
+    done = kdiag("report", "--html", file, CAPTURES / "rebalance.pcap", CAPTURES / "acks.pcap")
+    text = file.read_text()
+
+    assert (done.code, done.out) == (0, "")
+    assert done.err.startswith(f"kdiag: wrote {file}: ")
+    assert re.findall(r'<section id="(\w+)">', text) == SECTIONS
+    assert "KD3310" in text
+    assert "How do brokers" not in text, "the question of the report is the heading"
+    assert "How long do brokers take to answer, by API, broker and client?" in text
+    places = set(re.findall(r'<details id="([\w-]+)">', text))
+    links = set(re.findall(r'href="#(exchange-\d+)"', text))
+    assert links
+    assert links <= places
+
+
+@pytest.mark.usefixtures("cached")
+def test_a_finding_leads_to_the_exchange_that_shows_it(
+    tmp_path: Path,
+) -> None:
+    """So does a row of the slowest exchanges."""
+    file = tmp_path / "page.html"
+    kdiag("report", "--html", file, CAPTURES / "acks.pcap")
+    text = file.read_text()
+
+    found = re.search(r'KD4104.*?<a href="#(exchange-\d+)">exchange (\d+)</a>', text, re.DOTALL)
+    assert found
+    shown = text[text.index(f'<details id="{found[1]}">') :]
+    assert f"kdiag decode --show {found[2]})" in shown[: shown.index("</details>")]
+    assert "acks&quot;: 0" in shown[: shown.index("</details>")]
+    assert "Which exchanges took longest, and why?" in text
+
+
+@pytest.mark.usefixtures("cached")
+def test_a_page_of_tables_says_what_is_not_in_them(tmp_path: Path) -> None:
+    """What TCP did is not; all else is that of the captures."""
+    kdiag("decode", CAPTURES / "rebalance.pcap", "-o", "parquet", "--out", tmp_path / "tables")
+    file = tmp_path / "page.html"
+
+    done = kdiag("report", "--html", file, tmp_path / "tables")
+    text = file.read_text()
+
+    assert done.code == 0
+    assert "Made from tables: what TCP did" in text
+    assert "joinGroup" not in text
+    assert "&quot;groupId&quot;" in text, "the bodies are in the tables"
+
+
+@pytest.mark.usefixtures("cached")
+def test_secrets_are_redacted(tmp_path: Path) -> None:
+    """The capture has passwords, of which the page shows none."""
+    file = tmp_path / "page.html"
+    kdiag("report", "--html", file, CAPTURES / "sasl_plain.pcap")
+
+    text = file.read_text()
+    assert "SaslAuthenticate" in text
+    assert "secret" not in html.unescape(text).lower().replace("secrets are redacted", "")
+
+
+@pytest.mark.usefixtures("cached")
+def test_a_capture_that_is_cut_makes_a_page_that_says_so(tmp_path: Path) -> None:
+    """The exit code is that of a partial result."""
+    whole = (CAPTURES / "acks.pcap").read_bytes()
+    (tmp_path / "cut.pcap").write_bytes(whole[:-20])
+    file = tmp_path / "page.html"
+
+    done = kdiag("report", "--html", file, tmp_path / "cut.pcap")
+
+    assert done.code == 8
+    assert "the capture ends within a packet" in file.read_text()
+
+
+@pytest.mark.usefixtures("cached")
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("page.html",), "give captures or a folder of tables"),
+        (("page.html", "latency", CAPTURES / "acks.pcap"), "the page has all reports"),
+        (("missing/page.html", CAPTURES / "acks.pcap"), "there is no folder missing"),
+        (("page.html", "missing.pcap"), "missing.pcap"),
+    ],
+    ids=["no captures", "a report", "no folder", "no capture"],
+)
+def test_wrong_usage_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[object, ...],
+    why: str,
+) -> None:
+    """No page is written."""
+    monkeypatch.chdir(tmp_path)
+
+    done = kdiag("report", "--html", *arguments)
+
+    assert (done.code, done.out) == (2, "")
+    assert why in done.err
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.usefixtures("cached")
+def test_a_client_id_that_is_a_script_is_text(tmp_path: Path) -> None:
+    """Nothing of it is an element, and its control byte is an escape."""
+    file = tmp_path / "page.html"
+
+    capture = hostile_capture(tmp_path / "hostile.pcap")
+    done = kdiag("report", "--html", file, capture, "--port", 9092)
+    text = file.read_text()
+
+    assert done.code == 0
+    assert "\x1b" not in text
+    assert "<script>document" not in text
+    assert "&lt;script&gt;document.title=&#x27;taken&#x27;&lt;/script&gt;\\x1b[2J" in text
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("get_shown_page")  # which asks for the browser
+def test_a_browser_draws_the_page_of_a_hostile_capture(tmp_path: Path) -> None:
+    """All plots are there, and neither its console nor its title knows of the script."""
+    shutil.copy(CAPTURES / "rebalance.pcap", tmp_path)
+    hostile_capture(tmp_path / "hostile.pcap")
+    file = tmp_path / "page.html"
+    captures = (tmp_path / "rebalance.pcap", tmp_path / "hostile.pcap")
+    kdiag("report", "--html", file, *captures, "--port", 9092)
+
+    done = used(
+        file,
+        """
+        const plots = Array.from(document.querySelectorAll(".plot"));
+        const marks = (plot) => plot.querySelectorAll(".mark-rect path, .mark-line path, " +
+          ".mark-symbol path").length;
+        root.dataset.out = JSON.stringify({
+          empty: plots.filter((plot) => !marks(plot)).map((plot) => plot.textContent),
+          drawn: plots.length,
+          title: document.title,
+          wide: document.documentElement.scrollWidth <= document.documentElement.clientWidth,
+        });
+        """,
+        "--window-size=390,800",
+    )
+
+    assert done.console == []
+    found = re.search(r'data-out="([^"]*)"', done.dom)
+    assert found
+    assert json.loads(html.unescape(found[1])) == {
+        "empty": [],
+        "drawn": 7,
+        "title": "Kafka traffic: rebalance.pcap and 1 more",
+        "wide": True,
+    }
