@@ -51,7 +51,12 @@ SPARKS_FILES = [
         *("pipeline/dataframes/test_plan", "pipeline/dataframes/test_source"),
         *("pipeline/input/test_captures", "pipeline/streams/test_folder_source"),
         *("pipeline/input/test_source", "pipeline/input/test_split_index"),
-        *("pipeline/output/test_views", "pipeline/test_job", "pipeline/test_run"),
+        *(
+            "pipeline/output/test_lake_tables",
+            "pipeline/output/test_views",
+            "pipeline/test_job",
+            "pipeline/test_run",
+        ),
         *(
             "pipeline/test_stages",
             "pipeline/streams/test_states",
@@ -65,7 +70,7 @@ SPARKS_FILES = [
 """Tests of modules that import Spark, which only the extra `dev` brings."""
 
 settings.register_profile("exhaustive", deadline=None, max_examples=300)
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=25)
 settings.register_profile("dev", deadline=None, max_examples=25)
 settings.load_profile("exhaustive" if IS_EXHAUSTIVE else "ci" if IS_CI else "dev")
 

@@ -3,7 +3,8 @@
     PYTHONPATH=.:cmd:tests/rig python tests/bench/rebalances.py
 
 writes logs of 25,000, 50,000 and 100,000 rebalances and has `kdiag rebalance explain` read each in
-a process of its own; then it hands groups of 500, 1,000 and 2,000 members to the state machines.
+a process of its own; then it hands groups of 500, 1,000 and 2,000 members, and as many epochs as
+there were rebalances, to the state machines.
 The last column is how many times more than the line before.
 """
 
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -100,6 +101,19 @@ def epoch_group(members: int) -> GroupStory:
     return story
 
 
+def many_epochs(epochs: int) -> GroupStory:
+    """Return a consumer group to which a member comes and from which it goes."""
+    story = GroupStory()
+    topics = frozenset({"clicks"})
+    story.epoch("keeper", 0, 1, topics=topics, assigned=share(0))
+    for epoch in range(1, epochs, 2):
+        story.epoch(f"m{epoch}", 0, epoch + 1, topics=topics, assigned=share(1))
+        story.epoch("keeper", epoch, epoch + 1)
+        story.epoch(f"m{epoch}", -1, -1)
+        story.epoch("keeper", epoch + 1, epoch + 2)
+    return story
+
+
 def judge(story: GroupStory) -> float:
     """Return the CPU seconds from the events of a group to its findings."""
     before = time.process_time()
@@ -120,15 +134,16 @@ def main() -> None:
             say(f"log of {count:,} rebalances, {size_mb:.0f} MB", seconds, last, used_mb)
             last = seconds
     for make in (eager_group, restarted_members, epoch_group):
-        run_story(make)
+        run_story(make, MEMBERS, "members")
+    run_story(many_epochs, REBALANCES, "epochs")
 
 
-def run_story(make: Callable[[int], GroupStory]) -> None:
-    """Print a line for each number of members."""
+def run_story(make: Callable[[int], GroupStory], counts: Sequence[int], what: str) -> None:
+    """Print a line for each number of members or epochs."""
     last = 0.0
-    for members in MEMBERS:
-        seconds = judge(make(members))
-        say(f"{make.__name__.replace('_', ' ')}, {members:,} members", seconds, last)
+    for count in counts:
+        seconds = judge(make(count))
+        say(f"{make.__name__.replace('_', ' ')}, {count:,} {what}", seconds, last)
         last = seconds
 
 

@@ -176,7 +176,7 @@ def _run_tool(name: str, *arguments: str) -> str:
     """Run one of Kafka's own tools against the broker and return what it printed."""
     server = ("--bootstrap-server", f"{BROKER}:{PORTS.plaintext}")
     folder, tool = kafka_jars.jars(USUAL), f"org.apache.kafka.tools.{name}"
-    return run(*kafka_jars.java_command(folder, tool, *arguments, *server))
+    return run(*kafka_jars.java_command(folder, tool, *arguments, *server, is_measured=True))
 
 
 def _create_topic(name: str, partitions: int) -> None:

@@ -19,6 +19,7 @@ from kdiag.pipeline.session import missing
 from programs.child_program import ChildProgram
 from programs.kdiag_program import kdiag, kdiag_apart, start_kdiag
 from recordings.capture_sets import recorded_sets
+from spark_runs.class_archive import java_options
 from spark_runs.pipeline_parts import comparable, in_one_process, read_tables
 from tiers.sampling import IS_CI, sample
 
@@ -98,6 +99,18 @@ def test_captures_and_tables_may_lie_in_an_object_store(bucket: str, tmp_path: P
         assert (there.code, there.out) == (0, here.out)
     refused = kdiag_apart("query", "s3://captures/in/acks.pcap", ANSWER)
     assert (refused.code, "are read by kdiag pipeline run" in refused.err) == (2, True)
+    streamed = "s3://captures/streamed"
+    done = kdiag_apart(
+        *("pipeline", "stream", "s3://captures/in", "--out", streamed),
+        *("--checkpoint", tmp_path / "checkpoint"),
+        *("--once", "--close", "--quiet", "0s", "--parts", 1),
+        *("--master", "local[2]", "--conf", "spark.driver.memory=1g"),
+    )
+    assert done.code == 0, done.err
+    here, there = (kdiag_apart("query", each, ANSWER, "-o", "csv") for each in (out, streamed))
+    assert (there.code, there.out) == (0, here.out)
+    unseen = kdiag_apart("query", streamed, "SELECT count(*) AS n FROM rebalances", "-o", "csv")
+    assert "there is no table rebalances" in unseen.err
 
 
 PROGRAM = """
@@ -157,13 +170,14 @@ def test_a_cluster_gives_the_rows_of_one_process_though_an_executor_is_killed(
     from spark_runs.spark_cluster import spark_cluster  # noqa: PLC0415 - pyspark may be missing
 
     sets = [each for each in recorded_sets() if not each.keylog]
-    drawn = sample("captures on a cluster", sets, 12)
+    drawn = sample("captures on a cluster", sets, 5)
     files = [file for each in drawn for file in each.files]
     (tmp_path / "cluster").mkdir()
     with spark_cluster(tmp_path / "cluster", 2) as cluster:
         arguments = ["pipeline", "run", *files, "--out", tmp_path / "out", "--parts", 4]
         arguments += ["--master", cluster.master, "--conf", "spark.executor.memory=1g"]
         arguments += ["--conf", "spark.driver.memory=1g", "--conf", "spark.driver.host=127.0.0.1"]
+        arguments += ["--conf", f"spark.executor.extraJavaOptions={java_options()}"]
         process = start_kdiag(*arguments)
         is_killed = wait_and_kill(process, cluster, tmp_path / "out")
 

@@ -25,6 +25,7 @@ from recordings.table_facts import (
     time_ns,
     without_records,
 )
+from tiers.sampling import sample
 
 REFERENCE = Path(os.environ.get("KDIAG_REFERENCE", "")) / "captures"
 Documents = list[dict[str, Any]]
@@ -32,13 +33,16 @@ Write = Callable[..., tuple[Path, int]]
 
 
 def capture_sets() -> list[Any]:
-    """Return the files of each capture, rotated sets together."""
+    """Return the files of captures that are drawn, rotated sets together."""
     files = sorted(CAPTURES.glob("*.pcap"))
     if "KDIAG_REFERENCE" in os.environ:
         files += sorted(REFERENCE.glob("*.pcap")) + sorted(REFERENCE.glob("*.pcapng"))
     sets = [pytest.param([file], id=f"{file.parent.parent.name}-{file.name}") for file in files]
     rotated = sorted(REFERENCE.glob("rotated_tcpdump_c1.pcap?"))
-    return [*sets, pytest.param(rotated, id="rotated")] if rotated else sets
+    return [
+        *sample("tables", sets, 14),
+        *([pytest.param(rotated, id="rotated")] if rotated else []),
+    ]
 
 
 @pytest.fixture(scope="module")

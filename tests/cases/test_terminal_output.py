@@ -67,6 +67,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", report_names())
 def test_reports_fit(name: str, width: int, tables: Path) -> None:
@@ -76,6 +77,7 @@ def test_reports_fit(name: str, width: int, tables: Path) -> None:
         assert (done.code, too_wide(done, width)) == (0, [])
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("sql", QUERIES)
 def test_answers_to_queries_fit(sql: str, width: int, tables: Path) -> None:
@@ -85,6 +87,7 @@ def test_answers_to_queries_fit(sql: str, width: int, tables: Path) -> None:
         assert (done.code, too_wide(done, width)) == (0, [])
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
     "arguments",
@@ -118,6 +121,7 @@ def test_what_commands_print_fits(arguments: tuple[object, ...], width: int) -> 
     assert too_wide(kdiag_on_terminal(width, *arguments), width) == []
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
     "arguments",

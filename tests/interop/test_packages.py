@@ -3,7 +3,9 @@
 Also with the other interpreters that the machine has.
 """
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 
 from folders import CAPTURES, ROOT
+from kdiag.report.capture import open_capture
 from programs.interpreters import find_interpreter
 from tiers.sampling import IS_EXHAUSTIVE
 
@@ -27,10 +30,11 @@ IMPORT_EVERYTHING = """\
 import importlib, pkgutil, kdiag, kdiag_cli
 for package in (kdiag, kdiag_cli):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if "pipeline" not in module.name:  # Spark is not here
+        if "pipeline" not in module.name and "plugin" not in module.name:  # no Spark, no pytest
             importlib.import_module(module.name)
 """
 OTHER_PYTHONS = [each for each in ("3.12", "3.13", "3.14") if each != f"3.{sys.version_info[1]}"]
+FOUND_PYTHONS = [each for each in OTHER_PYTHONS if find_interpreter(each)] or OTHER_PYTHONS
 TESTERS = re.compile(r"(pytest|hypothesis|cryptography)\b.*")
 """What the tests below need to run."""
 
@@ -85,13 +89,19 @@ class Environment:
         self, folder: Path, *requirements: str, python: Path = Path(sys.executable)
     ) -> None:
         self.folder = folder
-        subprocess.run([str(python), "-m", "venv", str(folder)], check=True)
-        self.install(*requirements)
+        subprocess.run([str(python), "-m", "venv", "--without-pip", str(folder)], check=True)
+        if requirements:
+            self.install(*requirements)
 
     def install(self, *requirements: str) -> None:
         """Install packages."""
-        pip = [str(self.folder / "bin" / "pip"), "install", "-q", "--no-compile", *requirements]
-        done = subprocess.run(pip, capture_output=True, text=True, check=False)
+        self.pip("install", "-q", "--no-compile", *requirements)
+
+    def pip(self, *arguments: object) -> None:
+        """Run the pip of these tests on the environment, which then needs none of its own."""
+        python = self.folder / "bin" / "python"
+        command = [sys.executable, "-m", "pip", "--python", python, *arguments]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 
     def run(self, program: str, *arguments: object, code: int = 0) -> str:
@@ -109,7 +119,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     subprocess.run(build, check=True, cwd=ROOT, capture_output=True)
     [wheel], [sdist] = folder.glob("*.whl"), folder.glob("*.tar.gz")
     again = folder / "again"
-    builder.run("pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", again, sdist)
+    builder.pip("wheel", "--no-deps", "--no-build-isolation", "-q", "-w", again, sdist)
     return wheel, again / wheel.name
 
 
@@ -155,8 +165,59 @@ def test_what_is_installed_works(packages: tuple[Path, Path], tmp_path: Path) ->
             assert environment.run("python", file)
 
 
+TRAVELLER = """\
+import sys
+from kdiag.pipeline.job import Job
+from kdiag.pipeline.run import run
+from kdiag.pipeline.session import open_session
+capture, out = sys.argv[1:]
+session = open_session()
+tasks = session.sparkContext.parallelize(range(2), 2)
+places = set(tasks.map(lambda _: __import__("kdiag").__file__).collect())
+print(run(session, Job((capture,), out)).rows["exchanges"], *places)
+"""
+
+
+def test_the_wheel_travels_to_workers_that_lack_kdiag(
+    packages: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """As `kdiag help fleet` tells; they have the libraries that it needs."""
+    from spark_runs.spark_cluster import SPARK_HOME, spark_cluster  # noqa: PLC0415 - as above
+
+    bare = Environment(tmp_path / "bare")
+    site = bare.folder / "lib" / f"python3.{sys.version_info[1]}" / "site-packages"
+    (site / "libraries.pth").write_text("\n".join(path for path in sys.path if "-packages" in path))
+    assert "No module named 'kdiag'" in bare.run("python", "-c", "import kdiag", code=1)
+    shutil.copy(packages[0], tmp_path / "kdiag.zip")
+    (tmp_path / "run.py").write_text(TRAVELLER)
+    python = str(bare.folder / "bin" / "python")
+    conf = {"spark.driver.host": "127.0.0.1", "spark.driver.memory": "1g"}
+    settings = [f"--conf={key}={value}" for key, value in conf.items()]
+    (tmp_path / "cluster").mkdir()
+    with spark_cluster(tmp_path / "cluster", 2) as cluster:
+        submit = [SPARK_HOME / "bin" / "spark-submit", "--master", cluster.master, *settings]
+        submit += ["--executor-memory=1g", "--py-files", tmp_path / "kdiag.zip"]
+        done = subprocess.run(
+            [*map(str, submit), str(tmp_path / "run.py"), CAPTURE, str(tmp_path / "out")],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env={
+                "PATH": os.environ["PATH"],
+                "PYSPARK_PYTHON": python,
+                "SPARK_LOCAL_IP": "127.0.0.1",
+            },
+        )
+    assert done.returncode == 0, done.stderr[-4000:]
+    rows, *places = done.stdout.split()
+
+    assert int(rows) == len(list(open_capture(CAPTURE)))
+    assert all("kdiag.zip" in each for each in places)
+
+
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("minor", OTHER_PYTHONS)
+@pytest.mark.parametrize("minor", FOUND_PYTHONS)
 def test_what_is_installed_works_with_other_pythons(
     packages: tuple[Path, Path], minor: str, tmp_path: Path
 ) -> None:
@@ -169,8 +230,27 @@ def test_what_is_installed_works_with_other_pythons(
 
     assert environment.run("python", "--version").startswith(f"Python {minor}.")
     assert "JoinGroup" in environment.run("kdiag", "decode", CAPTURE)
+    assert "commands in" in environment.run("kdiag", "demo")
     settings = ("-c", ROOT / "pyproject.toml", "--rootdir", ROOT, "-p", "no:cacheprovider")
     environment.run("pytest", *settings, *(ROOT / "tests" / each for each in OF_PYTHON))
+
+
+def test_a_project_of_somebody_else_is_tested_with_labs(
+    packages: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The plugin is found by itself; a test that fails shows what crossed the wire."""
+    project = tmp_path / "order_service"
+    shutil.copytree(ROOT / "tests" / "interop" / "lab" / "order_service", project)
+    environment = Environment(tmp_path / "env", f"{packages[0]}[pytest]")
+    environment.install(str(project))
+
+    assert "4 passed" in environment.run("pytest", "-q", project)
+    checks = project / "check_orders.py"
+    checks.write_text(checks.read_text().replace("times=2", "times=1"))
+    output = environment.run("pytest", "-q", project, code=1)
+    assert "Exchanges of kafka_lab" in output
+    assert "NOT_ENOUGH_REPLICAS" in output
+    environment.run("python", "-c", "import kdiag, sys; assert 'pytest' not in sys.modules")
 
 
 @pytest.mark.skipif(not IS_EXHAUSTIVE, reason="KDIAG_EXHAUSTIVE=1 installs the lowest versions")

@@ -78,7 +78,7 @@ OFFLINE: Final = (
     ('decode acks.pcap --filter "tcp"', "is for --live; --where chooses exchanges"),
     ("decode acks.pcap --promiscuous", "is for --live; --where chooses exchanges"),
     ("decode acks.pcap --color nope", "'nope' is not one of 'auto', 'always', 'never'."),
-    ("decode acks.pcap --nope", "No such option: --nope (Possible options: --group"),
+    ("decode acks.pcap --nope", "No such option: --nope (Possible options: --"),
     ("decode acks.pcap --summary --show 1", "choose one of --summary, --show and --explain"),
     ("decode acks.pcap --summary -o csv", "--output csv lists exchanges; the rest is text or JSON"),
     ("query", "Missing argument 'CAPTURE... SQL'."),

@@ -126,6 +126,14 @@ def test_a_user_without_rights_is_told_which_are_missing(
     assert (unnamed.code, unnamed.ids) == (0, [])
 
 
+def test_a_session_timeout_that_the_coordinator_refuses_is_found(secure: SecureCluster) -> None:
+    """Before a member is; the limits are the broker's own, whether or not it leads groups yet."""
+    quick = ("-X", "session.timeout.ms=3000", "-X", "heartbeat.interval.ms=1000")
+    done = said("check", secure.bootstrap, *quick, "-g", "billing")
+    found = dict(zip(done.ids, done.document["findings"], strict=True))
+    assert found["KD3011"]["evidence"]["min_ms"] == 6000
+
+
 @pytest.mark.parametrize("command", ["check", "find-coordinator orders"])
 def test_an_advertised_listener_that_leads_nowhere_is_named(
     command: str, get_kafka_jars: Callable[[str], Path], tmp_path: Path

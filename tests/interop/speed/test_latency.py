@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from delays.delaying_proxy import DelayingProxy
+from kdiag.probe import PROBE_PREFIX
 from programs.json_run import trusting
-from programs.kdiag_program import kdiag, kdiag_apart, start_kdiag
+from programs.kdiag_program import kdiag_apart, start_kdiag
 from real_kafka import kafka_jars
 from real_kafka.kafka_cluster import KafkaCluster, free_port_numbers
 from real_kafka.releases import USUAL
 from real_kafka.secure_cluster import Listener, SecureCluster
+from real_kafka.topic_changes import await_removal
 from real_kafka.wan_cluster import WanCluster
 from tiers.attempts import measure_again
 
@@ -81,15 +83,6 @@ def proxied(
         yield proxied
 
 
-def left_over(bootstrap: str) -> set[str]:
-    """Return the topics and groups of kdiag's own that are there."""
-    found: set[str] = set()
-    for request in ("Metadata", "ListGroups"):
-        done = kdiag("request", "-b", bootstrap, request, "--to", "all")
-        found |= set(re.findall(r"_kdiag_probe_\w+", done.out))
-    return found
-
-
 def test_everything_is_measured_and_nothing_is_left(proxied: ProxiedCluster) -> None:
     """Records with each acks, their way to a consumer, commits, and fetches of several kinds."""
     options = ["--sweep", "--min-bytes", "1,100000", "--max-wait", "100"]
@@ -106,7 +99,7 @@ def test_everything_is_measured_and_nothing_is_left(proxied: ProxiedCluster) -> 
         assert waits[1]["returned"]["at_wait_with_data"] == waits[1]["count"] > 0
 
     measure_again(measure, ATTEMPTS)
-    assert left_over(proxied.bootstrap) == set()
+    await_removal(proxied.bootstrap, PROBE_PREFIX)
 
 
 @pytest.mark.sampled(1)
@@ -173,13 +166,15 @@ def kafkas_own_median_ms(proxied: ProxiedCluster, acks: str) -> int:
         "record-size": "100",
     }
     arguments = [word for key, value in options.items() for word in (f"--{key}", value)]
-    command = kafka_jars.java_command(jars, "org.apache.kafka.tools.EndToEndLatency", *arguments)
+    tool = "org.apache.kafka.tools.EndToEndLatency"
+    command = kafka_jars.java_command(jars, tool, *arguments, is_measured=True)
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = re.search(r"50th = (\d+)", done.stdout)
     assert found is not None, done.stdout
     return int(found[1])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("acks", ["1", "all"])
 def test_the_median_is_that_of_kafkas_own_tool(proxied: ProxiedCluster, acks: str) -> None:
     """Within its resolution: it counts whole milliseconds."""
@@ -238,7 +233,7 @@ def test_an_end_before_its_time_tells_what_was_measured(
     assert (b"kdiag: interrupted; removed topic _kdiag_probe_" in err) == (expected != 6)
     found = Measured(process.returncode, json.loads(out))
     assert found.row("produce", "1")["count"] > 10
-    assert left_over(proxied.bootstrap) == set()
+    await_removal(proxied.bootstrap, PROBE_PREFIX)
 
 
 def test_a_listener_with_tls_and_a_login_is_measured_too(

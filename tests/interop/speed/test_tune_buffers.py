@@ -174,6 +174,7 @@ def test_on_loopback_buffers_make_no_difference(
     assert told["data"][0]["runs"] == []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", [releases.OLDEST, releases.NEWEST])
 def test_sizes_are_tried_with_tls_and_sasl_as_well(
     version: str,

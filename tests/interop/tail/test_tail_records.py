@@ -11,8 +11,9 @@ from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.configured_client import configured_client
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.clock import SystemClock
-from kdiag.probe.tail.follower import Tail, TailRequest
+from kdiag.probe.tail.follower import Tail
 from kdiag.probe.tail.offset_spec import parse_offsets
+from kdiag.probe.tail.placement import TailRequest
 from kdiag.probe.tail.topic_selection import parse_selector
 from kdiag.wire.records.record import BatchHeader, Record
 from kdiag.wire.records.writer import write_batch

@@ -14,8 +14,9 @@ from kdiag.client.configured_client import configured_client
 from kdiag.client.fetch.position import Notice, NoticeKind, PartitionKey
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.clock import SystemClock
-from kdiag.probe.tail.follower import Tail, TailRequest
+from kdiag.probe.tail.follower import Tail
 from kdiag.probe.tail.offset_spec import parse_offsets
+from kdiag.probe.tail.placement import TailRequest
 from kdiag.probe.tail.topic_selection import parse_selector
 
 _S_NS: Final = 1_000_000_000

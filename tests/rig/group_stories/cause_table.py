@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from group_stories.look_story import LookStory
 from group_stories.record_story import RecordStory, shared, topic_name
 from group_stories.recorded_groups import histories_of_lines
 from group_stories.story import GroupStory, client_of
@@ -22,6 +23,8 @@ COLUMNS: Final = (
     "broker's log, other groups",
     "records, classic group",
     "records, other groups",
+    "descriptions, classic group",
+    "descriptions, other groups",
 )
 _SURE: Final = (Confidence.LIKELY, Confidence.CERTAIN)
 _CLICKS: Final = frozenset({"clicks"})
@@ -47,6 +50,8 @@ def _told() -> Iterator[list[GroupHistory]]:
         yield [each for lines in texts for each in histories_of_lines(_dated(lines))]
     for tell in (_classic_records, _epoch_records):
         yield [each for story in tell() for each in histories_of_records(story.records, topic_name)]
+    yield [story.history for story in _classic_looks()]
+    yield [story.history for story in _epoch_looks()]
 
 
 def _surest(histories: list[GroupHistory]) -> dict[CauseKind, str]:
@@ -188,6 +193,53 @@ def _epoch_records() -> Iterator[RecordStory]:
         tell(story)
         story.epoch(3)
         yield story
+
+
+def _classic_looks() -> Iterator[LookStory]:
+    two = {"a": (0, 1), "b": (2, 3)}
+    tells: tuple[Callable[[LookStory], None], ...] = (
+        lambda story: story.classic({"a": (0, 1, 2, 3)}),
+        lambda story: story.classic({"a": (0, 1), "b": (2,), "c": (3,)}),
+        lambda story: story.classic(two, topic="ads"),
+        lambda story: story.classic(two, protocol="sticky"),
+        lambda story: story.classic({"a": (0, 1, 4), "b": (2, 3, 5)}),
+        lambda story: story.classic(two),
+        lambda story: story.classic({}, state="Empty", protocol=""),
+    )
+    for tell in tells:
+        story = LookStory()
+        story.classic(two)
+        story.classic(two, state="PreparingRebalance")
+        tell(story)
+        yield story
+    places: tuple[dict[str, Any], ...] = (
+        {"group_instance_id": "pod-1"},
+        {"client_id": "app", "client_host": "/10.0.0.7"},
+    )
+    for same in places:
+        story = LookStory()
+        story.classic({"a": (0, 1)}, **same)
+        story.classic({"a2": (0, 1)}, **same)
+        yield story
+
+
+def _epoch_looks() -> Iterator[LookStory]:
+    two = {"a": (0, 1), "b": (2, 3)}
+    tells: tuple[Callable[[LookStory], None], ...] = (
+        lambda story: story.consumer(5, {"a": (0, 1, 2, 3)}),
+        lambda story: story.consumer(5, {**two, "c": ()}),
+        lambda story: story.consumer(5, two, subscribed_topic_names=["ads"]),
+        lambda story: story.consumer(5, {"a": (0, 1, 4), "b": (2, 3, 5)}),
+    )
+    for tell in tells:
+        story = LookStory()
+        story.consumer(4, two)
+        tell(story)
+        yield story
+    story = LookStory()
+    story.consumer(4, {"a": (0, 1)}, instance_id="pod-1")
+    story.consumer(5, {"a2": (0, 1)}, instance_id="pod-1")
+    yield story
 
 
 def _dated(texts: tuple[str, ...]) -> list[str]:

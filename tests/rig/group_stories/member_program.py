@@ -2,8 +2,9 @@
 
     python member_program.py confluent localhost:9092 orders app-a clicks,ads
 
-polls until stdin ends, then leaves. A line of stdin is the list of topics to subscribe to from then
-on. Further arguments are settings of the client, `key=value`.
+polls until stdin ends, then leaves; librdkafka's prints partition and offset of each record. A line
+of stdin is the list of topics to subscribe to from then on. Further arguments are settings of the
+client, `key=value`.
 """
 
 import sys
@@ -66,7 +67,10 @@ def main() -> None:
     said: SimpleQueue[str] = SimpleQueue()
     Thread(target=_listen, args=(said,), daemon=True).start()
     while True:
-        consumer.poll(_POLL_S if library == "confluent" else _POLL_S * 1000)
+        if library == "confluent":
+            _print(consumer.poll(_POLL_S))
+        else:
+            consumer.poll(_POLL_S * 1000)
         try:
             line = said.get_nowait()
         except Empty:
@@ -75,6 +79,13 @@ def main() -> None:
             break
         consumer.subscribe(line.strip().split(","))
     consumer.close()
+
+
+def _print(message: Any) -> None:
+    """Print where a record was, at once."""
+    if message is not None and message.error() is None:
+        sys.stdout.write(f"{message.partition()} {message.offset()}\n")
+        sys.stdout.flush()
 
 
 def _listen(said: "SimpleQueue[str]") -> None:

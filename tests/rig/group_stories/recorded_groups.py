@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from folders import DATA
-from kdiag.diagnosis.rebalance.capture_events import CaptureEvents
+from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.diagnosis.rebalance.histories import histories_of
 from kdiag.diagnosis.rebalance.log_histories import histories_of_log
 from kdiag.diagnosis.rebalance.log_lines import read_lines

@@ -9,7 +9,7 @@ from kdiag.diagnosis.buffers.facts import (
     LoadKind,
     ProofRun,
 )
-from kdiag.net.tcp_info import SocketFacts
+from kdiag.net.tcp.tcp_info import SocketFacts
 
 MS = 1_000_000
 KIB = 1 << 10

@@ -3,7 +3,7 @@
 from kdiag.diagnosis.latency.fetch_waits import FetchTally, FetchWait
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
 from kdiag.diagnosis.latency.split import LatencySplit
-from kdiag.net.tcp_info import SocketFacts
+from kdiag.net.tcp.tcp_info import SocketFacts
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 
 US = 1_000

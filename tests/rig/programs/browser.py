@@ -1,10 +1,11 @@
 """A real browser, to see pages as people do: Chromium without a window."""
 
+import re
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from real_kafka.kafka_jars import UnavailableError
 
@@ -19,6 +20,20 @@ _OPTIONS: Final = (
     "--disable-sync",
 )
 _TIMEOUT_S: Final = 60
+_CONSOLE: Final = re.compile(r"CONSOLE.*?\] (.*)")
+_VIRTUAL_MS: Final = 20_000
+
+
+class UsedPage(NamedTuple):
+    """A page after a program used it.
+
+    Attributes:
+        dom: its elements as HTML.
+        console: what the browser, or the page, said to its developers.
+    """
+
+    dom: str
+    console: list[str]
 
 
 def require_browser() -> str:
@@ -46,3 +61,37 @@ def shown(page: Path) -> str:
             timeout=_TIMEOUT_S,
         )
     return done.stdout
+
+
+def used(page: Path, program: str, *options: str) -> UsedPage:
+    """Return a page after a program has used it: it runs in the page, once that says it is ready.
+
+    Args:
+        page: sets `data-ready` on its root element when everything is drawn.
+        program: statements of JavaScript, which may wait.
+        options: of the browser.
+    """
+    browser = require_browser()
+    waiting = (
+        "<script>(async () => { const root = document.documentElement;"
+        " while (!root.dataset.ready) await new Promise((done) => setTimeout(done, 50));"
+        f" {program} }})();</script></body>"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "page.html")
+        text = page.read_text(encoding="utf-8")
+        start, _, end = text.rpartition("</body>")
+        copy.write_text(f"{start}{waiting}{end}", encoding="utf-8")
+        done = subprocess.run(
+            [
+                browser,
+                *_OPTIONS,
+                *("--enable-logging=stderr", f"--virtual-time-budget={_VIRTUAL_MS}", *options),
+                *(f"--user-data-dir={folder}/profile", "--dump-dom", copy.as_uri()),
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=_TIMEOUT_S,
+        )
+    return UsedPage(done.stdout, _CONSOLE.findall(done.stderr))

@@ -1,9 +1,11 @@
 """Runs the program `kdiag`: inside the test, or as a process of its own."""
 
 import io
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
@@ -14,6 +16,12 @@ from kdiag_cli.app import app
 from kdiag_cli.output.terminal import Output
 from programs.child_program import ChildProgram
 
+_IN_TURNS: Final = """
+import json, sys
+from programs.kdiag_program import kdiag
+for line in sys.argv[1:]:
+    print(json.dumps(kdiag(*json.loads(line))), flush=True)
+"""
 COMMAND: Final = (sys.executable, "-c", "from kdiag_cli.__main__ import main; main()")
 
 
@@ -58,6 +66,19 @@ def kdiag_apart(*arguments: object) -> Done:
     with start_kdiag(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         out, err = process.communicate()
     return Done(process.returncode, out.decode(), err.decode())
+
+
+def kdiag_in_turns(*commands: Sequence[object]) -> list[Done]:
+    """Run the program several times in one process of its own, which starts Spark's JVM once."""
+    lines = [json.dumps(list(map(str, each))) for each in commands]
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", _IN_TURNS, *lines]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with ChildProgram(command, stdout=pipe, stderr=pipe, env=environment) as process:
+        out, err = process.communicate()
+    if process.returncode or err:
+        raise RuntimeError(err.decode())
+    return [Done(*json.loads(line)) for line in out.splitlines()]
 
 
 def start_kdiag(*arguments: object, **streams: Any) -> ChildProgram:

@@ -389,6 +389,6 @@ HAND_KEPT: Final = (
     ),
     HandKept("kdiag/client/config/keys.py", _settings),
     HandKept("kdiag/client/fetch/session.py: _NEWEST_BY_NAME", _without_topic_names),
-    HandKept("kdiag/report/sql/compat.sql", _minima),
+    HandKept("kdiag/report/sql/clients/compat.sql", _minima),
     HandKept("kdiag/pcap/kafka/frame_heuristics.py", _heuristics),
 )

@@ -6,11 +6,13 @@
 Every node is broker and controller at once. A node counts as up when its own log says so.
 """
 
+import random
 import signal
 import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from itertools import islice
 from pathlib import Path
 from threading import Condition, Event, Thread
 from types import TracebackType
@@ -31,6 +33,8 @@ _JVM_OPTIONS: Final = [
     "-Duser.timezone=UTC",
 ]
 _IS_UP: Final = "Kafka Server started"
+_PORTS: Final = range(20_000, 32_000)
+"""Below what Linux gives to whoever connects (32768 and up)."""
 _formatted: dict[tuple[object, ...], dict[Path, bytes]] = {}
 """The files of storages just formatted: the next node of the same version and number copies them,
 as a JVM more for each node is what starting a cluster would cost most."""
@@ -63,12 +67,14 @@ class KafkaCluster:
         version: Kafka's version.
         folder: where configurations and data are: `data-1` and so on.
         place: where the nodes run.
+        jvm_options: Java's options for the nodes; else they begin with the archive of classes.
         bootstrap: the brokers as clients take them.
         sasl_bootstrap: the same for SASL/PLAIN over plaintext; of use with `users` only.
         ports: the ports of each node.
     """
 
     place = Place()
+    jvm_options: Sequence[str] = ()
 
     def __init__(
         self,
@@ -139,6 +145,10 @@ class KafkaCluster:
         """End a node at once, as `kill -9` does; its data stays for `restart`."""
         self._nodes.pop(number).stop()
 
+    def shut_down(self, number: int) -> None:
+        """Have a node end as it should."""
+        self._nodes.pop(number).shut_down()
+
     def restart(self, number: int) -> None:
         """Start a node that was killed, with the data it has, and wait until it is up.
 
@@ -160,7 +170,9 @@ class KafkaCluster:
             self.kill(number)
 
     def _launch(self, number: int) -> "_Node":
-        self._nodes[number] = _Node(self._jars, self._config(number), self.place)
+        options = self.jvm_options or kafka_jars.archive_options(self._jars)
+        java = [*self.place.runner, "java", *_JVM_OPTIONS, *options, "-cp", f"{self._jars}/*"]
+        self._nodes[number] = _Node([*java, "kafka.Kafka", str(self._config(number))])
         return self._nodes[number]
 
     def _config(self, number: int) -> Path:
@@ -239,13 +251,13 @@ class KafkaCluster:
 class _Node:
     """One Kafka process, and a thread that reads its log."""
 
-    def __init__(self, jars: Path, config: Path, place: Place) -> None:
+    def __init__(self, command: Sequence[str]) -> None:
         self._log: list[str] = []
         self._has_said = Condition()
         self._is_up = False
         self._up_or_ended = Event()
         self._process = subprocess.Popen(
-            [*place.runner, "java", *_JVM_OPTIONS, "-cp", f"{jars}/*", "kafka.Kafka", str(config)],
+            command,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -289,6 +301,12 @@ class _Node:
         """Send the process a signal."""
         self._process.send_signal(number)
 
+    def shut_down(self) -> None:
+        """Ask the process to end, and wait until it has."""
+        self._process.terminate()
+        self._process.wait(_START_TIMEOUT_S)
+        self._reader.join()
+
     def stop(self) -> None:
         """End the process at once: its data is thrown away."""
         self._process.kill()
@@ -316,9 +334,16 @@ def free_ports(nodes: int) -> list[Ports]:
 
 
 def free_port_numbers(count: int) -> list[int]:
-    """Return different ports that nobody listens on now."""
-    with ExitStack() as opened:
-        sockets = [opened.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+    """Return different ports that nobody listens on now.
+
+    No connection is given one of them as its own port before it is used: those lie higher.
+    """
+    ports = random.SystemRandom().sample(_PORTS, len(_PORTS))
+    return list(islice(filter(_is_free, ports), count))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as opened, suppress(OSError):
+        opened.bind(("127.0.0.1", port))
+        return True
+    return False

@@ -48,15 +48,41 @@ def jars(version: str) -> Path:
         UnavailableError: if Java or Maven is missing, or Maven cannot fetch.
     """
     require_programs("java")
-    folder = library_folder() / version
+    folder = library_folder().resolve() / version
     if not folder.is_dir():
         _fetch(version, folder)
     return folder
 
 
-def java_command(folder: Path, program: str, *arguments: str) -> list[str]:
-    """Return the command that runs a class, or a single source file, with the jars of `folder`."""
-    return ["java", "-XX:+UseSerialGC", "-cp", f"{folder}/*", program, *arguments]
+def class_archive(folder: Path) -> Path:
+    """Return where the archive of the classes in `folder` is, though it may not be there."""
+    return folder.parent / "classes" / f"{folder.name}.jsa"
+
+
+def archive_options(folder: Path) -> list[str]:
+    """Return the options that have Java begin with the archive of classes, if it is there."""
+    archive = class_archive(folder)
+    if not archive.is_file():
+        return []
+    quiet = ("-Xlog:disable", "-Xlog:all=off")  # one that does not fit is passed over in silence
+    return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", *quiet]
+
+
+def java_command(
+    folder: Path, program: str, *arguments: str, is_measured: bool = False
+) -> list[str]:
+    """Return the command that runs a class, or a single source file, with the jars of `folder`.
+
+    Args:
+        folder: of the jars.
+        program: the class, or the source file.
+        arguments: of the program.
+        is_measured: whether its speed matters; others do not live long enough for the better
+            compiler, which takes half of their CPU time.
+    """
+    compiler = () if is_measured else ("-XX:TieredStopAtLevel=1",)
+    options = ("-XX:+UseSerialGC", *compiler, *archive_options(folder))
+    return ["java", *options, "-cp", f"{folder}/*", program, *arguments]
 
 
 def _fetch(version: str, folder: Path) -> None:

@@ -52,5 +52,7 @@ class PerfTools:
 
     def _run(self, tool: str, *arguments: str) -> str:
         where = ("--bootstrap-server", self._wan.bootstrap, "--topic", self._topic)
-        command = kafka_jars.java_command(self._jars, f"{_TOOLS}.{tool}", *where, *arguments)
+        command = kafka_jars.java_command(
+            self._jars, f"{_TOOLS}.{tool}", *where, *arguments, is_measured=True
+        )
         return self._wan.run(command).stdout

@@ -73,6 +73,15 @@ _LOGIN_MODULES: Final = {
     "oauthbearer": f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule",
 }
 
+_QUICK_GROUPS: Final = {
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.min.heartbeat.interval.ms": "200",
+    "group.consumer.heartbeat.interval.ms": "300",
+    "group.consumer.assignment.interval.ms": "0",
+}
+"""Groups of the consumer protocol notice soon that a member is dead."""
+
 
 class SecureCluster(KafkaCluster):
     """Real Kafka nodes with every kind of listener, which run while the `with` block does.
@@ -131,6 +140,7 @@ class SecureCluster(KafkaCluster):
         protocols = [f"{name}:{protocol}" for name, protocol in _PROTOCOLS.items()]
         return {
             **super().node_properties(number),
+            **_QUICK_GROUPS,
             "listeners": f"{clients},CONTROLLER://127.0.0.1:{controller}",
             "advertised.listeners": clients,
             "listener.security.protocol.map": ",".join([*protocols, "CONTROLLER:PLAINTEXT"]),

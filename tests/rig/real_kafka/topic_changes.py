@@ -1,5 +1,6 @@
 """What happens to topics: leaders move, partitions come, records go, rights are given and taken."""
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclPermissionType,
     AdminClient,
     NewPartitions,
+    OffsetSpec,
     ResourcePatternType,
     ResourceType,
 )
@@ -38,7 +40,10 @@ def admin(bootstrap: str) -> AdminClient:
 
 
 def await_topic(bootstrap: str, topic: str, partitions: int) -> None:
-    """Wait until every broker knows so many partitions of a topic and their leaders."""
+    """Wait until every broker knows so many partitions of a topic, and all leaders answer.
+
+    A broker names itself as the leader a moment before it has opened the log.
+    """
     with _client(bootstrap) as client:
         client.connect()
         known: list[int] = []
@@ -47,6 +52,33 @@ def await_topic(bootstrap: str, topic: str, partitions: int) -> None:
             answers = client.ask_all(questions, MetadataResponse).values()
             told = [each.body.topics[0].partitions if each.body else [] for each in answers]
             known = [sum(each.leader_id >= 0 for each in found) for found in told]
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    asked = {TopicPartition(topic, number): latest for number in range(partitions)}
+    asking = admin(bootstrap)
+    until_s = time.monotonic() + _TIMEOUT_S
+    while any(each.exception(_TIMEOUT_S) for each in asking.list_offsets(asked).values()):
+        if time.monotonic() > until_s:
+            raise TimeoutError(f"{topic}: a leader does not answer")
+
+
+def listed(bootstrap: str, prefix: str) -> list[str]:
+    """Return the topics and groups that brokers list now and whose names begin so."""
+    asking = admin(bootstrap)
+    groups = asking.list_consumer_groups().result(_TIMEOUT_S).valid
+    names = [*asking.list_topics(timeout=_TIMEOUT_S).topics, *(each.group_id for each in groups)]
+    return [each for each in names if each.startswith(prefix)]
+
+
+def await_removal(bootstrap: str, prefix: str) -> None:
+    """Wait until brokers list none such: they learn a moment later that a topic is deleted.
+
+    Raises:
+        TimeoutError: with those that are left.
+    """
+    until_s = time.monotonic() + _TIMEOUT_S
+    while left := listed(bootstrap, prefix):
+        if time.monotonic() > until_s:
+            raise TimeoutError(f"{left} are there still")
 
 
 def _client(bootstrap: str) -> ClusterClient:

@@ -6,8 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.exchange.context.topic_names import TopicNames
-from kdiag.pcap.decoder import decode_capture
+from kdiag.exchange.model import Connection, Exchange
+from kdiag.pcap.decoder import decode_reader
+from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.report.arrow import TableBatches, arrow_schema
 from kdiag.report.engine import open_tables
@@ -22,13 +25,35 @@ def tables_of(
 ) -> dict[str, pa.Table]:
     """Return the tables of captures by name."""
     batches: dict[str, list[pa.RecordBatch]] = {table.name: [] for table in choice.tables}
-    tables = TableBatches(lambda name, batch: batches[name].append(batch), TopicNames(), choice)
-    for item in decode_capture(list(files), keylog=KeyLog.parse(keylog)):
+    names = TopicNames()
+    groups = CaptureEvents(names.name)
+    tables = TableBatches(
+        lambda name, batch: batches[name].append(batch), names, choice, groups=groups
+    )
+    reader = CaptureReader(list(files))
+    for item in decode_reader(reader, keylog=KeyLog.parse(keylog)):
         tables.add(item)
+    for each in reader.files:
+        tables.capture(each)
     tables.flush()
     return {
         table.name: pa.Table.from_batches(batches[table.name], arrow_schema(table))
         for table in choice.tables
+    }
+
+
+def tables_of_items(*items: Exchange | Connection) -> dict[str, pa.Table]:
+    """Return the tables of exchanges and connections."""
+    batches: dict[str, list[pa.RecordBatch]] = {each.name: [] for each in WITHOUT_BODIES.tables}
+    tables = TableBatches(
+        lambda name, batch: batches[name].append(batch), TopicNames(), WITHOUT_BODIES
+    )
+    for item in items:
+        tables.add(item)
+    tables.flush()
+    return {
+        table.name: pa.Table.from_batches(batches[table.name], arrow_schema(table))
+        for table in WITHOUT_BODIES.tables
     }
 
 

@@ -77,8 +77,9 @@ class GroupCluster(LogCluster):
         commits: Mapping[tuple[str, int], int],
         members: Mapping[str, Sequence[int]] = {},
         state: str = "",
+        topic: str = TOPIC,
     ) -> DescribedGroup:
-        """Add a classic group; members own partitions of `orders`."""
+        """Add a classic group; members own partitions of a topic."""
         state = state or ("Stable" if members else "Empty")
         self.listed[name] = ListedGroup(name, "consumer", state, "Classic")
         described = DescribedGroup(
@@ -91,8 +92,8 @@ class GroupCluster(LogCluster):
                     member_id=each,
                     client_id=each.upper(),
                     client_host="/10.0.0.1",
-                    member_metadata=subscription(TOPIC),
-                    member_assignment=assignment(TOPIC, owned),
+                    member_metadata=subscription(topic),
+                    member_assignment=assignment(topic, owned),
                 )
                 for each, owned in members.items()
             ],

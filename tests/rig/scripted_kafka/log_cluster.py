@@ -132,7 +132,7 @@ class LogCluster(ScriptedCluster):
         """Start all brokers."""
         super().__enter__()
         for number, broker in self.brokers.items():
-            broker.on("Fetch", self._for(number, self._fetch))
+            broker.on("Fetch", self._for(number, self.answer_fetch))
             broker.on("ListOffsets", self._for(number, self._list_offsets))
             broker.on("OffsetForLeaderEpoch", self._for(number, self._end_of_epoch))
         return self
@@ -184,7 +184,8 @@ class LogCluster(ScriptedCluster):
             return log.error
         return "NONE" if number in {log.leader, log.preferred} else "NOT_LEADER_OR_FOLLOWER"
 
-    def _fetch(self, number: int, received: Received) -> None:
+    def answer_fetch(self, number: int, received: Received) -> None:
+        """Answer a Fetch as a broker with the logs that it leads."""
         request = received.message()
         assert isinstance(request, FetchRequest)
         names = {log.topic_id: key.topic for key, log in self.logs.items()}

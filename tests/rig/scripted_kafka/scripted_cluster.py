@@ -7,10 +7,10 @@ with ScriptedCluster(3) as cluster, cluster.client() as client:
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Self
+from typing import Final, Self
 
 from kdiag.client.cluster_client import ClusterClient, ClusterSettings
-from kdiag.clock import SystemClock
+from kdiag.clock import Clock, SystemClock
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel
 from kdiag.net.transport import PlaintextTransport
@@ -22,6 +22,8 @@ from kdiag.wire.api.metadata import (
 )
 from kdiag.wire.error_code import CODE_BY_NAME
 from scripted_kafka.scripted_broker import Received, Reply, ScriptedBroker
+
+_SETTINGS: Final = ClusterSettings(())
 
 
 class ScriptedCluster:
@@ -59,16 +61,18 @@ class ScriptedCluster:
             broker.on(name, reply)
 
     @contextmanager
-    def client(self) -> Iterator[ClusterClient]:
+    def client(
+        self, clock: Clock | None = None, settings: ClusterSettings = _SETTINGS
+    ) -> Iterator[ClusterClient]:
         """Return a client that has learnt of the cluster."""
-        clock = SystemClock()
+        clock = clock or SystemClock()
         servers = [("127.0.0.1", each.port) for each in self.brokers.values()]
 
         def make(channel_id: str, sock: object, peer: str, _host: str) -> Channel:
             transport = PlaintextTransport(sock, peer)  # type: ignore[arg-type]
             return Channel(channel_id, transport, NoAuthenticator(), clock)
 
-        with ClusterClient(ClusterSettings(servers), make, clock) as client:
+        with ClusterClient(settings._replace(servers=servers), make, clock) as client:
             client.connect()
             yield client
 

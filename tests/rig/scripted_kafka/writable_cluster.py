@@ -147,7 +147,7 @@ class WritableCluster(LogCluster):
             log.end += count
             self._changed.notify_all()
 
-    def _fetch(self, number: int, received: Received) -> None:
+    def answer_fetch(self, number: int, received: Received) -> None:
         """Answer once there is enough, or the wait is over."""
         request = received.message()
         assert isinstance(request, FetchRequest)
@@ -166,7 +166,7 @@ class WritableCluster(LogCluster):
             while size() < request.min_bytes and not self._is_ending:
                 if not self._changed.wait(max(0.0, until_s - time.monotonic())):
                     break
-        super()._fetch(number, received)
+        super().answer_fetch(number, received)
 
     def _find(self, received: Received) -> None:
         request = received.message()

@@ -3,6 +3,8 @@
 It behaves as the real ones do: what is not there is 0 bytes, the end of the stream is an error.
 """
 
+import os
+
 from kdiag.net.transport import EndOfStreamError
 
 
@@ -70,6 +72,10 @@ class MemoryTransport:
         self._held += bytes(data[:count])
         self.flush()
         return count
+
+    def transfer_from(self, fd: int, position: int, count: int) -> int:
+        """Take as much of a file as there is room for."""
+        return self.write(memoryview(os.pread(fd, count, position)))
 
     def flush(self) -> bool:
         """Send what is held, unless it is held back."""

@@ -38,10 +38,14 @@ def archive() -> Path:
 
 def use() -> None:
     """Have every driver that is started from here on begin with the archive, if it is there."""
-    options = _QUICK
-    if archive().is_file():
-        options = f"{_QUICK} -XX:SharedArchiveFile={archive()} -Xshare:auto {_QUIET}"
-    os.environ.setdefault(_SUBMIT_ARGS, _submit_args(options))
+    os.environ.setdefault(_SUBMIT_ARGS, _submit_args(java_options()))
+
+
+def java_options() -> str:
+    """Return the options of Java with which the parts of Spark start quickly."""
+    if not archive().is_file():
+        return _QUICK
+    return f"{_QUICK} -XX:SharedArchiveFile={archive()} -Xshare:auto {_QUIET}"
 
 
 def _submit_args(options: str) -> str:

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from unittest.mock import patch
 from zlib import crc32
 
@@ -11,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import dataset
 
+from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.exchange.context.topic_names import TopicNames
-from kdiag.pcap.decoder import CaptureDecoder, Item, decode_capture
+from kdiag.pcap.decoder import CaptureDecoder, Item, decode_reader
 from kdiag.pcap.look_ahead import learn_all_names
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tls.keylog import KeyLog
@@ -22,6 +24,13 @@ from kdiag.pipeline.decode import (
     RunPart,
     decode_rows,
     resolve_unsure,
+)
+from kdiag.pipeline.group_rows import (
+    OF_ALL,
+    GroupFrames,
+    divide_groups,
+    of_part,
+    tabulate_groups,
 )
 from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
@@ -46,7 +55,12 @@ from kdiag.report.arrow import TableBatches
 from kdiag.report.tables.catalog import RUN_COLUMNS, TABLES, TableChoice
 
 CHOICE: Final = TableChoice(bodies=True, records=True)
-TABLE_NAMES: Final = ("exchanges", "batches", "records", "connections", "gaps")
+TABLE_NAMES: Final = (
+    *("exchanges", "batches", "records", "connections", "gaps"),
+    "latency_minutes",
+    *("rebalances", "members", "captures"),
+)
+GROUP_PARTS: Final = 3
 
 Tables = dict[str, list[pa.RecordBatch]]
 
@@ -62,21 +76,25 @@ def in_one_process(
         links_sightings: whether a connection that is seen between other ends again counts once,
             which takes all connections: the pipeline lists it each time.
     """
-    decode = decode_capture if links_sightings else decode_unlinked
     tables: Tables = defaultdict(list)
     names = TopicNames()
     learn_all_names(names, files, keylog=KeyLog.parse(keylog))
-    batches = TableBatches(lambda name, batch: tables[name].append(batch), names, CHOICE)
+    groups = CaptureEvents(names.name)
+    emit = partial(_append, tables)
+    batches = TableBatches(emit, names, CHOICE, groups=groups)
+    decode = decode_reader if links_sightings else decode_unlinked
     with patch("kdiag.pcap.files.merge.MAX_MERGED", 1):
-        for item in decode(files, keylog=KeyLog.parse(keylog)):
+        reader = CaptureReader(files)
+        for item in decode(reader, keylog=KeyLog.parse(keylog)):
             batches.add(item)
+    for each in reader.files:
+        batches.capture(each)
     batches.flush()
     return tables
 
 
-def decode_unlinked(files: Sequence[Path], *, keylog: KeyLog) -> Iterator[Item]:
+def decode_unlinked(reader: CaptureReader, *, keylog: KeyLog) -> Iterator[Item]:
     """Yield what captures hold, each connection as often as it is seen."""
-    reader = CaptureReader(files)
     keylog.look_ahead = reader.find_secrets
     decoder = CaptureDecoder(reader.addresses.endpoint_text, keylog=keylog)
     for batch in reader.read_segments():
@@ -100,7 +118,12 @@ def in_parts(
 ) -> Tables:
     """Return the tables that so many parts make, of splits of so many bytes."""
     outcome = decoded(files, parts, split_bytes, keylog, is_indexed=is_indexed)
-    return tabulated(outcome, MappedFiles(list(map(str, files))))
+    tables = tabulated(outcome, MappedFiles(list(map(str, files))))
+    batches = TableBatches(partial(_append, tables), TopicNames(), CHOICE)
+    for file in files:
+        batches.capture(walk(str(file), split_bytes).file)
+    batches.flush()
+    return tables
 
 
 def decoded(
@@ -175,9 +198,19 @@ def tabulated(outcome: Tables, files: MappedFiles = NO_FILES) -> Tables:
         sessions = read_sessions(follow_sessions(ordered.to_batches()))
     found = read_names(outcome["names"])
     names = topic_names({topic_id: name for topic_id, (_, name) in found.items()})
-    batches = TableBatches(lambda name, batch: tables[name].append(batch), names, CHOICE)
+    batches = TableBatches(partial(_append, tables), names, CHOICE)
     tabulate(outcome["frames"], sessions, batches, files)
+    divided: Tables = defaultdict(list)
+    divide_groups(outcome["frames"], GROUP_PARTS, partial(_append, divided), files)
+    for part in range(GROUP_PARTS):
+        frames = [*divided[of_part(part)], *divided[OF_ALL]]
+        of_groups = GroupFrames(frames, outcome["frames"], files)
+        tabulate_groups(of_groups, names, partial(_append, tables), lambda _: None)
     return tables
+
+
+def _append(tables: Tables, name: str, batch: pa.RecordBatch) -> None:
+    tables[name].append(batch)
 
 
 def read_tables(folder: Path) -> Tables:
@@ -199,4 +232,17 @@ def comparable(batches: list[pa.RecordBatch]) -> list[str]:
     for row in rows:
         for name in (*RUN_COLUMNS, "capture_file", "run"):
             row.pop(name, None)
-    return sorted(repr(sorted(row.items())) for row in rows)
+    return sorted(repr(sorted(row.items())) for row in _added_up(rows))
+
+
+def _added_up(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows with counts that add up, if these are such, as one for each of the same kind."""
+    name = TABLES["latency_minutes"].sum
+    if not rows or name not in rows[0]:
+        return rows
+    sums: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        answers = row.pop(name)
+        key = tuple(row.items())
+        sums[key] = sums.get(key, 0) + answers
+    return [{**dict(key), name: answers} for key, answers in sums.items()]

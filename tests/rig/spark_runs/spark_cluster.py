@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,10 @@ from typing import Final
 
 import pyspark
 
-_HOME: Final = Path(pyspark.__file__).parent
+from real_kafka.kafka_cluster import free_port_numbers
+from spark_runs.class_archive import java_options
+
+SPARK_HOME: Final = Path(pyspark.__file__).parent
 _CLASS: Final = "org.apache.spark.deploy"
 _EXECUTOR: Final = b"CoarseGrainedExecutorBackend"
 _HOST: Final = "127.0.0.1"
@@ -48,7 +50,8 @@ class SparkCluster:
 @contextmanager
 def spark_cluster(folder: Path, workers: int) -> Iterator[SparkCluster]:
     """Run a cluster of workers with a core each, whose files go into a folder."""
-    port, web_port = _free_port(), _free_port()
+    ports = iter(free_port_numbers(2 + 2 * workers))
+    port, web_port = next(ports), next(ports)
     url = f"spark://{_HOST}:{port}"
     started: list[subprocess.Popen[bytes]] = []
     come: list[Event] = []
@@ -58,7 +61,7 @@ def spark_cluster(folder: Path, workers: int) -> Iterator[SparkCluster]:
         for number in range(workers):
             place = folder / f"work-{number}"
             options = ("--cores", 1, "--memory", "1500m", "--work-dir", place)
-            free = ("--port", _free_port(), "--webui-port", _free_port())
+            free = ("--port", next(ports), "--webui-port", next(ports))
             started.append(_start(folder, "worker.Worker", url, *free, *options))
             come.append(_watch(started[-1], folder / f"worker-{number}.log"))
         if not all(each.wait(_DEADLINE_S) for each in come):
@@ -72,13 +75,14 @@ def spark_cluster(folder: Path, workers: int) -> Iterator[SparkCluster]:
 
 def _start(folder: Path, name: str, *arguments: object) -> "subprocess.Popen[bytes]":
     environment = {
-        **os.environ,
-        "SPARK_HOME": str(_HOME),
+        **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        "SPARK_HOME": str(SPARK_HOME),
         "SPARK_LOCAL_IP": _HOST,
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": java_options(),
         "SPARK_LOCAL_DIRS": str(folder / "scratch"),
     }
-    command = [_HOME / "bin" / "spark-class", f"{_CLASS}.{name}", "--host", _HOST, *arguments]
+    command = [SPARK_HOME / "bin" / "spark-class", f"{_CLASS}.{name}", "--host", _HOST, *arguments]
     return subprocess.Popen(
         list(map(str, command)),
         env=environment,
@@ -102,10 +106,3 @@ def _watch(process: "subprocess.Popen[bytes]", log: Path) -> Event:
 
     Thread(target=read, daemon=True).start()
     return has_come
-
-
-def _free_port() -> int:
-    with socket.socket() as opened:
-        opened.bind((_HOST, 0))
-        port: int = opened.getsockname()[1]
-        return port

@@ -8,8 +8,12 @@ So every other worker begins at the last one:
     gw1            ... d e f    rewrites f, e, d   and finds c, b, a there
 
 A run of `real` tests alone reads only files that have such.
+
+What is collected lives as long as the run. So the garbage collector looks at none of it, neither
+while it comes nor later: that took a twelfth of the CPU time of small tests.
 """
 
+import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -24,6 +28,16 @@ _REAL_MARK: Final = "mark.real"
 
 class Collection:
     """A plugin that says which files a worker reads, and in which order."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> Generator[None, object, object]:
+        """Keep what is collected from the garbage collector."""
+        gc.disable()
+        try:
+            return (yield)
+        finally:
+            gc.freeze()
+            gc.enable()
 
     def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
         """Leave out a file without `real` tests where only these are wanted."""

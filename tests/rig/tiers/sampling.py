@@ -17,16 +17,11 @@ IS_CI: Final = os.environ.get("CI") == "true"
 IS_EXHAUSTIVE: Final = os.environ.get("KDIAG_EXHAUSTIVE") == "1"
 SEED: Final = os.environ.setdefault("KDIAG_SEED", str(random.SystemRandom().randrange(1 << 32)))
 
-_CI_FACTOR: Final = 2
-"""How many times more cases CI draws."""
-
 T = TypeVar("T")
 
 
 def sample(name: str, cases: Sequence[T], count: int) -> Sequence[T]:
     """Return so many of the cases in their order, or all of them; each name draws its own."""
-    if IS_CI:
-        count *= _CI_FACTOR
     if IS_EXHAUSTIVE or count >= len(cases):
         return cases
     drawn = random.Random(f"{SEED} {name}").sample(range(len(cases)), count)

@@ -3,19 +3,16 @@
 import re
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.model import Connection, Exchange
-from kdiag.report.arrow import TableBatches, arrow_schema
 from kdiag.report.sql_report import load_report, report_names
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.catalog import API_BY_KEY, APIS
-from recordings.capture_tables import WITHOUT_BODIES, report_rows
+from recordings.capture_tables import report_rows, tables_of_items
 from recordings.exchange_maker import START_NS, make_connection, make_exchange, whole_frame
 
 PRODUCE, METADATA, FIND_COORDINATOR, JOIN_GROUP, SASL_HANDSHAKE, DELETE_GROUPS = (
@@ -28,21 +25,6 @@ PRODUCE, METADATA, FIND_COORDINATOR, JOIN_GROUP, SASL_HANDSHAKE, DELETE_GROUPS =
 )
 SHARE_FETCH = 78
 RESTORED = (METADATA, FIND_COORDINATOR, JOIN_GROUP, SASL_HANDSHAKE, DELETE_GROUPS)
-
-
-def tables_of_items(*items: Exchange | Connection) -> dict[str, pa.Table]:
-    """Return the tables of exchanges and connections."""
-    batches: dict[str, list[pa.RecordBatch]] = {each.name: [] for each in WITHOUT_BODIES.tables}
-    tables = TableBatches(
-        lambda name, batch: batches[name].append(batch), TopicNames(), WITHOUT_BODIES
-    )
-    for item in items:
-        tables.add(item)
-    tables.flush()
-    return {
-        table.name: pa.Table.from_batches(batches[table.name], arrow_schema(table))
-        for table in WITHOUT_BODIES.tables
-    }
 
 
 def asked(api_key: int, version: int, **changes: Any) -> Exchange:
@@ -142,10 +124,8 @@ def test_clients_are_told_apart_by_host_id_and_library() -> None:
     ]
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.integers(0, 5_000_000), min_size=1, max_size=300))
-def test_percentiles_are_answers_of_that_rank(latencies_ns: list[int]) -> None:
-    """The smallest answer that so many of a hundred are not slower than."""
+def answered_after(latencies_ns: list[int], apart_ns: int = 0) -> list[Exchange]:
+    """Return heartbeats with these latencies, which began one after the other."""
     exchanges = []
     for number, latency_ns in enumerate(latencies_ns):
         exchange = make_exchange(
@@ -153,20 +133,57 @@ def test_percentiles_are_answers_of_that_rank(latencies_ns: list[int]) -> None:
         )
         assert exchange.request is not None
         assert exchange.response is not None
-        exchange.response.first_byte_ns = START_NS + latency_ns
+        exchange.request.first_byte_ns = START_NS + number * apart_ns
+        exchange.request.last_byte_ns = exchange.request.first_byte_ns
+        exchange.response.first_byte_ns = exchange.request.last_byte_ns + latency_ns
         exchanges.append(exchange)
-    (row,) = report_rows(tables_of_items(*exchanges), "latency")
+    return exchanges
+
+
+def percentile(ordered: list[int], part: int) -> int:
+    """Return the smallest that so many of a thousand are not larger than."""
+    return next(
+        each
+        for each in ordered
+        if sum(other <= each for other in ordered) * 1000 >= part * len(ordered)
+    )
+
+
+PERCENTILES = (("p50_us", 500), ("p90_us", 900), ("p99_us", 990), ("p999_us", 999))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(0, 5_000_000), min_size=1, max_size=300))
+def test_percentiles_are_answers_of_that_rank(latencies_ns: list[int]) -> None:
+    """The smallest answer that so many of a hundred are not slower than."""
+    tables = tables_of_items(*answered_after(latencies_ns))
+    (row,) = report_rows(tables, "latency")
+    (counted,) = report_rows(tables, "latency_over_time")
     ordered = sorted(latencies_ns)
 
-    assert row["answers"] == len(ordered)
-    for name, part in (("p50_us", 500), ("p90_us", 900), ("p99_us", 990), ("p999_us", 999)):
-        expected = next(
-            each
-            for each in ordered
-            if sum(other <= each for other in ordered) * 1000 >= part * len(ordered)
-        )
-        assert row[name] == expected / 1000
+    assert row["answers"] == counted["answers"] == len(ordered)
+    for name, part in PERCENTILES:
+        expected = percentile(ordered, part) / 1000
+        assert row[name] == expected
+        assert counted[name] == pytest.approx(expected, rel=1 / 128), "the middle of its bucket"
     assert (row["least_us"], row["most_us"]) == (ordered[0] / 1000, ordered[-1] / 1000)
+
+
+def test_minutes_of_latency_add_up_to_any_time() -> None:
+    """Percentiles of an hour are not those of its minutes: all of its answers count."""
+    latencies_ns = [1_000_000 * (number + 1) for number in range(120)]
+    tables = tables_of_items(*answered_after(latencies_ns, 60 * 10**9))
+
+    for minutes, rows in ((1, 120), (60, 3), (0, 1)):
+        found = report_rows(tables, "latency_over_time", minutes=str(minutes))
+        assert abs(len(found) - rows) <= (minutes == 60), "an hour may begin amid them"
+        at = 0
+        for row in found:
+            own = latencies_ns[at : at + row["answers"]]
+            at += row["answers"]
+            for name, part in PERCENTILES:
+                assert row[name] * 1000 == pytest.approx(percentile(own, part), rel=1 / 128)
+        assert at == len(latencies_ns)
 
 
 @pytest.mark.parametrize("name", report_names())

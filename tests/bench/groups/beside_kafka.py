@@ -1,6 +1,6 @@
 """Measures `kdiag groups` of 5,000 groups against Kafka's own tool, in turns.
 
-    PYTHONPATH=tests/rig python tests/bench/groups.py [--rounds 3] [--groups 5000]
+    PYTHONPATH=tests/rig python tests/bench/groups/beside_kafka.py [--rounds 3] [--groups 5000]
 
 starts three real brokers and makes groups that have committed offsets of 20 partitions each. Both
 programs tell the lag of every partition of every group. Prints a Markdown table: the median CPU and
@@ -140,7 +140,10 @@ def main() -> None:
         tool = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
         where = ("--bootstrap-server", cluster.bootstrap, "--describe", "--all-groups")
         ours = [str(_KDIAG), "groups", "-b", cluster.bootstrap, "-o", "json", "--no-times"]
-        commands = {OURS: ours, THEIRS: kafka_jars.java_command(jars, tool, *where)}
+        commands = {
+            OURS: ours,
+            THEIRS: kafka_jars.java_command(jars, tool, *where, is_measured=True),
+        }
         costs: dict[str, list[Cost]] = {name: [] for name in commands}
         for _ in range(options.rounds):
             for name, command in commands.items():

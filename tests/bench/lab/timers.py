@@ -1,6 +1,6 @@
 """Measures the timing wheel against a heap and against Python's `sched`, in turns.
 
-    PYTHONPATH=tests/rig python tests/bench/timers.py [--rounds 3]
+    PYTHONPATH=tests/rig python tests/bench/lab/timers.py [--rounds 3]
 
 adds 10**3 to 10**6 timers of up to a minute, cancels nine of ten, as a purgatory does, and has time
 pass until the rest have run. Prints a Markdown table: the microseconds that each step takes for one
@@ -18,8 +18,8 @@ from random import Random
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from kdiag.clock import NS_PER_MS, NS_PER_S, ManualClock
-from kdiag.timer.system_timer import SystemTimer
-from kdiag.timer.wheel import TimerTask
+from kdiag.lab.timer.system_timer import SystemTimer
+from kdiag.lab.timer.wheel import TimerTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
