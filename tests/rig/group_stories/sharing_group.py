@@ -73,6 +73,7 @@ class SharingGroup:
         self._opened = ExitStack()
         self._members: dict[str, ChildProgram] = {}
         self._threads: list[Thread] = []
+        self._speaking: set[str] = set()
         self.changes: dict[str, list[Change]] = defaultdict(list)
         self.ends_ns: dict[str, int] = {}
         self._client = client_of(bootstrap)
@@ -169,6 +170,7 @@ class SharingGroup:
         self._opened.callback(member.kill)
         thread = Thread(target=self._listen, args=[name, member.stdout], daemon=True)
         self._threads.append(thread)
+        self._speaking.add(name)
         thread.start()
 
     def _listen(self, name: str, lines: Any) -> None:
@@ -212,8 +214,8 @@ class SharingGroup:
         }
 
     def _agree(self, shares: dict[str, frozenset[int]]) -> bool:
-        """Return whether members say the same of themselves."""
-        return all(self._owned(name) == shares[name] for name in shares if name in self.changes)
+        """Return whether members say the same of themselves; those of Java say nothing."""
+        return all(self._owned(name) == shares[name] for name in shares if name in self._speaking)
 
     def _owned(self, name: str) -> frozenset[int]:
         owned: frozenset[int] = frozenset()

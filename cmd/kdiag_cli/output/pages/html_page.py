@@ -47,13 +47,14 @@ _CONFIG: Final[dict[str, Any]] = {
     "range": {"category": list(_COLOURS)},
 }
 _STYLE: Final = """
-body { font: 15px/1.5 sans-serif; color: #222; max-width: 60rem;
+body { font: 15px/1.5 sans-serif; color: #222; max-width: 76rem;
        margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin-top: 2rem }
 svg { max-width: 100%; height: auto; overflow: visible }
 .wide { overflow-x: auto }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.9rem }
-th, td { text-align: left; padding: 0.2rem 0.8rem 0.2rem 0; border-bottom: 1px solid #ddd }
+p { max-width: 60rem }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.8rem }
+th, td { text-align: left; padding: 0.2rem 0.6rem 0.2rem 0; border-bottom: 1px solid #ddd }
 td { overflow-wrap: break-word }
 .number { text-align: right }
 td.short { white-space: nowrap }
