@@ -15,7 +15,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from kdiag.clock import NS_PER_MS
-from kdiag.diagnosis.traffic.ledgers import Again, Asker, Case, Ledgers, client_of, findings_of
+from kdiag.diagnosis.traffic.ledgers import (
+    Again,
+    Asker,
+    ByConnection,
+    Case,
+    Ledgers,
+    client_of,
+    findings_of,
+)
 from kdiag.exchange.model import Exchange
 from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
@@ -41,24 +49,32 @@ _LEAST_CLIENTS: Final = 2
 _LATE_BITS: Final = 28  # a latency with so many digits is 134 ms or more
 _NEAR_BITS: Final = 2  # so many digits fewer is a quarter
 _MOST_WAITING: Final = 100_000
+_MOST_BITS: Final = 64
 
 
 class AnswerLedger:
     """The answers of a broker to a client, by how many binary digits their latency has."""
 
-    __slots__ = ("answers", "by_bits", "least_bits")
+    __slots__ = ("by_bits",)
 
     def __init__(self) -> None:
-        self.answers = 0
-        self.least_bits = 64
-        self.by_bits = [0] * 65
+        self.by_bits = [0] * (_MOST_BITS + 1)
 
     def add(self, latency_ns: int) -> None:
         """Add an answer."""
-        bits = min(latency_ns.bit_length(), 64)
-        self.answers += 1
+        bits = latency_ns.bit_length()
+        bits = bits if bits < _MOST_BITS else _MOST_BITS  # noqa: FURB136 - takes an eighth of the time
         self.by_bits[bits] += 1
-        self.least_bits = min(self.least_bits, bits)
+
+    @property
+    def answers(self) -> int:
+        """Return how many there are."""
+        return sum(self.by_bits)
+
+    @property
+    def least_bits(self) -> int:
+        """Return how many digits the quickest has."""
+        return next(bits for bits, count in enumerate(self.by_bits) if count)
 
     @property
     def median_bits(self) -> int:
@@ -76,6 +92,7 @@ class Answering:
 
     def __init__(self) -> None:
         self._ledgers: Ledgers[tuple[str, Asker], AnswerLedger] = Ledgers(AnswerLedger)
+        self._by_connection = ByConnection(self._ledger_of)
         self._waiting: set[int] = set()
 
     @property
@@ -98,9 +115,12 @@ class Answering:
         connection, latency_ns = exchange.connection, exchange.latency_ns
         if latency_ns is None or connection.number in self._waiting:
             return
-        ledger = self._ledgers.of((connection.broker, client_of(exchange)))
+        ledger = self._by_connection.of(exchange)
         if ledger is not None:
             ledger.add(latency_ns)
+
+    def _ledger_of(self, exchange: Exchange) -> AnswerLedger | None:
+        return self._ledgers.of((exchange.connection.broker, client_of(exchange)))
 
     def findings(self, throttled: frozenset[Asker]) -> Iterator[Finding]:
         """Yield the brokers that answer late.

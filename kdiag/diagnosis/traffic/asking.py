@@ -1,12 +1,21 @@
 """What clients ask too often, too old, in vain, or more than a quota allows."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from kdiag.clock import NS_PER_MS, NS_PER_S
-from kdiag.diagnosis.traffic.ledgers import Again, Asker, Case, Ledgers, client_of, findings_of
+from kdiag.diagnosis.traffic.ledgers import (
+    Again,
+    Asker,
+    ByConnection,
+    Case,
+    Ledgers,
+    client_of,
+    findings_of,
+)
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, UnansweredReason
 from kdiag.exchange.summary.counts import kind_text
@@ -96,6 +105,7 @@ class Asking:
 
     def __init__(self) -> None:
         self._metadata: Ledgers[Asker, MetadataLedger] = Ledgers(MetadataLedger)
+        self._by_connection = ByConnection(self._metadata_of)
         self._quotas: Ledgers[Asker, QuotaLedger] = Ledgers(QuotaLedger)
         self._given_up: Ledgers[tuple[Asker, str], GivenUpLedger] = Ledgers(GivenUpLedger)
         self._old: Ledgers[_OldVersion, VersionLedger] = Ledgers(VersionLedger)
@@ -122,11 +132,16 @@ class Asking:
         """Add a Metadata exchange; return what adds the next one like it."""
         if exchange.request is None:
             return None
-        ledger = self._metadata.of(client_of(exchange))
-        if ledger is None:
-            return None
-        ledger.add(exchange)
-        return ledger.add
+        self._count_metadata(exchange)
+        return self._count_metadata
+
+    def _count_metadata(self, exchange: Exchange) -> None:
+        ledger = self._by_connection.of(exchange)
+        if ledger is not None:
+            ledger.add(exchange)
+
+    def _metadata_of(self, exchange: Exchange) -> MetadataLedger | None:
+        return self._metadata.of(client_of(exchange))
 
     def add_versions(self, broker: str, response: Any) -> None:
         """Add what a broker offers, by its response to ApiVersions."""
@@ -159,12 +174,19 @@ class Asking:
         api = API_BY_KEY.get(api_key)
         if api is None or api.newest is None or version >= api.newest.low or api_key in _OF_BROKERS:
             return None
-        client = client_of(exchange)
-        ledger = self._old.of(_OldVersion(client, exchange.connection.broker, api_key, version))
-        if ledger is None:
-            return None
-        ledger.add(exchange)
-        return ledger.add
+        by_connection = ByConnection(partial(self._old_of, api_key, version))
+
+        def count(other: Exchange) -> None:
+            ledger = by_connection.of(other)
+            if ledger is not None:
+                ledger.add(other)
+
+        count(exchange)
+        return count
+
+    def _old_of(self, api_key: int, version: int, exchange: Exchange) -> VersionLedger | None:
+        client, broker = client_of(exchange), exchange.connection.broker
+        return self._old.of(_OldVersion(client, broker, api_key, version))
 
     def add_unanswered(self, dissection: Dissection) -> None:
         """Add a request without an answer, if the client waited long for it and then hung up."""

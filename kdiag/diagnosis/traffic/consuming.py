@@ -6,7 +6,15 @@ from typing import Any, Final
 import msgspec
 
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.traffic.ledgers import Again, Asker, Case, Ledgers, client_of, findings_of
+from kdiag.diagnosis.traffic.ledgers import (
+    Again,
+    Asker,
+    ByConnection,
+    Case,
+    Ledgers,
+    client_of,
+    findings_of,
+)
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.side import Side
@@ -65,6 +73,7 @@ class Consuming:
 
     def __init__(self) -> None:
         self._fetches: Ledgers[tuple[Asker, str], FetchLedger] = Ledgers(FetchLedger)
+        self._by_connection = ByConnection(self._fetches_of)
         self._commits: Ledgers[tuple[int, str], CommitLedger] = Ledgers(CommitLedger)
 
     @property
@@ -79,20 +88,23 @@ class Consuming:
             return None
         if _replica_id(request) >= 0:
             return None
-        ledger = self._fetches.of((client_of(exchange), exchange.connection.broker))
-        if ledger is None:
-            return None
-        ledger.add(request.message.session_epoch, exchange.number)
+        ledger = self._by_connection.of(exchange)
+        if ledger is not None:
+            ledger.add(request.message.session_epoch, exchange.number)
         start = request.body_offset + _EPOCH_AT[request.version >= _NO_REPLICA_ID]
         end = start + 4
 
         def again(other: Exchange) -> None:
             frame = other.request
-            if frame is not None:
+            ledger = self._by_connection.of(other)
+            if frame is not None and ledger is not None:
                 epoch = int.from_bytes(frame.data[start:end], signed=True)
                 ledger.add(epoch, other.number)
 
         return again
+
+    def _fetches_of(self, exchange: Exchange) -> FetchLedger | None:
+        return self._fetches.of((client_of(exchange), exchange.connection.broker))
 
     def add_commit(self, dissection: Dissection) -> Again | None:
         """Add an OffsetCommit exchange; return what adds the next one like it."""

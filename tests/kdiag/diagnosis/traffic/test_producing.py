@@ -20,7 +20,7 @@ from kdiag.wire.api.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from recordings.exchange_maker import START_NS, make_batch, make_exchange
+from recordings.exchange_maker import START_NS, make_batch, make_connection, make_exchange
 
 MS = 1_000_000
 
@@ -86,6 +86,17 @@ def test_one_record_per_request_is_found() -> None:
     )
     assert judged([produce(number, b"x", every_ms=1_000) for number in range(1, 201)]) == []
     assert judged([produce(number, b"x") for number in range(1, 50)]) == []
+
+
+def test_clients_of_one_name_on_two_hosts_are_told_apart() -> None:
+    """Their requests differ in no byte that matters, and the first of each kind is read alone."""
+    exchanges = [produce(number, b"x") for number in range(1, 401)]
+    for each in exchanges[300:]:
+        each.connection = make_connection(client="10.0.0.9:5000", number=2)
+    (finding,) = judged(exchanges)
+
+    assert (finding.evidence["requests"], finding.evidence["subjects"]) == (300, 2)
+    assert finding.evidence["others"] == ["app (10.0.0.9)"]
 
 
 def test_tiny_batches_are_found() -> None:
