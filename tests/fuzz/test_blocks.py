@@ -9,7 +9,7 @@ from made_values import packet_damage
 from tiers.sampling import IS_EXHAUSTIVE, SEED
 
 SCRIPT = Path(__file__).with_name("blocks.py")
-INPUTS = 20_000 if IS_EXHAUSTIVE else 60
+INPUTS = 20_000 if IS_EXHAUSTIVE else 25
 
 
 def test_damaged_captures_read_the_same_in_blocks_of_any_size() -> None:

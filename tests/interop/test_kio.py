@@ -13,19 +13,24 @@ from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.codec.layout import is_flexible
 from kdiag.wire.codec.messages import decode, encode
 from kdiag.wire.schema import Field, Kind, Struct, fields_of, snake_to_camel
+from tiers.sampling import IS_EXHAUSTIVE, sample
 
 schema = pytest.importorskip("kio.schema", reason="kio is not installed")
 serial = pytest.importorskip("kio.serial")
 
 
+def of_api(package: str) -> str:
+    """Return the API that a package of kio's is about, in lower case."""
+    return package.replace("_", "")
+
+
 def kio_entities() -> Iterator[tuple[Api, bool, int, Any]]:
-    """Yield (API, whether it is the request, version, kio's class) for all that kio has."""
+    """Yield (API, whether it is the request, version, kio's class) of the APIs that are drawn."""
     apis = {api.name.lower(): api for api in API_BY_KEY.values()}
     apis["listclientmetricsresources"] = API_BY_KEY[74]
-    for package in pkgutil.iter_modules(schema.__path__):
-        api = apis.get(package.name.replace("_", ""))
-        if api is None:
-            continue
+    packages = [each for each in pkgutil.iter_modules(schema.__path__) if of_api(each.name) in apis]
+    for package in sample("kio", packages, 25):
+        api = apis[of_api(package.name)]
         name = f"kio.schema.{package.name}"
         for module in pkgutil.iter_modules(importlib.import_module(name).__path__):
             for kind in ("request", "response"):
@@ -33,7 +38,7 @@ def kio_entities() -> Iterator[tuple[Api, bool, int, Any]]:
                 whole = next(
                     value
                     for key, value in vars(entities).items()
-                    if key.lower() == (package.name.replace("_", "") + kind)
+                    if key.lower() == of_api(package.name) + kind
                 )
                 yield api, kind == "request", int(module.name[1:]), whole
 
@@ -92,7 +97,7 @@ def test_kio_reads_and_writes_what_kdiag_does(capsys: pytest.CaptureFixture[str]
 
     with capsys.disabled():
         sys.stdout.write(f" {count} messages agreed with kio ")
-    assert count > 500
+    assert count > (500 if IS_EXHAUSTIVE else 50)
 
 
 def assert_alike(ours: Struct, theirs: Any) -> None:

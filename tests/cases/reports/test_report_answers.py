@@ -14,6 +14,7 @@ from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.catalog import API_BY_KEY, APIS
 from recordings.capture_tables import report_rows, tables_of_items
 from recordings.exchange_maker import START_NS, make_connection, make_exchange, whole_frame
+from tiers.sampling import IS_EXHAUSTIVE
 
 PRODUCE, METADATA, FIND_COORDINATOR, JOIN_GROUP, SASL_HANDSHAKE, DELETE_GROUPS = (
     0,
@@ -152,7 +153,7 @@ def percentile(ordered: list[int], part: int) -> int:
 PERCENTILES = (("p50_us", 500), ("p90_us", 900), ("p99_us", 990), ("p999_us", 999))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=100 if IS_EXHAUSTIVE else 8, deadline=None)
 @given(st.lists(st.integers(0, 5_000_000), min_size=1, max_size=300))
 def test_percentiles_are_answers_of_that_rank(latencies_ns: list[int]) -> None:
     """The smallest answer that so many of a hundred are not slower than."""

@@ -145,7 +145,7 @@ def test_any_traffic_in_order_gives_every_request_with_its_response(seed: int) -
     assert firsts == sorted(firsts)
 
 
-@settings(max_examples=300 if IS_EXHAUSTIVE else 15)
+@settings(max_examples=300 if IS_EXHAUSTIVE else 6)
 @given(st.integers(0, 2**32))
 def test_the_result_does_not_depend_on_the_size_of_the_blocks(seed: int) -> None:
     """Loss, reordering, repetition, cuts and a late start give the same values in any blocks."""

@@ -7,6 +7,7 @@ with LogCluster(2) as cluster:
 """
 
 from collections.abc import Callable
+from threading import Event
 from typing import Final, Self
 
 import msgspec
@@ -39,6 +40,9 @@ from kdiag.wire.records.record import BatchHeader, ControlType, Record, write_co
 from kdiag.wire.records.writer import write_batch
 from scripted_kafka.scripted_broker import Received
 from scripted_kafka.scripted_cluster import ScriptedCluster
+
+_PATIENCE_S: Final = 0.005
+"""How long a Fetch waits that finds nothing: a reader would ask again at once, and again."""
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -198,6 +202,9 @@ class LogCluster(ScriptedCluster):
                     self._data(number, key, each.fetch_offset, each.last_fetched_epoch)
                 )
             topics.append(answered)
+        parts = [each for topic in topics for each in topic.partitions]
+        if not any(each.records or each.error_code for each in parts):
+            Event().wait(min(_PATIENCE_S, request.max_wait_ms / 1000))
         received.reply(FetchResponse(responses=topics))
 
     def _data(self, number: int, key: PartitionKey, offset: int, epoch: int) -> PartitionData:

@@ -89,8 +89,9 @@ def test_a_cut_syn_offers_nothing_that_is_known() -> None:
     assert (facts.requests.bytes, facts.rtt_ns) == (1000, 20 * MS)
 
 
-def test_much_is_looked_at_together_and_little_at_the_end() -> None:
+def test_much_is_looked_at_together_and_little_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows wait until there are enough of them; the rest is not forgotten."""
+    monkeypatch.setattr(tcp_tracker, "_ENOUGH_ROWS", 100)
     story = Story().open()
     for number in range(tcp_tracker._ENOUGH_ROWS // 2 + 10):
         story.client(30 + number, size=10).broker(30.5 + number)

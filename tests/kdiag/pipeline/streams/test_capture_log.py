@@ -137,13 +137,13 @@ def test_a_log_that_cannot_be_read_is_an_error(folder: Path) -> None:
         poll(folder)
 
 
-def test_forty_thousand_known_captures_are_polled_in_a_second(
+def test_known_captures_are_polled_at_forty_thousand_a_second(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """None of them is opened; only their names, sizes and times are looked at."""
     monkeypatch.chdir(folder)  # short names are made three times as fast
     known = []
-    for number in range(40_000):
+    for number in range(8_000):
         file = Path(f"{number}.pcap")
         file.touch()
         mtime_ns = file.stat().st_mtime_ns
@@ -152,6 +152,6 @@ def test_forty_thousand_known_captures_are_polled_in_a_second(
     (folder.parent / "log.json").write_bytes(entries)
     log = log_of(folder)
     began = time.process_time()
-    assert len(log.poll(time.time_ns() + 2 * MINUTE_NS)) == 40_000
+    assert len(log.poll(time.time_ns() + 2 * MINUTE_NS)) == 8_000
     took_s = time.process_time() - began
-    assert took_s < yardstick.slowness()
+    assert took_s < yardstick.slowness() / 5

@@ -35,7 +35,7 @@ def differences(comparison: CaptureComparison) -> set[tuple[str, NoiseVerdict]]:
     }
 
 
-@pytest.mark.sampled(2, in_ci=3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("run", RUNS)
 def test_two_captures_of_the_same_load_do_not_differ(tmp_path: Path, run: int) -> None:
     """Latencies are alike in time, with pauses, and each run is a little faster or slower."""
@@ -48,7 +48,7 @@ def test_two_captures_of_the_same_load_do_not_differ(tmp_path: Path, run: int) -
     }
 
 
-@pytest.mark.sampled(1, in_ci=2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("run", RUNS)
 def test_a_delay_of_5_ms_is_found(tmp_path: Path, run: int) -> None:
     """And nothing else: batches and rates are the same."""
@@ -72,7 +72,7 @@ def test_a_delay_of_5_ms_is_found(tmp_path: Path, run: int) -> None:
     assert comparison.stated == []
 
 
-@pytest.mark.sampled(1, in_ci=2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("run", RUNS)
 def test_a_changed_size_of_batches_is_found(tmp_path: Path, run: int) -> None:
     """Twice as many records at a time make twice the rate as well; latencies are the same."""

@@ -135,7 +135,7 @@ def test_a_broker_that_cannot_be_reached_makes_the_result_partial(cluster: Loade
 
 def test_the_time_is_kept_and_what_was_measured_told(cluster: LoadedCluster) -> None:
     """The topic is gone then as well."""
-    done = tune(cluster, *QUICK, "--rounds", "100", "--timeout", "3s", "-o", "json")
+    done = tune(cluster, *QUICK, "--rounds", "100", "--timeout", "2s", "-o", "json")
     told, broker = document(done)
 
     assert done.code == 6
