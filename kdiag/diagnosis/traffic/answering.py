@@ -88,17 +88,21 @@ class AnswerLedger:
 
 
 class Answering:
-    """Looks at how late answers come."""
+    """Looks at how late answers come.
+
+    Attributes:
+        answers: of each broker to each client.
+    """
 
     def __init__(self) -> None:
-        self._ledgers: Ledgers[tuple[str, Asker], AnswerLedger] = Ledgers(AnswerLedger)
+        self.answers: Ledgers[tuple[str, Asker], AnswerLedger] = Ledgers(AnswerLedger)
         self._by_connection = ByConnection(self._ledger_of)
         self._waiting: set[int] = set()
 
     @property
     def left_out(self) -> int:
         """Return how often there was no room for a client of a broker."""
-        return self._ledgers.left_out
+        return self.answers.left_out
 
     def add(self, exchange: Exchange) -> Again | None:
         """Add an exchange; return what adds the next one like it."""
@@ -120,7 +124,7 @@ class Answering:
             ledger.add(latency_ns)
 
     def _ledger_of(self, exchange: Exchange) -> AnswerLedger | None:
-        return self._ledgers.of((exchange.connection.broker, client_of(exchange)))
+        return self.answers.of((exchange.connection.broker, client_of(exchange)))
 
     def findings(self, throttled: frozenset[Asker]) -> Iterator[Finding]:
         """Yield the brokers that answer late.
@@ -129,7 +133,7 @@ class Answering:
             throttled: clients that wait for a quota, which do not count.
         """
         brokers: dict[str, list[AnswerLedger]] = {}
-        for (broker, client), of in self._ledgers.items():
+        for (broker, client), of in self.answers.items():
             if of.answers >= _LEAST_ANSWERS and client not in throttled:
                 brokers.setdefault(broker, []).append(of)
         medians = {

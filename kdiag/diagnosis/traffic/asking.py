@@ -24,9 +24,9 @@ from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY
 
-_BUSY: Final = 10
+BUSY: Final = 10
 _LEAST_BUSY_SECONDS: Final = 3
-_LEAST_WAITED_NS: Final = 5 * NS_PER_S
+LEAST_WAITED_NS: Final = 5 * NS_PER_S
 _OF_BROKERS: Final = frozenset({api_keys.WRITE_TXN_MARKERS, api_keys.ALTER_PARTITION})
 """APIs that brokers use among themselves, who are updated together."""
 
@@ -56,7 +56,7 @@ class MetadataLedger(msgspec.Struct):
             self.second, self.in_second = second, 0
         self.requests += 1
         self.in_second += 1
-        self.busy_seconds += self.in_second == _BUSY
+        self.busy_seconds += self.in_second == BUSY
         if self.in_second > self.busiest:
             self.busiest, self.example = self.in_second, exchange.number
 
@@ -91,7 +91,7 @@ class VersionLedger(msgspec.Struct):
         self.example = self.example or exchange.number
 
 
-class _OldVersion(NamedTuple):
+class OldVersion(NamedTuple):
     """A version that Kafka 4 has not, of whom and with which broker."""
 
     client: Asker
@@ -101,32 +101,39 @@ class _OldVersion(NamedTuple):
 
 
 class Asking:
-    """Looks at what clients ask."""
+    """Looks at what clients ask.
+
+    Attributes:
+        metadata, quotas: of each client.
+        given_up: what each client gave up, by broker.
+        old_versions: requests that Kafka 4 does not understand.
+        offered: the newest version that a broker offers of an API, in a list of one.
+    """
 
     def __init__(self) -> None:
-        self._metadata: Ledgers[Asker, MetadataLedger] = Ledgers(MetadataLedger)
+        self.metadata: Ledgers[Asker, MetadataLedger] = Ledgers(MetadataLedger)
         self._by_connection = ByConnection(self._metadata_of)
-        self._quotas: Ledgers[Asker, QuotaLedger] = Ledgers(QuotaLedger)
-        self._given_up: Ledgers[tuple[Asker, str], GivenUpLedger] = Ledgers(GivenUpLedger)
-        self._old: Ledgers[_OldVersion, VersionLedger] = Ledgers(VersionLedger)
-        self._offered: Ledgers[tuple[str, int], list[int]] = Ledgers(list)
+        self.quotas: Ledgers[Asker, QuotaLedger] = Ledgers(QuotaLedger)
+        self.given_up: Ledgers[tuple[Asker, str], GivenUpLedger] = Ledgers(GivenUpLedger)
+        self.old_versions: Ledgers[OldVersion, VersionLedger] = Ledgers(VersionLedger)
+        self.offered: Ledgers[tuple[str, int], list[int]] = Ledgers(list)
 
     @property
     def left_out(self) -> int:
         """Return how often there was no room for a client."""
         kept: tuple[Ledgers[Any, Any], ...] = (
-            self._metadata,
-            self._quotas,
-            self._given_up,
-            self._old,
-            self._offered,
+            self.metadata,
+            self.quotas,
+            self.given_up,
+            self.old_versions,
+            self.offered,
         )
         return sum(each.left_out for each in kept)
 
     @property
     def throttled(self) -> frozenset[Asker]:
         """Return the clients that were told to wait."""
-        return frozenset(client for client, _ in self._quotas.items())
+        return frozenset(client for client, _ in self.quotas.items())
 
     def add_metadata(self, exchange: Exchange) -> Again | None:
         """Add a Metadata exchange; return what adds the next one like it."""
@@ -141,12 +148,12 @@ class Asking:
             ledger.add(exchange)
 
     def _metadata_of(self, exchange: Exchange) -> MetadataLedger | None:
-        return self._metadata.of(client_of(exchange))
+        return self.metadata.of(client_of(exchange))
 
     def add_versions(self, broker: str, response: Any) -> None:
         """Add what a broker offers, by its response to ApiVersions."""
         for each in response.api_keys or ():
-            newest = self._offered.of((broker, each.api_key))
+            newest = self.offered.of((broker, each.api_key))
             if newest is not None:
                 newest[:] = [each.max_version]
 
@@ -159,7 +166,7 @@ class Asking:
         if response.body is not None and "throttleTimeMs" not in response.body:
             return
         exchange = dissection.exchange
-        ledger = self._quotas.of(client_of(exchange))
+        ledger = self.quotas.of(client_of(exchange))
         if ledger is not None and exchange.request is not None:
             ledger.count += 1
             ledger.total_ms += throttle_ms
@@ -171,8 +178,7 @@ class Asking:
         api_key, version = exchange.api_key, exchange.version
         if api_key is None or version is None or exchange.request is None or exchange.guessed:
             return None
-        api = API_BY_KEY.get(api_key)
-        if api is None or api.newest is None or version >= api.newest.low or api_key in _OF_BROKERS:
+        if not is_too_old(api_key, version):
             return None
         by_connection = ByConnection(partial(self._old_of, api_key, version))
 
@@ -186,7 +192,7 @@ class Asking:
 
     def _old_of(self, api_key: int, version: int, exchange: Exchange) -> VersionLedger | None:
         client, broker = client_of(exchange), exchange.connection.broker
-        return self._old.of(_OldVersion(client, broker, api_key, version))
+        return self.old_versions.of(OldVersion(client, broker, api_key, version))
 
     def add_unanswered(self, dissection: Dissection) -> None:
         """Add a request without an answer, if the client waited long for it and then hung up."""
@@ -197,9 +203,9 @@ class Asking:
         if connection.closed_ns is None:
             return
         waited_ns = connection.closed_ns - request.last_byte_ns
-        if waited_ns < allowed_wait_ns(dissection) + _LEAST_WAITED_NS:
+        if waited_ns < allowed_wait_ns(dissection) + LEAST_WAITED_NS:
             return
-        ledger = self._given_up.of((client_of(exchange), connection.broker))
+        ledger = self.given_up.of((client_of(exchange), connection.broker))
         if ledger is not None:
             ledger.count += 1
             if waited_ns > ledger.longest_ns:
@@ -210,18 +216,18 @@ class Asking:
         """Yield what is wrong, but for versions."""
         storms = [
             Case(of.busiest, str(client), _metadata_evidence(client, of))
-            for client, of in self._metadata.items()
+            for client, of in self.metadata.items()
             if of.busy_seconds >= _LEAST_BUSY_SECONDS
         ]
         yield from findings_of("KD4301", storms)
         quotas = [
             Case(of.total_ms, str(client), _quota_evidence(client, of))
-            for client, of in self._quotas.items()
+            for client, of in self.quotas.items()
         ]
         yield from findings_of("KD4302", quotas)
         given_up = [
             Case(of.longest_ns, f"{client} on {broker}", _given_up_evidence(client, broker, of))
-            for (client, broker), of in self._given_up.items()
+            for (client, broker), of in self.given_up.items()
         ]
         yield from findings_of("KD4303", given_up)
 
@@ -229,8 +235,8 @@ class Asking:
         """Yield the clients that do not work with Kafka 4."""
         by_client: dict[Asker, dict[str, int]] = {}
         examples: dict[Asker, int] = {}
-        for (client, broker, api_key, version), of in self._old.items():
-            offered = self._offered.of((broker, api_key))
+        for (client, broker, api_key, version), of in self.old_versions.items():
+            offered = self.offered.of((broker, api_key))
             if offered and offered[0] <= version:
                 continue  # the broker knows no newer one, so the client may
             api = API_BY_KEY[api_key]
@@ -253,6 +259,14 @@ class Asking:
             for client, counts in by_client.items()
         ]
         yield from findings_of("KD5101", cases)
+
+
+def is_too_old(api_key: int, version: int) -> bool:
+    """Return whether Kafka 4 does not understand a client's request in a version."""
+    api = API_BY_KEY.get(api_key)
+    if api is None or api.newest is None or api_key in _OF_BROKERS:
+        return False
+    return version < api.newest.low
 
 
 def _of(client: Asker) -> dict[str, Any]:

@@ -69,17 +69,22 @@ class CommitLedger(msgspec.Struct):
 
 
 class Consuming:
-    """Looks at fetches of consumers, and at commits."""
+    """Looks at fetches of consumers, and at commits.
+
+    Attributes:
+        fetches: by client and broker.
+        commits: by connection and group.
+    """
 
     def __init__(self) -> None:
-        self._fetches: Ledgers[tuple[Asker, str], FetchLedger] = Ledgers(FetchLedger)
+        self.fetches: Ledgers[tuple[Asker, str], FetchLedger] = Ledgers(FetchLedger)
         self._by_connection = ByConnection(self._fetches_of)
-        self._commits: Ledgers[tuple[int, str], CommitLedger] = Ledgers(CommitLedger)
+        self.commits: Ledgers[tuple[int, str], CommitLedger] = Ledgers(CommitLedger)
 
     @property
     def left_out(self) -> int:
         """Return how often there was no room for a client or a connection."""
-        return self._fetches.left_out + self._commits.left_out
+        return self.fetches.left_out + self.commits.left_out
 
     def add_fetch(self, dissection: Dissection) -> Again | None:
         """Add a Fetch exchange; return what adds the next one like it."""
@@ -104,14 +109,14 @@ class Consuming:
         return again
 
     def _fetches_of(self, exchange: Exchange) -> FetchLedger | None:
-        return self._fetches.of((client_of(exchange), exchange.connection.broker))
+        return self.fetches.of((client_of(exchange), exchange.connection.broker))
 
     def add_commit(self, dissection: Dissection) -> Again | None:
         """Add an OffsetCommit exchange; return what adds the next one like it."""
         exchange, request = dissection.exchange, dissection.request
         if request is None or request.status is not Status.OK:
             return None
-        ledger = self._commits.of((exchange.connection.number, request.message.group_id))
+        ledger = self.commits.of((exchange.connection.number, request.message.group_id))
         if ledger is None:
             return None
         if ledger.client is None:
@@ -123,7 +128,7 @@ class Consuming:
         """Return what counts a commit of the same group on any connection."""
 
         def again(other: Exchange) -> None:
-            ledger = self._commits.of((other.connection.number, group))
+            ledger = self.commits.of((other.connection.number, group))
             if ledger is not None:
                 if ledger.client is None:
                     ledger.client, ledger.example = client_of(other), other.number
@@ -134,7 +139,7 @@ class Consuming:
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong."""
         sessions = []
-        for (client, broker), of in self._fetches.items():
+        for (client, broker), of in self.fetches.items():
             fetches = of.full + of.incremental
             if of.full >= _LEAST_FULL and of.full * 2 >= fetches:
                 evidence = {
@@ -149,7 +154,7 @@ class Consuming:
         yield from findings_of("KD4202", list(self._frequent_commits()))
 
     def _frequent_commits(self) -> Iterator[Case]:
-        for (connection, group), of in self._commits.items():
+        for (connection, group), of in self.commits.items():
             span_ns = of.last_ns - of.first_ns
             if of.commits < _LEAST_COMMITS or span_ns < _LEAST_COMMIT_NS or of.client is None:
                 continue

@@ -68,6 +68,13 @@ class Ledgers(Generic[K, V]):
             ledger = self._by_key[key] = self._make()
         return ledger
 
+    def put(self, key: K, ledger: V) -> None:
+        """Put a ledger that was counted elsewhere, unless there is no room for it."""
+        if len(self._by_key) < MAX_LEDGERS:
+            self._by_key[key] = ledger
+        else:
+            self.left_out += 1
+
     def items(self) -> Iterator[tuple[K, V]]:
         """Yield the keys with their ledgers."""
         yield from self._by_key.items()

@@ -174,20 +174,25 @@ class _BatchPlace(NamedTuple):
 
 
 class Producing:
-    """Looks at Produce requests."""
+    """Looks at Produce requests.
+
+    Attributes:
+        producers: what each client wrote.
+        partitions: what was written to each partition, by topic and number.
+    """
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
-        self._producers: Ledgers[Asker, ProducerLedger] = Ledgers(ProducerLedger)
+        self.producers: Ledgers[Asker, ProducerLedger] = Ledgers(ProducerLedger)
         self._writers = ByConnection(self._writer_of)
         self._plain: Ledgers[tuple[Asker, str], PlainLedger] = Ledgers(PlainLedger)
-        self._partitions: Ledgers[tuple[str, int], PartitionLedger] = Ledgers(PartitionLedger)
+        self.partitions: Ledgers[tuple[str, int], PartitionLedger] = Ledgers(PartitionLedger)
         self._partition_counts: dict[str, int] = {}
 
     @property
     def left_out(self) -> int:
         """Return how often there was no room for a client, topic or partition."""
-        return self._producers.left_out + self._plain.left_out + self._partitions.left_out
+        return self.producers.left_out + self._plain.left_out + self.partitions.left_out
 
     def learn_partitions(self, response: Any) -> None:
         """Learn from a Metadata response how many partitions topics have."""
@@ -217,7 +222,7 @@ class Producing:
     def _writer_of(self, exchange: Exchange) -> _Writer | None:
         """Return the writer of an exchange, which is its first on this connection."""
         client = client_of(exchange)
-        producer = self._producers.of(client)
+        producer = self.producers.of(client)
         if producer is None:
             return None
         if not producer.first_ns:
@@ -233,7 +238,7 @@ class Producing:
             return
         size_bytes = batch.size_in_bytes
         producer.add(records, size_bytes)
-        partition = self._partitions.of((placed.topic, placed.partition))
+        partition = self.partitions.of((placed.topic, placed.partition))
         if partition is not None:
             partition.add(size_bytes)
         if size_bytes > producer.largest_bytes:
@@ -251,7 +256,7 @@ class Producing:
         cls, version, start = type(request.message), request.version, request.body_offset
         marks = [(*each[:3], each.batch.start, each.batch.size_in_bytes) for each in batches]
         places: list[_BatchPlace] = []
-        find_writer, find_partition = self._writers.of, self._partitions.of
+        find_writer, find_partition = self._writers.of, self.partitions.of
 
         def again(other: Exchange) -> None:
             frame, writer = other.request, find_writer(other)
@@ -283,7 +288,7 @@ class Producing:
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong."""
         singles, tiny, unanswered, large = [], [], [], []
-        for client, of in self._producers.items():
+        for client, of in self.producers.items():
             evidence = self._evidence(client, of)
             if of.requests >= _LEAST_REQUESTS and of.records <= _ABOUT_ONE * of.requests:
                 if of.per_s >= _LEAST_PER_S:
@@ -345,7 +350,7 @@ class Producing:
     def _hot(self) -> Iterator[Case]:
         """Yield partitions that get much more than the others of their topic."""
         topics: dict[str, dict[int, PartitionLedger]] = {}
-        for (topic, index), of in self._partitions.items():
+        for (topic, index), of in self.partitions.items():
             topics.setdefault(self._names.name(topic) or topic, {})[index] = of
         for topic, partitions in topics.items():
             count = max(self._partition_counts.get(topic, 0), len(partitions))

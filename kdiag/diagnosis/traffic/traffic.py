@@ -15,7 +15,12 @@ from kdiag.wire import api_keys
 
 
 class Traffic:
-    """Looks at the exchanges of a capture, and judges its clients and brokers."""
+    """Looks at the exchanges of a capture, and judges its clients and brokers.
+
+    Attributes:
+        producing, consuming, asking, answering: what was counted so far; those who have counted
+            elsewhere, such as in SQL, put their ledgers there.
+    """
 
     def __init__(self, names: TopicNames) -> None:
         """Start before the first exchange.
@@ -23,15 +28,15 @@ class Traffic:
         Args:
             names: topic names by topic id; they grow while captures are read.
         """
-        self._producing = Producing(names)
-        self._consuming = Consuming()
-        self._asking = Asking()
-        self._answering = Answering()
+        self.producing = Producing(names)
+        self.consuming = Consuming()
+        self.asking = Asking()
+        self.answering = Answering()
 
     @property
     def left_out(self) -> int:
         """Return how often there was no room for a client, a broker or a partition."""
-        parts = (self._producing, self._consuming, self._asking, self._answering)
+        parts = (self.producing, self.consuming, self.asking, self.answering)
         return sum(each.left_out for each in parts)
 
     def add(self, dissection: Dissection) -> Again | None:
@@ -42,12 +47,12 @@ class Traffic:
         """
         exchange = dissection.exchange
         if exchange.pairing is Status.UNANSWERED:
-            self._asking.add_unanswered(dissection)
-        self._asking.add_quota(dissection)
+            self.asking.add_unanswered(dissection)
+        self.asking.add_quota(dissection)
         found = [
             self._of_api(dissection),
-            self._asking.add_version(exchange),
-            self._answering.add(exchange),
+            self.asking.add_version(exchange),
+            self.answering.add(exchange),
         ]
         again = [each for each in found if each is not None]
         return _all_of(again) if len(again) > 1 else again[0] if again else None
@@ -58,27 +63,27 @@ class Traffic:
         is_answered = response is not None and response.status is Status.OK
         match exchange.api_key:
             case api_keys.PRODUCE:
-                return self._producing.add(dissection)
+                return self.producing.add(dissection)
             case api_keys.FETCH:
-                return self._consuming.add_fetch(dissection)
+                return self.consuming.add_fetch(dissection)
             case api_keys.OFFSET_COMMIT:
-                return self._consuming.add_commit(dissection)
+                return self.consuming.add_commit(dissection)
             case api_keys.METADATA:
                 if response is not None and is_answered:
-                    self._producing.learn_partitions(response.message)
-                return self._asking.add_metadata(exchange)
+                    self.producing.learn_partitions(response.message)
+                return self.asking.add_metadata(exchange)
             case api_keys.API_VERSIONS:
                 if response is not None and is_answered:
-                    self._asking.add_versions(exchange.connection.broker, response.message)
+                    self.asking.add_versions(exchange.connection.broker, response.message)
         return None
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong, one finding for each problem."""
-        yield from self._producing.findings()
-        yield from self._consuming.findings()
-        yield from self._asking.findings()
-        yield from self._answering.findings(self._asking.throttled)
-        yield from self._asking.version_findings()
+        yield from self.producing.findings()
+        yield from self.consuming.findings()
+        yield from self.asking.findings()
+        yield from self.answering.findings(self.asking.throttled)
+        yield from self.asking.version_findings()
 
 
 def _all_of(again: Sequence[Again]) -> Again:

@@ -3,7 +3,7 @@
 `ObservedCaptures` stands in front of what writes the tables, and sees all that goes there.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heappush, heappushpop
 from typing import Final
 
@@ -16,19 +16,14 @@ from kdiag.diagnosis.tcp.limit import ConnectionLimits, DirectionLimit, Limit, l
 from kdiag.diagnosis.tcp.request_cycles import RequestCycles
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Gap
 from kdiag.exchange.tcp_facts import TcpDirection, TcpFacts
-from kdiag.findings.finding import Finding
-from kdiag.findings.rule import Severity
 from kdiag_cli.captures.printer import Printer
-from kdiag_cli.commands.report.page.kept_exchanges import KeptExchanges
-from kdiag_cli.output.pages.parts import Cell, PagePart, Quantity, Remark, SortableTable
+from kdiag_cli.commands.report.page.findings import PageFindings
+from kdiag_cli.output.pages.parts import Cell, PagePart, Quantity, SortableTable
 from kdiag_cli.output.units import duration, with_unit
 
 _MOST_CONNECTIONS: Final = 150
-_MOST_EXAMPLES: Final = 4
-_SEVERITIES: Final = tuple(Severity)
 _COLUMNS: Final = (
     "client",
     "client id",
@@ -45,52 +40,12 @@ _COLUMNS: Final = (
 )
 
 
-class FoundOfRule:
-    """The findings of one rule.
+class ObservedCaptures:
+    """Sees exchanges and connections on their way into tables.
 
     Attributes:
-        first: the first of them.
-        titles: of the first few.
-        number: how many there are.
-        exchanges: the numbers of exchanges that show the first few.
+        findings: what they prove, so far.
     """
-
-    def __init__(self, first: Finding) -> None:
-        self.first = first
-        self.titles: list[str] = []
-        self.number = 0
-        self.exchanges: list[int] = []
-
-    def add(self, finding: Finding) -> None:
-        """Count a finding."""
-        self.number += 1
-        if len(self.titles) < _MOST_EXAMPLES and finding.title not in self.titles:
-            self.titles.append(finding.title)
-            shown = finding.evidence.get("exchange")
-            if isinstance(shown, int):
-                self.exchanges.append(shown)
-
-    def remark(self, kept: KeptExchanges) -> Remark:
-        """Return it as a part of a page.
-
-        Args:
-            kept: the exchanges that are shown in full.
-        """
-        head = f"{self.first.severity} {self.first.id}"
-        links = [kept.link(f"exchange {number}", number=number) for number in self.exchanges]
-        links = [each for each in links if each.anchor]
-        if self.number == 1:
-            title = f"{head}: {self.first.title}"
-            return Remark(self.first.severity, title, [self.first.fix], links)
-        titles = [*self.titles[1:]]
-        others = self.number - len(self.titles)
-        more = [f"and {count(others, 'time')} more"] if others else []
-        title = f"{head}, {count(self.number, 'time')}, such as: {self.titles[0]}"
-        return Remark(self.first.severity, title, [*titles, *more, self.first.fix], links)
-
-
-class ObservedCaptures:
-    """Sees exchanges and connections on their way into tables."""
 
     def __init__(self, tables: Printer, names: TopicNames) -> None:
         """Begin.
@@ -99,10 +54,10 @@ class ObservedCaptures:
             tables: gets everything.
             names: of topics by their ids.
         """
+        self.findings = PageFindings()
         self._tables = tables
         self._cycles: dict[int, RequestCycles] = {}
         self._events = CaptureEvents(names.name)
-        self._rules: dict[str, FoundOfRule] = {}
         self._largest: list[tuple[int, int, list[Sequence[Cell]]]] = []
         self._judged = 0
 
@@ -122,7 +77,7 @@ class ObservedCaptures:
         cycles = self._cycles.pop(connection.number, None) or RequestCycles()
         if connection.tcp is not None:
             limits = limits_of(connection.tcp, cycles)
-            self.add_findings(tcp_findings.find(connection, limits, cycles))
+            self.findings.add(tcp_findings.find(connection, limits, cycles))
             self._add_rows(connection, connection.tcp, cycles, limits)
         self._tables.connection(connection)
 
@@ -130,29 +85,7 @@ class ObservedCaptures:
         """Judge the groups; the tables are complete then."""
         self._tables.finish()
         for history in histories_of(self._events.in_order(), "capture"):
-            self.add_findings(rebalance_findings.find(history))
-
-    def add_findings(self, findings: Iterable[Finding]) -> None:
-        """Count findings, those of one rule together."""
-        for finding in findings:
-            of_rule = self._rules.setdefault(finding.id, FoundOfRule(finding))
-            of_rule.add(finding)
-
-    def exchange_numbers(self) -> set[int]:
-        """Return the numbers of exchanges that findings name."""
-        return {number for each in self._rules.values() for number in each.exchanges}
-
-    def remarks(self, kept: KeptExchanges) -> list[Remark]:
-        """Return the findings, the worst first.
-
-        Args:
-            kept: the exchanges that are shown in full.
-        """
-        rules = sorted(
-            self._rules.values(),
-            key=lambda each: (_SEVERITIES.index(each.first.severity), -each.number),
-        )
-        return [each.remark(kept) for each in rules]
+            self.findings.add(rebalance_findings.find(history))
 
     def tcp_parts(self) -> Iterator[PagePart]:
         """Yield what limits the connections with the most bytes."""

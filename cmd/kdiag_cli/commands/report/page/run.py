@@ -9,22 +9,24 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S, TimeRange
-from kdiag.errors import CaptureError
+from kdiag.errors import CaptureError, ReportError
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.documents.document import moment_of
 from kdiag.exchange.line.phrase import count, size
 from kdiag.report.engine import Database, holds_tables, open_folder
 from kdiag.report.overview.overview import Overview, read_overview
+from kdiag.report.overview.traffic.judgement import judge_tables
 from kdiag_cli.captures.printer import Printer
 from kdiag_cli.captures.reading import CaptureResult, run_on_captures
 from kdiag_cli.captures.tables import tables_of
+from kdiag_cli.commands.report.page.findings import PageFindings
 from kdiag_cli.commands.report.page.kept_exchanges import KeptExchanges
 from kdiag_cli.commands.report.page.observed import ObservedCaptures
 from kdiag_cli.commands.report.page.sections import sections_of
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.output.pages.chart_script import ChartScript
-from kdiag_cli.output.pages.parts import PageLink, PagePart, PageSection, Remark
+from kdiag_cli.output.pages.parts import PageSection, Remark
 from kdiag_cli.output.pages.script_page import write_script_page
 from kdiag_cli.output.terminal import say
 from kdiag_cli.output.units import age
@@ -35,8 +37,9 @@ MEMORY_LIMIT: Final = "256MB"
 _CONTENTS: Final = TableContents(bodies=True, tcp=True)
 _MOST_NAMES: Final = 6
 _NO_CAPTURES: Final = (
-    "Made from tables: what TCP did, and what only packets prove, is not in them. "
-    "kdiag report --html with the captures shows it."
+    "Made from tables. They tell what is wrong with clients and brokers (KD4101 to KD5101), but "
+    "not what compression would spare (KD4103). Nor are these judged: connections that failed, "
+    "rebalances, and what TCP did. kdiag report --html with the captures judges all."
 )
 
 
@@ -88,7 +91,7 @@ def _of_captures(target: PageTarget, inputs: CaptureInputs, script: ChartScript)
         result = tables_of(inputs, Path(folder), _CONTENTS, observe=observe)
         if not result.is_interrupted:
             result.say_warnings()
-            observers[0].add_findings(result.findings)
+            observers[0].findings.add(result.findings)
             with open_folder(Path(folder), MEMORY_LIMIT, target.times) as database:
                 _write(target, inputs, database, script, (result, observers[0]))
         return result.exit_code
@@ -102,22 +105,14 @@ def _write(
     read: tuple[CaptureResult, ObservedCaptures] | None = None,
 ) -> None:
     """Write the page of tables, and of the reading of the captures that they were made of."""
-    overview = read_overview(database, set() if read is None else read[1].exchange_numbers())
+    found, notes = _judged(database) if read is None else (read[1].findings, _lost(read[0]))
+    overview = read_overview(database, found.exchange_numbers())
     kept = KeptExchanges(overview.kept)
     names = [Path(each).name or each for each in inputs.files]
     title = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-    remarks: list[PagePart] = [*_notes(overview, is_judged=read is not None)]
-    tcp: list[PagePart] = []
-    if read is None:
-        remarks.append(Remark("note", _NO_CAPTURES))
-    else:
-        result, observed = read
-        remarks[:0] = [*observed.remarks(kept), *_lost(result)]
-        tcp += observed.tcp_parts()
-    if not any(isinstance(each, Remark) and each.kind != "note" for each in remarks):
-        remarks.insert(0, "Nothing that is known to be wrong was found.")
+    tcp = [] if read is None else list(read[1].tcp_parts())
     sections = [
-        PageSection("findings", "Findings", remarks),
+        PageSection("findings", "Findings", [*found.parts(kept), *notes, *_missing(overview)]),
         *sections_of(overview, kept, tcp, " ".join(inputs.files)),
     ]
     lines = list(_head(overview, names, read[0] if read else None))
@@ -127,26 +122,38 @@ def _write(
     say(f"wrote {target.file}: {size(written)}")
 
 
-def _notes(overview: Overview, *, is_judged: bool) -> Iterator[Remark]:
-    """Yield what is missing, and what only findings of a capture tell otherwise."""
+def _judged(database: Database) -> tuple[PageFindings, list[Remark]]:
+    """Return what tables tell that is wrong, and what they do not tell."""
+    notes = [Remark("note", _NO_CAPTURES)]
+    try:
+        judged = judge_tables(database)
+    except ReportError as error:
+        return PageFindings(f"Nothing was judged: {error.why}"), notes
+    found = PageFindings()
+    found.add(judged.findings)
+    if judged.left_out:
+        few = (
+            f"There are too many clients and partitions to judge each: {judged.left_out:,} are not"
+        )
+        notes.append(Remark("note", few))
+    return found, notes
+
+
+def _missing(overview: Overview) -> Iterator[Remark]:
+    """Yield which reports are not on the page, and why."""
     for name, why in overview.missing.items():
         yield Remark("note", f"the report {name} is missing: {why}")
-    verdicts = overview.reports.get("compat")
-    breaking = [row for row in verdicts.rows if row["verdict"] == "breaks"] if verdicts else []
-    if breaking and not is_judged:
-        title = f"{count(len(breaking), 'client')} would break on Kafka 4"
-        yield Remark("note", title, links=[PageLink("Clients", "clients")])
 
 
-def _lost(result: CaptureResult) -> Iterator[Remark]:
-    """Yield what could not be read."""
+def _lost(result: CaptureResult) -> list[Remark]:
+    """Return what could not be read."""
     warnings = [*result.totals.warnings]
     if result.totals.gaps:
         gaps, missing = count(result.totals.gaps, "gap"), size(result.totals.gap_bytes)
         warnings.append(f"{gaps}: {missing} are missing in what was captured")
     if result.totals.closing_line:
         warnings.append(result.totals.closing_line)
-    yield from (Remark("note", each) for each in warnings)
+    return [Remark("note", each) for each in warnings]
 
 
 def _head(overview: Overview, names: Sequence[str], result: CaptureResult | None) -> Iterator[str]:

@@ -2,14 +2,12 @@ from pathlib import Path
 
 from folders import CAPTURES
 from kdiag.exchange.context.topic_names import TopicNames
-from kdiag.findings.finding import Finding
-from kdiag.findings.rule import Severity
 from kdiag_cli.captures.printer import Printer
 from kdiag_cli.captures.tables import tables_of
 from kdiag_cli.commands.report.page.kept_exchanges import KeptExchanges
 from kdiag_cli.commands.report.page.observed import ObservedCaptures
 from kdiag_cli.options.captures import CaptureInputs, TableContents
-from kdiag_cli.output.pages.parts import SortableTable
+from kdiag_cli.output.pages.parts import Remark, SortableTable
 from recordings.capture_writer import savefile
 from recordings.tcp_story import Story
 
@@ -28,16 +26,12 @@ def observed(folder: Path, capture: Path) -> ObservedCaptures:
     return seen[0]
 
 
-def finding(title: str, severity: Severity = Severity.WARNING, id_: str = "KD9999") -> Finding:
-    """Return a finding."""
-    return Finding(id=id_, severity=severity, title=title, evidence={}, fix="do it")
-
-
 def test_groups_are_judged_once_all_exchanges_are_there(tmp_path: Path) -> None:
     """The capture has a group that asked a broker that does not coordinate it yet."""
-    remarks = observed(tmp_path, CAPTURES / "rebalance.pcap").remarks(NONE)
+    (remark,) = observed(tmp_path, CAPTURES / "rebalance.pcap").findings.parts(NONE)
 
-    assert [each.title.partition(":")[0] for each in remarks] == ["info KD3310"]
+    assert isinstance(remark, Remark)
+    assert remark.title.startswith("info KD3310: ")
     assert (tmp_path / "exchanges.parquet").exists()
 
 
@@ -57,16 +51,3 @@ def test_connections_are_judged_by_what_tcp_did(tmp_path: Path) -> None:
     assert row[3] == "requests"
     assert row[table.headers.index("retransmits")] == 0
     assert (table.left_out, table.more) == (0, "kdiag tune-buffers CAPTURE")
-
-
-def test_findings_of_one_rule_are_told_once(tmp_path: Path) -> None:
-    """With how many there are and the first few; the worst rule comes first."""
-    seen = observed(tmp_path, CAPTURES / "acks.pcap")
-    seen.add_findings([finding(f"title {number}") for number in range(10)])
-    seen.add_findings([finding("only one", Severity.ERROR, "KD9998")])
-
-    alone, many = seen.remarks(NONE)[:2]
-
-    assert alone == ("error", "error KD9998: only one", ["do it"], [])
-    assert many.title == "warning KD9999, 10 times, such as: title 0"
-    assert many.lines == ["title 1", "title 2", "title 3", "and 6 times more", "do it"]

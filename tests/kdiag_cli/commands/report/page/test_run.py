@@ -75,16 +75,19 @@ def test_a_finding_leads_to_the_exchange_that_shows_it(
 
 
 @pytest.mark.usefixtures("cached")
-def test_a_page_of_tables_says_what_is_not_in_them(tmp_path: Path) -> None:
+def test_a_page_of_tables_has_their_findings_and_says_what_is_not_in_them(tmp_path: Path) -> None:
     """What TCP did is not; all else is that of the captures."""
-    kdiag("decode", CAPTURES / "rebalance.pcap", "-o", "parquet", "--out", tmp_path / "tables")
+    captures = (CAPTURES / "rebalance.pcap", CAPTURES / "acks.pcap")
+    kdiag("decode", *captures, "-o", "parquet", "--out", tmp_path / "tables")
     file = tmp_path / "page.html"
 
     done = kdiag("report", "--html", file, tmp_path / "tables")
     text = file.read_text()
 
     assert done.code == 0
-    assert "Made from tables: what TCP did" in text
+    assert re.search(r'KD4104.*?<a href="#(exchange-\d+)">', text, re.DOTALL)
+    assert "Made from tables." in text
+    assert "KD3310" not in text, "rebalances are not judged"
     assert "joinGroup" not in text
     assert "&quot;groupId&quot;" in text, "the bodies are in the tables"
 

@@ -1,0 +1,152 @@
+"""Findings about clients and brokers, told from tables.
+
+SQL counts what `Traffic` counts of a capture exchange by exchange, and `Traffic` judges the counts:
+so each rule, and what it takes to break it, is written once.
+
+Two things are not in tables: the bytes of records, without which nobody knows what a codec would
+spare (KD4103), and how many partitions a topic has. A hot partition (KD4106) is compared with those
+that were written to, so it is told later than from a capture.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kdiag.diagnosis.traffic.answering import MAY_WAIT, SERVED_AT_ONCE, AnswerLedger
+from kdiag.diagnosis.traffic.asking import (
+    BUSY,
+    LEAST_WAITED_NS,
+    GivenUpLedger,
+    MetadataLedger,
+    OldVersion,
+    QuotaLedger,
+    VersionLedger,
+    is_too_old,
+)
+from kdiag.diagnosis.traffic.consuming import CommitLedger, FetchLedger
+from kdiag.diagnosis.traffic.ledgers import MAX_LEDGERS, Asker
+from kdiag.diagnosis.traffic.producing import LARGEST_BATCH_BYTES, PartitionLedger, ProducerLedger
+from kdiag.diagnosis.traffic.traffic import Traffic
+from kdiag.exchange.context.topic_names import TopicNames
+from kdiag.findings.finding import Finding
+from kdiag.report.engine import Database
+from kdiag.report.overview.questions import Row, ask
+from kdiag.wire.catalog import APIS
+
+UNTOLD: Final = frozenset({"KD4103"})
+"""The rules about clients and brokers that tables cannot tell."""
+
+_PACKAGE: Final = "kdiag.report.overview.traffic"
+_VERSIONS: Final = 1000
+"""More than an API has versions: key and version make one number, as the question has it."""
+
+
+class TableFindings(NamedTuple):
+    """What tables tell.
+
+    Attributes:
+        findings: about clients and brokers.
+        left_out: how many clients, partitions and the like were too many to judge.
+    """
+
+    findings: list[Finding]
+    left_out: int
+
+
+def judge_tables(database: Database) -> TableFindings:
+    """Return the findings about clients and brokers.
+
+    Args:
+        database: the tables.
+
+    Raises:
+        ReportError: if a table or a column is missing, or memory is full.
+    """
+    traffic = Traffic(TopicNames())
+    left_out = 0
+    for name, put, values in _COUNTS:
+        rows = ask(database, name, _PACKAGE, most=MAX_LEDGERS, **values)
+        for row in rows:
+            put(traffic, row)
+        if rows:
+            left_out += rows[0]["all_rows"] - len(rows)
+    return TableFindings([*traffic.findings()], left_out + traffic.left_out)
+
+
+def _client(row: Row) -> Asker:
+    return Asker(row["client_host"], row["client_id"])
+
+
+def _put_producer(traffic: Traffic, row: Row) -> None:
+    traffic.producing.producers.put(_client(row), msgspec.convert(row, ProducerLedger))
+
+
+def _put_partition(traffic: Traffic, row: Row) -> None:
+    place = (row["topic"], row["partition"])
+    traffic.producing.partitions.put(place, msgspec.convert(row, PartitionLedger))
+
+
+def _put_fetches(traffic: Traffic, row: Row) -> None:
+    place = (_client(row), row["broker"])
+    traffic.consuming.fetches.put(place, msgspec.convert(row, FetchLedger))
+
+
+def _put_commits(traffic: Traffic, row: Row) -> None:
+    ledger = msgspec.convert(row, CommitLedger)
+    ledger.client = _client(row)
+    traffic.consuming.commits.put((row["connection"], row["group_id"]), ledger)
+
+
+def _put_metadata(traffic: Traffic, row: Row) -> None:
+    traffic.asking.metadata.put(_client(row), msgspec.convert(row, MetadataLedger))
+
+
+def _put_quota(traffic: Traffic, row: Row) -> None:
+    traffic.asking.quotas.put(_client(row), msgspec.convert(row, QuotaLedger))
+
+
+def _put_given_up(traffic: Traffic, row: Row) -> None:
+    place = (_client(row), row["broker"])
+    traffic.asking.given_up.put(place, msgspec.convert(row, GivenUpLedger))
+
+
+def _put_old_version(traffic: Traffic, row: Row) -> None:
+    old = OldVersion(_client(row), row["broker"], row["api_key"], row["version"])
+    traffic.asking.old_versions.put(old, msgspec.convert(row, VersionLedger))
+
+
+def _put_offer(traffic: Traffic, row: Row) -> None:
+    traffic.asking.offered.put((row["broker"], row["api_key"]), [row["newest"]])
+
+
+def _put_answers(traffic: Traffic, row: Row) -> None:
+    ledger = AnswerLedger()
+    for bits, answers in zip(row["bits"], row["answers"], strict=True):
+        ledger.by_bits[bits] += answers
+    traffic.answering.answers.put((row["broker"], _client(row)), ledger)
+
+
+_TOO_OLD: Final = [
+    api.key * _VERSIONS + version
+    for api in APIS
+    for version in range(_VERSIONS if api.newest is None else api.newest.low)
+    if is_too_old(api.key, version)
+]
+_COUNTS: Final[tuple[tuple[str, Callable[[Traffic, Row], None], dict[str, Any]], ...]] = (
+    ("producers", _put_producer, {"limit_bytes": LARGEST_BATCH_BYTES}),
+    ("partitions", _put_partition, {}),
+    ("fetches", _put_fetches, {}),
+    ("commits", _put_commits, {}),
+    ("metadata", _put_metadata, {"busy": BUSY}),
+    ("quotas", _put_quota, {}),
+    ("given_up", _put_given_up, {"least_ns": LEAST_WAITED_NS}),
+    ("old_versions", _put_old_version, {"too_old": _TOO_OLD}),
+    ("offers", _put_offer, {}),
+    (
+        "answers",
+        _put_answers,
+        {"served_at_once": sorted(SERVED_AT_ONCE), "may_wait": sorted(MAY_WAIT)},
+    ),
+)
+"""The questions, who takes a row of their answer, and the values of their parameters."""

@@ -1,0 +1,198 @@
+"""Tables tell the same of clients and brokers as the captures that they were made of."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from folders import CAPTURES
+from kdiag.diagnosis.traffic.traffic import Traffic
+from kdiag.exchange.context.topic_names import TopicNames
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.model import Connection, Exchange, Status, UnansweredReason
+from kdiag.findings import traffic
+from kdiag.findings.finding import Finding
+from kdiag.pcap.decoder import decode_capture
+from kdiag.report.engine import open_tables
+from kdiag.report.overview.traffic.judgement import UNTOLD, judge_tables
+from kdiag.wire.api.fetch import FetchRequest, FetchResponse
+from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
+from kdiag.wire.api.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from kdiag.wire.api.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from kdiag.wire.schema import Struct
+from recordings.capture_tables import tables_of, tables_of_items
+from recordings.exchange_maker import START_NS, make_batch, make_connection, make_exchange
+from tiers.sampling import sample
+
+REFERENCE = Path(os.environ.get("KDIAG_REFERENCE", ""), "captures")
+RECORDED = (
+    "acks_0_1_all_java",
+    "big_message_2mb_java",
+    "midstream_java_confluent",
+    "oldjava_0_9_0_1_gzip",
+    "quota_throttled_java",
+    "sarama_as_0_10_2",
+)
+"""A recording for each finding that the recordings have."""
+
+
+MS = 1_000_000
+WHOLE_SECOND_NS = START_NS // 1_000_000_000 * 1_000_000_000
+
+
+def told_by_items(items: Iterable[object]) -> list[Finding]:
+    """Return what exchanges prove."""
+    names = TopicNames()
+    judge = Traffic(names)
+    for item in items:
+        if isinstance(item, Exchange):
+            dissection = Dissection(item)
+            names.learn(dissection)
+            judge.add(dissection)
+    return [each for each in judge.findings() if each.id not in UNTOLD]
+
+
+def told_by_tables(tables: dict[str, pa.Table]) -> list[Finding]:
+    """Return what the tables of a capture prove."""
+    with open_tables(tables) as database:
+        found, left_out = judge_tables(database)
+    assert left_out == 0
+    return found
+
+
+def test_tables_of_what_ships_tell_what_the_captures_tell() -> None:
+    """Word for word, with the same evidence and the same exchange as the example."""
+    ids = set()
+    for file in sorted(CAPTURES.glob("*.pcap")):
+        expected = told_by_items(decode_capture([file]))
+        assert told_by_tables(tables_of([file])) == expected, file.name
+        ids |= {each.id for each in expected}
+
+    assert ids == {"KD4104", "KD5101"}
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="KDIAG_REFERENCE is not set")
+def test_tables_of_recordings_tell_what_the_recordings_tell() -> None:
+    """Those with findings, and some of the quiet ones."""
+    quiet = [each for each in REFERENCE.glob("*.pcap") if each.stem not in RECORDED]
+    files = [REFERENCE / f"{name}.pcap" for name in RECORDED]
+    ids = set()
+    for file in (*files, *sample("judged tables", sorted(quiet), 4)):
+        expected = told_by_items(decode_capture([file]))
+        assert told_by_tables(tables_of([file])) == expected, file.name
+        ids |= {each.id for each in expected}
+
+    assert ids >= {"KD4101", "KD4104", "KD4105", "KD4302", "KD5101"}
+
+
+class Story:
+    """Exchanges of some clients, each with a connection of its own to a broker."""
+
+    def __init__(self) -> None:
+        self.exchanges: list[Exchange] = []
+        self.connections: dict[tuple[str, str], Connection] = {}
+
+    def ask(  # noqa: PLR0913 - a fact for each
+        self,
+        client: str,
+        request: Struct | bytes,
+        response: Struct | None = None,
+        *,
+        version: int,
+        at_ms: int = 0,
+        latency_ms: int = 1,
+        broker: str = "10.1.0.1:9092",
+        **facts: Any,
+    ) -> None:
+        """Add an exchange."""
+        number = len(self.exchanges) + 1
+        place = len(self.connections) + 1
+        made = make_connection(
+            place, connection_id=f"tcp-{place}", client=f"{client}:40000", broker=broker
+        )
+        connection = self.connections.setdefault((client, broker), made)
+        exchange = make_exchange(
+            request,
+            response,
+            **{"version": version, "number": number, "correlation_id": number} | facts,
+            connection=connection,
+        )
+        assert exchange.request is not None
+        exchange.request.first_byte_ns = WHOLE_SECOND_NS + at_ms * MS
+        exchange.request.last_byte_ns = exchange.request.first_byte_ns
+        if exchange.response is not None:
+            exchange.response.first_byte_ns = exchange.request.last_byte_ns + latency_ms * MS
+            exchange.response.last_byte_ns = exchange.response.first_byte_ns
+        self.exchanges.append(exchange)
+
+    def write(self, client: str, *values: bytes, partition: int = 0, **facts: Any) -> None:
+        """Add a Produce request with a batch."""
+        acks = facts.pop("acks", -1)
+        data = PartitionProduceData(index=partition, records=make_batch(*values))
+        topic = TopicProduceData(name=f"topic of {client}", partition_data=[data])
+        response = ProduceResponse() if acks else None
+        if not acks:
+            facts["pairing"] = Status.NO_RESPONSE
+        request = ProduceRequest(topic_data=[topic], acks=acks)
+        self.ask(client, request, response, version=9, **facts)
+
+
+def everything_wrong() -> Story:
+    """Return a story in which each rule about clients and brokers is broken."""
+    story, chance = Story(), Random(1)
+    for number in range(200):
+        story.write("10.0.0.1", b"x", at_ms=number * 10)
+        story.write("10.0.0.2", b"x", b"y", at_ms=number * 10)
+        story.write("10.0.0.3", chance.randbytes(9_000), partition=number % 20 % 4, at_ms=number)
+    for number in range(400):
+        story.write("10.0.0.3", chance.randbytes(9_000), at_ms=number * 20)
+    for number in range(3):
+        story.write("10.0.0.4", b"z" * 10, acks=0, at_ms=number)
+        story.write("10.0.0.5", chance.randbytes(1_100_000 + number), at_ms=number)
+    for number in range(60):
+        fetch = FetchRequest(session_epoch=int(number >= 40))
+        story.ask("10.0.0.6", fetch, FetchResponse(), version=12, at_ms=number)
+        metadata = (MetadataRequest(topics=[]), MetadataResponse())
+        story.ask("10.0.0.8", *metadata, version=9, at_ms=number * 50)
+    for number in range(100):
+        commit = (OffsetCommitRequest(group_id="billing"), OffsetCommitResponse())
+        story.ask("10.0.0.7", *commit, version=8, at_ms=number * 50)
+    for throttle_ms in (0, 300, 700):
+        told = HeartbeatResponse(throttle_time_ms=throttle_ms)
+        story.ask("10.0.0.9", HeartbeatRequest(), told, version=4)
+    story.ask(
+        "10.0.1.1",
+        HeartbeatRequest(),
+        version=4,
+        pairing=Status.UNANSWERED,
+        unanswered_reason=UnansweredReason.CLIENT_CLOSED,
+    )
+    closed = story.connections["10.0.1.1", "10.1.0.1:9092"]
+    closed.closed_by, closed.closed_ns = "client", WHOLE_SECOND_NS + 30_000 * MS
+    for number in range(30):
+        for client in ("10.0.1.2", "10.0.1.3"):
+            beat = (HeartbeatRequest(), HeartbeatResponse())
+            late: dict[str, Any] = {"broker": "10.1.0.2:9092", "latency_ms": 300 if number else 3}
+            story.ask(client, *beat, version=4, **late)
+    story.ask("10.0.1.4", bytes(10), version=2, api_key=0)
+    return story
+
+
+def test_tables_tell_each_rule_as_exchanges_do() -> None:
+    """Whatever clients and brokers do wrong, but for what takes the bytes of records."""
+    story = everything_wrong()
+    expected = told_by_items(story.exchanges)
+    told = told_by_tables(tables_of_items(*story.exchanges, *story.connections.values()))
+
+    assert told == expected
+    assert {each.id for each in told} == {*traffic.RULES} - UNTOLD
