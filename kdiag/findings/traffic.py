@@ -57,7 +57,8 @@ RULES: Final = {
         "times the mean of its {partitions} partitions",
         "One leader and one consumer do most of the work, and the others cannot help: a key that "
         "is frequent, a partitioner that is not one, or a producer that names the partition.",
-        "Find the key (kdiag decode --values); choose one that spreads, or add something to it.",
+        "Find the key (kdiag report hot_keys --values); choose one that spreads, or add something "
+        "to it.",
     ),
     "KD4201": Rule(
         _WARNING,

@@ -12,7 +12,8 @@ A file begins with comments: the question, notes on the answer, and the paramete
     -- wide: software_version, client_host
     SELECT ... WHERE since <= $target
 
-What is `wide` makes room for the other columns on a narrow terminal, the first of them first.
+What is `wide` makes room for the other columns on a narrow terminal, the first of them first. A
+line `-- more: ...` says where people find what the answer does not have.
 
 The dialect is DuckDB's. `Query.text` translates it to Spark's, in which `$target` is `:target`.
 Reports use only what both compute alike: integers, exact percentiles by rank, one order of rows.
@@ -34,6 +35,7 @@ _FOLDER: Final = files("kdiag.report") / "sql"
 _ENDING: Final = ".sql"
 _PARAMETER: Final = re.compile(r"parameter (\w+) \((string|bigint|version)\) = (\S*): (.+)")
 _WIDE: Final = "wide:"
+_MORE: Final = "more:"
 _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?")
 _BIGINT: Final = re.compile(r"-?\d{1,18}")
 _VERSION_STEP: Final = 10_000
@@ -79,12 +81,14 @@ class Query(NamedTuple):
         values: of its parameters, by name.
         wide: columns of the answer that make room for others, the first of them first.
         dialect: of the statement, `duckdb` or `spark`.
+        more: where people find what the answer does not have; empty for nowhere.
     """
 
     sql: str
     values: dict[str, Any]
     wide: tuple[str, ...] = ()
     dialect: str = DUCKDB
+    more: str = ""
 
     def text(self, dialect: str) -> str:
         """Return the statement in a dialect: `duckdb` or `spark`; Spark takes `values` as `args`.
@@ -105,6 +109,7 @@ class Report(NamedTuple):
         parameters: in their order.
         sql: the answer.
         wide: columns of the answer that make room for others, the first of them first.
+        more: where people find what the answer does not have; empty for nowhere.
     """
 
     name: str
@@ -113,6 +118,7 @@ class Report(NamedTuple):
     parameters: tuple[Parameter, ...]
     sql: str
     wide: tuple[str, ...] = ()
+    more: str = ""
 
     def query(self, values: Mapping[str, str] | None = None) -> Query:
         """Return the report with values for its parameters.
@@ -132,7 +138,7 @@ class Report(NamedTuple):
         read = {
             each.name: each.read(values.get(each.name, each.default)) for each in self.parameters
         }
-        return Query(self.sql, read, self.wide)
+        return Query(self.sql, read, self.wide, more=self.more)
 
 
 @cache
@@ -177,11 +183,13 @@ def parse_report(name: str, text: str) -> Report:
         raise ReportError(f"report {name}", "begins with no question")
     parameters = [Parameter(*found.groups()) for found in map(_PARAMETER.fullmatch, rest) if found]
     wide = [name for line in rest if line.startswith(_WIDE) for name in line[len(_WIDE) :].split()]
-    told = [line for line in rest if not (_PARAMETER.fullmatch(line) or line.startswith(_WIDE))]
+    more = [line[len(_MORE) :].strip() for line in rest if line.startswith(_MORE)]
+    marked = (_WIDE, _MORE)
+    told = [line for line in rest if not (_PARAMETER.fullmatch(line) or line.startswith(marked))]
     notes = "\n".join(told).strip()
     sql = "\n".join(lines[count:]).strip().removesuffix(";")
     columns = tuple(column.strip(",") for column in wide)
-    return Report(name, question, notes, tuple(parameters), sql, columns)
+    return Report(name, question, notes, tuple(parameters), sql, columns, " ".join(more))
 
 
 def transpile(sql: str, dialect: str = DUCKDB) -> str:

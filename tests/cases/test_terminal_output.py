@@ -63,7 +63,7 @@ def too_wide(done: Done, width: int) -> list[str]:
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the tables of all captures."""
     folder = tmp_path_factory.mktemp("tables")
-    kdiag("decode", *FILES, "--output", "parquet", "--out", folder)
+    kdiag("decode", *FILES, "--values", "--output", "parquet", "--out", folder)
     return folder
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from kdiag.exchange.model import Exchange, Status, UnansweredReason
+from kdiag.report.tables.catalog import TableChoice
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kdiag.wire.api.offset_commit import (
@@ -24,10 +25,13 @@ from kdiag.wire.api.produce import (
     TopicProduceData,
 )
 from kdiag.wire.error_code import CODE_BY_NAME
+from kdiag.wire.records.record import BatchHeader, Record
+from kdiag.wire.records.writer import write_batch
 from recordings.capture_tables import report_rows, tables_of, tables_of_items
 from recordings.exchange_maker import START_NS, make_batch, make_connection, make_exchange
 
 MS = 1_000_000
+WITH_RECORDS = TableChoice(bodies=False, records=True)
 FOLDER = Path(os.environ.get("KDIAG_REFERENCE", "")) / "captures"
 has_reference = pytest.mark.skipif(
     "KDIAG_REFERENCE" not in os.environ, reason="KDIAG_REFERENCE is not set"
@@ -117,6 +121,30 @@ def test_hot_partitions_stand_out_of_their_topic() -> None:
         "app",
         100,
     )
+
+
+def test_hot_keys_are_told_by_what_they_carry() -> None:
+    """By bytes, with their client; a key of no text is in base64, and a long one is cut."""
+    long = b"k" * 200
+    keys = (b"a", b"a", long, b"\xff\xfe", None)
+    records = [Record(place, 1_000, key, b"v" * 10) for place, key in enumerate(keys)]
+    data = [
+        PartitionProduceData(index=0, records=write_batch(records, BatchHeader())),
+        PartitionProduceData(index=1, records=write_batch(records[:1], BatchHeader())),
+    ]
+    request = ProduceRequest(topic_data=[TopicProduceData(name="orders", partition_data=data)])
+    item = make_exchange(request, ProduceResponse(), version=9)
+    rows = report_rows(tables_of_items(item, choice=WITH_RECORDS), "hot_keys", letters="150")
+
+    assert [(row["key"], row["key_b64"], row["bytes"], row["partitions"]) for row in rows] == [
+        ("k" * 150, None, 210, 1),
+        ("a", None, 3 * 11, 2),
+        (None, "//4=", 12, 1),
+        (None, None, 10, 1),
+    ]
+    assert {row["flow"] for row in rows} == {"produce"}
+    assert {(row["client_id"], row["client_share_pct"]) for row in rows} == {("app", 100)}
+    assert sum(row["share_pct"] for row in rows) in range(97, 101)
 
 
 def test_a_batch_that_is_sent_twice_is_a_retry() -> None:
@@ -248,6 +276,21 @@ def test_a_fetch_that_waits_for_more_bytes_is_at_its_limit() -> None:
     assert waiting
     assert all(row["allowed_wait_ms"] == 1_500 for row in waiting)
     assert sum(row["at_limit"] for row in waiting) > 0
+
+
+@has_reference
+def test_the_keys_of_a_recording_carry_what_was_written() -> None:
+    """40 records three times, with values of 567 bytes each time, as their writer said."""
+    tables = tables_of([FOLDER / "compaction_java.pcap"], WITH_RECORDS)
+    rows = [row for row in report_rows(tables, "hot_keys") if row["flow"] == "produce"]
+
+    assert sum(row["records"] for row in rows) == 3 * 40
+    assert sum(row["bytes"] for row in rows) == 3 * 567 + sum(
+        len(row["key"]) * row["records"] for row in rows
+    )
+    assert {(row["topic"], row["partitions"], row["unread"]) for row in rows} == {
+        ("compacted2", 1, 0)
+    }
 
 
 @has_reference

@@ -84,8 +84,17 @@ def test_a_report_needs_a_question() -> None:
 def test_there_is_a_report_for_each_question() -> None:
     """And an error that lists them for any other."""
     names = [
-        *("clients", "commits", "compat", "errors", "hot", "latency", "latency_over_time"),
-        *("metadata", "rebalances", "retries", "slow", "splits", "tcp", "throughput"),
+        *("clients", "commits", "compat", "errors", "hot", "hot_keys", "latency"),
+        *(
+            "latency_over_time",
+            "metadata",
+            "rebalances",
+            "retries",
+            "slow",
+            "splits",
+            "tcp",
+            "throughput",
+        ),
         *("topology", "waits"),
     ]
 

@@ -42,18 +42,18 @@ def tables_of(
     }
 
 
-def tables_of_items(*items: Exchange | Connection) -> dict[str, pa.Table]:
+def tables_of_items(
+    *items: Exchange | Connection, choice: TableChoice = WITHOUT_BODIES
+) -> dict[str, pa.Table]:
     """Return the tables of exchanges and connections."""
-    batches: dict[str, list[pa.RecordBatch]] = {each.name: [] for each in WITHOUT_BODIES.tables}
-    tables = TableBatches(
-        lambda name, batch: batches[name].append(batch), TopicNames(), WITHOUT_BODIES
-    )
+    batches: dict[str, list[pa.RecordBatch]] = {each.name: [] for each in choice.tables}
+    tables = TableBatches(lambda name, batch: batches[name].append(batch), TopicNames(), choice)
     for item in items:
         tables.add(item)
     tables.flush()
     return {
         table.name: pa.Table.from_batches(batches[table.name], arrow_schema(table))
-        for table in WITHOUT_BODIES.tables
+        for table in choice.tables
     }
 
 

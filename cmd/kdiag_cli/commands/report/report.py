@@ -19,6 +19,7 @@ from kdiag_cli.options.captures import (
     SeparateNetworks,
     TableContents,
     TopicIds,
+    WithRecords,
     read_decode_as,
 )
 from kdiag_cli.options.report import (
@@ -41,6 +42,7 @@ Examples:
   kdiag report latency traffic.pcap -p api=Produce -o csv
   kdiag report throughput tables -p 'topic=order%' -o json
   kdiag report slow traffic.pcap -p rows=5
+  kdiag report hot_keys --values traffic.pcap
   kdiag report errors --sql spark
   kdiag report --html page.html traffic.pcap
 
@@ -76,6 +78,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
     wide: Wide = False,
     from_: RowsFrom = None,
     to: RowsTo = None,
+    values: WithRecords = False,
     port: Ports = None,
     topic_ids: TopicIds = None,
     keylog: KeyLogs = None,
@@ -102,7 +105,14 @@ def report(  # noqa: PLR0913 - a parameter for each option
     )
     if html is not None:
         captures = [*filter(None, (name,)), *(files or ())]
-        raise typer.Exit(_write_page(html, inputs._replace(files=captures), TimeRange(from_, to)))
+        raise typer.Exit(
+            _write_page(
+                html,
+                inputs._replace(files=captures),
+                TimeRange(from_, to),
+                has_records=values,
+            )
+        )
     if name is None:
         raise typer.BadParameter("name a report, or --list them", param_hint="NAME")
     query = read_query(name, parameter or [])
@@ -122,10 +132,12 @@ def report(  # noqa: PLR0913 - a parameter for each option
         is_wide=wide,
         times=TimeRange(from_, to),
     )
-    raise typer.Exit(run.run(question, inputs, TableContents(bodies=False)))
+    raise typer.Exit(run.run(question, inputs, TableContents(bodies=False, records=values)))
 
 
-def _write_page(file: Path, inputs: CaptureInputs, times: TimeRange) -> ExitCode:
+def _write_page(
+    file: Path, inputs: CaptureInputs, times: TimeRange, *, has_records: bool
+) -> ExitCode:
     """Write the page about captures; return the exit code of the program."""
     if not inputs.files:
         raise typer.BadParameter("give captures or a folder of tables", param_hint="CAPTURE...")
@@ -137,4 +149,4 @@ def _write_page(file: Path, inputs: CaptureInputs, times: TimeRange) -> ExitCode
     require_report_extra()
     from kdiag_cli.commands.report.page.run import PageTarget, run  # noqa: PLC0415 - duckdb is an extra
 
-    return run(PageTarget(file, times), inputs)
+    return run(PageTarget(file, times, has_records=has_records), inputs)

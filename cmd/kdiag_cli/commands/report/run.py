@@ -17,7 +17,7 @@ from kdiag_cli.captures.tables import tables_of
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.options.report import TableQuestion
-from kdiag_cli.output.answer import TableAnswer, print_answer
+from kdiag_cli.output.answer import AnswerFormat, TableAnswer, print_answer
 from kdiag_cli.output.terminal import Output, say
 
 _ELSEWHERE: Final = "holds no tables; captures that lie there are read by kdiag pipeline run"
@@ -45,6 +45,8 @@ def run(question: TableQuestion, inputs: CaptureInputs, contents: TableContents)
         )
         screen.flush()
         say(*notes_on(database.runs, question.query.sql))
+        if question.query.more and question.form is AnswerFormat.TABLE:
+            say(question.query.more)
 
     return ask_tables(inputs, contents, ask, question.times)
 

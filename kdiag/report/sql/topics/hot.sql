@@ -7,6 +7,7 @@
 --
 -- parameter topic (string) = %: only topics like this, in LIKE's notation.
 -- parameter rows (bigint) = 50: so many.
+-- more: keys are what users wrote; kdiag report hot_keys --values tells which of them are hot
 -- wide: client_host, batches, bytes_per_s, partitions, client_share_pct, records
 WITH flows AS (
     SELECT

@@ -16,7 +16,7 @@ from kdiag.pipeline.run import run
 from kdiag.report.arrow import arrow_schema
 from kdiag.report.engine import Database, open_folder, rows_of
 from kdiag.report.sql_report import Query, load_report, report_names
-from kdiag.report.tables.catalog import TABLES
+from kdiag.report.tables.catalog import TABLES, TableChoice
 from recordings.capture_sets import recorded_sets
 from spark_runs.written_tables import write
 from tiers.sampling import IS_EXHAUSTIVE
@@ -36,7 +36,8 @@ def folder(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> P
     sets = [each for each in recorded_sets() if IS_EXHAUSTIVE or each.files[0].is_relative_to(ROOT)]
     files = tuple(str(file) for each in sets for file in each.files)
     keylog = b"".join(each.keylog for each in sets)
-    run(spark, Job(files, str(out), rules=FlowRules(keylog=keylog), parts=2))
+    choice = TableChoice(records=True)
+    run(spark, Job(files, str(out), rules=FlowRules(keylog=keylog), choice=choice, parts=2))
     return out
 
 
@@ -65,11 +66,12 @@ def test_a_report_has_the_same_rows_on_spark(
 
 
 def test_a_table_without_rows_is_empty_and_one_without_a_column_has_nulls(
-    spark: "SparkSession", folder: Path
+    spark: "SparkSession", folder: Path, tmp_path: Path
 ) -> None:
     """The date of a row can be asked for."""
+    write(tmp_path, "days", (DAY_NS, "b:1", "a"))
     sql = "SELECT count(*) AS n FROM records"
-    assert ask(spark, str(folder), Query(sql, {})).to_pylist() == [{"n": 0}]
+    assert ask(spark, str(tmp_path), Query(sql, {})).to_pylist() == [{"n": 0}]
     sql = "SELECT count(DISTINCT date) > 0 AS is_dated FROM exchanges WHERE number IS NOT NULL"
     assert ask(spark, str(folder), Query(sql, {})).to_pylist() == [{"is_dated": True}]
 

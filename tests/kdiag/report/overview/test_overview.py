@@ -2,12 +2,14 @@ from folders import CAPTURES
 from kdiag.report.engine import open_tables
 from kdiag.report.overview.overview import read_overview
 from kdiag.report.sql_report import report_names
+from kdiag.report.tables.catalog import TableChoice
 from recordings.capture_tables import tables_of
 
 
 def test_an_overview_has_all_that_is_asked() -> None:
     """Each report, what is drawn over time, and exchanges with the reason why they are shown."""
-    with open_tables(tables_of([CAPTURES / "rebalance.pcap"])) as database:
+    choice = TableChoice(bodies=False, records=True)
+    with open_tables(tables_of([CAPTURES / "rebalance.pcap"], choice)) as database:
         overview = read_overview(database)
 
     assert overview.missing == {}
@@ -23,13 +25,14 @@ def test_an_overview_has_all_that_is_asked() -> None:
 
 
 def test_tables_without_groups_lack_their_report_and_nothing_else() -> None:
-    """Streams write none; what is missing is told with the reason."""
+    """Streams write none; what is missing, such as records, is told with the reason."""
     tables = tables_of([CAPTURES / "rebalance.pcap"])
     del tables["rebalances"], tables["members"]
     with open_tables(tables) as database:
         overview = read_overview(database)
 
-    assert list(overview.missing) == ["rebalances"]
+    assert list(overview.missing) == ["hot_keys", "rebalances"]
+    assert "only when asked for (--values)" in overview.missing["hot_keys"]
     assert "no run has seen a group rebalance" in overview.missing["rebalances"]
     assert overview.rebalances == []
     assert overview.kept

@@ -49,10 +49,12 @@ class PageTarget(NamedTuple):
     Attributes:
         file: it is replaced if it exists.
         times: of the rows that are shown.
+        has_records: whether what users wrote is read, too: it tells hot keys.
     """
 
     file: Path
     times: TimeRange
+    has_records: bool = False
 
 
 def run(target: PageTarget, inputs: CaptureInputs) -> ExitCode:
@@ -88,7 +90,8 @@ def _of_captures(target: PageTarget, inputs: CaptureInputs, script: ChartScript)
         return observers[0]
 
     with tempfile.TemporaryDirectory(prefix="kdiag-tables-") as folder:
-        result = tables_of(inputs, Path(folder), _CONTENTS, observe=observe)
+        contents = _CONTENTS._replace(records=target.has_records)
+        result = tables_of(inputs, Path(folder), contents, observe=observe)
         if not result.is_interrupted:
             result.say_warnings()
             observers[0].findings.add(result.findings)

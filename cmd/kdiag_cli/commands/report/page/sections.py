@@ -43,6 +43,7 @@ _PLACED: Final = {
     "waits": "latency",
     "throughput": "throughput",
     "hot": "throughput",
+    "hot_keys": "throughput",
     "errors": "errors",
     "retries": "errors",
     "rebalances": "rebalances",
@@ -374,6 +375,11 @@ def _report(name: str, answer: ReportAnswer, kept: KeptExchanges, source: str) -
     )
 
 
+def _of_flow(row: Row) -> dict[str, Any]:
+    api = "Produce" if row["flow"] == "produce" else "Fetch"
+    return {"api": api, "client_id": row["client_id"]}
+
+
 _MATCHES: Final[dict[str, Callable[[Row], dict[str, Any]]]] = {
     "latency": lambda row: {
         "reason": "slow",
@@ -394,10 +400,9 @@ _MATCHES: Final[dict[str, Callable[[Row], dict[str, Any]]]] = {
         "client_id": row["client_id"],
     },
     "clients": lambda row: {"client_host": row["client_host"], "client_id": row["client_id"]},
-    "throughput": lambda row: {
-        "api": "Produce" if row["flow"] == "produce" else "Fetch",
-        "client_id": row["client_id"],
-    },
+    "throughput": _of_flow,
+    "hot": _of_flow,
+    "hot_keys": _of_flow,
     "rebalances": lambda row: {"reason": "rebalance", "client_id": row["client_id"]},
     "splits": lambda row: {"api": row["api"]},
     "slow": lambda row: {"number": row["number"]},
