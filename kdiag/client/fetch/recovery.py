@@ -256,8 +256,8 @@ class FetchRecovery:
             self._leaderless.add(position.key)
             self._notices.begin_trouble(position.key, NoticeKind.NO_LEADER, "no leader")
             return False
-        if partition.leader_epoch < position.leader_epoch:
-            return False  # older than what is known
+        if UNKNOWN_EPOCH < partition.leader_epoch < position.leader_epoch:
+            return False  # older than what is known; brokers before Kafka 2.1 do not tell epochs
         before = position.leader_id
         is_new_epoch = partition.leader_epoch > position.leader_epoch
         position.leader_id = partition.leader_id

@@ -129,6 +129,18 @@ def test_older_news_of_a_leader_is_not_believed(
     assert (position.leader_id, kinds(recovery)) == (1, [])
 
 
+def test_news_of_a_leader_without_its_epoch_are_believed(
+    client: ClusterClient, log: Log, position: FetchPosition
+) -> None:
+    """An old broker does not tell epochs: else nobody would be asked while that one answers."""
+    recovery = recovery_of(client, position)
+    position.leader_epoch = 5
+    recovery.failed(position, "NOT_LEADER_OR_FOLLOWER")
+    log.leader, log.epoch = 2, -1
+    recovery.apply(client.refresh(["orders"]))
+    assert (position.leader_id, position.leader_epoch, recovery.holds(position)) == (2, -1, False)
+
+
 def test_a_topic_that_was_created_anew_is_read_from_its_beginning(
     client: ClusterClient, cluster: LogCluster, log: Log, position: FetchPosition
 ) -> None:
