@@ -1,0 +1,94 @@
+"""The clients of a round: impatient ones, by the clock of the lab, made anew after an error.
+
+with RoundClients(lab, clock, time) as clients:
+    client = clients.connect("fuzz-writer")
+    clients.close(client)
+"""
+
+from contextlib import suppress
+from typing import Final, Self
+
+from kdiag.client.cluster_client import ClusterClient, ClusterSettings
+from kdiag.client.network.settings import ConnectionTimes, NetworkSettings
+from kdiag.clock import NS_PER_MS, NS_PER_S
+from kdiag.errors import KdiagError
+from kdiag.lab.broker.lab_cluster import LOOPBACK
+from kdiag.lab.plugin.kafka_lab import KafkaLab
+from kdiag.net.server.processor import plaintext_channels
+from lab_ends.rounds.idle_time import IdleTime, NotedClock
+
+FAULTY: Final = "fuzz-*"
+"""The names of the clients that faults are for."""
+
+_TIMES: Final = ConnectionTimes(20 * NS_PER_MS, 500 * NS_PER_MS, 5 * NS_PER_S, 9 * NS_PER_S)
+_REQUEST_NS: Final = 3 * NS_PER_S
+_CONNECT_NS: Final = 10 * NS_PER_S
+_ATTEMPTS: Final = 20
+
+
+class RoundClients:
+    """Clients of one lab, all of which are closed when the `with` block ends.
+
+    Attributes:
+        clock: of all of them.
+    """
+
+    def __init__(self, lab: KafkaLab, clock: NotedClock, time: IdleTime) -> None:
+        """Begin without clients.
+
+        Args:
+            lab: runs when the block begins.
+            clock: of the lab.
+            time: tells them how late it is.
+        """
+        self.clock = clock
+        self._lab = lab
+        self._time = time
+        self._open: list[ClusterClient] = []
+        self._servers: list[tuple[str, int]] = []
+
+    def __enter__(self) -> Self:
+        """Note where all brokers are: some may end."""
+        self._servers = [(LOOPBACK, each.port) for each in self._lab.cluster.nodes]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close those that are left."""
+        for each in [*self._open]:
+            self.close(each)
+
+    def connect(self, client_id: str) -> ClusterClient:
+        """Return a client that knows the brokers.
+
+        Raises:
+            KdiagError: if no broker answers.
+        """
+        network = NetworkSettings(client_id, _TIMES, _REQUEST_NS)
+        settings = ClusterSettings(self._servers, network)
+        client = ClusterClient(settings, plaintext_channels(self.clock), self.clock)
+        self._open.append(client)
+        self._time.watch(client)
+        try:
+            client.connect(self.clock.monotonic_ns() + _CONNECT_NS)
+        except KdiagError:
+            self.close(client)
+            raise
+        return client
+
+    def connect_surely(self, client_id: str) -> ClusterClient:
+        """Return such a client after some attempts: a broker may not be up yet.
+
+        Raises:
+            KdiagError: if none has helped.
+        """
+        for _ in range(_ATTEMPTS):
+            with suppress(KdiagError):
+                return self.connect(client_id)
+        return self.connect(client_id)
+
+    def close(self, client: ClusterClient) -> None:
+        """Close a client."""
+        self._time.forget(client)
+        self._open.remove(client)
+        with suppress(KdiagError):
+            client.close()
