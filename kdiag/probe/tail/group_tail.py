@@ -48,6 +48,7 @@ from kdiag.errors import (
     GroupError,
     KdiagError,
     RequestTimeoutError,
+    WakeupError,
 )
 from kdiag.probe.tail.follower import REFRESH_NS
 from kdiag.probe.tail.offset_spec import At, Position
@@ -344,7 +345,11 @@ class GroupTail:
             return
         try:
             self._member.commit(offsets, self._client.clock.monotonic_ns() + _ASK_NS)
-        except (GroupError, *_UNREACHABLE) as error:
+        except WakeupError:
+            raise
+        except KdiagError as error:
+            if not (is_last or isinstance(error, (GroupError, *_UNREACHABLE))):
+                raise  # at the last time the member still has partitions to give up, and to leave
             if is_last or not (isinstance(error, GroupError) and error.is_retriable):
                 self._explain_refusal(offsets, error)
             self.is_uncommitted |= is_last

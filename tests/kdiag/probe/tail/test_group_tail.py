@@ -170,14 +170,17 @@ def test_a_reader_that_is_too_slow_is_told_so(client: ClusterClient) -> None:
 def test_a_last_commit_that_is_refused_is_told(
     cluster: JoinableCluster, client: ClusterClient
 ) -> None:
-    """Whether it may be repeated or not: there is no other time."""
-    reader = Reader(client, ends=True, commits=True)
-    reader.read(lambda: reader.tail.is_done)
-    cluster.refusal = "GROUP_AUTHORIZATION_FAILED"
-    reader.close()
-    (told,) = reader.told(NoticeKind.NOT_COMMITTED)
-    assert told.startswith("not committed: orders[0@3,1@3]: ")
-    assert reader.tail.is_partial
+    """Whether it may be repeated or not, there is no other time; and the member leaves."""
+    for number, error in enumerate(("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"), 1):
+        cluster.refusal = "NONE"
+        reader = Reader(client, ends=True, commits=True)
+        reader.read(lambda: reader.tail.is_done)  # noqa: B023 - called within the round
+        cluster.refusal = error
+        reader.close()
+        (told,) = reader.told(NoticeKind.NOT_COMMITTED)
+        assert told.startswith("not committed: orders[0@3,1@3]: "), error
+        assert reader.tail.is_partial, error
+        assert cluster.left_count == number, error
 
 
 def test_who_forgoes_commits_leaves_without_one(
