@@ -195,7 +195,7 @@ def _check_columns(batch: RecordBatch, config: LogConfig, terms: AppendTerms) ->
         return _check_each(batch, batch.records(), config, terms)
     steps = offsets[1:] - offsets[:-1]
     starts_right = int(offsets[0]) == batch.base_offset
-    is_numbered = starts_right and int(steps.min()) == 1 == int(steps.max())
+    is_numbered = starts_right and bool((steps == 1).all())
     return _Contents(len(offsets), most, is_numbered)
 
 

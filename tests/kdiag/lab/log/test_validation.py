@@ -11,6 +11,7 @@ from kdiag.lab.log.config import LogConfig
 from kdiag.lab.log.producers.append_info import AppendOrigin
 from kdiag.lab.log.refusal import LogRefusedError
 from kdiag.lab.log.validation import (
+    LARGE_BYTES,
     LARGE_COUNT,
     Appendable,
     AppendTerms,
@@ -39,6 +40,12 @@ def accept(
 def offsets_of(accepted: Appendable) -> list[int]:
     """Return the offsets of all records."""
     return [record.offset for batch in accepted.batches for record in batch.records()]
+
+
+def test_one_large_record_is_accepted() -> None:
+    """A batch that is large is read as columns, also if it has one record."""
+    accepted = accept(produced(b"v" * LARGE_BYTES))
+    assert offsets_of(accepted) == [FIRST]
 
 
 @pytest.mark.parametrize("codec", CODECS)
