@@ -100,10 +100,16 @@ class FaultGate:
             arrival: the request.
             answer: has it handled, and its answer given to what it is called with.
         """
+        if self._outbox.is_silent(arrival.channel_id):
+            self._read_on(arrival)
+            return
         plan = self._plan(arrival)
         self._end_joins()
-        if plan.is_half_open or plan.first("drop") == "request":
+        if plan.is_half_open:
             self._outbox.silence(arrival.channel_id)
+        elif plan.first("drop") == "request":
+            self._outbox.silence(arrival.channel_id)
+            self._read_on(arrival)
         elif plan.is_refused_version:
             self._processor.end(arrival.channel_id)
         elif plan.handling_delay_ns:
@@ -139,6 +145,10 @@ class FaultGate:
             self._connection_count += 1
             number = self._numbers[channel_id] = str(self._connection_count)
         return number
+
+    def _read_on(self, arrival: Arrival) -> None:
+        """Read a silent connection though it is not answered, so that its end is noticed."""
+        self._processor.respond(arrival.channel_id, None)
 
     def _proceed(
         self, plan: FaultPlan, arrival: Arrival, answer: Callable[[Respond], None]

@@ -134,6 +134,16 @@ def test_a_connection_falls_silent(faulty: FaultyLab, text: str) -> None:
         faulty.client.socket.recv(1, socket.MSG_DONTWAIT)
 
 
+def test_who_hangs_up_on_silence_is_noticed(faulty: FaultyLab) -> None:
+    """Also behind requests that came after the one that was dropped, which do not count."""
+    faulty.add("any drop=request")
+    for _ in range(3):
+        faulty.client.send(MetadataRequest(topics=None), 12)
+    faulty.client.socket.shutdown(socket.SHUT_WR)
+    assert faulty.client.receive_frame() == b""
+    assert faulty.book.listed()[0].fired_count == 1
+
+
 def test_requests_without_an_answer_can_end_a_connection(faulty: FaultyLab) -> None:
     """Produce with acks=0."""
     faulty.add("Produce close=after")
