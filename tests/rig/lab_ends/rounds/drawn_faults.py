@@ -68,8 +68,12 @@ LIKELY: Final = (
 """Errors that brokers give to such requests, each to some."""
 
 _NO_ERRORS: Final = frozenset({each.name for each in API_BY_KEY.values() if not error_fields(each)})
+_ERROR_SHARE: Final = 0.35
+"""Errors are many: every API has its own."""
 _DAMAGED: Final = (0, 3, 4, 6, 8, 12, 20, 40, 70, -1, -2, -9)
-_VERSIONS: Final = ("Fetch:4-11", "Produce:3-8", "Produce:none", "JoinGroup:2-4", "Metadata:1-4")
+_WITHOUT_IDS: Final = "Metadata:1-4"
+_WITH_IDS: Final = "Metadata:10-11"
+_VERSIONS: Final = ("Fetch:4-11", "Produce:3-8", "Produce:none", "JoinGroup:2-4", _WITHOUT_IDS)
 
 
 def _error(chance: Random) -> str:
@@ -116,16 +120,18 @@ DAMAGING: Final = "corrupt"
 """The effect after which a client may believe what no broker said."""
 
 
-def draw_fault(chance: Random, client_id: str) -> str:
+def draw_fault(chance: Random, client_id: str, *, has_topic_ids: bool) -> str:
     """Return a fault.
 
     Args:
         chance: draws everything.
         client_id: a pattern: whom it concerns.
+        has_topic_ids: whether clients need the ids of topics, which old versions do not tell.
     """
-    name = chance.choice([*EFFECTS])
+    name = "error" if chance.random() < _ERROR_SHARE else chance.choice([*EFFECTS])
     words = [_apis(chance, name), f"client_id={client_id}", *_limits(chance)]
-    return " ".join([*words, EFFECTS[name](chance)])
+    text = " ".join([*words, EFFECTS[name](chance)])
+    return text.replace(_WITHOUT_IDS, _WITH_IDS) if has_topic_ids else text
 
 
 def _apis(chance: Random, effect: str) -> str:
@@ -149,6 +155,8 @@ def _limits(chance: Random) -> list[str]:
         words.append(f"after={chance.choice((20, 200, 700))}ms")
     if chance.random() < 0.3:
         words.append(f"node={chance.choice((1, 2, 3))}")
+    if chance.random() < 0.1:
+        words.append("partition=0")
     if chance.random() < 0.2:
         words.append(f"every={chance.choice((2, 3))}")
     return words

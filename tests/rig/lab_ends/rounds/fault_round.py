@@ -25,6 +25,7 @@ from kdiag.client.group.classic.consumer_coordinator import ConsumerCoordinator
 from kdiag.client.group.configured_member import assignors_named
 from kdiag.client.group.member import MemberSettings, TopicSubscription
 from kdiag.clock import NS_PER_S, SystemClock
+from kdiag.lab.broker.broker_server import BrokerServer
 from kdiag.lab.broker.lab_cluster import LabSettings
 from kdiag.lab.controller.quorum_controller import NewTopic
 from kdiag.lab.coordinator.group.group_config import GroupCoordinatorConfig
@@ -42,6 +43,7 @@ from lab_ends.rounds.round_reader import (
     CLASSIC,
     CONSUMER,
     Delivered,
+    NoListener,
     ReaderSettings,
     RoundError,
     RoundReader,
@@ -132,7 +134,7 @@ def draw_layout(chance: Random) -> RoundLayout:
     turns = chance.randint(4, 12)
     faults: dict[int, list[str]] = defaultdict(list)
     for _ in range(chance.randint(1, _MOST_FAULTS)):
-        faults[chance.randrange(turns)].append(draw_fault(chance, FAULTY))
+        faults[chance.randrange(turns)].append(draw_fault(chance, FAULTY, has_topic_ids=is_next))
     return RoundLayout(
         nodes=nodes,
         partitions=chance.choice((1, 2, 3, 5)),
@@ -184,8 +186,8 @@ class FaultRound:
             group_config=_QUICK,
         )
         self.lab = KafkaLab(settings, folder, self._clock)
-        self._time = IdleTime(self.lab, self._clock)
-        self._clients = RoundClients(self.lab, self._clock, self._time)
+        self._time = IdleTime(self._clock, self._nodes)
+        self._clients = RoundClients(self._clock, self._nodes, self._time)
         self._keys = [PartitionKey(TOPIC, number) for number in range(layout.partitions)]
         self.writer = RoundWriter(
             self._clients, self._keys, self._chance, is_idempotent=layout.is_idempotent
@@ -227,6 +229,9 @@ class FaultRound:
             raise RoundError(f"{_open_sockets() - sockets} sockets are left open")
         acked = sum(len(each.values) for each in self.writer.acked)
         return RoundOutcome(self.layout, acked, len(self.errors), self._fired)
+
+    def _nodes(self) -> list[BrokerServer]:
+        return self.lab.cluster.nodes
 
     def _reader(self, name: str, number: int, protocol: str = "") -> RoundReader:
         layout = self.layout
@@ -322,7 +327,7 @@ class FaultRound:
             settings,
             TopicSubscription.of(TOPIC),
             assignors_named(["range"]),
-            _NoListener(),
+            NoListener(),
         )
         until_ns = self._clock.monotonic_ns() + DEADLINE_NS
         found = asking.committed(self._keys, until_ns)
@@ -386,19 +391,6 @@ def _open_sockets() -> int:
     return sum(
         os.path.realpath(each).rpartition("/")[2].startswith("socket:") for each in _FILES.iterdir()
     )
-
-
-class _NoListener:
-    """Hears of no partitions."""
-
-    def on_partitions_assigned(self, added: object) -> None:
-        """Do nothing."""
-
-    def on_partitions_revoked(self, removed: object) -> None:
-        """Do nothing."""
-
-    def on_partitions_lost(self, removed: object) -> None:
-        """Do nothing."""
 
 
 class _Overheard(logging.Handler):

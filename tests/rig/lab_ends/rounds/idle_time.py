@@ -1,7 +1,7 @@
 """Time that passes while nobody does anything: waits of seconds take milliseconds.
 
     clock = NotedClock(SystemClock().epoch_ns())
-    with KafkaLab(settings, folder, clock) as lab, IdleTime(lab, clock) as time:
+    with LabCluster(settings, clock) as lab, IdleTime(clock, lambda: lab.nodes) as time:
         time.watch(client)
         client.wait(30 * NS_PER_S)      # is over at once
 
@@ -10,6 +10,7 @@ has passed, and it goes on once they know: who works on something holds it up. A
 cross the wire, it goes on in small steps; when none do, each step is twice as long.
 """
 
+from collections.abc import Callable
 from threading import Condition, Event, Thread, get_ident
 from threading import enumerate as running_threads
 from time import monotonic
@@ -17,10 +18,12 @@ from typing import Final, Self
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.clock import NS_PER_MS, ManualClock
-from kdiag.lab.plugin.kafka_lab import KafkaLab
+from kdiag.lab.broker.broker_server import BrokerServer
+
+Nodes = Callable[[], list[BrokerServer]]
 
 _FIRST_NS: Final = 2 * NS_PER_MS
-_LONGEST_NS: Final = 256 * NS_PER_MS
+_LONGEST_NS: Final = 64 * NS_PER_MS
 _GRACE_S: Final = {"broker-": 0.5, "kdiag-heartbeat-": 0.01}
 """How long a thread may take to notice that time has passed, by the beginning of its name."""
 _TICK_S: Final = 0.001
@@ -58,14 +61,14 @@ class NotedClock(ManualClock):
 class IdleTime:
     """Moves a clock on, in a thread of its own, while a `with` block lasts."""
 
-    def __init__(self, lab: KafkaLab, clock: NotedClock) -> None:
+    def __init__(self, clock: NotedClock, nodes: Nodes) -> None:
         """Let time stand still before the block.
 
         Args:
-            lab: runs by the clock.
             clock: nobody else advances it.
+            nodes: returns the brokers that run by it.
         """
-        self._lab = lab
+        self._nodes = nodes
         self._clock = clock
         self._clients: list[ClusterClient] = []
         self._slow: set[int] = set()
@@ -96,7 +99,7 @@ class IdleTime:
         step_ns, seen = _FIRST_NS, -1
         while not self._is_over.is_set():
             self._clock.advance(step_ns)
-            for node in self._lab.cluster.nodes:
+            for node in self._nodes():
                 node.processor.selector.wakeup()
             for client in [*self._clients]:
                 client.network.wakeup()
@@ -119,11 +122,11 @@ class IdleTime:
                 self._slow.discard(ident)
             else:
                 self._slow.add(ident)
-        self._is_over.wait(_TICK_S / 4)
+        self._is_over.wait(_TICK_S)  # who does not read the clock, as listeners, has a turn, too
 
     def _traffic(self) -> int:
         """Return how much has crossed the wire, and how often a connection came or went."""
-        metrics = [each.processor.selector.metrics for each in self._lab.cluster.nodes]
+        metrics = [each.processor.selector.metrics for each in self._nodes()]
         return sum(
             each.bytes_sent
             + each.bytes_received

@@ -1,6 +1,6 @@
 """The clients of a round: impatient ones, by the clock of the lab, made anew after an error.
 
-with RoundClients(lab, clock, time) as clients:
+with RoundClients(clock, lambda: lab.nodes, time) as clients:
     client = clients.connect("fuzz-writer")
     clients.close(client)
 """
@@ -13,14 +13,13 @@ from kdiag.client.network.settings import ConnectionTimes, NetworkSettings
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import KdiagError
 from kdiag.lab.broker.lab_cluster import LOOPBACK
-from kdiag.lab.plugin.kafka_lab import KafkaLab
 from kdiag.net.server.processor import plaintext_channels
-from lab_ends.rounds.idle_time import IdleTime, NotedClock
+from lab_ends.rounds.idle_time import IdleTime, Nodes, NotedClock
 
 FAULTY: Final = "fuzz-*"
 """The names of the clients that faults are for."""
 
-_TIMES: Final = ConnectionTimes(20 * NS_PER_MS, 500 * NS_PER_MS, 5 * NS_PER_S, 9 * NS_PER_S)
+_TIMES: Final = ConnectionTimes(20 * NS_PER_MS, 500 * NS_PER_MS, 10 * NS_PER_S, 20 * NS_PER_S)
 _REQUEST_NS: Final = 3 * NS_PER_S
 _CONNECT_NS: Final = 10 * NS_PER_S
 _ATTEMPTS: Final = 20
@@ -33,23 +32,23 @@ class RoundClients:
         clock: of all of them.
     """
 
-    def __init__(self, lab: KafkaLab, clock: NotedClock, time: IdleTime) -> None:
+    def __init__(self, clock: NotedClock, nodes: Nodes, time: IdleTime) -> None:
         """Begin without clients.
 
         Args:
-            lab: runs when the block begins.
             clock: of the lab.
+            nodes: returns its brokers, all of which run when the block begins.
             time: tells them how late it is.
         """
         self.clock = clock
-        self._lab = lab
+        self._nodes = nodes
         self._time = time
         self._open: list[ClusterClient] = []
         self._servers: list[tuple[str, int]] = []
 
     def __enter__(self) -> Self:
         """Note where all brokers are: some may end."""
-        self._servers = [(LOOPBACK, each.port) for each in self._lab.cluster.nodes]
+        self._servers = [(LOOPBACK, each.port) for each in self._nodes()]
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -57,19 +56,19 @@ class RoundClients:
         for each in [*self._open]:
             self.close(each)
 
-    def connect(self, client_id: str) -> ClusterClient:
+    def connect(self, client_id: str, request_timeout_ns: int = _REQUEST_NS) -> ClusterClient:
         """Return a client that knows the brokers.
 
         Raises:
             KdiagError: if no broker answers.
         """
-        network = NetworkSettings(client_id, _TIMES, _REQUEST_NS)
+        network = NetworkSettings(client_id, _TIMES, request_timeout_ns)
         settings = ClusterSettings(self._servers, network)
         client = ClusterClient(settings, plaintext_channels(self.clock), self.clock)
         self._open.append(client)
         self._time.watch(client)
         try:
-            client.connect(self.clock.monotonic_ns() + _CONNECT_NS)
+            client.connect(self.clock.monotonic_ns() + max(_CONNECT_NS, request_timeout_ns))
         except KdiagError:
             self.close(client)
             raise

@@ -243,3 +243,16 @@ class RoundReader:
 
     def _note(self, tail: GroupTail | Tail) -> None:
         self.notices += [each.text for each in tail.take_notices()]
+
+
+class NoListener:
+    """Hears of no partitions."""
+
+    def on_partitions_assigned(self, added: object) -> None:
+        """Do nothing."""
+
+    def on_partitions_revoked(self, removed: object) -> None:
+        """Do nothing."""
+
+    def on_partitions_lost(self, removed: object) -> None:
+        """Do nothing."""
