@@ -16,6 +16,7 @@ from scripted_kafka.foreign_server import (
     hanging_up,
     saying,
 )
+from tiers.cases import for_each
 
 TLS: Final = settings(security_protocol="SSL")
 LOGIN: Final = settings(
@@ -67,10 +68,8 @@ AWAITED: Final = pytest.mark.real
 """Two seconds pass until kdiag gives up."""
 
 
-@pytest.mark.parametrize("command", ["check", "check --quick", "find-coordinator orders"])
-@pytest.mark.parametrize(
-    "fault", [pytest.param(each, marks=AWAITED) if each in MUTE else each for each in FAULTS]
-)
+@for_each("command", ["check", "check --quick", "find-coordinator orders"])
+@for_each("fault", [pytest.param(each, marks=AWAITED) if each in MUTE else each for each in FAULTS])
 def test_each_fault_has_its_layer_its_finding_and_its_exit_code(fault: str, command: str) -> None:
     """In less than three seconds."""
     server, options, stage, finding, words = FAULTS[fault]

@@ -8,6 +8,7 @@ import pytest
 import kdiag
 from folders import ROOT
 from scripted_kafka.scripted_cluster import ScriptedCluster
+from tiers.cases import for_each
 
 TOPIC = (ROOT / "cmd" / "kdiag_cli" / "help" / "library" / "library.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", TOPIC, re.DOTALL | re.MULTILINE)
@@ -25,7 +26,7 @@ def test_an_example_runs_as_it_stands(
     assert capsys.readouterr().out.strip()
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@for_each("example", EXAMPLES)
 def test_an_example_is_short(example: str) -> None:
     """Five lines beside the imports."""
     lines = [line for line in example.splitlines() if line and "import" not in line]
@@ -33,7 +34,7 @@ def test_an_example_is_short(example: str) -> None:
     assert len(lines) <= 5
 
 
-@pytest.mark.parametrize("name", kdiag.__all__)
+@for_each("name", kdiag.__all__)
 def test_every_name_is_there_and_shown(name: str) -> None:
     """What `__all__` promises can be had, and `dir` lists it."""
     assert getattr(kdiag, name) is not None

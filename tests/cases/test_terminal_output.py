@@ -23,6 +23,7 @@ from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, make_path, make_
 from made_values.latency_run_maker import made_results
 from programs.kdiag_program import COMMAND, Done, Printed, kdiag, kdiag_on_terminal
 from scripted_kafka.coordinating_cluster import coordinating_cluster
+from tiers.cases import for_each
 
 WIDTHS = (80, 100, 120)
 FILES = sorted(CAPTURES.glob("*.pcap"))
@@ -146,8 +147,8 @@ def test_what_live_commands_print_fits(arguments: tuple[str, ...], width: int) -
     assert too_wide(done, width) == []
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("is_wide", [False, True])
+@for_each("width", WIDTHS)
+@for_each("is_wide", [False, True])
 def test_what_is_measured_fits(width: int, *, is_wide: bool) -> None:
     """Latencies, buffers and checks, with their sentences."""
     outputs = Printed(width), Printed(width), Printed(width)

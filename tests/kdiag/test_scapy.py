@@ -26,6 +26,7 @@ from kdiag.errors import EncodeError
 from kdiag.exchange.model import Status
 from kdiag.scapy import KafkaRequest, KafkaResponse, bind, forget_requests, unbind
 from kdiag.wire.catalog import API_BY_KEY, APIS
+from tiers.cases import for_each
 
 PORT = 9092
 CLIENT, BROKER = "10.0.0.1", "10.0.0.2"
@@ -115,7 +116,7 @@ def test_what_is_left_out_has_its_default() -> None:
     assert request.body == {"statesFilter": [], "typesFilter": []}
 
 
-@pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
+@for_each("api", APIS, ids=lambda api: api.name)
 def test_every_api_can_be_crafted_and_read_in_every_version(api: Any) -> None:
     """Both directions; the header of each version is the right one."""
     for version in range(api.versions.low, api.versions.high + 1):

@@ -3,6 +3,7 @@ from typer.testing import CliRunner
 
 import kdiag
 from kdiag_cli.app import COMMANDS, PANELS, app
+from tiers.cases import for_each
 
 RUNNER = CliRunner()
 
@@ -45,7 +46,7 @@ def test_every_command_stands_under_a_heading() -> None:
     assert sorted(name for names in PANELS.values() for name in names) == sorted(COMMANDS)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@for_each("name", COMMANDS)
 def test_the_line_of_a_command_is_the_first_of_its_own_help(name: str) -> None:
     """The table in `app`, which spares the import, says what the command says."""
     done = RUNNER.invoke(app, [name, "--help"], prog_name="kdiag")

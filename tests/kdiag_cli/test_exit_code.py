@@ -1,9 +1,8 @@
-import pytest
-
 from kdiag import errors
 from kdiag.findings.finding import found
 from kdiag.findings.rule import Severity
 from kdiag_cli.exit_code import ExitCode, exit_code_of
+from tiers.cases import for_each
 
 ERROR = found("KD1101", address="10.0.0.7:9092")
 WARNING = found("KD1206", address="10.0.0.7:9093", not_after="2026-12-01")
@@ -25,7 +24,7 @@ def test_exit_codes_are_those_that_scripts_rely_on() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("problem", "code"),
     [
         (errors.ConnectError("b:1", errors.Layer.DNS, "no such name"), 3),

@@ -1,11 +1,10 @@
 from typing import Any
 
-import pytest
-
 from kdiag.wire.schema import snake_to_camel
 from kdiag_schema.class_source import class_sources, range_text, snake_case
 from kdiag_schema.merge import MergedMessage, merge_message
 from kdiag_schema.release import parse_message
+from tiers.cases import for_each
 
 
 def message(*fields: dict[str, Any], kind: str = "request", **changes: Any) -> MergedMessage:
@@ -26,7 +25,7 @@ def field_line(schema: dict[str, Any]) -> str:
     return class_sources(message(schema), {})["PingRequest"].splitlines()[-1].strip()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "snake"),
     [
         ("MaxWaitMs", "max_wait_ms"),
@@ -41,7 +40,7 @@ def test_a_name_is_snake_case_in_python(name: str, snake: str) -> None:
     assert snake_case(name) == snake
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("versions", "text"),
     [
         ({0, 1, 2}, "0-2"),
@@ -61,7 +60,7 @@ def test_a_version_that_does_not_exist_splits_no_range() -> None:
     assert range_text({1, 4}, {1, 4, 5}, 5) == "1-4"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("schema", "line"),
     [
         ({"type": "int32", "versions": "0+"}, "x: Int32 = 0"),

@@ -5,6 +5,7 @@ import pytest
 from kdiag.wire.schema import NO_VERSIONS, Versions
 from kdiag_schema.merge import MergedMessage, MergedStruct, covered, merge_message
 from kdiag_schema.release import MessageSchema, parse_message
+from tiers.cases import for_each
 
 
 def ping(versions: str, *fields: dict[str, Any], flexible: str = "none") -> MessageSchema:
@@ -111,7 +112,7 @@ def test_flexible_starts_where_the_owner_of_a_version_says() -> None:
     assert merge_message([ping("0-1")]).flexible == NO_VERSIONS
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("schemas", "why"),
     [
         ([ping("0"), ping("2")], "have a hole"),

@@ -16,6 +16,7 @@ from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
 from recordings.segment_tape import BROKER, CLIENT, Talk, batches, request, response, sized
+from tiers.cases import for_each
 from tiers.sampling import sample
 
 SHIPPED = sorted(CAPTURES.glob("*.pcap"))
@@ -116,8 +117,8 @@ def zookeeper(*, is_one_sided: bool = False) -> Talk:
     return talk
 
 
-@pytest.mark.parametrize("first", [0, 3])
-@pytest.mark.parametrize(
+@for_each("first", [0, 3])
+@for_each(
     "talk",
     [remote_calls(), zeros(), zookeeper(), zookeeper(is_one_sided=True)],
     ids=["remote calls", "zeros", "ZooKeeper", "ZooKeeper's replies"],

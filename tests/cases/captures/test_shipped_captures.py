@@ -9,11 +9,12 @@ import pytest
 
 from folders import CAPTURES
 from recordings.expected_exchanges import decode_lines
+from tiers.cases import for_each
 
 NAMES = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_a_capture_decodes_to_the_lines_beside_it(name: str) -> None:
     """Every line is as it was when somebody last read the difference."""
     expected = (CAPTURES / f"{name}.jsonl").read_bytes().splitlines()
@@ -91,7 +92,7 @@ def test_no_password_is_in_what_is_printed() -> None:
     assert b"SASL_AUTHENTICATION_FAILED" in text
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kind",
     [
         "ApiVersions v5",

@@ -3,8 +3,6 @@
 import random
 from collections.abc import Callable, Sequence
 
-import pytest
-
 from kdiag.exchange.model import Connection, Exchange, Gap, Status
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.packets.index import SegmentBatch
@@ -23,6 +21,7 @@ from recordings.segment_tape import (
     request_about,
     response,
 )
+from tiers.cases import for_each
 
 FAR = 400_000_000
 BLOCK_ROWS = [1, 3, 1000]
@@ -163,8 +162,8 @@ def _slowed(batch: SegmentBatch) -> SegmentBatch:
     return batch._replace(time_ns=START_NS + (batch.time_ns - START_NS) * 100)
 
 
-@pytest.mark.parametrize("rows", BLOCK_ROWS)
-@pytest.mark.parametrize("name", STORIES)
+@for_each("rows", BLOCK_ROWS)
+@for_each("name", STORIES)
 def test_no_exchange_is_lost_and_no_byte_is_missed_that_was_never_sent(
     name: str, rows: int
 ) -> None:
@@ -178,7 +177,7 @@ def test_no_exchange_is_lost_and_no_byte_is_missed_that_was_never_sent(
     assert [each.size for each in missed] == gaps
 
 
-@pytest.mark.parametrize("name", STORIES)
+@for_each("name", STORIES)
 def test_blocks_of_any_size_give_the_same(name: str) -> None:
     """Exchanges, their frames, and their numbers."""
     segments, _, _ = STORIES[name]()
@@ -191,8 +190,8 @@ def test_blocks_of_any_size_give_the_same(name: str) -> None:
     assert rows[0] == rows[1] == rows[2]
 
 
-@pytest.mark.parametrize("rows", BLOCK_ROWS)
-@pytest.mark.parametrize("name", ["RST", "FIN", "ACK", "data", "all numbers"])
+@for_each("rows", BLOCK_ROWS)
+@for_each("name", ["RST", "FIN", "ACK", "data", "all numbers"])
 def test_a_stray_is_counted_and_is_no_fact_of_the_connection(name: str, rows: int) -> None:
     """Neither of its bytes nor of its round trips."""
     segments, _, _ = STORIES[name]()

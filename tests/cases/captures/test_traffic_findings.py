@@ -15,6 +15,7 @@ from kdiag.exchange.model import Exchange
 from kdiag.exchange.summary.counts import Summary
 from kdiag.pcap.decoder import decode_capture
 from kdiag.pcap.tls.keylog import KeyLog
+from tiers.cases import for_each
 from tiers.sampling import sample
 
 FOLDER = Path(os.environ.get("KDIAG_REFERENCE", "")) / "captures"
@@ -52,7 +53,7 @@ def found_in(files: list[Path], keylog: bytes = b"") -> set[str]:
     return {each.id for each in traffic.findings()}
 
 
-@pytest.mark.parametrize("capture", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
+@for_each("capture", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
 def test_what_ships_has_the_findings_that_it_was_made_for(capture: Path) -> None:
     """And no others."""
     assert found_in([capture]) == SHIPPED.get(capture.stem, set())

@@ -24,6 +24,7 @@ from scripted_kafka.foreign_server import (
 )
 from scripted_kafka.scripted_broker import CLOSE, HOLD, RESET, Reply, ScriptedBroker
 from tiers.attempts import measure_again
+from tiers.cases import for_each
 
 COMMANDS: Final = (
     "check",
@@ -132,7 +133,7 @@ def check(end: str, command: str, time: str) -> None:
     assert str(port) in line
 
 
-@pytest.mark.parametrize("end", ENDS)
+@for_each("end", ENDS)
 def test_a_plugin_ends_with_its_own_code_and_one_line(end: str) -> None:
     """On stdout, where those who call it read."""
     with ENDS[end].server() as port:

@@ -16,6 +16,7 @@ from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.catalog import API_BY_KEY, APIS
 from recordings.capture_tables import report_rows, tables_of_items
 from recordings.exchange_maker import START_NS, make_connection, make_exchange, whole_frame
+from tiers.cases import for_each
 from tiers.sampling import IS_EXHAUSTIVE
 
 PRODUCE, METADATA, FIND_COORDINATOR, JOIN_GROUP, SASL_HANDSHAKE, DELETE_GROUPS = (
@@ -60,7 +61,7 @@ def test_compat_knows_the_minima_of_kafka_4() -> None:
     assert {(name, int(key), int(least)) for name, key, least in listed} == expected
 
 
-@pytest.mark.parametrize("api_key", RESTORED, ids=lambda key: API_BY_KEY[key].name)
+@for_each("api_key", RESTORED, ids=lambda key: API_BY_KEY[key].name)
 def test_a_version_that_was_deprecated_and_kept_breaks_nobody(api_key: int) -> None:
     """The list of 3.x is longer than what 4.0 removed."""
     assert verdict(asked(api_key, 0)) == "works"
@@ -189,7 +190,7 @@ def test_minutes_of_latency_add_up_to_any_time() -> None:
         assert at == len(latencies_ns)
 
 
-@pytest.mark.parametrize("name", report_names())
+@for_each("name", report_names())
 def test_nothing_is_answered_about_nothing(name: str) -> None:
     """Tables without rows are tables too."""
     records = {"records": arrow_schema(TABLES["records"]).empty_table()}

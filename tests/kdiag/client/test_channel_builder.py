@@ -16,6 +16,7 @@ from kdiag.net.sasl.authenticator import SaslAuthenticator
 from kdiag.net.tls.transport import TlsTransport
 from kdiag.net.transport import PlaintextTransport
 from secure_ends.certificate_files import make_certificates
+from tiers.cases import for_each
 
 PASSWORD = ("sasl.username=alice", "sasl.password=s3cret")
 SUB = "unsecuredLoginStringClaim_sub"
@@ -132,7 +133,7 @@ def test_all_channels_share_one_mechanism(sock: socket.socket) -> None:
     assert first._mechanism is second._mechanism
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("properties", "key", "why"),
     [
         (

@@ -14,6 +14,7 @@ from kdiag.errors import (
     Layer,
     RequestTimeoutError,
 )
+from tiers.cases import for_each
 
 GONE = DisconnectedError("127.0.0.1:9092: closed")
 
@@ -29,7 +30,7 @@ def test_a_new_future_is_pending() -> None:
             take()
 
 
-@pytest.mark.parametrize("value", [7, "x", None, b""])
+@for_each("value", [7, "x", None, b""])
 def test_a_completed_future_has_its_value(value: object) -> None:
     """None is a value like others."""
     future: RequestFuture[object] = RequestFuture()
@@ -70,8 +71,8 @@ FINISH: dict[str, Finish] = {
 }
 
 
-@pytest.mark.parametrize("first", FINISH.values(), ids=FINISH)
-@pytest.mark.parametrize("second", FINISH.values(), ids=FINISH)
+@for_each("first", FINISH.values(), ids=FINISH)
+@for_each("second", FINISH.values(), ids=FINISH)
 def test_a_future_ends_once(first: Finish, second: Finish) -> None:
     """Whichever way it ended, a second end is refused and changes nothing."""
     future: RequestFuture[int] = RequestFuture()
@@ -141,7 +142,7 @@ def test_a_chained_future_ends_alike() -> None:
     assert lost.error() is GONE
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "retriable"),
     [
         (GroupError("billing", "NOT_COORDINATOR", "x", is_retriable=True), True),

@@ -12,6 +12,7 @@ from kdiag.wire.api.api_versions import (
     SupportedFeatureKey,
 )
 from kdiag.wire.schema import Versions
+from tiers.cases import for_each
 
 
 def speaks(**ranges: tuple[int, int]) -> ApiVersionsResponse:
@@ -88,9 +89,7 @@ def test_the_newest_epoch_says_which_features_are_on() -> None:
     assert rows[1].brokers == {1: Versions(7, 34), 2: None}
 
 
-@pytest.mark.parametrize(
-    ("level", "release"), [(7, "3.3-IV3"), (11, "3.5-IV2"), (25, "4.0-IV3"), (34, "4.5-IV0")]
-)
+@for_each(("level", "release"), [(7, "3.3-IV3"), (11, "3.5-IV2"), (25, "4.0-IV3"), (34, "4.5-IV0")])
 def test_a_level_is_called_as_kafka_calls_it(level: int, release: str) -> None:
     """The names are those of Kafka's MetadataVersion."""
     (row,) = feature_rows({1: features(1, {"metadata.version": level}, {})})
@@ -109,9 +108,7 @@ def test_no_brokers_make_no_rows() -> None:
     assert (api_rows({}), feature_rows({})) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("level", "release"), [(21, "3.9"), (25, "4.0"), (30, "4.3"), (None, None), (999, None)]
-)
+@for_each(("level", "release"), [(21, "3.9"), (25, "4.0"), (30, "4.3"), (None, None), (999, None)])
 def test_the_newest_metadata_version_of_a_broker_tells_its_release(
     level: int | None, release: str | None
 ) -> None:

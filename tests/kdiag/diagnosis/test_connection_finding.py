@@ -1,11 +1,10 @@
-import pytest
-
 from kdiag.diagnosis.connection_finding import connection_finding, sentence
 from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize("fault", Fault)
-@pytest.mark.parametrize("layer", Layer)
+@for_each("fault", Fault)
+@for_each("layer", Layer)
 def test_every_fault_in_every_layer_has_its_finding(fault: Fault, layer: Layer) -> None:
     """Where a fault has no name of its own, the layer decides."""
     finding = connection_finding(ConnectError("kafka:9092", layer, "it failed", "", fault))

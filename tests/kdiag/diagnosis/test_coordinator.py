@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import pytest
-
 from kdiag.diagnosis.coordinator import (
     BrokerAnswer,
     BrokerNode,
@@ -16,6 +14,7 @@ from kdiag.diagnosis.coordinator import (
 )
 from kdiag.findings.finding import Finding
 from kdiag.wire.coordinator_partition import CoordinatorKind
+from tiers.cases import for_each
 
 NODES = {
     number: BrokerNode(number, f"kafka-{number}", 9092, f"rack-{number}") for number in (1, 2, 3)
@@ -158,7 +157,7 @@ def test_a_healthy_coordinator_has_no_findings() -> None:
     assert findings(AGREED, partition=place()) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("found", "expected"),
     [
         (findings(refusals("COORDINATOR_NOT_AVAILABLE")), ["KD3001"]),

@@ -1,7 +1,5 @@
 """What has changed between two looks at a coordinator."""
 
-import pytest
-
 from kdiag.diagnosis.coordinator import (
     BrokerAnswer,
     BrokerNode,
@@ -11,6 +9,7 @@ from kdiag.diagnosis.coordinator import (
 )
 from kdiag.diagnosis.coordinator_changes import changes, known_after
 from kdiag.wire.coordinator_partition import CoordinatorKind
+from tiers.cases import for_each
 
 NODES = {number: BrokerNode(number, f"kafka-{number}", 9092) for number in (1, 2, 3)}
 REFUSED = "COORDINATOR_NOT_AVAILABLE"
@@ -53,7 +52,7 @@ SILENT = look(
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "after", "expected"),
     [
         (look(), look(), []),

@@ -7,6 +7,7 @@ from kdiag.diagnosis.recorded_faults import RecordedFaults
 from kdiag.exchange.model import Connection, Exchange, Status, TlsFault, UnansweredReason
 from kdiag.wire.api.heartbeat import HeartbeatRequest
 from recordings.exchange_maker import START_NS, make_connection, make_exchange
+from tiers.cases import for_each
 
 
 def unanswered(reason: UnansweredReason, **changes: Any) -> Exchange:
@@ -45,7 +46,7 @@ def test_what_may_have_other_causes_is_no_finding() -> None:
     assert told(*quiet) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "title"),
     [
         ({"close_reason": "refused"}, "KD1101 nothing listens on 10.0.0.2:9092"),

@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 from kdiag.diagnosis.transactions import (
     KnownTransaction,
     OpenPartition,
@@ -10,6 +8,7 @@ from kdiag.diagnosis.transactions import (
     find,
     judge,
 )
+from tiers.cases import for_each
 
 S = 1000
 NOW_MS = 10_000 * S
@@ -67,7 +66,7 @@ def test_a_producer_that_is_fenced_is_aborted_by_its_coordinator() -> None:
     assert (fenced.hangs, fenced.state) == (None, "PrepareAbort")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("coordinator", "why"),
     [
         (known(state="Empty", started_ms=None), "has none open for writer (Empty)"),

@@ -1,5 +1,3 @@
-import pytest
-
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import FAULTY_REASONS, Exchange, Gap, Status, UnansweredReason
@@ -14,6 +12,7 @@ from kdiag.wire.api.produce import (
     TopicProduceResponse,
 )
 from recordings.exchange_maker import START_NS, make_connection, make_exchange
+from tiers.cases import for_each
 
 ID = "AAAAAAAAAAAAAAAAAAAACQ"
 
@@ -31,7 +30,7 @@ def takes(exchange: Exchange, selection: Selection, names: TopicNames | None = N
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("selection", "is_taken"),
     [
         (Selection(), True),

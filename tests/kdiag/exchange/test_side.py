@@ -28,6 +28,7 @@ from recordings.exchange_maker import (
     response_bytes,
     whole_frame,
 )
+from tiers.cases import for_each
 
 SEEDS = range(1500)
 ASK = FindCoordinatorRequest(coordinator_keys=["orders", "billing"])
@@ -88,7 +89,7 @@ def test_a_side_that_was_not_seen_is_none() -> None:
     assert read_response(make_exchange(ASK, version=4)) is None
 
 
-@pytest.mark.parametrize("client_id", [None, "", "app", "a" * 200])
+@for_each("client_id", [None, "", "app", "a" * 200])
 def test_the_body_starts_behind_any_client_id(client_id: str | None) -> None:
     """Null, empty and long client ids are stepped over, in old and in flexible headers."""
     for version in (2, 4):

@@ -1,6 +1,5 @@
-import pytest
-
 from kdiag.exchange.tcp_facts import TcpDirection, TcpFacts, Vantage, WindowScaling
+from tiers.cases import for_each
 
 MS = 1_000_000
 
@@ -15,7 +14,7 @@ def facts(client_ns: int | None, broker_ns: int | None) -> TcpFacts:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("client_ns", "broker_ns", "vantage"),
     [
         (MS, 19 * MS, Vantage.CLIENT),
@@ -44,7 +43,7 @@ def test_both_directions_add_up() -> None:
     assert (both.retransmits, both.zero_windows, both.stalled_ns) == (5, 7, 9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("by_client", "by_broker", "scaling"),
     [
         (7, 7, WindowScaling.ON),

@@ -1,5 +1,3 @@
-import pytest
-
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.waits import allowed_wait_ns, net_latency_ns
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse
@@ -9,9 +7,10 @@ from kdiag.wire.api.produce import ProduceRequest
 from kdiag.wire.api.share_fetch import ShareFetchRequest
 from kdiag.wire.schema import Struct
 from recordings.exchange_maker import cut_frame, make_exchange, request_bytes
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("request_", "version", "wait_ms"),
     [
         (FetchRequest(max_wait_ms=500), 13, 500),

@@ -17,6 +17,7 @@ from kdiag.findings import (
 )
 from kdiag.findings.finding import RULES, Finding, found, worst
 from kdiag.findings.rule import Rule, Severity
+from tiers.cases import for_each
 
 
 def test_a_finding_has_the_shape_of_the_contract() -> None:
@@ -58,7 +59,7 @@ def test_the_worst_of_several_counts() -> None:
     assert worst([]) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rules", "prefix"),
     [
         (buffers.RULES, "KD60[12]"),

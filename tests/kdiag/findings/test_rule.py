@@ -1,6 +1,5 @@
-import pytest
-
 from kdiag.findings.rule import Severity, is_at_least, worst_of
+from tiers.cases import for_each
 
 
 def test_severities_stand_in_order() -> None:
@@ -8,8 +7,8 @@ def test_severities_stand_in_order() -> None:
     assert list(Severity) == [Severity.ERROR, Severity.WARNING, Severity.INFO]
 
 
-@pytest.mark.parametrize("severity", Severity)
-@pytest.mark.parametrize("bar", Severity)
+@for_each("severity", Severity)
+@for_each("bar", Severity)
 def test_severities_are_ordered(severity: Severity, bar: Severity) -> None:
     """An error reaches every bar, a note only its own."""
     order = [Severity.INFO, Severity.WARNING, Severity.ERROR]

@@ -6,6 +6,7 @@ import pytest
 from kdiag.clock import SystemClock
 from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.net.address import Address, DnsLookup, _unresolved, host_and_port, look_up_all, resolve
+from tiers.cases import for_each
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_a_failed_lookup_is_of_the_name_or_of_the_name_servers(
     assert fix in error.fix
 
 
-@pytest.mark.parametrize("host", ["", "[]", "a" * 64 + ".example", "nul\0byte", "a..b"])
+@for_each("host", ["", "[]", "a" * 64 + ".example", "nul\0byte", "a..b"])
 def test_what_is_no_host_name_is_refused(host: str) -> None:
     """An empty name is not this machine."""
     with pytest.raises(ConnectError) as caught:

@@ -10,6 +10,7 @@ from kdiag.net.memory_pool import UNLIMITED, SimpleMemoryPool
 from kdiag.net.receive import NetworkReceive
 from kdiag.net.send import NetworkSend
 from secure_ends.memory_transport import MemoryTransport
+from tiers.cases import for_each
 
 FRAME = b"\0\0\0\x04body"
 SECOND_NS = 1_000_000_000
@@ -251,9 +252,7 @@ def test_a_throttled_request_ends_with_both_response_and_throttle() -> None:
     assert follow(*throttled, ended, sent) is MuteState.MUTED
 
 
-@pytest.mark.parametrize(
-    ("state", "event"), sorted(set(itertools.product(MuteState, MuteEvent)) - VALID, key=str)
-)
+@for_each(("state", "event"), sorted(set(itertools.product(MuteState, MuteEvent)) - VALID, key=str))
 def test_no_other_event_can_happen(state: MuteState, event: MuteEvent) -> None:
     """The error names the event and the state."""
     with pytest.raises(ValueError, match=f"{event.name} cannot happen to .* {state.name}$"):

@@ -1,10 +1,9 @@
-import pytest
-
 from kdiag.errors import Layer
 from kdiag.net.foreign import foreign_protocol
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("first", "protocol", "said"),
     [
         (b"HTTP/1.1 400 Bad Request\r\n", "HTTP", 'a web server answered: "HTTP/1.1 400 Bad'),
@@ -39,7 +38,7 @@ def test_a_protocol_is_known_by_its_first_bytes(first: bytes, protocol: str, sai
     assert "port" in foreign.fix
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("first", "said"),
     [
         (b"\x15\x03\x03\x00\x02\x02\x46", "TLS alert protocol_version"),
@@ -58,7 +57,7 @@ def test_tls_is_told_as_the_layer_that_was_misunderstood(first: bytes, said: str
     assert "security.protocol" in foreign.fix
 
 
-@pytest.mark.parametrize("first", [b"", b"\x16", b"\0\0\0\x10", b"\xff\xff\xff\xff", b"\x16\x04ab"])
+@for_each("first", [b"", b"\x16", b"\0\0\0\x10", b"\xff\xff\xff\xff", b"\x16\x04ab"])
 def test_anything_else_is_nobodys(first: bytes) -> None:
     """A guess would mislead."""
     assert foreign_protocol(first) is None

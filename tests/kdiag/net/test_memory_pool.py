@@ -1,6 +1,7 @@
 import pytest
 
 from kdiag.net.memory_pool import UNLIMITED, SimpleMemoryPool
+from tiers.cases import for_each
 
 
 def test_a_strict_pool_gives_only_what_it_has() -> None:
@@ -25,7 +26,7 @@ def test_a_lenient_pool_can_be_overdrawn_once() -> None:
     assert pool.try_allocate(1)
 
 
-@pytest.mark.parametrize(("size", "single"), [(0, 0), (10, 0), (10, -1), (10, 11), (-1, -1)])
+@for_each(("size", "single"), [(0, 0), (10, 0), (10, -1), (10, 11), (-1, -1)])
 def test_a_pool_has_a_size_that_each_reservation_fits_into(size: int, single: int) -> None:
     """Sizes are positive, and no reservation is larger than the pool."""
     with pytest.raises(ValueError, match=f"a pool of {size} bytes cannot give up to {single}"):

@@ -11,6 +11,7 @@ from kdiag.net.memory_pool import SimpleMemoryPool
 from kdiag.net.receive import InvalidReceiveError, NetworkReceive
 from kdiag.net.transport import EndOfStreamError
 from secure_ends.memory_transport import MemoryTransport
+from tiers.cases import for_each
 
 
 def refuse(first: bytes, max_bytes: int = 100) -> InvalidReceiveError:
@@ -79,7 +80,7 @@ def test_the_end_of_the_stream_within_a_frame_is_an_error() -> None:
         receive.read_from(transport, ManualClock())
 
 
-@pytest.mark.parametrize("size", [-1, -(1 << 31), 101, (1 << 31) - 1])
+@for_each("size", [-1, -(1 << 31), 101, (1 << 31) - 1])
 def test_a_length_that_no_frame_may_have_is_refused(size: int) -> None:
     """The error shows the bytes, the number and what is allowed."""
     first = struct.pack(">i", size)
@@ -91,7 +92,7 @@ def test_a_length_that_no_frame_may_have_is_refused(size: int) -> None:
     assert "TLS" in error.fix
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("first", "layer", "words"),
     [
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", Layer.KAFKA, '"HTTP/1.1 400 Bad Request"'),

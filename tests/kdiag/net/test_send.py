@@ -1,8 +1,7 @@
-import pytest
-
 from kdiag.clock import ManualClock
 from kdiag.net.send import NetworkSend, RawSend
 from secure_ends.memory_transport import MemoryTransport
+from tiers.cases import for_each
 
 
 def test_a_frame_is_written_behind_its_length() -> None:
@@ -23,7 +22,7 @@ def test_an_empty_frame_is_a_length_of_zero() -> None:
     assert (transport.written, send.payload) == (b"\0\0\0\0", b"")
 
 
-@pytest.mark.parametrize("step", [1, 3, 4, 5, 11])
+@for_each("step", [1, 3, 4, 5, 11])
 def test_a_frame_is_written_step_by_step(step: int) -> None:
     """However little the transport takes at a time, it is complete with the last byte."""
     transport, send = MemoryTransport(), NetworkSend("1", [b"headbody"])

@@ -15,6 +15,7 @@ from kdiag.pcap.tls.keylog import KeyLog
 from recordings.segment_tape import contiguous_run, request, response, sized
 from recordings.tls_capture import Stretch
 from secure_ends.tls_pair import HOST, Talk, make_peers
+from tiers.cases import for_each
 
 GSSAPI_TOKEN = sized(bytes.fromhex("6082025a06092a864886f71201020201006e82") + bytes(100))
 NOISE = random.Random(7).randbytes(90)
@@ -150,7 +151,7 @@ def test_gssapi_tokens_may_come_before_any_request() -> None:
     assert rig.end() == [(None, Status.OPAQUE), (1, Status.OK)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "protocol"),
     [
         (b"GET / HTTP/1.1\r\n", Protocol.HTTP),

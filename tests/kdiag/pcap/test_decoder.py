@@ -36,6 +36,7 @@ from recordings.segment_tape import (
     response,
     sized,
 )
+from tiers.cases import for_each
 from tiers.sampling import IS_EXHAUSTIVE
 
 _CLOUDED = ("drops", "midstream", "snaplen", "rotated", "lossy")
@@ -232,7 +233,7 @@ def paused(segments: Sequence[Segment], at: int, hours: float, size: int) -> lis
     return items + decoder.finish()
 
 
-@pytest.mark.parametrize("size", [1, 2, 50, 1000])
+@for_each("size", [1, 2, 50, 1000])
 def test_what_goes_on_after_an_hour_of_silence_continues_another_connection(size: int) -> None:
     """Its client is known, though no SYN told; other connections end an early one's memory."""
     talk = Talk(client=BROKER, broker=CLIENT).open().ask(request(1)).tell(response(1))
@@ -497,8 +498,8 @@ def skewed(segments: Sequence[Segment], steps: int) -> list[Segment]:
     return [segments[at] for at in sorted(range(len(segments)), key=places.__getitem__)]
 
 
-@pytest.mark.parametrize("has_start", [True, False])
-@pytest.mark.parametrize("steps", [1, 3, 8])
+@for_each("has_start", [True, False])
+@for_each("steps", [1, 3, 8])
 def test_directions_recorded_by_clocks_that_differ_are_paired(
     steps: int, *, has_start: bool
 ) -> None:

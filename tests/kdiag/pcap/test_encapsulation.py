@@ -1,5 +1,3 @@
-import pytest
-
 from kdiag.pcap.encapsulation import (
     ETHERTYPE,
     IP_LAYER,
@@ -12,6 +10,7 @@ from kdiag.pcap.encapsulation import (
     Obstacle,
     PassedOver,
 )
+from tiers.cases import for_each
 
 
 def test_an_encapsulation_is_told_by_its_number_and_named_where_it_has_a_name() -> None:
@@ -22,7 +21,7 @@ def test_an_encapsulation_is_told_by_its_number_and_named_where_it_has_a_name() 
     assert Encapsulation(UDP_PORT, 9).name is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("cause", "text", "may_be_kafka"),
     [
         (Cause(Obstacle.NOT_READ, ETHERTYPE, 0x0806), "ARP", False),

@@ -17,6 +17,7 @@ from recordings.segment_tape import (
     request,
     response,
 )
+from tiers.cases import for_each
 
 
 def decode(segments: Sequence[Segment], size: int = 1000) -> list[Item]:
@@ -55,7 +56,7 @@ def test_a_request_at_the_end_of_the_capture_is_in_flight() -> None:
     assert reason_of(asked().segments) is UnansweredReason.IN_FLIGHT
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("end", "flags", "reason"),
     [
         (0, FIN | ACK, UnansweredReason.CLIENT_CLOSED),

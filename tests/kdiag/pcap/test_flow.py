@@ -26,6 +26,7 @@ from recordings.segment_tape import (
     request_about,
     response,
 )
+from tiers.cases import for_each
 
 NO_LIMIT = 1 << 20
 END = Moment(1000, START_NS + 1000 * STEP_NS)
@@ -227,7 +228,7 @@ def test_late_packets_belong_to_a_closed_connection_for_a_second() -> None:
     assert rig.flow.is_over(closed_ns + LINGER_NS + 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("segment", "is_reused"),
     [
         (Segment(CLIENT, BROKER, 1000, 0, SYN), False),

@@ -15,6 +15,7 @@ from kdiag.pipeline.session import (
     open_session,
 )
 from recordings.capture_tables import tables_of
+from tiers.cases import for_each
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_work_is_prepared_for_the_cores_that_there_are() -> None:
     assert cores_in({"spark.dynamicAllocation.enabled": "false"}, 34) == 34
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("limits", "cores"),
     [
         ({}, 64),
@@ -86,7 +87,7 @@ def test_a_new_session_gets_only_what_nobody_has_set() -> None:
     assert settings["spark.sql.session.timeZone"] == "UTC"
 
 
-@pytest.mark.parametrize("master", [None, "yarn", "spark://host:7077", "local-cluster[2,1,1024]"])
+@for_each("master", [None, "yarn", "spark://host:7077", "local-cluster[2,1,1024]"])
 def test_unix_sockets_are_for_this_machine_alone(master: str | None) -> None:
     """The containers of YARN have temporary folders whose paths are too long for a socket."""
     assert not any("socket" in key for key in new_settings(master, {}))

@@ -24,6 +24,7 @@ from kdiag.wire.error_code import CODE_BY_NAME
 from scripted_kafka.coordinating_cluster import coordinating_cluster
 from scripted_kafka.scripted_broker import Received, offering
 from scripted_kafka.scripted_cluster import ScriptedCluster
+from tiers.cases import for_each
 
 UNKNOWN = "UNKNOWN_TOPIC_OR_PARTITION"
 
@@ -46,7 +47,7 @@ def find(cluster: ScriptedCluster, text: str) -> Nodes:
         return find_nodes(client, parse_destination(text))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "destination"),
     [
         ("any", Destination(Way.ANY)),
@@ -67,7 +68,7 @@ def test_a_text_names_a_destination(text: str, destination: Destination) -> None
     assert parse_destination(text) == destination
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["", "-1", "1.5", "²", "everyone", "coordinator:", "leader:orders", "leader::0", "leader:t:x"],
 )

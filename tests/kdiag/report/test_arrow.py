@@ -1,7 +1,6 @@
 import io
 
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from recordings.exchange_maker import (
     make_exchange,
     request_bytes,
 )
+from tiers.cases import for_each
 
 CAPTURE = CAPTURES / "produce_consume_group.pcap"
 EVERYTHING = TableChoice(records=True)
@@ -54,7 +54,7 @@ def rows_by_table(batches: list[tuple[str, pa.RecordBatch]]) -> dict[str, list[o
     return rows
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+@for_each("table", TABLES.values(), ids=TABLES)
 def test_a_schema_is_that_of_the_documented_columns(table: Table) -> None:
     """In their order, each with its meaning."""
     schema = arrow_schema(table)

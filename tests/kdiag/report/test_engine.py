@@ -11,6 +11,7 @@ from kdiag.errors import ReportError
 from kdiag.report.engine import Database, ask_spark, holds_tables, open_folder, open_tables, rows_of
 from kdiag.report.sql_report import Query, load_report
 from recordings.capture_tables import tables_of
+from tiers.cases import for_each
 
 TABLES = tables_of([CAPTURES / "produce_consume_group.pcap"])
 
@@ -77,7 +78,7 @@ def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
         open_folder(tmp_path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "why"),
     [
         ("SELEC 1", "syntax error"),

@@ -1,7 +1,6 @@
-import pytest
-
 from kdiag.clock import ALWAYS, TimeRange
 from kdiag.report.layout import by_keys, files_during
+from tiers.cases import for_each
 
 DAY_NS = 86_400_000_000_000
 HOUR_NS = DAY_NS // 24
@@ -19,7 +18,7 @@ def test_files_are_told_apart_by_how_they_lie() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("times", "found"),
     [
         (ALWAYS, [DAY, HOUR, OLD]),

@@ -14,6 +14,7 @@ from kdiag.report.sql_report import (
     report_names,
     transpile,
 )
+from tiers.cases import for_each
 
 TEXT = """\
 -- How many?
@@ -42,7 +43,7 @@ def test_a_report_begins_with_its_question() -> None:
     assert report.sql == "SELECT $least, $since"
 
 
-@pytest.mark.parametrize("name", report_names())
+@for_each("name", report_names())
 def test_what_is_wide_is_a_column_of_the_report(name: str) -> None:
     """Some of them, and the query knows them too."""
     report = load_report(name)
@@ -105,7 +106,7 @@ def test_there_is_a_report_for_each_question() -> None:
         load_report("none")
 
 
-@pytest.mark.parametrize("name", report_names())
+@for_each("name", report_names())
 def test_every_report_declares_what_it_is_told(name: str) -> None:
     """Each parameter is used, each that is used is declared, and the question is one."""
     report = load_report(name)
@@ -120,7 +121,7 @@ def test_every_report_declares_what_it_is_told(name: str) -> None:
     assert "\nORDER BY" in report.sql
 
 
-@pytest.mark.parametrize("name", report_names())
+@for_each("name", report_names())
 def test_every_report_can_be_said_in_spark_sql(name: str) -> None:
     """In functions that Spark has, with integer division and parameters of its own."""
     text = load_report(name).query().text(SPARK)

@@ -7,6 +7,7 @@ from kdiag.report.where import ExpressionError, Where
 from kdiag.wire.api.fetch import FetchRequest, FetchTopic
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from recordings.exchange_maker import START_NS, make_exchange
+from tiers.cases import for_each
 
 
 def heartbeat() -> Exchange:
@@ -26,7 +27,7 @@ def meets(exchange: Exchange, text: str) -> bool:
     return Where(text, now_ns=START_NS + 3_600 * 10**9)(Dissection(exchange), TopicNames())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "is_met"),
     [
         ("latency_us > 2000 AND api = 'Heartbeat'", True),
@@ -64,7 +65,7 @@ def test_a_condition_is_that_of_sql(text: str, is_met: bool) -> None:  # noqa: F
     assert meets(heartbeat(), text) is is_met
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "is_met"),
     [
         ("latency_us > 0", False),
@@ -87,7 +88,7 @@ def test_what_is_null_meets_no_condition_and_no_denial(
     assert meets(fetch(), text) is is_met
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "start", "why"),
     [
         ("latency > 5", 0, "did you mean latency_us"),

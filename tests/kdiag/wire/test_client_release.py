@@ -1,15 +1,14 @@
-import pytest
-
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.client_release import CLIENT_RELEASES, client_release, spoken_versions
 from kdiag.wire.schema import NO_VERSIONS, Versions
+from tiers.cases import for_each
 
 FETCH = API_BY_KEY[api_keys.FETCH]
 TOPIC_PARTITIONS = API_BY_KEY[api_keys.DESCRIBE_TOPIC_PARTITIONS]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("release", "fetch"),
     [
         ("0.10.1", (0, 3)),  # KIP-74
@@ -33,7 +32,7 @@ def test_a_version_belongs_to_the_release_of_its_proposal(
     assert found.versions(FETCH) == Versions(*fetch)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "name"),
     [
         ("2.8", "2.8"),
@@ -52,7 +51,7 @@ def test_a_patch_release_speaks_like_its_minor_one(text: str, name: str) -> None
     assert release == client_release(name)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["", "2", "2.", "2.9", "9.9", "0.10", "0.9.0", "2.8.1.1", "v2.8", "2.8 ", "2.8.\u0661"],
 )

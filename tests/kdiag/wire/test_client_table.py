@@ -6,6 +6,7 @@ from kdiag.wire.client_table import RELEASES, SPOKEN
 from kdiag.wire.schema import NO_VERSIONS, Versions
 from real_kafka.oracle_tables import api_table
 from real_kafka.releases import VERSIONS
+from tiers.cases import for_each
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -25,7 +26,7 @@ def test_the_newest_release_is_the_newest_kafka() -> None:
     assert NEWEST_KAFKA.startswith(f"{RELEASES[-1]}.")
 
 
-@pytest.mark.parametrize("key", SPOKEN)
+@for_each("key", SPOKEN)
 def test_an_entry_tells_changes_in_the_order_of_releases(key: int) -> None:
     """Each differs from the one before, and kdiag itself knows every version."""
     changes = [each.partition(":") for each in SPOKEN[key].split(", ")]

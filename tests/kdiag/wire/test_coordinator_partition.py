@@ -3,9 +3,10 @@
 import pytest
 
 from kdiag.wire.coordinator_partition import CoordinatorKind, coordinator_partition, java_hash
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("", 0),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from folders import ORACLE
 from kdiag.errors import DecodeError
 from kdiag.wire.header import RequestHeader, read_request_header, read_response_header
+from tiers.cases import for_each
 
 _VECTORS = sorted(ORACLE.glob("headers-*.jsonl.gz"))
 
@@ -70,9 +71,7 @@ def test_a_client_id_that_is_not_utf8_is_shown_with_replacement() -> None:
     assert header.client_id == "a\N{REPLACEMENT CHARACTER}b"
 
 
-@pytest.mark.parametrize(
-    "text", ["", "0003", "00030000000000", "0003000000000001", "00030009000000010000"]
-)
+@for_each("text", ["", "0003", "00030000000000", "0003000000000001", "00030009000000010000"])
 def test_a_request_header_that_is_cut_short_raises_decode_error(text: str) -> None:
     """Nothing but our own error says so."""
     with pytest.raises(DecodeError, match="header"):

@@ -19,6 +19,7 @@ from kdiag.wire.primitives import (
     zigzag,
 )
 from kdiag.wire.schema import Kind
+from tiers.cases import for_each
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -38,15 +39,13 @@ def test_a_signed_number_reads_back(value: int) -> None:
     assert (value, 1 + len(data)) == (unfold(folded), position)
 
 
-@pytest.mark.parametrize(
-    ("value", "encoded"), [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02")]
-)
+@for_each(("value", "encoded"), [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02")])
 def test_a_varint_has_seven_bits_a_byte(value: int, encoded: str) -> None:
     """Low bits come first, the high bit of a byte says that more follow."""
     assert encoded == uvarint(value).hex()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "encoded"),
     [
         (0, "00"),
@@ -72,7 +71,7 @@ def test_a_padded_varint_may_be_as_long_as_its_bits_allow() -> None:
     assert read_uvarint(bytes.fromhex("81808080808080808000"), 0, 64) == (1, 10)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "bits"),
     [
         ("808080808000", 32),

@@ -30,6 +30,7 @@ from kdiag.wire.schema import (
     snake_to_camel,
     tag,
 )
+from tiers.cases import for_each
 
 
 class Partition(Struct):
@@ -63,7 +64,7 @@ def field(name: str) -> Field:
     return next(each for each in fields_of(PingRequest) if each.name == name)
 
 
-@pytest.mark.parametrize("text", ["3", "3-7", "3+", "none", "0", "0+"])
+@for_each("text", ["3", "3-7", "3+", "none", "0", "0+"])
 def test_versions_are_written_as_they_were_read(text: str) -> None:
     """Kafka's notation goes in and out."""
     assert str(Versions.parse(text)) == text

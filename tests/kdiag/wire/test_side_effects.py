@@ -1,13 +1,12 @@
 """What only reads."""
 
-import pytest
-
 from kdiag.wire.api.create_topics import CreateTopicsRequest
 from kdiag.wire.api.fetch import FetchRequest, ReplicaState
 from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic
 from kdiag.wire.catalog import API_BY_KEY, APIS, Api, api_named
 from kdiag.wire.schema import Struct
 from kdiag.wire.side_effects import READ_ONLY, effect
+from tiers.cases import for_each
 
 CREATES = "it creates topics"
 CHANGES = "changes the cluster"
@@ -20,7 +19,7 @@ def told(message: Struct, version: int | None = None) -> str | None:
     return effect(api, message, api.versions.high if version is None else version)
 
 
-@pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
+@for_each("api", APIS, ids=lambda api: api.name)
 def test_what_is_not_in_the_table_changes_something(api: Api) -> None:
     """With every field at its default."""
     message = api.request_class()()

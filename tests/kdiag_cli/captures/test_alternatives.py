@@ -1,5 +1,3 @@
-import pytest
-
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, Status
@@ -8,6 +6,7 @@ from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic
 from kdiag_cli.captures.alternatives import Alternatives
 from recordings.exchange_maker import START_NS, make_exchange
+from tiers.cases import for_each
 
 
 def exchanges() -> list[Exchange]:
@@ -21,7 +20,7 @@ def exchanges() -> list[Exchange]:
     return [make_exchange(asked, HeartbeatResponse(error_code=27), version=3), *lost]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("selection", "told"),
     [
         (Selection(api_keys=frozenset({1})), "for --api there are Metadata (2), Heartbeat (1)"),

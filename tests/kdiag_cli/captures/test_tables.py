@@ -10,6 +10,7 @@ from folders import CAPTURES
 from kdiag_cli.captures.tables import tables_of
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 CAPTURE = CAPTURES / "acks.pcap"
 
@@ -36,7 +37,7 @@ def test_what_needs_no_library_loads_none(arguments: tuple[object, ...]) -> None
     assert kdiag(*arguments).out == done.stdout
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "why"),
     [
         (("-o", "parquet"), "--output parquet needs a folder: --out DIR"),

@@ -6,6 +6,7 @@ from kdiag.errors import ConfigError
 from kdiag.findings.rule import Severity
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.plugin import PluginResult, PluginStatus, run_plugin, status_of
+from tiers.cases import for_each
 
 
 def test_the_line_has_performance_data(capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,7 +43,7 @@ def test_work_that_takes_too_long_is_critical(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.startswith("KAFKA CRITICAL - no result in time | time=")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "severity", "status"),
     [
         (ExitCode.DONE, None, PluginStatus.OK),

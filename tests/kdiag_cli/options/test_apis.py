@@ -2,9 +2,10 @@ import pytest
 import typer
 
 from kdiag_cli.options.apis import ApiKeys, read_api, read_api_keys
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["FindCoordinator", "findcoordinator", "find-coordinator", "FindCoordinatorRequest", "10"],
 )

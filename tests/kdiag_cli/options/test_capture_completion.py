@@ -1,5 +1,3 @@
-import pytest
-
 from kdiag_cli.options.capture_completion import (
     complete_api_list,
     complete_condition,
@@ -9,6 +7,7 @@ from kdiag_cli.options.capture_completion import (
     complete_status_list,
     complete_tables,
 )
+from tiers.cases import for_each
 
 
 def offered(found: list[tuple[str, str]], incomplete: str) -> list[str]:
@@ -32,7 +31,7 @@ def test_reports_and_tables_come_with_what_they_are() -> None:
     assert all("\n" not in text and len(text) <= 60 for _, text in offers)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("typed", "expected"),
     [
         ("SELECT correl", ["SELECT correlation_id"]),

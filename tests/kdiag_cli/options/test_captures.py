@@ -12,6 +12,7 @@ from kdiag_cli.options.captures import (
     WithRecords,
     read_decode_as,
 )
+from tiers.cases import for_each
 
 given: list[object] = []
 
@@ -55,7 +56,7 @@ def test_ports_of_udp_can_be_given_what_they_carry() -> None:
     assert read_decode_as(choices) == {8473: "vxlan", 7: "vxlan-gpe", 65535: "gtpu"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("choices", "why"),
     [
         (["tcp:8473=vxlan"], "'tcp:8473=vxlan' is not udp:PORT=NAME"),

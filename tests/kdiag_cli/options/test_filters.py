@@ -10,6 +10,7 @@ from kdiag_cli.options.filters import (
     read_moment,
     read_statuses,
 )
+from tiers.cases import for_each
 
 DAY_NS = 1_767_312_000_000_000_000
 """2026-01-02T00:00:00Z."""
@@ -17,7 +18,7 @@ DAY_NS = 1_767_312_000_000_000_000
 FIRST_NS = DAY_NS + 5_000_000_007
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "since_1970_ns"),
     [
         ("2026-01-02T00:00:01Z", DAY_NS + 1_000_000_000),
@@ -46,7 +47,7 @@ def test_a_time_of_day_may_be_local(monkeypatch: pytest.MonkeyPatch) -> None:
         tzset()
 
 
-@pytest.mark.parametrize("text", ["10:60", "25:00", "+", "soon", "+5", "10:30:00.1234567890"])
+@for_each("text", ["10:60", "25:00", "+", "soon", "+5", "10:30:00.1234567890"])
 def test_what_is_no_moment_is_refused(text: str) -> None:
     """With a word on how to write one."""
     with pytest.raises(typer.BadParameter, match="write"):

@@ -11,6 +11,7 @@ from folders import CAPTURES
 from kdiag_cli.app import COMMANDS, app
 from kdiag_cli.options.help_page import heading_of, is_paged
 from programs.kdiag_program import Screen, kdiag, kdiag_on_terminal
+from tiers.cases import for_each
 
 CAPTURE = CAPTURES / "acks.pcap"
 UNDER_OPTIONS = {"--help", "--dry-run", "--yes", "--api-version"}
@@ -36,7 +37,7 @@ def test_every_option_has_a_heading() -> None:
     assert {each for each in options() if heading_of(each) == "Options"} == UNDER_OPTIONS
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@for_each("name", COMMANDS)
 def test_examples_stand_before_options(name: str) -> None:
     """Who looks up a command wants to copy a line first."""
     page = kdiag(name, "--help").out

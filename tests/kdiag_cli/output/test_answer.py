@@ -4,10 +4,10 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
 from kdiag_cli.output.answer import AnswerFormat, TableAnswer, print_answer
 from programs.kdiag_program import Printed
+from tiers.cases import for_each
 
 NAMES = ["api", "n", "topics", "time"]
 TIME = datetime(2026, 1, 2, 3, 4, 5, 6, UTC)
@@ -110,7 +110,7 @@ def test_csv_has_empty_cells_for_null_and_json_for_lists() -> None:
     assert printed(AnswerFormat.CSV, has_headers=False).startswith("Fetch,")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "type_", "expected"),
     [
         (Decimal(12), pa.decimal128(38, 0), 12),

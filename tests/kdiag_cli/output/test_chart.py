@@ -1,10 +1,9 @@
 """Charts as values."""
 
-import pytest
-
 from kdiag_cli.output.chart import Axis, Bar, BarChart, number, print_bars
 from kdiag_cli.output.terminal import columns_of
 from programs.kdiag_program import Printed
+from tiers.cases import for_each
 
 
 def test_a_bar_needs_no_more_than_a_label_and_a_value() -> None:
@@ -70,7 +69,7 @@ def test_labels_are_made_harmless() -> None:
     assert line.startswith("\\x1b[2J")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [(0, "0"), (0.1234, "0.123"), (3.456, "3.46"), (99.96, "100"), (1234, "1234")],
 )

@@ -1,10 +1,10 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag_cli.output.markdown import markdown_lines
 from kdiag_cli.output.terminal import columns_of
 from programs.kdiag_program import Printed
+from tiers.cases import for_each
 
 PLAIN, COLOURED = Printed(80), Printed(80, has_colour=True)
 
@@ -111,7 +111,7 @@ def test_names_in_angle_brackets_are_no_html() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "```", "```\n", "#", "| a", "- ", "|a|\n|-|"])
+@for_each("text", ["", "\n\n", "```", "```\n", "#", "| a", "- ", "|a|\n|-|"])
 def test_what_is_no_markdown_does_no_harm(text: str) -> None:
     """Something is shown, or nothing."""
     assert max(map(len, lines(text)), default=0) <= 40

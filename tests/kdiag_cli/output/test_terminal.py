@@ -32,9 +32,10 @@ from kdiag_cli.output.terminal import (
     write_over,
 )
 from programs.kdiag_program import Printed, Screen
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "shown"),
     [
         ("order-writer", "order-writer"),
@@ -215,7 +216,7 @@ def test_a_paragraph_is_one_line_in_a_pipe_and_fits_a_terminal() -> None:
     assert shown == [[f"# {text}"], [f"# {text}"], ["# 注文 two", "# three"]]
 
 
-@pytest.mark.parametrize(("width", "shown"), [(8, "12345678"), (7, "123456…"), (1, "…"), (0, "")])
+@for_each(("width", "shown"), [(8, "12345678"), (7, "123456…"), (1, "…"), (0, "")])
 def test_a_text_is_cut_to_a_width(width: int, shown: str) -> None:
     """An ellipsis says that something is left out."""
     assert shown == clipped("12345678", width)
@@ -242,7 +243,7 @@ def test_after_the_reader_has_gone_nothing_complains(monkeypatch: pytest.MonkeyP
         assert os.fstat(stdout.fileno()).st_rdev == Path(os.devnull).stat().st_rdev
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "columns"), [("", 0), ("plain", 5), ("注文", 4), ("e\u0301", 1), ("→…", 2), ("ｱ", 1)]
 )
 def test_columns_are_counted_as_terminals_do(text: str, columns: int) -> None:

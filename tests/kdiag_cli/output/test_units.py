@@ -1,9 +1,8 @@
-import pytest
-
 from kdiag_cli.output.units import UNITS, age, duration, header_of, with_unit
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("time_ns", "text"),
     [
         (0, "0 µs"),
@@ -22,7 +21,7 @@ def test_times_have_three_digits(time_ns: int, text: str) -> None:
     assert duration(time_ns) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("seconds", "text"),
     [(0.5, "500 ms"), (119, "119 s"), (600, "10 min"), (9_000, "2.5 h"), (259_200, "3.0 d")],
 )
@@ -31,7 +30,7 @@ def test_long_times_are_in_minutes_hours_and_days(seconds: float, text: str) -> 
     assert age(seconds * 1e9) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "unit", "text"),
     [
         (1_500, "us", "1.50 ms"),

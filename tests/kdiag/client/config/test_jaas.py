@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.client.config.jaas import JaasEntry, parse_jaas
+from tiers.cases import for_each
 
 ACCEPTED = [
     ('M required username="alice" password="secret";', {"username": "alice", "password": "secret"}),
@@ -56,20 +57,20 @@ REFUSED = [
 """What Kafka 4.4.0's own `JaasContext` refused."""
 
 
-@pytest.mark.parametrize(("text", "options"), ACCEPTED)
+@for_each(("text", "options"), ACCEPTED)
 def test_it_is_read_as_java_reads_it(text: str, options: dict[str, str]) -> None:
     """Quotes, escapes, comments and words are those of `StreamTokenizer`."""
     assert parse_jaas(text) == JaasEntry("M", options)
 
 
-@pytest.mark.parametrize("text", REFUSED)
+@for_each("text", REFUSED)
 def test_what_java_refuses_is_refused(text: str) -> None:
     """An application with such a configuration does not start."""
     with pytest.raises(ValueError, match="expected"):
         parse_jaas(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "why"),
     [
         ("a.PlainLoginModule username=alice;", "the word `required` at character 20"),

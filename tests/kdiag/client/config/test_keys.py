@@ -16,6 +16,7 @@ from kdiag.client.config.keys import (
 )
 from real_kafka.oracle_tables import names
 from real_kafka.releases import NEWEST
+from tiers.cases import for_each
 
 SETTINGS = {
     "java": [each["name"] for each in names(NEWEST)["setting"]],
@@ -41,7 +42,7 @@ def test_translations_lead_to_settings_that_are_used() -> None:
     assert not USED & set(TRANSLATIONS)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "meant"),
     [
         ("reqest.timeout.ms", "request.timeout.ms"),
@@ -61,7 +62,7 @@ def test_some_names_are_near_nothing() -> None:
     assert near_names("colour.of.the.sky") == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "sasl.password",

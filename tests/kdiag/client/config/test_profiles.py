@@ -4,6 +4,7 @@ import pytest
 
 from kdiag.client.config.profiles import profile_names, profiles_file, read_profile
 from kdiag.errors import ConfigError
+from tiers.cases import for_each
 
 TOML = """
 current = "dev"
@@ -111,7 +112,7 @@ def test_a_file_that_is_no_text_is_a_configuration_error(file: Path) -> None:
         read_profile(file.with_name("gone.toml"), "dev")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("environment", "expected"),
     [
         ({"HOME": "/a"}, "/a/.config/kdiag/config.toml"),

@@ -5,6 +5,7 @@ import pytest
 from kdiag.client.config.providers import provider_kinds, replaced
 from kdiag.client.config.sources import Setting
 from kdiag.errors import ConfigError
+from tiers.cases import for_each
 
 PACKAGE = "org.apache.kafka.common.config.provider."
 
@@ -49,13 +50,13 @@ def test_providers_have_the_names_that_the_configuration_gives_them() -> None:
     assert value_of("${secrets:A}", {"A": "a"}, secrets="EnvVarConfigProvider") == "a"
 
 
-@pytest.mark.parametrize("text", ["${vault:a:b}", "${}", "${env}", "$env:A", "100% ${"])
+@for_each("text", ["${vault:a:b}", "${}", "${env}", "$env:A", "100% ${"])
 def test_what_is_no_reference_stays(text: str) -> None:
     """It may be a part of a password."""
     assert text == value_of(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "why"),
     [
         ("${env:GONE}", r"\$GONE is not set"),

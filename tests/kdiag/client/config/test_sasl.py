@@ -7,6 +7,7 @@ from kdiag.client.config.sasl import SaslConfig
 from kdiag.client.config.sources import Setting
 from kdiag.client.config.values import Secret
 from kdiag.errors import ConfigError
+from tiers.cases import for_each
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -29,8 +30,8 @@ def sasl(mechanism: str, *properties: str) -> SaslConfig:
     return found
 
 
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-@pytest.mark.parametrize(
+@for_each("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+@for_each(
     "properties",
     [
         ("sasl.username=alice", "sasl.password=s3cret"),
@@ -102,7 +103,7 @@ def test_a_delegation_token_logs_in_with_scram() -> None:
     assert not sasl("SCRAM-SHA-256", "sasl.username=a", "sasl.password=b").is_delegation_token
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("properties", "expected"),
     [
         (["sasl.oauthbearer.token=abc"], SaslConfig("OAUTHBEARER", token=Secret("abc"))),
@@ -182,7 +183,7 @@ def test_an_identity_provider_is_asked_with_client_credentials(properties: list[
     assert "s3cret" not in repr(found)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("mechanism", "properties", "why"),
     [
         ("GSSAPI", [], "GSSAPI (Kerberos) is not supported"),
@@ -246,7 +247,7 @@ def test_a_login_module_for_another_mechanism_is_told() -> None:
     assert not any("Java" in each for each in config("PLAIN", f"sasl.jaas.config={jaas}").warnings)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("mechanism", "properties", "profile", "region"),
     [
         ("AWS_MSK_IAM", (f"sasl.jaas.config={IAM} required;",), "", ""),

@@ -3,9 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.client.config.servers import BootstrapServer, parse_bootstrap_server
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("kafka1:9093", ("kafka1", 9093)),
@@ -27,7 +28,7 @@ def test_a_server_is_written_in_many_ways(text: str, expected: tuple[str, int]) 
     assert expected == parse_bootstrap_server(text, "SSL")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",

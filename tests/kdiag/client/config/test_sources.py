@@ -12,6 +12,7 @@ from kdiag.client.config.sources import (
     variable_of,
 )
 from kdiag.errors import ConfigError
+from tiers.cases import for_each
 
 JAVA = rb"""# the client of the orders service
 bootstrap.servers = kafka1:9093,\
@@ -172,7 +173,7 @@ def test_a_property_is_split_at_its_first_equals_sign() -> None:
     assert {each.origin for each in found} == {"-X"}
 
 
-@pytest.mark.parametrize("text", ["client.id", "=x", "", " = "])
+@for_each("text", ["client.id", "=x", "", " = "])
 def test_a_property_without_key_or_equals_sign_is_refused(text: str) -> None:
     """Nothing of it is quoted."""
     with pytest.raises(ConfigError, match=r"^-X: expected key=value$"):

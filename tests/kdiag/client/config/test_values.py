@@ -9,6 +9,7 @@ from kdiag.client.config.keys import NUMBERS, USED
 from kdiag.client.config.sources import Setting
 from kdiag.client.config.values import ConfigValues, Secret
 from kdiag.errors import ConfigError
+from tiers.cases import for_each
 
 
 def values(key: str, text: str, name: str | None = None) -> ConfigValues:
@@ -52,7 +53,7 @@ def test_what_nobody_gave_is_the_default() -> None:
     assert str(nothing.wrong("a.b", "bad")) == "a.b (default): bad"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("read", "key", "text", "why"),
     [
         (ConfigValues.number, "request.timeout.ms", "30s", "a whole number, found '30s'"),

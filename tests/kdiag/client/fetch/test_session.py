@@ -14,6 +14,7 @@ from kdiag.wire.api.fetch import FetchRequest
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.client_release import client_release
 from kdiag.wire.codec.messages import encode
+from tiers.cases import for_each
 
 ID = bytes(15) + b"\1"
 OTHER_ID = bytes(15) + b"\2"
@@ -89,7 +90,7 @@ def test_a_broker_that_makes_no_session_is_told_everything_each_time() -> None:
     assert asked(session.request([position(0)], LIMITS, NEWEST)) == [(0, 0)]
 
 
-@pytest.mark.parametrize("version", range(4, NEWEST + 1))
+@for_each("version", range(4, NEWEST + 1))
 def test_a_request_can_be_written_in_every_version(version: int) -> None:
     """Old brokers know no sessions, no epochs and no topic ids."""
     session = FetchSession()

@@ -1,13 +1,12 @@
-import pytest
-
 from kdiag.client.group.member import MemberSettings
 from kdiag.client.group.refusals import named_refusal, refusal, unexpected
 from kdiag.wire.error_code import CODE_BY_NAME
+from tiers.cases import for_each
 
 SETTINGS = MemberSettings("billing", "till-1")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "setting"),
     [
         ("FENCED_INSTANCE_ID", "group.instance.id, till-1"),

@@ -18,6 +18,7 @@ from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.client_release import client_release
 from kdiag.wire.schema import ALL_VERSIONS, Versions
 from scripted_kafka.scripted_broker import offering
+from tiers.cases import for_each
 
 
 def refusal(*newest: int) -> ApiVersionsResponse:
@@ -50,7 +51,7 @@ def test_a_node_is_asked_once_and_told_who_asks() -> None:
     assert negotiation.known("1") is not None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("response", "following"),
     [(refusal(2), 2), (refusal(), 0), (refusal(4), 0), (refusal(99), 0), (refusal(-1), 0)],
     ids=["lower", "not told", "the same", "higher", "nonsense"],

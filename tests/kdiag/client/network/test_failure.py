@@ -1,8 +1,6 @@
 import errno
 import os
 
-import pytest
-
 from kdiag.client.network.failure import (
     ConnectionStage,
     asked_in_tls,
@@ -21,12 +19,13 @@ from kdiag.errors import (
 )
 from kdiag.net.tls.failure import HandshakeBrokenError
 from kdiag.net.transport import EndOfStreamError
+from tiers.cases import for_each
 
 WHERE = "kafka.example:9092"
 CLOSED = EndOfStreamError("closed")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("number", "why", "fix"),
     [
         (errno.ECONNREFUSED, "nothing listens on this port", "Start the broker"),
@@ -65,7 +64,7 @@ def test_what_others_have_found_out_is_passed_on() -> None:
     assert failure(WHERE, ConnectionStage.TLS, HandshakeBrokenError(told)) is told
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("stage", "layer", "fix"),
     [
         (ConnectionStage.TLS, Layer.TLS, "PLAINTEXT"),
@@ -118,7 +117,7 @@ def test_how_a_connection_ended_is_told() -> None:
     assert "then broke ([Errno 5] I/O error)" in whys[3]
 
 
-@pytest.mark.parametrize("stage", ConnectionStage)
+@for_each("stage", ConnectionStage)
 def test_silence_tells_what_was_not_answered(stage: ConnectionStage) -> None:
     """And for how long."""
     error = silence(WHERE, stage, 2_500_000_000)

@@ -30,6 +30,7 @@ from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.codec.messages import encode
 from kdiag.wire.header import RESERVED_FOR_SASL
 from kdiag.wire.schema import Struct, info_of
+from tiers.cases import for_each
 
 GONE = DisconnectedError("gone")
 
@@ -187,14 +188,14 @@ def test_a_correlation_id_of_sasl_is_told_as_such() -> None:
         read_response(asked(ApiVersionsRequest(), 0), late + bytes(20))
 
 
-@pytest.mark.parametrize("frame", [b"", b"\0\0\0", b"\0\0\0\7", b"\0\0\0\7\0\0\0\0\0\1"])
+@for_each("frame", [b"", b"\0\0\0", b"\0\0\0\7", b"\0\0\0\7\0\0\0\0\0\1"])
 def test_a_frame_that_ends_early_is_told(frame: bytes) -> None:
     """Nothing else is raised."""
     with pytest.raises(DecodeError):
         read_response(asked(ApiVersionsRequest(), 0), frame)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "first"),
     [
         (ProduceResponse(throttle_time_ms=7), 6),

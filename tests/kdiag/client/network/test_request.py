@@ -18,6 +18,7 @@ from kdiag.wire.catalog import API_BY_KEY, APIS
 from kdiag.wire.codec.messages import encode
 from kdiag.wire.header import read_request_header
 from kdiag.wire.schema import ALL_VERSIONS, Struct, Versions
+from tiers.cases import for_each
 
 
 def test_a_message_is_its_own_builder_in_every_version() -> None:
@@ -75,7 +76,7 @@ def test_a_response_calls_back_whoever_asked() -> None:
     assert taken[0].request.api.name == "FindCoordinator"
 
 
-@pytest.mark.parametrize("client_id", ["kdiag", "", "früh", None])
+@for_each("client_id", ["kdiag", "", "früh", None])
 def test_the_header_is_what_the_schema_says(client_id: str | None) -> None:
     """In each version of each API, with the client's name and without."""
     for api in APIS:

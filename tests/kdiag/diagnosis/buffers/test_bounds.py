@@ -1,16 +1,15 @@
-import pytest
-
 from kdiag.diagnosis.buffers.bounds import bound_of, bounds
 from kdiag.diagnosis.buffers.ceiling import Bound, ceilings
 from kdiag.diagnosis.buffers.facts import LoadDirection, LoadKind
 from kdiag.diagnosis.buffers.trials import summarize
 from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, MIB, make_path, make_run
+from tiers.cases import for_each
 
 PRODUCE, FETCH = LoadDirection.PRODUCE, LoadDirection.FETCH
 
 
 # As measured at 20.5 ms: client's buffer, MB/s and the receiver's window; the broker's buffer.
-@pytest.mark.parametrize(
+@for_each(
     ("run", "brokers", "bound"),
     [
         ((PRODUCE, 64 * KIB, 4.28, 127200), 102400, Bound.CLIENT_BUFFER),

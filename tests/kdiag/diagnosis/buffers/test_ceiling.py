@@ -8,6 +8,7 @@ from kdiag.diagnosis.buffers.ceiling import (
 )
 from kdiag.diagnosis.buffers.facts import KernelLimits, LoadDirection
 from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, MIB, make_path
+from tiers.cases import for_each
 
 PRODUCE, FETCH = LoadDirection.PRODUCE, LoadDirection.FETCH
 
@@ -40,7 +41,7 @@ MEASURED = [
 ]
 
 
-@pytest.mark.parametrize(("direction", "rtt_ms", "own", "brokers", "measured"), MEASURED)
+@for_each(("direction", "rtt_ms", "own", "brokers", "measured"), MEASURED)
 def test_predictions_are_within_a_quarter_of_what_was_measured(
     direction: LoadDirection, rtt_ms: float, own: int, brokers: int, measured: float
 ) -> None:
@@ -131,7 +132,7 @@ CLIENTS = [
 ]
 
 
-@pytest.mark.parametrize(("client_name", "direction", "measured"), CLIENTS)
+@for_each(("client_name", "direction", "measured"), CLIENTS)
 def test_clients_go_as_fast_as_is_predicted(
     client_name: str, direction: LoadDirection, measured: float
 ) -> None:

@@ -5,6 +5,7 @@ import pytest
 from kdiag.diagnosis.buffers.facts import LoadDirection, LoadKind
 from kdiag.diagnosis.buffers.trials import BufferChoice, choose, size_text, summarize
 from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, MIB, MS, make_run
+from tiers.cases import for_each
 
 PRODUCE, FETCH = LoadDirection.PRODUCE, LoadDirection.FETCH
 
@@ -138,7 +139,7 @@ def test_what_was_not_tried_is_left_to_the_kernel() -> None:
     assert choice.reason.startswith("fetch: not tried")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("size", "text"),
     [(KERNEL, "kernel"), (65536, "64K"), (102400, "100K"), (4 * MIB, "4M"), (1000, "1000")],
 )

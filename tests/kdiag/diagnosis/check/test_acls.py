@@ -1,11 +1,10 @@
-import pytest
-
 from kdiag.diagnosis.check.acls import judge_rights, operation_names
 from kdiag.diagnosis.check.report import CheckStatus
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
 from kdiag.wire.error_code import CODE_BY_NAME
 from made_values.check_subject import facts
+from tiers.cases import for_each
 
 NOT_TOLD = -(1 << 31)
 
@@ -21,7 +20,7 @@ def topics(*names: str, error: str = "NONE", operations: int = NOT_TOLD) -> Meta
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("bits", "names"),
     [
         (NOT_TOLD, None),
@@ -79,7 +78,7 @@ def test_a_topic_that_the_user_may_not_see_is_a_matter_of_rights() -> None:
     assert part.rows[1].status is CheckStatus.ERROR
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "hint"),
     [
         ("order", "; did you mean orders?"),

@@ -1,5 +1,3 @@
-import pytest
-
 from kdiag.diagnosis.check.coordinator import judge_coordinator
 from kdiag.diagnosis.check.facts import SessionLimits
 from kdiag.diagnosis.check.report import CheckStatus
@@ -13,6 +11,7 @@ from kdiag.diagnosis.coordinator import (
 )
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from made_values.check_subject import facts
+from tiers.cases import for_each
 
 NODES = {number: BrokerNode(number, f"kafka-{number}", 9092) for number in (1, 2)}
 
@@ -90,7 +89,7 @@ def test_a_group_that_does_not_exist_is_not_ok_without_a_word() -> None:
     assert row.detail.endswith("; there is no such group")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("group", "session_ms", "ids"),
     [
         (None, 6000, []),

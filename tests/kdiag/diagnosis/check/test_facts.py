@@ -1,11 +1,10 @@
-import pytest
-
 from kdiag.diagnosis.check.facts import CheckStep
 from kdiag.errors import ConnectError, Fault, Layer
 from made_values.check_subject import endpoint, refused, visit
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("layer", "done", "step"),
     [
         (Layer.TCP, [], CheckStep.TCP),

@@ -1,11 +1,10 @@
-import pytest
-
 from kdiag.diagnosis.check.facts import CheckedEndpoint
 from kdiag.diagnosis.check.listeners import Reach, judge_listeners, reach_of, where
 from kdiag.diagnosis.check.report import CheckPart, CheckStatus
 from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
 from kdiag.net.timed_channel import HandshakeFacts
 from made_values.check_subject import certificate, endpoint, facts, metadata, refused, visit
+from tiers.cases import for_each
 
 PUBLIC = "8.8.8.8"
 
@@ -139,7 +138,7 @@ def test_a_certificate_that_ends_soon_and_brokers_of_two_releases_are_warned_of(
     assert [row.facts["release"] for row in part.rows] == ["4.3", "3.9"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("ip", "reach"),
     [
         ("0.0.0.0", Reach.NOWHERE),
@@ -164,7 +163,7 @@ def test_an_address_reaches_as_far_as_its_range_says(ip: str, reach: Reach) -> N
     assert reach_of(ip) is reach
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("host", "ip", "words"),
     [
         ("localhost", "127.0.0.1", "that machine itself"),
@@ -187,7 +186,7 @@ def test_what_is_special_about_an_address_is_told(host: str, ip: str | None, wor
     assert words in said
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("host", "ip"),
     [
         ("kafka.example.com", "203.0.114.9"),

@@ -1,8 +1,7 @@
-import pytest
-
 from kdiag.diagnosis.check.tls import expiring, tls_facts, tls_text
 from kdiag.net.timed_channel import HandshakeFacts
 from made_values.check_subject import NOW, certificate
+from tiers.cases import for_each
 
 
 def shown(days_left: int = 100, **names: list[str]) -> HandshakeFacts:
@@ -39,7 +38,7 @@ def test_programs_get_every_certificate() -> None:
     assert own["key"] == "EC P-256 256"
 
 
-@pytest.mark.parametrize(("days_left", "count"), [(-1, 0), (0, 1), (29, 1), (30, 0)])
+@for_each(("days_left", "count"), [(-1, 0), (0, 1), (29, 1), (30, 0)])
 def test_a_certificate_that_ends_soon_is_warned_of(days_left: int, count: int) -> None:
     """One that has ended is an error of the handshake already."""
     findings = expiring("kafka-1:9093", shown(days_left), NOW)

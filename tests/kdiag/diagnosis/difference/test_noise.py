@@ -12,6 +12,7 @@ from kdiag.diagnosis.difference.noise import (
     corrected,
     verdict_of,
 )
+from tiers.cases import for_each
 
 BEFORE = [2.1, 2.3, 2.2, 2.0, 2.4, 2.2, 2.1, 2.3, 2.25, 2.15]
 AFTER = [each + 5 for each in BEFORE[::-1]]
@@ -57,7 +58,7 @@ def test_neighbours_that_are_alike_are_believed_less() -> None:
     assert compare_blocks(drift, later).p_value > compare_blocks(shuffled, later_shuffled).p_value
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "verdict"),
     [
         ({"p_value": 0.02}, NoiseVerdict.NOISE),

@@ -17,6 +17,7 @@ from kdiag.diagnosis.error_codes.transactions import TRANSACTIONS
 from kdiag.wire.catalog import API_BY_KEY, NEWEST_KAFKA
 from kdiag.wire.error_code import CODE_BY_NAME
 from real_kafka.oracle_tables import names
+from tiers.cases import for_each
 
 PRINT_SETTINGS = """
 import java.lang.reflect.Field;
@@ -125,7 +126,7 @@ def test_apis_are_called_as_kafka_calls_them() -> None:
     assert {api for error in KNOWN_ERRORS for api in error.apis} <= names
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("advice", "apis"),
     [
         (RECORDS, {"Produce", "Fetch", "ShareFetch", "ShareAcknowledge", "ListOffsets"}),

@@ -1,10 +1,10 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.diagnosis.error_codes.catalog import KNOWN_ERRORS
 from kdiag.diagnosis.error_codes.known_error import KnownError
 from kdiag.diagnosis.error_codes.search import find_errors, near_names
+from tiers.cases import for_each
 
 
 def names(errors: list[KnownError]) -> list[str]:
@@ -12,7 +12,7 @@ def names(errors: list[KnownError]) -> list[str]:
     return [error.name for error in errors]
 
 
-@pytest.mark.parametrize("error", KNOWN_ERRORS, ids=lambda error: error.name)
+@for_each("error", KNOWN_ERRORS, ids=lambda error: error.name)
 def test_every_error_is_found_by_its_code_its_name_and_its_exception(error: KnownError) -> None:
     """Each of them means this error alone."""
     assert find_errors(str(error.code)) == [error]
@@ -22,7 +22,7 @@ def test_every_error_is_found_by_its_code_its_name_and_its_exception(error: Know
         assert find_errors(error.java_exception) == [error]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "name"),
     [
         (" 16 ", "NOT_COORDINATOR"),
@@ -55,7 +55,7 @@ def test_a_part_of_a_name_finds_all_that_hold_it() -> None:
     assert "_AUTHENTICATION" in names(find_errors("authentication"))
 
 
-@pytest.mark.parametrize("text", ["", " ", "999", "-300", "no such thing", "4.4"])
+@for_each("text", ["", " ", "999", "-300", "no such thing", "4.4"])
 def test_what_means_no_error_finds_none(text: str) -> None:
     """A number is never taken for a part of a name."""
     assert find_errors(text) == []

@@ -1,9 +1,8 @@
 from typing import Any
 
-import pytest
-
 from kdiag.diagnosis.groups.findings import above_bar, find, find_all
 from kdiag.diagnosis.groups.model import DescribedMember, Group, GroupsReport, PartitionLag
+from tiers.cases import for_each
 
 
 def partition(number: int = 0, **facts: Any) -> PartitionLag:
@@ -42,7 +41,7 @@ def test_nothing_is_wrong_with_a_group_that_reads() -> None:
     assert ids(group(partition(), partition(1, lag=5))) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("broken", "rule"),
     [
         (group(partition(committed=5, start=20, lag=30)), "KD3402"),

@@ -1,10 +1,9 @@
 from typing import Any
 
-import pytest
-
 from kdiag.diagnosis.groups.model import DescribedMember, Group, PartitionLag
 from kdiag.diagnosis.groups.subscriptions import find_in_subscriptions
 from kdiag.findings.finding import Finding
+from tiers.cases import for_each
 
 
 def member(name: str, *topics: str, owns: int | None = None, **facts: Any) -> DescribedMember:
@@ -30,7 +29,7 @@ def found(group: Group) -> list[Finding]:
     return [*find_in_subscriptions(group)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("idle", "counts", "why"),
     [
         (member("b", "t"), {"t": 1}, "2 members share 1 partitions"),

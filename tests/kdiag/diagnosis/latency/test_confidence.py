@@ -1,10 +1,10 @@
 from math import comb
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.diagnosis.latency.confidence import Ranks, least_count, ranks_of
+from tiers.cases import for_each
 
 QUANTILES = (0.5, 0.95, 0.99, 0.999)
 
@@ -17,7 +17,7 @@ def cumulative(count: int, quantile: float, below: int) -> float:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("count", "quantile", "ranks"),
     [
         (1, 0.5, Ranks(None, 1, None)),
@@ -49,7 +49,7 @@ def test_bounds_hold_as_often_as_is_said_and_no_closer_ones_do(count: int, quant
         assert 1 - cumulative(count, quantile, upper - 2) > 0.025 - 1e-9
 
 
-@pytest.mark.parametrize(("quantile", "least"), [(0.5, 6), (0.95, 72), (0.99, 368), (0.999, 3688)])
+@for_each(("quantile", "least"), [(0.5, 6), (0.95, 72), (0.99, 368), (0.999, 3688)])
 def test_rare_latencies_need_many_samples(quantile: float, least: int) -> None:
     """With one sample less there is no upper bound."""
     assert least_count(quantile) == least

@@ -1,8 +1,7 @@
-import pytest
-
 from kdiag.diagnosis.latency.fetch_waits import FetchReturn, FetchTally, FetchWait, explanation
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
 from kdiag.diagnosis.latency.split import LatencySplit
+from tiers.cases import for_each
 
 MS = 1_000_000
 
@@ -24,7 +23,7 @@ def test_an_idle_topic_is_told_from_lag() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wait", "fetches", "words"),
     [
         (

@@ -1,7 +1,6 @@
-import pytest
-
 from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.diagnosis.latency.stalls import Stall, StallPlace, StallTally
+from tiers.cases import for_each
 
 MS = 1_000_000
 
@@ -17,7 +16,7 @@ def stalls_of(*splits: LatencySplit) -> list[Stall]:
 FAST = [LatencySplit(path_ns=MS, broker_ns=MS)] * 90
 
 
-@pytest.mark.parametrize(("took_ms", "stall_ms"), [(40, 40), (44, 40), (200, 200), (210, 200)])
+@for_each(("took_ms", "stall_ms"), [(40, 40), (44, 40), (200, 200), (210, 200)])
 def test_an_answer_whose_end_comes_a_timer_later_stalls(took_ms: int, stall_ms: int) -> None:
     """On Linux 40 ms, elsewhere 200, and a little more."""
     late = [LatencySplit(path_ns=MS, receiving_ns=(took_ms + 1) * MS)] * 10
@@ -36,7 +35,7 @@ def test_requests_that_stall_on_the_way_cluster_at_the_broker() -> None:
     assert stalls_of(*FAST, *late) == [Stall(StallPlace.BROKER, 40, 10, 0.1)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "splits",
     [
         [LatencySplit(broker_ns=41 * MS)] * 100,

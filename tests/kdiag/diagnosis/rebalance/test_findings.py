@@ -7,6 +7,7 @@ from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance.findings import find
 from kdiag.diagnosis.rebalance.histories import histories_of
 from kdiag.findings.finding import Finding
+from tiers.cases import for_each
 
 
 def findings_of(story: GroupStory) -> list[Finding]:
@@ -197,8 +198,8 @@ def test_a_client_that_is_not_let_in(error: str, fix: str) -> None:
     assert fix in finding.fix
 
 
-@pytest.mark.parametrize(("seconds", "ids"), [(40, ["KD3311"]), (5, [])])
-@pytest.mark.parametrize("is_told", [True, False])
+@for_each(("seconds", "ids"), [(40, ["KD3311"]), (5, [])])
+@for_each("is_told", [True, False])
 def test_a_member_that_does_not_take_up_an_epoch(
     seconds: float, ids: list[str], *, is_told: bool
 ) -> None:

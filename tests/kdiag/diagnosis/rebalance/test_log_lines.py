@@ -4,6 +4,7 @@ import pytest
 
 from kdiag.diagnosis.rebalance.log_lines import Line, read_lines
 from kdiag.diagnosis.rebalance.model import EvidencePlace
+from tiers.cases import for_each
 
 AT = "[2026-11-21 10:40:47,555] INFO "
 AT_NS = 1_795_257_647_555_000_000
@@ -198,7 +199,7 @@ LINES: tuple[tuple[str, Line | None, dict[str, str]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("text", "kind", "fields"), LINES)
+@for_each(("text", "kind", "fields"), LINES)
 def test_a_line_is_known_by_its_words(text: str, kind: Line | None, fields: dict[str, str]) -> None:
     """Of both coordinators and all releases; its group, member and numbers are read."""
     found = [(each.kind, each.group, each.fields) for each in read_lines("log", [AT + text])]
@@ -206,7 +207,7 @@ def test_a_line_is_known_by_its_words(text: str, kind: Line | None, fields: dict
     assert found == ([] if kind is None else [(kind, "orders", fields)])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("time", "at_ns"),
     [
         ("[2026-11-21 10:40:47,555]", AT_NS),

@@ -1,7 +1,6 @@
-import pytest
-
 from kdiag.diagnosis.rebalance.model import CauseKind
 from kdiag.diagnosis.rebalance.reasons import FOLLOWS, Trigger, cause_of_client, trigger_of_broker
+from tiers.cases import for_each
 
 ID = "consumer-orders-1-8c7975b8-ba69-4368-a6db-a451b2d5d3f0"
 TIMED_OUT = "consumer poll timeout has expired."
@@ -10,7 +9,7 @@ POD = "instance id pod-1 joined with change of protocol; client reason: not prov
 REVOKE = "need to revoke partitions and re-join"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "trigger"),
     [
         (
@@ -89,7 +88,7 @@ def test_what_brokers_write_names_cause_and_member(text: str, trigger: Trigger) 
     assert trigger_of_broker(text) == trigger
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("reason", "cause"),
     [
         ("consumer poll timeout has expired.", CauseKind.POLL_TIMEOUT),

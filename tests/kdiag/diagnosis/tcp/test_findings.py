@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 from kdiag.diagnosis.tcp.findings import find
 from kdiag.diagnosis.tcp.limit import limits_of
 from kdiag.diagnosis.tcp.request_cycles import RequestCycles
@@ -16,6 +14,7 @@ from made_values.limited_connection import (
     facts_of,
     turns_of,
 )
+from tiers.cases import for_each
 
 ALL_NS = SPAN_MS * MS
 LARGE = turns_of(1_000_000)
@@ -28,7 +27,7 @@ def findings(
     return find(connection_of(facts), limits_of(facts, cycles), cycles, bits_per_s)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "cycles", "rule_id"),
     [
         ({"window_full_ns": ALL_NS}, LARGE, "KD6002"),

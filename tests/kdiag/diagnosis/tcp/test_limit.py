@@ -1,18 +1,18 @@
 from typing import Any
 
 import msgspec
-import pytest
 
 from kdiag.diagnosis.tcp.limit import Limit, limits_of, mb_per_s
 from kdiag.diagnosis.tcp.request_cycles import RequestCycles
 from kdiag.exchange.tcp_facts import Spread
 from made_values.limited_connection import MS, QUIET, SPAN_MS, direction, facts_of, turns_of
+from tiers.cases import for_each
 
 ALL_NS = SPAN_MS * MS
 LARGE = turns_of(1_000_000)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "cycles", "limit"),
     [
         ({"window_full_ns": ALL_NS}, LARGE, Limit.RECEIVE_BUFFER),

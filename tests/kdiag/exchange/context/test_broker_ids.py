@@ -17,6 +17,7 @@ from kdiag.wire.api.find_coordinator import (
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from kdiag.wire.schema import Struct
 from recordings.exchange_maker import make_connection, make_exchange
+from tiers.cases import for_each
 
 BROKER = "10.0.0.2:9092"  # of `make_connection`
 
@@ -73,7 +74,7 @@ def test_each_response_with_nodes_tells_them(
     assert learnt(dissection).of(make_connection()) == 7
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("host", "broker"),
     [
         ("10.0.0.2", BROKER),

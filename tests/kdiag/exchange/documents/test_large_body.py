@@ -22,6 +22,7 @@ from kdiag.wire.api.fetch import (
 )
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 from recordings.exchange_maker import make_batch, make_exchange
+from tiers.cases import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +69,7 @@ def test_pieces_are_the_text_that_is_made_at_once(form: BodyForm) -> None:
         assert pieces == whole
 
 
-@pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
+@for_each("path", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
 def test_real_exchanges_are_the_same_in_pieces(path: Path) -> None:
     """Secrets are replaced in both."""
     for item in decode_capture([str(path)]):

@@ -2,6 +2,7 @@ import pytest
 
 from kdiag.wire.primitives import uuid_text
 from made_values.exchange_line import Values, written_line
+from tiers.cases import for_each
 
 ORDERS_ID = bytes(range(16))
 NAMES = {uuid_text(ORDERS_ID): "orders"}
@@ -75,7 +76,7 @@ def test_created_partitions_tell_the_new_count() -> None:
     assert written_line("CreatePartitions", 3, asked) == "orders to 12 partitions"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "name", "text"),
     [
         (2, "orders", "topic orders"),

@@ -3,6 +3,7 @@ import pytest
 from kdiag.wire.api.metadata import MetadataRequest
 from made_values.exchange_line import Values, written_line
 from recordings.exchange_maker import request_bytes
+from tiers.cases import for_each
 
 LISTENERS = [{"name": "INTERNAL", "host": "b1", "port": 9093}]
 
@@ -18,7 +19,7 @@ def test_a_broker_heartbeat_tells_epoch_offset_and_wishes() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answered", "text"),
     [
         ({"is_caught_up": True, "is_fenced": False}, "caught up"),

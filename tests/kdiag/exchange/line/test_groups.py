@@ -8,6 +8,7 @@ from kdiag.wire.internal.consumer_protocol_assignment import (
 from kdiag.wire.internal.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kdiag.wire.primitives import uuid_text
 from made_values.exchange_line import Values, written_line
+from tiers.cases import for_each
 
 ORDERS_ID = bytes(range(16))
 NAMES = {uuid_text(ORDERS_ID): "orders"}
@@ -25,7 +26,7 @@ def assignment(*topics: tuple[str, list[int]]) -> bytes:
     return b"\0\1" + encode(ConsumerProtocolAssignment(assigned_partitions=partitions), 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("version", "asked", "text"),
     [
         (1, {"key": "billing"}, "group billing"),
@@ -210,9 +211,7 @@ def test_listed_and_deleted_groups_are_told() -> None:
     assert written_line("DeleteGroups", 2, {"groups_names": ["a", "b"]}, {}) == "group a group b"
 
 
-@pytest.mark.parametrize(
-    ("epoch", "text"), [(0, "joins"), (-1, "leaves"), (-2, "leaves for now"), (7, "epoch 7")]
-)
+@for_each(("epoch", "text"), [(0, "joins"), (-1, "leaves"), (-2, "leaves for now"), (7, "epoch 7")])
 def test_a_heartbeat_of_a_new_group_tells_what_its_epoch_means(epoch: int, text: str) -> None:
     """Zero and below are verbs (KIP-848)."""
     asked = {"group_id": "g", "member_id": "AbCdEfGhIjKlMnOpQrStUv", "member_epoch": epoch}

@@ -24,6 +24,7 @@ from recordings.exchange_maker import (
     request_bytes,
     whole_frame,
 )
+from tiers.cases import for_each
 
 ORDERS_ID = bytes(range(16))
 NAMES = {uuid_text(ORDERS_ID): "orders"}
@@ -96,7 +97,7 @@ def test_an_api_without_a_sentence_counts_what_it_lists(number: int, text: str) 
     assert text in written_line("AlterClientQuotas", 1, {"entries": [quota] * number})
 
 
-@pytest.mark.parametrize("api_name", [api.name for api in APIS])
+@for_each("api_name", [api.name for api in APIS])
 def test_every_version_of_every_api_can_be_told_in_a_line(api_name: str) -> None:
     """No message, however empty, is too odd for its sentence."""
     api = api_named(api_name)

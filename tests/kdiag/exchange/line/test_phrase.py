@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from kdiag.exchange.line.phrase import (
     short_id,
     size,
 )
+from tiers.cases import for_each
 
 
 def test_an_ipv6_address_has_brackets() -> None:
@@ -19,7 +19,7 @@ def test_an_ipv6_address_has_brackets() -> None:
     assert (address_text("::1", 9092), address_text("b1", 9092)) == ("[::1]:9092", "b1:9092")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("number", "noun", "text"),
     [
         (0, "record", "0 records"),
@@ -36,7 +36,7 @@ def test_a_count_agrees_with_its_noun(number: int, noun: str, text: str) -> None
     assert text == count(number, noun)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("number", "text"),
     [
         (0, "0 B"),
@@ -87,7 +87,7 @@ def test_what_a_human_wrote_stands_in_quotation_marks() -> None:
     assert quoted("not today") == '"not today"'
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("member_id", "text"),
     [
         ("reader-9d8b5a8d-1111-2222-3333-444455556666", "reader-9d8b5a8d…"),

@@ -9,13 +9,14 @@ from kdiag.exchange.line.quantities import (
     parse_moment_ns,
     parse_size_bytes,
 )
+from tiers.cases import for_each
 
 S = 1_000_000_000
 NOW_NS = 1_768_500_000 * S
 JANUARY_15_NS = 1_768_435_200 * S
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "ns"),
     [
         ("5ns", 5),
@@ -42,7 +43,7 @@ def test_a_duration_is_numbers_with_units(text: str, ns: int) -> None:
     assert parse_duration_ns(text) == ns
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "size_bytes"),
     [
         ("0", 0),
@@ -65,7 +66,7 @@ def test_a_size_is_in_bytes_unless_a_unit_says_more(text: str, size_bytes: int) 
     assert parse_size_bytes(text) == size_bytes
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "ns"),
     [
         ("100/s", S // 100),
@@ -80,7 +81,7 @@ def test_a_rate_is_a_number_for_each_time(text: str, ns: int) -> None:
     assert parse_interval_ns(text) == ns
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "bits_per_s"),
     [
         ("1bit", 1),
@@ -98,7 +99,7 @@ def test_the_rate_of_a_link_is_in_bits_or_bytes(text: str, bits_per_s: int) -> N
     assert parse_bits_per_s(text) == bits_per_s
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "ns"),
     [
         ("2026-01-15", JANUARY_15_NS),
@@ -127,7 +128,7 @@ def moment_ns(text: str) -> int:
     return parse_moment_ns(text, NOW_NS)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parse", "text", "why"),
     [
         (parse_duration_ns, "5", "'5' has no unit; write 5ms or 5s"),
@@ -142,7 +143,7 @@ def test_a_missing_unit_is_asked_for(parse: Callable[[str], int], text: str, why
         parse(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parse", "texts", "why"),
     [
         (parse_duration_ns, ["", "ms", "-5ms", "5 parsecs", "1e3s", "٣s", "1h5"], "not a duration"),

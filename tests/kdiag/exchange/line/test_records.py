@@ -1,12 +1,11 @@
 from typing import Any
 
-import pytest
-
 from kdiag.exchange.line.records import records_text
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.records.batches import read_batches
 from made_values.exchange_line import Values, written_line
 from recordings.exchange_maker import make_batch
+from tiers.cases import for_each
 
 ORDERS_ID = bytes(range(16))
 NAMES = {uuid_text(ORDERS_ID): "orders"}
@@ -23,7 +22,7 @@ def fetched(*partitions: Values) -> Values:
     return {"responses": [{"topic": "orders", "partitions": list(partitions)}]}
 
 
-@pytest.mark.parametrize(("acks", "text"), [(0, "0, no response"), (1, "1"), (-1, "all"), (7, "7")])
+@for_each(("acks", "text"), [(0, "0, no response"), (1, "1"), (-1, "all"), (7, "7")])
 def test_a_produce_tells_partitions_records_bytes_and_acks(acks: int, text: str) -> None:
     """What a producer sends and how safe it wants it to be is on the line."""
     batch = make_batch(b"one", b"two")
@@ -135,7 +134,7 @@ def test_no_batches_say_nothing() -> None:
     assert records_text([None, []]) == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("timestamp", "text"),
     [
         (-1, "latest"),
@@ -167,7 +166,7 @@ def test_an_answer_to_list_offsets_tells_the_offsets() -> None:
     assert written_line("ListOffsets", 0, None, old) == "9 0"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("version", "asked", "text"),
     [
         (0, {"topics": []}, "all topics"),

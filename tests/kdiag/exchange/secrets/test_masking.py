@@ -29,6 +29,7 @@ from kdiag.wire.internal.config_record import ConfigRecord
 from kdiag.wire.internal.user_scram_credential_record import UserScramCredentialRecord
 from kdiag.wire.records.batches import read_batches
 from recordings.exchange_maker import START_NS, cut_frame, make_batch, make_exchange
+from tiers.cases import for_each
 
 SECRET = b"s3cr3t"
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
@@ -188,7 +189,7 @@ def test_secrets_in_the_metadata_log_become_x_and_the_batch_stays_whole() -> Non
     assert values[1:] == [SETTING, PASSWORD.replace(SECRET, b"xxxxxx"), b"x" * 9]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "records",
     [
         make_batch(SCRAM, compression="gzip"),

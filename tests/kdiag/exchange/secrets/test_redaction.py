@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 from kdiag.exchange.secrets.redaction import (
     CONFIGS,
     REDACTED,
@@ -41,6 +39,7 @@ from kdiag.wire.codec.json_form import to_json
 from kdiag.wire.codec.messages import encode
 from kdiag.wire.schema import Kind, Struct, fields_of, info_of
 from recordings.exchange_maker import request_bytes, response_bytes
+from tiers.cases import for_each
 
 SECRET = b"s3cr3t"
 MESSAGES: list[tuple[Struct, int, bool]] = [
@@ -74,7 +73,7 @@ MESSAGES: list[tuple[Struct, int, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("message", "version", "is_response"), MESSAGES)
+@for_each(("message", "version", "is_response"), MESSAGES)
 def test_secrets_leave_neither_body_nor_spans(
     message: Struct,
     version: int,
@@ -112,7 +111,7 @@ def test_values_of_other_settings_stay() -> None:
     assert values == [REDACTED, "5"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "is_secret"),
     [
         ("ssl.key.password", True),

@@ -1,9 +1,8 @@
 from base64 import urlsafe_b64encode
 
-import pytest
-
 from kdiag.exchange.secrets.sasl_user import note_mechanism, note_token, read_sasl_user
 from recordings.exchange_maker import make_connection
+from tiers.cases import for_each
 
 SCRAM = b"n,,n=alice,r=fyko+d2lbbFgONRv9qkxdawL"
 
@@ -23,14 +22,14 @@ ALICE = [
 ]
 
 
-@pytest.mark.parametrize(("mechanism", "token"), ALICE)
+@for_each(("mechanism", "token"), ALICE)
 def test_the_first_token_of_a_mechanism_has_the_user(mechanism: str, token: bytes) -> None:
     """The form alone is enough, where the capture lacks the handshake."""
     assert read_sasl_user(token, mechanism) == "alice"
     assert read_sasl_user(token, None) == "alice"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("mechanism", "token"),
     [
         ("PLAIN", b"alice\0pw"),

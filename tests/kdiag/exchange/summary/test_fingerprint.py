@@ -2,7 +2,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-import pytest
 
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
@@ -33,6 +32,7 @@ from kdiag.wire.api.produce import (
     TopicProduceResponse,
 )
 from recordings.exchange_maker import cut_frame, make_batch, make_exchange, whole_frame
+from tiers.cases import for_each
 
 ID = bytes(range(16))
 OFTEN = 20
@@ -134,7 +134,7 @@ def changed(exchange: Exchange) -> Iterator[Exchange]:
                 yield msgspec.structs.replace(exchange, **{side: frame})
 
 
-@pytest.mark.parametrize("exchange", EXCHANGES.values(), ids=EXCHANGES)
+@for_each("exchange", EXCHANGES.values(), ids=EXCHANGES)
 def test_whatever_byte_differs_alike_exchanges_count_alike(exchange: Exchange) -> None:
     """Either it makes them unlike, or reading them would say the same."""
     cache = cache_of(exchange)

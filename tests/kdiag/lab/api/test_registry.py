@@ -1,12 +1,11 @@
 from importlib import import_module
 
-import pytest
-
 from kdiag.lab.api.registry import DEFAULT_RELEASE, HANDLERS, spoken_versions
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.client_release import CLIENT_RELEASES, ClientRelease, client_release
 from kdiag.wire.schema import Versions
+from tiers.cases import for_each
 
 
 def release_of(name: str) -> ClientRelease:
@@ -16,7 +15,7 @@ def release_of(name: str) -> ClientRelease:
     return release
 
 
-@pytest.mark.parametrize("name", CLIENT_RELEASES)
+@for_each("name", CLIENT_RELEASES)
 def test_a_release_speaks_what_its_clients_know_and_a_handler_answers(name: str) -> None:
     """Neither more nor, as far as there is a handler, less."""
     release = release_of(name)

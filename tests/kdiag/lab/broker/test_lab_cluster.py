@@ -20,6 +20,7 @@ from lab_ends.lab_client import LabClient
 from lab_ends.one_node import batch
 from lab_ends.requests import produce_request
 from lab_ends.several.stepped_lab import SteppedLab
+from tiers.cases import for_each
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 DEADLINE_S = 30
@@ -57,7 +58,7 @@ def test_librdkafka_creates_a_topic_produces_with_every_codec_and_acks_and_consu
     assert [message.offset() for message in messages] == list(range(16))
 
 
-@pytest.mark.parametrize("release", ["0.11.0", "1.0", "2.8", "3.9", "4.0", "4.3"])
+@for_each("release", ["0.11.0", "1.0", "2.8", "3.9", "4.0", "4.3"])
 def test_librdkafka_uses_a_lab_that_speaks_as_an_old_release(release: str) -> None:
     """It asks for nothing that such a broker does not know, and gets what it wrote."""
     topics = (NewTopic("orders", 1),)

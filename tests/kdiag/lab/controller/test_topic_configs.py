@@ -7,6 +7,7 @@ from kdiag.lab.controller.topic_configs import (
     min_insync_replicas,
 )
 from kdiag.lab.log.config import LogConfig
+from tiers.cases import for_each
 
 
 def test_the_defaults_are_those_of_the_log() -> None:
@@ -21,7 +22,7 @@ def test_settings_that_change_nothing_are_kept_if_they_are_of_their_type() -> No
     assert check_configs("orders", {"flush.ms": "1000", "preallocate": "TRUE"}) == LogConfig()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"),
     [
         ("no.such.setting", "1"),

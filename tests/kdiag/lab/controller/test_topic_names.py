@@ -1,15 +1,14 @@
-import pytest
-
 from kdiag.lab.controller.topic_names import colliding_name, fault_in_name
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize("name", ["a", "orders.eu_2-X", "...", "a" * 249])
+@for_each("name", ["a", "orders.eu_2-X", "...", "a" * 249])
 def test_these_are_names(name: str) -> None:
     """Up to 249 letters, digits, dots, underscores and hyphens."""
     assert fault_in_name(name) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "why"),
     [
         ("", "not empty"),

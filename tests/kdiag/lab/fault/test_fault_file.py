@@ -6,6 +6,7 @@ from kdiag.errors import ConfigError
 from kdiag.lab.fault.fault_file import faults_schema, parse_faults, read_faults
 from kdiag.lab.fault.fault_key import FAULT_KEYS
 from kdiag.lab.fault.grammar import parse_fault
+from tiers.cases import for_each
 
 DOCUMENT = """
 faults:
@@ -28,7 +29,7 @@ def test_a_file_has_faults_as_mappings_and_as_texts(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "why"),
     [
         ("faults: [", "is not YAML"),

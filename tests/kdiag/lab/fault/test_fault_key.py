@@ -5,9 +5,10 @@ import pytest
 from kdiag.lab.fault.fault_key import FAULT_KEYS, MATCH, parse_apis, parse_range
 from kdiag.lab.fault.rule import FaultEffect, FaultMatch
 from kdiag.wire.schema import Versions
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize("name", FAULT_KEYS)
+@for_each("name", FAULT_KEYS)
 def test_every_key_reads_its_own_example(name: str) -> None:
     """Into an attribute that is there, and that it changes."""
     key = FAULT_KEYS[name]
@@ -32,7 +33,7 @@ def test_apis_and_ranges_are_read_as_people_write_them() -> None:
     assert parse_range("4+").low == 4
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"),
     [
         ("api", "Fetchh"),

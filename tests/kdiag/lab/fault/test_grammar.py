@@ -6,6 +6,7 @@ from kdiag.lab.fault.grammar import error_fields, fault_of, parse_fault, text_of
 from kdiag.lab.fault.rule import FaultEffect, FaultMatch, FaultRule
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY
+from tiers.cases import for_each
 
 
 def test_a_fault_is_words() -> None:
@@ -34,7 +35,7 @@ def test_a_mapping_is_the_same_fault() -> None:
     assert text_of({"api": "Fetch", "p": "0.1"}) == "Fetch p=0.1"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "place", "why"),
     [
         ("Fetch topc=orders delay=1s", "column 7", "did you mean topic?"),

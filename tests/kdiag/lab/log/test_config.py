@@ -3,6 +3,7 @@ import pytest
 from kdiag.errors import ConfigError
 from kdiag.lab.log.config import LogConfig
 from kdiag.wire.records.record import TimestampType
+from tiers.cases import for_each
 
 
 def test_texts_of_a_topic_become_settings() -> None:
@@ -33,7 +34,7 @@ def test_what_is_not_set_is_kafkas_default() -> None:
     assert LogConfig(compression_type="uncompressed").target_codec("lz4") == "none"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("key", "text"),
     [
         ("cleanup.policy", "shred"),

@@ -21,6 +21,7 @@ from kdiag.lab.log.validation import (
 from kdiag.wire.records.record import BatchHeader, Record, TimestampType
 from kdiag.wire.records.writer import write_batch
 from made_values.log_maker import NOW_MS, produced
+from tiers.cases import for_each
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 STAMPED = LogConfig(message_timestamp_type=TimestampType.LOG_APPEND_TIME)
@@ -48,8 +49,8 @@ def test_one_large_record_is_accepted() -> None:
     assert offsets_of(accepted) == [FIRST]
 
 
-@pytest.mark.parametrize("codec", CODECS)
-@pytest.mark.parametrize("count", [1, 3, LARGE_COUNT + 1])
+@for_each("codec", CODECS)
+@for_each("count", [1, 3, LARGE_COUNT + 1])
 def test_only_offset_and_leader_epoch_are_written(codec: str, count: int) -> None:
     """Everything from the magic on is as the producer sent it, checksum included."""
     data = produced(*[b"v"] * count, header=BatchHeader(compression=codec))
@@ -60,8 +61,8 @@ def test_only_offset_and_leader_epoch_are_written(codec: str, count: int) -> Non
     assert offsets_of(accepted) == [*range(FIRST, FIRST + count)]
 
 
-@pytest.mark.parametrize("codec", CODECS)
-@pytest.mark.parametrize("count", [2, LARGE_COUNT])
+@for_each("codec", CODECS)
+@for_each("count", [2, LARGE_COUNT])
 def test_log_append_time_is_stamped_into_the_header(codec: str, count: int) -> None:
     """The checksum is made anew, the records stay as they are."""
     data = produced(*[b"v"] * count, header=BatchHeader(compression=codec))
@@ -72,9 +73,9 @@ def test_log_append_time_is_stamped_into_the_header(codec: str, count: int) -> N
     assert batch.records(stored_timestamps=True)[1].timestamp == NOW_MS + 1
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
-@pytest.mark.parametrize("config", [LogConfig(), STAMPED], ids=["created", "stamped"])
+@for_each("magic", [0, 1])
+@for_each("codec", ["none", "gzip", "snappy", "lz4"])
+@for_each("config", [LogConfig(), STAMPED], ids=["created", "stamped"])
 def test_old_message_sets_keep_their_magic(magic: int, codec: str, config: LogConfig) -> None:
     """They get absolute offsets; those inside a wrapper of magic 1 may stay relative."""
     header = BatchHeader(magic=magic, compression=codec)
@@ -130,7 +131,7 @@ def test_a_compacted_topic_takes_no_record_without_a_key(count: int) -> None:
     assert [error.batch_index for error in raised.value.record_errors] == [count - 1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("timestamp", "is_taken"),
     [
         (NOW_MS + 50 + 1000, True),
@@ -140,7 +141,7 @@ def test_a_compacted_topic_takes_no_record_without_a_key(count: int) -> None:
         (-1, True),
     ],
 )
-@pytest.mark.parametrize("count", [1, LARGE_COUNT])
+@for_each("count", [1, LARGE_COUNT])
 def test_timestamps_have_limits(
     timestamp: int,
     is_taken: bool,  # noqa: FBT001 - a row of the table
@@ -170,7 +171,7 @@ def test_a_producer_may_not_say_that_the_log_stamped_it(count: int) -> None:
 BATCH = produced(b"a", b"b")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "error"),
     [
         (BATCH[:-1] + b"?", "CORRUPT_MESSAGE"),

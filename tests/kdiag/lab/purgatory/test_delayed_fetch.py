@@ -14,6 +14,7 @@ from kdiag.lab.purgatory.delayed_fetch import (
 )
 from kdiag.lab.purgatory.operation_key import TopicPartitionOperationKey
 from kdiag.lab.timer.system_timer import SystemTimer
+from tiers.cases import for_each
 
 FIRST = TopicPartitionOperationKey("orders", 0)
 SECOND = TopicPartitionOperationKey("orders", 1)
@@ -182,7 +183,7 @@ def test_a_high_watermark_whose_place_is_not_known_counts_for_nothing(
     assert FetchStory(ends).is_answered() is answered
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("epoch_end", "answered"),
     [
         (EpochEnd(EPOCH - 1, 499), True),

@@ -15,6 +15,7 @@ from kdiag.net.sasl.mechanism import SaslMechanism
 from kdiag.net.sasl.oauthbearer import OauthBearer
 from kdiag.net.sasl.scram import Scram
 from kdiag.net.sasl.tokens import UnsecuredToken
+from tiers.cases import for_each
 
 USERS = UserStore({"alice": "secret", "a,b=c": "x"})
 SCRAM = ["SCRAM-SHA-256", "SCRAM-SHA-512"]
@@ -51,8 +52,8 @@ def test_names_with_commas_are_users_too(name: str) -> None:
     assert converse(Scram(name, "a,b=c", "x"), ScramServer(USERS, name)) == "a,b=c"
 
 
-@pytest.mark.parametrize("name", SCRAM)
-@pytest.mark.parametrize(("user", "password"), [("alice", "wrong"), ("bob", "secret")])
+@for_each("name", SCRAM)
+@for_each(("user", "password"), [("alice", "wrong"), ("bob", "secret")])
 def test_a_wrong_proof_and_an_unknown_user_are_refused_alike(
     name: str, user: str, password: str
 ) -> None:
@@ -63,7 +64,7 @@ def test_a_wrong_proof_and_an_unknown_user_are_refused_alike(
     assert server.user is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "token",
     [b"", b"n,,", b"y,,n=alice,r=x", b"n,a=bob,n=alice,r=x", b"p=tls,,n=alice,r=x", b"\xff" * 9],
 )
@@ -73,9 +74,7 @@ def test_what_is_no_first_token_is_refused(token: bytes) -> None:
         ScramServer(USERS, SCRAM[0]).evaluate(token)
 
 
-@pytest.mark.parametrize(
-    "token", [b"", b"c=biws,r=xy,p=!", b"c=biws,r=other,p=AAAA", b"c=eSws,r=xy,p=AAAA"]
-)
+@for_each("token", [b"", b"c=biws,r=xy,p=!", b"c=biws,r=other,p=AAAA", b"c=eSws,r=xy,p=AAAA"])
 def test_what_is_no_final_token_is_refused(token: bytes) -> None:
     """Whatever is wrong with it."""
     server = ScramServer(USERS, SCRAM[0], nonce="y")
@@ -103,7 +102,7 @@ def test_an_unsecured_token_is_believed_until_it_expires() -> None:
     assert lifetime_ms(server, clock) == 0
 
 
-@pytest.mark.parametrize("token", ["e30.e30.", "e30.e30", "x", "e30.e30.c2ln", "W10.W10."])
+@for_each("token", ["e30.e30.", "e30.e30", "x", "e30.e30.c2ln", "W10.W10."])
 def test_other_tokens_are_not_believed(token: str) -> None:
     """Nor is anything after that."""
     server = OauthBearerServer(ManualClock())
@@ -113,7 +112,7 @@ def test_other_tokens_are_not_believed(token: str) -> None:
         server.evaluate(b"n,,")
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@for_each("mechanism", MECHANISMS)
 def test_there_is_one_for_each_mechanism(mechanism: str) -> None:
     """None has a user in the beginning."""
     assert make_server(mechanism, USERS, SystemClock()).user is None

@@ -19,6 +19,7 @@ from kdiag.wire.codec.messages import decode
 from kdiag.wire.header import read_request_header
 from secure_ends.aws_verifier import AwsVerifier
 from secure_ends.sasl_peer import SaslPeer, offer
+from tiers.cases import for_each
 
 NOW_NS = 1_700_000_000 * NS_PER_S
 HOST = "b-1.demo.abc123.c2.kafka.eu-west-1.amazonaws.com"
@@ -168,7 +169,7 @@ def test_a_refusal_tells_whose_credentials_they_are_and_no_secret(
     assert KEY_ID not in shown
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("host", "region"),
     [
         (HOST, "eu-west-1"),

@@ -18,6 +18,7 @@ from kdiag.wire.codec.messages import decode
 from kdiag.wire.header import read_request_header
 from kdiag.wire.schema import Struct
 from recordings.exchange_maker import response_bytes
+from tiers.cases import for_each
 
 TOKEN = b"\0alice\0s3cret"
 NOT_COORDINATOR, UNSUPPORTED_MECHANISM, ILLEGAL_STATE, UNSUPPORTED_VERSION, REFUSED = (
@@ -86,7 +87,7 @@ def test_a_client_asks_for_versions_chooses_a_mechanism_and_says_its_token() -> 
     assert said.auth_bytes == TOKEN
 
 
-@pytest.mark.parametrize(("offered", "used"), [(0, 0), (1, 1), (2, 2), (9, 2)])
+@for_each(("offered", "used"), [(0, 0), (1, 1), (2, 2), (9, 2)])
 def test_tokens_are_said_in_the_newest_version_that_both_know(offered: int, used: int) -> None:
     """A broker may be older or newer than we are."""
     talk = conversation().requests()

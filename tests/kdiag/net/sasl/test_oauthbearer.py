@@ -6,6 +6,7 @@ from kdiag.clock import ManualClock
 from kdiag.net.sasl.mechanism import SaslError
 from kdiag.net.sasl.oauthbearer import OauthBearer
 from kdiag.net.sasl.tokens import LiteralToken
+from tiers.cases import for_each
 
 NS_PER_S = 1_000_000_000
 TOKEN = "vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg=="
@@ -51,7 +52,7 @@ def test_a_refusal_is_answered_by_a_lone_byte_and_then_told() -> None:
         talk.send(b"")
 
 
-@pytest.mark.parametrize("said", ["no", '{"error": 1}', "[1]", '{"status"', "[" * 5000])
+@for_each("said", ["no", '{"error": 1}', "[1]", '{"status"', "[" * 5000])
 def test_a_refusal_that_is_not_the_rfcs_json_is_repeated(said: str) -> None:
     """A broker's own validator may say anything."""
     assert said[:300] in with_token().explain(said).why
@@ -75,7 +76,7 @@ def test_a_token_that_still_holds_was_refused_for_another_reason() -> None:
     assert "audience" in refusal.fix
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"), [("auth", "x"), ("trace_id", "x"), ("", "x"), ("x", ""), ("x", "a\x01b")]
 )
 def test_an_extension_that_kafka_would_not_take_is_refused(name: str, value: str) -> None:

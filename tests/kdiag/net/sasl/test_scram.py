@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kdiag.net.sasl.mechanism import SaslError
 from kdiag.net.sasl.scram import Scram
+from tiers.cases import for_each
 
 NONCE = "rOprNGfwEbeRWgbNEkqO"
 SERVER_NONCE = "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
@@ -52,8 +53,8 @@ def test_scram_says_what_the_example_of_the_rfc_says() -> None:
         talk.send(SERVER_FINAL)
 
 
-@pytest.mark.parametrize("name", HASHES)
-@pytest.mark.parametrize("password", ["pencil", "p=a,b", "pa\u017fsw\u00f6rd\N{HERB}", "a\u00adb"])
+@for_each("name", HASHES)
+@for_each("password", ["pencil", "p=a,b", "pa\u017fsw\u00f6rd\N{HERB}", "a\u00adb"])
 def test_scram_takes_names_and_passwords_as_kafka_does(name: str, password: str) -> None:
     """Nothing is normalized: not the long s, not an emoji, not a soft hyphen."""
     talk = Scram(name, "a=b,c\u017f", password).tokens(NONCE)

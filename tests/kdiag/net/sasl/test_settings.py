@@ -6,11 +6,12 @@ import pytest
 from kdiag.clock import ManualClock
 from kdiag.errors import ConfigError
 from kdiag.net.sasl.settings import SaslSettings, make_mechanism, mechanism_maker
+from tiers.cases import for_each
 
 PLAIN = SaslSettings("PLAIN", "alice", "s3cret")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "made"),
     [
         (PLAIN, "<Plain as 'alice'>"),

@@ -17,6 +17,7 @@ from kdiag.net.sasl.tokens import (
     UnsecuredToken,
     expiry_ns,
 )
+from tiers.cases import for_each
 
 NS_PER_S = 1_000_000_000
 NOW_NS = 1_300_000_000 * NS_PER_S
@@ -58,7 +59,7 @@ def test_the_expiry_of_a_jwt_is_read_from_its_claims() -> None:
     assert expiry_ns(jwt_of({"exp": 12.5})) == 12_500_000_000
 
 
-@pytest.mark.parametrize(
+@for_each(
     "claims", [{}, [], {"exp": "1"}, {"exp": True}, {"exp": -1}, {"exp": 1e300}, {"exp": None}]
 )
 def test_a_jwt_without_a_sensible_expiry_has_none(claims: object) -> None:
@@ -77,7 +78,7 @@ def test_a_literal_token_loses_the_white_space_around_it() -> None:
     assert LiteralToken(f"{JWT}\n").token() == JWT
 
 
-@pytest.mark.parametrize("text", ["Bearer abc", '"abc"', '{"access_token": 1}', "ab\x01host=x"])
+@for_each("text", ["Bearer abc", '"abc"', '{"access_token": 1}', "ab\x01host=x"])
 def test_what_cannot_be_a_token_is_refused_without_being_repeated(text: str) -> None:
     """A stray 0x01 would let a token smuggle in other fields."""
     with pytest.raises(SaslError, match="characters that no bearer token has") as raised:
@@ -144,7 +145,7 @@ def test_a_command_runs_each_time_for_a_token_that_does_not_tell_its_expiry(
     assert log.read_text() == "run\nrun\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "why"),
     [
         (["/nowhere/get-token", "--secret", "s3cret"], "get-token: No such file or directory"),
@@ -201,7 +202,7 @@ def test_an_unsecured_token_holds_an_hour_from_when_it_is_made() -> None:
     assert claims_of(source.token())["exp"] == 1_300_003_605
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "why"),
     [
         ({}, "unsecuredLoginStringClaim_sub is missing"),

@@ -11,6 +11,7 @@ from cryptography.x509.oid import NameOID
 from kdiag.errors import DecodeError
 from kdiag.net.tls.certificate import Certificate, Key, read_certificate
 from secure_ends.certificates import NOW, Life, ec_key, make_authority, rsa_key
+from tiers.cases import for_each
 
 AUTHORITY = make_authority("Root")
 _NS_PER_S = 1_000_000_000
@@ -57,7 +58,7 @@ def test_days_left_are_whole_and_negative_afterwards() -> None:
     assert certificate.days_left(certificate.not_after_ns + 1) == -1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("key", "expected"),
     [
         (rsa_key(2048), Key("RSA", 2048)),

@@ -33,6 +33,7 @@ from secure_ends.tls_sockets import (
     connected,
     identity,
 )
+from tiers.cases import for_each
 
 STORES = KEY_STORES
 JAVA_CLIENT = TlsSettings(
@@ -51,8 +52,8 @@ def shake_hands(client: TlsSettings, server: TlsSettings) -> None:
         ends.shake_hands()
 
 
-@pytest.mark.parametrize("trust", ["truststore.jks", "truststore.p12"])
-@pytest.mark.parametrize("own", ["keystore.jks", "keystore.p12"])
+@for_each("trust", ["truststore.jks", "truststore.p12"])
+@for_each("own", ["keystore.jks", "keystore.p12"])
 def test_javas_stores_serve_both_ends(trust: str, own: str) -> None:
     """What keytool wrote is enough for a handshake."""
     shake_hands(
@@ -156,7 +157,7 @@ def test_settings_show_no_secret() -> None:
     assert repr(JAVA_SERVER) == f"<TlsSettings: trusts None, is {STORES}/keystore.jks>"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("suites", "protocols", "expected"),
     [
         ((), ("TLSv1.3",), ("TLSv1.3", "TLS_AES_256_GCM_SHA384")),
@@ -198,7 +199,7 @@ def test_verification_can_be_turned_off() -> None:
     shake_hands(TRUSTING._replace(verifies_hostname=False), identity(TlsSettings(), other))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "key", "why"),
     [
         (
@@ -316,7 +317,7 @@ def test_a_listener_needs_a_key_and_a_known_client_auth() -> None:
         server_context(SERVING._replace(client_auth="maybe"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("java", "openssl"),
     [
         ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),

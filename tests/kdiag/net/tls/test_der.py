@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from kdiag.errors import DecodeError
 from kdiag.net.tls.der import OCTET_STRING, OID, SEQUENCE, oid_text, read_der
+from tiers.cases import for_each
 
 
 def test_an_element_has_tag_body_and_place() -> None:
@@ -44,7 +45,7 @@ def test_an_object_identifier_is_written_with_dots(data: str, text: str) -> None
     assert oid_text(read_der(bytes.fromhex(data))) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "why"),
     [
         ("", "needs 2 bytes, 0 are left"),

@@ -1,12 +1,11 @@
 import ssl
 
-import pytest
-
 from kdiag.errors import AuthenticationError, Layer
 from kdiag.net.tls.certificate import read_certificate
 from kdiag.net.tls.failure import FailedHandshake, broken, refusal
 from kdiag.net.transport import EndOfStreamError
 from secure_ends.certificates import make_authority, rsa_key
+from tiers.cases import for_each
 
 ROOT = make_authority("Root")
 CHAIN = [read_certificate(ROOT.issue("broker", key=rsa_key(1024)).der)]
@@ -30,7 +29,7 @@ def unverified(code: int) -> ssl.SSLError:
     return error
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("reason", "why"),
     [
         ("SSLV3_ALERT_BAD_CERTIFICATE", "asks for a client certificate and got none, or one that"),
@@ -79,7 +78,7 @@ def test_alerts_of_a_client_are_told_by_their_names() -> None:
     assert told.why == "the client refused the TLS handshake (alert unknown_ca)"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "why"),
     [
         (18, "is signed by itself (CN=broker) and not among the trusted ones"),
@@ -99,7 +98,7 @@ def test_certificates_that_are_not_accepted_are_told(code: int, why: str) -> Non
     assert told.why.startswith("the certificate of the broker " + why)
 
 
-@pytest.mark.parametrize("code", [9, 10, 18, 20, 26, 62, 66])
+@for_each("code", [9, 10, 18, 20, 26, 62, 66])
 def test_the_same_is_told_without_the_certificate(code: int) -> None:
     """A server does not get to see a client's certificate that it does not accept."""
     told = refusal(unverified(code), SERVER)

@@ -8,6 +8,7 @@ from folders import KEY_STORES
 from kdiag.errors import DecodeError
 from kdiag.net.tls.certificate import read_certificate
 from kdiag.net.tls.jks import MAGIC, read_jks, reveal
+from tiers.cases import for_each
 
 STORES = KEY_STORES
 TRUSTSTORE = (STORES / "truststore.jks").read_bytes()
@@ -48,7 +49,7 @@ def test_without_a_password_a_store_is_read_unchecked() -> None:
     assert read_jks(TRUSTSTORE, None) == read_jks(TRUSTSTORE, PASSWORD)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "why"),
     [
         (b"", "more than 0 bytes"),

@@ -7,6 +7,7 @@ from folders import KEY_STORES
 from kdiag.net.tls.certificate import read_certificate
 from kdiag.net.tls.key_store import detect, read_identity, read_pem_identity, read_trusted
 from secure_ends.certificates import make_authority
+from tiers.cases import for_each
 
 STORES = KEY_STORES
 PASSWORD = "store-secret"
@@ -14,8 +15,8 @@ ROOT = make_authority("Root")
 BROKER = ROOT.issue("broker")
 
 
-@pytest.mark.parametrize("kind", ["", "JKS", "PKCS12"])
-@pytest.mark.parametrize("name", ["truststore.jks", "truststore.p12"])
+@for_each("kind", ["", "JKS", "PKCS12"])
+@for_each("name", ["truststore.jks", "truststore.p12"])
 def test_javas_trust_stores_are_read_whatever_they_are_called(name: str, kind: str) -> None:
     """JKS and PKCS12 may stand for each other, as in Java."""
     (der,) = read_trusted((STORES / name).read_bytes(), kind, PASSWORD)
@@ -62,7 +63,7 @@ def test_a_pem_file_says_who_one_is() -> None:
     assert identity == read_pem_identity(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "kind", "why"),
     [
         (bytes.fromhex("cececece00000002"), "", "JCEKS cannot be read; convert it: keytool"),

@@ -8,6 +8,7 @@ from kdiag.net.tls.question import client_hello, speaks_tls
 from scripted_kafka.foreign_server import HTTP, SERVER_HELLO, hanging_up, saying
 from scripted_kafka.scripted_broker import ScriptedBroker
 from secure_ends.tls_sockets import server_side
+from tiers.cases import for_each
 
 ALERT = b"\x15\3\3\0\2\2\x28"
 
@@ -30,7 +31,7 @@ def test_a_real_tls_listener_answers() -> None:
         assert speaks_tls(address(broker.port, "elsewhere.example.test"))
 
 
-@pytest.mark.parametrize("answer", [b"", b"\x16", b"\x16\2", HTTP])
+@for_each("answer", [b"", b"\x16", b"\x16\2", HTTP])
 def test_nothing_else_is(answer: bytes) -> None:
     """The end, half an answer, another protocol."""
     with hanging_up(unless_tls=answer) as port:

@@ -18,6 +18,7 @@ from recordings.capture_writer import (
     savefile,
     tcp_frame,
 )
+from tiers.cases import for_each
 
 PACKETS = [
     Packet(b"first", 1_700_000_000_123_456_789),
@@ -48,10 +49,8 @@ def packets_of(blocks: list[PacketBlock]) -> list[Packet]:
     ]
 
 
-@pytest.mark.parametrize("byte_order", ["<", ">"])
-@pytest.mark.parametrize(
-    ("magic", "tick_ns"), [(MICROSECONDS, 1000), (NANOSECONDS, 1), (PATCHED, 1000)]
-)
+@for_each("byte_order", ["<", ">"])
+@for_each(("magic", "tick_ns"), [(MICROSECONDS, 1000), (NANOSECONDS, 1), (PATCHED, 1000)])
 def test_every_form_of_the_file_gives_the_same_packets(
     magic: int, tick_ns: int, byte_order: str
 ) -> None:

@@ -17,6 +17,7 @@ from kdiag.pcap.files.pcapng import (
 )
 from kdiag.pcap.files.window import open_window
 from recordings.capture_writer import Section
+from tiers.cases import for_each
 
 LITTLE = Section("<")
 START = LITTLE.start() + LITTLE.interface()
@@ -76,7 +77,7 @@ def test_simple_packets_are_cut_by_the_snap_length_of_the_first_interface() -> N
     assert column(blocks, "original") == [10]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("resolution", "ticks", "time_ns"),
     [
         (None, 1_700_000_000_123_456, 1_700_000_000_123_456_000),
@@ -138,7 +139,7 @@ def test_secrets_are_kept() -> None:
     assert secrets == [Secrets(TLS_KEY_LOG, b"CLIENT_RANDOM 1 2\n\n"), Secrets(0x57474B4C, b"wg")]
 
 
-@pytest.mark.parametrize("block_bytes", [24, 50, 333, 4096])
+@for_each("block_bytes", [24, 50, 333, 4096])
 def test_blocks_are_whole_wherever_the_window_ends(block_bytes: int) -> None:
     """Blocks that lie across the end of a window, or are longer than it, are not cut."""
     packets = [bytes([size]) * size for size in range(100)]
@@ -158,8 +159,8 @@ def test_what_precedes_a_cut_is_read_wherever_the_file_is_cut() -> None:
         assert (error is None) == (size in good)
 
 
-@pytest.mark.parametrize("kind", [5, 6, 1, 10, 0x0A0D0D0A])
-@pytest.mark.parametrize("size", [0, 4, 8, 13, 0x7FFF_FFFC, 0xFFFF_FFFF])
+@for_each("kind", [5, 6, 1, 10, 0x0A0D0D0A])
+@for_each("size", [0, 4, 8, 13, 0x7FFF_FFFC, 0xFFFF_FFFF])
 def test_a_block_of_senseless_length_ends_the_file(kind: int, size: int) -> None:
     """Lengths of 0, odd lengths and enormous ones neither loop nor ask for memory."""
     good = START + LITTLE.packet(b"one")
@@ -171,7 +172,7 @@ def test_a_block_of_senseless_length_ends_the_file(kind: int, size: int) -> None
     assert f"{size} bytes" in error.why
 
 
-@pytest.mark.parametrize(
+@for_each(
     "broken",
     [
         LITTLE.packet(b"x", interface=1),

@@ -4,6 +4,7 @@ import pytest
 from kdiag.pcap.files.block import PacketBlock
 from kdiag.pcap.files.merge import TimedInput, merge_inputs
 from kdiag.pcap.files.repeats import RepeatedPackets
+from tiers.cases import for_each
 
 Packets = list[tuple[int, bytes]]
 
@@ -40,7 +41,7 @@ def merged(*inputs: Packets, size: int = 100) -> tuple[list[bytes], RepeatedPack
 ALL: Packets = [(1, b"ab"), (2, b"cd"), (2, b"cd"), (2, b"ef"), (5, b"cd"), (7, b"g"), (7, b"ab")]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 100])
+@for_each("size", [1, 2, 3, 100])
 def test_a_capture_given_twice_is_read_once(size: int) -> None:
     """Whatever its blocks are; equal packets of one input stay two."""
     found, repeats = merged(ALL, ALL, size=size)

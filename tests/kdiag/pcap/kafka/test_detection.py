@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -6,6 +5,7 @@ from kdiag.exchange.model import Protocol
 from kdiag.pcap.kafka.detection import ENOUGH_BYTES, detect, is_bare_token
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 from recordings.segment_tape import request, sized
+from tiers.cases import for_each
 
 KERBEROS = sized(bytes.fromhex("6082025a06092a864886f71201020201006e82") + bytes(100))
 STARTS = [
@@ -34,7 +34,7 @@ STARTS = [
 ]
 
 
-@pytest.mark.parametrize(("data", "protocol"), STARTS)
+@for_each(("data", "protocol"), STARTS)
 def test_the_first_bytes_tell_the_protocol_and_never_change_their_mind(
     data: bytes, protocol: Protocol
 ) -> None:

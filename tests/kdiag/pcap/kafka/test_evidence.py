@@ -1,6 +1,5 @@
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from kdiag.wire.catalog import API_BY_KEY
 from made_values import fuzz_target
 from recordings.exchange_maker import make_batch, request_bytes
 from recordings.segment_tape import request
+from tiers.cases import for_each
 
 PRODUCE = 0
 
@@ -27,7 +27,7 @@ def produce(records: bytes, acks: int = 1) -> bytes:
     return request_bytes(ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[topic]), 7)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("frame", "expected"),
     [
         (request(1)[4:], Evidence.DECODES),

@@ -16,6 +16,7 @@ from kdiag.pcap.kafka.frame_cutter import (
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.wire.frame import Frame
 from recordings.segment_tape import START_NS, STEP_NS, contiguous_run, sized
+from tiers.cases import for_each
 
 
 class Collector:
@@ -126,7 +127,7 @@ def test_bytes_that_are_released_late_say_since_when_they_are_known() -> None:
     assert [order for order, _, _ in collector.starts] == [2 + MAX_WAIT_PACKETS] * 2
 
 
-@pytest.mark.parametrize("size", [-1, -(2**31), 101, 2**31 - 1])
+@for_each("size", [-1, -(2**31), 101, 2**31 - 1])
 def test_an_absurd_size_is_a_loss_and_allocates_nothing(size: int) -> None:
     """The frames before it count; nothing after it was cut."""
     collector = Collector(max_frame_bytes=100)

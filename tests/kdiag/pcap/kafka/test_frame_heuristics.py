@@ -18,6 +18,7 @@ from kdiag.pcap.tcp.segments import Piece, Segments
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
 from kdiag.wire.codec.messages import encode
 from recordings.segment_tape import contiguous_run, request, request_about, response
+from tiers.cases import for_each
 from tiers.sampling import sample
 
 MAX_FRAME_BYTES = 100 << 20
@@ -91,7 +92,7 @@ def test_a_request_is_proved_by_the_borders_of_segments(
     assert search(heuristics(), b"rest" + request(11) + b"?") is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "frame",
     [
         request(11, client_id=b"stranger"),

@@ -21,6 +21,7 @@ from kdiag.wire.api.produce import ProduceRequest
 from kdiag.wire.codec.messages import encode
 from kdiag.wire.frame import Frame
 from recordings.segment_tape import request, response
+from tiers.cases import for_each
 
 
 class Rig:
@@ -552,8 +553,8 @@ def end_all(rig: Rig, *, lacks_requests: bool) -> list[tuple[int | None, Status,
     )
 
 
-@pytest.mark.parametrize("is_from_start", [True, False])
-@pytest.mark.parametrize("lacks_requests", [True, False])
+@for_each("is_from_start", [True, False])
+@for_each("lacks_requests", [True, False])
 def test_an_answer_that_nobody_asked_for_breaks_the_protocol(
     *, is_from_start: bool, lacks_requests: bool
 ) -> None:

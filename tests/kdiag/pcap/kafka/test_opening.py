@@ -9,6 +9,7 @@ from kdiag.pcap.tcp.segments import Piece, Segments
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
 from kdiag.wire.codec.messages import encode
 from recordings.segment_tape import contiguous_run, request, response, sized
+from tiers.cases import for_each
 
 LIMITS = FrameLimits(max_frame_bytes=1 << 20, max_search_bytes=1 << 20)
 TLS_HELLO = bytes.fromhex("16030100f8010000f40303")
@@ -54,8 +55,8 @@ class Rig:
         return b"".join(piece.data for piece in self.opening.sides[side].kept())
 
 
-@pytest.mark.parametrize("client", [0, 1])
-@pytest.mark.parametrize(
+@for_each("client", [0, 1])
+@for_each(
     ("data", "protocol"),
     [
         (request(1), Protocol.KAFKA),
@@ -271,7 +272,7 @@ def test_a_client_does_not_send_responses() -> None:
     assert rig.end() == Verdict(Protocol.UNKNOWN, 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "protocol"),
     [
         (bytes.fromhex("17030300200102"), Protocol.TLS),
@@ -280,7 +281,7 @@ def test_a_client_does_not_send_responses() -> None:
         (b"+PONG\r\n", Protocol.REDIS),
     ],
 )
-@pytest.mark.parametrize("side", [0, 1])
+@for_each("side", [0, 1])
 def test_other_protocols_are_told_in_the_middle_too(
     side: int, data: bytes, protocol: Protocol
 ) -> None:

@@ -1,9 +1,9 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.pcap.kafka.preamble import UNDECIDED, Preamble, read_preamble
 from recordings.segment_tape import request
+from tiers.cases import for_each
 
 V2 = b"\r\n\r\n\0\r\nQUIT\n"
 PREAMBLES = {
@@ -36,7 +36,7 @@ PREAMBLES = {
 }
 
 
-@pytest.mark.parametrize("name", PREAMBLES)
+@for_each("name", PREAMBLES)
 def test_a_preamble_is_named_and_measured(name: str) -> None:
     """As soon as all of it is here, whatever follows."""
     client, server = PREAMBLES[name]
@@ -52,7 +52,7 @@ def test_a_preamble_is_named_and_measured(name: str) -> None:
         assert read_preamble(client, server[:size]) == UNDECIDED
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("client", "server"),
     [
         (request(1), b""),

@@ -2,7 +2,6 @@ import gzip
 import json
 import struct
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from kdiag.wire.frame import Frame
 from real_kafka.releases import USUAL
 from recordings.exchange_maker import make_connection
 from recordings.segment_tape import request
+from tiers.cases import for_each
 
 _HEADERS = ORACLE / f"headers-{USUAL}.jsonl.gz"
 
@@ -42,7 +42,7 @@ def test_every_request_header_of_kafka_is_plausible() -> None:
     assert len(requests) > 500
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "client_id", "likeness"),
     [
         ((18, 12, 1), b"new-client", RequestLikeness.STRONG),
@@ -85,9 +85,7 @@ def test_controlled_shutdown_v0_has_no_client_id_but_one_size() -> None:
     assert request_likeness(head + b"\0", 13) is RequestLikeness.NO
 
 
-@pytest.mark.parametrize(
-    "token", [b"\0alice\0secret", b"n,,n=alice,r=fyko", b"", b"\x60\x82\x02\x5a"]
-)
+@for_each("token", [b"\0alice\0secret", b"n,,n=alice,r=fyko", b"", b"\x60\x82\x02\x5a"])
 def test_sasl_tokens_are_no_requests(token: bytes) -> None:
     """They have no header that makes sense."""
     assert not is_request(token, len(token))
@@ -108,8 +106,8 @@ def produce(
     return request(correlation_id, tags + encode(body, version), api_key=0, version=version)
 
 
-@pytest.mark.parametrize("version", range(14))
-@pytest.mark.parametrize("acks", [0, 1, -1])
+@for_each("version", range(14))
+@for_each("acks", [0, 1, -1])
 def test_acks_are_read_in_every_version(version: int, acks: int) -> None:
     """They follow the transactional id, which is absent, nullable or compact."""
     names = [None] if version < 3 else [None, "", "my-transaction" * 20]

@@ -1,10 +1,10 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.pcap.kafka.request_walk import RequestWalk, SeenAnswer, looks_like_requests
 from kdiag.pcap.tcp.segments import Piece
 from recordings.segment_tape import request
+from tiers.cases import for_each
 
 NEW = [request(number, b"\0?", version=14) for number in range(3)]
 WRONG = [request(number, b"wrong") for number in range(9)]
@@ -23,7 +23,7 @@ def answers(data: bytes, size: int = 1) -> list[SeenAnswer]:
     return [*found, walk.answer(pieces(*parts), is_over=True)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "at_last", "at_end"),
     [
         (request(1), SeenAnswer.YES, SeenAnswer.YES),

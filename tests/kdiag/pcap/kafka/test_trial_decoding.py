@@ -3,8 +3,6 @@ import json
 import random
 import struct
 
-import pytest
-
 from folders import ORACLE
 from kdiag.pcap.kafka.trial_decoding import RequestKind, can_try, is_sane, is_whole_response
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsResponse
@@ -21,6 +19,7 @@ from kdiag.wire.codec.messages import encode
 from kdiag.wire.records.record import Record
 from kdiag.wire.records.writer import write_batch
 from kdiag.wire.schema import Struct
+from tiers.cases import for_each
 
 FETCH, METADATA, HEARTBEAT, API_VERSIONS = 1, 3, 12, 18
 
@@ -60,7 +59,7 @@ def test_what_is_not_known_cannot_be_tried() -> None:
     assert can_try((METADATA, 12))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "message",
     [
         HeartbeatResponse(error_code=999),

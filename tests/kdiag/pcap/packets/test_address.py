@@ -2,9 +2,9 @@ from ipaddress import IPv6Address, ip_address
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 
 from kdiag.pcap.packets.address import AddressBook
+from tiers.cases import for_each
 
 
 def packed(*addresses: str) -> npt.NDArray[np.void]:
@@ -17,7 +17,7 @@ def test_an_ipv4_endpoint_is_written_with_a_colon() -> None:
     assert AddressBook().endpoint_text((0x0A000102 << 16) | 9092) == "10.0.1.2:9092"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("address", "text"),
     [
         ("2001:db8:0:0:0:0:0:1", "[2001:db8::1]:9092"),
@@ -41,8 +41,8 @@ def test_an_address_keeps_its_number() -> None:
     assert book.address_text((2**32 + 2) << 16) == "::3"
 
 
-@pytest.mark.parametrize("text", ["10.0.0.1", "::1"])
-@pytest.mark.parametrize("network", [0, 5])
+@for_each("text", ["10.0.0.1", "::1"])
+@for_each("network", [0, 5])
 def test_the_bytes_of_an_address_mean_the_same_in_another_book(text: str, network: int) -> None:
     """With its network, if it has one; the text does not tell of that."""
     book, other = AddressBook(), AddressBook()

@@ -23,6 +23,7 @@ from kdiag.pcap.packets.dissector import DISSECTORS, Dissector
 from kdiag.pcap.packets.index import PacketIndex
 from kdiag.pcap.packets.layer import ProtocolLayer
 from recordings.capture_writer import Packet, block_of, tcp_frame
+from tiers.cases import for_each
 
 ETHER = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 OUTER = IP(src="10.9.9.1", dst="10.9.9.2")
@@ -49,7 +50,7 @@ def read(
 SEGMENT = "10.0.0.1:40000 10.0.0.2:9092 b'kafka'"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("link_type", "frame"),
     [
         (PFLOG, PFLog(addrfamily=2) / INNER),
@@ -109,7 +110,7 @@ def test_only_the_first_bytes_of_a_packet_are_dissected() -> None:
     assert segment.endswith(repr(large))
 
 
-@pytest.mark.parametrize("encapsulation", DISSECTORS, ids=str)
+@for_each("encapsulation", DISSECTORS, ids=str)
 def test_any_bytes_can_be_dissected(encapsulation: Encapsulation) -> None:
     """Whatever a dissector comes across, nothing is raised and nothing lies outside its packet."""
     chance = np.random.default_rng(0)

@@ -26,6 +26,7 @@ from kdiag.pcap.encapsulation import (
 )
 from kdiag.pcap.packets.index import STEPS, PacketIndex, SegmentBatch
 from recordings.capture_writer import Packet, block_of, tcp_frame
+from tiers.cases import for_each
 
 # scapy looks for a route and asks the network where an address is left out.
 ETHER = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
@@ -231,7 +232,7 @@ def test_any_bytes_can_be_indexed(link_type: int, frames: list[bytes], start: by
     assert accounted(index) == len(frames)
 
 
-@pytest.mark.parametrize("size", range(54, 74))
+@for_each("size", range(54, 74))
 def test_a_cut_packet_keeps_its_length_on_the_wire(size: int) -> None:
     """A snap length leaves a hole of known size in the stream."""
     whole = tcp_frame(bytes(range(20)))
@@ -249,7 +250,7 @@ def test_a_cut_in_the_options_leaves_no_payload() -> None:
         assert (segment.payload, segment.wire_bytes) == (b"", 4)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "frame",
     [
         tcp_frame(b"")[:49],
@@ -411,7 +412,7 @@ def test_a_port_of_udp_carries_what_it_is_said_to(port: int) -> None:
     assert len(PacketIndex().index_block(block_of([frame])).packet) == 0
 
 
-@pytest.mark.parametrize("name", UDP_TUNNELS)
+@for_each("name", UDP_TUNNELS)
 def test_every_tunnel_that_can_be_named_is_read(name: str) -> None:
     """The registered ports are those of steps."""
     assert Encapsulation(UDP_PORT, UDP_TUNNELS[name]) in STEPS

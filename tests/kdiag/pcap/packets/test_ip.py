@@ -21,6 +21,7 @@ from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.ip import read_ipv4, read_ipv6
 from kdiag.pcap.packets.layer import Payloads, ProtocolLayer
 from recordings.capture_writer import Packet, block_of
+from tiers.cases import for_each
 
 RAW_IP = 101
 V4 = IP(src="10.0.0.1", dst="192.168.255.254")
@@ -109,7 +110,7 @@ def test_a_length_of_zero_means_the_whole_frame(packet: IP | IPv6) -> None:
     assert (payload.protocol, len(payload.captured), payload.wire_bytes) == (6, 70_000, 70_000)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "packet",
     [
         bytes(V4)[:19],
@@ -138,7 +139,7 @@ EXTENSIONS: dict[str, Callable[[], object]] = {
 }
 
 
-@pytest.mark.parametrize("extension", EXTENSIONS)
+@for_each("extension", EXTENSIONS)
 def test_the_payload_follows_the_extension_headers(extension: str) -> None:
     """However many there are, what counts is behind them."""
     tcp = bytes(TCP(dport=9092) / Raw(b"kafka"))

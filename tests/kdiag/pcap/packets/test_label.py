@@ -1,6 +1,5 @@
 import struct
 
-import pytest
 from scapy.contrib.mpls import MPLS, EoMCW
 from scapy.layers.inet import UDP
 from scapy.layers.l2 import ARP, GRE, Dot1Q, Ether
@@ -15,6 +14,7 @@ from recordings.inner_packets import (
     ip_packets,
     payloads,
 )
+from tiers.cases import for_each
 
 ETHERNET = 1
 LABELS = MPLS(label=100, s=0) / MPLS(label=200, s=1)
@@ -31,7 +31,7 @@ def nsh(following: int, inner: bytes | Packet, *, words: int = 6, version: int =
     return head + bytes(4 * words - len(head)) + bytes(inner)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "frame",
     [
         ETHER / MPLS(s=1) / INNER,
@@ -81,7 +81,7 @@ def test_a_pseudowire_may_carry_anything() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("following", "inner"),
     [
         (1, INNER),
@@ -92,7 +92,7 @@ def test_a_pseudowire_may_carry_anything() -> None:
     ],
     ids=["IPv4", "IPv6", "Ethernet", "NSH", "MPLS"],
 )
-@pytest.mark.parametrize("words", [2, 6, 40])
+@for_each("words", [2, 6, 40])
 def test_service_function_chains_are_followed(
     following: int, inner: bytes | Packet, words: int
 ) -> None:

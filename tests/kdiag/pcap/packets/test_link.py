@@ -8,6 +8,7 @@ from kdiag.pcap.packets.descent import Descent
 from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.link import STEPS
 from recordings.capture_writer import block_of
+from tiers.cases import for_each
 
 IPV4 = b"\x45" + bytes(19)
 IPV6 = b"\x60" + bytes(39)
@@ -30,7 +31,7 @@ def strip(link_type: int, *frames: bytes) -> list[tuple[int, bytes]]:
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("link_type", "header"),
     [
         (0, struct.pack("<I", 2)),
@@ -66,8 +67,8 @@ def test_other_protocols_are_left_out(link_type: int) -> None:
     assert strip(link_type, *frames) == [(1, IPV4), (2, IPV6)]
 
 
-@pytest.mark.parametrize("tag", [0x8100, 0x88A8, 0x9100])
-@pytest.mark.parametrize("depth", [1, 2, 4, 9, 40])
+@for_each("tag", [0x8100, 0x88A8, 0x9100])
+@for_each("depth", [1, 2, 4, 9, 40])
 def test_vlan_tags_are_taken_off(tag: int, depth: int) -> None:
     """Tagged frames of any depth that occurs stand beside untagged ones."""
     tagged = MACS + struct.pack(">HH", tag, 0xE00A) * depth + b"\x08\x00" + IPV4
@@ -135,7 +136,7 @@ def test_macos_names_the_link_type_of_each_packet() -> None:
     assert strip(258, pktap(1, ether, record=2), pktap(189, ether), b"\0" * 200) == []
 
 
-@pytest.mark.parametrize("link_type", LINK_TYPES)
+@for_each("link_type", LINK_TYPES)
 def test_a_cut_link_header_holds_no_packet(link_type: int) -> None:
     """A frame may be cut anywhere, and may be empty."""
     header = MACS + b"\x81\x00\x00\x01\x81\x00\x00\x01\x08\x00"

@@ -1,6 +1,5 @@
 import struct
 
-import pytest
 from scapy.contrib.chdlc import CHDLC
 from scapy.contrib.mpls import MPLS
 from scapy.layers.l2 import Dot1Q
@@ -16,6 +15,7 @@ from recordings.inner_packets import (
     ip_packets,
     payloads,
 )
+from tiers.cases import for_each
 
 PPP_LINK, SERIAL, PPP_ETHER, CISCO_HDLC, DIRECTED, ETHERNET = 9, 50, 51, 104, 204, 1
 FRAMES = [
@@ -35,7 +35,7 @@ FRAMES = [
 ]
 
 
-@pytest.mark.parametrize(("link_type", "frame"), FRAMES)
+@for_each(("link_type", "frame"), FRAMES)
 def test_the_ip_packet_inside_ppp_is_found(link_type: int, frame: bytes | Packet) -> None:
     """Whatever framing it has, and however many bytes its protocol takes."""
     assert ip_packets(link_type, frame, b"", frame) == [(0, bytes(INNER)), (2, bytes(INNER))]
@@ -49,7 +49,7 @@ def test_ipv6_has_protocols_of_its_own() -> None:
     assert ip_packets(CISCO_HDLC, CHDLC(proto=0x86DD) / INNER6) == [(0, bytes(INNER6))]
 
 
-@pytest.mark.parametrize("version", [0x2001, 0x3001, 0x2081, 0x3081])
+@for_each("version", [0x2001, 0x3001, 0x2081, 0x3081])
 def test_ppp_inside_of_the_gre_of_pptp_is_found(version: int) -> None:
     """With a sequence number, an acknowledgment, both, or neither."""
     words = 4 * ((version & 0x1000 != 0) + (version & 0x0080 != 0))
@@ -62,7 +62,7 @@ def test_ppp_inside_of_the_gre_of_pptp_is_found(version: int) -> None:
     assert_cuts_are_harmless(ETHERNET, whole)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("link_type", "frame"),
     [
         (PPP_LINK, PPP(proto=0xC021) / INNER),

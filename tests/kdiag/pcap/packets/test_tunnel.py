@@ -1,6 +1,5 @@
 import numpy as np
 import numpy.typing as npt
-import pytest
 from scapy.contrib.erspan import ERSPAN_II, ERSPAN_III, ERSPAN_PlatformSpecific
 from scapy.contrib.geneve import GENEVE, GeneveOptions
 from scapy.contrib.gtp import GTP_U_Header
@@ -18,6 +17,7 @@ from kdiag.pcap.packets.layer import ProtocolLayer
 from kdiag.pcap.packets.tunnel import unwrap as send_payloads
 from recordings.capture_writer import block_of
 from recordings.inner_packets import ETHER, INNER, INNER6, OUTER
+from tiers.cases import for_each
 
 PLAIN = bytes(INNER)
 GPE, GTP = OUTER / UDP(dport=4790), OUTER / UDP(dport=2152)
@@ -91,7 +91,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("tunnel", TUNNELS.values(), ids=TUNNELS)
+@for_each("tunnel", TUNNELS.values(), ids=TUNNELS)
 def test_the_inner_packet_is_found(tunnel: Packet) -> None:
     """Whatever the tunnel's header is, the IP packet behind it is read."""
     assert inside(OUTER / TCP(), tunnel, OUTER / UDP()) == [(1, PLAIN)]
@@ -105,13 +105,13 @@ def test_the_inner_packet_may_be_ipv6() -> None:
     ]
 
 
-@pytest.mark.parametrize("packet", OTHERS.values(), ids=OTHERS)
+@for_each("packet", OTHERS.values(), ids=OTHERS)
 def test_other_packets_are_no_tunnels(packet: Packet) -> None:
     """Ports, flags and types decide."""
     assert inside(packet) == []
 
 
-@pytest.mark.parametrize("tunnel", TUNNELS.values(), ids=TUNNELS)
+@for_each("tunnel", TUNNELS.values(), ids=TUNNELS)
 def test_tunnels_may_be_cut_anywhere(tunnel: Packet) -> None:
     """A header that is not whole leads nowhere."""
     whole = bytes(tunnel)

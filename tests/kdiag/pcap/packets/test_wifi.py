@@ -6,6 +6,7 @@ from scapy.layers.l2 import LLC, SNAP, Dot1Q
 from scapy.packet import Packet
 
 from recordings.inner_packets import INNER, INNER6, assert_cuts_are_harmless, ip_packets, payloads
+from tiers.cases import for_each
 
 PLAIN, MONITORED = 105, 127
 TO_NETWORK, FROM_NETWORK, BETWEEN, ENCRYPTED, ORDERED = 1, 2, 3, 0x40, 0x80
@@ -47,7 +48,7 @@ FRAMES = [
 ]
 
 
-@pytest.mark.parametrize(("link_type", "frame"), FRAMES)
+@for_each(("link_type", "frame"), FRAMES)
 def test_the_ip_packet_inside_a_data_frame_is_found(link_type: int, frame: Packet) -> None:
     """Headers have two sizes or more, and cards put their own in front."""
     assert payloads(link_type, frame, b"", frame) == [(1, b"kafka"), (3, b"kafka")]
@@ -71,7 +72,7 @@ def test_a_bit_map_may_have_several_words(words: int) -> None:
     assert_cuts_are_harmless(MONITORED, frame)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "frame",
     [
         data(TO_NETWORK | ENCRYPTED) / HEADER / INNER,

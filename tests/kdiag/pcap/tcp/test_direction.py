@@ -3,6 +3,7 @@ import pytest
 from kdiag.exchange.tcp_facts import Spread, TcpDirection
 from kdiag.pcap.tcp.direction import LONG_AGO, OddSegment, OddSegments
 from recordings.tcp_story import MS, Story
+from tiers.cases import for_each
 
 
 def bulk(story: Story, *, first_ms: float, count: int = 10, size: int = 1000) -> float:
@@ -116,7 +117,7 @@ def test_without_a_handshake_windows_are_not_known() -> None:
     assert facts.ack_rtt_ns == Spread(19 * MS, 19 * MS, 19 * MS, 19 * MS)
 
 
-@pytest.mark.parametrize("block_packets", [1, 2, 3, 7, 1000])
+@for_each("block_packets", [1, 2, 3, 7, 1000])
 def test_it_makes_no_difference_how_packets_are_read(block_packets: int) -> None:
     """Facts depend on the packets alone."""
     story = Story().open()
@@ -140,7 +141,7 @@ def test_what_was_seen_before_was_sent_again() -> None:
     assert (direction.retransmits, direction.retransmitted_bytes, direction.timeouts) == (1, 100, 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("is_copy", "after_ms", "expected"),
     [(True, 40, (1, 0)), (False, 0, (0, 1)), (None, 0, (1, 0)), (None, 40, (0, 1))],
 )

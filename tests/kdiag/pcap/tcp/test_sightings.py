@@ -22,6 +22,7 @@ from recordings.segment_tape import (
     request,
     response,
 )
+from tiers.cases import for_each
 
 POD = (0x0AF40107 << 16) | 9092
 NODE = (0x0A000063 << 16) | 51_000
@@ -79,8 +80,8 @@ def answered(items: Sequence[Item]) -> int:
     return sum(isinstance(item, Exchange) and item.pairing is Status.OK for item in items)
 
 
-@pytest.mark.parametrize("rows", BLOCK_ROWS)
-@pytest.mark.parametrize(("client", "broker"), [(CLIENT, POD), (NODE, BROKER), (NODE, POD)])
+@for_each("rows", BLOCK_ROWS)
+@for_each(("client", "broker"), [(CLIENT, POD), (NODE, BROKER), (NODE, POD)])
 def test_a_connection_before_and_after_nat_is_listed_once(
     client: int, broker: int, rows: int
 ) -> None:
@@ -102,7 +103,7 @@ def test_a_connection_before_and_after_nat_is_listed_once(
     assert connection.duplicates == 0
 
 
-@pytest.mark.parametrize("rows", BLOCK_ROWS)
+@for_each("rows", BLOCK_ROWS)
 def test_three_places_are_two_sightings(rows: int) -> None:
     """As with masquerading behind a service address."""
     segments = []
@@ -116,7 +117,7 @@ def test_three_places_are_two_sightings(rows: int) -> None:
     assert [each.request_hop_ns for each in connection.sightings] == [STEP_NS, 2 * STEP_NS]
 
 
-@pytest.mark.parametrize("rows", BLOCK_ROWS)
+@for_each("rows", BLOCK_ROWS)
 def test_a_capture_that_starts_in_the_middle_links_equal_packets(rows: int) -> None:
     """By their numbers and their bytes."""
     items, counts = decoded(on_both_sides(talk(opens=False)), rows)
@@ -128,7 +129,7 @@ def test_a_capture_that_starts_in_the_middle_links_equal_packets(rows: int) -> N
     assert (sighting.request_hop_ns, sighting.response_hop_ns) == (STEP_NS, None)
 
 
-@pytest.mark.parametrize("rows", BLOCK_ROWS)
+@for_each("rows", BLOCK_ROWS)
 def test_a_later_recording_of_the_other_place_is_linked_too(rows: int) -> None:
     """Its clock is behind by more than the whole handshake; what the hop was is unknown then."""
     first, second = talk(), [elsewhere(each, CLIENT, POD) for each in talk()]
@@ -144,8 +145,8 @@ OTHERS: dict[str, Callable[[], list[Segment]]] = {
 }
 
 
-@pytest.mark.parametrize("rows", BLOCK_ROWS)
-@pytest.mark.parametrize("name", OTHERS)
+@for_each("rows", BLOCK_ROWS)
+@for_each("name", OTHERS)
 def test_without_evidence_nothing_is_linked(name: str, rows: int) -> None:
     """A load balancer that ends TCP itself has numbers of its own."""
     other = [elsewhere(each, NODE, POD) for each in OTHERS[name]()]
@@ -174,8 +175,8 @@ def test_nothing_is_linked_unless_that_is_wanted() -> None:
     assert [each.sightings for each in connections(items)] == [[], []]
 
 
-@pytest.mark.parametrize("rows", BLOCK_ROWS)
-@pytest.mark.parametrize("flags", [FIN | ACK, RST | ACK])
+@for_each("rows", BLOCK_ROWS)
+@for_each("flags", [FIN | ACK, RST | ACK])
 def test_a_connection_without_a_byte_is_linked_when_it_ends(flags: int, rows: int) -> None:
     """As those of health checks are."""
     told = Talk(starts=STARTS).open()
@@ -185,7 +186,7 @@ def test_a_connection_without_a_byte_is_linked_when_it_ends(flags: int, rows: in
     assert (len(connections(items)), counts.sightings) == (1, 1)
 
 
-@pytest.mark.parametrize("rows", BLOCK_ROWS)
+@for_each("rows", BLOCK_ROWS)
 def test_ends_that_are_used_again_begin_another_connection(rows: int) -> None:
     """The one behind the NAT is linked again, or stands for itself."""
     segments = on_both_sides(talk())

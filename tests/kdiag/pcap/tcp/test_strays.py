@@ -1,10 +1,9 @@
 from typing import Any
 
-import pytest
-
 from kdiag.pcap.tcp.segments import Piece
 from kdiag.pcap.tcp.sorted_batch import ACK, FIN, NO_PAYLOAD, SegmentRow
 from kdiag.pcap.tcp.strays import Stray, Strays, most_bytes, window_bytes
+from tiers.cases import for_each
 
 
 def stray(packet: int, sequence: int, size: int = 0, **changes: Any) -> Stray:
@@ -22,7 +21,7 @@ def stray(packet: int, sequence: int, size: int = 0, **changes: Any) -> Stray:
     return Stray(row._replace(**changes), piece, fits, fits_other=False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "second",
     [
         stray(2, 4100, 5),
@@ -43,7 +42,7 @@ def test_two_packets_that_agree_are_no_strays(second: Stray) -> None:
     assert strays.count == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     "second",
     [
         stray(2, 4000, 100, acknowledgment=9000),

@@ -12,6 +12,7 @@ from kdiag.pcap.tcp import tracker as tcp_tracker
 from kdiag.pcap.tcp.tracker import SynOptions, read_syn_options
 from recordings.segment_tape import BROKER, CLIENT, Segment, batch_of
 from recordings.tcp_story import MS, OPTIONS, Story
+from tiers.cases import for_each
 
 UNSCALED = [each for each in OPTIONS if each[0] != "WScale"]
 
@@ -150,7 +151,7 @@ def test_the_largest_shift_is_fourteen() -> None:
     assert read_syn_options(b"\x03\x03\xff").window_scale == 14
 
 
-@pytest.mark.parametrize("bad", ["0304", "03", "0300", "030100", "02ff05b4"])
+@for_each("bad", ["0304", "03", "0300", "030100", "02ff05b4"])
 def test_an_option_that_makes_no_sense_ends_the_list(bad: str) -> None:
     """What was read before it counts."""
     assert read_syn_options(b"\x04\x02" + bytes.fromhex(bad)) == SynOptions(sack_permitted=True)

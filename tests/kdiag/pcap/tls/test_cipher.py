@@ -16,6 +16,7 @@ from kdiag.pcap.tls.record import RecordReader, TlsRecord
 from kdiag.pcap.tls.suite import CipherSuite, find_suite
 from recordings.tls_capture import Stretch, joined
 from secure_ends.tls_pair import NO_ENCRYPT_THEN_MAC, make_peers
+from tiers.cases import for_each
 
 SUITES13 = [0x1301, 0x1302, 0x1303, 0x1304, 0x1305]
 SECRET = bytes(range(48))
@@ -50,8 +51,8 @@ def sealed13(number: int, secret: bytes, sequence: int, inner: bytes) -> TlsReco
     return TlsRecord(header, payload, 0, len(payload) + 5)
 
 
-@pytest.mark.parametrize("number", SUITES13)
-@pytest.mark.parametrize("sequence", [0, 1, 2**33])
+@for_each("number", SUITES13)
+@for_each("sequence", [0, 1, 2**33])
 def test_a_record_of_tls_1_3_opens_with_its_own_number_alone(number: int, sequence: int) -> None:
     """Content type and padding are inside; a wrong number does not authenticate."""
     record = sealed13(number, SECRET, sequence, b"content\0\x17" + bytes(50))

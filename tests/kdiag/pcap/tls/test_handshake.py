@@ -17,6 +17,7 @@ from kdiag.pcap.tls.handshake import (
     read_encrypted_extensions,
     read_server_hello,
 )
+from tiers.cases import for_each
 
 RANDOM = bytes(range(32))
 CERTIFICATE, FINISHED = 11, 20
@@ -142,7 +143,7 @@ def test_a_malformed_message_raises_a_decode_error_alone(
         read(data)
 
 
-@pytest.mark.parametrize("cut", range(50))
+@for_each("cut", range(50))
 def test_a_hello_that_ends_early_says_where(cut: int) -> None:
     """Each field is checked against the bytes that are left."""
     whole = client_hello(extensions(server_name=sized(b"\0" + sized(b"host", 2), 2)))

@@ -1,9 +1,9 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.tls.keylog import KeyLog
+from tiers.cases import for_each
 
 RANDOM = bytes(range(32))
 MASTER = bytes(range(100, 148))
@@ -58,7 +58,7 @@ def test_capitals_carriage_returns_comments_and_other_labels_are_no_fault() -> N
     assert keylog.master_secret(RANDOM) == MASTER
 
 
-@pytest.mark.parametrize(
+@for_each(
     "bad",
     [
         b"CLIENT_RANDOM",

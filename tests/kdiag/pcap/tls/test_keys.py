@@ -5,6 +5,7 @@ from kdiag.pcap.tls.facts import TlsFacts
 from kdiag.pcap.tls.handshake import TLS12, TLS13, ClientHello, ServerHello
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pcap.tls.keys import find_epochs
+from tiers.cases import for_each
 
 RANDOM = bytes(range(32))
 CLIENT = ClientHello(RANDOM, b"", ("TLS 1.3",), None, offers_early_data=False)
@@ -89,7 +90,7 @@ def test_a_key_log_of_other_connections_is_said_to_be_such(server: ServerHello) 
     assert facts.notes == [f"the key log has no secret for client random {RANDOM.hex()}"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("server", "note"),
     [
         (SERVER12._replace(version=0x0302), "TLS 1.1 is not decrypted, only TLS 1.2 and 1.3 are"),

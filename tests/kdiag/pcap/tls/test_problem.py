@@ -1,8 +1,7 @@
-import pytest
-
 from kdiag.pcap.tls.facts import Alert, TlsFacts
 from kdiag.pcap.tls.problem import tls_problem
 from recordings.exchange_maker import make_connection
+from tiers.cases import for_each
 
 
 def problem(facts: TlsFacts, *, has_keys: bool = False, closed_by: str | None = None) -> str | None:
@@ -32,7 +31,7 @@ def test_what_is_only_encrypted_or_was_read_has_no_problem() -> None:
     assert problem(agreed(keys_found=True, decrypted_records=9), has_keys=True) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("facts", "why"),
     [
         (

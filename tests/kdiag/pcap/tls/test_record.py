@@ -1,11 +1,11 @@
 import itertools
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.pcap.tls.record import MAX_PAYLOAD_BYTES, RecordReader, TlsRecord
+from tiers.cases import for_each
 
 # Random bytes hold no header by chance: the seed has been tried.
 NOISE = random.Random(7).randbytes(60_000)
@@ -66,7 +66,7 @@ def test_a_length_that_no_record_may_have_is_no_header() -> None:
     assert (longest.is_tls, longer.is_tls) == (True, False)
 
 
-@pytest.mark.parametrize("missing", range(1, 96))
+@for_each("missing", range(1, 96))
 def test_a_record_that_loses_bytes_behind_its_header_ends_where_the_header_says(
     missing: int,
 ) -> None:
@@ -84,7 +84,7 @@ def test_a_record_that_loses_bytes_behind_its_header_ends_where_the_header_says(
     assert after[0].skipped_bytes == 0
 
 
-@pytest.mark.parametrize("seen_of_header", range(5))
+@for_each("seen_of_header", range(5))
 def test_a_header_that_is_lost_makes_the_next_record_be_searched_by_content(
     seen_of_header: int,
 ) -> None:

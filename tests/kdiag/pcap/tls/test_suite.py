@@ -1,8 +1,7 @@
 import ssl
 
-import pytest
-
 from kdiag.pcap.tls.suite import CipherSuite, find_suite, name_suite
+from tiers.cases import for_each
 
 
 def test_a_suite_is_what_its_name_says() -> None:
@@ -33,7 +32,7 @@ def openssl_suites() -> list[dict[str, object]]:
     return [dict(suite) for suite in context.get_ciphers() if suite["kea"] in kinds]
 
 
-@pytest.mark.parametrize("openssl", openssl_suites(), ids=lambda suite: str(suite["name"]))
+@for_each("openssl", openssl_suites(), ids=lambda suite: str(suite["name"]))
 def test_openssl_agrees_on_every_suite_that_it_knows(openssl: dict[str, object]) -> None:
     """Number, mode, key size and hash are OpenSSL's for all of its suites with AES or ChaCha20."""
     suite = find_suite(int(str(openssl["id"])) & 0xFFFF)

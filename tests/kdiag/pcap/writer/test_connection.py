@@ -10,6 +10,7 @@ from kdiag.pcap.writer.packet import MAX_PAYLOAD_BYTES
 from kdiag.pcap.writer.savefile import LINKTYPE_RAW, SavefileWriter
 from kdiag.wire.frame import Frame
 from recordings.exchange_maker import BROKER, START_NS, cut_frame, make_connection, whole_frame
+from tiers.cases import for_each
 
 LATER_NS = START_NS + 5_000
 
@@ -46,7 +47,7 @@ def test_a_frame_that_was_there_at_once_is_delivered_at_once() -> None:
     assert delivery.size == 9
 
 
-@pytest.mark.parametrize("size", [0, 1, 5, MAX_PAYLOAD_BYTES - 4, MAX_PAYLOAD_BYTES, 200_000])
+@for_each("size", [0, 1, 5, MAX_PAYLOAD_BYTES - 4, MAX_PAYLOAD_BYTES, 200_000])
 def test_a_frame_that_took_time_is_delivered_in_two_parts(size: int) -> None:
     """Neither is empty, and the last one fits into one segment."""
     delivery = Delivery.of_frame(Sender.BROKER, spread_frame(size))

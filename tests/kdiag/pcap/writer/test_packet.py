@@ -13,6 +13,7 @@ from kdiag.pcap.writer.packet import (
     Segment,
     tcp_packet,
 )
+from tiers.cases import for_each
 
 CLIENT, BROKER = Endpoint.of_text("10.0.0.1:40000"), Endpoint.of_text("10.0.0.2:9092")
 CLIENT_6, BROKER_6 = Endpoint.of_text("[fe80::1]:40000"), Endpoint.of_text("[::1]:9092")
@@ -34,7 +35,7 @@ def test_an_endpoint_is_read_from_text() -> None:
     assert Endpoint(bytes(15) + b"\x01", 9092) == BROKER_6
 
 
-@pytest.mark.parametrize("text", ["", "localhost:9092", "10.0.0.1", "10.0.0.1:http"])
+@for_each("text", ["", "localhost:9092", "10.0.0.1", "10.0.0.1:http"])
 def test_what_is_no_endpoint_is_refused(text: str) -> None:
     """Names are not resolved here."""
     with pytest.raises(ValueError, match=r"IPv4|invalid literal"):

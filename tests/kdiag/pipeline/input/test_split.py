@@ -18,6 +18,7 @@ from kdiag.pipeline.input.split import (
     whole,
 )
 from recordings.hard_captures import base, write
+from tiers.cases import for_each
 
 SPLIT_BYTES = (1, 700, 4096, 64 << 10)
 
@@ -29,7 +30,7 @@ def times_of(file: Path) -> list[int]:
     return times
 
 
-@pytest.mark.parametrize("split_bytes", SPLIT_BYTES)
+@for_each("split_bytes", SPLIT_BYTES)
 def test_splits_follow_each_other_and_hold_all_packets(split_bytes: int) -> None:
     """A split ends where the next one begins, and the packets are those of one reader."""
     for file in sorted(CAPTURES.glob("*.pcap")):

@@ -16,6 +16,7 @@ from kdiag.exchange.model import Connection, Protocol
 from kdiag.pcap.tcp.silence import SilencedConnection, SilenceWatch
 from kdiag.pipeline.output.state_graph import FORMAT, decode_state, encode_state
 from spark_runs.kept_state import KEPT_AFTER, Decoding
+from tiers.cases import for_each
 
 STATES = sorted((ROOT / "tests" / "data" / "stream_states").glob("*.state"))
 VALUES = st.recursive(
@@ -83,7 +84,7 @@ def test_nothing_of_others_is_kept() -> None:
             encode_state([value])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "node",
     [
         ["name", "os:system"],

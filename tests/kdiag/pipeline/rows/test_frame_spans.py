@@ -12,6 +12,7 @@ from kdiag.pipeline.rows.frame_spans import LEAST_BYTES, FrameSpans, read_spans
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.wire.frame import Frame
 from recordings.hard_captures import CASES, write
+from tiers.cases import for_each
 
 
 def mapped(file: Path, files: MappedFiles) -> tuple[SegmentReader, list[SegmentBatch]]:
@@ -46,7 +47,7 @@ def frames_and_spans(file: Path, least_bytes: int) -> list[tuple[Frame, bytes | 
     ]
 
 
-@pytest.mark.parametrize("file", sorted(CAPTURES.glob("*.pcap")), ids=lambda file: file.stem)
+@for_each("file", sorted(CAPTURES.glob("*.pcap")), ids=lambda file: file.stem)
 def test_nearly_all_frames_have_places_and_lie_there(file: Path) -> None:
     """Whatever their size, where no segment came twice."""
     found = frames_and_spans(file, 1)

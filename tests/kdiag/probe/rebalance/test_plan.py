@@ -3,6 +3,7 @@ import pytest
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance.model import CauseKind, GroupType
 from kdiag.probe.rebalance.plan import CAUSES, MemberTimes, ProbeVariant, RebalancePlan
+from tiers.cases import for_each
 
 BEATS = "heartbeat.interval.ms"
 OF_BROKER = "group.consumer.heartbeat.interval.ms"
@@ -14,7 +15,7 @@ def plan(protocol: GroupType = GroupType.CLASSIC, *, is_static: bool = False) ->
     return RebalancePlan(ProbeVariant(protocol, "range"), TIMES, 4, 12, is_static)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("protocol", "assignor", "word", "name"),
     [
         (GroupType.CLASSIC, "range", "eager", "range (eager)"),

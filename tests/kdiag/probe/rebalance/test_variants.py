@@ -15,6 +15,7 @@ from kdiag.wire.api.describe_configs import (
 )
 from scripted_kafka.scripted_broker import Received
 from scripted_kafka.scripted_cluster import ScriptedCluster
+from tiers.cases import for_each
 
 CLASSIC, CONSUMER = GroupType.CLASSIC, GroupType.CONSUMER
 SETTINGS = {
@@ -43,7 +44,7 @@ def config(*properties: str) -> ClientConfig:
     return load_config(ConfigSources(properties=["bootstrap.servers=a:1", *properties]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("protocols", "assignors", "variants"),
     [
         ([], [], ["range (eager)", "cooperative-sticky (cooperative)", "uniform (KIP-848)"]),

@@ -4,6 +4,7 @@ import pytest
 
 from kdiag.errors import ConfigError
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position, parse_offsets, timestamp
+from tiers.cases import for_each
 
 NOW_MS = 1_768_500_000_000
 HOUR_MS = 3_600_000
@@ -11,7 +12,7 @@ BEGINNING = Position(At.BEGINNING)
 JANUARY_15 = Position(At.TIMESTAMP, 1_768_435_200_000)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "start", "stop"),
     [
         ("beginning", BEGINNING, None),
@@ -60,7 +61,7 @@ def test_nothing_says_nothing() -> None:
     assert parse_offsets([], NOW_MS) == OffsetSpec()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("texts", "why"),
     [
         (["5", "6"], "the start was given before"),

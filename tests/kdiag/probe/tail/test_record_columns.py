@@ -16,6 +16,7 @@ from kdiag.wire.records.batch import RecordBatch
 from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import BatchHeader, Record, TimestampType
 from kdiag.wire.records.writer import write_batch
+from tiers.cases import for_each
 
 APPENDED = BatchHeader(timestamp_type=TimestampType.LOG_APPEND_TIME, max_timestamp=77)
 
@@ -55,7 +56,7 @@ def rows(columns: RunColumns) -> list[Record]:
     return [Record(*row) for row in zip(*cells, strict=True)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("counts", "only_values", "kind"),
     [
         ((3, 4), False, ObjectColumns),
@@ -77,8 +78,8 @@ def test_however_they_are_read_the_columns_are_the_same(
     assert rows(columns.only([])) == []
 
 
-@pytest.mark.parametrize("counts", [(2, 2), (100, 100)])
-@pytest.mark.parametrize("only_values", [True, False])
+@for_each("counts", [(2, 2), (100, 100)])
+@for_each("only_values", [True, False])
 def test_the_time_of_the_broker_counts_for_the_whole_batch(
     counts: tuple[int, ...], *, only_values: bool
 ) -> None:
@@ -94,8 +95,8 @@ def test_columns_of_nothing_but_null_are_null() -> None:
     assert columns.keys() == columns.values() == [None] * 200
 
 
-@pytest.mark.parametrize("counts", [(2,), (200,)])
-@pytest.mark.parametrize("only_values", [True, False])
+@for_each("counts", [(2,), (200,)])
+@for_each("only_values", [True, False])
 def test_a_wrong_checksum_is_refused(counts: tuple[int, ...], *, only_values: bool) -> None:
     """Before anything is made of the bytes."""
     (batch,) = batches(*counts)

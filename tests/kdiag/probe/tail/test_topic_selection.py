@@ -14,6 +14,7 @@ from kdiag.probe.tail.topic_selection import (
     select,
 )
 from kdiag.wire.error_code import CODE_BY_NAME
+from tiers.cases import for_each
 
 
 def topic(
@@ -54,7 +55,7 @@ def test_partitions_are_listed_with_commas_and_spans() -> None:
     assert selected("orders:1@77") == {"orders[1]": "77"}
 
 
-@pytest.mark.parametrize("own", ["0", "77", "+3", "beginning", "end", "@1767225600000"])
+@for_each("own", ["0", "77", "+3", "beginning", "end", "@1767225600000"])
 def test_a_partition_has_any_position_of_its_own(own: str) -> None:
     """Written as it is read; it counts more than a selector without one."""
     assert selected(f"orders:1@{own}", "orders") == {"orders[0]": None, "orders[1]": own}
@@ -79,7 +80,7 @@ def test_patterns_select_topics_that_match_but_internal_ones_only_when_meant() -
     assert set(selected("orders*:1")) == {"orders[1]"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "why"),
     [
         ("", "a topic has a name"),
@@ -100,7 +101,7 @@ def test_what_is_no_selection_is_refused(text: str, why: str) -> None:
         parse_selector(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "why"),
     [
         ("order", "does not exist; did you mean orders"),

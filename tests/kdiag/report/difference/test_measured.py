@@ -1,13 +1,12 @@
 from pathlib import Path
 
-import pytest
-
 from folders import CAPTURES
 from kdiag.report.difference.measured import BLOCKS, masked, measure
 from kdiag.report.engine import open_tables
 from kdiag.report.tables.catalog import TableChoice
 from made_values.steady_load import write_load
 from recordings.capture_tables import tables_of
+from tiers.cases import for_each
 
 
 def test_a_capture_is_measured_in_blocks(tmp_path: Path) -> None:
@@ -55,7 +54,7 @@ def test_settings_of_consumers_are_those_of_their_requests() -> None:
     assert measured.callers["first"].software.startswith("confluent-kafka-python")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("client", "name"),
     [
         ("app-5753a924-0b5e-4d4a-9f5e-000000000001-consumer", "app-*-consumer"),

@@ -6,6 +6,7 @@ import pytest
 from kdiag.report.tables.catalog import GROUP_TABLES, RUN_COLUMNS, TABLES
 from kdiag.report.tables.column import Column, Table
 from kdiag.report.tables.exchanges import EXCHANGE_KEY
+from tiers.cases import for_each
 
 COLUMNS = [
     pytest.param(column, id=f"{table.name}.{column.name}")
@@ -31,7 +32,7 @@ def test_the_tables_are_these() -> None:
     assert all(name == table.name for name, table in TABLES.items())
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+@for_each("table", TABLES.values(), ids=TABLES)
 def test_a_table_has_each_column_once_and_its_key_among_them(table: Table) -> None:
     """What is the same in every run tells its rows apart."""
     names = [column.name for column in table.columns]
@@ -40,7 +41,7 @@ def test_a_table_has_each_column_once_and_its_key_among_them(table: Table) -> No
     assert set(table.key) <= set(names) - RUN_COLUMNS
 
 
-@pytest.mark.parametrize("column", COLUMNS)
+@for_each("column", COLUMNS)
 def test_a_column_says_what_it_means_and_its_unit_is_in_its_name(column: Column[Any]) -> None:
     """One sentence, and a name that can be written in SQL without quotes."""
     assert column.meaning.endswith(".")

@@ -1,8 +1,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import SCALARS
@@ -34,6 +32,7 @@ from recordings.exchange_maker import (
     request_bytes,
     response_bytes,
 )
+from tiers.cases import for_each
 
 TOPIC_ID = bytes(range(16))
 ID_TEXT = "AAECAwQFBgcICQoLDA0ODw"
@@ -113,7 +112,7 @@ def test_a_produce_request_counts_its_records() -> None:
     assert row["topics"] == ["orders"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("request_", "version", "replica_id"),
     [
         (FetchRequest(replica_id=-1), 12, -1),

@@ -1,8 +1,7 @@
-import pytest
-
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
 from kdiag.wire.api.vote import VoteRequest
 from kdiag.wire.codec.encode_check import find_fault
+from tiers.cases import for_each
 
 
 def test_a_message_that_can_be_written_has_no_fault() -> None:
@@ -10,7 +9,7 @@ def test_a_message_that_can_be_written_has_no_fault() -> None:
     assert find_fault(MetadataResponse(brokers=[MetadataResponseBroker(host="h")]), 12) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "why"),
     [
         (MetadataResponse(brokers="x"), "brokers: expected a list, got str"),  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kdiag.wire.codec.frames import decode_request, decode_response, encode_request
 from kdiag.wire.codec.messages import encode
+from tiers.cases import for_each
 
 QUESTION = FindCoordinatorRequest(coordinator_keys=["orders"])
 OLD_QUESTION = FindCoordinatorRequest(key="orders")
@@ -47,7 +48,7 @@ def test_a_broker_refuses_a_version_in_version_0() -> None:
     assert (read.version, read.message) == (0, answer)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("frame", "why"),
     [
         (b"\0\0", "a length takes 4 bytes, 2 are here"),

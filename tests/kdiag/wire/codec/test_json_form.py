@@ -8,6 +8,7 @@ from kdiag.wire.api.list_groups import ListGroupsRequest
 from kdiag.wire.api.metadata import MetadataRequest
 from kdiag.wire.api.produce import ProduceRequest
 from kdiag.wire.codec.json_form import from_json, to_json
+from tiers.cases import for_each
 
 
 def test_a_form_has_the_fields_of_its_version_and_no_other() -> None:
@@ -54,7 +55,7 @@ def test_floats_are_read_from_numbers_and_names() -> None:
             quota(value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("cls", "version", "form", "why"),
     [
         (FindCoordinatorRequest, 4, {"key": "x"}, "no such field, versions 0-3 have it"),

@@ -32,6 +32,7 @@ from kdiag.wire.schema import Struct, info_of
 from made_values.message_values import message_pairs, messages
 from real_kafka.oracle_tables import spoken_pairs
 from real_kafka.releases import OLDEST, VERSIONS
+from tiers.cases import for_each
 from tiers.sampling import IS_EXHAUSTIVE
 
 # Where the newest release says a thing otherwise than the release that wrote the vector.
@@ -285,7 +286,7 @@ def test_a_set_field_that_the_version_lacks_is_refused_unless_ignorable() -> Non
     assert encode(MetadataResponse(cluster_id="c"), 0) == encode(MetadataResponse(), 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "version", "why"),
     [
         (FindCoordinatorRequest(key=None), 0, "key: null is not allowed in version 0"),  # type: ignore[arg-type]
@@ -323,7 +324,7 @@ def test_an_array_longer_than_a_byte_can_count_is_written_as_kafka_reads_it() ->
     assert message == decode(MetadataResponse, 12, encode(message, 12))
 
 
-@pytest.mark.parametrize("version", [4, 11, 12, 18])
+@for_each("version", [4, 11, 12, 18])
 def test_records_that_lie_in_a_file_are_a_part_of_their_own(version: int) -> None:
     """Their length is written, and they themselves are handed on as they are."""
 

@@ -10,9 +10,10 @@ from kdiag.wire.catalog import APIS, Api
 from kdiag.wire.codec.json_form import from_json
 from kdiag.wire.codec.messages import decode, encode
 from kdiag.wire.codec.template import field_rows, template
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
+@for_each("api", APIS, ids=lambda api: api.name)
 def test_every_template_is_a_message(api: Api) -> None:
     """Each request in each version can be sent as its template stands, and read back."""
     cls = api.request_class()
@@ -51,7 +52,7 @@ def test_fields_of_one_version_are_those_that_it_has() -> None:
     ]
 
 
-@pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
+@for_each("api", APIS, ids=lambda api: api.name)
 def test_a_field_is_in_the_template_of_each_of_its_versions(api: Api) -> None:
     """Both come from the same schema."""
     cls = api.request_class()

@@ -7,6 +7,7 @@ from kdiag.wire.records.batch import HEADER_BYTES, RecordBatch
 from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import BatchHeader, Record, TimestampType
 from kdiag.wire.records.writer import write_batch
+from tiers.cases import for_each
 
 RECORDS = [Record(10, 1000, b"key", b"value"), Record(11, 1001, None, b"v" * 100)]
 BEFORE = write_batch([Record(0)])
@@ -32,8 +33,8 @@ def test_a_batch_tells_what_it_is() -> None:
     assert repr(batch) == f"<RecordBatch magic 2, {size} bytes, lz4, last offset 11>"
 
 
-@pytest.mark.parametrize("magic", [0, 1, 2])
-@pytest.mark.parametrize("codec", ["none", "gzip"])
+@for_each("magic", [0, 1, 2])
+@for_each("codec", ["none", "gzip"])
 def test_any_changed_byte_breaks_the_checksum(magic: int, codec: str) -> None:
     """In magic 2 all from the attributes on counts, before it all behind the checksum."""
     data = write_batch(RECORDS[:1], BatchHeader(magic=magic, compression=codec))

@@ -18,6 +18,7 @@ from kdiag.wire.records.compression import FORMS
 from kdiag.wire.records.record import BatchHeader, Record, TimestampType
 from kdiag.wire.records.writer import write_batch
 from real_kafka.releases import OLDEST, USUAL
+from tiers.cases import for_each
 
 RECORDS = ORACLE / "records.jsonl.gz"
 MAGIC_2_ONLY = ("leader_epoch", "producer_id", "producer_epoch", "base_sequence")
@@ -190,7 +191,7 @@ def test_a_batch_cut_anywhere_is_trailing_bytes() -> None:
         assert ([], cut) == read_batches(batch[:cut])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("position", "written", "path"),
     [
         (16, b"\x03", "batches[1].magic"),
@@ -337,7 +338,7 @@ def test_a_message_set_reads_back(
     assert (len(records) if codec == "none" else 1) == len(batches)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("magic", "codec"),
     [
         (magic, codec)

@@ -3,6 +3,7 @@ import pytest
 from kdiag.errors import DecodeError, EncodeError
 from kdiag.wire.records.body import read_records, write_records
 from kdiag.wire.records.record import Record
+from tiers.cases import for_each
 
 RECORDS = [
     Record(100, 1_000, None, b"\1\2\3"),
@@ -29,7 +30,7 @@ def test_a_cut_anywhere_has_a_path_and_a_place() -> None:
         assert 0 <= caught.value.offset <= cut
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "path", "offset", "why"),
     [
         ("0c 00 00 00 01 01 00 00", "records", 7, "1 bytes after the last record"),

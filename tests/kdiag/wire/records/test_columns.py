@@ -14,6 +14,7 @@ from kdiag.wire.records.columns import (
     read_joined_columns,
 )
 from kdiag.wire.records.record import Record
+from tiers.cases import for_each
 
 byte_strings = st.none() | st.binary(max_size=80) | st.sampled_from([b"x" * 64, b"x" * 9_000])
 records = st.builds(
@@ -88,8 +89,8 @@ def test_columns_refuse_what_the_reader_of_records_refuses(
     assert fault == fault_of(lambda: read_columns(bytes(body), count, 0, 0))
 
 
-@pytest.mark.parametrize("times", [1, 150])
-@pytest.mark.parametrize(
+@for_each("times", [1, 150])
+@for_each(
     ("record", "path"),
     [
         ("0b 00 00 00 01 01 00", "records[0]"),

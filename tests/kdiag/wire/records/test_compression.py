@@ -26,6 +26,7 @@ from kdiag.wire.records.compression import (
     decompress,
     name_of,
 )
+from tiers.cases import for_each
 
 RECORDS = ORACLE / "records.jsonl.gz"
 CODECS_AND_FORMS = [(codec, form) for codec, forms in FORMS.items() for form in forms]
@@ -42,7 +43,7 @@ def test_content_reads_back(codec: str, form: str, content: bytes) -> None:
     assert content == decompress(codec, packed, max_bytes=len(content))
 
 
-@pytest.mark.parametrize(("codec", "form"), CODECS_AND_FORMS)
+@for_each(("codec", "form"), CODECS_AND_FORMS)
 def test_output_beyond_the_cap_is_refused(codec: str, form: str) -> None:
     """One byte more than allowed is too many, be it in one frame or in several."""
     packed = compress(codec, bytes(100_000), form=form)
@@ -54,7 +55,7 @@ def test_output_beyond_the_cap_is_refused(codec: str, form: str) -> None:
             decompress(codec, packed + packed, max_bytes=199_999)
 
 
-@pytest.mark.parametrize(("codec", "form"), CODECS_AND_FORMS)
+@for_each(("codec", "form"), CODECS_AND_FORMS)
 def test_a_cut_anywhere_is_refused(codec: str, form: str) -> None:
     """Compressed bytes that end early are an error, except between two blocks of snappy."""
     packed = compress(codec, b"value %d" % 10**9 * 20, form=form)
@@ -76,8 +77,8 @@ def test_flipped_bytes_read_or_raise_a_decode_error(codec: str, data: st.DataObj
         assert len(decompress(codec, bytes(packed), max_bytes=1000)) <= 1000
 
 
-@pytest.mark.parametrize("codec", FORMS)
-@pytest.mark.parametrize("content", [b"", b"x", b"no codec wrote this", b"\xff" * 40])
+@for_each("codec", FORMS)
+@for_each("content", [b"", b"x", b"no codec wrote this", b"\xff" * 40])
 def test_garbage_is_refused(codec: str, content: bytes) -> None:
     """Bytes of no codec are an error, and so are none at all."""
     with pytest.raises(DecodeError):

@@ -4,6 +4,7 @@ from kdiag.errors import DecodeError, EncodeError
 from kdiag.wire.records.compression import DEFAULT_MAX_BYTES, compress
 from kdiag.wire.records.message_set import read_records, write_message_set
 from kdiag.wire.records.record import BatchHeader, Record, TimestampType
+from tiers.cases import for_each
 
 GZIP = 1
 LOG_APPEND_TIME = 8
@@ -74,7 +75,7 @@ def test_the_append_time_of_a_wrapper_counts_for_all() -> None:
     assert [record.timestamp for record in read(wrapped(message(0, b"v")))] == [5]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "path", "why"),
     [
         (wrapped(), "records", "holds no message"),

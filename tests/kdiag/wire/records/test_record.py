@@ -16,9 +16,10 @@ from kdiag.wire.records.record import (
     read_control_type,
     write_control_key,
 )
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize("control_type", list(ControlType))
+@for_each("control_type", list(ControlType))
 def test_a_control_type_reads_back_from_its_key(control_type: ControlType) -> None:
     """Each type has a number, and -1 is what a number without a type reads as."""
     assert control_type == read_control_type(write_control_key(control_type))

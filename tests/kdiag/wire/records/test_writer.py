@@ -4,6 +4,7 @@ from kdiag.errors import EncodeError
 from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import BatchHeader, Record
 from kdiag.wire.records.writer import write_batch
+from tiers.cases import for_each
 
 
 def test_what_the_header_leaves_out_is_taken_from_the_records() -> None:
@@ -26,7 +27,7 @@ def test_an_empty_batch_can_be_written() -> None:
     assert read_batches(write_batch([])).batches[0].last_offset == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("header", "path"),
     [
         (BatchHeader(magic=3), "magic"),

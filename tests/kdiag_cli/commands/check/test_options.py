@@ -1,9 +1,8 @@
-import pytest
-
 from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.findings.rule import Severity
 from kdiag.probe.check.run import LIMIT_NS
 from kdiag_cli.commands.check.options import CheckOptions, login_text, plan_of
+from tiers.cases import for_each
 
 SECURITY = "org.apache.kafka.common.security"
 OAUTHBEARER = f"{SECURITY}.oauthbearer.OAuthBearerLoginModule"
@@ -14,7 +13,7 @@ S = 1_000_000_000
 OPTIONS = CheckOptions(["a", "b", "a"], "g", True, False, Severity.ERROR, True)  # noqa: FBT003
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("properties", "text"),
     [
         ([], None),
@@ -46,7 +45,7 @@ def test_who_logs_in_is_told_without_secrets(properties: list[str], text: str | 
     assert login_text(load_config(sources)) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("properties", "timeout_ns", "limit_ns"),
     [
         ([], None, LIMIT_NS),

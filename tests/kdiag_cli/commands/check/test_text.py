@@ -1,5 +1,3 @@
-import pytest
-
 from client_ends.client_peers import closed_port
 from kdiag.diagnosis.check.report import (
     NOT_COME_TO,
@@ -14,6 +12,7 @@ from kdiag_cli.commands.check.text import document, plugin_status, print_rows, s
 from kdiag_cli.live.plugin import PluginStatus
 from made_values.check_subject import MS
 from programs.kdiag_program import Printed, kdiag
+from tiers.cases import for_each
 
 ROWS = [
     CheckRow(
@@ -106,7 +105,7 @@ ERROR = found("KD2008", why="silence")
 NOTE = found("KD2004", count=2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("report", "status"),
     [
         (CheckPart(), PluginStatus.OK),

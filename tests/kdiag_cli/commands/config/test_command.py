@@ -7,6 +7,7 @@ import pytest
 from kdiag.client.config.keys import USED
 from kdiag_cli.commands.config.command import EXAMPLES
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 PROPERTIES = """bootstrap.servers=kafka1:9093
 security.protocol=SASL_SSL
@@ -138,7 +139,7 @@ def example_arguments() -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines if line.startswith("kdiag ")]
 
 
-@pytest.mark.parametrize("arguments", example_arguments(), ids=" ".join)
+@for_each("arguments", example_arguments(), ids=" ".join)
 def test_the_examples_in_the_help_run(arguments: list[str]) -> None:
     """They are typed as they stand by whoever reads them."""
     done = kdiag(*arguments)

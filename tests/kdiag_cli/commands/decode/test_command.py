@@ -15,6 +15,7 @@ from scapy.utils import wrpcap
 from folders import CAPTURES
 from programs.kdiag_program import Done, kdiag
 from recordings.wrapped_captures import OUTER, wrapped
+from tiers.cases import for_each
 
 GROUP = CAPTURES / "produce_consume_group.pcap"
 SASL = CAPTURES / "sasl_plain.pcap"
@@ -51,7 +52,7 @@ def test_each_exchange_is_a_line() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "expected"),
     [
         (["--api", "Produce"], {"Produce"}),
@@ -128,7 +129,7 @@ def test_only_what_was_slow_is_shown_when_asked(text: str) -> None:
     assert len(found) < len(exchanges(GROUP))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "numbers"),
     [
         (("--error", "member_id_required"), [18]),
@@ -416,7 +417,7 @@ def test_topic_ids_may_be_named_from_a_file(tmp_path: Path) -> None:
     assert again["topic_names"] == {topic_id: "orders"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "words"),
     [
         (["--api", "Prodce"], "did you mean Produce"),

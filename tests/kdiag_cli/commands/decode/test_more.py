@@ -6,6 +6,7 @@ from folders import CAPTURES
 from kdiag.findings.finding import RULES, Finding, found
 from kdiag_cli.commands.decode.more import _REPORTS, command_for
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 EVERYTHING = {
     name: name
@@ -23,9 +24,7 @@ def finding(rule_id: str) -> Finding:
     return found(rule_id, **EVERYTHING, exchange=1)
 
 
-@pytest.mark.parametrize(
-    "rule_id", [each for each in RULES if each[:4] in {"KD41", "KD42", "KD51"}]
-)
+@for_each("rule_id", [each for each in RULES if each[:4] in {"KD41", "KD42", "KD51"}])
 def test_the_command_for_a_finding_runs(rule_id: str) -> None:
     """On the capture that it is from."""
     capture = str(CAPTURES / "produce_consume_group.pcap")

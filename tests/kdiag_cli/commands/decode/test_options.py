@@ -8,6 +8,7 @@ from kdiag.exchange.selection import Selection
 from kdiag_cli.commands.decode.options import DecodeOptions, check
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.options.filters import CaptureMoment
+from tiers.cases import for_each
 
 FILE = CaptureInputs(["a.pcap"])
 
@@ -46,7 +47,7 @@ def test_options_about_bodies_count_for_documents_and_tables() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "why"),
     [
         (DecodeOptions(FILE, summary=True, show=1), "choose one of --summary"),

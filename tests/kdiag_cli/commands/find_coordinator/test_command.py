@@ -1,11 +1,10 @@
 """`kdiag find-coordinator`: what it takes."""
 
-import pytest
-
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "why"),
     [
         ([], "give names, or --moves alone"),

@@ -12,6 +12,7 @@ from kdiag_cli.commands.find_coordinator.options import (
     all_names,
     check,
 )
+from tiers.cases import for_each
 
 DEFAULTS = FindCoordinatorOptions(
     names=["orders"],
@@ -26,7 +27,7 @@ DEFAULTS = FindCoordinatorOptions(
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "kind"),
     [
         ({}, CoordinatorKind.GROUP),

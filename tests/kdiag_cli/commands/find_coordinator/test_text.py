@@ -1,7 +1,5 @@
 import json
 
-import pytest
-
 from kdiag.diagnosis.coordinator import (
     BrokerAnswer,
     BrokerNode,
@@ -13,6 +11,7 @@ from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag_cli.commands.find_coordinator.text import document, print_reports
 from kdiag_cli.output.result import print_document
 from programs.kdiag_program import Printed
+from tiers.cases import for_each
 
 NODE = BrokerNode(2, "kafka-2", 9092, "b")
 
@@ -106,7 +105,7 @@ def test_many_brokers_that_agree_are_counted() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "group", "expected"),
     [
         (CoordinatorKind.GROUP, GroupState("", ""), "classic group, state unknown"),

@@ -1,6 +1,5 @@
-import pytest
-
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 
 def test_the_help_says_what_the_columns_mean() -> None:
@@ -11,7 +10,7 @@ def test_the_help_says_what_the_columns_mean() -> None:
     assert "prometheus" in page
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "why"),
     [
         (("--type", "odd"), "'odd' is none of classic, consumer, share, streams"),

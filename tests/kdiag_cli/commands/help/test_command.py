@@ -11,6 +11,7 @@ from kdiag_cli.commands.help.topics import topic_files, topic_text, topic_titles
 from kdiag_cli.output.markdown import markdown_lines
 from kdiag_cli.output.terminal import columns_of
 from programs.kdiag_program import Printed, kdiag
+from tiers.cases import for_each
 
 FILES = sorted(topic_files())
 
@@ -42,7 +43,7 @@ def test_the_topics_are_listed_with_their_titles() -> None:
     assert {"connecting", "decode", "exit-codes", "output"} <= set(FILES)
 
 
-@pytest.mark.parametrize("topic", FILES)
+@for_each("topic", FILES)
 def test_a_topic_in_a_pipe_is_its_markdown(topic: str) -> None:
     """Byte by byte, so that it can be kept as a file."""
     done = kdiag("help", topic)
@@ -52,8 +53,8 @@ def test_a_topic_in_a_pipe_is_its_markdown(topic: str) -> None:
     assert done.out.startswith(f"# {topic_titles()[topic]}\n")
 
 
-@pytest.mark.parametrize("topic", [*FILES, "findings", "KD1203"])
-@pytest.mark.parametrize("width", [80, 100, 120])
+@for_each("topic", [*FILES, "findings", "KD1203"])
+@for_each("width", [80, 100, 120])
 def test_a_topic_fits_a_terminal(topic: str, width: int) -> None:
     """Nothing is cut, and lines of code stay whole, so that they can be copied."""
     text = topic_text(topic)
@@ -66,7 +67,7 @@ def test_a_topic_fits_a_terminal(topic: str, width: int) -> None:
     assert len(shown) > 3
 
 
-@pytest.mark.parametrize("line", sorted(set(examples())))
+@for_each("line", sorted(set(examples())))
 def test_the_commands_in_topics_can_be_typed(line: str) -> None:
     """Each is one of kdiag's, with options that it has."""
     done = kdiag(*shlex.split(line)[1:], "--help")
@@ -79,7 +80,7 @@ def test_topics_have_examples() -> None:
     assert len(list(examples())) > 15
 
 
-@pytest.mark.parametrize("topic", FILES)
+@for_each("topic", FILES)
 def test_the_findings_that_a_topic_names_exist(topic: str) -> None:
     """An id that nobody raises would be looked for in vain."""
     text = topic_text(topic)
@@ -113,7 +114,7 @@ def test_a_shell_is_complete_help_topics_and_findings_with_their_titles() -> Non
     assert "KD1203" in offered
 
 
-@pytest.mark.parametrize("topic", ["nope", "KD9999", "../help/output", ""])
+@for_each("topic", ["nope", "KD9999", "../help/output", ""])
 def test_what_is_neither_is_wrong_usage(topic: str) -> None:
     """The topics are named; no other file can be read."""
     done = kdiag("help", topic)

@@ -1,10 +1,9 @@
 import json
 
-import pytest
-
 from kdiag.wire.error_code import ERROR_BY_CODE
 from kdiag_cli.commands.help.errcode import EXAMPLES, complete_errors
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 
 def test_one_error_is_explained() -> None:
@@ -101,7 +100,7 @@ def test_what_is_not_known_is_wrong_usage_and_near_names_are_told() -> None:
     assert second == "kdiag: no error is called 'zzz': kdiag errcode lists all"
 
 
-@pytest.mark.parametrize("line", [line for line in EXAMPLES.splitlines() if "kdiag " in line])
+@for_each("line", [line for line in EXAMPLES.splitlines() if "kdiag " in line])
 def test_the_examples_in_the_help_run(line: str) -> None:
     """They are typed as they stand."""
     done = kdiag(*line.split()[1:])

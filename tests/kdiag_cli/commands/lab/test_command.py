@@ -8,6 +8,7 @@ from kdiag.lab.controller.quorum_controller import NewTopic
 from kdiag_cli.commands.lab import command
 from kdiag_cli.commands.lab.options import LabOptions
 from programs.kdiag_program import Done, kdiag
+from tiers.cases import for_each
 
 EXAMPLES = [
     shlex.split(line)[2:] for line in command.EXAMPLES.splitlines() if line.startswith("  kdiag")
@@ -21,7 +22,7 @@ def asked(*arguments: str) -> tuple[Done, list[LabOptions]]:
         return kdiag("lab", *arguments), seen
 
 
-@pytest.mark.parametrize("arguments", EXAMPLES, ids=" ".join)
+@for_each("arguments", EXAMPLES, ids=" ".join)
 def test_the_examples_in_the_help_are_understood(arguments: list[str]) -> None:
     """Each starts a lab."""
     done, seen = asked(*arguments)

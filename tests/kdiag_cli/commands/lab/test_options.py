@@ -17,6 +17,7 @@ from kdiag_cli.commands.lab.options import (
     read_setting,
     read_topic,
 )
+from tiers.cases import for_each
 
 
 @pytest.mark.parametrize(
@@ -32,9 +33,7 @@ def test_a_topic_is_read(text: str, topic: NewTopic) -> None:
     assert read_topic(text) == topic
 
 
-@pytest.mark.parametrize(
-    "text", ["", "a/b", "a:", "a:x", "a:-1", "a:1:1:1", "a:99999999999", "a:\u0661"]
-)
+@for_each("text", ["", "a/b", "a:", "a:x", "a:-1", "a:1:1:1", "a:99999999999", "a:\u0661"])
 def test_what_is_no_topic_is_refused(text: str) -> None:
     """With what was expected."""
     with pytest.raises(typer.BadParameter):
@@ -73,7 +72,7 @@ def test_a_listener_is_read(text: str, listener: LabListener) -> None:
     assert read_listener(text) == listener
 
 
-@pytest.mark.parametrize("text", ["", "TLS", "SSL:", "SSL:x", "SSL:65536", "SSL:-1", "SSL:9:9"])
+@for_each("text", ["", "TLS", "SSL:", "SSL:x", "SSL:65536", "SSL:-1", "SSL:9:9"])
 def test_what_is_no_listener_is_refused(text: str) -> None:
     """With what was expected."""
     with pytest.raises(typer.BadParameter):
@@ -106,7 +105,7 @@ def test_settings_of_brokers_have_kafkas_names() -> None:
     assert options.group_config.group_min_session_timeout_ms == 6000
 
 
-@pytest.mark.parametrize("text", ["", "num.partitions=3", "group.max.size", "group.max.size=-1"])
+@for_each("text", ["", "num.partitions=3", "group.max.size", "group.max.size=-1"])
 def test_what_is_no_setting_is_refused(text: str) -> None:
     """With those that there are."""
     with pytest.raises(typer.BadParameter):

@@ -1,9 +1,8 @@
 import re
 
-import pytest
-
 from kdiag_cli.commands.latency.command import EXAMPLES
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 KIP_1172 = {
     "--bootstrap-server",
@@ -37,7 +36,7 @@ def test_examples_use_options_that_exist() -> None:
     assert len(examples) > 4
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [["--read-only"], ["--acks", "7"], ["--size", "3"], ["--num-records", "0"], ["--rate", "x"]],
 )

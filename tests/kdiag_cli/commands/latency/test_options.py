@@ -11,6 +11,7 @@ from kdiag_cli.commands.latency.options import (
     read_sweep,
     value_bytes,
 )
+from tiers.cases import for_each
 
 MS = 1_000_000
 
@@ -32,7 +33,7 @@ def test_a_topic_that_is_named_is_only_read_unless_it_may_be_written() -> None:
     assert LatencyOptions(topic="orders", writes_to_topic=True).writes
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "option"),
     [
         (LatencyOptions(reads_only=True), "--read-only"),
@@ -73,7 +74,7 @@ def test_waits_without_a_unit_are_milliseconds() -> None:
     assert read_sweep("1", "0,500", is_sweep=False) == read_sweep("1", "0,500ms", is_sweep=False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("min_bytes", "max_wait", "option"),
     [
         ("1,x", None, "--min-bytes"),

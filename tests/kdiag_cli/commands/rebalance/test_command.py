@@ -11,6 +11,7 @@ import pytest
 from group_stories.recorded_groups import write_group
 from kdiag_cli.commands.rebalance.command import EXAMPLES
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 
 def examples_of(text: str) -> Iterator[list[str]]:
@@ -24,7 +25,7 @@ def examples_of(text: str) -> Iterator[list[str]]:
 STATIC = "reb_static_java"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "why"),
     [
         ([], "give captures, --broker-log or -b"),

@@ -6,9 +6,10 @@ import typer
 
 from kdiag_cli.commands.rebalance.options import Named, read_names, read_zone
 from kdiag_cli.options.live import LiveOptions
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "zone"),
     [
         ("Z", UTC),
@@ -23,7 +24,7 @@ def test_a_zone_is_an_offset(text: str, zone: timezone) -> None:
     assert read_zone(text).utcoffset(None) == zone.utcoffset(None)
 
 
-@pytest.mark.parametrize("text", ["", "2", "+2:00", "+19:00", "+01:60", "Europe/Berlin"])
+@for_each("text", ["", "2", "+2:00", "+19:00", "+01:60", "Europe/Berlin"])
 def test_what_is_no_offset_is_said(text: str) -> None:
     """With what one may write."""
     with pytest.raises(typer.BadParameter, match=r"is no offset from UTC, such as \+02:00 or Z"):

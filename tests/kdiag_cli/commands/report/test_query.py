@@ -7,6 +7,7 @@ import pytest
 from folders import CAPTURES
 from kdiag_cli.commands.report.query import EXAMPLES
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 CAPTURE = CAPTURES / "produce_consume_group.pcap"
 
@@ -56,7 +57,7 @@ def test_topic_ids_may_be_named(tmp_path: Path) -> None:
     assert (done.code, done.out) == (0, "ONE\n1\n")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "why"),
     [
         ((CAPTURE,), "give captures and then a SELECT"),

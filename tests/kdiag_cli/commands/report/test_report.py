@@ -7,6 +7,7 @@ import pytest
 from folders import CAPTURES
 from kdiag_cli.commands.report.report import EXAMPLES
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 OLD = CAPTURES / "old_versions.pcap"
 
@@ -40,7 +41,7 @@ def test_a_report_of_a_folder_is_that_of_its_captures(tmp_path: Path) -> None:
         assert kdiag("report", name, tmp_path).out == kdiag("report", name, OLD).out
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "why"),
     [
         ((), "name a report, or --list them"),

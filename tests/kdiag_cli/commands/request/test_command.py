@@ -7,9 +7,10 @@ import pytest
 
 from kdiag_cli.commands.request.command import EXAMPLES
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "why"),
     [
         (["FindCoordinater"], "no API is called 'FindCoordinater'; did you mean FindCoordinator?"),

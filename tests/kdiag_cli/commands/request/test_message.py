@@ -12,11 +12,12 @@ from kdiag_cli.commands.request.message import (
     read_message,
 )
 from kdiag_cli.options.apis import read_api
+from tiers.cases import for_each
 
 FIND_COORDINATOR = read_api("FindCoordinator")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("form", "versions"),
     [
         ({}, Versions(0, 6)),
@@ -52,7 +53,7 @@ def test_the_version_that_is_given_is_the_only_one() -> None:
         read_message(FIND_COORDINATOR, {"key": "a"}, 6)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("api", "form", "why"),
     [
         (

@@ -7,6 +7,7 @@ import typer
 
 from kdiag_cli.commands.request.options import check_version, read_json
 from kdiag_cli.options.apis import read_api
+from tiers.cases import for_each
 
 FIND_COORDINATOR = read_api("FindCoordinator")
 
@@ -34,7 +35,7 @@ def test_json_comes_from_the_argument_a_file_or_stdin(
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "why"),
     [
         ("{a}", r"the argument is not JSON: line 1, column 2: Expecting property name"),

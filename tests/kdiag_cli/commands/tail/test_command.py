@@ -2,13 +2,12 @@
 
 import shlex
 
-import pytest
-
 from kdiag_cli.commands.tail.command import EXAMPLES
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "why"),
     [
         ([], "give at least one"),

@@ -6,6 +6,7 @@ from kdiag.errors import ConfigError
 from kdiag.wire.records.record import Record
 from kdiag_cli.commands.tail.filter import RecordFilter, parse_header, parse_pattern
 from made_values.record_run_maker import marker, run_of
+from tiers.cases import for_each
 
 RECORDS = [
     Record(0, 10, b"user-7", b"paid", ((b"region", b"eu"),)),
@@ -32,7 +33,7 @@ def chosen(given: RecordFilter) -> list[int]:
     return offsets
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "offsets"),
     [
         (RecordFilter(), [0, 1, 2, 3, 4]),

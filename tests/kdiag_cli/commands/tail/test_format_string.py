@@ -5,6 +5,7 @@ from kdiag.wire.records.record import Record
 from kdiag_cli.commands.tail.format_string import parse_format
 from kdiag_cli.commands.tail.text_columns import TextColumns
 from made_values.record_run_maker import NOW_MS, marker, run_of
+from tiers.cases import for_each
 
 RECORD = Record(7, NOW_MS, b"key", b"value", ((b"a", b"1"), (b"b", None)))
 NULLS = Record(8, -1)
@@ -15,7 +16,7 @@ def line(text: str, record: Record = RECORD) -> bytes:
     return parse_format(text, TextColumns()).lines(run_of([record], "orders", 3))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         (r"%t[%p]@%o %T %k %s\n", b"orders[3]@7 1700000000123 key value\n"),
@@ -37,7 +38,7 @@ def test_verbs_of_kcat_and_kcl_are_understood(text: str, expected: bytes) -> Non
     assert line(text) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("[%k] [%s] %K %S", b"[] [] -1 -1"),
@@ -63,7 +64,7 @@ def test_a_control_record_has_a_mark() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "place"),
     [
         ("%t %q", "'%q' at character 4"),

@@ -2,7 +2,6 @@ import base64
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from kdiag.wire.records.record import BatchHeader, ControlType, Record, Timestam
 from kdiag_cli.commands.tail.json_columns import is_internal, json_template, records_of
 from kdiag_cli.commands.tail.value_format import ValueFormat
 from made_values.record_run_maker import NOW_MS, marker, run_of, valued
+from tiers.cases import for_each
 
 
 def documents(
@@ -133,7 +133,7 @@ def test_kafkas_own_records_are_decoded_in_place() -> None:
     assert "type" not in raw
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("topic", "form", "expected"),
     [
         ("__consumer_offsets", ValueFormat.AUTO, True),

@@ -22,6 +22,7 @@ from kdiag_cli.commands.tail.options import MembershipOptions
 from programs.kdiag_program import Done, Screen, kdiag, start_kdiag
 from scripted_kafka.joinable_cluster import JOINED, JoinableCluster
 from scripted_kafka.scripted_broker import offering
+from tiers.cases import for_each
 
 PROTOCOLS = ["classic", "consumer"]
 QUICK = ("-X", "heartbeat.interval.ms=20", "-X", "retry.backoff.ms=10")
@@ -233,7 +234,7 @@ def settings(*properties: str) -> ClientConfig:
     return load_config(ConfigSources(properties=["bootstrap.servers=h:9092", *properties]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "setting", "kind", "expected"),
     [
         (None, None, None, "classic"),

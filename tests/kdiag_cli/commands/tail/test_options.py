@@ -15,11 +15,12 @@ from kdiag_cli.commands.tail.options import (
     offsets_of,
     selectors_of,
 )
+from tiers.cases import for_each
 
 NOW_MS = 1_800_000_000_000
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "why"),
     [
         (TailOptions([]), "give at least one"),

@@ -13,6 +13,7 @@ from kdiag_cli.commands.tail.options import TailOptions
 from kdiag_cli.commands.tail.reading import RecordOutput, TailReading
 from kdiag_cli.exit_code import ExitCode
 from scripted_kafka.log_cluster import LogCluster
+from tiers.cases import for_each
 
 FIRST = PartitionKey("orders", 0)
 
@@ -51,7 +52,7 @@ def reading_of(printer: KeptRecords, cluster: LogCluster, limit: int | None) -> 
     return TailReading(client.clock, tail, RecordOutput(printer, options, RecordFilter()))
 
 
-@pytest.mark.parametrize(("limit", "printed"), [(None, 6), (2, 2), (4, 4), (6, 6)])
+@for_each(("limit", "printed"), [(None, 6), (2, 2), (4, 4), (6, 6)])
 def test_what_was_printed_is_noted_to_the_record(limit: int | None, printed: int) -> None:
     """In the middle of a batch, too."""
     printer = KeptRecords()

@@ -9,6 +9,7 @@ from kdiag.errors import ConfigError
 from kdiag.probe.tail.offset_spec import At, Position
 from kdiag.probe.tail.topic_selection import parse_selector
 from kdiag_cli.commands.tail.resume import ResumeFile, resume_arguments, resume_line
+from tiers.cases import for_each
 
 
 def at(offset: int) -> Position:
@@ -26,7 +27,7 @@ def arguments(*selectors: str) -> list[str]:
     return resume_arguments(positions, [parse_selector(each) for each in selectors])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("selectors", "expected"),
     [
         (["a:10", "b:0,1"], ["a:10@1", "b:0@@1000,1@7"]),

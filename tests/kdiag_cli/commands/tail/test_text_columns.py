@@ -1,11 +1,10 @@
 from collections.abc import Sequence
 
-import pytest
-
 from kdiag.wire.records.record import ControlType, Record
 from kdiag_cli.commands.tail.text_columns import TextColumns, safe_lines
 from kdiag_cli.commands.tail.value_format import ValueFormat
 from made_values.record_run_maker import marker, run_of, valued
+from tiers.cases import for_each
 
 PIPE = TextColumns()
 OFFSET_KEY = bytes.fromhex("0001 0001 67 0001 74 00000002")
@@ -32,7 +31,7 @@ def test_bytes_are_harmless_on_a_terminal() -> None:
     assert pieces(screen.value(valued(b"\x1b[31m\ta\nb"))) == [b"\\x1b[31m\ta\nb"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "text"),
     [
         (b"plain", "plain"),

@@ -1,6 +1,5 @@
-import pytest
-
 from kdiag_cli.commands.tail.value_format import ValueFormat, json_of, text_of
+from tiers.cases import for_each
 
 GUID = bytes.fromhex("01 5a7cbb3f40a44a4da8d8e4d4ecf92f2f")
 CASES: list[tuple[ValueFormat, bytes, bytes, bytes | None]] = [
@@ -21,7 +20,7 @@ CASES: list[tuple[ValueFormat, bytes, bytes, bytes | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("form", "value", "text", "json"), CASES)
+@for_each(("form", "value", "text", "json"), CASES)
 def test_a_value_is_written_as_what_it_is(
     form: ValueFormat, value: bytes, text: bytes, json: bytes | None
 ) -> None:
@@ -41,7 +40,7 @@ def test_the_schema_stands_beside_the_data_in_json() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("form", "value"),
     [
         (ValueFormat.INT, b"abc"),

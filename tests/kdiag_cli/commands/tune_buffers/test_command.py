@@ -1,6 +1,7 @@
 import pytest
 
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 
 def test_help_tells_what_to_capture() -> None:
@@ -26,7 +27,7 @@ def test_captures_and_brokers_do_not_go_together(option: str) -> None:
     assert "captures go with neither" in " ".join(done.err.split())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("option", "value"),
     [("--sizes", "big"), ("--rtt", "far"), ("--max-bytes", "all"), ("--rounds", "0")],
 )
@@ -37,7 +38,7 @@ def test_options_for_brokers_are_checked_before_anything_is_done(option: str, va
     assert option in done.err
 
 
-@pytest.mark.parametrize("rate", ["fast", "1G", "-1Gbit", "1Gbyte"])
+@for_each("rate", ["fast", "1G", "-1Gbit", "1Gbyte"])
 def test_a_rate_that_is_none_is_refused(rate: str) -> None:
     """Bits or bytes is not to be guessed."""
     done = kdiag("tune-buffers", f"--rate={rate}", "x.pcap")

@@ -2,12 +2,13 @@ import pytest
 import typer
 
 from kdiag_cli.commands.tune_buffers.options import read_rtt_ns, read_sizes, run_time_ns
+from tiers.cases import for_each
 
 MS = 1_000_000
 KERNEL = -1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "sizes"),
     [
         ("64k,1m,auto", (65536, 1048576, KERNEL)),
@@ -21,7 +22,7 @@ def test_sizes_are_read_once_each(text: str, sizes: tuple[int, ...]) -> None:
     assert read_sizes(text) == sizes
 
 
-@pytest.mark.parametrize("text", ["", "64k,", "big", "1k", "2g", "-64k"])
+@for_each("text", ["", "64k,", "big", "1k", "2g", "-64k"])
 def test_what_is_no_size_of_a_buffer_is_refused(text: str) -> None:
     """Neither words nor sizes that no connection works with."""
     with pytest.raises(typer.BadParameter):

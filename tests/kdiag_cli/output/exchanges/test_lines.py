@@ -22,6 +22,7 @@ from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicPr
 from kdiag_cli.output.exchanges.lines import ExchangeLines, LineTimes
 from kdiag_cli.output.terminal import Output, TimeStyle, columns_of
 from recordings.exchange_maker import START_NS, make_batch, make_connection, make_exchange
+from tiers.cases import for_each
 
 
 class Stream(io.TextIOWrapper):
@@ -144,7 +145,7 @@ def test_a_rare_transfer_takes_no_column_of_all_lines() -> None:
     assert " 2.50 ms Heartbeat v3      +4.07 s transfer; REBALANCE_IN" in first
 
 
-@pytest.mark.parametrize("width", [70, 80, 100, 120])
+@for_each("width", [70, 80, 100, 120])
 def test_neither_broker_nor_latency_are_ever_cut(width: int) -> None:
     """Client id and client give way."""
     far = make_connection(client="192.168.100.101:45678", broker="192.168.100.222:19092")
@@ -186,7 +187,7 @@ def test_the_node_id_goes_first_where_there_is_no_room() -> None:
     assert "(id 7)" not in below
 
 
-@pytest.mark.parametrize("width", [1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 79, 80, 100, 130])
+@for_each("width", [1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 79, 80, 100, 130])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     """Whatever is in it, wide characters count as two columns and accents as none."""
     wide = make_connection(client="[2001:db8:85a3::8a2e:370:7334]:40000")

@@ -1,5 +1,3 @@
-import pytest
-
 from kdiag.exchange.model import Exchange, Protocol, Sighting, Status
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag_cli.output.exchanges.text import (
@@ -11,6 +9,7 @@ from kdiag_cli.output.exchanges.text import (
     timing_text,
 )
 from recordings.exchange_maker import make_connection, make_exchange
+from tiers.cases import for_each
 
 
 def heartbeat() -> Exchange:
@@ -19,7 +18,7 @@ def heartbeat() -> Exchange:
     return make_exchange(asked, HeartbeatResponse(error_code=27), version=3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("latency_ns", "text"),
     [
         (None, "-"),

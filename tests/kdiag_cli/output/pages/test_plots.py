@@ -1,9 +1,9 @@
 from typing import Any
 
-import pytest
 import vl_convert
 
 from kdiag_cli.output.pages import plots
+from tiers.cases import for_each
 
 TIMED = {"name": "a", "start": 1e12, "end": 1e12 + 1000}
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -40,7 +40,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@for_each("case", CASES)
 def test_each_drawing_is_one_that_vega_lite_understands(case: str) -> None:
     """It has a mark, and all that its encoding names is in the data."""
     drawing, row = CASES[case]
@@ -58,7 +58,7 @@ def test_each_drawing_is_one_that_vega_lite_understands(case: str) -> None:
     assert drawn["marks"]
 
 
-@pytest.mark.parametrize("case", ["percentiles", "flows", "errors", "timeline"])
+@for_each("case", ["percentiles", "flows", "errors", "timeline"])
 def test_what_is_over_time_can_be_zoomed(case: str) -> None:
     """The page's script sets the signal `zoom_start` of all of them."""
     drawing, row = CASES[case]

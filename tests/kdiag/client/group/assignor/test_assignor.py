@@ -15,6 +15,7 @@ from kdiag.client.group.assignor.assignor import (
     uses_racks,
 )
 from kdiag.client.network.metadata import Broker, Cluster, Partition, Topic
+from tiers.cases import for_each
 from tiers.sampling import IS_EXHAUSTIVE, SEED
 
 A = frozenset("a")
@@ -51,7 +52,7 @@ def test_static_members_come_first_by_instance_id_and_others_by_member_id() -> N
     assert [each for each, _ in sorted(members, key=member_order)] == ["c", "z", "y", "a", "b"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("consumers", "partitions", "expected"),
     [
         ({"a"}, [A, B], True),

@@ -1,12 +1,11 @@
 """Sticky assignments of members with the same topics."""
 
-import pytest
-
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.group.assignor.assignor import MemberSubscription
 from kdiag.client.group.assignor.constrained import ConstrainedAssignment
 from kdiag.client.group.assignor.owned_partitions import MemberData, OwnedPartitions
 from kdiag.client.group.assignor.rack_info import RackInfo
+from tiers.cases import for_each
 
 
 def assign(
@@ -28,7 +27,7 @@ def assign(
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("count", "members", "expected", "transferred"),
     [
         (3, {"m": [], "n": []}, {"m": [0, 2], "n": [1]}, {}),

@@ -13,6 +13,7 @@ from kdiag.client.group.assignor.consumer_protocol import (
     encode_subscription,
 )
 from kdiag.errors import DecodeError
+from tiers.cases import for_each
 
 OWNED = (PartitionKey("b", 1), PartitionKey("a", 1), PartitionKey("a", 0))
 WHOLE = MemberSubscription(("b", "a"), b"\1", OWNED, 7, "r", "i")
@@ -39,7 +40,7 @@ def test_an_assignment_keeps_its_order() -> None:
     assert decode_assignment(data) == MemberAssignment(list(OWNED))
 
 
-@pytest.mark.parametrize("version", range(NEWEST_VERSION + 1))
+@for_each("version", range(NEWEST_VERSION + 1))
 def test_each_version_says_what_it_can(version: int) -> None:
     """Owned partitions are in version 1, the generation in 2, the rack in 3."""
     read = decode_subscription(encode_subscription(WHOLE, version), "i")
@@ -70,9 +71,7 @@ def test_no_bytes_are_an_empty_assignment() -> None:
     assert decode_assignment(b"") == MemberAssignment([])
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"\0", b"\xff\xff\0\0\0\0", b"\0\3\x7f\xff\xff\xff", b"\0\0"]
-)
+@for_each("data", [b"", b"\0", b"\xff\xff\0\0\0\0", b"\0\3\x7f\xff\xff\xff", b"\0\0"])
 def test_bytes_that_are_no_subscription_are_refused(data: bytes) -> None:
     """With where and why."""
     with pytest.raises(DecodeError):

@@ -1,7 +1,5 @@
 """Who owned what."""
 
-import pytest
-
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.group.assignor.assignor import MemberSubscription
 from kdiag.client.group.assignor.owned_partitions import (
@@ -9,6 +7,7 @@ from kdiag.client.group.assignor.owned_partitions import (
     OwnedPartitions,
     are_subscriptions_equal,
 )
+from tiers.cases import for_each
 
 KEY = PartitionKey("t", 0)
 WHERE = {"t": [frozenset[str]()] * 2}
@@ -26,7 +25,7 @@ def owned(*generations: int) -> OwnedPartitions:
     return whole
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("generations", "owner", "is_disputed"),
     [((1,), "m", False), ((1, 2), "n", False), ((2, 1), "m", False), ((2, 2), None, True)],
 )
@@ -56,7 +55,7 @@ def test_partitions_that_do_not_exist_any_more_are_not_owned() -> None:
     assert whole.max_generation == 5
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("topics", "expected"),
     [
         (["tu", "ut"], True),

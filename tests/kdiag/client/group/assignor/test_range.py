@@ -1,10 +1,9 @@
 """Ranges of partitions."""
 
-import pytest
-
 from group_stories import assignor_judge
 from kdiag.client.group.assignor.assignor import MemberSubscription
 from kdiag.client.group.assignor.range import RangeAssignor
+from tiers.cases import for_each
 
 NOWHERE = frozenset[str]()
 Expected = dict[str, list[tuple[str, int]]]
@@ -25,7 +24,7 @@ def topics(**counts: int) -> dict[str, list[frozenset[str]]]:
     return {name: [NOWHERE] * count for name, count in counts.items()}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("partitions", "subscriptions", "expected"),
     [
         ({}, {"m": "t"}, {"m": ""}),

@@ -1,13 +1,12 @@
 """Partitions in turn."""
 
-import pytest
-
 from group_stories import assignor_judge
 from kdiag.client.group.assignor.assignor import MemberSubscription
 from kdiag.client.group.assignor.round_robin import RoundRobinAssignor
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("partitions", "subscriptions", "expected"),
     [
         ({}, {"m": "t"}, {"m": ""}),

@@ -1,7 +1,5 @@
 """Sticky assignments for eager members."""
 
-import pytest
-
 from group_stories import assignor_judge
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.group.assignor.assignor import MemberSubscription, RebalanceProtocol
@@ -11,6 +9,7 @@ from kdiag.client.group.assignor.sticky import (
     decode_user_data,
     encode_user_data,
 )
+from tiers.cases import for_each
 
 OWNED = [PartitionKey("BB", 3), PartitionKey("Aa", 1), PartitionKey("BB", 0)]
 BYTES = bytes.fromhex(
@@ -29,7 +28,7 @@ def test_user_data_of_old_members_has_no_generation() -> None:
     assert decode_user_data(BYTES[:-4]) == MemberData([OWNED[1], OWNED[0], OWNED[2]], None)
 
 
-@pytest.mark.parametrize("data", [b"\xff" * 9, BYTES[:-7], b"\0", b"\x7f\xff\xff\xff"])
+@for_each("data", [b"\xff" * 9, BYTES[:-7], b"\0", b"\x7f\xff\xff\xff"])
 def test_user_data_that_cannot_be_read_says_nothing(data: bytes) -> None:
     """A member of another make can still be in the group."""
     assert decode_user_data(data) == MemberData((), -1)

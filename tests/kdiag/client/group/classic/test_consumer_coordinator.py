@@ -60,6 +60,7 @@ from scripted_kafka.member_cluster import (
     refused_join,
 )
 from scripted_kafka.scripted_broker import CLOSE, HOLD
+from tiers.cases import for_each
 
 BOTH = pytest.mark.parametrize("protocol", [EAGER, COOPERATIVE], ids=["eager", "cooperative"])
 
@@ -275,7 +276,7 @@ def test_an_assignor_that_the_member_does_not_have_is_an_error(
         member.poll(cluster.soon())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("supported", "protocol"),
     [
         ([(EAGER,)], EAGER),

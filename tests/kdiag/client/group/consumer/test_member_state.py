@@ -1,9 +1,8 @@
 """The states of a member, and the intents about them that need no broker."""
 
-import pytest
-
 from kdiag.client.group.consumer.member_state import FORMER_STATES, ConsumerMemberState
 from kdiag.client.group.membership import MemberState
+from tiers.cases import for_each
 
 STATES = ConsumerMemberState
 
@@ -20,7 +19,7 @@ def test_nothing_follows_a_refusal_for_good() -> None:
     assert FORMER_STATES[STATES.LEAVING] == {STATES.PREPARE_LEAVING}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("state", "expected"),
     [
         (STATES.UNSUBSCRIBED, MemberState.UNJOINED),

@@ -5,6 +5,7 @@ from kdiag.lab.log.refusal import LogRefusedError
 from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import BatchHeader, Record
 from kdiag.wire.records.writer import write_batch
+from tiers.cases import for_each
 
 HEADERS = ((b"trace", b"1"),)
 
@@ -31,8 +32,8 @@ def test_a_reader_takes_the_magic_of_its_version() -> None:
     assert [magic_of_reader(version) for version in range(6)] == [0, 0, 1, 1, 2, 2]
 
 
-@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4"])
-@pytest.mark.parametrize("magic", [0, 1])
+@for_each("compression", ["none", "gzip", "snappy", "lz4"])
+@for_each("magic", [0, 1])
 def test_records_keep_their_offsets(magic: int, compression: str) -> None:
     """Those before the one asked for are left out; magic 0 has no timestamps."""
     data = written(5, compression=compression) + written(10, compression=compression)

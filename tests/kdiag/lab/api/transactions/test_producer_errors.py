@@ -1,10 +1,9 @@
-import pytest
-
 from kdiag.lab.api.transactions.producer_errors import produced_code, told_code
 from kdiag.wire.error_code import CODE_BY_NAME, error_name
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "version", "told"),
     [
         ("NONE", 3, "NONE"),

@@ -7,6 +7,7 @@ from kdiag.lab.coordinator.transaction.transaction_metadata import (
     TxnTransitMetadata,
 )
 from kdiag.lab.coordinator.transaction.transaction_state import STATE_BY_TEXT, TransactionState
+from tiers.cases import for_each
 
 COMMIT, ABORT = True, False
 LAST_EPOCH = 32_766
@@ -27,7 +28,7 @@ def ended(request: EndRequest, state: str, now: TxnTransitMetadata = NOW) -> str
     return "prepared" if is_prepared else "done"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("state", "commit", "abort"),
     [
         ("Ongoing", "prepared", "prepared"),
@@ -46,7 +47,7 @@ def test_a_client_of_before_may_ask_for_the_same_end_again(
     assert ended(OLD._replace(is_commit=ABORT), state) == abort
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("state", "epoch", "commit", "abort"),
     [
         ("Ongoing", 7, "prepared", "prepared"),

@@ -15,6 +15,7 @@ from kdiag.lab.coordinator.transaction.transaction_metadata import (
     TxnTransitMetadata,
 )
 from kdiag.lab.coordinator.transaction.transaction_state import TransactionState
+from tiers.cases import for_each
 
 NOW_MS = 1_000
 LAST_EPOCH = 32_766
@@ -92,8 +93,8 @@ def test_the_first_partitions_begin_a_transaction(state: State) -> None:
     assert known.now.partitions == ORDERS | {TxnPartition("goods", 3)}
 
 
-@pytest.mark.parametrize("prepared", [State.PREPARE_COMMIT, State.PREPARE_ABORT])
-@pytest.mark.parametrize(("version", "epoch"), [(0, 7), (2, 8)])
+@for_each("prepared", [State.PREPARE_COMMIT, State.PREPARE_ABORT])
+@for_each(("version", "epoch"), [(0, 7), (2, 8)])
 def test_an_end_is_prepared_and_completed(prepared: State, version: int, epoch: int) -> None:
     """It keeps its epoch, or has the next one for clients that know KIP-890."""
     known = ongoing()
@@ -116,8 +117,8 @@ def test_the_end_of_the_last_epoch_brings_another_producer_id() -> None:
     assert (known.now.previous_producer_id, known.now.next_producer_id) == (5, -1)
 
 
-@pytest.mark.parametrize("epoch", [7, LAST_EPOCH])
-@pytest.mark.parametrize("version", [0, 2])
+@for_each("epoch", [7, LAST_EPOCH])
+@for_each("version", [0, 2])
 def test_a_producer_is_fenced_by_the_next_epoch(epoch: int, version: int) -> None:
     """Also if it has the last: the coordinator keeps one for this."""
     known = ongoing(epoch, client_version=version)

@@ -1,5 +1,3 @@
-import pytest
-
 from kdiag.lab.coordinator.runtime.coordinator_record import RecordOrigin
 from kdiag.lab.coordinator.transaction.transaction_metadata import TxnPartition, TxnTransitMetadata
 from kdiag.lab.coordinator.transaction.transaction_shard import (
@@ -10,6 +8,7 @@ from kdiag.lab.coordinator.transaction.transaction_shard import (
 )
 from kdiag.lab.coordinator.transaction.transaction_state import TransactionState
 from kdiag.wire.internal.transaction_log import TransactionLogValue
+from tiers.cases import for_each
 
 ORIGIN = RecordOrigin(0)
 NOW = TxnTransitMetadata(
@@ -33,7 +32,7 @@ def shard(heard: list[str]) -> TransactionShard:
     )
 
 
-@pytest.mark.parametrize("state", TransactionState)
+@for_each("state", TransactionState)
 def test_a_record_says_all_that_has_to_be_known_again(state: TransactionState) -> None:
     """Whatever the state; one without a transaction has no partitions."""
     partitions = NOW.partitions if state is not TransactionState.EMPTY else frozenset()

@@ -1,6 +1,5 @@
-import pytest
-
 from kdiag.lab.coordinator.transaction.transaction_state import STATE_BY_TEXT, TransactionState
+from tiers.cases import for_each
 
 
 def test_states_have_kafkas_names_and_numbers() -> None:
@@ -12,7 +11,7 @@ def test_states_have_kafkas_names_and_numbers() -> None:
     assert [state.value for state in TransactionState] == list(range(8))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "after"),
     [
         ("Empty", {"Empty", "Ongoing", "PrepareAbort", "Dead"}),

@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 from kdiag.lab.fault.answers.told_addresses import TELLING, told_addresses
 from kdiag.wire import api_keys
 from kdiag.wire.api.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
@@ -13,11 +11,12 @@ from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
 from kdiag.wire.api.produce import NodeEndpoint, ProduceResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.schema import Struct, fields_of
+from tiers.cases import for_each
 
 PLACE: dict[str, Any] = {"node_id": 3, "host": "far", "port": 9092}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "response",
     [
         MetadataResponse(brokers=[MetadataResponseBroker(**PLACE)]),

@@ -9,6 +9,7 @@ from kdiag.wire.records.batch import RecordBatch
 from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import BatchHeader, Record, TimestampType
 from kdiag.wire.records.writer import write_batch
+from tiers.cases import for_each
 
 NOW_MS = 5000
 RETENTION_MS = 1000
@@ -131,8 +132,8 @@ def test_the_time_of_appending_is_kept() -> None:
     assert left.max_timestamp == 777
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("keeps_old", [True, False])
+@for_each("magic", [0, 1])
+@for_each("keeps_old", [True, False])
 def test_old_messages_keep_their_offsets(
     magic: int,
     keeps_old: bool,  # noqa: FBT001 - a parameter

@@ -1,8 +1,7 @@
 from pathlib import Path
 
-import pytest
-
 from kdiag.lab.log.files import names
+from tiers.cases import for_each
 
 
 def test_a_numbered_file_is_found_again_by_its_name() -> None:
@@ -13,7 +12,7 @@ def test_a_numbered_file_is_found_again_by_its_name() -> None:
     assert names.parse_numbered("00000000000000004711.index") == (4711, ".index", "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "4711.log",
@@ -30,7 +29,7 @@ def test_other_names_are_no_numbered_files(name: str) -> None:
     assert names.parse_numbered(name) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "expected"),
     [
         ("orders-3", ("orders", 3)),

@@ -14,6 +14,7 @@ from kdiag.wire.records.batch import RecordBatch
 from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import BatchHeader, ControlType, Record
 from kdiag.wire.records.writer import write_batch
+from tiers.cases import for_each
 
 LAST_SEQUENCE = (1 << 31) - 1
 
@@ -66,7 +67,7 @@ def test_the_next_sequence_is_taken(last: int, sequence: int) -> None:
     assert entry.last_sequence == last
 
 
-@pytest.mark.parametrize("sequence", [0, 1, 3, LAST_SEQUENCE])
+@for_each("sequence", [0, 1, 3, LAST_SEQUENCE])
 def test_a_gap_or_a_step_back_is_refused(sequence: int) -> None:
     """Batches are lost, or come in the wrong order."""
     with pytest.raises(LogRefusedError, match=f"OUT_OF_ORDER.* sequence {sequence} after 1"):

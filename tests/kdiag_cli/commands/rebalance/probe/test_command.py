@@ -1,9 +1,8 @@
-import pytest
-
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "why"),
     [
         (["--members", "2"], "--members"),

@@ -12,6 +12,7 @@ from kdiag_cli.commands.rebalance.probe.options import (
     read_causes,
     read_partitions,
 )
+from tiers.cases import for_each
 
 
 def test_each_member_has_three_partitions_unless_told() -> None:
@@ -29,7 +30,7 @@ def test_causes_come_in_the_order_in_which_they_are_provoked() -> None:
     assert read_causes(given) == [CauseKind.MEMBER_JOINED, CauseKind.MEMBER_LEFT]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("group", "protocols", "is_known", "why"),
     [
         ("orders", [], False, "members of orders would rebalance with each cause"),

@@ -2,9 +2,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from kdiag_cli.commands.report.page.kept_exchanges import KeptExchanges
+from tiers.cases import for_each
 
 
 def row(number: int, **changes: Any) -> dict[str, Any]:
@@ -43,7 +42,7 @@ def row(number: int, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wanted", "anchor"),
     [
         ({"api": "Fetch"}, "exchange-1"),

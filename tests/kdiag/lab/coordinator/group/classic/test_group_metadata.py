@@ -21,6 +21,7 @@ from kdiag.wire.api.join_group import JoinGroupResponse
 from kdiag.wire.api.sync_group import SyncGroupResponse
 from kdiag.wire.error_code import error_name
 from lab_ends.one_coordinator import subscription
+from tiers.cases import for_each
 
 EMPTY = ClassicGroupState.EMPTY
 PREPARING = ClassicGroupState.PREPARING_REBALANCE
@@ -58,13 +59,13 @@ def refusal_of(group: GroupMetadata, *arguments: object, **keywords: bool) -> st
     return ""
 
 
-@pytest.mark.parametrize("state", ClassicGroupState)
+@for_each("state", ClassicGroupState)
 def test_a_rebalance_begins_only_where_it_may(state: ClassicGroupState) -> None:
     """Not when one is prepared already, and not in a dead group."""
     assert new_group(state).can_rebalance is (state in {STABLE, COMPLETING, EMPTY})
 
 
-@pytest.mark.parametrize("state", ClassicGroupState)
+@for_each("state", ClassicGroupState)
 def test_a_group_may_die_in_every_state(state: ClassicGroupState) -> None:
     """But a dead one lives no more."""
     group = new_group(state)
@@ -74,7 +75,7 @@ def test_a_group_may_die_in_every_state(state: ClassicGroupState) -> None:
             group.transition_to(other)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "after"),
     [(EMPTY, COMPLETING), (EMPTY, STABLE), (PREPARING, STABLE), (STABLE, COMPLETING)],
 )
@@ -346,7 +347,7 @@ def test_a_member_may_commit_in_its_generation() -> None:
     assert refusal_of(group, "a", "one", 1, is_transactional=False) == "COORDINATOR_NOT_AVAILABLE"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("state", "delete", "offsets"),
     [
         (EMPTY, "", ""),

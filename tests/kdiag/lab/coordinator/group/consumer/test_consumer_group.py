@@ -18,6 +18,7 @@ from kdiag.lab.coordinator.group.consumer.consumer_member import (
     ConsumerGroupMember,
     ReconciliationState,
 )
+from tiers.cases import for_each
 
 
 def orders(*numbers: int) -> Partitions:
@@ -96,7 +97,7 @@ def test_most_members_choose_the_assignor() -> None:
     assert preferred_assignor(members[:1]) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("member_id", "epoch", "version", "is_transactional", "error"),
     [
         ("a", 5, 9, False, ""),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kdiag.lab.controller.refusal import RequestRefusedError
 from kdiag.lab.coordinator.group.consumer.topic_pattern import TopicPattern
+from tiers.cases import for_each
 
 GOOD = (
     "orders",
@@ -56,7 +57,7 @@ BAD = (
 )
 
 
-@pytest.mark.parametrize("text", GOOD)
+@for_each("text", GOOD)
 def test_a_pattern_matches_what_it_does_elsewhere(text: str) -> None:
     """The whole name has to match."""
     pattern = TopicPattern(text)
@@ -81,7 +82,7 @@ def test_a_pattern_matches_what_it_does_elsewhere(text: str) -> None:
         assert pattern.matches(name) is bool(re.fullmatch(text, name)), name
 
 
-@pytest.mark.parametrize("text", BAD)
+@for_each("text", BAD)
 def test_what_is_no_pattern_is_refused(text: str) -> None:
     """So is what would be too large."""
     with pytest.raises(RequestRefusedError, match="INVALID_REGULAR_EXPRESSION"):

@@ -10,6 +10,7 @@ from kdiag.lab.coordinator.group.offsets.committed_offset import (
 from kdiag.lab.coordinator.runtime.coordinator_record import write_records
 from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.internal import read_internal_record
+from tiers.cases import for_each
 
 
 @pytest.mark.parametrize(("expire_ms", "version", "epoch"), [(NO_EXPIRY, 3, 7), (2000, 1, -1)])
@@ -34,7 +35,7 @@ def test_a_tombstone_has_no_value() -> None:
     assert (tombstone.type, tombstone.value) == ("OffsetCommit", None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expire_ms", "base_ms", "now_ms", "is_expired"),
     [
         (NO_EXPIRY, 1000, 1999, False),
