@@ -36,6 +36,7 @@ from recordings.hard_captures import (
     write,
 )
 from recordings.wrapped_captures import TENANTS, WRAPPED
+from tiers.cases import for_each
 from tiers.sampling import IS_EXHAUSTIVE
 
 ENCRYPTED = [("tls12_aiokafka", "TLS 1.2"), ("tls13_kafkapython", "TLS 1.3")]
@@ -69,7 +70,7 @@ def counted(exchanges: list[Exchange]) -> tuple[int, int, int]:
     return whole, len(frames) - whole, len(unmatched)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "expected"),
     [pytest.param(make, expected, id=name) for name, (make, expected) in CASES.items()],
 )
@@ -96,7 +97,7 @@ def test_duplicates_are_counted(tmp_path: Path) -> None:
     assert seen.duplicates == segments + 6
 
 
-@pytest.mark.parametrize("name", WRAPPED)
+@for_each("name", WRAPPED)
 def test_what_carries_the_packets_changes_nothing(name: str, tmp_path: Path) -> None:
     """Link types, tunnels, fragments and file formats give the same twelve messages."""
     path = tmp_path / "case"
@@ -111,8 +112,8 @@ def test_what_carries_the_packets_changes_nothing(name: str, tmp_path: Path) -> 
     assert ends == inside
 
 
-@pytest.mark.parametrize(("options", "times"), [((), 1), (("--separate-networks",), 2)])
-@pytest.mark.parametrize("tenants", TENANTS)
+@for_each(("options", "times"), [((), 1), (("--separate-networks",), 2)])
+@for_each("tenants", TENANTS)
 def test_tenants_with_the_same_addresses_are_told_apart_where_asked_for(
     tenants: str, options: tuple[str, ...], times: int, tmp_path: Path
 ) -> None:
@@ -214,7 +215,7 @@ CODECS = [
 ]
 
 
-@pytest.mark.parametrize(("codec", "form"), CODECS)
+@for_each(("codec", "form"), CODECS)
 def test_two_hundred_records_come_out_of_every_codec(codec: str, form: str, tmp_path: Path) -> None:
     """Each with its offset, key and value."""
     records = [Record(n, key=b"%d" % n, value=b"value of %d" % n) for n in range(200)]

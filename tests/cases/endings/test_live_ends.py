@@ -97,8 +97,8 @@ ATTEMPTS: Final = 4
 SOON: Final = [each for each in ENDS if each not in MUTE]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("end", SOON)
+@for_each("command", COMMANDS)
+@for_each("end", SOON)
 def test_a_server_that_is_of_no_use_is_told_in_one_line(
     end: str, command: str, folder: Path
 ) -> None:
@@ -152,7 +152,7 @@ def test_a_cluster_without_brokers_is_told(command: str) -> None:
     assert "the cluster names no broker" in complaint(done)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@for_each("command", COMMANDS)
 def test_an_unknown_host_is_told_in_one_line(command: str, folder: Path) -> None:
     """A name of the domain that is kept for that."""
     done = kdiag(*command.split(), "-b", "no-such-host.invalid:9092", "--timeout", "2s")

@@ -7,9 +7,8 @@ acks.pcap stands for that capture, TMP for the folder; nobody listens on port 1.
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from programs.complaint import assert_refused
+from tiers.cases import for_each
 
 LIVE: Final = (
     ("check", "bootstrap.servers (not set): give -b HOST:PORT"),
@@ -302,7 +301,7 @@ LIVE: Final = (
 )
 
 
-@pytest.mark.parametrize(("line", "words"), LIVE, ids=[line for line, _ in LIVE])
+@for_each(("line", "words"), LIVE, ids=[line for line, _ in LIVE])
 def test_wrong_usage_is_told_in_one_line(line: str, words: str, folder: Path) -> None:
     """On stderr; the program has done nothing."""
     assert_refused(line, words, folder)

@@ -18,6 +18,7 @@ from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pcap.files.window import open_window
 from kdiag.pcap.reader import CaptureReader, Source, read_blocks
 from recordings.capture_writer import NS_PER_S, Packet, Section, savefile, tcp_frame
+from tiers.cases import for_each
 from tiers.sampling import IS_EXHAUSTIVE
 
 
@@ -136,7 +137,7 @@ def test_a_damaged_file_in_a_folder_is_not_passed_over(tmp_path: Path) -> None:
         CaptureReader([tmp_path])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "hint"),
     [
         (b"", "is empty"),
@@ -241,8 +242,8 @@ def test_segments_come_in_blocks_of_bounded_size() -> None:
     assert reader.packets == 500
 
 
-@pytest.mark.parametrize("nano", [False, True])
-@pytest.mark.parametrize("endianness", ["<", ">"])
+@for_each("nano", [False, True])
+@for_each("endianness", ["<", ">"])
 def test_files_that_scapy_writes_are_read(tmp_path: Path, nano: bool, endianness: str) -> None:  # noqa: FBT001
     """Both formats, as another program writes them."""
     frames = []

@@ -78,7 +78,7 @@ def test_anything_else_is_refused_with_the_forms_that_there_are(text: str) -> No
         parse_destination(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "ids"),
     [
         ("3", [3]),
@@ -117,7 +117,7 @@ def test_a_bootstrap_server_is_the_broker_that_advertises_its_address(
         assert broker_id(client, node_id) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "why", "error"),
     [
         ("7", "the cluster has no broker 7; it has 1, 2, 3", None),

@@ -13,6 +13,7 @@ from kdiag.report.uri import (
     resolve,
     state_of,
 )
+from tiers.cases import for_each
 
 
 def test_a_path_and_a_uri_are_the_same_file(tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ def test_a_folder_stands_for_the_files_in_it(tmp_path: Path) -> None:
     assert found == [("/folder/a", True), ("/folder/b", True), ("/c", False)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "found"),
     [
         ("*.pcap", ["a.pcap", "b.pcap"]),

@@ -2,10 +2,9 @@ import json
 import os
 from pathlib import Path
 
-import pytest
-
 from folders import CAPTURES
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 SASL = CAPTURES / "sasl_plain.pcap"
 GROUP = CAPTURES / "produce_consume_group.pcap"
@@ -25,7 +24,7 @@ def test_a_line_tells_what_was_written_and_masked(tmp_path: Path) -> None:
     assert told == kdiag("decode", SASL, "--summary").out
 
 
-@pytest.mark.parametrize("form", [("--summary",), ("-o", "jsonl"), ("-o", "json"), ("-o", "csv")])
+@for_each("form", [("--summary",), ("-o", "jsonl"), ("-o", "json"), ("-o", "csv")])
 def test_options_choose_the_connections(form: tuple[str, ...], tmp_path: Path) -> None:
     """Those with a chosen exchange; all their exchanges come along."""
     done = kdiag("decode", GROUP, "--api", "Produce", *form, "--write", tmp_path / "out.pcap")

@@ -21,6 +21,7 @@ from kdiag_cli.options.completion import (
 )
 from scripted_kafka.scripted_broker import HOLD
 from scripted_kafka.scripted_cluster import ScriptedCluster
+from tiers.cases import for_each
 
 PARTITIONS = [MetadataResponsePartition(partition_index=each, leader_id=1) for each in range(2)]
 
@@ -64,7 +65,7 @@ def test_topics_are_offered_without_kafkas_own(cluster: ScriptedCluster) -> None
         assert "__consumer_offsets" in complete_topics(context, "_")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("incomplete", "offered"),
     [
         ("", ["any", "all", "controller", "bootstrap", "coordinator:", "leader:"]),

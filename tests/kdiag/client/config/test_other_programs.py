@@ -4,6 +4,7 @@ import pytest
 
 from kdiag.client.config.other_programs import ImportedProfile, read_other_file
 from kdiag.errors import ConfigError
+from tiers.cases import for_each
 
 KCL = """\
 seed_brokers = ["a:9092", "b:9092"]
@@ -117,7 +118,7 @@ def test_files_of_settings_become_profiles_by_their_name(tmp_path: Path) -> None
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "text", "why"),
     [
         ("a.yaml", "x: 1\n", "expected `contexts`"),

@@ -142,7 +142,7 @@ def test_a_kcat_file_may_have_any_name(tmp_path: Path) -> None:
     assert plain(read_settings_file(file)) == [("sasl.password", "ab")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "why"),
     [
         ("nothing", "No such file"),

@@ -11,6 +11,7 @@ from kdiag.lab.controller.cluster_image import (
 )
 from kdiag.lab.controller.state_file import FILE_NAME, make_folder, read_state, write_state
 from kdiag.lab.log.refusal import LogFileError
+from tiers.cases import for_each
 
 TOPIC = TopicImage(
     "orders", bytes(range(16)), (PartitionRegistration((2, 1), (1,), 1, 3, 7),), {"flush.ms": "1"}
@@ -36,7 +37,7 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read.broker_configs == {"": {"a": "b"}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "why"),
     [
         (b"", "not the state of a lab"),

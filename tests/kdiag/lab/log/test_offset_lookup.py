@@ -13,6 +13,7 @@ from kdiag.wire.records.compression import crc32c
 from kdiag.wire.records.record import BatchHeader, Record, TimestampType
 from kdiag.wire.records.writer import write_batch
 from made_values.log_maker import NOW_MS, fill, open_log, produced
+from tiers.cases import for_each
 
 SMALL = LogConfig(segment_bytes=500, index_interval_bytes=100)
 
@@ -24,7 +25,7 @@ def filled(folder: Path, count: int = 20) -> PartitionLog:
     return log
 
 
-@pytest.mark.parametrize("at", range(20))
+@for_each("at", range(20))
 def test_the_first_record_that_is_not_older_is_found(tmp_path: Path, at: int) -> None:
     """With its epoch, in whatever segment."""
     assert find_offset(filled(tmp_path), NOW_MS + at) == TimestampAndOffset(NOW_MS + at, at, 0)

@@ -10,6 +10,7 @@ from confluent_kafka import admin as foreign_admin
 from kdiag.lab.broker.lab_cluster import LabCluster
 from lab_ends.secure_lab import PASSWORD, USER
 from programs.kdiag_program import Done, kdiag
+from tiers.cases import for_each
 
 DEADLINE_S = 30
 LOGINS = [
@@ -76,9 +77,7 @@ def foreign(certificates: Path, lab: LabCluster, protocol: str, mechanism: str) 
     return found
 
 
-@pytest.mark.parametrize(
-    ("protocol", "mechanism"), [("PLAINTEXT", ""), ("SSL", ""), *LOGINS], ids=str
-)
+@for_each(("protocol", "mechanism"), [("PLAINTEXT", ""), ("SSL", ""), *LOGINS], ids=str)
 def test_kdiag_is_let_in(
     lab: LabCluster, certificates: Path, protocol: str, mechanism: str
 ) -> None:
@@ -89,7 +88,7 @@ def test_kdiag_is_let_in(
     assert broker["port"] == lab.nodes[0].ports[protocol]
 
 
-@pytest.mark.parametrize(("protocol", "mechanism"), [("SSL", ""), *LOGINS[:4], LOGINS[-1]], ids=str)
+@for_each(("protocol", "mechanism"), [("SSL", ""), *LOGINS[:4], LOGINS[-1]], ids=str)
 def test_librdkafka_is_let_in(
     lab: LabCluster, certificates: Path, protocol: str, mechanism: str
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from delays.delayed_path import Buffers, DelayedPath
 from kdiag.net.tcp.tcp_info import SocketFacts, read_socket_facts, with_tcp_info
+from tiers.cases import for_each
 
 MS = 1_000_000
 KIB = 1024
@@ -90,7 +91,7 @@ def test_what_is_no_socket_is_refused() -> None:
         read_socket_facts(file.fileno())
 
 
-@pytest.mark.parametrize("size", range(0, 281, 4))
+@for_each("size", range(0, 281, 4))
 def test_an_older_kernel_tells_what_it_knows(
     ends: tuple[socket.socket, socket.socket], size: int
 ) -> None:

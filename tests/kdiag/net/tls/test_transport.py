@@ -21,6 +21,7 @@ from secure_ends.tls_sockets import (
     read_all,
     server_side,
 )
+from tiers.cases import for_each
 
 VERSIONS = ("TLSv1.2", "TLSv1.3")
 LARGE = bytes(range(256)) * (1 << 15)
@@ -135,7 +136,7 @@ def test_a_network_that_carries_single_bytes_is_slow_but_harmless(version: str) 
         assert received == b"hello"
 
 
-@pytest.mark.parametrize("buffer_bytes", [4096, 1 << 20])
+@for_each("buffer_bytes", [4096, 1 << 20])
 def test_a_large_write_goes_in_pieces_that_the_socket_takes(ends: Ends, buffer_bytes: int) -> None:
     """What was taken is counted in plaintext, and nothing is lost or doubled."""
     ends.sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer_bytes)

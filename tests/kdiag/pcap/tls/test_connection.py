@@ -16,6 +16,7 @@ from kdiag.pcap.tls.keylog import KeyLog
 from recordings.tls_capture import Stretch, connections, feed_all, joined
 from secure_ends.tls_pair import HOST, NO_ENCRYPT_THEN_MAC, Talk, make_peers
 from secure_ends.tls_server import tls_server
+from tiers.cases import for_each
 
 HERE = TLS_CAPTURES
 SAID = [
@@ -129,7 +130,7 @@ def test_a_client_that_does_not_speak_tls_is_told_from_a_server_that_does(
         assert connection.facts.notes == ["the client does not speak TLS"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "suite",
     [
         "ECDHE-RSA-AES128-GCM-SHA256",
@@ -143,7 +144,7 @@ def test_a_client_that_does_not_speak_tls_is_told_from_a_server_that_does(
         "ECDHE-RSA-AES256-SHA384",
     ],
 )
-@pytest.mark.parametrize("options", [0, NO_ENCRYPT_THEN_MAC])
+@for_each("options", [0, NO_ENCRYPT_THEN_MAC])
 def test_suites_of_tls_1_2_decrypt(tmp_path: Path, suite: str, options: int) -> None:
     """GCM, CCM, ChaCha20 and CBC, the latter with its MAC inside or outside."""
     peers = make_peers(tmp_path, version=VERSIONS[0], ciphers=f"{suite}:@SECLEVEL=0")

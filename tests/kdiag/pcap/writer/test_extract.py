@@ -23,6 +23,7 @@ from recordings.capture_writer import Section
 from recordings.exchange_maker import request_bytes, response_bytes
 from recordings.hard_captures import Talk, produce, produced, sized, write
 from recordings.wrapped_captures import fragmented
+from tiers.cases import for_each
 
 REFERENCE = Path(os.environ.get("KDIAG_REFERENCE", "/nowhere"), "captures")
 RECORDED = [*sorted(CAPTURES.glob("*.pcap")), *sorted(REFERENCE.glob("*.pcap*"))]
@@ -124,7 +125,7 @@ def extracted(packets: Sequence[Packet], folder: Path) -> tuple[Reading, Extract
     return reading, counts, (folder / "out.pcap").read_bytes()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "file",
     [
         file

@@ -28,6 +28,7 @@ from kdiag.pipeline.dataframes.source import (
     reader_of,
 )
 from pyspark_kdiag import DefaultSource
+from tiers.cases import for_each
 
 CAPTURE = str(CAPTURES / "rebalance.pcap")
 
@@ -59,7 +60,7 @@ def test_only_the_wanted_columns_are_made(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.msgpack"))) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "times"),
     [
         (lambda at: [GreaterThan(("time_ns",), at)], (1, None)),

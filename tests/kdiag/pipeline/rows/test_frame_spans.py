@@ -1,7 +1,5 @@
 from pathlib import Path
 
-import pytest
-
 from folders import CAPTURES
 from kdiag.exchange.model import Exchange
 from kdiag.pcap.decoder import CaptureDecoder
@@ -57,7 +55,7 @@ def test_nearly_all_frames_have_places_and_lie_there(file: Path) -> None:
     assert len(with_spans) > 0.9 * len(found)
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@for_each("name", sorted(CASES))
 def test_what_is_not_the_frame_has_no_place(name: str, tmp_path: Path) -> None:
     """Loss, repetition and disorder: what has a span lies there, to the last byte."""
     file = write(CASES[name][0](), tmp_path / "hard.pcap")
@@ -65,7 +63,7 @@ def test_what_is_not_the_frame_has_no_place(name: str, tmp_path: Path) -> None:
     assert all(data in (None, frame.data) for frame, data in frames_and_spans(file, 1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "every packet twice",

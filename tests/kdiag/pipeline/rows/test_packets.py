@@ -11,6 +11,7 @@ from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.split import walk
 from kdiag.pipeline.rows.packets import PACKETS, PacketRows, RowSegments
 from recordings.wrapped_captures import TENANTS
+from tiers.cases import for_each
 
 
 def read(file: Path) -> tuple[CaptureReader, list[SegmentBatch]]:
@@ -63,7 +64,7 @@ def test_both_directions_have_the_same_key() -> None:
     assert len(set(ends)) < len(set(zip(batch.source, batch.destination, strict=True)))
 
 
-@pytest.mark.parametrize("tenants", TENANTS)
+@for_each("tenants", TENANTS)
 def test_networks_that_are_told_apart_stay_apart(tenants: str, tmp_path: Path) -> None:
     """The keys of tenants' connections differ, also where the rows are read again."""
     file = tmp_path / "tenants.pcap"

@@ -77,7 +77,7 @@ def test_an_assignor_that_nobody_has_is_refused(
         variants_of(protocols, assignors)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("protocol", "properties", "times_ms"),
     [
         (CLASSIC, [], (900, 300, 1000)),

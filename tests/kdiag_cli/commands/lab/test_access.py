@@ -17,13 +17,14 @@ from kdiag_cli.commands.lab.access import (
 )
 from kdiag_cli.commands.lab.options import LabListener, LabOptions
 from programs.kdiag_program import kdiag
+from tiers.cases import for_each
 
 OPTIONS = LabOptions((), "127.0.0.1", 0, None, "4.3", is_json=False)
 HARD = 'p\\ss"w=\u00f6rd'
 
 
-@pytest.mark.parametrize("client_auth", ["none", "required"])
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512", "OAUTHBEARER"])
+@for_each("client_auth", ["none", "required"])
+@for_each("mechanism", ["PLAIN", "SCRAM-SHA-512", "OAUTHBEARER"])
 def test_whoever_has_the_files_gets_in(tmp_path: Path, client_auth: str, mechanism: str) -> None:
     """By every listener; passwords may be anything."""
     users = tmp_path / "users.txt"

@@ -7,11 +7,12 @@ import pytest
 from folders import CAPTURES
 from kdiag_cli.exit_code import ExitCode
 from programs.kdiag_program import kdiag, kdiag_in_turns
+from tiers.cases import for_each
 
 NEEDS_SPARK = pytest.mark.skipif(not find_spec("pyspark"), reason="PySpark is not installed")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("option", "value", "why"),
     [
         ("--from", "yesterday", "'yesterday' is not a moment"),

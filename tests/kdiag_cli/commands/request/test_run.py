@@ -21,6 +21,7 @@ from programs.kdiag_program import kdiag as run_kdiag
 from scripted_kafka.coordinating_cluster import coordinating_cluster
 from scripted_kafka.scripted_broker import CLOSE, offering
 from scripted_kafka.scripted_cluster import ScriptedCluster
+from tiers.cases import for_each
 
 TOPICS = '{"topics": [{"name": "orders", "numPartitions": 1, "replicationFactor": 1}]}'
 
@@ -194,7 +195,7 @@ def test_the_bytes_are_those_that_crossed_the_wire(cluster: ScriptedCluster) -> 
     assert bytes.fromhex(only["request_bytes"]).endswith(received.body)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "code"),
     [
         ("TOPIC_ALREADY_EXISTS", 1),

@@ -18,6 +18,7 @@ from kdiag.errors import AuthorizationError, GroupError, UnsupportedVersionError
 from scripted_kafka.assigning_cluster import BEAT, AssigningCluster, beaten
 from scripted_kafka.member_cluster import HOUR, in_turn
 from scripted_kafka.scripted_broker import CLOSE, HOLD, offering
+from tiers.cases import for_each
 
 STATES = ConsumerMemberState
 
@@ -87,7 +88,7 @@ def test_after_a_lost_answer_everything_is_said_again(
     assert again.member_epoch == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "why"),
     [
         ("INVALID_REQUEST", "the broker says: No."),

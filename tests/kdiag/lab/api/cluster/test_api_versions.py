@@ -1,11 +1,10 @@
-import pytest
-
 from kdiag.lab.broker.lab_cluster import LabCluster
 from kdiag.wire import api_keys
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import Versions
 from lab_ends.lab_client import LabClient
+from tiers.cases import for_each
 
 SOFTWARE = {"client_software_name": "kdiag", "client_software_version": "1.0"}
 
@@ -15,7 +14,7 @@ def ask(client: LabClient, version: int, **fields: str | int) -> ApiVersionsResp
     return client.ask(ApiVersionsRequest(**SOFTWARE, **fields), ApiVersionsResponse, version)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("version", range(5))
+@for_each("version", range(5))
 def test_exactly_what_the_node_speaks_is_told(
     lab: LabCluster, client: LabClient, version: int
 ) -> None:
@@ -38,7 +37,7 @@ def test_the_software_of_a_client_is_recorded(lab: LabCluster, client: LabClient
     assert lab.nodes[0].processor.selector.metrics.connections_by_client == {("kdiag", "1.0"): 1}
 
 
-@pytest.mark.parametrize("name", ["", "-kdiag", "kd iag", "kdiag\n"])
+@for_each("name", ["", "-kdiag", "kd iag", "kdiag\n"])
 def test_a_name_that_no_software_has_is_refused(client: LabClient, name: str) -> None:
     """It could be anything in a log or a metric."""
     request = ApiVersionsRequest(client_software_name=name, client_software_version="1")

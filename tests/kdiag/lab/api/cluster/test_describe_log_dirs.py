@@ -1,5 +1,3 @@
-import pytest
-
 from kdiag.clock import SystemClock
 from kdiag.lab.broker.lab_cluster import LabCluster
 from kdiag.lab.broker.seed_records import seed_records
@@ -10,6 +8,7 @@ from kdiag.wire.api.describe_log_dirs import (
     DescribeLogDirsResult,
 )
 from lab_ends.lab_client import LabClient
+from tiers.cases import for_each
 
 
 def ask(
@@ -21,7 +20,7 @@ def ask(
     return result
 
 
-@pytest.mark.parametrize("version", range(1, 6))
+@for_each("version", range(1, 6))
 def test_sizes_are_told(lab: LabCluster, client: LabClient, version: int) -> None:
     """Those of the files, and from version 4 on how large the disk is."""
     seed_records(lab, 100, SystemClock())

@@ -1,5 +1,3 @@
-import pytest
-
 from kdiag.lab.broker.lab_cluster import LabCluster, LabSettings
 from kdiag.lab.controller.quorum_controller import NewTopic
 from kdiag.wire.api.metadata import (
@@ -10,6 +8,7 @@ from kdiag.wire.api.metadata import (
 )
 from kdiag.wire.error_code import error_name
 from lab_ends.lab_client import LabClient
+from tiers.cases import for_each
 
 
 def topics_of(
@@ -22,7 +21,7 @@ def topics_of(
     return client.ask(request, MetadataResponse, version).topics
 
 
-@pytest.mark.parametrize("version", range(14))
+@for_each("version", range(14))
 def test_brokers_and_topics_are_told_in_every_version(
     lab: LabCluster, client: LabClient, version: int
 ) -> None:

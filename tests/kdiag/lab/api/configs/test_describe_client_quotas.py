@@ -7,6 +7,7 @@ from kdiag.wire.api.describe_client_quotas import (
 )
 from kdiag.wire.error_code import error_name
 from lab_ends.lab_client import LabClient
+from tiers.cases import for_each
 
 
 def ask(client: LabClient, *components: ComponentData) -> DescribeClientQuotasResponse:
@@ -31,7 +32,7 @@ def test_there_are_none(client: LabClient, components: tuple[ComponentData, ...]
     assert (error_name(response.error_code), response.entries) == ("NONE", [])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("components", "error"),
     [
         ((part(""),), "INVALID_REQUEST"),

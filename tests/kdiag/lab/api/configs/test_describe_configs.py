@@ -9,6 +9,7 @@ from kdiag.wire.api.describe_configs import (
 )
 from kdiag.wire.error_code import error_name
 from lab_ends.lab_client import LabClient
+from tiers.cases import for_each
 
 TOPIC = 2
 BROKER = 4
@@ -28,7 +29,7 @@ def describe(
     return client.ask(request, DescribeConfigsResponse, version).results[0]
 
 
-@pytest.mark.parametrize("version", range(1, 5))
+@for_each("version", range(1, 5))
 def test_settings_of_a_topic_are_told_with_their_sources(
     lab: LabCluster, client: LabClient, version: int
 ) -> None:

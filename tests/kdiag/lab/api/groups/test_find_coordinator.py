@@ -10,6 +10,7 @@ from kdiag.wire.api.find_coordinator import (
 )
 from kdiag.wire.error_code import error_name
 from lab_ends.lab_client import LabClient
+from tiers.cases import for_each
 
 
 def found(client: LabClient, version: int, *keys: str, key_type: int = 0) -> list[Coordinator]:
@@ -31,7 +32,7 @@ def found(client: LabClient, version: int, *keys: str, key_type: int = 0) -> lis
     ]
 
 
-@pytest.mark.parametrize("version", range(7))
+@for_each("version", range(7))
 def test_the_coordinator_of_a_group_is_told(
     lab: LabCluster, client: LabClient, version: int
 ) -> None:

@@ -13,6 +13,7 @@ from kdiag.wire.error_code import error_name
 from lab_ends.lab_client import LabClient
 from lab_ends.one_node import NOW_MS, batch
 from lab_ends.requests import produce_request
+from tiers.cases import for_each
 
 
 def find(
@@ -32,7 +33,7 @@ def _records(client: LabClient) -> None:
         client.ask(produce_request("orders", 0, batch(2, timestamp)), ProduceResponse, 9)
 
 
-@pytest.mark.parametrize("version", range(1, 12))
+@for_each("version", range(1, 12))
 def test_ends_and_times_are_found_in_every_version(client: LabClient, version: int) -> None:
     """The first record that is not older than a time; none beyond the newest."""
     assert find(client, -2, version).offset == 0
@@ -42,9 +43,7 @@ def test_ends_and_times_are_found_in_every_version(client: LabClient, version: i
     assert find(client, NOW_MS + 1001, version).offset == -1
 
 
-@pytest.mark.parametrize(
-    ("place", "first", "offset"), [(-3, 7, 2), (-4, 8, 0), (-5, 9, -1), (-6, 11, -1)]
-)
+@for_each(("place", "first", "offset"), [(-3, 7, 2), (-4, 8, 0), (-5, 9, -1), (-6, 11, -1)])
 def test_a_place_is_known_from_some_version_on(
     client: LabClient, place: int, first: int, offset: int
 ) -> None:

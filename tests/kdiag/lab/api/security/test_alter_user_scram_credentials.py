@@ -1,5 +1,3 @@
-import pytest
-
 from kdiag.lab.broker.lab_cluster import LabCluster
 from kdiag.wire.api.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -9,6 +7,7 @@ from kdiag.wire.api.alter_user_scram_credentials import ScramCredentialDeletion 
 from kdiag.wire.api.alter_user_scram_credentials import ScramCredentialUpsertion as Upsertion
 from kdiag.wire.error_code import error_name
 from lab_ends.lab_client import LabClient
+from tiers.cases import for_each
 
 
 def change(client: LabClient, *changes: Deletion | Upsertion) -> list[str]:
@@ -35,7 +34,7 @@ def test_credentials_are_set_and_removed(lab: LabCluster, client: LabClient) -> 
     assert users.scram_users() == {}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "error"),
     [
         (upsertion(""), "UNACCEPTABLE_CREDENTIAL"),

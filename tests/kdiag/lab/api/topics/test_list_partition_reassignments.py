@@ -1,5 +1,3 @@
-import pytest
-
 from kdiag.lab.broker.lab_cluster import LabCluster
 from kdiag.lab.controller.cluster_image import BrokerRegistration
 from kdiag.wire.api.list_partition_reassignments import (
@@ -8,9 +6,10 @@ from kdiag.wire.api.list_partition_reassignments import (
     ListPartitionReassignmentsTopics,
 )
 from lab_ends.lab_client import LabClient
+from tiers.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "count"),
     [
         (None, 1),

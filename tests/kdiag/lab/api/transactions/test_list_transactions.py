@@ -5,6 +5,7 @@ from kdiag.lab.coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from kdiag.wire.api.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from kdiag.wire.error_code import error_name
 from lab_ends.transacting_client import NAME, TransactingClient
+from tiers.cases import for_each
 
 
 def listed(
@@ -18,7 +19,7 @@ def listed(
     return [each.transactional_id for each in response.transaction_states]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("request_of", "version", "count"),
     [
         ({}, 0, 1),

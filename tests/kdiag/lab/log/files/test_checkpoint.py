@@ -6,6 +6,7 @@ import pytest
 
 from kdiag.lab.log.files import checkpoint
 from kdiag.lab.log.refusal import LogFileError
+from tiers.cases import for_each
 
 
 def test_offsets_are_written_as_kafka_writes_them(tmp_path: Path) -> None:
@@ -33,7 +34,7 @@ def test_epochs_keep_their_order(tmp_path: Path) -> None:
     assert checkpoint.read_epochs(path) == entries
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "0\n",

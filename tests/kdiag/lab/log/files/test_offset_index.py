@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kdiag.lab.log.files.offset_index import OffsetIndex, OffsetPosition
 from kdiag.lab.log.refusal import LogFileError
+from tiers.cases import for_each
 
 
 def index_of(folder: Path, *entries: tuple[int, int], base_offset: int = 45) -> OffsetIndex:
@@ -67,7 +68,7 @@ def test_truncation_keeps_what_is_before_an_offset(tmp_path: Path) -> None:
     assert len(index_of(tmp_path)) == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     "entries", [[(5, 10), (5, 20)], [(5, 10), (6, 10)], [(5, 10), (4, 20)], [(5, 100)], [(-1, 5)]]
 )
 def test_entries_that_do_not_ascend_within_the_log_are_damage(

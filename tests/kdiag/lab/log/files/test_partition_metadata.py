@@ -6,6 +6,7 @@ import pytest
 
 from kdiag.lab.log.files.partition_metadata import FILE_NAME, read_topic_id, write_topic_id
 from kdiag.lab.log.refusal import LogFileError
+from tiers.cases import for_each
 
 TOPIC_ID = bytes(range(16))
 
@@ -19,7 +20,7 @@ def test_a_topic_id_is_written_as_kafka_writes_it(tmp_path: Path) -> None:
     assert read_topic_id(tmp_path) == TOPIC_ID
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",
