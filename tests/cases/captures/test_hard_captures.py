@@ -231,7 +231,7 @@ def test_two_hundred_records_come_out_of_every_codec(codec: str, form: str, tmp_
     ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("codec", "form"), CODECS)
 def test_ten_megabytes_in_one_batch_come_out_whole(codec: str, form: str, tmp_path: Path) -> None:
     """A record of 10 MB crosses the wire in every codec and comes out as it was."""

@@ -115,36 +115,41 @@ def test_a_table_of_an_earlier_release_lacks_columns() -> None:
 SECRET = "nobody may read this"
 
 
-@pytest.mark.sampled(20)
-@pytest.mark.parametrize("is_folder", [False, True])
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT * FROM read_text('{file}')",
-        "SELECT * FROM read_csv('{file}')",
-        "SELECT * FROM '{file}'",
-        "SELECT * FROM glob('{parent}/*')",
-        "SELECT * FROM read_blob('{tables}/../secret.csv')",
-        "SELECT * FROM read_csv('{tables}/secret.csv')",
-        "SELECT * FROM read_csv('{tables}/*.csv')",
-        "SELECT * FROM enable_logging(storage = 'file', storage_config = {{'path': '{parent}'}})",
-        "SELECT * FROM local_variable",
-        "COPY exchanges TO '{parent}/out.csv'",
-        "COPY exchanges TO '{tables}/exchanges.parquet'",
-        "EXPORT DATABASE '{parent}/out'",
-        "ATTACH '{parent}/out.db'",
-        "INSTALL httpfs",
-        "LOAD httpfs",
-        "SET enable_external_access = true",
-        "RESET lock_configuration",
-        "DROP VIEW exchanges",
-        "CREATE TABLE mine AS SELECT 1",
-        "CALL pragma_version()",
-    ],
+def refusal(database: Database, sql: str) -> str | None:
+    """Return why a question is refused; None if it is not."""
+    try:
+        ask(database, sql)
+    except ReportError as error:
+        return str(error)
+    return None
+
+
+FORBIDDEN = (
+    "SELECT * FROM read_text('{file}')",
+    "SELECT * FROM read_csv('{file}')",
+    "SELECT * FROM '{file}'",
+    "SELECT * FROM glob('{parent}/*')",
+    "SELECT * FROM read_blob('{tables}/../secret.csv')",
+    "SELECT * FROM read_csv('{tables}/secret.csv')",
+    "SELECT * FROM read_csv('{tables}/*.csv')",
+    "SELECT * FROM enable_logging(storage = 'file', storage_config = {{'path': '{parent}'}})",
+    "SELECT * FROM local_variable",
+    "COPY exchanges TO '{parent}/out.csv'",
+    "COPY exchanges TO '{tables}/exchanges.parquet'",
+    "EXPORT DATABASE '{parent}/out'",
+    "ATTACH '{parent}/out.db'",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "SET enable_external_access = true",
+    "RESET lock_configuration",
+    "DROP VIEW exchanges",
+    "CREATE TABLE mine AS SELECT 1",
+    "CALL pragma_version()",
 )
-def test_a_question_reads_the_tables_and_nothing_else(
-    sql: str, tmp_path: Path, *, is_folder: bool
-) -> None:
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_question_reads_the_tables_and_nothing_else(tmp_path: Path, *, is_folder: bool) -> None:
     """No file, no variable of the program, no extension, no setting; and it writes nothing."""
     local_variable = pa.table({"secret": [SECRET]})
     tables = write(tmp_path / "tables")
@@ -152,14 +157,15 @@ def test_a_question_reads_the_tables_and_nothing_else(
     for each in (file, tables / "secret.csv"):
         each.write_text(SECRET)
     before = sorted(tmp_path.rglob("*")), (tables / "exchanges.parquet").read_bytes()
-    text = sql.format(file=file, parent=tmp_path, tables=tables)
     with open_folder(tables) if is_folder else open_tables(TABLES) as database:
-        with pytest.raises(ReportError) as raised:
-            ask(database, text)
-        assert SECRET not in str(raised.value)
-        assert ask(database, "SELECT count(*) FROM exchanges") == [(32,)]
+        for sql in FORBIDDEN:
+            why = refusal(database, sql.format(file=file, parent=tmp_path, tables=tables))
+            assert why is not None, sql
+            assert SECRET not in why, sql
+            assert ask(database, "SELECT count(*) FROM exchanges") == [(32,)], sql
+            after = sorted(tmp_path.rglob("*")), (tables / "exchanges.parquet").read_bytes()
+            assert after == before, sql
 
-    assert before == (sorted(tmp_path.rglob("*")), (tables / "exchanges.parquet").read_bytes())
     assert local_variable.num_rows == 1
 
 

@@ -5,6 +5,7 @@ import pytest
 from pyarrow import parquet
 
 from kdiag.errors import ReportError
+from kdiag.report import record_file
 from kdiag.report.record_file import SCHEMA, RecordFile, RecordRows
 
 ROWS = RecordRows(
@@ -52,18 +53,19 @@ def test_a_record_is_a_row(tmp_path: Path) -> None:
     assert second["control"] == "COMMIT"
 
 
-def test_many_records_make_several_groups(tmp_path: Path) -> None:
+def test_many_records_make_several_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that memory does not grow with the file."""
+    monkeypatch.setattr(record_file, "_GROUP_ROWS", 1000)
     file = tmp_path / "orders.parquet"
     records = RecordFile(file)
     many = ROWS._replace(
         leader_epoch=-1,
-        offsets=range(60_000),
-        timestamps=range(60_000),
-        keys=[None] * 60_000,
-        values=[b"v"] * 60_000,
-        headers=[()] * 60_000,
-        controls=[None] * 60_000,
+        offsets=range(600),
+        timestamps=range(600),
+        keys=[None] * 600,
+        values=[b"v"] * 600,
+        headers=[()] * 600,
+        controls=[None] * 600,
     )
     for _ in range(3):
         records.write(many)
@@ -71,9 +73,9 @@ def test_many_records_make_several_groups(tmp_path: Path) -> None:
 
     written = parquet.ParquetFile(file)
 
-    assert written.metadata.num_rows == 180_000
+    assert written.metadata.num_rows == 1800
     assert written.metadata.num_row_groups == 2
-    assert written.read().column("leader_epoch").null_count == 180_000
+    assert written.read().column("leader_epoch").null_count == 1800
 
 
 def test_nothing_is_left_behind_when_it_is_given_up(tmp_path: Path) -> None:

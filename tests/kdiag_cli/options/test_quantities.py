@@ -106,7 +106,7 @@ def _nothing_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.sampled(25)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("command", "option", "metavar"), quantities())
 def test_every_option_has_the_grammar_of_its_kind(command: str, option: str, metavar: str) -> None:
     """Whatever the command; what is wrong names the option."""

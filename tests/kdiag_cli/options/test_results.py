@@ -43,7 +43,7 @@ main()
 """
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("missing", ["pyarrow", "duckdb", "sqlglot"])
 @pytest.mark.parametrize(
     "arguments",

@@ -120,7 +120,7 @@ def test_another_shell_is_wrong_usage() -> None:
     assert "'bash', 'zsh', 'fish'" in done.err
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
