@@ -1,5 +1,6 @@
 """Runs SQL over the tables: in DuckDB, or in any session with Spark's `sql`."""
 
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DEFAULT_BATCH_ROWS: Final = 10_000
+_MOST_THREADS: Final = 2
 
 _WILDCARD: Final = re.compile(r"[*?\[]")
 _NO_TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
@@ -58,7 +60,10 @@ class Database:
     """
 
     def __init__(self, memory_limit: str | None = None) -> None:
-        """Make an empty database; see `open_folder` and `open_tables`."""
+        """Make an empty database; see `open_folder` and `open_tables`.
+
+        Where memory is limited, so are threads: each of them needs a part of it.
+        """
         self._scratch = tempfile.TemporaryDirectory(prefix="kdiag-duckdb-")
         config: dict[str, str | bool | int | float | list[str]] = {
             "temp_directory": self._scratch.name,
@@ -68,6 +73,7 @@ class Database:
         }
         if memory_limit is not None:
             config["memory_limit"] = memory_limit
+            config["threads"] = min(_MOST_THREADS, os.cpu_count() or 1)
         self._connection = duckdb.connect(config=config)
         self._worker = ThreadPoolExecutor(1, "kdiag-duckdb")
         self._connection.execute("SET TimeZone = 'UTC'")

@@ -13,13 +13,28 @@
 -- parameter client (string) = %: only client ids like this.
 -- wide: number, connection_id, response_bytes, request_bytes, client_host, broker_us
 -- wide: throttled_us, upload_us, download_us, queue_us, allowed_wait_ms, error, version
-WITH ordered AS (
+WITH narrow AS (
     SELECT
-        *,
-        max(response_last_byte_ns) OVER earlier AS answered_ns,
-        max(response_last_byte_ns + 1000000 * CAST(coalesce(throttle_ms, 0) AS BIGINT)) OVER earlier AS free_ns
+        connection_id,
+        time_ns,
+        correlation_id,
+        request_first_byte_ns AS asked_ns,
+        request_last_byte_ns AS sent_ns,
+        response_first_byte_ns AS answered_ns,
+        response_last_byte_ns AS received_ns,
+        1000000 * CAST(coalesce(throttle_ms, 0) AS BIGINT) AS throttle_ns,
+        1000000 * CAST(coalesce(allowed_wait_ms, 0) AS BIGINT) AS allowed_ns,
+        latency_us IS NOT NULL AND api IS NOT NULL AND api LIKE $api
+            AND coalesce(client_id, '') LIKE $client AS is_wanted
     FROM exchanges
     WHERE request_last_byte_ns IS NOT NULL
+),
+ordered AS (
+    SELECT
+        *,
+        max(received_ns) OVER earlier AS busy_ns,
+        max(received_ns + throttle_ns) OVER earlier AS free_ns
+    FROM narrow
     WINDOW earlier AS (
         PARTITION BY connection_id
         ORDER BY time_ns, correlation_id
@@ -28,79 +43,66 @@ WITH ordered AS (
 ),
 timed AS (
     SELECT
-        *,
-        response_last_byte_ns - request_first_byte_ns AS took_ns,
-        greatest(0, request_last_byte_ns - request_first_byte_ns) AS upload_ns,
-        greatest(0, response_last_byte_ns - response_first_byte_ns) AS download_ns,
-        response_first_byte_ns - request_last_byte_ns AS latency_ns,
-        greatest(
-            0,
-            least(response_first_byte_ns, coalesce(answered_ns, 0)) - request_last_byte_ns
-        ) AS queue_ns
+        connection_id,
+        time_ns,
+        correlation_id,
+        allowed_ns,
+        received_ns - asked_ns AS took_ns,
+        greatest(0, sent_ns - asked_ns) AS upload_ns,
+        greatest(0, received_ns - answered_ns) AS download_ns,
+        answered_ns - sent_ns AS latency_ns,
+        greatest(0, least(answered_ns, coalesce(busy_ns, 0)) - sent_ns) AS queue_ns,
+        greatest(0, least(answered_ns, coalesce(free_ns, 0)) - sent_ns) AS held_ns
     FROM ordered
-    WHERE latency_us IS NOT NULL AND api IS NOT NULL
-        AND api LIKE $api AND coalesce(client_id, '') LIKE $client
+    WHERE is_wanted
 ),
 split AS (
-    SELECT
-        *,
-        greatest(
-            0,
-            least(response_first_byte_ns, coalesce(free_ns, 0)) - request_last_byte_ns - queue_ns
-        ) AS throttled_ns
-    FROM timed
+    SELECT *, greatest(0, held_ns - queue_ns) AS throttled_ns FROM timed
 ),
 parted AS (
     SELECT
         *,
         latency_ns - queue_ns - throttled_ns AS served_ns,
-        greatest(
-            0,
-            latency_ns - queue_ns - throttled_ns
-            - 1000000 * CAST(coalesce(allowed_wait_ms, 0) AS BIGINT)
-        ) AS broker_ns
+        greatest(0, latency_ns - queue_ns - throttled_ns - allowed_ns) AS broker_ns
     FROM split
 ),
-ranked AS (
-    SELECT
-        *,
-        took_ns - (served_ns - broker_ns) AS net_ns,
-        row_number() OVER (
-            ORDER BY
-                took_ns - (served_ns - broker_ns) DESC,
-                time_ns,
-                connection_id,
-                correlation_id
-        ) AS place
+slowest AS (
+    SELECT *, took_ns - (served_ns - broker_ns) AS net_ns
     FROM parted
+    ORDER BY took_ns - (served_ns - broker_ns) DESC, time_ns, connection_id, correlation_id
+    LIMIT $rows
 )
 SELECT
-    net_ns // 1000 AS slow_us,
+    s.net_ns // 1000 AS slow_us,
     CASE
-        WHEN queue_ns >= greatest(throttled_ns, broker_ns, upload_ns, download_ns) THEN 'queue'
-        WHEN throttled_ns >= greatest(broker_ns, upload_ns, download_ns) THEN 'throttled'
-        WHEN broker_ns >= greatest(upload_ns, download_ns) THEN 'broker'
-        WHEN upload_ns >= download_ns THEN 'upload'
+        WHEN s.queue_ns >= greatest(s.throttled_ns, s.broker_ns, s.upload_ns, s.download_ns)
+            THEN 'queue'
+        WHEN s.throttled_ns >= greatest(s.broker_ns, s.upload_ns, s.download_ns) THEN 'throttled'
+        WHEN s.broker_ns >= greatest(s.upload_ns, s.download_ns) THEN 'broker'
+        WHEN s.upload_ns >= s.download_ns THEN 'upload'
         ELSE 'download'
     END AS why,
-    api,
-    version,
-    client_id,
-    client_host,
-    broker,
-    error,
-    took_ns // 1000 AS took_us,
-    allowed_wait_ms,
-    queue_ns // 1000 AS queue_us,
-    throttled_ns // 1000 AS throttled_us,
-    broker_ns // 1000 AS broker_us,
-    upload_ns // 1000 AS upload_us,
-    download_ns // 1000 AS download_us,
-    request_bytes,
-    response_bytes,
-    number,
-    connection_id,
-    time
-FROM ranked
-WHERE place <= $rows
-ORDER BY place
+    e.api,
+    e.version,
+    e.client_id,
+    e.client_host,
+    e.broker,
+    e.error,
+    s.took_ns // 1000 AS took_us,
+    e.allowed_wait_ms,
+    s.queue_ns // 1000 AS queue_us,
+    s.throttled_ns // 1000 AS throttled_us,
+    s.broker_ns // 1000 AS broker_us,
+    s.upload_ns // 1000 AS upload_us,
+    s.download_ns // 1000 AS download_us,
+    e.request_bytes,
+    e.response_bytes,
+    e.number,
+    e.connection_id,
+    e.time
+FROM slowest AS s
+JOIN exchanges AS e
+    ON e.connection_id = s.connection_id
+    AND e.time_ns = s.time_ns
+    AND e.correlation_id IS NOT DISTINCT FROM s.correlation_id
+ORDER BY s.net_ns DESC, s.time_ns, s.connection_id, s.correlation_id

@@ -31,8 +31,8 @@ from kdiag_cli.output.pages.script_page import write_script_page
 from kdiag_cli.output.terminal import say
 from kdiag_cli.output.units import age
 
-MEMORY_LIMIT: Final = "256MB"
-"""DuckDB's: what does not fit goes to a temporary folder."""
+MEMORY_LIMIT: Final = "208MB"
+"""DuckDB's: what does not fit goes to a temporary folder. The rest of the program takes as much."""
 
 _CONTENTS: Final = TableContents(bodies=True, tcp=True)
 _MOST_NAMES: Final = 6
