@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from kdiag_cli.options.captures import (
@@ -16,7 +17,9 @@ from kdiag_cli.options.captures import (
     read_decode_as,
 )
 from kdiag_cli.options.results import NoHeaders, Wide, require_folder, require_report_extra
+from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.result import ResultFormat
+from kdiag_cli.output.terminal import Output
 
 EXAMPLES = """\b
 Examples:
@@ -25,6 +28,7 @@ Examples:
   kdiag diff before.pcap after.pcap --html difference.html
   kdiag decode before.pcap --output parquet --out tables
   kdiag diff tables after.pcap -o json
+  kdiag diff --schema
 
 \b
 Latencies, sizes of batches, rates and errors vary by themselves. Each capture is cut into blocks
@@ -36,6 +40,19 @@ show it, and it is not less than --least-change. kdiag help diff has more.
 Exit codes: 0 done, 1 there is a difference (with --exit-code), 2 wrong usage or an unreadable file,
 8 partial (bytes are missing, malformed or a file is cut), 130 interrupted.
 """
+
+
+def _print_schema(value: bool) -> None:  # noqa: FBT001 - as typer calls it
+    """Print the JSON schema of the output and end the program."""
+    if not value:
+        return
+    require_report_extra()
+    from kdiag_cli.commands.report.diff.document import diff_schema  # noqa: PLC0415 - duckdb is an extra
+
+    output = Output()
+    print_json(output, msgspec.json.encode(diff_schema()))
+    output.flush()
+    raise typer.Exit
 
 
 def diff(  # noqa: PLR0913 - a parameter for each option
@@ -60,6 +77,15 @@ def diff(  # noqa: PLR0913 - a parameter for each option
     output: Annotated[
         ResultFormat, typer.Option("--output", "-o", help="Text for people, or JSON for programs.")
     ] = ResultFormat.TABLE,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema",
+            help="Print the JSON schema of -o json.",
+            callback=_print_schema,
+            is_eager=True,
+        ),
+    ] = False,
     no_headers: NoHeaders = False,
     wide: Wide = False,
     port: Ports = None,
@@ -73,6 +99,7 @@ def diff(  # noqa: PLR0913 - a parameter for each option
 
     Latency of each API, errors, clients, versions, settings, topics, throughput.
     """
+    del schema  # `_print_schema` has ended the program
     require_folder(html, "--html")
     require_report_extra()
     from kdiag_cli.commands.report.diff.run import DiffOptions, run  # noqa: PLC0415 - duckdb is an extra

@@ -1,8 +1,14 @@
+import json
+import re
+from typing import Any
+
 import msgspec
 
 from kdiag.report.difference.comparison import CaptureComparison, compare
 from kdiag.report.difference.measured import MeasuredCapture
-from kdiag_cli.commands.report.diff.document import comparison_document
+from kdiag_cli.commands.help.topics import topic_text
+from kdiag_cli.commands.report.diff.document import comparison_document, diff_schema
+from programs.kdiag_program import kdiag
 
 SPAN = {
     "exchanges": 2,
@@ -37,3 +43,25 @@ def test_a_document_has_both_sides_and_the_test() -> None:
     assert set(written) == {
         *("before", "after", "differs", "test", "measured", "errors", "stated"),
     }
+
+
+def test_the_schema_is_printed_and_is_what_the_help_lists() -> None:
+    """Of every part: no key more, and none less; all of them are always there."""
+    schema = diff_schema()
+    shapes: dict[str, Any] = schema["$defs"]
+    keys = {
+        name: set(shape["properties"]) for name, shape in shapes.items() if "properties" in shape
+    }
+    section = (topic_text("output") or "").partition("## kdiag diff")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \| (.*) \|$", section, re.MULTILINE)
+    listed = {head: set(re.findall(r"`([a-z0-9_]+)`", text)) for head, text in rows}
+
+    assert json.loads(kdiag("diff", "--schema").out) == schema
+    for name, properties in keys.items():
+        assert set(shapes[name]["required"]) == properties, name
+    assert set(re.findall(r"`(\w+)`", " ".join(listed))) == keys["DiffDocument"]
+    assert listed["`before`, `after`"] == keys["ComparedCapture"] | keys["ApiLatency"]
+    assert listed["`test`"] == keys["NoiseTest"]
+    assert listed["`measured`"] >= keys["MeasuredChange"]
+    assert listed["`errors`"] == keys["ErrorChange"]
+    assert listed["`stated`"] >= keys["StatedChange"]

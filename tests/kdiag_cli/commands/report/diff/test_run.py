@@ -1,9 +1,11 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from folders import CAPTURES
+from kdiag_cli.commands.report.diff.document import DiffOutput
 from made_values.steady_load import USUAL, write_load
 from programs.kdiag_program import kdiag, kdiag_on_terminal
 
@@ -50,6 +52,8 @@ def test_a_document_has_all_that_was_compared(folder: Path, tmp_path: Path) -> N
     document = json.loads(done.out)
     (data,) = document["data"]
 
+    shaped = msgspec.convert(document, DiffOutput)
+    assert json.loads(msgspec.json.encode(shaped)) == document, "it has the shape of its schema"
     assert (done.code, document["schema"], document["command"]) == (0, 1, "diff")
     assert data["differs"] is True
     assert data["test"]["correction"] == "Holm"
