@@ -18,6 +18,10 @@ const CONFIG = {
 const NARROW = 560;
 const overTime = [];
 
+function isNarrow() {
+  return document.documentElement.clientWidth < NARROW;
+}
+
 function rowsOf(columns) {
   const names = Object.keys(columns);
   const count = names.length ? columns[names[0]].length : 0;
@@ -31,15 +35,23 @@ function timeFormat(starts) {
   const span = starts.reduce((most, each) => Math.max(most, each), -Infinity) -
     starts.reduce((least, each) => Math.min(least, each), Infinity);
   if (span > 86400e3) return { axisXTemporal: { format: "%m-%d %H:%M" } };
-  return { axisXTemporal: { format: span > 60e3 ? "%H:%M:%S" : "%H:%M:%S.%L" } };
+  return { axisXTemporal: { format: span > 10e3 ? "%H:%M:%S" : "%H:%M:%S.%L" } };
 }
 
 function configOf(columns) {
   const config = { ...CONFIG, ...timeFormat(columns.start) };
-  if (document.documentElement.clientWidth >= NARROW) return config;
+  if (!isNarrow()) return config;
   return { ...config,
-    axis: { ...CONFIG.axis, labelLimit: 80 },
-    legend: { ...CONFIG.legend, columns: 1, labelLimit: 260 } };
+    axis: { ...CONFIG.axis, labelLimit: 130, labelFontSize: 12, titleFontSize: 12 },
+    legend: { ...CONFIG.legend, columns: 1, labelLimit: 300, labelFontSize: 12, titleFontSize: 12 } };
+}
+
+// On a narrow page the names below a chart lie aslant: beside each other they would cover one another.
+function fitted(drawing) {
+  const x = drawing.encoding && drawing.encoding.x;
+  if (!isNarrow() || !x || x.type !== "nominal") return drawing;
+  const axis = { ...x.axis, labelAngle: -35, labelAlign: "right", labelBaseline: "middle" };
+  return { ...drawing, encoding: { ...drawing.encoding, x: { ...x, axis } } };
 }
 
 async function draw(figure) {
@@ -48,11 +60,11 @@ async function draw(figure) {
   const target = figure.querySelector(".drawing");
   const { view } = await vegaEmbed(
     target,
-    { ...drawing, data: { values: rowsOf(columns) }, width: "container",
+    { ...fitted(drawing), data: { values: rowsOf(columns) }, width: "container",
       autosize: { type: "fit-x", contains: "padding" } },
     { renderer: "svg", config: configOf(columns), tooltip: { theme: "kdiag" },
-      actions: { export: { svg: true, png: true }, source: false, compiled: false,
-        editor: false } });
+      actions: isNarrow() ? false :
+        { export: { svg: true, png: true }, source: false, compiled: false, editor: false } });
   for (const select of figure.querySelectorAll("select")) {
     select.addEventListener("change", () => view.signal(select.dataset.signal, select.value).runAsync());
   }

@@ -69,7 +69,9 @@ def test_a_table_without_rows_is_empty_and_one_without_a_column_has_nulls(
     spark: "SparkSession", folder: Path, tmp_path: Path
 ) -> None:
     """The date of a row can be asked for."""
-    write(tmp_path, "days", (DAY_NS, "b:1", "a"))
+    (tmp_path / "exchanges").mkdir()
+    rows = arrow_schema(TABLES["exchanges"]).empty_table()
+    parquet.write_table(rows, tmp_path / "exchanges" / "none.parquet")
     sql = "SELECT count(*) AS n FROM records"
     assert ask(spark, str(tmp_path), Query(sql, {})).to_pylist() == [{"n": 0}]
     sql = "SELECT count(DISTINCT date) > 0 AS is_dated FROM exchanges WHERE number IS NOT NULL"

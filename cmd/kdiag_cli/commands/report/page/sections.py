@@ -325,10 +325,13 @@ def _topology(overview: Overview, kept: KeptExchanges) -> Iterator[PagePart]:
 
 def _splits(overview: Overview) -> Iterator[PagePart]:
     answer = overview.reports.get("splits")
-    rows = [] if answer is None else [row for row in answer.rows if row["frames"]]
-    if not rows:
-        return
     kinds = {"split over segments": "split_frames", "sharing a segment": "sharing_frames"}
+    rows = [] if answer is None else answer.rows
+    rows = [row for row in rows if row["frames"] and any(row[each] for each in kinds.values())]
+    if not rows:
+        if answer is not None and answer.rows:
+            yield "TCP split no frame over segments, and had none share a segment."
+        return
     bars = [
         (f"{row['api']} {row['direction']}", name, row[column], row["frames"])
         for row in rows
@@ -343,6 +346,7 @@ def _splits(overview: Overview) -> Iterator[PagePart]:
             "percent": [round(100 * each[2] / each[3], 2) for each in bars],
             "frames": [each[2] for each in bars],
         },
+        note="Kinds of frames that TCP neither split nor coalesced are left out.",
     )
 
 

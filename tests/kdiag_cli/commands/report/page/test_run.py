@@ -177,6 +177,8 @@ def test_a_browser_draws_the_page_of_a_hostile_capture(tmp_path: Path) -> None:
         root.dataset.out = JSON.stringify({
           empty: plots.filter((plot) => !marks(plot)).map((plot) => plot.textContent),
           drawn: plots.length,
+          small: Array.from(document.querySelectorAll(".plot svg text")).filter((text) =>
+            parseFloat(getComputedStyle(text).fontSize) < 12).map((text) => text.textContent),
           title: document.title,
           wide: document.documentElement.scrollWidth <= document.documentElement.clientWidth,
         });
@@ -190,6 +192,7 @@ def test_a_browser_draws_the_page_of_a_hostile_capture(tmp_path: Path) -> None:
     assert json.loads(html.unescape(found[1])) == {
         "empty": [],
         "drawn": 7,
+        "small": [],
         "title": "Kafka traffic: rebalance.pcap and 1 more",
         "wide": True,
     }
