@@ -102,7 +102,7 @@ def _seed(
                 msgspec.structs.replace(record, offset=offset)
                 for offset, record in enumerate(records[start : start + _BATCH_COUNT])
             ]
-            _append(nodes[leader], key, write_batch(batch, _CODEC))
+            append_batch(nodes[leader], key, write_batch(batch, _CODEC))
 
 
 def _records(topic: str, count: int, times: SeedTimes) -> Iterator[tuple[int, Record]]:
@@ -134,8 +134,10 @@ def _records(topic: str, count: int, times: SeedTimes) -> Iterator[tuple[int, Re
         )
 
 
-def _append(node: BrokerServer, key: TopicPartitionOperationKey, batch: bytes) -> None:
-    """Append a batch in the node's thread, and wait until that is done.
+def append_batch(node: BrokerServer, key: TopicPartitionOperationKey, batch: bytes) -> None:
+    """Append a batch in the thread of its leader, and wait until that is done.
+
+    Nobody is asked whether it may be there: transactions are not verified (KIP-890).
 
     Raises:
         ConfigError: if it is refused.

@@ -80,6 +80,8 @@ class MemberOrder(Enum):
     CRASH = auto()
     LEAVE = auto()
     SUBSCRIBE = auto()
+    PAUSE = auto()
+    RESUME = auto()
 
 
 class ProbeMember:
@@ -183,6 +185,10 @@ class ProbeMember:
             return True
         self.is_stable = False
         now_ns = self._begin()
+        if order is MemberOrder.PAUSE:
+            order, subscription = self._orders.get()  # as a program that works on a record
+        if order is MemberOrder.RESUME:
+            return True
         if order is MemberOrder.SUBSCRIBE:
             assert subscription is not None
             member.subscribe(subscription)

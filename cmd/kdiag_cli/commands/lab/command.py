@@ -27,6 +27,11 @@ from kdiag_cli.commands.lab.options import (
 )
 from kdiag_cli.commands.lab.proxy.command import PROXY_EXAMPLES, proxy
 from kdiag_cli.commands.lab.run import run_lab
+from kdiag_cli.commands.lab.scenario.command import (
+    RUN_EXAMPLES,
+    run_scenarios,
+    scenarios_app,
+)
 from kdiag_cli.options.help_page import CommandPage, DefaultGroup
 
 EXAMPLES = """\b
@@ -79,6 +84,8 @@ app = typer.Typer(
 )
 app.add_typer(faults_app, name="fault")
 app.command("proxy", cls=CommandPage, epilog=PROXY_EXAMPLES)(proxy)
+app.command("run", cls=CommandPage, epilog=RUN_EXAMPLES)(run_scenarios)
+app.add_typer(scenarios_app, name="scenarios")
 
 
 @app.command(START, cls=CommandPage, epilog=EXAMPLES)
