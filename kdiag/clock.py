@@ -36,6 +36,20 @@ class Clock(Protocol):
         ...
 
 
+def wait_ns(clock: Clock, due_ns: int | None, timeout_ns: int | None) -> int | None:
+    """Return how long to wait for something.
+
+    Args:
+        clock: of `due_ns`.
+        due_ns: when something else is due on the clock; None if nothing is.
+        timeout_ns: how long to wait at the most; None for as long as nothing is due.
+    """
+    if due_ns is None:
+        return timeout_ns
+    left_ns = max(0, due_ns - clock.monotonic_ns())
+    return left_ns if timeout_ns is None else min(left_ns, timeout_ns)
+
+
 class SystemClock:
     """The machine's own clock."""
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kdiag.clock import ManualClock, SteadyClock, SystemClock
+from kdiag.clock import ManualClock, SteadyClock, SystemClock, wait_ns
 
 
 def test_a_manual_clock_moves_only_when_told() -> None:
@@ -30,3 +30,15 @@ def test_the_readings_of_a_steady_clock_stay_as_far_apart_as_they_were() -> None
     assert before_ns <= between_ns - clock._offset_ns <= after_ns
     assert abs(offset_ns - clock._offset_ns) < 10**9
     assert abs(clock.epoch_ns() - SystemClock().epoch_ns()) < 10**9
+
+
+def test_one_waits_until_something_is_due_or_the_time_is_up() -> None:
+    """What is overdue is not waited for; nothing due and no limit is forever."""
+    clock = ManualClock()
+    clock.advance(10)
+
+    assert wait_ns(clock, None, None) is None
+    assert wait_ns(clock, None, 7) == 7
+    assert wait_ns(clock, 15, None) == 5
+    assert [wait_ns(clock, 15, limit) for limit in (4, 6)] == [4, 5]
+    assert wait_ns(clock, 9, 6) == 0

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from kdiag.clock import NS_PER_S, Clock
+from kdiag.clock import NS_PER_S, Clock, wait_ns
 from kdiag.lab.fault.answers.answer_outbox import AnswerOutbox, LeavingAnswer
 from kdiag.lab.fault.answers.refused_answer import refused_answer
 from kdiag.lab.fault.fault_book import FaultBook
@@ -121,7 +121,9 @@ class ProxyRelay:
         """
         self._timer.advance()
         self._link_accepted()
-        self.selector.poll(self._wait_ns(timeout_ns))
+        is_idle = not (self._is_closed or self._accepted)
+        due_ns = self._timer.next_ns
+        self.selector.poll(wait_ns(self._clock, due_ns, timeout_ns) if is_idle else 0)
         for send in self.selector.completed_sends:
             if isinstance(send, RawSend):
                 send.on_completed()
@@ -135,15 +137,6 @@ class ProxyRelay:
                 self._guarded(link, receive.channel_id, payload)
         for channel_id, ended in self.selector.disconnected.items():
             self._handle_disconnect(channel_id, ended)
-
-    def _wait_ns(self, timeout_ns: int | None) -> int | None:
-        if self._is_closed or self._accepted:
-            return 0
-        due_ns = self._timer.next_ns
-        if due_ns is None:
-            return timeout_ns
-        left_ns = max(0, due_ns - self._clock.monotonic_ns())
-        return left_ns if timeout_ns is None else min(left_ns, timeout_ns)
 
     def _guarded(self, link: ProxyLink, channel_id: str, frame: bytes) -> None:
         """Handle a frame; whatever is wrong with it ends its own link alone."""

@@ -28,7 +28,7 @@ from contextlib import suppress
 from threading import get_ident
 from typing import Final, NamedTuple, Protocol
 
-from kdiag.clock import Clock
+from kdiag.clock import Clock, wait_ns
 from kdiag.net.authenticator import NoAuthenticator
 from kdiag.net.channel import Channel, Disconnection, MuteEvent
 from kdiag.net.receive import NetworkReceive
@@ -243,7 +243,8 @@ class Processor:
         due_ns = self._advance()
         self._register_accepted()
         self._send_responses()
-        self.selector.poll(self._wait_ns(due_ns, timeout_ns))
+        is_idle = not (self._is_closed or self._calls or self._responses or self._accepted)
+        self.selector.poll(wait_ns(self._clock, due_ns, timeout_ns) if is_idle else 0)
         self._run_calls()  # before requests of those who knew of them
         for receive in self.selector.completed_receives:
             self._handle_receive(receive)
@@ -286,14 +287,6 @@ class Processor:
             elif due_ns is None or until_ns < due_ns:
                 due_ns = until_ns
         return due_ns
-
-    def _wait_ns(self, due_ns: int | None, timeout_ns: int | None) -> int | None:
-        if self._is_closed or self._calls or self._responses or self._accepted:
-            return 0
-        if due_ns is None:
-            return timeout_ns
-        left_ns = max(0, due_ns - self._clock.monotonic_ns())
-        return left_ns if timeout_ns is None else min(left_ns, timeout_ns)
 
     def _register_accepted(self) -> None:
         while self._accepted:
