@@ -25,6 +25,14 @@ _PICK: Final[dict[str, Any]] = {
     "bind": "legend",
 }
 _PICKED: Final[dict[str, Any]] = {"condition": {"param": "pick", "value": 1}, "value": 0.12}
+_STACKED_BARS: Final[dict[str, Any]] = {"type": "bar", "orient": "vertical", "binSpacing": 0}
+_MILLISECONDS: Final[dict[str, Any]] = {
+    "field": "ms",
+    "type": "quantitative",
+    "title": "ms",
+    "scale": {"type": "log"},
+    "axis": {"format": "~r", "tickCount": 6},
+}
 ZOOM_NOTE: Final = (
     "Drag to move, Shift and the wheel to zoom, all charts over time with it; a click in the "
     "legend shows one alone."
@@ -54,40 +62,44 @@ def _tip(field: str, title: str, form: str = "") -> dict[str, Any]:
     return tip | {"type": "quantitative", "format": form} if form else tip
 
 
+def _over_time(
+    mark: dict[str, Any],
+    encoding: dict[str, Any],
+    *,
+    height: int = _HEIGHT,
+    params: Sequence[dict[str, Any]] = (),
+    transform: Sequence[dict[str, Any]] = (),
+) -> dict[str, Any]:
+    """Return a plot over time, whose legend picks one of what has a name.
+
+    Args:
+        mark: of it.
+        encoding: beside time and colour.
+        height: in pixels.
+        params: beside those that zoom and pick.
+        transform: of its data.
+    """
+    return {
+        "$schema": _SCHEMA,
+        "height": height,
+        "params": [*params, _ZOOM, _PICK],
+        "transform": list(transform),
+        "mark": mark,
+        "encoding": {"x": _start(), "color": _colour(), "opacity": _PICKED} | encoding,
+    }
+
+
 def percentile_lines() -> dict[str, Any]:
     """Return curves of latencies over time.
 
     Columns: `dimension` (`api`, `broker`, `client`), `api`, `name`, `start`, `answers` and, in
     milliseconds, `p50`, `p90`, `p99` and `most`. Parameters: `dimension`, `api`, `percentile`.
     """
-    return {
-        "$schema": _SCHEMA,
-        "height": _HEIGHT,
-        "params": [
-            {"name": "dimension", "value": "api"},
-            {"name": "api", "value": ""},
-            {"name": "percentile", "value": "p99"},
-            _ZOOM,
-            _PICK,
-        ],
-        "transform": [
-            {"filter": "datum.dimension === dimension"},
-            {"filter": "dimension === 'api' || api === '' || datum.api === api"},
-            {"calculate": "max(datum[percentile], 0.001)", "as": "ms"},
-        ],
-        "mark": {"type": "line", "point": {"size": 28}, "strokeWidth": 1.5},
-        "encoding": {
-            "x": _start(),
-            "y": {
-                "field": "ms",
-                "type": "quantitative",
-                "title": "ms",
-                "scale": {"type": "log"},
-                "axis": {"format": "~r", "tickCount": 6},
-            },
-            "color": _colour(),
+    return _over_time(
+        {"type": "line", "point": {"size": 28}, "strokeWidth": 1.5},
+        {
+            "y": _MILLISECONDS,
             "detail": {"field": "api", "type": "nominal"},
-            "opacity": _PICKED,
             "tooltip": [
                 _tip("name", "of"),
                 _tip("api", "API"),
@@ -96,7 +108,17 @@ def percentile_lines() -> dict[str, Any]:
                 *(_tip(each, f"{each}, ms", ",.3~f") for each in ("p50", "p90", "p99", "most")),
             ],
         },
-    }
+        params=[
+            {"name": "dimension", "value": "api"},
+            {"name": "api", "value": ""},
+            {"name": "percentile", "value": "p99"},
+        ],
+        transform=[
+            {"filter": "datum.dimension === dimension"},
+            {"filter": "dimension === 'api' || api === '' || datum.api === api"},
+            {"calculate": "max(datum[percentile], 0.001)", "as": "ms"},
+        ],
+    )
 
 
 def stacked_flows() -> dict[str, Any]:
@@ -105,22 +127,9 @@ def stacked_flows() -> dict[str, Any]:
     Columns: `flow`, `dimension`, `name`, `start`, `end`, `bytes_per_s`, `records_per_s`.
     Parameters: `shown` (`produce topic` and the like), `measure`.
     """
-    return {
-        "$schema": _SCHEMA,
-        "height": _HEIGHT,
-        "params": [
-            {"name": "shown", "value": "produce topic"},
-            {"name": "measure", "value": "bytes_per_s"},
-            _ZOOM,
-            _PICK,
-        ],
-        "transform": [
-            {"filter": "datum.flow + ' ' + datum.dimension === shown"},
-            {"calculate": "datum[measure]", "as": "rate"},
-        ],
-        "mark": {"type": "bar", "orient": "vertical", "binSpacing": 0},
-        "encoding": {
-            "x": _start(),
+    return _over_time(
+        _STACKED_BARS,
+        {
             "x2": {"field": "end"},
             "y": {
                 "field": "rate",
@@ -129,8 +138,6 @@ def stacked_flows() -> dict[str, Any]:
                 "stack": "zero",
                 "axis": {"format": "~s", "tickCount": 5},
             },
-            "color": _colour(),
-            "opacity": _PICKED,
             "tooltip": [
                 _tip("name", "of"),
                 _tip("start", "from", "time"),
@@ -138,18 +145,22 @@ def stacked_flows() -> dict[str, Any]:
                 _tip("records_per_s", "records/s", ",.1~f"),
             ],
         },
-    }
+        params=[
+            {"name": "shown", "value": "produce topic"},
+            {"name": "measure", "value": "bytes_per_s"},
+        ],
+        transform=[
+            {"filter": "datum.flow + ' ' + datum.dimension === shown"},
+            {"calculate": "datum[measure]", "as": "rate"},
+        ],
+    )
 
 
 def stacked_errors() -> dict[str, Any]:
     """Return counts of problems over time; columns: `name`, `start`, `end`, `exchanges`."""
-    return {
-        "$schema": _SCHEMA,
-        "height": _HEIGHT * 2 // 3,
-        "params": [_ZOOM, _PICK],
-        "mark": {"type": "bar", "orient": "vertical", "binSpacing": 0},
-        "encoding": {
-            "x": _start(),
+    return _over_time(
+        _STACKED_BARS,
+        {
             "x2": {"field": "end"},
             "y": {
                 "field": "exchanges",
@@ -158,15 +169,14 @@ def stacked_errors() -> dict[str, Any]:
                 "stack": "zero",
                 "axis": {"tickMinStep": 1, "tickCount": 5},
             },
-            "color": _colour(),
-            "opacity": _PICKED,
             "tooltip": [
                 _tip("name", "problem"),
                 _tip("start", "from", "time"),
                 _tip("exchanges", "exchanges", ",d"),
             ],
         },
-    }
+        height=_HEIGHT * 2 // 3,
+    )
 
 
 def _labels(field: str) -> dict[str, Any]:
@@ -333,13 +343,7 @@ def block_lines(first: str) -> dict[str, Any]:
                 "title": "block",
                 "axis": {"tickMinStep": 1},
             },
-            "y": {
-                "field": "ms",
-                "type": "quantitative",
-                "title": "ms",
-                "scale": {"type": "log"},
-                "axis": {"format": "~r", "tickCount": 6},
-            },
+            "y": _MILLISECONDS,
             "color": _colour(),
             "opacity": _PICKED,
             "tooltip": [
