@@ -116,6 +116,32 @@ class CaptureInputs(NamedTuple):
     max_memory_bytes: int | None = None
 
 
+def capture_inputs(  # noqa: PLR0913 - a parameter for each option
+    files: Sequence[str] = (),
+    *,
+    port: Sequence[int] | None,
+    keylog: Sequence[Path] | None,
+    separate_networks: bool,
+    decode_as: Sequence[str] | None,
+    each_interface: bool,
+    topic_ids: Path | None = None,
+) -> CaptureInputs:
+    """Return what the options that all readers of captures have amount to.
+
+    Raises:
+        typer.BadParameter: as `read_decode_as`.
+    """
+    return CaptureInputs(
+        files=files,
+        ports=frozenset(port or ()),
+        keylogs=keylog or (),
+        topic_ids=topic_ids,
+        separates_networks=separate_networks,
+        tunnel_ports=read_decode_as(decode_as),
+        each_interface=each_interface,
+    )
+
+
 def read_decode_as(choices: Sequence[str] | None) -> dict[int, str]:
     """Return the names of tunnels by UDP port.
 

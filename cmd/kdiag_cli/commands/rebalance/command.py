@@ -16,7 +16,7 @@ from kdiag_cli.options.captures import (
     Ports,
     SeparateNetworks,
     TopicIds,
-    read_decode_as,
+    capture_inputs,
 )
 from kdiag_cli.options.completion import complete_groups
 from kdiag_cli.options.help_page import CommandPage, GroupPage
@@ -118,13 +118,13 @@ def explain(  # noqa: PLR0913 - a parameter for each option
     if not (named.files or broker_log or named.is_cluster_asked):
         raise typer.BadParameter("give captures, --broker-log or -b", param_hint="CAPTURE...")
     require_folder(html, "--html")
-    inputs = CaptureInputs(
-        files=named.files,
-        ports=frozenset(port or ()),
-        keylogs=keylog or (),
+    inputs = capture_inputs(
+        named.files,
+        port=port,
+        keylog=keylog,
         topic_ids=topic_ids,
-        separates_networks=separate_networks,
-        tunnel_ports=read_decode_as(decode_as),
+        separate_networks=separate_networks,
+        decode_as=decode_as,
         each_interface=each_interface,
     )
     chosen = options.ExplainOptions(

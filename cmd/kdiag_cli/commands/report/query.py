@@ -8,7 +8,6 @@ from kdiag.clock import TimeRange
 from kdiag.report.sql_report import Query
 from kdiag_cli.options.capture_completion import complete_sql
 from kdiag_cli.options.captures import (
-    CaptureInputs,
     DecodeAs,
     EachInterface,
     KeyLogs,
@@ -18,7 +17,7 @@ from kdiag_cli.options.captures import (
     TableContents,
     TopicIds,
     WithRecords,
-    read_decode_as,
+    capture_inputs,
 )
 from kdiag_cli.options.report import AnswerOutput, RowsFrom, RowsTo, TableQuestion
 from kdiag_cli.options.results import NoHeaders, Wide, require_report_extra
@@ -75,13 +74,13 @@ def query(  # noqa: PLR0913 - a parameter for each option
     from kdiag_cli.commands.report import run  # noqa: PLC0415 - duckdb is an extra
 
     *files, sql = arguments
-    inputs = CaptureInputs(
-        files=files,
-        ports=frozenset(port or ()),
-        keylogs=keylog or (),
+    inputs = capture_inputs(
+        files,
+        port=port,
+        keylog=keylog,
         topic_ids=topic_ids,
-        separates_networks=separate_networks,
-        tunnel_ports=read_decode_as(decode_as),
+        separate_networks=separate_networks,
+        decode_as=decode_as,
         each_interface=each_interface,
     )
     contents = TableContents(bodies=not no_bodies, records=values)

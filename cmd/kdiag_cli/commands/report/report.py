@@ -20,7 +20,7 @@ from kdiag_cli.options.captures import (
     TableContents,
     TopicIds,
     WithRecords,
-    read_decode_as,
+    capture_inputs,
 )
 from kdiag_cli.options.report import (
     AnswerOutput,
@@ -94,13 +94,13 @@ def report(  # noqa: PLR0913 - a parameter for each option
     if list_all:
         print_reports(output, has_headers=not no_headers, is_wide=wide)
         return
-    inputs = CaptureInputs(
-        files=files or (),
-        ports=frozenset(port or ()),
-        keylogs=keylog or (),
+    inputs = capture_inputs(
+        files or (),
+        port=port,
+        keylog=keylog,
         topic_ids=topic_ids,
-        separates_networks=separate_networks,
-        tunnel_ports=read_decode_as(decode_as),
+        separate_networks=separate_networks,
+        decode_as=decode_as,
         each_interface=each_interface,
     )
     if html is not None:

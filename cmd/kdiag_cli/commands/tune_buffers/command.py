@@ -14,13 +14,12 @@ from kdiag_cli.commands.tune_buffers.options import (
     run_time_ns,
 )
 from kdiag_cli.options.captures import (
-    CaptureInputs,
     DecodeAs,
     EachInterface,
     KeyLogs,
     Ports,
     SeparateNetworks,
-    read_decode_as,
+    capture_inputs,
 )
 from kdiag_cli.options.completion import complete_topics
 from kdiag_cli.options.live import LiveOptions, check_topic
@@ -123,12 +122,12 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
                 why = "captures go with neither -b, --topic nor --html: these are for brokers"
                 raise typer.BadParameter(why, param_hint=option)
         captured = CapturedPathsOptions(
-            inputs=CaptureInputs(
-                files=files,
-                ports=frozenset(port or ()),
-                keylogs=keylog or (),
-                separates_networks=separate_networks,
-                tunnel_ports=read_decode_as(decode_as),
+            inputs=capture_inputs(
+                files,
+                port=port,
+                keylog=keylog,
+                separate_networks=separate_networks,
+                decode_as=decode_as,
                 each_interface=each_interface,
             ),
             bits_per_s=rate,

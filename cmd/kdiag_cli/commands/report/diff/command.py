@@ -7,14 +7,13 @@ import msgspec
 import typer
 
 from kdiag_cli.options.captures import (
-    CaptureInputs,
     DecodeAs,
     EachInterface,
     KeyLogs,
     Ports,
     SeparateNetworks,
     TopicIds,
-    read_decode_as,
+    capture_inputs,
 )
 from kdiag_cli.options.results import NoHeaders, Wide, require_folder, require_report_extra
 from kdiag_cli.output.json_text import print_json
@@ -104,12 +103,12 @@ def diff(  # noqa: PLR0913 - a parameter for each option
     require_report_extra()
     from kdiag_cli.commands.report.diff.run import DiffOptions, run  # noqa: PLC0415 - duckdb is an extra
 
-    inputs = CaptureInputs(
-        ports=frozenset(port or ()),
-        keylogs=keylog or (),
+    inputs = capture_inputs(
+        port=port,
+        keylog=keylog,
         topic_ids=topic_ids,
-        separates_networks=separate_networks,
-        tunnel_ports=read_decode_as(decode_as),
+        separate_networks=separate_networks,
+        decode_as=decode_as,
         each_interface=each_interface,
     )
     options = DiffOptions(
