@@ -94,6 +94,36 @@ def test_clients_and_their_requests_are_those_that_were_counted(truth: dict[str,
     assert {each.split()[0] for row in rows for each in row["apis"].split(", ")} == spoken
 
 
+def counted(truth: dict[str, Any], *apis: str) -> int:
+    """Return how many requests of some APIs the walker counted; of none named, all."""
+    kinds = truth["frames"]["requests_by_api"].items()
+    return sum(count for kind, count in kinds if not apis or kind.partition("(")[0] in apis)
+
+
+@pytest.mark.parametrize("truth", params()[len(BREAKING) :: 3])
+def test_requests_are_those_that_were_counted_in_every_report(truth: dict[str, Any]) -> None:
+    """Of who talks to whom, asks for metadata and commits; and each answer has its time."""
+    frames = truth.get("frames", {})
+    if "requests_by_api" not in frames or "connections_without_syn_or_answer" in frames:
+        pytest.skip("not counted: encrypted, cut, or open before the capture began")
+    tables = tables_in(truth)
+    sums = {
+        name: sum(row[column] or 0 for row in report_rows(tables, name))
+        for name, column in (
+            ("topology", "requests"),
+            ("metadata", "requests"),
+            ("commits", "commits"),
+            ("latency", "answers"),
+            ("latency_over_time", "answers"),
+        )
+    }
+
+    assert sums["topology"] == frames["requests"]
+    assert sums["metadata"] == counted(truth, "Metadata")
+    assert sums["commits"] == counted(truth, "OffsetCommit", "TxnOffsetCommit")
+    assert sums["latency"] == sums["latency_over_time"] == frames["responses"]
+
+
 @pytest.mark.parametrize("truth", params())
 def test_the_library_is_the_one_that_was_run(truth: dict[str, Any]) -> None:
     """With its version; where the capture can show it."""
@@ -222,3 +252,43 @@ def test_every_table_has_rows_somewhere() -> None:
             found[table] += rows.num_rows
 
     assert all(found[name] for name in TABLES if name != "records")
+
+
+def test_what_a_rolling_restart_does_is_in_the_reports() -> None:
+    """Each of three brokers refuses connects for a while; clients ask again after its errors."""
+    truth = truth_named("rolling_restart_java")
+    tables = tables_in(truth)
+    refused = {
+        row["broker"].rpartition(":")[2]
+        for row in report_rows(tables, "tcp")
+        if row["refused"] and row["broker"].rpartition(":")[2] in {"22001", "22002", "22003"}
+    }
+    after = {row["after"] for row in report_rows(tables, "retries")}
+    causes = {row["cause"] for row in report_rows(tables, "rebalances")}
+
+    assert refused == {"22001", "22002", "22003"}
+    assert {"NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"} & after
+    assert "member_joined" in causes
+
+
+def test_rebalances_are_those_that_their_members_told_of() -> None:
+    """Each generation that a member was assigned in is one that somebody joined or left for."""
+    for name in ("reb_join_java_confluent", "reb_growth_java", "reb_subscription_java"):
+        truth = truth_named(name)
+        told = {
+            event["generation"]
+            for event in truth["timeline"]
+            if event.get("ev") == "assigned" and "generation" in event
+        }
+        rows = report_rows(tables_in(truth), "rebalances")
+        assert sum(row["rebalances"] for row in rows) >= len(told) > 1, name
+        assert {row["type"] for row in rows} == {"classic"}, name
+
+
+def test_what_a_capture_lacks_is_told_of_its_connections() -> None:
+    """The recorder was stopped four times, and lost packets; the client lost nothing."""
+    lost = report_rows(tables_in(truth_named("capture_drops_java")), "tcp")
+    whole = report_rows(tables_in(truth_named("java43_gzip")), "tcp")
+
+    assert sum(row["missing_bytes"] for row in lost) > 0
+    assert sum(row["missing_bytes"] + row["refused"] for row in whole) == 0
