@@ -87,7 +87,11 @@ def read_moment(text: str) -> CaptureMoment:
             return CaptureMoment(_of_day_ns(text, day), is_of_day=True)
         if word.startswith("+"):
             return CaptureMoment(parse_duration_ns(word[1:]), is_from_start=True)
-        return CaptureMoment(parse_moment_ns(word, SystemClock().epoch_ns()))
+        try:
+            return CaptureMoment(parse_moment_ns(word, SystemClock().epoch_ns()))
+        except ValueError as error:
+            also = "or 10:30 on the capture's first day, or +30s after its beginning"
+            raise ValueError(f"{error}, {also}") from None
 
 
 def _of_day_ns(text: str, match: re.Match[str]) -> int:

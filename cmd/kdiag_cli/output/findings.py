@@ -33,6 +33,9 @@ _MOST: Final = 3
 _EXAMPLES: Final = 5
 """How many are named of more."""
 
+_MEASURES: Final = ("lag", "blocked_records", "waited_ms", "age_s", "wait_s", "count")
+"""What in the evidence of findings of one kind tells which of them is worse, if it is there."""
+
 
 def say_findings(
     findings: "Iterable[Finding]",
@@ -44,7 +47,8 @@ def say_findings(
     Args:
         findings: in the order in which they are told.
         warnings: what made the result less than it could be.
-        badness: returns by what the worst of many of one kind are chosen; by default the first are.
+        badness: returns by what the worst of many of one kind are chosen; by default by what their
+            evidence counts, and then the first.
     """
     say(*warnings)
     print_findings(Output(sys.stderr), findings, badness, head="kdiag: ")
@@ -78,11 +82,36 @@ def print_findings(
         elif finding is not alike[0]:
             continue
         else:
-            ordered = sorted(alike, key=badness, reverse=True) if badness else alike
-            _print_once(screen, ordered, head)
+            _print_once(screen, sorted(alike, key=badness or _counted, reverse=True), head)
         if more is not None:
             print_paragraph(screen, f"more: {harmless(more(finding))}", f"{head}  ")
     screen.flush()
+
+
+def finding_rows(findings: "Sequence[Finding]") -> list[tuple[str, str, str, str]]:
+    """Return findings as rows of id, severity, title and fix; many of one kind as one.
+
+    Args:
+        findings: in the order in which they are told.
+    """
+    kinds: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        kinds[finding.id].append(finding)
+    rows = []
+    for alike in kinds.values():
+        shown = alike
+        if len(alike) > _MOST:
+            shown = sorted(alike, key=_counted, reverse=True)[:1]
+        for each in shown:
+            title = each.title if shown is alike else f"{len(alike):,} times, such as {each.title}"
+            rows.append((each.id, each.severity.value, title, each.fix))
+    return rows
+
+
+def _counted(finding: "Finding") -> tuple[int, ...]:
+    """Return what the evidence of a finding counts."""
+    values = (finding.evidence.get(name) for name in _MEASURES)
+    return tuple(each if isinstance(each, int) else 0 for each in values)
 
 
 def _print_one(screen: Output, finding: "Finding", head: str) -> None:

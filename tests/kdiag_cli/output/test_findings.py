@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from kdiag.findings.finding import Finding, found
-from kdiag_cli.output.findings import say_findings
+from kdiag_cli.output.findings import finding_rows, say_findings
 from programs.kdiag_program import Screen
 
 ERROR = found("KD1101", address="10.0.0.7:9092")
@@ -94,3 +94,18 @@ def test_without_an_order_the_first_are_the_examples(capsys: pytest.CaptureFixtu
 
 def _retransmits(finding: Finding) -> tuple[int, ...]:
     return (finding.evidence["retransmits"],)
+
+
+def test_the_worst_of_many_is_the_example(capsys: pytest.CaptureFixture[str]) -> None:
+    """By what their evidence counts, in text and in the rows of a page; few are told one by one."""
+    groups = [found("KD3406", group=f"g-{number}", lag=number % 300) for number in range(330)]
+    say_findings(groups)
+    head, example, *_ = capsys.readouterr().err.splitlines()
+
+    assert "330 times" in head
+    assert "g-299" in example
+    (row,) = finding_rows(groups)
+    assert row[:2] == ("KD3406", groups[0].severity)
+    assert row[2].startswith("330 times, such as ")
+    assert "g-299" in row[2]
+    assert [each[0] for each in finding_rows([ERROR, *groups[:2]])] == ["KD1101", *["KD3406"] * 2]

@@ -11,6 +11,7 @@ from kdiag.findings.finding import Finding
 from kdiag_cli.commands.rebalance.bars import PHASE_NAMES, name_of
 from kdiag_cli.commands.rebalance.text import COLUMNS, described, rebalance_row, words
 from kdiag_cli.output.chart import Grid, SpanChart, Stretch
+from kdiag_cli.output.findings import finding_rows
 from kdiag_cli.output.pages.html_page import Part, write_page
 from kdiag_cli.output.table.layout import headers_of
 
@@ -45,8 +46,7 @@ def _parts(
     histories: Sequence[GroupHistory], findings: Sequence[Finding], warnings: Sequence[str]
 ) -> Iterator[Part]:
     if findings:
-        found = [(one.id, one.severity, one.title, one.fix) for one in findings]
-        yield Grid("Findings", ("ID", "SEVERITY", "WHAT", "FIX"), found)
+        yield Grid("Findings", ("ID", "SEVERITY", "WHAT", "FIX"), finding_rows(findings))
     yield from warnings
     for history in histories:
         rows = [rebalance_row(history, each) for each in history.rebalances]

@@ -15,6 +15,7 @@ from kdiag_cli.commands.tune_buffers.text import (
     sentences,
 )
 from kdiag_cli.output.chart import Grid
+from kdiag_cli.output.findings import finding_rows
 from kdiag_cli.output.pages.html_page import Part, write_page
 from kdiag_cli.output.table.layout import headers_of
 
@@ -43,5 +44,4 @@ def _parts(reports: Sequence[BufferReport]) -> Iterator[Part]:
             lines = [(advice.client, line) for advice in each.advice for line in advice.lines]
             yield Grid(f"To paste, broker {each.path.node_id}", ("WHERE", "LINE"), lines)
         if each.findings:
-            findings = [(one.id, one.severity, one.title, one.fix) for one in each.findings]
-            yield Grid("Findings", ("ID", "SEVERITY", "WHAT", "FIX"), findings)
+            yield Grid("Findings", ("ID", "SEVERITY", "WHAT", "FIX"), finding_rows(each.findings))
