@@ -34,7 +34,7 @@ from recordings.capture_tables import tables_of, tables_of_items
 from recordings.exchange_maker import START_NS, make_batch, make_connection, make_exchange
 from tiers.sampling import sample
 
-REFERENCE = Path(os.environ.get("KDIAG_REFERENCE", ""), "captures")
+REFERENCE = Path(os.environ.get("KDIAG_REFERENCE", "/nowhere"), "captures")
 RECORDED = (
     "acks_0_1_all_java",
     "big_message_2mb_java",
