@@ -68,13 +68,14 @@ def read_overview(
         except ReportError as error:
             missing[name] = error.why
     has_groups = "rebalances" in reports
-    kept = ask(database, "kept_exchanges")
-    if has_groups:
-        kept = _united(kept, ask(database, "rebalance_exchanges"))
+    causes = ask(database, "rebalance_packets") if has_groups else []
     slow = reports["slow"].rows if "slow" in reports else []
-    wanted = sorted({*numbers, *(row["number"] for row in slow)})
-    if wanted:
-        kept = _united(kept, ask(database, "numbered_exchanges", numbers=wanted))
+    kept = ask(
+        database,
+        "kept_exchanges",
+        packets=[row["packet"] for row in causes],
+        numbers=sorted({*numbers, *(row["number"] for row in slow)}),
+    )
     return Overview(
         span,
         bins,
@@ -87,17 +88,3 @@ def read_overview(
         reports,
         missing,
     )
-
-
-def _united(rows: list[Row], others: list[Row]) -> list[Row]:
-    """Return exchanges of two answers, each once, with all reasons why it is kept."""
-    united = {_key(row): row for row in rows}
-    for row in others:
-        known = united.setdefault(_key(row), row)
-        if known is not row:
-            known["reasons"] += f" {row['reasons']}"
-    return sorted(united.values(), key=lambda row: (row["time"], row["number"]))
-
-
-def _key(row: Row) -> tuple[object, ...]:
-    return row["client"], row["broker"], row["time"], row["number"]

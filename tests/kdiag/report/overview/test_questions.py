@@ -14,7 +14,7 @@ NAMES = sorted(
 )
 
 
-LISTS: dict[str, Any] = {"numbered_exchanges": {"numbers": [1, 3]}}
+LISTS: dict[str, Any] = {"kept_exchanges": {"numbers": [1, 3], "packets": []}}
 """Parameters that are lists, which have no default."""
 
 

@@ -29,7 +29,7 @@ class KeptExchanges:
         """Give each a place.
 
         Args:
-            rows: as `kept_exchanges` and `rebalance_exchanges` answer.
+            rows: as the question `kept_exchanges` answers.
         """
         self._rows = list(rows)
 
