@@ -15,20 +15,16 @@ Source: Kafka's `KafkaApis.handleOffsetCommitRequest`.
 Leaves out: ZooKeeper, into which version 0 of old brokers wrote: it is written as any other.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from kdiag.lab.api.call import ApiCall
-from kdiag.lab.api.groups.topic_names import partition_fault, topic_of
-from kdiag.lab.controller.refusal import RequestRefusedError
+from kdiag.lab.api.groups.topic_names import CommittedTopic, committed_topic
 from kdiag.lab.coordinator.group.offsets.offset_requests import (
     Committer,
     ErrorCodes,
-    OffsetToCommit,
 )
-from kdiag.lab.coordinator.group.offsets.offset_store import PartitionOfTopic
 from kdiag.wire.api.offset_commit import (
     OffsetCommitRequest,
-    OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -37,43 +33,11 @@ from kdiag.wire.api.offset_commit import (
 _IDS_SINCE: Final = 10
 
 
-class _AskedTopic(NamedTuple):
-    """What is asked of a topic: its offsets, and what is wrong with some."""
-
-    asked: OffsetCommitRequestTopic
-    name: str
-    faults: dict[int, int]
-
-    @property
-    def offsets(self) -> list[OffsetToCommit]:
-        return [
-            OffsetToCommit(
-                PartitionOfTopic(self.name, each.partition_index),
-                each.committed_offset,
-                each.committed_leader_epoch,
-                each.committed_metadata or "",
-            )
-            for each in self.asked.partitions
-            if not self.faults[each.partition_index]
-        ]
-
-    def answered(self, codes: ErrorCodes) -> OffsetCommitResponseTopic:
-        return OffsetCommitResponseTopic(
-            name=self.asked.name,
-            topic_id=self.asked.topic_id,
-            partitions=[
-                OffsetCommitResponsePartition(
-                    partition_index=number,
-                    error_code=fault or codes[PartitionOfTopic(self.name, number)],
-                )
-                for number, fault in self.faults.items()
-            ],
-        )
-
-
 def handle(request: OffsetCommitRequest, call: ApiCall) -> None:
     """Commit offsets, and answer when they are written."""
-    asked = [_read(topic, call) for topic in request.topics]
+    asked = [
+        committed_topic(call, topic, by_id=call.version >= _IDS_SINCE) for topic in request.topics
+    ]
     committer = Committer(
         request.group_id,
         request.member_id,
@@ -83,17 +47,15 @@ def handle(request: OffsetCommitRequest, call: ApiCall) -> None:
     )
 
     def respond(codes: ErrorCodes) -> None:
-        call.respond(OffsetCommitResponse(topics=[each.answered(codes) for each in asked]))
+        call.respond(OffsetCommitResponse(topics=[_answer(each, codes) for each in asked]))
 
     offsets = [offset for topic in asked for offset in topic.offsets]
     call.node.groups.commit(committer, offsets, respond, retention_ms=request.retention_time_ms)
 
 
-def _read(asked: OffsetCommitRequestTopic, call: ApiCall) -> _AskedTopic:
-    numbers = [each.partition_index for each in asked.partitions]
-    try:
-        topic = topic_of(call, asked.name, asked.topic_id, by_id=call.version >= _IDS_SINCE)
-    except RequestRefusedError as error:
-        return _AskedTopic(asked, asked.name, dict.fromkeys(numbers, error.code))
-    faults = {number: partition_fault(topic, number) for number in numbers}
-    return _AskedTopic(asked, topic.name, faults)
+def _answer(topic: CommittedTopic, codes: ErrorCodes) -> OffsetCommitResponseTopic:
+    return OffsetCommitResponseTopic(
+        name=topic.asked.name,
+        topic_id=topic.asked.topic_id,
+        partitions=[OffsetCommitResponsePartition(*each) for each in topic.answers(codes)],
+    )

@@ -1,4 +1,4 @@
-"""The topics of requests about offsets: by name, or by id since version 10, and whether they exist.
+"""The topics of requests about offsets: by name or id, whether they exist, and what is committed.
 
     named, has = topic_of(call, name="orders", topic_id=ZERO_UUID)
 
@@ -7,11 +7,64 @@ Clients that speak topic ids are told UNKNOWN_TOPIC_ID, the others UNKNOWN_TOPIC
 Source: Kafka's `KafkaApis.handleOffsetCommitRequest`; KIP-848.
 """
 
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
 from kdiag.lab.api.call import ApiCall
 from kdiag.lab.controller.cluster_image import TopicImage
 from kdiag.lab.controller.refusal import RequestRefusedError
+from kdiag.lab.coordinator.group.offsets.offset_requests import ErrorCodes, OffsetToCommit
+from kdiag.lab.coordinator.group.offsets.offset_store import PartitionOfTopic
+from kdiag.wire.api.offset_commit import OffsetCommitRequestTopic
+from kdiag.wire.api.txn_offset_commit import TxnOffsetCommitRequestTopic
 from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag.wire.schema import ZERO_UUID
+
+
+class CommittedTopic(NamedTuple):
+    """A topic of a request that commits offsets.
+
+    Attributes:
+        asked: as it stands in the request.
+        name: of the topic, also if it was asked for by id.
+        faults: the error code of each partition before anything is committed; 0 if there is none.
+    """
+
+    asked: OffsetCommitRequestTopic | TxnOffsetCommitRequestTopic
+    name: str
+    faults: Mapping[int, int]
+
+    @property
+    def offsets(self) -> list[OffsetToCommit]:
+        """Return what can be committed."""
+        return [
+            OffsetToCommit(
+                PartitionOfTopic(self.name, each.partition_index),
+                each.committed_offset,
+                each.committed_leader_epoch,
+                each.committed_metadata or "",
+            )
+            for each in self.asked.partitions
+            if not self.faults[each.partition_index]
+        ]
+
+    def answers(self, codes: ErrorCodes) -> Iterator[tuple[int, int]]:
+        """Yield each partition with its error code, given those of what was committed."""
+        for number, fault in self.faults.items():
+            yield number, fault or codes[PartitionOfTopic(self.name, number)]
+
+
+def committed_topic(
+    call: ApiCall, asked: OffsetCommitRequestTopic | TxnOffsetCommitRequestTopic, *, by_id: bool
+) -> CommittedTopic:
+    """Return a topic of a request that commits offsets, by its name or by its id."""
+    numbers = [each.partition_index for each in asked.partitions]
+    try:
+        topic = topic_of(call, asked.name, asked.topic_id, by_id=by_id)
+    except RequestRefusedError as error:
+        return CommittedTopic(asked, asked.name, dict.fromkeys(numbers, error.code))
+    faults = {number: partition_fault(topic, number) for number in numbers}
+    return CommittedTopic(asked, topic.name, faults)
 
 
 def topic_of(call: ApiCall, name: str, topic_id: bytes, *, by_id: bool) -> TopicImage:

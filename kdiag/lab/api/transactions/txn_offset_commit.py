@@ -12,26 +12,21 @@ Source: Kafka's `KafkaApis.handleTxnOffsetCommitRequest`.
 Leaves out: verification that the group's partition was added, before version 5.
 """
 
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from kdiag.lab.api.call import ApiCall
-from kdiag.lab.api.groups.topic_names import partition_fault, topic_of
+from kdiag.lab.api.groups.topic_names import CommittedTopic, committed_topic
 from kdiag.lab.api.transactions.producer_errors import told_code
-from kdiag.lab.controller.refusal import RequestRefusedError
 from kdiag.lab.coordinator.group.offsets.offset_requests import (
     Committer,
     ErrorCodes,
-    OffsetToCommit,
 )
-from kdiag.lab.coordinator.group.offsets.offset_store import PartitionOfTopic
 from kdiag.lab.coordinator.runtime.coordinator_runtime import ProducerOfRecords
 from kdiag.lab.coordinator.runtime.coordinator_topic import GROUP_TOPIC
 from kdiag.lab.coordinator.transaction.add_partitions_manager import TransactionalProducer
 from kdiag.lab.coordinator.transaction.transaction_metadata import TxnPartition
 from kdiag.wire.api.txn_offset_commit import (
     TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
@@ -42,47 +37,15 @@ _IDS_SINCE: Final = 6
 _FIRST_WITH_IMPLICIT_ADD: Final = 5
 
 
-class _TopicOffsets(NamedTuple):
-    """The offsets of a topic, and what is wrong with some."""
-
-    asked: TxnOffsetCommitRequestTopic
-    name: str
-    faults: Mapping[int, int]
-
-    @property
-    def offsets(self) -> list[OffsetToCommit]:
-        return [
-            OffsetToCommit(
-                PartitionOfTopic(self.name, each.partition_index),
-                each.committed_offset,
-                each.committed_leader_epoch,
-                each.committed_metadata or "",
-            )
-            for each in self.asked.partitions
-            if not self.faults[each.partition_index]
-        ]
-
-    def answered(self, codes: ErrorCodes) -> TxnOffsetCommitResponseTopic:
-        return TxnOffsetCommitResponseTopic(
-            name=self.asked.name,
-            topic_id=self.asked.topic_id,
-            partitions=[
-                TxnOffsetCommitResponsePartition(
-                    partition_index=number,
-                    error_code=fault or codes[PartitionOfTopic(self.name, number)],
-                )
-                for number, fault in self.faults.items()
-            ],
-        )
-
-
 def handle(request: TxnOffsetCommitRequest, call: ApiCall) -> None:
     """Commit offsets in a transaction, and answer when they are written."""
-    topics = [_read(topic, call) for topic in request.topics]
+    topics = [
+        committed_topic(call, topic, by_id=call.version >= _IDS_SINCE) for topic in request.topics
+    ]
     offsets = [offset for topic in topics for offset in topic.offsets]
 
     def respond(codes: ErrorCodes) -> None:
-        call.respond(TxnOffsetCommitResponse(topics=[each.answered(codes) for each in topics]))
+        call.respond(TxnOffsetCommitResponse(topics=[_answer(each, codes) for each in topics]))
 
     def commit(code: int) -> None:
         if code:
@@ -128,12 +91,9 @@ def _committer(request: TxnOffsetCommitRequest, call: ApiCall) -> Committer:
     )
 
 
-def _read(asked: TxnOffsetCommitRequestTopic, call: ApiCall) -> _TopicOffsets:
-    numbers = [each.partition_index for each in asked.partitions]
-    try:
-        topic = topic_of(call, asked.name, asked.topic_id, by_id=call.version >= _IDS_SINCE)
-    except RequestRefusedError as error:
-        return _TopicOffsets(asked, asked.name, dict.fromkeys(numbers, error.code))
-    return _TopicOffsets(
-        asked, topic.name, {number: partition_fault(topic, number) for number in numbers}
+def _answer(topic: CommittedTopic, codes: ErrorCodes) -> TxnOffsetCommitResponseTopic:
+    return TxnOffsetCommitResponseTopic(
+        name=topic.asked.name,
+        topic_id=topic.asked.topic_id,
+        partitions=[TxnOffsetCommitResponsePartition(*each) for each in topic.answers(codes)],
     )
