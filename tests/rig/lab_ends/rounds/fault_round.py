@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -35,7 +35,7 @@ from kdiag.probe.tail.follower import Tail
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.placement import TailRequest
 from kdiag.probe.tail.topic_selection import TopicSelector
-from lab_ends.rounds.drawn_faults import DAMAGING, draw_fault
+from lab_ends.rounds.drawn_faults import DAMAGING, EFFECTS, draw_fault
 from lab_ends.rounds.idle_time import IdleTime, NotedClock
 from lab_ends.rounds.round_clients import FAULTY, RoundClients
 from lab_ends.rounds.round_reader import (
@@ -48,7 +48,7 @@ from lab_ends.rounds.round_reader import (
     RoundError,
     RoundReader,
 )
-from lab_ends.rounds.round_writer import RoundWriter
+from lab_ends.rounds.round_writer import AckedBatch, RoundWriter
 
 TOPIC: Final = "orders"
 GROUP: Final = "billing"
@@ -264,8 +264,8 @@ class FaultRound:
             self._read(self._clock.monotonic_ns() + self._chance.choice(_PAUSES_NS))
             self._check_commits()
         for listed in self.lab.faults.listed():
-            name = listed.rule.text.split()[-1].partition("=")[0]
-            self._fired[name] += listed.fired_count
+            names = (word.partition("=")[0] for word in listed.rule.text.split())
+            self._fired[next(name for name in names if name in EFFECTS)] += listed.fired_count
         self.lab.faults.clear()
         for node_id in self._stopped:
             self.lab.cluster.start_node(node_id)
@@ -350,30 +350,33 @@ class FaultRound:
             client.wait(_LATEST_NS)
         log = self._read_log(client)
         for each in self.writer.acked:
-            there = log[each.key]
-            found = [there.get(each.offset + at) for at in range(len(each.values))]
-            if self.layout.is_damaged:
-                if not set(each.values) <= set(there.values()):
-                    raise RoundError(f"lost: {each}")
-            elif found != each.values:
-                raise RoundError(f"acknowledged: {each}; in the log: {found}")
+            self._judge_batch(each, log[each.key])
         for key, there in log.items():
             values = [there[offset] for offset in sorted(there)]
             if self.layout.is_idempotent and values != [f"once {n}" for n in range(len(values))]:
                 raise RoundError(f"{key}: not once and in order: {values}")
+        self._judge_commits(client, {key: len(there) for key, there in log.items()})
+
+    def _judge_batch(self, acked: AckedBatch, there: Mapping[int, str]) -> None:
+        found = [there.get(each) for each in acked.offsets]
+        if self.layout.is_damaged:
+            if not set(acked.values) <= set(there.values()):
+                raise RoundError(f"lost: {acked}")
+        elif found != acked.values:
+            raise RoundError(f"acknowledged: {acked}; in the log: {found}")
+
+    def _judge_commits(self, client: ClusterClient, ends: Mapping[PartitionKey, int]) -> None:
+        """Have a member without faults read and commit the rest, and compare what it leaves."""
         last = self._reader("last", 9)
-        ends = {key: len(there) for key, there in log.items()}
         until_ns = self._clock.monotonic_ns() + DEADLINE_NS
-        while {key: last.positions.get(key) for key in self._keys} != ends:
+        while last.positions != ends:
             last.read()
             self._check_time(until_ns, f"a member without faults reads to {last.positions}")
         last.leave()
         committed = self._check_committed(client)
-        if last.errors or last.is_uncommitted:
-            raise RoundError(f"a member without faults: {last.errors} {last.notices}")
         behind = {key: end for key, end in ends.items() if committed.get(key, 0) != end}
-        if behind and not self.layout.is_damaged:
-            raise RoundError(f"committed {committed}, though the ends are {behind}")
+        if last.is_uncommitted or (behind and not self.layout.is_damaged):
+            raise RoundError(f"committed {committed}, and not {behind}: {last.notices}")
 
     def _read_log(self, client: ClusterClient) -> dict[PartitionKey, dict[int, str]]:
         log: dict[PartitionKey, dict[int, str]] = {key: {} for key in self._keys}
