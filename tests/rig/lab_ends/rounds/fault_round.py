@@ -137,7 +137,7 @@ def draw_layout(chance: Random) -> RoundLayout:
     protocol = chance.choice((CLASSIC, CONSUMER))
     is_next = protocol == CONSUMER
     assignors = ("uniform", "range") if is_next else ("range", "roundrobin", "sticky")
-    turns = chance.randint(4, 12)
+    turns = chance.randint(4, 9)
     faults: dict[int, list[str]] = defaultdict(list)
     for _ in range(chance.randint(1, _MOST_FAULTS)):
         faults[chance.randrange(turns)].append(draw_fault(chance, FAULTY, has_topic_ids=is_next))

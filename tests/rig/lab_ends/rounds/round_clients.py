@@ -22,6 +22,7 @@ FAULTY: Final = "fuzz-*"
 _TIMES: Final = ConnectionTimes(20 * NS_PER_MS, 500 * NS_PER_MS, 10 * NS_PER_S, 20 * NS_PER_S)
 _REQUEST_NS: Final = 3 * NS_PER_S
 _CONNECT_NS: Final = 10 * NS_PER_S
+_PATIENT_NS: Final = 30 * NS_PER_S
 _ATTEMPTS: Final = 20
 
 
@@ -82,8 +83,8 @@ class RoundClients:
         """
         for _ in range(_ATTEMPTS):
             with suppress(KdiagError):
-                return self.connect(client_id)
-        return self.connect(client_id)
+                return self.connect(client_id, _PATIENT_NS)
+        return self.connect(client_id, _PATIENT_NS)
 
     def close(self, client: ClusterClient) -> None:
         """Close a client."""
