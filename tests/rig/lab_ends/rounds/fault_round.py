@@ -37,7 +37,7 @@ from kdiag.probe.tail.placement import TailRequest
 from kdiag.probe.tail.topic_selection import TopicSelector
 from lab_ends.rounds.drawn_faults import DAMAGING, EFFECTS, draw_fault
 from lab_ends.rounds.idle_time import IdleTime, NotedClock
-from lab_ends.rounds.round_clients import FAULTY, RoundClients
+from lab_ends.rounds.round_clients import FAULTY, PATIENT_NS, RoundClients
 from lab_ends.rounds.round_reader import (
     ALONE,
     CLASSIC,
@@ -59,6 +59,7 @@ _MOST_FAULTS: Final = 4
 _COORDINATED: Final = 3
 _LATEST_NS: Final = 20 * NS_PER_S
 _PAUSES_NS: Final = (0, 0, 0, NS_PER_S, 4 * NS_PER_S)
+_THREADS: Final = ("broker-", "listener-", "kdiag-heartbeat-")
 _FILES: Final = Path("/proc/self/fd")
 _QUICK: Final = GroupCoordinatorConfig(
     group_min_session_timeout_ms=1_000,
@@ -221,15 +222,15 @@ class FaultRound:
         Raises:
             RoundError: if something is not as it has to be.
         """
-        threads, sockets = threading.active_count(), _open_sockets()
+        sockets = _open_sockets()
         with _overheard(self._complaints), self.lab, self._time, self._clients:
             self._suffer()
             self._recover()
             self._judge()
         if self._complaints:
             raise RoundError("\n".join(self._complaints))
-        if threading.active_count() > threads:
-            left = [each.name for each in threading.enumerate()]
+        left = [each.name for each in threading.enumerate() if each.name.startswith(_THREADS)]
+        if left:
             raise RoundError(f"threads are left: {left}")
         if _open_sockets() > sockets:
             raise RoundError(f"{_open_sockets() - sockets} sockets are left open")
@@ -321,7 +322,7 @@ class FaultRound:
     def _check_commits(self) -> None:
         """Look now and then how far the group has committed."""
         if self._chance.random() < 0.2 and not self._stopped:
-            client = self._clients.connect_surely("judge")
+            client = self._clients.surely(lambda: self._clients.connect("judge", PATIENT_NS))
             self._check_committed(client)
             self._clients.close(client)
 
@@ -345,10 +346,10 @@ class FaultRound:
 
     def _judge(self) -> None:
         """Compare what is in the log with what was acknowledged, and with what was committed."""
-        client = self._clients.connect_surely("judge")
+        client = self._clients.surely(lambda: self._clients.connect("judge", PATIENT_NS))
         if self.layout.is_late:
             client.wait(_LATEST_NS)
-        log = self._read_log(client)
+        log = self._clients.surely(lambda: self._read_log(client))
         for each in self.writer.acked:
             self._judge_batch(each, log[each.key])
         for key, there in log.items():

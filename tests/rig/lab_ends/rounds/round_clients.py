@@ -5,8 +5,9 @@ with RoundClients(clock, lambda: lab.nodes, time) as clients:
     clients.close(client)
 """
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from kdiag.client.cluster_client import ClusterClient, ClusterSettings
 from kdiag.client.network.settings import ConnectionTimes, NetworkSettings
@@ -19,11 +20,15 @@ from lab_ends.rounds.idle_time import IdleTime, Nodes, NotedClock
 FAULTY: Final = "fuzz-*"
 """The names of the clients that faults are for."""
 
+PATIENT_NS: Final = 30 * NS_PER_S
+"""The `request.timeout.ms` of whoever judges."""
+
 _TIMES: Final = ConnectionTimes(20 * NS_PER_MS, 500 * NS_PER_MS, 10 * NS_PER_S, 20 * NS_PER_S)
 _REQUEST_NS: Final = 3 * NS_PER_S
 _CONNECT_NS: Final = 10 * NS_PER_S
-_PATIENT_NS: Final = 30 * NS_PER_S
 _ATTEMPTS: Final = 20
+
+T = TypeVar("T")
 
 
 class RoundClients:
@@ -75,16 +80,17 @@ class RoundClients:
             raise
         return client
 
-    def connect_surely(self, client_id: str) -> ClusterClient:
-        """Return such a client after some attempts: a broker may not be up yet.
+    @staticmethod
+    def surely(ask: Callable[[], T]) -> T:
+        """Return the result of an attempt that succeeds: a broker may not be up yet.
 
         Raises:
-            KdiagError: if none has helped.
+            KdiagError: if none has.
         """
         for _ in range(_ATTEMPTS):
             with suppress(KdiagError):
-                return self.connect(client_id, _PATIENT_NS)
-        return self.connect(client_id, _PATIENT_NS)
+                return ask()
+        return ask()
 
     def close(self, client: ClusterClient) -> None:
         """Close a client."""
