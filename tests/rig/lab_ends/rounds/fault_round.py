@@ -55,6 +55,10 @@ GROUP: Final = "billing"
 DEADLINE_NS: Final = 600 * NS_PER_S
 """How long it may take, by the clock of the lab, until all is well after the faults."""
 
+COOPERATIVE: Final = "cooperative-sticky"
+"""Not for static members: one that returns between the two rebalances of an assignment is given what
+was meant for it, and nobody joins again for the rest, as with Kafka's own clients."""
+
 _MOST_FAULTS: Final = 4
 _COORDINATED: Final = 3
 _LATEST_NS: Final = 20 * NS_PER_S
@@ -137,7 +141,8 @@ def draw_layout(chance: Random) -> RoundLayout:
     replicas = chance.randint(1, nodes)
     protocol = chance.choice((CLASSIC, CONSUMER))
     is_next = protocol == CONSUMER
-    assignors = ("uniform", "range") if is_next else ("range", "roundrobin", "sticky")
+    assignors = ("uniform", "range") if is_next else ("range", "roundrobin", "sticky", COOPERATIVE)
+    assignor = chance.choice(assignors)
     turns = chance.randint(4, 9)
     faults: dict[int, list[str]] = defaultdict(list)
     for _ in range(chance.randint(1, _MOST_FAULTS)):
@@ -149,10 +154,10 @@ def draw_layout(chance: Random) -> RoundLayout:
         min_isr=chance.randint(1, replicas),
         release="4.3" if is_next else chance.choice(("4.3", "4.3", "3.9", "2.8")),
         protocol=protocol,
-        assignor=chance.choice([*assignors] if is_next else [*assignors, "cooperative-sticky"]),
+        assignor=assignor,
         readers=chance.choice((1, 1, 2)),
         is_followed=chance.random() < 0.4,
-        is_static=chance.random() < 0.2,
+        is_static=chance.random() < 0.2 and assignor != COOPERATIVE,
         is_idempotent=chance.random() < 0.6,
         partition_max_bytes=chance.choice((1, 300, 1 << 20)),
         turns=turns,

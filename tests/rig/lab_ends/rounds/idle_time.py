@@ -23,7 +23,7 @@ from kdiag.lab.broker.broker_server import BrokerServer
 Nodes = Callable[[], list[BrokerServer]]
 
 _FIRST_NS: Final = 2 * NS_PER_MS
-_LONGEST_NS: Final = 128 * NS_PER_MS
+_LONGEST_NS: Final = 512 * NS_PER_MS
 _GRACE_S: Final = {"broker-": 0.5, "kdiag-heartbeat-": 0.01}
 """How long a thread may take to notice that time has passed, by the beginning of its name."""
 _TICK_S: Final = 0.001
