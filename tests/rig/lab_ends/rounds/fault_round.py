@@ -56,8 +56,8 @@ DEADLINE_NS: Final = 600 * NS_PER_S
 """How long it may take, by the clock of the lab, until all is well after the faults."""
 
 COOPERATIVE: Final = "cooperative-sticky"
-"""Not for static members: one that returns between the two rebalances of an assignment is given what
-was meant for it, and nobody joins again for the rest, as with Kafka's own clients."""
+"""Not for static members: one that returns between the two rebalances of an assignment is given
+what was meant for it, and nobody joins again for the rest, as with Kafka's own clients."""
 
 _MOST_FAULTS: Final = 4
 _COORDINATED: Final = 3
