@@ -12,7 +12,6 @@ depend on the packets only, not on how they are divided into batches.
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from operator import attrgetter, itemgetter
 
 from kdiag.exchange.model import Connection, Exchange, Gap
@@ -279,12 +278,20 @@ class CaptureDecoder:
                 first = last
                 continue
             last = min(last + 1, first + _LEAST_RUN_ROWS, rows.last)
-            owners = [
-                self._add_row((rows.low, rows.high), row, batch) for row in batch.rows(first, last)
-            ]
-            if self._around.make_tracker is not None:
-                _follow_tcp(owners, first, batch)
+            self._add_row_by_row(rows, first, last, batch)
             first = last
+
+    def _add_row_by_row(self, rows: FlowRows, first: int, last: int, batch: SortedBatch) -> None:
+        """Add some of a connection's packets; those of each owner to its TCP together."""
+        followed: set[Flow] = set()
+        for place, row in enumerate(batch.rows(first, last), first):
+            owner = self._add_row((rows.low, rows.high), row, batch)
+            if owner is not None and owner.tcp is not None:
+                owner.tcp.add_later(batch, place)
+                followed.add(owner)
+        for owner in followed:
+            if owner.tcp is not None:
+                owner.tcp.catch_up()
 
     def _add_run(self, flow: Flow, rows: FlowRows, batch: SortedBatch) -> bool:
         """Add a contiguous run; return False if it is not one."""
@@ -540,14 +547,6 @@ class CaptureDecoder:
             self._last_number += 1
             flow.connection.number = self._last_number
         self._new.clear()
-
-
-def _follow_tcp(owners: Sequence[Flow | None], first: int, batch: SortedBatch) -> None:
-    """Add rows, from `first` on, to the TCP trackers of the connections that own them."""
-    for flow, same in groupby(enumerate(owners, first), itemgetter(1)):
-        rows = [row for row, _ in same]
-        if flow is not None and flow.tcp is not None:
-            flow.tcp.add_rows(batch.batch, *batch.sides_between(rows[0], rows[-1] + 1))
 
 
 def decode_capture(

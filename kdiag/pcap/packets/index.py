@@ -73,6 +73,8 @@ class SegmentBatch(NamedTuple):
             it was cut (uint8). None where `data` holds payloads alone.
         identity: the identification of the IPv4 packet, which tells a copy of a packet from one
             that was sent again; 0 where there is none (uint16). None where nobody needs it.
+        syn_options: the options of SYNs, where `data` holds payloads alone: bytes, or None where
+            they were cut off (object). None where the header lies in `data`, or nobody needs them.
     """
 
     data: bytes | memoryview
@@ -89,6 +91,18 @@ class SegmentBatch(NamedTuple):
     wire_bytes: npt.NDArray[np.int64]
     header_bytes: npt.NDArray[np.uint8] | None = None
     identity: npt.NDArray[np.uint16] | None = None
+    syn_options: npt.NDArray[np.object_] | None = None
+
+    def options(self, row: int) -> bytes | None:
+        """Return the TCP options of a SYN; None where they are not here."""
+        if self.syn_options is not None:
+            options: bytes | None = self.syn_options[row]
+            return options
+        size = 0 if self.header_bytes is None else int(self.header_bytes[row])
+        if not size:
+            return None
+        end = int(self.payload_offset[row])
+        return bytes(memoryview(self.data)[end - size + _TCP_LEAST_BYTES : end])
 
 
 class PacketIndex:

@@ -57,10 +57,15 @@ class Columns(NamedTuple):
     size: Integers
     identity: Integers
 
-    def pick(self, chosen: npt.NDArray[np.bool_] | Integers) -> "Columns":
+    def pick(self, chosen: npt.NDArray[np.bool_] | Integers | slice) -> "Columns":
         """Return the chosen segments, or those of some numbers in their order."""
         columns: Any = (column[chosen] for column in self)
         return Columns(*columns)
+
+    def cut_behind(self, packet: int) -> tuple["Columns", "Columns"]:
+        """Return the segments up to a packet, and those behind it."""
+        at = int(np.searchsorted(self.packet, packet, "right"))
+        return self.pick(slice(at)), self.pick(slice(at, None))
 
 
 class OddSegment(NamedTuple):

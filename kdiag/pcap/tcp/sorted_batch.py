@@ -191,7 +191,13 @@ class SortedBatch:
 
     def sides_between(self, first: int, last: int) -> tuple[Integers, Integers]:
         """Return the same of some rows of a connection, as `rows` counts them."""
-        place = self._place[first:last]
+        return self._sides_of(self._place[first:last])
+
+    def sides_at(self, rows: Integers) -> tuple[Integers, Integers]:
+        """Return the same of any rows of a connection."""
+        return self._sides_of(self._place[rows])
+
+    def _sides_of(self, place: Integers) -> tuple[Integers, Integers]:
         is_high = self._side[place]
         return self._order[place[~is_high]], self._order[place[is_high]]
 

@@ -5,10 +5,16 @@ measured, and with these the waits of each end. The SYNs bring the rest: their o
 scale, SACK, timestamps), and the distance to both ends at once: the SYN comes back from the broker
 as SYN/ACK, and that from the client as ACK.
 
+What is known of round trips grows with each look, so the facts depend on where segments are cut.
+They are cut by their order in the capture alone, after each 2,048: those of a connection are the
+same however its packets are divided into batches, and whoever reads them.
+
 Source: RFC 9293 section 3.1 (options), RFC 7323 (window scale, timestamps), RFC 2018 (SACK).
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,7 +22,7 @@ import numpy as np
 from kdiag.exchange.tcp_facts import TcpFacts
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.tcp.direction import Columns, TcpDirectionTracker
-from kdiag.pcap.tcp.sorted_batch import ACK, RST, SYN, SegmentRow
+from kdiag.pcap.tcp.sorted_batch import ACK, RST, SYN, SegmentRow, SortedBatch
 from kdiag.pcap.tcp.waits import Integers
 
 _END: Final = 0
@@ -28,9 +34,11 @@ _TIMESTAMPS: Final = 8
 _LEAST_BYTES: Final = 2
 _SIZES: Final = {_MSS: 4, _WINDOW_SCALE: 3, _SACK_PERMITTED: 2, _TIMESTAMPS: 10}
 _MOST_SHIFT: Final = 14
-_ENOUGH_ROWS: Final = 2048
+_CHUNK_ROWS: Final = 2048
+_ENOUGH_ROWS: Final = 2 * _CHUNK_ROWS  # packets may come some rows late: see `tcp.strays`
 _LONGEST_NS: Final = 3_600_000_000_000
-_LEAST_HEADER_BYTES: Final = 20
+_LAST: Final = 1 << 62
+_MOST_SYNS: Final = 1024
 
 
 class SynOptions(NamedTuple):
@@ -77,12 +85,18 @@ class _Syn(NamedTuple):
 
     Attributes:
         packet, time_ns: which packet, and when.
+        side: who sent it.
+        sequence, acknowledgment, window: its numbers, and its window field.
         is_answer: whether it acknowledges that of the other end.
         options: its offer; None where it was cut off.
     """
 
     packet: int
     time_ns: int
+    side: int
+    sequence: int
+    acknowledgment: int
+    window: int
     is_answer: bool
     options: SynOptions | None
 
@@ -94,6 +108,9 @@ class TcpTracker:
         self._directions = TcpDirectionTracker(), TcpDirectionTracker()
         self._waiting: list[tuple[Columns, Columns]] = []
         self._rows = 0
+        self._batch: SortedBatch | None = None
+        self._places: list[int] = []
+        self._waiting_syns: list[_Syn] = []
         self._syns: list[_Syn | None] = [None, None]
         self._repeated_syns = 0
         self._handshake_rtt_ns: list[int | None] = [None, None]
@@ -103,13 +120,30 @@ class TcpTracker:
         """Add the rows of a batch that either end sent, each in the order of the capture."""
         flags = batch.flags
         for side, rows in enumerate((low, high)):
-            for row in rows[(flags[rows] & SYN) != 0].tolist():
-                self._add_syn(side, batch, row)
+            syns = rows[(flags[rows] & SYN) != 0].tolist()
+            room = max(0, _MOST_SYNS - len(self._waiting_syns))
+            self._waiting_syns.extend(_read_syn(side, batch, row) for row in syns[:room])
         low, high = (rows[(flags[rows] & (SYN | RST)) == 0] for rows in (low, high))
         self._waiting.append((_columns(batch, low), _columns(batch, high)))
         self._rows += len(low) + len(high)
         if self._rows >= _ENOUGH_ROWS:
-            self._look()
+            self._look(_ENOUGH_ROWS)
+
+    def add_later(self, batch: SortedBatch, place: int) -> None:
+        """Add a row of a batch, as that counts them, with others of it once `catch_up` is called.
+
+        The facts of a connection that ends before have it too.
+        """
+        self._batch = batch
+        self._places.append(place)
+
+    def catch_up(self) -> None:
+        """Add the rows that were to be added later."""
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            places = np.array(self._places, np.int64)
+            self._places.clear()
+            self.add_rows(batch.batch, *batch.sides_at(places))
 
     def add_row(self, row: SegmentRow) -> None:
         """Add a packet whose numbers did not fit at once; see `kdiag.pcap.tcp.strays`."""
@@ -129,7 +163,9 @@ class TcpTracker:
 
     def facts(self, client_side: int) -> TcpFacts:
         """Return the facts of the connection, whose client is the given side."""
-        self._look()
+        self.catch_up()
+        self._look(1)
+        self._add_syns(_LAST)
         requests, responses = self._directions[client_side], self._directions[1 - client_side]
         syns = self._syns[client_side], self._syns[1 - client_side]
         facts = TcpFacts(
@@ -148,37 +184,54 @@ class TcpTracker:
             facts.has_timestamps = offers[0].timestamps and offers[1].timestamps
         return facts
 
-    def _add_syn(self, side: int, batch: SegmentBatch, row: int) -> None:
+    def _add_syns(self, last_packet: int) -> None:
+        """Read the SYNs up to a packet, in the order of the capture."""
+        waiting = sorted(self._waiting_syns, key=attrgetter("packet"))
+        count = bisect_right(waiting, last_packet, key=attrgetter("packet"))
+        for syn in waiting[:count]:
+            self._add_syn(syn)
+        self._waiting_syns = waiting[count:]
+
+    def _add_syn(self, syn: _Syn) -> None:
         """Read the offer of a SYN, and time it."""
+        side = syn.side
         if self._syns[side] is not None:
             self._repeated_syns += 1
             return
-        is_answer = bool(batch.flags[row] & ACK)
-        time_ns = int(batch.time_ns[row])
-        syn = _Syn(int(batch.packet[row]), time_ns, is_answer, _options(batch, row))
         self._syns[side], other = syn, self._syns[1 - side]
         mine, answers = self._directions[side], self._directions[1 - side]
-        mine.start(int(batch.sequence[row]) + 1)
-        if is_answer:
-            answers.start(int(batch.acknowledgment[row]))
+        mine.start(syn.sequence + 1)
+        if syn.is_answer:
+            answers.start(syn.acknowledgment)
             if other is not None and not self._repeated_syns:
-                self._handshake_rtt_ns[side] = _elapsed_ns(other.time_ns, time_ns)
+                self._handshake_rtt_ns[side] = _elapsed_ns(other.time_ns, syn.time_ns)
         if syn.options is None or other is None or other.options is None:
             return
         shifts = [syn.options.window_scale, other.options.window_scale]
         is_scaled = None not in shifts
         answers.shift, mine.shift = (shift or 0 if is_scaled else 0 for shift in shifts)
-        answers.add_syn_window(time_ns, int(batch.window[row]))
+        answers.add_syn_window(syn.time_ns, syn.window)
 
-    def _look(self) -> None:
-        """Process the waiting segments."""
-        if not self._rows:
+    def _look(self, least_rows: int) -> None:
+        """Process the waiting segments, chunk by chunk, as long as there are so many."""
+        if self._rows < least_rows:
             return
-        low, high = (self._joined(part) for part in zip(*self._waiting, strict=True))
-        self._waiting.clear()
-        self._rows = 0
+        low, high = (_in_order(part) for part in zip(*self._waiting, strict=True))
+        packets = np.sort(np.concatenate((low.packet, high.packet)))
+        while len(packets) >= least_rows:
+            last = int(packets[min(_CHUNK_ROWS, len(packets)) - 1])
+            packets = packets[np.searchsorted(packets, last, "right") :]
+            (low_chunk, low), (high_chunk, high) = low.cut_behind(last), high.cut_behind(last)
+            self._add_syns(last)
+            self._look_at(low_chunk, high_chunk)
+        self._waiting = [(low, high)]
+        self._rows = len(packets)
+
+    def _look_at(self, low: Columns, high: Columns) -> None:
+        """Process segments of both ends."""
+        low, high = self._after_last(low), self._after_last(high)
         self._end_handshake((low, high))
-        times = [int(each.time_ns.max()) for each in (low, high) if len(each.time_ns)]
+        times = [int(each.time_ns[-1]) for each in (low, high) if len(each.time_ns)]
         self._last_ns = max(self._last_ns, *times)
         seen = (
             self._directions[0].add_segments(low, high),
@@ -187,11 +240,8 @@ class TcpTracker:
         for side, (sent, answers) in enumerate(seen):
             self._directions[side].add_waits(sent, answers, self._rtt_ns(side) or 0)
 
-    def _joined(self, parts: Sequence[Columns]) -> Columns:
-        """Return segments of one end in order; no time is before one that was looked at."""
-        columns = Columns(*map(np.concatenate, zip(*parts, strict=True)))
-        if (columns.packet[1:] < columns.packet[:-1]).any():
-            columns = columns.pick(np.argsort(columns.packet, kind="stable"))
+    def _after_last(self, columns: Columns) -> Columns:
+        """Return segments of which none has a time before one that was looked at."""
         time_ns = np.maximum.accumulate(np.maximum(columns.time_ns, self._last_ns))
         return columns._replace(time_ns=time_ns)
 
@@ -229,10 +279,23 @@ def _columns(batch: SegmentBatch, rows: Integers) -> Columns:
     )
 
 
-def _options(batch: SegmentBatch, row: int) -> SynOptions | None:
-    """Return the options of a SYN; None where the batch does not hold them."""
-    size = 0 if batch.header_bytes is None else int(batch.header_bytes[row])
-    if not size:
-        return None
-    end = int(batch.payload_offset[row])
-    return read_syn_options(bytes(memoryview(batch.data)[end - size + _LEAST_HEADER_BYTES : end]))
+def _in_order(parts: Sequence[Columns]) -> Columns:
+    """Return segments of one end in the order of the capture."""
+    columns = Columns(*map(np.concatenate, zip(*parts, strict=True)))
+    if (columns.packet[1:] < columns.packet[:-1]).any():
+        columns = columns.pick(np.argsort(columns.packet, kind="stable"))
+    return columns
+
+
+def _read_syn(side: int, batch: SegmentBatch, row: int) -> _Syn:
+    options = batch.options(row)
+    return _Syn(
+        int(batch.packet[row]),
+        int(batch.time_ns[row]),
+        side,
+        int(batch.sequence[row]),
+        int(batch.acknowledgment[row]),
+        int(batch.window[row]),
+        bool(batch.flags[row] & ACK),
+        None if options is None else read_syn_options(options),
+    )

@@ -120,7 +120,8 @@ class Story:
         for batch in reader.read_segments():
             for first in range(0, len(batch.packet), block_packets):
                 columns: Any = batch[1:]
-                columns = (each[first : first + block_packets] for each in columns)
+                rows = slice(first, first + block_packets)
+                columns = (None if each is None else each[rows] for each in columns)
                 items += decoder.feed(batch.__class__(batch.data, *columns))
         (connection,) = (each for each in items + decoder.finish() if isinstance(each, Connection))
         return connection

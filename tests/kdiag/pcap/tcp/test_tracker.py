@@ -1,4 +1,5 @@
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from kdiag.exchange.model import Connection
 from kdiag.exchange.tcp_facts import Vantage, WindowScaling
 from kdiag.pcap.decoder import CaptureDecoder
+from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.tcp import tracker as tcp_tracker
 from kdiag.pcap.tcp.tracker import SynOptions, read_syn_options
 from recordings.segment_tape import BROKER, CLIENT, Segment, batch_of
@@ -90,13 +92,33 @@ def test_a_cut_syn_offers_nothing_that_is_known() -> None:
     assert (facts.requests.bytes, facts.rtt_ns) == (1000, 20 * MS)
 
 
-def test_much_is_looked_at_together_and_little_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows wait until there are enough of them; the rest is not forgotten."""
-    monkeypatch.setattr(tcp_tracker, "_ENOUGH_ROWS", 100)
-    story = Story().open()
-    for number in range(tcp_tracker._ENOUGH_ROWS // 2 + 10):
-        story.client(30 + number, size=10).broker(30.5 + number)
-    assert story.facts().requests.segments == tcp_tracker._ENOUGH_ROWS // 2 + 10
+def test_the_facts_are_the_same_however_packets_are_divided() -> None:
+    """Segments are cut by their order alone, and a SYN counts from where it was captured on."""
+    count = 2 * tcp_tracker._ENOUGH_ROWS + 100
+    dice = random.Random(1)
+    tape = [Segment(BROKER, CLIENT, 99, 1, 18), Segment(CLIENT, BROKER, 0, 0, 2)]
+    for number in range(1, count):
+        lost = 700 * dice.randrange(3) * (number % 50 == 0)
+        start = max(1, 700 * (number // 2) - lost)
+        sent = Segment(CLIENT, BROKER, start, 100, 24, bytes(700))
+        tape.append(sent if number % 2 else Segment(BROKER, CLIENT, 100, start, 16))
+    whole = batch_of(tape)
+    whole = whole._replace(time_ns=np.cumsum([dice.randrange(MS) for _ in tape]).astype(np.int64))
+    found = []
+    for size in (len(tape), 3000, 7):
+        decoder = CaptureDecoder(hex)
+        decoder.follow_tcp()
+        items = []
+        for first in range(0, len(tape), size):
+            rows = slice(first, first + size)
+            columns: Any = (None if each is None else each[rows] for each in whole[1:])
+            items += decoder.feed(SegmentBatch(whole.data, *columns))
+        items += decoder.finish()
+        found.append([each.tcp for each in items if isinstance(each, Connection)])
+    assert found[0] == found[1] == found[2]
+    assert found[0][0] is not None
+    assert found[0][0].requests.retransmits > 0
+    assert found[0][0].requests.recovery_ns > 0
 
 
 def nonsense(dice: random.Random) -> Segment:
