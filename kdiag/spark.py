@@ -30,7 +30,8 @@ Options, as keywords here and by `option` there:
                          `spark.sql.python.filterPushdown.enabled`, and follows that here
 
 `columns` here and `schema` there choose columns: without `request_body` and `response_body` no
-JSON is made. The table `records` holds what users wrote; it is read only where it is named.
+JSON is made. The table `records` holds what users wrote; it is read only where it is named. For the
+table `tcp` captures are read once more: the others do without what it takes.
 """
 
 import json
@@ -119,6 +120,13 @@ def capture_files(
 ) -> "DataFrame":
     """Return the captures themselves, the table `captures`; see `read`."""
     return read(spark, "captures", paths, columns=columns, **options)
+
+
+def tcp(
+    spark: "SparkSession", paths: Paths, *, columns: Sequence[str] = (), **options: Option
+) -> "DataFrame":
+    """Return what TCP did in each direction of connections; see `read`."""
+    return read(spark, "tcp", paths, columns=columns, **options)
 
 
 def read(

@@ -8,6 +8,7 @@ connection, from any number of files. The output, in batches:
                   sessions belong to a broker, and connections of other parts use them too
     names         topic ids with their names, which any other exchange may need, and `order`
     connections   as in the table
+    tcp           as in the table, if it was chosen
     gaps          as in the table
     unsure        as frames: unmatched responses that only the requests of others can identify
     kinds         the APIs and versions of requests, by client host and broker, to identify these by
@@ -47,6 +48,7 @@ from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges, row_by
 from kdiag.pipeline.rows.packets import NO_FILE, NO_FILES, MappedFiles, RowSegments
 from kdiag.pipeline.tabulate import NAMES, name_bytes
 from kdiag.report.arrow import CaptureOf, Emit, RowBatches, TableBatches
+from kdiag.report.tables.catalog import TableChoice
 from kdiag.wire import api_keys
 from kdiag.wire.frame import Frame
 
@@ -74,6 +76,9 @@ _MAX_ROWS: Final = 8192
 _MAX_BYTES: Final = 16 << 20
 
 
+_WITH_TCP: Final = TableChoice(tcp=True)
+"""Only connections whose TCP was followed give rows."""
+
 _NO_SPANS: Final = FrameSpans(AddressBook())
 
 
@@ -87,6 +92,7 @@ class FlowRules(NamedTuple):
         limits: of memory; None for the usual ones.
         files: the captures, if payloads stay in them.
         least_span_bytes: the size from which on frames stay there too, until they are read.
+        follows_tcp: whether connections get the facts of TCP.
     """
 
     ports: tuple[int, ...] = ()
@@ -95,6 +101,7 @@ class FlowRules(NamedTuple):
     limits: Limits | None = None
     files: Sequence[str] = ()
     least_span_bytes: int = LEAST_BYTES
+    follows_tcp: bool = False
 
 
 class RunPart(NamedTuple):
@@ -173,6 +180,12 @@ class PartDecoder:
             keylog=keylog,
             limits=rules.limits or Limits(),
         )
+        if rules.follows_tcp:
+            self.follow_tcp()
+
+    def follow_tcp(self) -> None:
+        """Make rows of `tcp` for the connections that begin from now on."""
+        self._decoder.follow_tcp()
 
     def has_one_clock(self, *, is_so: bool) -> None:
         """Say whether no packets come much later than others of their time."""
@@ -279,7 +292,7 @@ class _RowEmitter:
         frame_spans: FrameSpans = _NO_SPANS,
     ) -> None:
         self._names = TopicNames() if names is None else names
-        self._tables = TableBatches(emit, self._names, capture_of=capture_of)
+        self._tables = TableBatches(emit, self._names, _WITH_TCP, capture_of=capture_of)
         self._frames = _rows("frames", FRAMES, emit)
         self._fetches = _rows("fetches", FETCHES, emit)
         self._unsure = _rows("unsure", UNSURE, emit)

@@ -15,7 +15,7 @@ from kdiag.pipeline.input.source import PERMISSIVE
 from kdiag.pipeline.input.split import DEFAULT_SPLIT_BYTES, Split, Walk
 from kdiag.pipeline.input.split_index import CaptureUris, shared_index
 from kdiag.pipeline.output.run_log import staging_folder
-from kdiag.pipeline.rows.packets import PACKETS, POSITIONS
+from kdiag.pipeline.rows.packets import HEADERS, PACKETS, POSITIONS
 from kdiag.pipeline.shared import Shared
 from kdiag.report.run_log import PARQUET_FILES, SCHEMA, LoggedRun, TableStore
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TableChoice
@@ -85,7 +85,8 @@ class Job(NamedTuple):
     @property
     def packet_schema(self) -> pa.Schema:
         """Return the schema of packets on their way to a part."""
-        return pa.schema([*PACKETS, *(POSITIONS if self.is_indexed else ())])
+        positions = POSITIONS if self.is_indexed else ()
+        return pa.schema([*PACKETS, *positions, *(HEADERS if self.choice.tcp else ())])
 
     @property
     def staging(self) -> str:
@@ -130,7 +131,7 @@ class Job(NamedTuple):
             recorded: these and earlier ones of a stream; by default the same.
         """
         files = CaptureUris(splits) if self.is_indexed else ()
-        rules = self.rules._replace(files=files, secrets=secrets)
+        rules = self.rules._replace(files=files, secrets=secrets, follows_tcp=self.choice.tcp)
         recorded = splits if recorded is None else recorded
         return self._replace(inputs=(), name=self.run, rules=rules, recorded=recorded)
 

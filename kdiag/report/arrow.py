@@ -44,6 +44,7 @@ from kdiag.report.tables.connections import connection_row, gap_row
 from kdiag.report.tables.exchanges import BodyTexts, ExchangeFacts, exchange_row, facts_of
 from kdiag.report.tables.groups import group_rows
 from kdiag.report.tables.latency_minutes import LatencyBucket, bucket_of, latency_row
+from kdiag.report.tables.tcp import tcp_rows
 
 DEFAULT_MAX_ROWS: Final = 16_384
 DEFAULT_MAX_BYTES: Final = 32 << 20
@@ -250,6 +251,9 @@ class TableBatches:
         """Add a connection that has ended, or whose capture has."""
         place = self._place(connection.first_packet)
         self._rows["connections"].add(connection_row(connection) + place, 0)
+        if self._choice.tcp:
+            for row in tcp_rows(connection):
+                self._rows["tcp"].add(row + place, 0)
 
     def capture(self, capture: CaptureFacts) -> None:
         """Add a capture, all of which was read."""

@@ -14,11 +14,13 @@ from pyarrow import dataset
 
 from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import ReportError
+from kdiag.report.arrow import arrow_schema
 from kdiag.report.layout import by_keys, files_during
 from kdiag.report.parquet import table_file
 from kdiag.report.sql_report import SPARK, Query
 from kdiag.report.stored_tables import StoredTables
 from kdiag.report.tables.catalog import GROUP_TABLES, TABLES, time_column
+from kdiag.report.tables.tcp import TCP
 
 if TYPE_CHECKING:
     from kdiag.report.run_log import LoggedRun
@@ -57,6 +59,7 @@ class Database:
 
     Attributes:
         runs: those that have written the tables; none where nobody has noted them.
+        unmade: tables that nobody has asked for when these were made: they are empty.
     """
 
     def __init__(self, memory_limit: str | None = None) -> None:
@@ -79,6 +82,7 @@ class Database:
         self._connection.execute("SET TimeZone = 'UTC'")
         self._files: set[str] = set()
         self.runs: Sequence[LoggedRun] = ()
+        self.unmade = [TCP.name]
 
     def __enter__(self) -> Self:
         return self
@@ -118,6 +122,7 @@ class Database:
                 # DuckDB checks a path as it was given, and again as it was expanded.
                 self._files.update(paths, group)
             self._unite(name, views, times)
+            self._note(name)
         except duckdb.Error as error:
             raise ReportError(str(files[0]), f"cannot be read: {error}") from error
 
@@ -135,6 +140,7 @@ class Database:
         for view, each in zip(views, datasets, strict=True):
             self._connection.register(view, each)
         self._unite(name, views, times)
+        self._note(name)
 
     def _unite(self, name: str, views: Sequence[str], times: TimeRange) -> None:
         """Make a table of the rows of some views."""
@@ -145,9 +151,16 @@ class Database:
     def add_table(self, name: str, table: pa.Table) -> None:
         """Add a table in memory."""
         self._connection.register(name, table)
+        self._note(name)
+
+    def _note(self, name: str) -> None:
+        """Note that a table was made."""
+        self.unmade = [each for each in self.unmade if each != name]
 
     def lock(self) -> Self:
         """Close the database to everything but its tables for good, and return it."""
+        for each in self.unmade:  # reports join it
+            self._connection.register(each, arrow_schema(TABLES[each]).empty_table())
         execute = self._connection.execute
         execute("SET allowed_paths = $files", {"files": sorted(self._files)})
         execute("SET enable_external_access = false")

@@ -26,6 +26,12 @@ SCHEMA: Final = 3
 _TELLS_WITHOUT: Final = 3
 _YOUNGER: Final = ("latency_minutes", "rebalances", "members", "captures")
 """The tables that not all releases have made which wrote entries of earlier shapes."""
+_TCP: Final = "tcp"
+_AS_ASKED: Final = "it is made only when asked for, by --tcp of decode or pipeline"
+_BY_OTHERS: Final = (
+    "streams make no tables of groups, and older releases fewer tables; "
+    "kdiag pipeline run over their captures does"
+)
 _WORD: Final = re.compile(r"\w+")
 _NAMED: Final = 3
 _ENTRY: Final = ".json"
@@ -114,6 +120,8 @@ class LoggedRun(msgspec.Struct, frozen=True):
 
     def may_lack(self, table: str) -> bool:
         """Return whether a table may be without rows that its captures would give."""
+        if table == _TCP:
+            return bool(self.rows.get("connections")) and table not in self.rows
         if self.schema >= _TELLS_WITHOUT:
             return table in self.without
         return table in _YOUNGER and table not in self.rows
@@ -184,15 +192,20 @@ def files_of(runs: Sequence[LoggedRun], table: str) -> list[str]:
     return [file for each in runs for file in each.files if file.startswith(f"{table}/")]
 
 
-def notes_on(runs: Sequence[LoggedRun], sql: str) -> list[str]:
-    """Return a note for each table of a query that some runs have not made."""
+def notes_on(runs: Sequence[LoggedRun], sql: str, unmade: Sequence[str] = ()) -> list[str]:
+    """Return a note for each table of a query that is not made of all captures.
+
+    Args:
+        runs: those that have written the tables.
+        sql: the query.
+        unmade: tables that nobody has made.
+    """
     words = {*_WORD.findall(sql.lower())}
-    notes = []
-    for table in _YOUNGER:
+    notes = [] if runs else [f"{each}: is empty: {_AS_ASKED}" for each in unmade if each in words]
+    for table in (*_YOUNGER, _TCP):
         lacking = [each.run for each in runs if table in words and each.may_lack(table)]
         if lacking:
             names = ", ".join(lacking[:_NAMED]) + (", ..." if len(lacking) > _NAMED else "")
             why = f"{len(lacking)} of {len(runs)} runs are without it ({names})"
-            who = "streams make no tables of groups, and older releases fewer tables"
-            notes.append(f"{table}: {why}: {who}; kdiag pipeline run over their captures does")
+            notes.append(f"{table}: {why}: {_AS_ASKED if table == _TCP else _BY_OTHERS}")
     return notes

@@ -39,6 +39,7 @@ _MORE: Final = "more:"
 _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?")
 _BIGINT: Final = re.compile(r"-?\d{1,18}")
 _VERSION_STEP: Final = 10_000
+_WORD: Final = re.compile(r"\w+")
 _ONE_SELECT: Final = "expected one SELECT: a query reads the tables and changes nothing"
 
 
@@ -97,6 +98,10 @@ class Query(NamedTuple):
             ReportError: if it cannot be translated, or is not one SELECT.
         """
         return self.sql if dialect == DUCKDB == self.dialect else transpile(self.sql, self.dialect)
+
+    def may_name(self, table: str) -> bool:
+        """Return whether the statement has the name of a table somewhere."""
+        return table in _WORD.findall(self.sql.lower())
 
 
 class Report(NamedTuple):

@@ -19,9 +19,11 @@ from recordings.table_facts import (
     exchange_facts,
     exchange_facts_of_row,
     gap_facts,
+    in_us,
     read_rows,
     record_facts,
     record_facts_of_row,
+    tcp_facts,
     time_ns,
     without_records,
 )
@@ -62,7 +64,7 @@ def write_tables(tmp_path_factory: pytest.TempPathFactory) -> Write:
 def with_keylog(files: Sequence[Path]) -> list[object]:
     """Return the arguments that decode a capture, with the key log beside it if there is one."""
     keys = files[0].with_suffix(".keylog")
-    return [*files, *(["--keylog", keys] if keys.exists() else []), "--values"]
+    return [*files, *(["--keylog", keys] if keys.exists() else []), "--values", "--tcp"]
 
 
 def of_kind(documents: Documents, kind: str) -> Documents:
@@ -122,6 +124,11 @@ def test_the_tables_say_what_the_documents_say(files: list[Path], write_tables: 
         {name: row[name] for name in facts}
         for row, facts in zip(read_rows(folder, "connections"), connections, strict=True)
     ] == connections
+    tcp = [facts for each in of_kind(documents, "connection") for facts in tcp_facts(each)]
+    assert [
+        {name: row[name] for name in facts}
+        for row, facts in zip(map(in_us, read_rows(folder, "tcp")), tcp, strict=True)
+    ] == tcp
     gaps = [gap_facts(each) for each in of_kind(documents, "gap")]
     assert [
         {name: row[name] for name in facts}

@@ -43,7 +43,10 @@ def tables_of(
 
     reading = CaptureReading(inputs, follows_tcp=contents.tcp)
     choice = TableChoice(
-        bodies=contents.bodies, records=contents.records, show_secrets=contents.shows_secrets
+        bodies=contents.bodies,
+        records=contents.records,
+        tcp=contents.tcp,
+        show_secrets=contents.shows_secrets,
     )
     tables = ParquetTables(folder, reading.names, choice, lambda: reading.files)
     try:

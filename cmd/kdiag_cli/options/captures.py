@@ -74,6 +74,12 @@ PacketFilter = Annotated[
 WithRecords = Annotated[
     bool, typer.Option("--values", help="Make the table records, which is what users wrote.")
 ]
+WithTcp = Annotated[
+    bool,
+    typer.Option(
+        "--tcp", help="Make the table tcp, which is what TCP did: round trips, losses, windows."
+    ),
+]
 NoBodies = Annotated[
     bool, typer.Option("--no-bodies", help="Leave request_body and response_body empty.")
 ]
@@ -174,7 +180,7 @@ class TableContents(NamedTuple):
     Attributes:
         bodies: whether they hold the bodies.
         records: whether there is a table of records.
-        tcp: whether connections have the facts of TCP.
+        tcp: whether connections have the facts of TCP, and these a table.
         shows_secrets: whether passwords and tokens stay in the bodies.
         is_sorted: whether rows are ordered by time, which keeps everything in memory.
     """

@@ -58,7 +58,7 @@ _PLAN: Final = "plan-"
 _ENTRY: Final = ".msgpack"
 _HASH_DIGITS: Final = 20
 _FORGOTTEN_NS: Final = 86_400 * NS_PER_S
-_STAGED: Final = ("connections", "gaps", "captures")
+_STAGED: Final = ("connections", "gaps", "captures", "tcp")
 _FRAME_TIMES: Final = ("request_first_byte_ns", "response_first_byte_ns")
 _FEW_BYTES: Final = 32 << 20
 _CORES: Final = 8
@@ -211,6 +211,7 @@ def _fingerprint(job: Job, captures: Sequence[tuple[str, int, int]]) -> str:
         job.mode,
         job.split_bytes,
         job.separates_networks,
+        job.choice.tcp,
     )
     return sha256(msgspec.msgpack.encode(facts)).hexdigest()[:_HASH_DIGITS]
 

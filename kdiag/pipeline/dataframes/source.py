@@ -36,6 +36,7 @@ from kdiag.pipeline.tasks import freeze_gc
 from kdiag.report.arrow import CAPTURE_FILE, extended
 from kdiag.report.tables.catalog import TABLES, TableChoice, time_column
 from kdiag.report.tables.latency_minutes import LATENCY_MINUTES, MINUTE_NS
+from kdiag.report.tables.tcp import TCP
 
 _BODIES: Final = frozenset({"request_body", "response_body"})
 _OPTIONS: Final = frozenset(
@@ -176,6 +177,7 @@ def job_of(options: Mapping[str, str]) -> Job:
     return Job(
         tuple(_paths(options)),
         "",
+        choice=TableChoice(tcp=table_of(options) == TCP.name),
         rules=FlowRules(ports, _keylog(options.get("keylog"))),
         topic_names=tuple(sorted(names.items())),
         times=TimeRange(*bounds),

@@ -39,6 +39,7 @@ from kdiag.pipeline.input.split import (
 )
 from kdiag.pipeline.rows.bundles import BUNDLES, BUNDLES_DDL, bundle
 from kdiag.pipeline.rows.packets import (
+    HEADERS,
     NO_FILE,
     NOWHERE,
     PACKETS,
@@ -83,8 +84,10 @@ class CaptureSourceReader(DataSourceReader):
         self._bundles = columns == BUNDLES.names
         if self._bundles:
             has_position = _is_true(options, "positions")
-            columns = [*PACKETS.names, *(POSITIONS.names if has_position else ())]
-        unknown = [name for name in columns if name not in (*PACKETS.names, *POSITIONS.names)]
+            more = HEADERS.names if _is_true(options, "headers") else ()
+            columns = [*PACKETS.names, *(POSITIONS.names if has_position else ()), *more]
+        known = (*PACKETS.names, *POSITIONS.names, *HEADERS.names)
+        unknown = [name for name in columns if name not in known]
         if unknown:
             raise ValueError(f"no such column: {', '.join(unknown)}")
         mode = options.get("mode", PERMISSIVE).lower()
@@ -197,7 +200,9 @@ def read_bundles(
 ) -> DataFrame:
     """Return the TCP segments of splits in bundles for the parts of a run."""
     has_position = "offset" in reading.columns
+    has_headers = HEADERS.names[0] in reading.columns
     reader = _reader(spark, splits.uri, reading).option("positions", str(has_position))
+    reader = reader.option("headers", str(has_headers))
     return reader.option("partitioner", partitioner.uri).schema(BUNDLES_DDL).load()
 
 

@@ -8,6 +8,7 @@
     shape            a class, and names     object     what is not plain: also its state and items
     str bytes        themselves             call       one of a few constructors, likewise
     name             a class or function    method     an object, and the name
+    array            of numpy: its type, its shape, its bytes
 
 Numbers, short texts and bytes stand where they are used; everything else is a node, so that what
 two objects share is shared again. A reader makes objects of kdiag's classes and sets their
@@ -27,6 +28,8 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from kdiag.errors import ReportError
 
@@ -47,6 +50,9 @@ _CALLABLES: Final[dict[str, Callable[..., Any]]] = {
     "ordered": OrderedDict,
     "range": range,
 }
+_ARRAY_KINDS: Final = frozenset("biu")
+"""Booleans and whole numbers."""
+
 _NAMES: Final = {function: name for name, function in _CALLABLES.items()}
 _BUILTINS: Final = {"list": list, "dict": dict, "set": set, "int": int}
 """What `defaultdict` may be given."""
@@ -262,12 +268,31 @@ def _file(data: bytes, position: int) -> io.BytesIO:
     return made
 
 
+def _array_node(value: npt.NDArray[Any]) -> _Node:
+    if value.dtype.kind not in _ARRAY_KINDS:
+        raise TypeError(f"an array of {value.dtype} cannot be in a state")
+    return ["array", value.dtype.str, list(value.shape), value.tobytes()]
+
+
+def _array(kind: str, shape: list[int], data: bytes) -> npt.NDArray[Any]:
+    """Return an array, which may be written to.
+
+    Raises:
+        ValueError: if it is not of plain numbers.
+    """
+    dtype = np.dtype(kind)
+    if dtype.kind not in _ARRAY_KINDS:
+        raise ValueError(f"an array of {kind}")
+    return np.frombuffer(data, dtype).reshape(shape).copy()
+
+
 _SIMPLE_NODES: Final[dict[type, Callable[[Any], _Node]]] = {
     bytes: lambda value: ["bytes", value],
     str: lambda value: ["str", value if value.isascii() else value.encode(errors="surrogatepass")],
     memoryview: lambda value: ["view", value.tobytes()],
     int: lambda value: ["int", str(value)],
     io.BytesIO: _file_node,
+    np.ndarray: _array_node,
 }
 _SIMPLE: Final[dict[str, Callable[..., Any]]] = {
     "bytes": bytes,
@@ -275,6 +300,7 @@ _SIMPLE: Final[dict[str, Callable[..., Any]]] = {
     "view": memoryview,
     "int": int,
     "file": _file,
+    "array": _array,
 }
 
 

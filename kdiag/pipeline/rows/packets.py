@@ -11,6 +11,9 @@ If all machines read the same files at the speed of memory, payloads can stay th
 `offset` and `captured` are their positions. Then `payload` is empty, except for payloads that no
 file holds in one piece: those of compressed files, of object stores, and of datagrams joined from
 fragments.
+
+Who follows TCP needs two more facts of the headers: `identity`, which tells a copy of a packet from
+one that was sent again, and the `options` of SYNs.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +26,7 @@ import pyarrow as pa
 
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.index import SegmentBatch
+from kdiag.pcap.tcp.sorted_batch import SYN
 from kdiag.report.uri import map_file
 
 PACKETS: Final = pa.schema(
@@ -46,6 +50,9 @@ POSITIONS: Final = pa.schema(
     [("file", pa.int32()), ("offset", pa.int64()), ("captured", pa.int32())]
 )
 """More columns, for payloads that stay in the captures."""
+
+HEADERS: Final = pa.schema([("identity", pa.int32()), ("options", pa.binary())])
+"""More columns, for who follows TCP."""
 
 POSITIONS_DDL: Final = "file int, offset bigint, captured int"
 NO_FILE: Final = -1
@@ -105,7 +112,7 @@ class PacketRows:
         self._addresses = addresses
         self._known: dict[int, bytes] = {}
         names = PACKETS.names if columns is None else columns
-        fields = {field.name: field for field in (*PACKETS, *POSITIONS)}
+        fields = {field.name: field for field in (*PACKETS, *POSITIONS, *HEADERS)}
         self.schema = pa.schema([fields[name] for name in names])
 
     def batch(self, segments: SegmentBatch, position: BlockPosition = NOWHERE) -> pa.RecordBatch:
@@ -128,6 +135,8 @@ class PacketRows:
                 column = _payloads(segments, segments.payload_bytes if here is None else here)
             elif name in _PositionColumns._fields:
                 column = getattr(positions, name)
+            elif name in HEADERS.names:
+                column = _HEADER_COLUMNS[name](segments)
             else:
                 column = getattr(segments, name)
             type_ = self.schema.field(name).type
@@ -193,6 +202,21 @@ def _positions(segments: SegmentBatch, position: BlockPosition) -> _PositionColu
     )
 
 
+def _identities(segments: SegmentBatch) -> npt.NDArray[Any]:
+    return np.zeros(len(segments.packet)) if segments.identity is None else segments.identity
+
+
+def _options(segments: SegmentBatch) -> pa.Array:
+    """Return the options of SYNs; null elsewhere, and where they were cut off."""
+    options: list[bytes | None] = [None] * len(segments.packet)
+    for row in np.flatnonzero(segments.flags & SYN).tolist():
+        options[row] = segments.options(row)
+    return pa.array(options, pa.binary())
+
+
+_HEADER_COLUMNS: Final = {"identity": _identities, "options": _options}
+
+
 def _payloads(segments: SegmentBatch, size: npt.NDArray[np.int64]) -> pa.Array:
     count = len(segments.packet)
     view = memoryview(segments.data)
@@ -220,7 +244,7 @@ class RowSegments:
         """Yield the number of a file and its segments, for each file in turn.
 
         Args:
-            rows: have all columns of `PACKETS`, and may have those of `POSITIONS`.
+            rows: have all columns of `PACKETS`, and may have those of `POSITIONS` and `HEADERS`.
             files: hold the payloads that are not in the rows.
         """
         if "file" not in rows.schema.names:
@@ -241,7 +265,7 @@ class RowSegments:
             yield number, batch
 
     def batch(self, rows: pa.RecordBatch) -> SegmentBatch:
-        """Return rows, which have all columns of `PACKETS`, as segments."""
+        """Return rows, which have all columns of `PACKETS`, as segments; see `batches`."""
         low, high = self._endpoints(rows.column("low")), self._endpoints(rows.column("high"))
         is_high = rows.column("is_high").to_numpy(zero_copy_only=False)
         payload = rows.column("payload")
@@ -261,6 +285,7 @@ class RowSegments:
             edges[:-1],
             np.diff(edges),
             rows.column("wire_bytes").to_numpy().astype(np.int64),
+            **_read_headers(rows),
         )
 
     def _endpoints(self, ends: pa.Array) -> npt.NDArray[np.uint64]:
@@ -276,6 +301,18 @@ class RowSegments:
         port = int.from_bytes(end[-_PORT_BYTES:], "big")
         endpoint = self._known[end] = (number << 16) | port
         return endpoint
+
+
+def _read_headers(rows: pa.RecordBatch) -> dict[str, Any]:
+    """Return what of `HEADERS` rows have, as columns of segments."""
+    if HEADERS.names[0] not in rows.schema.names:
+        return {}
+    options = rows.column("options")
+    syn_options = np.full(len(options), None, np.object_)
+    for row in np.flatnonzero(options.is_valid().to_numpy(zero_copy_only=False)).tolist():
+        syn_options[row] = options[row].as_py()
+    identity = rows.column("identity").to_numpy().astype(np.uint16)
+    return {"identity": identity, "syn_options": syn_options}
 
 
 class MappedFiles:

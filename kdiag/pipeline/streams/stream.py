@@ -322,6 +322,8 @@ def _feed_part(job: Job, batch: _Batch, rows: Rows) -> Iterator[pa.RecordBatch]:
     before, after = (f"{folder}/part-{part.number}" for folder in batch.folders)
     decoder = load_state(before) or PartDecoder(part, job.rules)
     decoder.learn_secrets(job.rules)
+    if job.rules.follows_tcp:
+        decoder.follow_tcp()
     decoder.has_one_clock(is_so=batch.hosts <= 1)
     writer = PartWriter(job, part.number)
     recording = SegmentTimestamps(batch.splits, job.times)

@@ -1,7 +1,7 @@
 """Every table, and the choice among them.
 
     exchanges, batches, records    join by `EXCHANGE_KEY`, batches and records by `batch_index` too
-    connections                    joins with all others by `connection_id`
+    connections, tcp               join with all others by `connection_id`
     latency_minutes                counts of exchanges, which add up
     captures                       joins with all others of a fleet by `file`, their `capture_file`
     rebalances, members            join by `group_id` and `type`, and by `member_id`
@@ -18,6 +18,7 @@ from kdiag.report.tables.connections import CONNECTIONS, GAPS
 from kdiag.report.tables.exchanges import EXCHANGES
 from kdiag.report.tables.groups import MEMBERS, REBALANCES
 from kdiag.report.tables.latency_minutes import LATENCY_MINUTES
+from kdiag.report.tables.tcp import TCP
 
 _OF_GROUPS: Final = (REBALANCES, MEMBERS)
 
@@ -26,10 +27,10 @@ TABLES: Final = {
     for table in (
         *(EXCHANGES, BATCHES, RECORDS, CONNECTIONS, GAPS, LATENCY_MINUTES),
         *_OF_GROUPS,
-        CAPTURE_FILES,
+        *(CAPTURE_FILES, TCP),
     )
 }
-"""The tables by name; `records` is there only when asked for."""
+"""The tables by name; `records` and `tcp` are there only when asked for."""
 
 GROUP_TABLES: Final = frozenset(table.name for table in _OF_GROUPS)
 """The tables whose rows take all exchanges of a group at once."""
@@ -53,17 +54,20 @@ class TableChoice(NamedTuple):
     Attributes:
         bodies: whether `exchanges` has the bodies as JSON, which takes most of its space.
         records: whether there is a table `records`.
+        tcp: whether there is a table `tcp`.
         show_secrets: whether to leave passwords and tokens as they are.
     """
 
     bodies: bool = True
     records: bool = False
+    tcp: bool = False
     show_secrets: bool = False
 
     @property
     def tables(self) -> list[Table]:
         """Return the chosen tables."""
-        return [table for table in TABLES.values() if self.records or table is not RECORDS]
+        asked_for = {RECORDS.name: self.records, TCP.name: self.tcp}
+        return [table for name, table in TABLES.items() if asked_for.get(name, True)]
 
 
 DEFAULT_CHOICE: Final = TableChoice()

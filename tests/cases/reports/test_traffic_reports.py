@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from kdiag.exchange.model import Exchange, Status, UnansweredReason
+from kdiag.exchange.tcp_facts import TcpDirection, TcpFacts
 from kdiag.report.tables.catalog import TableChoice
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -248,6 +249,29 @@ def test_connections_with_trouble_come_first() -> None:
     ]
     assert [first[name] for name in ("again", "missing_bytes", "short")] == [2, 5, 1]
     assert (second["client_host"], second["refused"]) == ("10.0.0.9", 0)
+    assert first["retransmits"] is None  # nobody followed it
+
+
+def test_what_tcp_did_is_added_up_over_connections_and_directions() -> None:
+    """Losses and closed windows come first among connections that were made."""
+    quiet = TcpFacts(requests=TcpDirection(), responses=TcpDirection())
+    lossy = TcpFacts(
+        requests=TcpDirection(segments=9, retransmits=2, timeouts=1, window_full_ns=3 * MS),
+        responses=TcpDirection(zero_windows=1, stalled_ns=5 * MS, window_closed_ns=2 * MS),
+        client_rtt_ns=1000,
+        broker_rtt_ns=MS,
+    )
+    connections = [
+        make_connection(1, connection_id="a", tcp=quiet),
+        make_connection(2, connection_id="b", client="10.0.0.9:1", tcp=lossy),
+        make_connection(3, connection_id="c", client="10.0.0.9:2", tcp=lossy),
+    ]
+    first, second = report_rows(tables_of_items(*connections), "tcp")
+
+    assert (first["client_host"], first["connections"]) == ("10.0.0.9", 2)
+    summed = ("segments", "retransmits", "timeouts", "zero_windows", "stalled_ms", "window_ms")
+    assert [first[name] for name in summed] == [18, 4, 2, 2, 10, 10]
+    assert (first["rtt_us"], second["rtt_us"], second["retransmits"]) == (1001, None, 0)
 
 
 @cache

@@ -46,6 +46,16 @@ def test_tables_in_a_folder_are_asked(tmp_path: Path) -> None:
         assert ask(database, "SELECT count(*) FROM exchanges") == [(32,)]
 
 
+def test_a_table_that_nobody_has_asked_for_is_empty() -> None:
+    """A report joins it, and says so."""
+    with open_tables(TABLES) as database:
+        assert ask(database, "SELECT count(*) FROM tcp") == [(0,)]
+        assert database.unmade == ["tcp"]
+    with open_tables(TABLES | {"tcp": pa.table({"bytes": [1]})}) as database:
+        assert ask(database, "SELECT bytes FROM tcp") == [(1,)]
+        assert database.unmade == []
+
+
 def test_a_relative_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is given on a command line."""
     write(tmp_path / "tables")

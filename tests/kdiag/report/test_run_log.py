@@ -97,3 +97,13 @@ def test_a_query_of_what_some_runs_have_not_made_is_told_so() -> None:
     assert "4 of 6" in notes_on(runs, "SELECT * FROM members")[0]
     assert notes_on(runs, "SELECT api FROM exchanges") == []
     assert notes_on(runs[4:5], "SELECT * FROM rebalances, captures") == []
+
+
+def test_a_query_of_what_nobody_has_asked_for_is_told_so() -> None:
+    """Of a run without connections nothing is missing; without a log the tables tell."""
+    runs = [LoggedRun("a", {"connections": 2, "tcp": 4}), LoggedRun("b", {"connections": 1})]
+
+    (note,) = notes_on([*runs, LoggedRun("c")], "SELECT * FROM tcp", ["tcp"])
+    assert note.startswith("tcp: 1 of 3 runs are without it (b): it is made only when asked for")
+    assert notes_on([], "SELECT * FROM tcp", ["tcp"])[0].startswith("tcp: is empty")
+    assert notes_on([], "SELECT * FROM gaps", ["tcp"]) == []

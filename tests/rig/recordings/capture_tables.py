@@ -18,6 +18,7 @@ from kdiag.report.sql_report import Query, load_report
 from kdiag.report.tables.catalog import TableChoice
 
 WITHOUT_BODIES = TableChoice(bodies=False)
+_WITH_TCP = TableChoice(bodies=False, tcp=True)
 
 
 def tables_of(
@@ -43,7 +44,7 @@ def tables_of(
 
 
 def tables_of_items(
-    *items: Exchange | Connection, choice: TableChoice = WITHOUT_BODIES
+    *items: Exchange | Connection, choice: TableChoice = _WITH_TCP
 ) -> dict[str, pa.Table]:
     """Return the tables of exchanges and connections."""
     batches: dict[str, list[pa.RecordBatch]] = {each.name: [] for each in choice.tables}

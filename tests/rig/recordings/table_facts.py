@@ -47,6 +47,11 @@ _BATCH: Final = {
     "is_control": "isControl",
     "crc_ok": "crcOk",
 }
+_SPREADS: Final = (
+    ("window_bytes", "bytes", ("least", "median", "most")),
+    ("in_flight_bytes", "bytes", ("median", "p95", "most")),
+    ("ack_rtt_us", "us", ("least", "median", "p95", "most")),
+)
 _CONNECTION: Final = (
     "connection",
     "connection_id",
@@ -187,6 +192,36 @@ def connection_facts(document: dict[str, Any]) -> dict[str, Any]:
     facts["first_ns"] = time_ns(document["first_time"])
     facts["last_ns"] = time_ns(document["last_time"])
     return facts
+
+
+def tcp_facts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the columns of `tcp` that the document of a connection tells; times in microseconds."""
+    tcp = document["tcp"]
+    whole = {
+        "connection_id": document["connection_id"],
+        **{name: value for name, value in tcp.items() if name not in {"requests", "responses"}},
+    }
+    for direction in ("request", "response"):
+        way = tcp[f"{direction}s"]
+        counts = {name: value for name, value in way.items() if not isinstance(value, dict)}
+        mss = counts.pop("mss")
+        waits = {f"{name}_us": value for name, value in way["waits_us"].items()}
+        spreads = {
+            f"{name.removesuffix(f'_{unit}')}_{part}_{unit}": (way[name] or {}).get(part)
+            for name, unit, parts in _SPREADS
+            for part in parts
+        }
+        yield whole | counts | waits | spreads | {"direction": direction, "mss_bytes": mss}
+
+
+def in_us(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with its times in whole microseconds, as documents have them."""
+    return {
+        f"{name[:-3]}_us" if name.endswith("_ns") else name: (
+            value // 1000 if name.endswith("_ns") and value is not None else value
+        )
+        for name, value in row.items()
+    }
 
 
 def gap_facts(document: dict[str, Any]) -> dict[str, Any]:

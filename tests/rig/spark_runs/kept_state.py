@@ -18,7 +18,7 @@ from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import walk
 from kdiag.pipeline.output.state_graph import FORMAT, encode_state
-from kdiag.pipeline.rows.packets import PacketRows
+from kdiag.pipeline.rows.packets import HEADERS, PACKETS, PacketRows
 
 CAPTURE: Final = CAPTURES / "transaction.pcap"
 KEPT_AFTER: Final = 171
@@ -40,7 +40,7 @@ class Decoding:
         self.emitted: Emitted = defaultdict(list)
         splits = walk(str(CAPTURE)).splits
         reader = SegmentReader(SplitRun(splits, 0))
-        rows = PacketRows(reader.index.addresses)
+        rows = PacketRows(reader.index.addresses, [*PACKETS.names, *HEADERS.names])
         self._packets = pa.Table.from_batches([rows.batch(each) for each in reader.read()])
         self._recording = SegmentTimestamps(splits)
 

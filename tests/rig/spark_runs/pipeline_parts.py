@@ -14,7 +14,7 @@ from pyarrow import dataset
 
 from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.exchange.context.topic_names import TopicNames
-from kdiag.pcap.decoder import CaptureDecoder, Item, decode_reader
+from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.look_ahead import learn_all_names
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tls.keylog import KeyLog
@@ -37,6 +37,7 @@ from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order, walk
 from kdiag.pipeline.rows.bundles import bundle, unbundle
 from kdiag.pipeline.rows.packets import (
+    HEADERS,
     NO_FILE,
     NO_FILES,
     PACKETS,
@@ -54,11 +55,11 @@ from kdiag.pipeline.tabulate import (
 from kdiag.report.arrow import TableBatches
 from kdiag.report.tables.catalog import RUN_COLUMNS, TABLES, TableChoice
 
-CHOICE: Final = TableChoice(bodies=True, records=True)
+CHOICE: Final = TableChoice(bodies=True, records=True, tcp=True)
 TABLE_NAMES: Final = (
     *("exchanges", "batches", "records", "connections", "gaps"),
     "latency_minutes",
-    *("rebalances", "members", "captures"),
+    *("rebalances", "members", "captures", "tcp"),
 )
 GROUP_PARTS: Final = 3
 
@@ -82,10 +83,9 @@ def in_one_process(
     groups = CaptureEvents(names.name)
     emit = partial(_append, tables)
     batches = TableBatches(emit, names, CHOICE, groups=groups)
-    decode = decode_reader if links_sightings else decode_unlinked
     with patch("kdiag.pcap.files.merge.MAX_MERGED", 1):
         reader = CaptureReader(files)
-        for item in decode(reader, keylog=KeyLog.parse(keylog)):
+        for item in decode_followed(reader, KeyLog.parse(keylog), links_sightings=links_sightings):
             batches.add(item)
     for each in reader.files:
         batches.capture(each)
@@ -93,10 +93,15 @@ def in_one_process(
     return tables
 
 
-def decode_unlinked(reader: CaptureReader, *, keylog: KeyLog) -> Iterator[Item]:
-    """Yield what captures hold, each connection as often as it is seen."""
+def decode_followed(
+    reader: CaptureReader, keylog: KeyLog, *, links_sightings: bool
+) -> Iterator[Item]:
+    """Yield what captures hold, with the facts of TCP."""
     keylog.look_ahead = reader.find_secrets
     decoder = CaptureDecoder(reader.addresses.endpoint_text, keylog=keylog)
+    decoder.follow_tcp()
+    if links_sightings:
+        decoder.link_sightings()
     for batch in reader.read_segments():
         keylog.add_secrets(reader.secrets)
         yield from decoder.feed(batch)
@@ -140,7 +145,9 @@ def decoded(
     secrets = tuple(each for found in walks for each in found.secrets)
     captures = tuple(map(str, files))
     # No frame is too small to stay where it is.
-    rules = FlowRules(keylog=keylog, secrets=secrets, files=captures, least_span_bytes=1)
+    rules = FlowRules(
+        keylog=keylog, secrets=secrets, files=captures, least_span_bytes=1, follows_tcp=True
+    )
     packets = read_packets(splits, captures, is_indexed=is_indexed)
     outcome: Tables = defaultdict(list)
 
@@ -158,7 +165,7 @@ def read_packets(
 ) -> list[pa.RecordBatch]:
     """Return the packets of all splits."""
     batches = []
-    columns = [*PACKETS.names, *(POSITIONS.names if is_indexed else ())]
+    columns = [*PACKETS.names, *(POSITIONS.names if is_indexed else ()), *HEADERS.names]
     for number, split in enumerate(splits):
         reader = SegmentReader(SplitRun(splits, number))
         rows = PacketRows(reader.index.addresses, columns)
@@ -188,7 +195,7 @@ def shuffled(batches: list[pa.RecordBatch], parts: int) -> list[list[pa.RecordBa
 def tabulated(outcome: Tables, files: MappedFiles = NO_FILES) -> Tables:
     """Return the tables of what all parts have emitted."""
     tables: Tables = defaultdict(list)
-    for name in ("connections", "gaps"):
+    for name in ("connections", "gaps", "tcp"):
         tables[name] = outcome[name]
     fetches = outcome["fetches"]
     sessions = {}

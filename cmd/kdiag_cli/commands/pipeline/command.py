@@ -27,6 +27,7 @@ from kdiag_cli.options.captures import (
     SeparateNetworks,
     TopicIds,
     WithRecords,
+    WithTcp,
 )
 from kdiag_cli.options.help_page import CommandPage, GroupPage
 from kdiag_cli.options.quantities import OptionDefault, duration_ns, moment_ns
@@ -220,6 +221,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
         typer.Option("--to", metavar="WHEN", help="No packets from then on.", parser=moment_ns),
     ] = None,
     values: WithRecords = False,
+    tcp: WithTcp = False,
     no_bodies: NoBodies = False,
     port: Ports = None,
     topic_ids: TopicIds = None,
@@ -247,6 +249,7 @@ def run(  # noqa: PLR0913 - a parameter for each option
         from_ns=from_,
         to_ns=to,
         values=values,
+        tcp=tcp,
         bodies=not no_bodies,
         ports=port or (),
         topic_ids=topic_ids,
@@ -326,6 +329,7 @@ def stream(  # noqa: PLR0913 - as above
     ] = False,
     hourly: Hourly = False,
     values: WithRecords = False,
+    tcp: WithTcp = False,
     no_bodies: NoBodies = False,
     port: Ports = None,
     topic_ids: TopicIds = None,
@@ -353,6 +357,7 @@ def stream(  # noqa: PLR0913 - as above
         is_once=once,
         is_closing=close,
         values=values,
+        tcp=tcp,
         bodies=not no_bodies,
         ports=port or (),
         topic_ids=topic_ids,

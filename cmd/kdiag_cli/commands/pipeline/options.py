@@ -48,6 +48,7 @@ class PipelineRunOptions(NamedTuple):
         mode: whether a damaged file ends where the damage begins, or fails the run.
         from_ns, to_ns: the moments between which packets are wanted; None for no limit.
         values: whether there is a table of records.
+        tcp: whether there is a table of what TCP did.
         bodies: whether the tables hold the bodies.
         ports: those that carry Kafka whatever the bytes look like.
         topic_ids: the file with names of topic ids.
@@ -68,6 +69,7 @@ class PipelineRunOptions(NamedTuple):
     from_ns: int | None
     to_ns: int | None
     values: bool
+    tcp: bool
     bodies: bool
     ports: Sequence[int]
     topic_ids: Path | None
@@ -95,7 +97,7 @@ class PipelineStreamOptions(NamedTuple):
         idle_ns: how long a connection may be without packets; 0 for ever.
         is_once: whether to end when all that is there is read.
         is_closing: whether to end open connections then, and the stream.
-        values, bodies, ports, topic_ids, keylogs, separates_networks, is_hourly: as for a run.
+        values, tcp, bodies, ports, topic_ids, keylogs, separates_networks, is_hourly: as for a run.
     """
 
     folder: str
@@ -112,6 +114,7 @@ class PipelineStreamOptions(NamedTuple):
     is_once: bool
     is_closing: bool
     values: bool
+    tcp: bool
     bodies: bool
     ports: Sequence[int]
     topic_ids: Path | None

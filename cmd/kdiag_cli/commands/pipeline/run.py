@@ -39,7 +39,7 @@ def run_job(options: PipelineRunOptions, spark: SparkOptions, output: ResultForm
             tuple(options.inputs),
             options.out.rstrip("/"),
             name=options.name,
-            choice=TableChoice(bodies=options.bodies, records=options.values),
+            choice=TableChoice(bodies=options.bodies, records=options.values, tcp=options.tcp),
             rules=FlowRules(tuple(options.ports), _keylog(options.keylogs)),
             topic_names=tuple(topic_names.items()),
             times=TimeRange(options.from_ns, options.to_ns),

@@ -64,7 +64,7 @@ def _stream_job(options: PipelineStreamOptions) -> StreamJob:
         (),
         options.out.rstrip("/"),
         name=options.name,
-        choice=TableChoice(bodies=options.bodies, records=options.values),
+        choice=TableChoice(bodies=options.bodies, records=options.values, tcp=options.tcp),
         rules=FlowRules(tuple(options.ports)),
         topic_names=tuple(read_topic_ids(options.topic_ids).items()),
         parts=options.parts,

@@ -83,9 +83,10 @@ def query(  # noqa: PLR0913 - a parameter for each option
         decode_as=decode_as,
         each_interface=each_interface,
     )
-    contents = TableContents(bodies=not no_bodies, records=values)
+    asked = Query(sql, {})
+    contents = TableContents(bodies=not no_bodies, records=values, tcp=asked.may_name("tcp"))
     question = TableQuestion(
-        Query(sql, {}),
+        asked,
         output,
         "query",
         has_headers=not no_headers,

@@ -132,7 +132,8 @@ def report(  # noqa: PLR0913 - a parameter for each option
         is_wide=wide,
         times=TimeRange(from_, to),
     )
-    raise typer.Exit(run.run(question, inputs, TableContents(bodies=False, records=values)))
+    contents = TableContents(bodies=False, records=values, tcp=query.may_name("tcp"))
+    raise typer.Exit(run.run(question, inputs, contents))
 
 
 def _write_page(

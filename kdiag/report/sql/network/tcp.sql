@@ -7,9 +7,30 @@
 -- (`short`: less than a second, with a request) makes one for each piece of work.
 -- `missing_bytes` is what the capture lacks, which is a loss of the capture rather than of TCP.
 --
+-- What TCP did is of both directions together: segments that were sent again (`retransmits`, those
+-- by the sender's timer as `timeouts`), receive windows that were closed completely (`zero_windows`,
+-- for `stalled_ms`), and how long senders waited for room in a window (`window_ms`) or for what was
+-- lost (`recovery_ms`). `rtt_us` is the shortest round trip. All of it is null where the tables were
+-- made without the table `tcp`.
+--
 -- parameter host (string) = %: only addresses of clients like this, in LIKE's notation.
--- wide: bytes, last_seen, first_seen, longest_ms, closed_by_broker, short
-WITH judged AS (
+-- wide: recovery_ms, window_ms, rtt_us, stalled_ms, timeouts, segments, bytes, last_seen, first_seen, longest_ms, closed_by_broker, short
+WITH followed AS (
+    SELECT
+        client_host AS host,
+        broker AS its_broker,
+        CAST(sum(segments) AS BIGINT) AS segments,
+        CAST(sum(retransmits) AS BIGINT) AS retransmits,
+        CAST(sum(timeouts) AS BIGINT) AS timeouts,
+        CAST(sum(zero_windows) AS BIGINT) AS zero_windows,
+        CAST(sum(stalled_ns) AS BIGINT) // 1000000 AS stalled_ms,
+        CAST(sum(window_full_ns + window_closed_ns) AS BIGINT) // 1000000 AS window_ms,
+        CAST(sum(recovery_ns) AS BIGINT) // 1000000 AS recovery_ms,
+        min(rtt_ns) // 1000 AS rtt_us
+    FROM tcp
+    GROUP BY client_host, broker
+),
+judged AS (
     SELECT
         client_host,
         broker,
@@ -40,15 +61,26 @@ SELECT
     CAST(sum(is_closed_by_broker) AS BIGINT) AS closed_by_broker,
     CAST(sum(is_short) AS BIGINT) AS short,
     CAST(sum(duplicates) AS BIGINT) AS again,
+    max(segments) AS segments,
+    max(retransmits) AS retransmits,
+    max(timeouts) AS timeouts,
+    max(zero_windows) AS zero_windows,
+    max(stalled_ms) AS stalled_ms,
+    max(window_ms) AS window_ms,
+    max(recovery_ms) AS recovery_ms,
+    max(rtt_us) AS rtt_us,
     CAST(sum(gap_bytes) AS BIGINT) AS missing_bytes,
     CAST(sum(bytes) AS BIGINT) AS bytes,
     max(lasted_ns) // 1000000 AS longest_ms,
     min(first_time) AS first_seen,
     max(last_time) AS last_seen
 FROM judged
+LEFT JOIN followed ON judged.client_host = followed.host AND judged.broker = followed.its_broker
 GROUP BY client_host, broker
 ORDER BY
     refused + no_answer + reset DESC,
+    coalesce(max(retransmits), 0) DESC,
+    coalesce(max(zero_windows), 0) DESC,
     again DESC,
     missing_bytes DESC,
     connections DESC,

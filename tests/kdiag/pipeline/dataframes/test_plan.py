@@ -35,7 +35,7 @@ def tables_of(uri: str, times: TimeRange = ALWAYS) -> Tables:
 def test_a_plan_gives_the_rows_of_one_process(tmp_path: Path, *, is_indexed: bool) -> None:
     """Also where frames do not lie in the captures."""
     files = sorted(CAPTURES.glob("*.pcap"))
-    job = Job(tuple(map(str, files)), "", is_indexed=is_indexed)
+    job = Job(tuple(map(str, files)), "", choice=CHOICE, is_indexed=is_indexed)
     found = tables_of(plan_of(str(tmp_path), job))
 
     for table, batches in in_one_process(files).items():
@@ -57,13 +57,14 @@ def test_what_was_found_once_is_not_looked_for_again(tmp_path: Path) -> None:
     assert plan_of(folder, job._replace(inputs=(f"{tmp_path}/./a.pcap",))) == uri
     assert Path(uri).stat() == before
     others = {plan_of(folder, job._replace(times=TimeRange(to_ns=1))), plan_of(folder, job)}
+    others.add(plan_of(folder, job._replace(choice=CHOICE)))
     os.utime(capture, ns=(1, 1))
-    assert len(others | {plan_of(folder, job)}) == 3
+    assert len(others | {plan_of(folder, job)}) == 4
 
 
 def test_rows_of_other_times_are_not_made(tmp_path: Path) -> None:
     """The rows of two ranges of time are together all rows, each once."""
-    uri = plan_of(str(tmp_path), Job((str(CAPTURE),), ""))
+    uri = plan_of(str(tmp_path), Job((str(CAPTURE),), "", choice=CHOICE))
     whole = tables_of(uri)
     times = sorted(time for batch in whole["exchanges"] for time in batch["time_ns"].to_pylist())
     middle_ns = times[len(times) // 2]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from folders import ROOT
 from kdiag.errors import ReportError
 from kdiag.exchange.model import Connection, Protocol
 from kdiag.pcap.tcp.silence import SilencedConnection, SilenceWatch
+from kdiag.pipeline.decode import FlowRules, PartDecoder, RunPart
 from kdiag.pipeline.output.state_graph import FORMAT, decode_state, encode_state
 from spark_runs.kept_state import KEPT_AFTER, Decoding
 from tiers.cases import for_each
@@ -79,7 +81,8 @@ def test_what_can_be_called_comes_back() -> None:
 
 def test_nothing_of_others_is_kept() -> None:
     """Neither their objects nor their functions."""
-    for value in (Path(), object(), print, lambda: None, Path("a").exists, Exception("a")):
+    texts = np.array(["a"], np.object_)
+    for value in (Path(), object(), print, lambda: None, Path("a").exists, Exception("a"), texts):
         with pytest.raises(TypeError, match=r"cannot be in a state|NoneType"):
             encode_state([value])
 
@@ -98,6 +101,8 @@ def test_nothing_of_others_is_kept() -> None:
         ["list", [65_535]],
         ["list", [[]]],
         ["plain", [0], [], 1],
+        ["array", "|O", [1], b"12345678"],
+        ["array", "<i8", [2], b"12345678"],
         ["nothing"],
         [],
         7,
@@ -138,6 +143,22 @@ def test_a_state_of_each_earlier_format_goes_on_here(file: Path) -> None:
 
     assert early.emitted["frames"]
     assert {name: [*early.emitted[name], *found[name]] for name in expected} == expected
+
+
+def test_what_tcp_did_goes_on_wherever_the_state_is_cut() -> None:
+    """Between any two packets of a handshake, and later: the rows are those of one process."""
+    rules = FlowRules(follows_tcp=True)
+    whole = Decoding(PartDecoder(RunPart(0, 1), rules))
+    whole.feed(0)
+    expected = whole.finish()
+    assert expected["tcp"]
+    for cut in (1, 2, 3, 50, KEPT_AFTER):
+        early = Decoding(PartDecoder(RunPart(0, 1), rules))
+        early.feed(0, cut)
+        late = Decoding(again(early.decoder))
+        late.feed(cut)
+        found = late.finish()["tcp"]
+        assert [*early.emitted["tcp"], *found] == expected["tcp"], f"cut after {cut} packets"
 
 
 def test_this_format_has_a_state_that_is_kept() -> None:

@@ -36,8 +36,8 @@ def folder(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> P
     sets = [each for each in recorded_sets() if IS_EXHAUSTIVE or each.files[0].is_relative_to(ROOT)]
     files = tuple(str(file) for each in sets for file in each.files)
     keylog = b"".join(each.keylog for each in sets)
-    choice = TableChoice(records=True)
-    run(spark, Job(files, str(out), rules=FlowRules(keylog=keylog), choice=choice, parts=2))
+    choice, rules = TableChoice(records=True, tcp=True), FlowRules(keylog=keylog)
+    run(spark, Job(files, str(out), choice=choice, rules=rules, parts=2))
     return out
 
 

@@ -16,16 +16,24 @@ from kdiag.pipeline.streams.capture_log import FolderRules
 from kdiag.pipeline.streams.states import StreamJob
 from kdiag.pipeline.streams.status import status_of
 from kdiag.pipeline.streams.stream import Messages, close, run_stream, start, wait
+from kdiag.report.tables.catalog import GROUP_TABLES
 from programs.kdiag_program import start_kdiag
 from recordings.capture_sets import recorded_sets
 from spark_runs.killed_driver import is_killed
-from spark_runs.pipeline_parts import Tables, comparable, in_one_process, read_tables
+from spark_runs.pipeline_parts import (
+    CHOICE,
+    TABLE_NAMES,
+    Tables,
+    comparable,
+    in_one_process,
+    read_tables,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-TABLES: Final = ("exchanges", "batches", "connections", "gaps")
+TABLES: Final = tuple(name for name in TABLE_NAMES if name not in GROUP_TABLES)
 KILLS: Final = int(os.environ.get("KDIAG_STREAM_KILLS", "1"))
 RECORDED: Final = {each.name: each for each in recorded_sets()}
 _FIRST_S: Final = 1_000_000_000
@@ -81,7 +89,7 @@ def unnumbered(batches: list[pa.RecordBatch]) -> list[str]:
 def job_of(folder: Path, most_files: int) -> StreamJob:
     """Return a stream of a folder into folders beside it."""
     out, checkpoint = str(folder.parent / "out"), str(folder.parent / "checkpoint")
-    job = Job((), out, name="s", parts=2)
+    job = Job((), out, name="s", choice=CHOICE, parts=2)
     return StreamJob(str(folder), checkpoint, job, most_files=most_files, is_once=True)
 
 
@@ -218,7 +226,7 @@ def test_a_stream_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     arguments: list[object] = ["pipeline", "stream", folder, "--out", folder.parent / "out"]
     arguments += ["--checkpoint", folder.parent / "checkpoint", "--parts", 2, "--most-files", 1]
     arguments += ["--every", 0, "--once", "--close", "--master", "local[2]"]
-    arguments += ["--conf", "spark.driver.memory=1g"]
+    arguments += ["--conf", "spark.driver.memory=1g", "--values", "--tcp"]
     killed = sum(is_killed(arguments, folder.parent, chance.randint(0, 30)) for _ in range(KILLS))
 
     assert killed == KILLS

@@ -27,6 +27,7 @@ def test_the_tables_are_these() -> None:
         "rebalances",
         "members",
         "captures",
+        "tcp",
     ]
     assert {"rebalances", "members"} == GROUP_TABLES
     assert all(name == table.name for name, table in TABLES.items())
