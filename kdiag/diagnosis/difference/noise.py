@@ -35,6 +35,7 @@ ALPHA: Final = 0.01
 LEAST_CHANGE: Final = 0.2
 _LEAST_SUPERIORITY: Final = 0.9
 _MOST_CORRELATION: Final = 0.9
+_MOST_LOG: Final = 700.0  # of a ratio that a float holds
 _NORMAL: Final = NormalDist()
 
 
@@ -155,7 +156,8 @@ def _typical_ratio(before: Sequence[float], after: Sequence[float]) -> float:
     """Return the median of the ratios of all pairs; what is 0 counts as the least that is not."""
     least = min((each for each in (*before, *after) if each > 0), default=1.0)
     logs = [[log(max(each, least)) for each in side] for side in (before, after)]
-    return exp(median(late - early for early in logs[0] for late in logs[1]))
+    typical = median(late - early for early in logs[0] for late in logs[1])
+    return exp(min(max(typical, -_MOST_LOG), _MOST_LOG))
 
 
 def _spread(before: Sequence[float], after: Sequence[float]) -> float:

@@ -2,7 +2,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kdiag.diagnosis.difference.noise import (
@@ -119,6 +119,8 @@ def test_noise_alone_is_seldom_called_a_difference() -> None:
 
 
 @given(*[st.lists(st.floats(0, 1e9), max_size=25) for _ in range(2)])
+@example([2.2250738585072014e-308], [5.0])
+@example([3.0], [5e-324])
 def test_every_series_is_compared(before: list[float], after: list[float]) -> None:
     """Numbers are in their ranges, whatever the blocks are."""
     found = compare_blocks(before, after)
