@@ -9,9 +9,11 @@ import pytest
 from folders import CAPTURES
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kdiag.wire.records.record import BatchHeader, Record
+from kdiag.wire.records.writer import write_batch
 from programs.browser import used
 from programs.kdiag_program import kdiag
-from recordings.exchange_maker import capture_of, make_batch, request_bytes, response_bytes
+from recordings.exchange_maker import capture_of, request_bytes, response_bytes
 
 HOSTILE = "</script><script>document.title='taken'</script>\x1b[2J"
 SECTIONS = [
@@ -21,8 +23,8 @@ SECTIONS = [
 
 
 def hostile_capture(file: Path) -> Path:
-    """Write a capture of a client whose id is a script."""
-    batch = make_batch(b"one", b"two")
+    """Write a capture of a client whose id is a script, and writes one as a key."""
+    batch = write_batch([Record(0, 1_000, HOSTILE.encode(), b"one")], BatchHeader())
     data = TopicProduceData(
         name="orders", partition_data=[PartitionProduceData(index=0, records=batch)]
     )
@@ -144,15 +146,20 @@ def test_wrong_usage_is_told(
 
 
 @pytest.mark.usefixtures("cached")
-def test_a_client_id_that_is_a_script_is_text(tmp_path: Path) -> None:
-    """Nothing of it is an element, and its control byte is an escape."""
+def test_a_client_id_or_a_key_that_is_a_script_is_text(tmp_path: Path) -> None:
+    """Nothing of it is an element, and its control byte is an escape; keys are there if asked."""
     file = tmp_path / "page.html"
 
     capture = hostile_capture(tmp_path / "hostile.pcap")
-    done = kdiag("report", "--html", file, capture, "--port", 9092)
+    without = kdiag("report", "--html", file, capture, "--port", 9092)
+    assert "hot_keys is missing: there is no table records" in file.read_text()
+    done = kdiag("report", "--html", file, capture, "--port", 9092, "--values")
     text = file.read_text()
+    keys = text[text.index("Which keys are hot") :]
+    keys = keys[: keys.index("</table>")]
 
-    assert done.code == 0
+    assert without.code == done.code == 0
+    assert keys.count("&lt;script&gt;document.title") == 2, "the key, and its client"
     assert "\x1b" not in text
     assert "<script>document" not in text
     assert "&lt;script&gt;document.title=&#x27;taken&#x27;&lt;/script&gt;\\x1b[2J" in text
