@@ -35,7 +35,7 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
         "Show": """--all --bytes --color --commit-times --defaults --exit-code --fail-on
             --features --fields --format --groups --help-json --html --json --key-format --list
             --nagios --no-bodies --no-headers --origin --out --output --pager --per-member --quiet
-            --raw --show-aborted --show-control --show-secrets --sort --sql --summary --tcp
+            --raw --schema --show-aborted --show-control --show-secrets --sort --sql --summary --tcp
             --template --time --times --trace --value-format --values --wide --write""",
         "Read": """--broker-log --decode-as --each-interface --filter --keylog --live
             --log-zone --promiscuous --separate-networks --topic-ids""",
@@ -46,9 +46,9 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
         "Spark": """--catalog --checkpoint --close --conf --dialect --every --host-of --hourly
             --idle --jars --master --mode --most-files --name --new --once --packages --parts
             --shuffle-payloads --split-mb --wait-for-copies""",
-        "Lab": """--client-auth --client-files --control --control-port --data --fault --faults
-            --host --keep --listener --nodes --pcap --sasl-mechanism --seed-records --tls
-            --users""",
+        "Lab": """--both --client-auth --client-files --control --control-port --data --fault
+            --faults --host --junit --keep --listener --nodes --pcap --sasl-mechanism
+            --seed-records --tls --users --without-disturbance""",
         "Limits": "--max-bytes --max-frame --max-memory --max-waiting --timeout",
         "Connection": """--as-version --bootstrap-server --config --debug --password --password-file
             --profile --rack --verbose -X""",
