@@ -31,12 +31,13 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
             --key --lag-above --least-change --match --min-latency --moves --offset --parameter
             --partition --port --protocol --quick --resume-file --share --show --since
             --slow --start-offset --state --static --status --stuck --to --topic --txn --type
-            --until --wait --where --with-waits""",
+            --until --wait --where --with-waits --both --without-disturbance""",
         "Show": """--all --bytes --color --commit-times --defaults --exit-code --fail-on
             --features --fields --format --groups --help-json --html --json --key-format --list
             --nagios --no-bodies --no-headers --origin --out --output --pager --per-member --quiet
             --raw --schema --show-aborted --show-control --show-secrets --sort --sql --summary --tcp
-            --template --time --times --trace --value-format --values --wide --write""",
+            --template --time --times --trace --value-format --values --wide --write
+            --junit""",
         "Read": """--broker-log --decode-as --each-interface --filter --keylog --live
             --log-zone --promiscuous --separate-networks --topic-ids""",
         "Measure": """--acks --batch-records --duration --end-to-end --interval --max-wait
