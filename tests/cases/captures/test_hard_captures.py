@@ -37,7 +37,7 @@ from recordings.hard_captures import (
 )
 from recordings.wrapped_captures import TENANTS, WRAPPED
 from tiers.cases import for_each
-from tiers.sampling import IS_EXHAUSTIVE
+from tiers.sampling import IS_EXHAUSTIVE, sample
 
 ENCRYPTED = [("tls12_aiokafka", "TLS 1.2"), ("tls13_kafkapython", "TLS 1.3")]
 OFFLOADED_BYTES = 60_000
@@ -97,7 +97,7 @@ def test_duplicates_are_counted(tmp_path: Path) -> None:
     assert seen.duplicates == segments + 6
 
 
-@for_each("name", WRAPPED)
+@for_each("name", sample("carriers", [*WRAPPED], 14))
 def test_what_carries_the_packets_changes_nothing(name: str, tmp_path: Path) -> None:
     """Link types, tunnels, fragments and file formats give the same twelve messages."""
     path = tmp_path / "case"
@@ -113,7 +113,7 @@ def test_what_carries_the_packets_changes_nothing(name: str, tmp_path: Path) -> 
 
 
 @for_each(("options", "times"), [((), 1), (("--separate-networks",), 2)])
-@for_each("tenants", TENANTS)
+@for_each("tenants", sample("tenants", [*TENANTS], 2))
 def test_tenants_with_the_same_addresses_are_told_apart_where_asked_for(
     tenants: str, options: tuple[str, ...], times: int, tmp_path: Path
 ) -> None:

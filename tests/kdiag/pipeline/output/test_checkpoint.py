@@ -66,5 +66,5 @@ def test_a_decoder_that_was_kept_goes_on_as_if_it_had_not(tmp_path: Path, *, is_
     sets = list(write_hard_cases(tmp_path) if is_hard else recorded_sets())
     small = [each for each in sets if sum(map(size_of, each.files)) < LARGE_BYTES]
     uri = str(tmp_path / "kept")
-    for capture in sample(f"kept, hard: {is_hard}", small, 8):
+    for capture in sample(f"kept, hard: {is_hard}", small, 4):
         assert decode(capture.files, uri) == decode(capture.files, None), capture.name

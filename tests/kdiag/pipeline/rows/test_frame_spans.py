@@ -11,6 +11,7 @@ from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.wire.frame import Frame
 from recordings.hard_captures import CASES, write
 from tiers.cases import for_each
+from tiers.sampling import sample
 
 
 def mapped(file: Path, files: MappedFiles) -> tuple[SegmentReader, list[SegmentBatch]]:
@@ -55,7 +56,7 @@ def test_nearly_all_frames_have_places_and_lie_there(file: Path) -> None:
     assert len(with_spans) > 0.9 * len(found)
 
 
-@for_each("name", sorted(CASES))
+@for_each("name", sample("hard cases with places", sorted(CASES), 11))
 def test_what_is_not_the_frame_has_no_place(name: str, tmp_path: Path) -> None:
     """Loss, repetition and disorder: what has a span lies there, to the last byte."""
     file = write(CASES[name][0](), tmp_path / "hard.pcap")

@@ -143,7 +143,7 @@ def test_known_captures_are_polled_at_forty_thousand_a_second(
     """None of them is opened; only their names, sizes and times are looked at."""
     monkeypatch.chdir(folder)  # short names are made three times as fast
     known = []
-    for number in range(8_000):
+    for number in range(4_000):
         file = Path(f"{number}.pcap")
         file.touch()
         mtime_ns = file.stat().st_mtime_ns
@@ -152,6 +152,6 @@ def test_known_captures_are_polled_at_forty_thousand_a_second(
     (folder.parent / "log.json").write_bytes(entries)
     log = log_of(folder)
     began = time.process_time()
-    assert len(log.poll(time.time_ns() + 2 * MINUTE_NS)) == 8_000
+    assert len(log.poll(time.time_ns() + 2 * MINUTE_NS)) == 4_000
     took_s = time.process_time() - began
-    assert took_s < yardstick.slowness() / 5
+    assert took_s < yardstick.slowness() / 10

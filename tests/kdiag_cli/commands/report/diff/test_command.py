@@ -12,8 +12,8 @@ from programs.kdiag_program import kdiag
 def test_the_examples_in_the_help_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are typed as they stand, one after the other."""
     monkeypatch.chdir(tmp_path)
-    write_load(tmp_path / "before.pcap", 1, Load(requests=60))
-    write_load(tmp_path / "after.pcap", 2, Load(requests=60))
+    write_load(tmp_path / "before.pcap", 1, Load(requests=30))
+    write_load(tmp_path / "after.pcap", 2, Load(requests=30))
     lines = [line.strip() for line in EXAMPLES.splitlines() if line.startswith("  kdiag ")]
 
     assert len(lines) >= 5
