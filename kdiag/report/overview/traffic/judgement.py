@@ -130,7 +130,8 @@ def _put_answers(traffic: Traffic, row: Row) -> None:
 _TOO_OLD: Final = [
     api.key * _VERSIONS + version
     for api in APIS
-    for version in range(_VERSIONS if api.newest is None else api.newest.low)
+    if api.newest is not None
+    for version in range(api.newest.low)
     if is_too_old(api.key, version)
 ]
 _COUNTS: Final[tuple[tuple[str, Callable[[Traffic, Row], None], dict[str, Any]], ...]] = (
