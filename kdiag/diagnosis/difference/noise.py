@@ -10,7 +10,8 @@ compared with blocks:
 
 - Mann-Whitney's U tells how probable such an order of blocks is if nothing has changed.
 - Blocks that follow each other may still be alike; by their autocorrelation the test believes them
-  less.
+  less. Not so where the captures lie farther apart than three times what either wanders within
+  itself: no wandering leads there.
 - Of many comparisons some look unlikely by chance: Holm's correction makes up for that.
 - What is unlikely by chance may still be too small to matter: two runs of the same load differ by
   some percent though nobody has changed anything. So a change counts if it is also larger than
@@ -35,6 +36,8 @@ ALPHA: Final = 0.01
 LEAST_CHANGE: Final = 0.2
 _LEAST_SUPERIORITY: Final = 0.9
 _MOST_CORRELATION: Final = 0.9
+_FAR: Final = 3.0
+_TAILS: Final = 10  # a tenth of the blocks at either end are outliers to what a series wanders
 _MOST_LOG: Final = 700.0  # of a ratio that a float holds
 _NORMAL: Final = NormalDist()
 
@@ -92,7 +95,9 @@ def compare_blocks(before: Sequence[float], after: Sequence[float]) -> BlockComp
     spread = _spread(before, after)
     p_value = 1.0
     if spread > 0:
-        z = (wins - pairs / 2) / spread / sqrt(_inflation(before, after))
+        wandered = max(map(_wandered, (before, after)))
+        inflation = 1.0 if abs(shift) > _FAR * wandered else _inflation(before, after)
+        z = (wins - pairs / 2) / spread / sqrt(inflation)
         p_value = 2 * _NORMAL.cdf(-abs(z))
     return BlockComparison(ratio, shift, wins / pairs, p_value, blocks)
 
@@ -174,6 +179,13 @@ def _inflation(before: Sequence[float], after: Sequence[float]) -> float:
     mean = sum(each * count for each, count in parts) / sum(count for _, count in parts)
     mean = min(max(mean, 0.0), _MOST_CORRELATION)
     return (1 + mean) / (1 - mean)
+
+
+def _wandered(series: Sequence[float]) -> float:
+    """Return how far the blocks of a series lie apart, without a tenth at either end."""
+    order = sorted(series)
+    left_out = len(order) // _TAILS
+    return order[-1 - left_out] - order[left_out]
 
 
 def _autocorrelation(series: Sequence[float]) -> float:

@@ -58,6 +58,16 @@ def test_neighbours_that_are_alike_are_believed_less() -> None:
     assert compare_blocks(drift, later).p_value > compare_blocks(shuffled, later_shuffled).p_value
 
 
+def test_a_drift_within_captures_hides_no_difference_that_is_far_larger() -> None:
+    """A broker whose answers become slower by a third, and one that is nine times as slow."""
+    drift = [0.66, 0.75, 0.68, 0.67, 0.61, 0.60, 0.78, 0.85, 0.80, 0.77, 0.83, 0.81, 0.79, 0.87]
+    found = compare_blocks(drift, [each + 6.3 for each in drift])
+
+    assert found.p_value < 1e-4
+    assert compare_blocks(drift, [each + 0.3 for each in drift]).p_value > found.p_value
+    assert compare_blocks(drift, drift[::-1]).p_value > 0.1
+
+
 @for_each(
     ("changes", "verdict"),
     [
