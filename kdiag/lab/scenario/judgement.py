@@ -32,8 +32,7 @@ class LookVerdict(NamedTuple):
 
 def judge(wanted: WantedFinding, told: Sequence[Told], *, is_disturbed: bool) -> LookVerdict:
     """Return whether it is told, or not told, as it should be."""
-    kind = wanted.finding or wanted.cause or ""
-    alike = [each for each in told if each.kind == kind]
+    alike = [each for each in told if each.kind == wanted.kind]
     fitting = [each for each in alike if _fits(each, wanted)]
     if is_disturbed:
         shown = fitting or alike or told
@@ -45,8 +44,7 @@ def judge(wanted: WantedFinding, told: Sequence[Told], *, is_disturbed: bool) ->
 def text_of(wanted: WantedFinding) -> str:
     """Return what is looked for, in a line: `groups: KD3402 (lost 10 to 10)`."""
     facts = ", ".join(f"{key} {_bound_text(value)}" for key, value in wanted.evidence.items())
-    kind = wanted.finding or wanted.cause
-    return f"{wanted.by}: {kind} ({facts})" if facts else f"{wanted.by}: {kind}"
+    return f"{wanted.by}: {wanted.kind} ({facts})" if facts else f"{wanted.by}: {wanted.kind}"
 
 
 def _bound_text(value: EvidenceBound | Setting) -> str:

@@ -14,7 +14,8 @@ import msgspec
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.configured_client import configured_client, timed_client
-from kdiag.clock import NS_PER_MS, NS_PER_S, Clock
+from kdiag.client.fetch.position import Notice
+from kdiag.clock import NS_PER_MS, NS_PER_S, Clock, SteadyClock
 from kdiag.diagnosis.check.judgement import judge as judge_check
 from kdiag.diagnosis.coordinator import find as find_coordinator_findings
 from kdiag.diagnosis.coordinator import report_on
@@ -33,6 +34,7 @@ from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.findings.finding import Finding
 from kdiag.lab.plugin.kafka_lab import KafkaLab
 from kdiag.lab.scenario.clients.scenario_thread import config_of
+from kdiag.lab.scenario.latency_look import SETTINGS, find_latencies
 from kdiag.lab.scenario.scenario import WantedFinding
 from kdiag.pcap.decoder import decode_reader
 from kdiag.pcap.look_ahead import learn_all_names
@@ -75,13 +77,17 @@ class _Recording(NamedTuple):
 class LabLooks:
     """Looks at a lab, at each thing once."""
 
-    def __init__(self, lab: KafkaLab, clock: Clock) -> None:
+    def __init__(
+        self, lab: KafkaLab, clock: Clock, notices: Callable[[], Iterable[Notice]] = tuple
+    ) -> None:
         """Look at nothing yet.
 
         Args:
             lab: runs.
             clock: all times are its own.
+            notices: returns what readers were told until now.
         """
+        self._notices = notices
         self._lab = lab
         self._clock = clock
         self._done: dict[tuple[str, str | None, str | None], list[Told]] = {}
@@ -98,23 +104,24 @@ class LabLooks:
         return self._done[key]
 
     def _look(self, wanted: WantedFinding) -> list[Told]:
-        match wanted.by:
-            case "check":
-                return _told(self._check(wanted))
-            case "groups":
-                return _told(self._asked(lambda client: self._groups(client, wanted)))
-            case "txn":
-                return _told(self._asked(self._transactions))
-            case "find-coordinator":
-                return _told(self._asked(lambda client: self._coordinator(client, wanted)))
-            case "rebalance":
-                return self._rebalances(wanted)
-            case "decode":
-                return _told(self._recording.findings)
+        if wanted.by == "rebalance":
+            return self._rebalances(wanted)
+        if wanted.by == "tail":
+            return [Told(kind, {"text": text}, text) for kind, text in self._notices()]
+        find: dict[str, Callable[[], Iterable[Finding]]] = {
+            "check": lambda: self._check(wanted),
+            "decode": lambda: self._recording.findings,
+            "find-coordinator": lambda: self._asked(lambda of: self._coordinator(of, wanted)),
+            "groups": lambda: self._asked(lambda of: self._groups(of, wanted)),
+            "latency": lambda: self._asked(find_latencies),
+            "txn": lambda: self._asked(self._transactions),
+        }
+        return _told(find[wanted.by]())
 
     def _asked(self, ask: Callable[[ClusterClient], Iterable[Finding]]) -> list[Finding]:
         """Return what a client that is connected finds."""
-        with configured_client(config_of(self._lab.bootstrap, LOOKER), self._clock) as client:
+        config = config_of(self._lab.bootstrap, LOOKER, SETTINGS)
+        with configured_client(config, SteadyClock()) as client:
             client.connect()
             return list(ask(client))
 

@@ -183,6 +183,16 @@ class MemberClient(_Client, kw_only=True, frozen=True, tag_field="kind", tag="me
     assignors: tuple[str, ...] = ("range",)
 
 
+class ReaderClient(_Client, kw_only=True, frozen=True, tag_field="kind", tag="reader"):
+    """Follows a topic from its beginning on, as `kdiag tail` does, until the scenario is over.
+
+    Attributes:
+        topic: the topic.
+    """
+
+    topic: Name
+
+
 class RequestsClient(_Client, kw_only=True, frozen=True, tag_field="kind", tag="requests"):
     """Sends requests of one API, and ends.
 
@@ -215,7 +225,14 @@ class CommandClient(_Client, kw_only=True, frozen=True, tag_field="kind", tag="c
     command: tuple[str, ...]
 
 
-ScenarioClient = ProducerClient | TransactionClient | MemberClient | RequestsClient | CommandClient
+ScenarioClient = (
+    ProducerClient
+    | TransactionClient
+    | MemberClient
+    | ReaderClient
+    | RequestsClient
+    | CommandClient
+)
 
 
 class Step(_Part, kw_only=True, frozen=True):
@@ -268,17 +285,26 @@ class WantedFinding(_Part, kw_only=True, frozen=True):
         by: what looks, by the name of kdiag's command.
         finding: the id of a finding.
         cause: of a rebalance; instead of a finding.
+        notice: the kind of what readers were told, such as `removed`; likewise.
         group: asked about by name, where the look takes groups.
         topic: likewise.
         evidence: what it must tell: equal values, or bounds.
     """
 
-    by: Literal["check", "decode", "find-coordinator", "groups", "rebalance", "txn"]
+    by: Literal[
+        "check", "decode", "find-coordinator", "groups", "latency", "rebalance", "tail", "txn"
+    ]
     finding: Annotated[str, msgspec.Meta(pattern=r"^KD\d{4}$")] | None = None
     cause: str | None = None
+    notice: str | None = None
     group: Name | None = None
     topic: Name | None = None
     evidence: dict[str, EvidenceBound | Setting] = {}
+
+    @property
+    def kind(self) -> str:
+        """Return the one of finding, cause and notice that is given."""
+        return self.finding or self.cause or self.notice or ""
 
 
 class Scenario(_Part, kw_only=True, frozen=True):

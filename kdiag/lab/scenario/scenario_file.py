@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from kdiag.client.fetch.position import NoticeKind
 from kdiag.diagnosis.rebalance.model import CauseKind
 from kdiag.errors import ConfigError
 from kdiag.findings.finding import RULES
@@ -210,13 +211,17 @@ def _check_clients(scenario: Scenario) -> dict[str, type]:
 
 
 def _check_wanted(path: str, wanted: WantedFinding) -> None:
-    if (wanted.finding is None) == (wanted.cause is None):
-        raise _MisplacedError(path, "a finding or a cause was expected, one of the two")
+    given = [each for each in (wanted.finding, wanted.cause, wanted.notice) if each is not None]
+    if len(given) != 1:
+        raise _MisplacedError(path, "one of finding, cause and notice was expected")
     if wanted.finding is not None and wanted.finding not in RULES:
         raise _MisplacedError(f"{path}.finding", f"{wanted.finding} is no finding of kdiag's")
-    if wanted.cause is not None and wanted.cause not in set(CauseKind):
-        known = ", ".join(CauseKind)
-        raise _MisplacedError(f"{path}.cause", f"{wanted.cause!r} is none of {known}")
+    for key, given_kind, kinds in (
+        ("cause", wanted.cause, CauseKind),
+        ("notice", wanted.notice, NoticeKind),
+    ):
+        if given_kind is not None and given_kind not in set(kinds):
+            raise _MisplacedError(f"{path}.{key}", f"{given_kind!r} is none of {', '.join(kinds)}")
 
 
 def _check_requests(path: str, client: RequestsClient) -> None:

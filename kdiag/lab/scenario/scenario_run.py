@@ -25,6 +25,7 @@ from kdiag.lab.scenario.clients.group_member import ScenarioMember
 from kdiag.lab.scenario.clients.record_writers import RecordProducer, TransactionWriter
 from kdiag.lab.scenario.clients.request_sender import RequestSender
 from kdiag.lab.scenario.clients.scenario_thread import config_of
+from kdiag.lab.scenario.clients.topic_reader import TopicReader
 from kdiag.lab.scenario.judgement import LookVerdict, judge
 from kdiag.lab.scenario.lab_moments import LabWatch, RunningClient
 from kdiag.lab.scenario.looks import LabLooks
@@ -34,6 +35,7 @@ from kdiag.lab.scenario.scenario import (
     LabTopic,
     MemberClient,
     ProducerClient,
+    ReaderClient,
     Scenario,
     ScenarioClient,
     Step,
@@ -163,7 +165,10 @@ class _ScenarioRun:
             self._watch.await_ends(self._clients)
 
     def _look(self, lab: KafkaLab) -> tuple[LookVerdict, ...]:
-        looks = LabLooks(lab, self._clock)
+        readers = [each for each in self._clients.values() if isinstance(each, TopicReader)]
+        looks = LabLooks(
+            lab, self._clock, lambda: [one for each in readers for one in each.notices]
+        )
         return tuple(
             judge(wanted, looks.at(wanted), is_disturbed=self._is_disturbed)
             for wanted in self._scenario.find
@@ -228,6 +233,8 @@ class _ScenarioRun:
         config = config_of(self._bootstrap, wanted.name, wanted.settings)
         if isinstance(wanted, MemberClient):
             return ScenarioMember(wanted, config, self._clock)
+        if isinstance(wanted, ReaderClient):
+            return TopicReader(wanted, config, self._clock, self._deadline_ns)
         if isinstance(wanted, ProducerClient):
             return RecordProducer(wanted, config, self._clock, self._deadline_ns)
         if isinstance(wanted, TransactionClient):

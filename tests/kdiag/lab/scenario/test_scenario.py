@@ -8,6 +8,7 @@ KINDS: Final[dict[str, tuple[dict[str, Any], type]]] = {
     "producer": ({"topic": "orders"}, scenario.ProducerClient),
     "transaction": ({"topic": "orders", "transactional_id": "payer"}, scenario.TransactionClient),
     "member": ({"group": "billing", "topics": ["orders"]}, scenario.MemberClient),
+    "reader": ({"topic": "orders"}, scenario.ReaderClient),
     "requests": ({"api": "Metadata", "version": 12}, scenario.RequestsClient),
     "command": ({"command": ["true"]}, scenario.CommandClient),
 }

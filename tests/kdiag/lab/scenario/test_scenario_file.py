@@ -51,8 +51,9 @@ def test_what_is_wrong_is_said_with_its_line_and_key() -> None:
         ("name: reader,", "name: writer,", 7, "there is another client"),
         ("topic: orders}", "topic: orders, acks: 7}", 6, r"clients\[0\].acks"),
         ("cause: member_failed", "cause: bad_luck", 13, "is none of member_joined"),
+        ("cause: member_failed", "notice: odd", 13, "is none of leader moved"),
         ("cause: member_failed", "finding: KD9999", 13, "is no finding"),
-        ("cause: member_failed", "topic: orders", 13, "a finding or a cause"),
+        ("cause: member_failed", "topic: orders", 13, "one of finding, cause and notice"),
         ("group.max.size: 3", "group.min.size: 3", 3, r"settings.*group.max.size"),
     ]
     for right, wrong, line, why in wrongs:

@@ -94,7 +94,7 @@ def print_list(form: ResultFormat, *, has_headers: bool) -> None:
                 "name": each.name,
                 "theme": each.theme,
                 "teaches": each.scenario.teaches,
-                "finds": [found.finding or found.cause for found in each.scenario.find],
+                "finds": [found.kind for found in each.scenario.find],
             }
             for each in shipped
         ],

@@ -89,6 +89,7 @@ def document(outcome: ScenarioOutcome) -> dict[str, Any]:
                 "by": each.wanted.by,
                 "finding": each.wanted.finding,
                 "cause": each.wanted.cause,
+                "notice": each.wanted.notice,
                 "is_right": each.is_right,
                 "evidence": each.evidence,
             }
@@ -136,6 +137,6 @@ def print_list_text(
     rows = []
     for each in shipped:
         scenario = each.scenario
-        finds = dict.fromkeys(found.finding or found.cause or "" for found in scenario.find)
+        finds = dict.fromkeys(found.kind for found in scenario.find)
         rows.append((each.theme, scenario.name, " ".join(finds), scenario.teaches))
     print_table(output, _LIST_COLUMNS, rows, has_headers=has_headers)
