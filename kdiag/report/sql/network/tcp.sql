@@ -50,37 +50,55 @@ judged AS (
         last_time
     FROM connections
     WHERE client_host LIKE $host
+),
+summed AS (
+    SELECT
+        client_host,
+        broker,
+        count(*) AS connections,
+        CAST(sum(is_refused) AS BIGINT) AS refused,
+        CAST(sum(is_unheard) AS BIGINT) AS no_answer,
+        CAST(sum(is_reset) AS BIGINT) AS reset,
+        CAST(sum(is_closed_by_broker) AS BIGINT) AS closed_by_broker,
+        CAST(sum(is_short) AS BIGINT) AS short,
+        CAST(sum(duplicates) AS BIGINT) AS again,
+        CAST(sum(gap_bytes) AS BIGINT) AS missing_bytes,
+        CAST(sum(bytes) AS BIGINT) AS bytes,
+        max(lasted_ns) // 1000000 AS longest_ms,
+        min(first_time) AS first_seen,
+        max(last_time) AS last_seen
+    FROM judged
+    GROUP BY client_host, broker
 )
 SELECT
     client_host,
     broker,
-    count(*) AS connections,
-    CAST(sum(is_refused) AS BIGINT) AS refused,
-    CAST(sum(is_unheard) AS BIGINT) AS no_answer,
-    CAST(sum(is_reset) AS BIGINT) AS reset,
-    CAST(sum(is_closed_by_broker) AS BIGINT) AS closed_by_broker,
-    CAST(sum(is_short) AS BIGINT) AS short,
-    CAST(sum(duplicates) AS BIGINT) AS again,
-    max(segments) AS segments,
-    max(retransmits) AS retransmits,
-    max(timeouts) AS timeouts,
-    max(zero_windows) AS zero_windows,
-    max(stalled_ms) AS stalled_ms,
-    max(window_ms) AS window_ms,
-    max(recovery_ms) AS recovery_ms,
-    max(rtt_us) AS rtt_us,
-    CAST(sum(gap_bytes) AS BIGINT) AS missing_bytes,
-    CAST(sum(bytes) AS BIGINT) AS bytes,
-    max(lasted_ns) // 1000000 AS longest_ms,
-    min(first_time) AS first_seen,
-    max(last_time) AS last_seen
-FROM judged
-LEFT JOIN followed ON judged.client_host = followed.host AND judged.broker = followed.its_broker
-GROUP BY client_host, broker
+    connections,
+    refused,
+    no_answer,
+    reset,
+    closed_by_broker,
+    short,
+    again,
+    segments,
+    retransmits,
+    timeouts,
+    zero_windows,
+    stalled_ms,
+    window_ms,
+    recovery_ms,
+    rtt_us,
+    missing_bytes,
+    bytes,
+    longest_ms,
+    first_seen,
+    last_seen
+FROM summed
+LEFT JOIN followed ON summed.client_host = followed.host AND summed.broker = followed.its_broker
 ORDER BY
     refused + no_answer + reset DESC,
-    coalesce(max(retransmits), 0) DESC,
-    coalesce(max(zero_windows), 0) DESC,
+    retransmits DESC NULLS LAST,
+    zero_windows DESC NULLS LAST,
     again DESC,
     missing_bytes DESC,
     connections DESC,
