@@ -6,7 +6,6 @@ import pytest
 
 from kdiag.lab.log.files.checkpoint import EpochEntry
 from kdiag.lab.log.leader_epochs import LeaderEpochs
-from tiers.cases import for_each
 
 END = 130
 
@@ -19,7 +18,7 @@ def epochs(folder: Path, *entries: tuple[int, int]) -> LeaderEpochs:
     return made
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("asked", "expected"),
     [
         (3, (3, 125)),
@@ -57,7 +56,7 @@ def test_the_current_epoch_begins_once(tmp_path: Path) -> None:
     assert epochs(tmp_path, (2, 6), (2, 7), (2, 100)).entries == [(2, 6)]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("assigned", "left"),
     [
         ([(1, 5), (2, 6), (1, 7)], [(1, 7)]),
@@ -82,7 +81,7 @@ def test_epochs_survive_in_their_checkpoint(tmp_path: Path) -> None:
     assert epochs(tmp_path).entries == first.entries == [EpochEntry(0, 0), EpochEntry(3, 120)]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("end", "left"),
     [(11, [(2, 6), (3, 8), (4, 11)][:2]), (9, [(2, 6), (3, 8)]), (0, []), (12, 3)],
 )
@@ -97,7 +96,7 @@ def test_truncating_the_end_removes_whole_epochs(
     assert epochs(tmp_path).entries == cache.entries
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("start", "left"),
     [
         (5, [(2, 6), (3, 8), (4, 11)]),

@@ -43,7 +43,7 @@ def last_log_file(folder: Path) -> Path:
     return max(folder.glob("*.log"))
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("cut", range(1, 345))
 def test_a_torn_tail_costs_only_the_torn_batch(tmp_path: Path, cut: int) -> None:
     """Wherever the last segment is cut, whole batches before it stay, also after another start."""

@@ -13,7 +13,6 @@ from kdiag.wire.records.compression import crc32c
 from kdiag.wire.records.record import BatchHeader, Record, TimestampType
 from kdiag.wire.records.writer import write_batch
 from made_values.log_maker import NOW_MS, fill, open_log, produced
-from tiers.cases import for_each
 
 SMALL = LogConfig(segment_bytes=500, index_interval_bytes=100)
 
@@ -25,10 +24,11 @@ def filled(folder: Path, count: int = 20) -> PartitionLog:
     return log
 
 
-@for_each("at", range(20))
-def test_the_first_record_that_is_not_older_is_found(tmp_path: Path, at: int) -> None:
+def test_the_first_record_that_is_not_older_is_found(tmp_path: Path) -> None:
     """With its epoch, in whatever segment."""
-    assert find_offset(filled(tmp_path), NOW_MS + at) == TimestampAndOffset(NOW_MS + at, at, 0)
+    log = filled(tmp_path)
+    for at in range(20):
+        assert find_offset(log, NOW_MS + at) == TimestampAndOffset(NOW_MS + at, at, 0), at
 
 
 def test_outside_the_times_of_the_log_the_ends_count(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ PAIR_IDS = [f"{cls.__name__}-v{version}" for cls, version in PAIRS]
 FEW = settings(max_examples=8, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.sampled(45)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize(("cls", "version"), PAIRS, ids=PAIR_IDS)
 @FEW
 @given(data=st.data())
@@ -199,7 +199,7 @@ def test_any_message_survives_the_round_trip(
     assert message == from_json(cls, version, to_json(message, version))
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize(("cls", "version"), PAIRS, ids=PAIR_IDS)
 @settings(FEW, max_examples=2)
 @given(data=st.data())
