@@ -8,7 +8,7 @@ The same topic gets the same ones each time, but for the times.
 """
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from threading import Event
 from typing import Final, NamedTuple
 
@@ -49,13 +49,16 @@ class SeedTimes(NamedTuple):
     step_ns: int
 
 
-def seed_records(lab: LabCluster, count: int, clock: Clock) -> dict[str, int]:
+def seed_records(
+    lab: LabCluster, count: int, clock: Clock, topics: Collection[str] | None = None
+) -> dict[str, int]:
     """Append records to topics that are empty, and return how many, by topic.
 
     Args:
         lab: runs.
         count: how many in each topic.
         clock: the last of them is a moment old.
+        topics: which; None for all.
 
     Raises:
         ConfigError: if they cannot be written.
@@ -64,7 +67,8 @@ def seed_records(lab: LabCluster, count: int, clock: Clock) -> dict[str, int]:
     nodes = {node.node_id: node for node in lab.nodes}
     seeded = {}
     for name, topic in lab.controller.image.topics.items():
-        if not topic.is_internal and all(_is_empty(nodes, key) for key in _keys_of(topic)):
+        is_wanted = not topic.is_internal if topics is None else name in topics
+        if is_wanted and all(_is_empty(nodes, key) for key in _keys_of(topic)):
             _seed(nodes, topic, count, times)
             seeded[name] = count
     return seeded

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from threading import Event, Lock
 from typing import Final, Protocol
 
-from kdiag.clock import NS_PER_S, Clock
+from kdiag.clock import Clock
 from kdiag.errors import RequestTimeoutError
 from kdiag.lab.broker.lab_status import status_of
 from kdiag.lab.plugin.kafka_lab import KafkaLab
@@ -105,10 +105,6 @@ class LabWatch:
             if self._clock.monotonic_ns() >= self._deadline_ns:
                 raise RequestTimeoutError(f"waited in vain for the end of {', '.join(left)}")
             self._never.wait(_EVERY_S)
-
-    def left_s(self) -> float:
-        """Return how many seconds there are until the deadline."""
-        return max(0, self._deadline_ns - self._clock.monotonic_ns()) / NS_PER_S
 
     def _missing(
         self, moment: LabMoment, lab: KafkaLab, clients: Mapping[str, RunningClient]

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S, Clock, SystemClock
-from kdiag.errors import KdiagError
+from kdiag.errors import ConfigError, KdiagError
 from kdiag.lab.broker.seed_records import append_batch, seed_records
 from kdiag.lab.controller.quorum_controller import NewTopic
 from kdiag.lab.fault.grammar import parse_fault
@@ -63,7 +63,7 @@ class ScenarioOutcome(NamedTuple):
         is_disturbed: whether its disturbance took place.
         took_ns: how long it took.
         verdicts: of what must be found; empty if it came to no look.
-        trouble: why it came to no end; None if it did.
+        trouble: why it came to no end, as when something was waited for in vain; None if it did.
         failures: why clients ended before their work was done.
     """
 
@@ -71,7 +71,7 @@ class ScenarioOutcome(NamedTuple):
     is_disturbed: bool
     took_ns: int
     verdicts: tuple[LookVerdict, ...] = ()
-    trouble: str | None = None
+    trouble: KdiagError | None = None
     failures: tuple[str, ...] = ()
 
     @property
@@ -127,7 +127,7 @@ class _ScenarioRun:
             topics=(*map(_topic, scenario.topics), *(NewTopic(each, 1) for each in _INTERNAL)),
             on_request=self._watch.on_request,
         )
-        trouble: str | None = None
+        trouble: KdiagError | None = None
         verdicts: tuple[LookVerdict, ...] = ()
         with ExitStack() as closing:
             lab = closing.enter_context(KafkaLab(settings, folder, self._clock))
@@ -137,16 +137,18 @@ class _ScenarioRun:
             try:
                 self._play(lab)
                 verdicts = self._look(lab)
+            except ConfigError:
+                raise  # it is the scenario that is wrong
             except KdiagError as error:
-                trouble = str(error)
+                trouble = error
             failures = tuple(each.failure for each in self._clients.values() if each.failure)
         return ScenarioOutcome(scenario, self._is_disturbed, 0, verdicts, trouble, failures)
 
     def _seed(self, lab: KafkaLab) -> None:
         """Put records into the topics that are to have some."""
-        counts = {each.name: each.seeded for each in self._scenario.topics if each.seeded}
-        if counts:
-            seed_records(lab.cluster, max(counts.values()), self._clock)
+        for each in self._scenario.topics:
+            if each.seeded:
+                seed_records(lab.cluster, each.seeded, self._clock, (each.name,))
 
     def _play(self, lab: KafkaLab) -> None:
         """Have clients begin, disturb them, and wait until it is time to look."""

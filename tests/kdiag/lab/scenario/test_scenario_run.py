@@ -1,5 +1,8 @@
 from pathlib import Path
 
+import pytest
+
+from kdiag.errors import ConfigError
 from kdiag.lab.scenario.scenario_file import parse_scenario
 from kdiag.lab.scenario.scenario_run import run_scenario
 from kdiag.lab.scenario.shipped import find_scenario
@@ -34,3 +37,35 @@ def test_it_ends_by_its_deadline_and_says_what_did_not_happen() -> None:
     assert (outcome.passes, outcome.verdicts) == (False, ())
     assert "group billing to be Stable" in str(outcome.trouble)
     assert outcome.failures == ("lost: 7: the cluster has no broker 7; it has 1",)
+
+
+def test_settings_that_contradict_each_other_are_a_fault_of_the_scenario() -> None:
+    """So is an assignor that kdiag does not have."""
+    member = "{kind: member, name: one, group: billing, topics: [orders]"
+    for wrong in ("settings: {heartbeat.interval.ms: 99000}", "assignors: [odd]"):
+        text = f"name: x\nteaches: y\nclients: [{member}, {wrong}}}]\n"
+        find = "find: [{by: check, finding: KD2005}]"
+        with pytest.raises(ConfigError):
+            run_scenario(parse_scenario(text + find, "wrong"))
+
+
+def test_the_topics_that_are_to_have_records_have_as_many_and_the_others_none() -> None:
+    """As commits behind their ends show."""
+    text = """\
+name: seeded
+teaches: y
+topics: [{name: orders, seeded: 7}, {name: payments}]
+disturb:
+  - join: {kind: requests, name: app, api: OffsetCommit, version: 8, to: "coordinator:billing",
+           body: {groupId: billing, generationIdOrMemberEpoch: -1, memberId: "",
+                  groupInstanceId: null, topics: [
+                    {name: orders, partitions: [{partitionIndex: 0, committedOffset: 9,
+                     committedLeaderEpoch: -1, committedMetadata: ""}]},
+                    {name: payments, partitions: [{partitionIndex: 0, committedOffset: 9,
+                     committedLeaderEpoch: -1, committedMetadata: ""}]}]}}
+find:
+  - {by: groups, finding: KD3403, evidence: {partition: "orders[0]", end: 7}}
+  - {by: groups, finding: KD3403, evidence: {partition: "payments[0]", end: 0}}
+"""
+    outcome = run_scenario(parse_scenario(text, "seeded"))
+    assert outcome.passes, outcome

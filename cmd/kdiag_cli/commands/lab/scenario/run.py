@@ -76,10 +76,8 @@ def run_all(options: RunOptions, form: ResultFormat) -> ExitCode:
         partial(print_outcomes, outcomes=outcomes, has_headers=options.has_headers),
     )
     print_result(result, form)
-    problems: list[str | ExitCode] = [
-        ExitCode.FINDINGS if each.trouble is None else ExitCode.TIMEOUT
-        for each in outcomes
-        if not each.passes
+    problems: list[KdiagError | str | ExitCode] = [
+        each.trouble or ExitCode.FINDINGS for each in outcomes if not each.passes
     ]
     return exit_code_of(problems)
 

@@ -56,7 +56,7 @@ def print_outcomes(
     for each in outcomes:
         lines = [line for verdict in each.verdicts for line in _lines(verdict, each)]
         if each.trouble is not None:
-            lines.append(each.trouble)
+            lines.append(str(each.trouble))
         if not each.passes:
             lines += [f"client {failure}" for failure in each.failures]
         if lines:
@@ -83,7 +83,7 @@ def document(outcome: ScenarioOutcome) -> dict[str, Any]:
         "disturbed": outcome.is_disturbed,
         "passes": outcome.passes,
         "took_ms": milliseconds(outcome.took_ns),
-        "trouble": outcome.trouble,
+        "trouble": None if outcome.trouble is None else str(outcome.trouble),
         "find": [
             {
                 "by": each.wanted.by,
@@ -120,7 +120,9 @@ def junit_xml(outcomes: Sequence[ScenarioOutcome]) -> bytes:
         lines = [harmless(line) for verdict in each.verdicts for line in _lines(verdict, each)]
         lines += [harmless(failure) for failure in each.failures]
         if each.trouble is not None:
-            ET.SubElement(case, "error", message=harmless(each.trouble)).text = "\n".join(lines)
+            ET.SubElement(case, "error", message=harmless(str(each.trouble))).text = "\n".join(
+                lines
+            )
         elif not each.passes:
             wrong = [text_of(one.wanted) for one in each.verdicts if not one.is_right]
             ET.SubElement(case, "failure", message="; ".join(wrong)).text = "\n".join(lines)

@@ -1,5 +1,6 @@
 from xml.etree import ElementTree as ET
 
+from kdiag.errors import RequestTimeoutError
 from kdiag.lab.scenario.judgement import LookVerdict
 from kdiag.lab.scenario.scenario_run import ScenarioOutcome
 from kdiag.lab.scenario.shipped import find_scenario
@@ -17,7 +18,9 @@ def test_junit_tells_failures_from_errors_and_holds_no_control_bytes() -> None:
     outcomes = [
         with_it._replace(verdicts=(right,)),
         with_it._replace(is_disturbed=False, verdicts=(wrong,)),
-        with_it._replace(trouble="waited in vain", failures=("one \x00: gone",)),
+        with_it._replace(
+            trouble=RequestTimeoutError("waited in vain"), failures=("one \x00: gone",)
+        ),
     ]
     suite = ET.fromstring(junit_xml(outcomes))
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
