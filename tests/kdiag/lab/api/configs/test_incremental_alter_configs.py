@@ -10,7 +10,6 @@ from kdiag.wire.api.incremental_alter_configs import (
 )
 from kdiag.wire.error_code import error_name
 from lab_ends.lab_client import LabClient
-from tiers.cases import for_each
 
 SET, DELETE, APPEND, SUBTRACT = ConfigOperation
 Change = tuple[str, int, str | None]
@@ -50,7 +49,7 @@ def test_lists_are_appended_to_and_subtracted_from(lab: LabCluster, client: LabC
     assert policies == ["delete,compact", "compact", "compact,delete"]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("changes", "error"),
     [
         ([("flush.ms", SET, "5"), ("segment.ms", SET, "many")], "INVALID_CONFIG"),

@@ -4,10 +4,9 @@ from kdiag.lab.broker.lab_cluster import LabCluster
 from kdiag.lab.controller.refusal import RequestRefusedError
 from kdiag.lab.coordinator.runtime.coordinator_topic import GROUP_TOPIC, CoordinatorTopic
 from lab_ends.transacting_client import NAME, TransactingClient
-from tiers.cases import for_each
 
 
-@for_each("version", range(5))
+@pytest.mark.parametrize("version", range(5))
 def test_the_groups_partition_becomes_part_of_the_transaction(
     lab: LabCluster, producer: TransactingClient, version: int
 ) -> None:

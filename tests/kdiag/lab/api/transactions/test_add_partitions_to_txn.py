@@ -8,7 +8,6 @@ from kdiag.wire.api.add_partitions_to_txn import (
 )
 from kdiag.wire.error_code import error_name
 from lab_ends.transacting_client import NAME, TransactingClient
-from tiers.cases import for_each
 
 FENCED = [(1, "INVALID_PRODUCER_EPOCH"), (2, "PRODUCER_FENCED")]
 
@@ -35,7 +34,7 @@ def added_by_broker(
     return [error_name(each.partition_error_code) for each in topic.results_by_partition]
 
 
-@for_each("version", range(4))
+@pytest.mark.parametrize("version", range(4))
 def test_a_producer_adds_partitions(producer: TransactingClient, version: int) -> None:
     """Each has an error of its own."""
     assert producer.add("orders", 0, 1, version=version) == ["NONE", "NONE"]

@@ -2,12 +2,11 @@ import pytest
 
 from kdiag.wire.error_code import error_name
 from lab_ends.transacting_client import TransactingClient
-from tiers.cases import for_each
 
 FENCED = [(1, "INVALID_PRODUCER_EPOCH"), (2, "PRODUCER_FENCED")]
 
 
-@for_each("version", range(5))
+@pytest.mark.parametrize("version", range(5))
 def test_a_transaction_is_ended(producer: TransactingClient, version: int) -> None:
     """Its producer keeps its epoch."""
     producer.add("orders", 0)
