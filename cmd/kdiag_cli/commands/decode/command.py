@@ -10,7 +10,6 @@ from kdiag.findings.rule import Severity
 from kdiag_cli.options.apis import ApiKeys, read_api_keys
 from kdiag_cli.options.capture_completion import complete_api_list
 from kdiag_cli.options.captures import (
-    CaptureInputs,
     DecodeAs,
     EachInterface,
     KeyLogs,
@@ -19,7 +18,7 @@ from kdiag_cli.options.captures import (
     Promiscuous,
     SeparateNetworks,
     TopicIds,
-    read_decode_as,
+    capture_inputs,
 )
 from kdiag_cli.options.filters import Brokers, ErrorNames, Since, StatusNames, Until, WhereText
 from kdiag_cli.options.quantities import OptionDefault, duration_ns, size_bytes
@@ -228,18 +227,19 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     from kdiag_cli.commands.decode import options, run  # noqa: PLC0415 - 240 ms that --help spares
 
     chosen = options.DecodeOptions(
-        inputs=CaptureInputs(
-            files=files or (),
+        inputs=capture_inputs(
+            files or (),
+            port=port,
+            keylog=keylog,
+            topic_ids=topic_ids,
+            separate_networks=separate_networks,
+            decode_as=decode_as,
+            each_interface=each_interface,
+        )._replace(
             live=live,
             write=write,
             is_promiscuous=promiscuous,
             filter=packet_filter,
-            ports=frozenset(port or ()),
-            keylogs=keylog or (),
-            topic_ids=topic_ids,
-            separates_networks=separate_networks,
-            tunnel_ports=read_decode_as(decode_as),
-            each_interface=each_interface,
             max_frame_bytes=max_frame,
             max_waiting_bytes=max_waiting,
             max_memory_bytes=max_memory,
