@@ -198,7 +198,7 @@ def test_a_browser_draws_the_page_of_a_hostile_capture(tmp_path: Path) -> None:
     assert found
     assert json.loads(html.unescape(found[1])) == {
         "empty": [],
-        "drawn": 7,
+        "drawn": 6,
         "small": [],
         "title": "Kafka traffic: rebalance.pcap and 1 more",
         "wide": True,
