@@ -3,19 +3,22 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from folders import CAPTURES
+from kdiag.clock import ManualClock
 from kdiag.diagnosis.buffers.facts import LoadDirection
 from kdiag.diagnosis.buffers.findings import Measured
 from kdiag.diagnosis.buffers.report import report as buffer_report
 from kdiag.diagnosis.check.report import NOT_COME_TO, CheckRow, CheckStage, CheckStatus
+from kdiag.lab.fault.control.control_port import ControlPort
+from kdiag.lab.fault.fault_book import FaultBook
 from kdiag.report.sql_report import report_names
 from kdiag_cli.commands.check.text import print_rows
-from kdiag_cli.commands.help.topics import topic_titles
 from kdiag_cli.commands.latency.text import print_results
 from kdiag_cli.commands.tune_buffers.text import print_reports as print_buffers
 from kdiag_cli.output.terminal import columns_of
@@ -23,9 +26,12 @@ from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, make_path, make_
 from made_values.latency_run_maker import made_results
 from programs.kdiag_program import COMMAND, Done, Printed, kdiag, kdiag_on_terminal
 from scripted_kafka.coordinating_cluster import coordinating_cluster
+from scripted_kafka.group_cluster import TOPIC, GroupCluster
+from scripted_kafka.transacting_cluster import transacting_cluster
 from tiers.cases import for_each
+from tiers.sampling import sample
 
-WIDTHS = (80, 100, 120)
+WIDTHS = (80, 100, 200)
 FILES = sorted(CAPTURES.glob("*.pcap"))
 LONG = "SELECT client_id || repeat('注文', 40) AS 注, repeat(api, 30), * FROM exchanges LIMIT 3"
 QUERIES = (
@@ -68,38 +74,53 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.sampled(9)
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", report_names())
-def test_reports_fit(name: str, width: int, tables: Path) -> None:
+def drawn(
+    name: str, commands: Iterable[Sequence[object]], count: int
+) -> Sequence[tuple[Sequence[object], int]]:
+    """Return some of the commands, each with the width of a terminal."""
+    return sample(name, list(product(commands, WIDTHS)), count)
+
+
+def check_width(arguments: Sequence[object], width: int) -> Done:
+    """Assert that what a command prints fits a terminal, and return what it has printed."""
+    done = kdiag_on_terminal(width, *arguments)
+    shown = [each for each in arguments if each not in FILES]
+    assert too_wide(done, width) == [], f"{shown} in {width} columns"
+    return done
+
+
+def test_reports_fit(tables: Path) -> None:
     """With all columns, too."""
-    for options in ((), ("--wide",)):
-        done = kdiag_on_terminal(width, "report", name, tables, *options)
-        assert (done.code, too_wide(done, width)) == (0, [])
+    commands = [
+        ("report", name, tables, *options)
+        for name in report_names()
+        for options in ((), ("--wide",))
+    ]
+    for arguments, width in drawn("reports on terminals", commands, 14):
+        assert check_width(arguments, width).code == 0, arguments
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("sql", QUERIES)
-def test_answers_to_queries_fit(sql: str, width: int, tables: Path) -> None:
+def test_answers_to_queries_fit(tables: Path) -> None:
     """Of any number of columns, with wide characters and words without an end."""
-    for options in ((), ("-w",)):
-        done = kdiag_on_terminal(width, "query", tables, sql, *options)
-        assert (done.code, too_wide(done, width)) == (0, [])
+    commands = [("query", tables, sql, *options) for sql in QUERIES for options in ((), ("-w",))]
+    for arguments, width in drawn("queries on terminals", commands, 6):
+        assert check_width(arguments, width).code == 0, arguments
 
 
-@pytest.mark.sampled(30)
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_what_commands_print_fits() -> None:
+    """Tables, lines, a topic and what is said on stderr."""
+    commands: list[tuple[object, ...]] = [
         ("decode", *FILES, "--summary"),
         ("decode", *FILES, "--summary", "--tcp"),
         ("decode", *FILES, "--tcp"),
+        ("diff", FILES[0], FILES[-1]),
+        ("diff", FILES[0], FILES[-1], "--wide"),
         ("tune-buffers", *FILES),
         ("rebalance", "explain", *FILES),
+        ("rebalance", "explain", *FILES, "--wide"),
         ("rebalance", "explain", *FILES, "--generation", "2"),
         ("tables",),
+        ("tables", "exchanges"),
         ("report", "--list"),
         ("errcode",),
         ("errcode", "coordinator", "--wide"),
@@ -112,21 +133,17 @@ def test_answers_to_queries_fit(sql: str, width: int, tables: Path) -> None:
         ("request", "Fetch", "--fields"),
         ("check", "-b", "localhost:1"),
         ("find-coordinator", "-b", "localhost:1", "orders"),
+        ("lab", "fault", "--help"),
         ("help",),
-        *(("help", topic) for topic in topic_titles()),
-    ],
-    ids=lambda arguments: " ".join(str(each) for each in arguments if each not in FILES)[:40],
-)
-def test_what_commands_print_fits(arguments: tuple[object, ...], width: int) -> None:
-    """Tables, lines, topics and what is said on stderr."""
-    assert too_wide(kdiag_on_terminal(width, *arguments), width) == []
+        ("help", "output"),
+    ]
+    for arguments, width in drawn("commands on terminals", commands, 16):
+        check_width(arguments, width)
 
 
-@pytest.mark.sampled(8)
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_what_live_commands_print_fits() -> None:
+    """Of brokers that answer, and one that does not."""
+    commands = [
         ("find-coordinator", "orders"),
         ("find-coordinator", "orders", "clicks", "nobody", "--wide"),
         ("find-coordinator", "orders", "clicks", "x" * 200),
@@ -135,16 +152,51 @@ def test_what_commands_print_fits(arguments: tuple[object, ...], width: int) -> 
         ("api-versions", "-w"),
         ("api-versions", "--features"),
         ("check",),
-    ],
-    ids=" ".join,
-)
-def test_what_live_commands_print_fits(arguments: tuple[str, ...], width: int) -> None:
-    """Of brokers that answer, and one that does not."""
+        ("check", "--wide"),
+    ]
     with coordinating_cluster() as cluster:
         cluster.brokers[3].stop()
-        done = kdiag_on_terminal(width, *arguments, "-b", cluster.bootstrap)
+        for arguments, width in drawn("live commands on terminals", commands, 7):
+            check_width([*arguments, "-b", cluster.bootstrap], width)
 
-    assert too_wide(done, width) == []
+
+def test_groups_fit() -> None:
+    """Of both protocols, with names as long as Kafka allows; all of them, or all about some."""
+    commands = [
+        ("groups",),
+        ("groups", "--wide"),
+        ("groups", "billing"),
+        ("groups", "billing", "next", "--wide"),
+        ("groups", "--match", "l*"),
+        ("groups", "nobody"),
+    ]
+    with GroupCluster(2) as cluster:
+        cluster.add(TOPIC, 0).append(b"a", b"b")
+        cluster.add("t" * 249, 0).append(b"a", b"b")
+        members = {"member-" + "x" * 60: [0], "second": []}
+        cluster.add_group("billing", {(TOPIC, 0): 1}, members)
+        cluster.add_group("l" * 200, {("t" * 249, 0): 1}, topic="t" * 249)
+        cluster.add_new_group("next", {(TOPIC, 0): 0}, {"m-" + "y" * 70: ([0], [0])})
+        for arguments, width in drawn("groups on terminals", commands, 9):
+            check_width([*arguments, "-b", cluster.bootstrap], width)
+
+
+def test_transactions_fit() -> None:
+    """With what is known of each."""
+    commands = [("txn", "list"), ("txn", "list", "--wide")]
+    with transacting_cluster() as cluster:
+        for arguments, width in drawn("transactions on terminals", commands, 3):
+            check_width([*arguments, "-b", cluster.bootstrap], width)
+
+
+def test_faults_fit() -> None:
+    """However long the rule is."""
+    with ControlPort(FaultBook(ManualClock())) as port:
+        rule = "Fetch topic=" + "orders-" * 30 + " delay=1s p=0.1"
+        kdiag("lab", "fault", "add", rule, "Produce close=after", "--control", port.address)
+        for width in WIDTHS:
+            for command in (("list",), ("remove", "1"), ("remove", "77")):
+                check_width(["lab", "fault", *command, "--control", port.address], width)
 
 
 @for_each("width", WIDTHS)

@@ -70,8 +70,9 @@ def thinned(batches: Sequence[SegmentBatch], keep: Keep, dice: random.Random) ->
 
 
 def _columns(batch: SegmentBatch, rows: Any) -> dict[str, Any]:
-    """Return copies of the columns of a batch, without the rows that are not kept."""
-    return {name: getattr(batch, name)[rows].copy() for name in batch._fields if name != "data"}
+    """Return copies of the columns that a batch has, without the rows that are not kept."""
+    columns = {name: getattr(batch, name) for name in batch._fields if name != "data"}
+    return {name: column[rows].copy() for name, column in columns.items() if column is not None}
 
 
 def late(batch: SegmentBatch, dice: random.Random) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -65,12 +65,12 @@ def test_rows_that_fit_look_the_same_however_they_are_drawn(
 @pytest.mark.parametrize("rows", [3, 1300])
 def test_rows_in_blocks_look_the_same_to_the_last(rows: int) -> None:
     """Header and value on each line, an empty line between rows."""
-    output = Printed(30)
-    table = TextTable(TWO_COLUMNS, [["a" * 25, "b" * 25]] * rows, [False, False])
+    output = Printed(27)
+    table = TextTable(TWO_COLUMNS, [["a" * 22, "b" * 22]] * rows, [False, False])
 
     drawing.draw_table(output, table)
 
-    assert output.lines == [*["A  " + "a" * 25, "B  " + "b" * 25, ""] * rows][:-1]
+    assert output.lines == [*["A  " + "a" * 22, "B  " + "b" * 22, ""] * rows][:-1]
 
 
 def test_a_value_in_a_block_goes_on_below_itself() -> None:

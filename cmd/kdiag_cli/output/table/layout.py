@@ -1,8 +1,9 @@
 """Which columns of a table a terminal has room for, and how wide each of them is.
 
 Of a table that is too wide, columns without a value go first, and then those of the highest rank,
-one by one. What remains is narrowed, bit by bit, where that makes the fewest lines more. Where that
-is not enough, there is no layout, and the table becomes blocks:
+one by one. What remains is narrowed, bit by bit, where that makes the fewest lines more; further
+where there are many rows. Where that is not enough, there is no layout, and the table becomes
+blocks:
 
     NODE-ID  1
     ADDRESS  kafka-1.example.com:9092
@@ -25,6 +26,10 @@ _COMFORTABLE: Final = 40
 _LEAST: Final = 20
 """How wide it must be: in less, blocks are easier to read."""
 
+_TIGHT: Final = 13
+"""How wide it must be in a table of many rows: nobody reads dozens of blocks."""
+
+_MANY_ROWS: Final = 8
 _SAMPLE: Final = 100
 _CUT_WORD: Final = 3
 
@@ -97,6 +102,7 @@ class _Need(NamedTuple):
         natural: the width without which nothing is wrapped.
         comfortable: the width that it gets before others are left out for more.
         least: the width that it must have.
+        tight: the width that it must have among many rows.
         lengths: of the first cells, by which the cost of narrowing is estimated.
         weight: what a line more costs: words that are cut in two are hard to read.
     """
@@ -107,6 +113,7 @@ class _Need(NamedTuple):
     natural: int
     comfortable: int
     least: int
+    tight: int
     lengths: Sequence[int]
     weight: int
 
@@ -130,6 +137,8 @@ def lay_out(table: TextTable, width: int, *, is_wide: bool = False) -> TableLayo
     filled = [need for need in needs if not need.is_empty] or needs
     chosen = _chosen(filled, width)
     widths = _narrowed(chosen, width)
+    if widths is None and len(table.rows) >= _MANY_ROWS:
+        widths = _narrowed([need._replace(least=need.tight) for need in chosen], width)
     shown = filled if widths is None else chosen
     return TableLayout([need.position for need in shown], widths)
 
@@ -142,7 +151,9 @@ def _need(table: TextTable, position: int, width: int) -> _Need:
     natural = min(max([header, *lengths]), width)
     is_numeric = table.numeric[position]
     comfortable = natural if is_numeric else min(natural, _COMFORTABLE)
-    least = natural if is_numeric else min(natural, max(_LEAST, header))
+    least, tight = (
+        natural if is_numeric else min(natural, max(each, header)) for each in (_LEAST, _TIGHT)
+    )
     return _Need(
         position=position,
         rank=column.rank,
@@ -150,6 +161,7 @@ def _need(table: TextTable, position: int, width: int) -> _Need:
         natural=natural,
         comfortable=comfortable,
         least=least,
+        tight=tight,
         lengths=lengths[:_SAMPLE],
         weight=1 if any(" " in cell for cell in cells) else _CUT_WORD,
     )

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kdiag_cli.exit_code import ExitCode
-from programs.kdiag_program import kdiag
+from kdiag_cli.output.terminal import columns_of
+from programs.kdiag_program import kdiag, kdiag_on_terminal
 
 pytestmark = pytest.mark.skipif(not find_spec("pyspark"), reason="PySpark is not installed")
 
@@ -55,6 +56,15 @@ def test_programs_read_the_same(tmp_path: Path) -> None:
     assert data["hosts"][1]["latest_time"] == "1970-01-01T00:00:01Z"
     assert data["waiting"] == [f"{tmp_path}/in/new.pcap"]
     assert (data["is_running"], data["is_closed"], data["rows"]) == (False, False, {})
+
+
+def test_it_fits_any_terminal(tmp_path: Path) -> None:
+    """However narrow."""
+    checkpoint = checkpoint_of(tmp_path)
+    for width in (80, 100, 200):
+        done = kdiag_on_terminal(width, "pipeline", "status", checkpoint)
+        assert done.code == ExitCode.DONE
+        assert max(map(columns_of, done.out.splitlines())) <= width
 
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:

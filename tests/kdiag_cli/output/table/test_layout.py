@@ -53,6 +53,20 @@ def test_others_make_room_before_text_is_narrower_than_comfortable() -> None:
     assert shown(*columns, width=31) == ["NAME", "A", "TEXT", None]
 
 
+def test_text_is_narrower_still_where_there_would_be_many_blocks() -> None:
+    """A few rows are easier to read as blocks."""
+    columns = [TableColumn("A"), TableColumn("B")]
+    few, many = (
+        TextTable(columns, [["a" * 30, "b" * 30]] * rows, [False, False]) for rows in (7, 8)
+    )
+
+    assert lay_out(few, 41).widths is None
+    widths = lay_out(many, 28).widths
+    assert widths is not None
+    assert sum(widths) == 26
+    assert lay_out(many, 27).widths is None
+
+
 def test_all_columns_are_shown_where_that_was_asked_for() -> None:
     """Side by side if they fit, else in blocks."""
     columns = (("NAME", 0, "n" * 10), ("A", 1, "a" * 10), ("B", 0, "-"))

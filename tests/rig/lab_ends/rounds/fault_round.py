@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,13 +35,12 @@ from kdiag.probe.tail.follower import Tail
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.placement import TailRequest
 from kdiag.probe.tail.topic_selection import TopicSelector
-from lab_ends.rounds.drawn_faults import DAMAGING, EFFECTS, draw_fault
+from lab_ends.rounds.drawn_faults import EFFECTS
 from lab_ends.rounds.idle_time import IdleTime, NotedClock
-from lab_ends.rounds.round_clients import FAULTY, PATIENT_NS, RoundClients
+from lab_ends.rounds.round_clients import PATIENT_NS, RoundClients
+from lab_ends.rounds.round_layout import draw_layout
 from lab_ends.rounds.round_reader import (
     ALONE,
-    CLASSIC,
-    CONSUMER,
     Delivered,
     NoListener,
     ReaderSettings,
@@ -55,11 +54,6 @@ GROUP: Final = "billing"
 DEADLINE_NS: Final = 600 * NS_PER_S
 """How long it may take, by the clock of the lab, until all is well after the faults."""
 
-COOPERATIVE: Final = "cooperative-sticky"
-"""Not for static members: one that returns between the two rebalances of an assignment is given
-what was meant for it, and nobody joins again for the rest, as with Kafka's own clients."""
-
-_MOST_FAULTS: Final = 4
 _COORDINATED: Final = 3
 _LATEST_NS: Final = 20 * NS_PER_S
 _PAUSES_NS: Final = (0, 0, 0, NS_PER_S, 4 * NS_PER_S)
@@ -73,96 +67,18 @@ _QUICK: Final = GroupCoordinatorConfig(
 )
 
 
-class RoundLayout(NamedTuple):
-    """What a round is played with.
-
-    Attributes:
-        nodes: how many brokers.
-        partitions: how many of the topic.
-        replicas: of each.
-        min_isr: `min.insync.replicas`.
-        release: that brokers speak as.
-        protocol: of the group.
-        assignor: likewise.
-        readers: how many members.
-        is_followed: whether somebody reads beside them, without a group.
-        is_static: whether they have names.
-        is_idempotent: whether the producer is.
-        partition_max_bytes: of a Fetch.
-        turns: how often each client has its turn while there are faults.
-        faults: what goes wrong, by the turn at which it begins.
-    """
-
-    nodes: int
-    partitions: int
-    replicas: int
-    min_isr: int
-    release: str
-    protocol: str
-    assignor: str
-    readers: int
-    is_followed: bool
-    is_static: bool
-    is_idempotent: bool
-    partition_max_bytes: int
-    turns: int
-    faults: dict[int, list[str]]
-
-    @property
-    def is_late(self) -> bool:
-        """Return whether brokers may handle requests of which their clients have given up."""
-        return any(" slow_disk=" in each for found in self.faults.values() for each in found)
-
-    @property
-    def is_damaged(self) -> bool:
-        """Return whether clients are told what no broker said."""
-        return any(f" {DAMAGING}=" in each for found in self.faults.values() for each in found)
-
-
 class RoundOutcome(NamedTuple):
     """What a round has come to.
 
     Attributes:
-        layout: what it was played with.
         acked: how many records were acknowledged.
         errors: how often clients met one.
         fired: how often each kind of fault has happened.
     """
 
-    layout: RoundLayout
     acked: int
     errors: int
     fired: Counter[str]
-
-
-def draw_layout(chance: Random) -> RoundLayout:
-    """Return what a round is played with."""
-    nodes = chance.choice((1, 2, 3))
-    replicas = chance.randint(1, nodes)
-    protocol = chance.choice((CLASSIC, CONSUMER))
-    is_next = protocol == CONSUMER
-    assignors = ("uniform", "range") if is_next else ("range", "roundrobin", "sticky", COOPERATIVE)
-    assignor = chance.choice(assignors)
-    turns = chance.randint(4, 9)
-    faults: dict[int, list[str]] = defaultdict(list)
-    for _ in range(chance.randint(1, _MOST_FAULTS)):
-        faults[chance.randrange(turns)].append(draw_fault(chance, FAULTY, has_topic_ids=is_next))
-    return RoundLayout(
-        nodes=nodes,
-        partitions=chance.choice((1, 2, 3, 5)),
-        replicas=replicas,
-        min_isr=chance.randint(1, replicas),
-        release="4.3" if is_next else chance.choice(("4.3", "4.3", "3.9", "2.8")),
-        protocol=protocol,
-        assignor=assignor,
-        readers=chance.choice((1, 1, 2)),
-        is_followed=chance.random() < 0.4,
-        is_static=chance.random() < 0.2 and assignor != COOPERATIVE,
-        is_idempotent=chance.random() < 0.6,
-        partition_max_bytes=chance.choice((1, 300, 1 << 20)),
-        turns=turns,
-        faults=dict(faults),
-    )
 
 
 def _offsets_topic(replicas: int) -> NewTopic:
@@ -229,9 +145,13 @@ class FaultRound:
         """
         sockets = _open_sockets()
         with _overheard(self._complaints), self.lab, self._time, self._clients:
-            self._suffer()
-            self._recover()
-            self._judge()
+            try:
+                self._suffer()
+                self._recover()
+                self._judge()
+            finally:
+                for each in self._readers:
+                    each.die()
         if self._complaints:
             raise RoundError("\n".join(self._complaints))
         left = [each.name for each in threading.enumerate() if each.name.startswith(_THREADS)]
@@ -240,7 +160,7 @@ class FaultRound:
         if _open_sockets() > sockets:
             raise RoundError(f"{_open_sockets() - sockets} sockets are left open")
         acked = sum(len(each.values) for each in self.writer.acked)
-        return RoundOutcome(self.layout, acked, len(self.errors), self._fired)
+        return RoundOutcome(acked, len(self.errors), self._fired)
 
     def _nodes(self) -> list[BrokerServer]:
         return self.lab.cluster.nodes
@@ -374,6 +294,7 @@ class FaultRound:
     def _judge_commits(self, client: ClusterClient, ends: Mapping[PartitionKey, int]) -> None:
         """Have a member without faults read and commit the rest, and compare what it leaves."""
         last = self._reader("last", 9)
+        self._readers.append(last)
         until_ns = self._clock.monotonic_ns() + DEADLINE_NS
         while last.positions != ends:
             last.read()
