@@ -40,7 +40,7 @@ def run(rounds: int, seed: str, first: int) -> int:
         started_s = monotonic()
         folder = Path(tempfile.mkdtemp(prefix="kdiag-round-"))
         play = FaultRound(f"{seed}-{number}", folder)
-        again = f"again: python {Path(__file__).name} --seed {seed} --first {number} --rounds 1"
+        again = f"again: python tests/fuzz/{Path(__file__).name} --seed {seed} --first {number} --rounds 1"
         try:
             with _watched(f"round {number} hangs: {play.layout}\n{again}"):
                 outcome = play.run()
