@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "rig"))
 
 from lab_ends.rounds.fault_round import FaultRound
 
+SCRIPT: Final = "tests/fuzz/lab_rounds.py"
 MAX_ROUND_S: Final = 120
 """How long a round may take by the machine's clock; it takes less than one."""
 
@@ -40,7 +41,7 @@ def run(rounds: int, seed: str, first: int) -> int:
         started_s = monotonic()
         folder = Path(tempfile.mkdtemp(prefix="kdiag-round-"))
         play = FaultRound(f"{seed}-{number}", folder)
-        again = f"again: python tests/fuzz/{Path(__file__).name} --seed {seed} --first {number} --rounds 1"
+        again = f"again: python {SCRIPT} --seed {seed} --first {number} --rounds 1"
         try:
             with _watched(f"round {number} hangs: {play.layout}\n{again}"):
                 outcome = play.run()
