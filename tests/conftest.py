@@ -103,6 +103,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in left_out]
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Have `-n auto` begin a worker more than there are cores: half of the time tests wait."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFileOrGroup | None:
     """Divide the tests among workers by files and groups."""
     return ByFileOrGroup(config, log) if config.getoption("dist") == "loadfile" else None
