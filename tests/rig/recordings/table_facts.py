@@ -205,6 +205,8 @@ def tcp_facts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         way = tcp[f"{direction}s"]
         counts = {name: value for name, value in way.items() if not isinstance(value, dict)}
         mss = counts.pop("mss")
+        for name, _, _ in _SPREADS:
+            counts.pop(name, None)  # null where nothing was measured
         waits = {f"{name}_us": value for name, value in way["waits_us"].items()}
         spreads = {
             f"{name.removesuffix(f'_{unit}')}_{part}_{unit}": (way[name] or {}).get(part)
