@@ -23,6 +23,7 @@ def test_it_ends_when_it_is_told_to_and_its_failure_is_kept(
     assert (config.client_id, config.session_timeout_ms) == ("waiting", 900)
     lost = Waiting("lost", config_of("127.0.0.1:1", "lost"), clock, deadline_ns)
     lost.start()
+    lost._thread.join()  # it is refused at once, and would say that it was woken if told to stop
     client = Waiting("waiting", config, clock, deadline_ns)
     client.start()
     for each in (client, lost):
