@@ -68,8 +68,10 @@ AWAITED: Final = pytest.mark.real
 """Two seconds pass until kdiag gives up."""
 
 
+@pytest.mark.parametrize(
+    "fault", [pytest.param(each, marks=AWAITED) if each in MUTE else each for each in FAULTS]
+)
 @for_each("command", ["check", "check --quick", "find-coordinator orders"])
-@for_each("fault", [pytest.param(each, marks=AWAITED) if each in MUTE else each for each in FAULTS])
 def test_each_fault_has_its_layer_its_finding_and_its_exit_code(fault: str, command: str) -> None:
     """In less than three seconds."""
     server, options, stage, finding, words = FAULTS[fault]

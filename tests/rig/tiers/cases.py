@@ -40,6 +40,8 @@ def for_each(
     """
     listed = list(cases)
     assert listed, "a test of no case would say nothing"
+    for each in listed:
+        _values(names, each)  # fails here rather than behind other cases
     called = [] if callable(ids) else [*ids]
 
     def decorate(test: Test) -> Test:
@@ -69,6 +71,7 @@ def for_each(
 def _values(names: str | Sequence[str], case: Any) -> dict[str, Any]:
     """Return the values of the parameters of a case."""
     if isinstance(case, ParameterSet):
+        assert not case.marks, "marks are for pytest.mark.parametrize: all cases run here"
         case = case.values[0] if isinstance(names, str) else case.values
     return {names: case} if isinstance(names, str) else dict(zip(names, case, strict=True))
 

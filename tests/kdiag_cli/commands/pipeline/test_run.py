@@ -18,7 +18,6 @@ NEEDS_SPARK = pytest.mark.skipif(not find_spec("pyspark"), reason="PySpark is no
         ("--from", "yesterday", "'yesterday' is not a moment"),
         ("--to", "12:00", "is not a moment"),
         ("--conf", "spark", "'spark' is not key=value"),
-        pytest.param("--topic-ids", "/nowhere", "No such file", marks=NEEDS_SPARK),
     ],
 )
 def test_options_that_make_no_sense_are_refused(
@@ -29,6 +28,16 @@ def test_options_that_make_no_sense_are_refused(
 
     assert done.code == ExitCode.USAGE
     assert why in done.err
+
+
+@NEEDS_SPARK
+def test_a_file_of_topic_ids_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """Once it is clear that Spark is there, and before it is started."""
+    options = ("--out", tmp_path, "--topic-ids", "/nowhere")
+    done = kdiag("pipeline", "run", CAPTURES, *options)
+
+    assert done.code == ExitCode.USAGE
+    assert "No such file" in done.err
 
 
 @pytest.mark.real
