@@ -155,11 +155,7 @@ def compare(
         for name, checkout in checkouts.items():
             with tempfile.TemporaryDirectory() as out:
                 found[name].append(run(checkout, captures, Path(out)))
-    rows = {
-        json.dumps(each.pop("rows"), sort_keys=True) for runs in found.values() for each in runs
-    }
-    if len(rows) != 1:
-        raise SystemExit(f"rows differ: {rows}")
+    require_equal_rows([each.pop("rows") for runs in found.values() for each in runs])
     all_medians = {}
     for name, runs in found.items():
         medians = {key: median(each[key] for each in runs) for key in runs[0]}
@@ -167,6 +163,18 @@ def compare(
         sys.stdout.flush()
         all_medians[name] = medians
     return all_medians
+
+
+def require_equal_rows(counted: list[dict[str, int]]) -> None:
+    """Require that the tables that all runs wrote have as many rows in each.
+
+    Raises:
+        SystemExit: where they differ.
+    """
+    known = set.intersection(*map(set, counted))
+    rows = {json.dumps({table: each[table] for table in sorted(known)}) for each in counted}
+    if len(rows) != 1:
+        raise SystemExit(f"rows differ: {rows}")
 
 
 def tell_growth(name: str, measured: dict[int, dict[str, Any]]) -> None:
