@@ -4,7 +4,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 DEFAULT_BATCH_ROWS: Final = 10_000
 _MOST_THREADS: Final = 2
+_INTERRUPT_EVERY_S: Final = 0.05
 
 _WILDCARD: Final = re.compile(r"[*?\[]")
 _NO_TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
@@ -202,8 +203,10 @@ class Database:
         try:
             return future.result()
         except BaseException:
-            if not future.done():
+            # an interrupt is lost on a query that its thread has not begun yet
+            while not (future.cancel() or future.done()):
                 self._connection.interrupt()
+                wait([future], _INTERRUPT_EVERY_S)
             raise
 
     def _ask(self, query: Query, batch_rows: int) -> pa.RecordBatchReader:
